@@ -1,0 +1,28 @@
+"""A stateful contract mock of a CRM gateway's HTTP API. Public names are loaded when they are first used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from mockserver.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from mockserver.edge.app import create_app
+    from mockserver.scenario.documents import ScenarioError
+    from mockserver.testing.server import MockServer, Sandbox
+
+__all__ = ["MockServer", "Sandbox", "ScenarioError", "__version__", "create_app"]
+
+_HOMES = {
+    "MockServer": "mockserver.testing.server",
+    "Sandbox": "mockserver.testing.server",
+    "ScenarioError": "mockserver.scenario.documents",
+    "create_app": "mockserver.edge.app",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'mockserver' has no attribute {name!r}")

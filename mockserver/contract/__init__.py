@@ -1,0 +1,1 @@
+"""What the API document says, and what the mock says where the document is silent: data, no behaviour."""

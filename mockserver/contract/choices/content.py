@@ -1,0 +1,93 @@
+"""What the document leaves open about media, message lists, entrypoints and forms."""
+
+from typing import Final
+
+from mockserver.contract.choices.rows import Choice, Fixed
+
+FAMILY: Final = "content"
+
+_KIB: Final = 1024
+_MIB: Final = 1024 * _KIB
+
+# fmt: off
+CHOICES: Final[tuple[Choice, ...]] = (
+    Choice("media-max-files", FAMILY, "How many files may one upload hold?",
+           "L439", (), 10,
+           "No number is shown, and ten is round.", "invented", ("media.format",), "count"),
+    Choice("media-max-size", FAMILY, "How many bytes may a file of each kind have?",
+           "L439", (), {"image": 5 * _MIB, "video": 16 * _MIB, "audio": 16 * _MIB, "document": 100 * _MIB,
+                        "sticker": 500 * _KIB},
+           "They are the limits that the provider of such a channel publishes.", "inferred", ("media.format",),
+           "bytes-per-kind"),
+    Choice("media-partial-failure", FAMILY, "Does one bad file refuse the whole upload?",
+           "L160, L334", ("all-or-nothing", "per-file"), "all-or-nothing",
+           "The failures are listed as codes of the request; success is left for storage to fail.", "inferred",
+           ("media.format",)),
+    Choice("media-failed-item-shape", FAMILY, "What do id and url hold in an item that did not succeed?",
+           "L160", ("absent", "null", "empty"), "absent",
+           "A file that was not stored has neither, and they are not called nullable.", "inferred",
+           ("media.upload",)),
+    Choice("media-result-order", FAMILY, "In which order do the results of an upload come?",
+           "L160", ("request", "reversed"), "request",
+           "One element a file suggests the order of the files.", "inferred", ("media.upload",)),
+    Choice("message-required-fields", FAMILY, "Which fields does every message have?",
+           "L183", ("minimal", "text-always"), "minimal",
+           "Only id, type, status, sender and createdAt mean something for every message.", "inferred",
+           ("messages.record",)),
+    Choice("message-absent-vs-null", FAMILY, "How does a message show a field that does not apply?",
+           "L168-181", ("absent", "null"), "absent",
+           "No field of the record is called nullable.", "inferred", ("messages.record",)),
+    Choice("next-cursor-end", FAMILY, "What is nextCursor on the last page?",
+           "L183", ("null", "absent", "empty"), "null",
+           "The key is part of the envelope, and null is the usual word for no more.", "inferred",
+           ("messages.list",)),
+    Choice("short-pages", FAMILY, "May a page hold fewer records than asked for while more remain?",
+           "L183", ("full", "short"), "full",
+           "Nothing says it may, though careful clients judge by the cursor.", "inferred", ("messages.list",)),
+    Choice("page-stability", FAMILY, "Do messages that arrive between two pages shift what follows?",
+           "L338", ("keyset", "offset"), "keyset",
+           "A cursor suggests a place in the list rather than a count.", "inferred", ("messages.list",)),
+    Choice("entrypoint-two-shapes", FAMILY, "Do a session's entrypoint and one that is read have the same fields?",
+           "L143, L156", ("literal", "union"), "literal",
+           "Each place lists its own fields.", "documented", ("session.completed",)),
+    Choice("funnel-null", FAMILY, "How does an entrypoint show that no funnel is linked?",
+           "L143, L156, L310", ("null", "absent"), "null",
+           "The fields mirror the creation, and a key that is always there is easier to read.", "inferred",
+           ("session.completed",)),
+)
+
+FIXED: Final[tuple[Fixed, ...]] = (
+    Fixed("media-size-unit", FAMILY, "MiB; a file of exactly the limit passes", "Sizes are counted in bytes."),
+    Fixed("media-mime-list", FAMILY, "the types that the channel's provider takes", "No accepted type is shown."),
+    Fixed("media-type-source", FAMILY, "declared type and content have to agree, where content tells its type",
+          "The code is for a type or content that is not accepted."),
+    Fixed("media-empty-part", FAMILY, "nameless and empty: no file; named and empty: MEDIA_INVALID_FORMAT",
+          "A form that was left blank sends the first."),
+    Fixed("media-wrong-field-or-boundary", FAMILY, "MEDIA_UPLOAD_EMPTY", "A parser then finds no file."),
+    Fixed("media-check-order", FAMILY, "empty, count, format, size", "Cheap checks come first."),
+    Fixed("media-request-limit", FAMILY, "none; a scenario's reply stands for a proxy's 413",
+          "No limit of the whole request is mentioned.", "effect"),
+    Fixed("media-id-life", FAMILY, "for ever", "No expiry is mentioned."),
+    Fixed("media-url-life", FAMILY, "stable, served by the mock without a key", "No expiry is mentioned."),
+    Fixed("audio-single-rule", FAMILY, "not enforced at upload", "It is about sending, which is not described."),
+    Fixed("message-type-values", FAMILY,
+          "text, image, audio, video, document, sticker, location, contact, template, comment, system, unsupported",
+          "They are what such channels carry; seed data chooses.", "effect"),
+    Fixed("message-status-values", FAMILY, "pending, sent, delivered, read, failed, by seed data",
+          "They are the steps that such channels report.", "effect"),
+    Fixed("message-page-params", FAMILY, "cursor, and limit of 50 unless given and at most 100",
+          "The envelope's cursor has to be sent somehow."),
+    Fixed("cursor-invalid", FAMILY, "VALIDATION_ERROR", "Parameters that fail their schema get that code."),
+    Fixed("forward-date-unit", FAMILY, "milliseconds", "Numbers for dates are so in JavaScript."),
+    Fixed("sender-of-own-messages", FAMILY, "an agent with isParticipant false; none for a system message",
+          "The record has no other sign of direction."),
+    Fixed("entrypoint-platforms", FAMILY, "chatapp, chatapp_lite, photoapp, botapp, by seed data",
+          "They are the platforms that the document names.", "effect"),
+    Fixed("coexistence-flag-elsewhere", FAMILY, "false on other platforms", "The field is a boolean everywhere."),
+    Fixed("entrypoint-visible-when", FAMILY, "before the event is sent", "The entrypoint is created at completion."),
+    Fixed("form-id-kind", FAMILY, "one id", "No second id is shown."),
+    Fixed("form-unknown", FAMILY, "FORM_NOT_FOUND; an inactive form answers 200", "The policy needs no active form."),
+    Fixed("origins-empty", FAMILY, "an empty list allows no origin", "Each entry allows one."),
+    Fixed("chat-fields", FAMILY, "the filterable attributes, id and name", "No other field is shown."),
+    Fixed("form-fields", FAMILY, "the embed policy and whether it is active", "No other field is shown."),
+)

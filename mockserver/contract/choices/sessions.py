@@ -1,0 +1,65 @@
+"""What the document leaves open about connection sessions: reading them, their end, their link and their return."""
+
+from typing import Final
+
+from mockserver.contract.choices.rows import LATER, Choice, Fixed
+
+FAMILY: Final = "sessions"
+
+# fmt: off
+CHOICES: Final[tuple[Choice, ...]] = (
+    Choice("session-unknown-code", FAMILY, "Which code does an unknown session get?",
+           "L323", ("resource-not-found", "entrypoint-not-found"), "resource-not-found",
+           "No code is about sessions, and a session is not yet an entrypoint.", "inferred", ("session.read",)),
+    Choice("session-read-fields", FAMILY, "Does a read session also show its url and expiresAt?",
+           "L323, L133-141", ("literal", "all"), "literal",
+           "The endpoint lists its fields, and these two are not among them.", "documented", ("session.read",)),
+    Choice("reason-when-none", FAMILY, "How does a session without a reason show it?",
+           "L140", ("absent", "null"), "absent",
+           "The field belongs to a failure and is not called nullable.", "inferred", ("session.read",)),
+    Choice("entrypoint-when-failed", FAMILY, "How does a failed or expired session show its entrypoint?",
+           "L139", ("null", "absent"), "null",
+           "The field is nullable, and there is no channel to show.", "inferred", ("session.read",)),
+    Choice("funnelId-alone", FAMILY, "Which code does a funnelId without its step get?",
+           "L313, L319, L407", ("validation-error", "invalid-request"), "validation-error",
+           "It is the only 400 that the endpoint lists.", "documented", ("session.funnel-pair",)),
+    Choice("funnel-checked-when", FAMILY, "When are the funnel and its step checked?",
+           "L152", ("completion", "creation"), "completion",
+           "The reason funnel_not_found is about that time.", "documented", ("session.funnel-checked-late",)),
+    Choice("user-cancels", FAMILY, "What becomes of a session whose end user cancels?",
+           "L150, L217", ("failed", "pending"), "failed",
+           "A cancellation is listed under token_exchange_failed; a closed tab is not seen and waits.", "documented",
+           ("session.user-cancels",)),
+    Choice("expiry-driver", FAMILY, "What makes a session expire?",
+           "L217", ("timer", "sweeper", "on-read"), "timer",
+           "Twenty minutes pass, with nothing else to wait for.", "documented", ("session.expired",)),
+)
+
+FIXED: Final[tuple[Fixed, ...]] = (
+    Fixed("session-other-tenant", FAMILY, "as cross-tenant-code", "One rule holds for every resource."),
+    Fixed("body-missing", FAMILY, "taken as {}", "Every field is optional."),
+    Fixed("return-url-rules", FAMILY, "https with a host and no user; ports, IPs, localhost and fragments are allowed",
+          "The rule forbids nothing but other schemes and user or password."),
+    Fixed("return-on-failure", FAMILY, "the hosted page stays, without a return",
+          "The return is promised after success alone.", note=LATER),
+    Fixed("return-query", FAMILY, "nothing is appended, and the url's own query is kept",
+          "No parameter is documented.", note=LATER),
+    Fixed("link-consumed-when", FAMILY, "when continue is pressed",
+          "Previews and scanners open links without meaning to use them.", note=LATER),
+    Fixed("link-after-use", FAMILY, "410 with one Portuguese page for used, expired and unknown links",
+          "A stranger learns nothing from it."),
+    Fixed("expiry-boundary", FAMILY, "expired at expiresAt itself", "The deadline has then passed."),
+    Fixed("flow-open-at-deadline", FAMILY, "it expires all the same", "No grace is mentioned."),
+    Fixed("sessions-in-parallel", FAMILY, "as many as are made", "No limit is mentioned."),
+    Fixed("same-number-again", FAMILY, "phone_in_use, also for an active number of the same tenant",
+          "A number is linked once."),
+    Fixed("two-sessions-one-number", FAMILY, "the first wins, the second is phone_in_use", "A number is linked once."),
+    Fixed("state-vs-event-order", FAMILY, "the state can be read before its event is sent",
+          "A receiver that reads at once should find what it was told.", note=LATER),
+    Fixed("event-before-202-read", FAMILY, "only by a scenario", "Completion may overtake the answer on the wire.",
+          "effect"),
+    Fixed("session-retention", FAMILY, "for ever", "No end is mentioned."),
+    Fixed("url-shape", FAMILY, "{base}/connect/{token}, an unguessable token that is not the sessionId",
+          "The url is sensitive, and differs from the stable id."),
+    Fixed("coexistence-failures", FAMILY, "the same reasons", "No others are listed."),
+)

@@ -1,0 +1,95 @@
+"""
+What may be chosen: the check of an option's name and of each kind of number, and how two numbers are merged.
+
+A message names what was found, what was wanted, and the nearest valid name where one is near.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from math import isfinite
+from reprlib import repr as short
+from typing import Final
+
+from mockserver.contract.choices.rows import Choice
+
+# A rate that is switched on without its numbers: invented, since the document shows none.
+RATE_WHEN_ON: Final[Mapping[str, object]] = {"requests": 120, "per": 60}
+
+# No volume at all is a limit one can test with; a pace of none would never end, and no file at all is no upload.
+_LEAST: Final[Mapping[str, int]] = {"size-limit-values": 0}
+
+_UNITS = r"(?:\d+(?:\.\d+)?d)?(?:\d+(?:\.\d+)?h)?(?:\d+(?:\.\d+)?m)?(?:\d+(?:\.\d+)?s)?(?:\d+(?:\.\d+)?ms)?"
+_ISO = r"P(?:\d+(?:\.\d+)?D)?(?:T(?=\d)(?:\d+(?:\.\d+)?H)?(?:\d+(?:\.\d+)?M)?(?:\d+(?:\.\d+)?S)?)?"
+_DURATION: Final = re.compile(f"(?=.*[1-9])(?:{_UNITS}|{_ISO})", re.ASCII)
+
+
+def nearest(name: object, names: Iterable[str]) -> str:
+    """End a sentence with the valid name that is nearest to `name`, or with nothing where none is near."""
+    close = get_close_matches(str(name), list(names), n=1, cutoff=0.5)
+    return f"; the nearest is {close[0]!r}" if close else ""
+
+
+def problem(choice: Choice, value: object) -> str | None:
+    """Say what is wrong with `value` as the answer to `choice`, or None."""
+    if isinstance(value, str) and value in choice.options:
+        return None
+    if choice.value == "count":
+        wrong = _whole(choice, value)
+    elif choice.value:
+        wrong = _mapping(choice, value)
+    else:
+        wrong = _option(choice, value)
+    return f"choice {choice.id!r}: {wrong}" if wrong else None
+
+
+def merged(choice: Choice, old: object, new: object) -> object:
+    """Answer `new`, with the keys it leaves out as `old` has them."""
+    if not isinstance(new, Mapping):
+        return new
+    return {**_base(choice, old), **new}
+
+
+def _base(choice: Choice, old: object) -> Mapping[str, object]:
+    if isinstance(old, Mapping):
+        return old
+    return RATE_WHEN_ON if choice.value == "rate" else {}
+
+
+def _option(choice: Choice, value: object) -> str:
+    wanted = f"found {short(value)}, wanted one of {', '.join(choice.options)}"
+    if value is None and "null" in choice.options:
+        return f"{wanted}; the nearest is 'null', the word in quotes"
+    return f"{wanted}{nearest(value, choice.options)}"
+
+
+def _mapping(choice: Choice, value: object) -> str | None:
+    keys = list(RATE_WHEN_ON if choice.value == "rate" else _base(choice, choice.default))
+    if not isinstance(value, Mapping):
+        words = "".join(f"{option!r} or " for option in choice.options)
+        near = nearest(value, choice.options) if isinstance(value, str) else ""
+        return f"found {short(value)}, wanted {words}a mapping of {', '.join(keys)}{near}"
+    for key, part in value.items():
+        if key not in keys:
+            return f"found the key {short(key)}, wanted {', '.join(keys)}{nearest(key, keys)}"
+        wrong = _period(part) if key == "per" else _whole(choice, part)
+        if wrong:
+            return f"{key}: {wrong}"
+    return None
+
+
+def _whole(choice: Choice, value: object) -> str | None:
+    least = _LEAST.get(choice.id, 1)
+    is_whole = isinstance(value, int) and not isinstance(value, bool) and value >= least
+    if is_whole or (value is None and choice.value == "per-platform"):
+        return None
+    none = ", or null for no limit" if choice.value == "per-platform" else ""
+    return f"found {short(value)}, wanted a whole number of at least {least}{none}"
+
+
+def _period(value: object) -> str | None:
+    if isinstance(value, str) and _DURATION.fullmatch(value):
+        return None
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value) and value > 0:
+        return None
+    return f"found {short(value)}, wanted seconds above 0 or a duration like '60s'"

@@ -1,0 +1,147 @@
+"""The sixteen operations of the API: method, path, key types, schemas, success status and the errors they declare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal, NamedTuple, get_args
+
+Operation = Literal[
+    "listTemplates",
+    "readTemplate",
+    "readFilterSchema",
+    "previewAudience",
+    "createCampaign",
+    "listCampaigns",
+    "readCampaign",
+    "readExecution",
+    "startCampaign",
+    "cancelCampaign",
+    "createConnectionSession",
+    "readConnectionSession",
+    "readEntrypoint",
+    "uploadMedia",
+    "listMessages",
+    "readFormPolicy",
+]
+OPERATIONS: tuple[Operation, ...] = get_args(Operation)
+
+Keys = Literal["secret", "any"]
+Body = Literal["none", "json", "multipart"]
+
+
+class Endpoint(NamedTuple):
+    """
+    One operation of the API document.
+
+    `keys` is `secret` where only a secret key is accepted and `any` where a public one is too.
+    `path` is written as the document writes it, with `{name}` for a parameter.
+    `optional_body` allows a call without any body.
+    `errors` are the operation's own codes, in the order in which the document or a choice has them checked.
+    """
+
+    id: Operation
+    method: Literal["GET", "POST"]
+    path: str
+    keys: Keys
+    body: Body
+    optional_body: bool
+    query: tuple[str, ...]
+    errors: tuple[str, ...]
+    clause: str
+
+    @property
+    def request_schema(self) -> str | None:
+        """The schema's name of the JSON body, or None where there is no JSON body."""
+        return f"{self.id}.request" if self.body == "json" else None
+
+    @property
+    def response_schema(self) -> str | None:
+        """The schema's name of the success body, or None where success has no content (cancel)."""
+        return None if self.id == "cancelCampaign" else f"{self.id}.response"
+
+    @property
+    def writes(self) -> bool:
+        """True for every operation that can change something; the audience preview only looks."""
+        return self.method == "POST" and self.id != "previewAudience"
+
+
+# Every operation may refuse a call for these reasons, whatever it does (choice-free: the document's rules of keys,
+# tenants, request rates and failures hold for "every request").
+COMMON_ERRORS: tuple[str, ...] = (
+    "API_KEY_MISSING",
+    "API_KEY_INVALID",
+    "DEVELOPERS_DISABLED",
+    "SUBSCRIPTION_INACTIVE",
+    "API_KEY_WRONG_TYPE",
+    "RESOURCE_ACCESS_DENIED",
+    "RATE_LIMIT_EXCEEDED",
+    "INTERNAL_ERROR",
+)
+
+_TEMPLATE = ("MESSAGE_TEMPLATE_NOT_FOUND", "CAMPAIGN_TEMPLATE_NOT_FOUND")
+_FILTERS = ("VALIDATION_ERROR", "CAMPAIGN_INVALID_FILTERS", "PLATFORM_UNSUPPORTED")
+_CREATE = (
+    "VALIDATION_ERROR",
+    *_TEMPLATE,
+    "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH",
+    *_FILTERS[1:],
+    "CAMPAIGN_NAME_ALREADY_EXISTS",
+)
+_START = (
+    "VALIDATION_ERROR",
+    "CAMPAIGN_NOT_FOUND",
+    "CAMPAIGN_ALREADY_PROCESSING",
+    "CAMPAIGN_NOT_DRAFT",
+    *_TEMPLATE,
+    "CAMPAIGN_MISSING_COMMON_VARIABLES",
+    "CAMPAIGN_SIZE_LIMIT_EXCEEDED",
+    "UNPROCESSABLE_REQUEST",
+)
+_CANCEL = ("CAMPAIGN_NOT_FOUND", "CAMPAIGN_NOT_DRAFT", "UNPROCESSABLE_REQUEST")
+_SESSION = ("VALIDATION_ERROR", "INVALID_REQUEST", "RESOURCE_NOT_FOUND")
+_MEDIA = ("MEDIA_UPLOAD_EMPTY", "MEDIA_UPLOAD_TOO_MANY_FILES", "MEDIA_INVALID_FORMAT", "MEDIA_FILE_TOO_LARGE")
+_SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+
+# fmt: off
+_ROWS: tuple[Endpoint, ...] = (
+    #        operation                method  path                                          keys      body        optional query               own errors                                    clause
+    Endpoint("listTemplates",           "GET",  "/v1/message-templates",                      "secret", "none",      True,  (),                 (),                                           "templates.list"),
+    Endpoint("readTemplate",            "GET",  "/v1/message-templates/{id}",                 "secret", "none",      True,  (),                 ("MESSAGE_TEMPLATE_NOT_FOUND",),              "templates.detail"),
+    Endpoint("readFilterSchema",        "GET",  "/v1/campaigns/filters/schema",               "secret", "none",      True,  (),                 (),                                           "filters.schema"),
+    Endpoint("previewAudience",         "POST", "/v1/campaigns/audience-preview",             "secret", "json",      True,  (),                 _FILTERS,                                     "audience.preview"),
+    Endpoint("createCampaign",          "POST", "/v1/campaigns",                              "secret", "json",      False, (),                 _CREATE,                                      "campaigns.create"),
+    Endpoint("listCampaigns",           "GET",  "/v1/campaigns",                              "secret", "none",      True,  (),                 (),                                           "campaigns.list"),
+    Endpoint("readCampaign",            "GET",  "/v1/campaigns/{id}",                         "secret", "none",      True,  (),                 ("CAMPAIGN_NOT_FOUND",),                      "campaigns.detail"),
+    Endpoint("readExecution",           "GET",  "/v1/campaigns/{id}/executions/{executionId}","secret", "none",      True,  (),                 ("CAMPAIGN_NOT_FOUND", "RESOURCE_NOT_FOUND"), "execution.read"),
+    Endpoint("startCampaign",           "POST", "/v1/campaigns/{id}/start",                   "secret", "json",      True,  (),                 _START,                                       "start.response"),
+    Endpoint("cancelCampaign",          "POST", "/v1/campaigns/{id}/cancel",                  "secret", "none",      True,  (),                 _CANCEL,                                      "cancel.processing"),
+    Endpoint("createConnectionSession", "POST", _SESSIONS,                                    "secret", "json",      True,  (),                 _SESSION,                                     "session.create"),
+    Endpoint("readConnectionSession",   "GET",  _SESSIONS + "/{sessionId}",                   "secret", "none",      True,  (),                 ("RESOURCE_NOT_FOUND", "ENTRYPOINT_NOT_FOUND"), "session.read"),
+    Endpoint("readEntrypoint",          "GET",  "/v1/entrypoints/{id}",                       "secret", "none",      True,  (),                 ("ENTRYPOINT_NOT_FOUND",),                    "entrypoints.read"),
+    Endpoint("uploadMedia",             "POST", "/v1/messaging/media",                        "secret", "multipart", False, (),                 _MEDIA,                                       "media.upload"),
+    Endpoint("listMessages",            "GET",  "/v1/messaging/chats/{chatId}",               "secret", "none",      True,  ("cursor", "limit"), ("VALIDATION_ERROR", "CHAT_NOT_FOUND"),       "messages.list"),
+    Endpoint("readFormPolicy",          "GET",  "/v1/forms/{id}/embed-frame-policy",          "any",    "none",      True,  (),                 ("FORM_NOT_FOUND",),                          "forms.policy"),
+)
+# fmt: on
+
+ENDPOINTS: Mapping[str, Endpoint] = MappingProxyType({row.id: row for row in _ROWS})
+
+# Success statuses by the options of `success-status`. The document gives two (202 for a session, 204 for a cancel);
+# both hold under every option.
+DOCUMENTED_STATUS: Mapping[str, int] = MappingProxyType({"createConnectionSession": 202, "cancelCampaign": 204})
+_POSTS: Mapping[str, Mapping[str, int]] = {
+    "rest": {"createCampaign": 201, "startCampaign": 202, "previewAudience": 200, "uploadMedia": 201},
+    "all-200": {},
+    "all-201": {row.id: 201 for row in _ROWS},
+}
+
+
+def _statuses(posts: Mapping[str, int]) -> Mapping[str, int]:
+    own = {row.id: posts.get(row.id, 200) if row.method == "POST" else 200 for row in _ROWS}
+    return MappingProxyType(own | dict(DOCUMENTED_STATUS))
+
+
+SUCCESS_STATUS: Mapping[str, Mapping[str, int]] = MappingProxyType(
+    {option: _statuses(posts) for option, posts in _POSTS.items()}
+)

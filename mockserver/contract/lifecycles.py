@@ -1,0 +1,137 @@
+"""
+The states of campaigns, executions, connection sessions and deliveries, as tables.
+
+Rules of these tables:
+
+1. A row is one legal step: from a state, by a trigger, to a state. What has no row cannot happen.
+2. A state without outgoing rows is final; nothing leaves it.
+3. A deadline belongs to a stay in a state: entering the state arms it, leaving the state disarms it.
+4. An event is emitted by the step itself, never by the code that asked for it.
+
+What the tables do not hold: the conditions of a step (they are checks of the verb that asks for it), and the
+lengths of sends (an execution's `finish` falls due when its last send has been made, which is arithmetic).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+from mockserver.contract.limits import SESSION_LIFETIME
+
+Kind = Literal["campaign", "execution", "session", "delivery"]
+
+
+class Step(NamedTuple):
+    """A legal transition; `event` is the outbound event that it emits, if any."""
+
+    source: str
+    trigger: str
+    target: str
+    event: str | None = None
+
+
+class Deadline(NamedTuple):
+    """What happens to a record that stays in `state` for `after`."""
+
+    state: str
+    after: timedelta
+    trigger: str
+
+
+class Lifecycle(NamedTuple):
+    """One kind's states: the first is where a record begins."""
+
+    kind: Kind
+    states: tuple[str, ...]
+    steps: tuple[Step, ...]
+    deadlines: tuple[Deadline, ...]
+    clause: str
+
+    @property
+    def initial(self) -> str:
+        return self.states[0]
+
+    @property
+    def final(self) -> frozenset[str]:
+        return frozenset(self.states) - {step.source for step in self.steps}
+
+    def step(self, source: str, trigger: str) -> Step | None:
+        """The row for this state and trigger, or None where the move is not legal."""
+        return next((row for row in self.steps if row.source == source and row.trigger == trigger), None)
+
+    def sources(self, trigger: str) -> tuple[str, ...]:
+        """The states that have a move by this trigger."""
+        return tuple(row.source for row in self.steps if row.trigger == trigger)
+
+
+CONNECTED = "entrypoints.chatapp.connected"
+CONNECTION_FAILED = "entrypoints.chatapp.connection_failed"
+
+# fmt: off
+CAMPAIGN = Lifecycle(
+    "campaign",
+    ("draft", "processing", "completed", "canceled", "failed"),
+    (
+        Step("draft",      "start",  "processing"),
+        Step("draft",      "cancel", "canceled"),
+        Step("processing", "finish", "completed"),
+        Step("processing", "fail",   "failed"),
+        Step("processing", "cancel", "canceled"),
+    ),
+    (),
+    "campaigns.status-values",
+)
+EXECUTION = Lifecycle(
+    "execution",
+    ("processing", "completed", "failed", "canceled"),
+    (
+        Step("processing", "finish", "completed"),
+        Step("processing", "fail",   "failed"),
+        Step("processing", "cancel", "canceled"),
+    ),
+    (),
+    "campaigns.status-values",
+)
+SESSION = Lifecycle(
+    "session",
+    ("pending", "completed", "failed", "expired"),
+    (
+        Step("pending", "complete", "completed", CONNECTED),
+        Step("pending", "fail",     "failed",    CONNECTION_FAILED),
+        Step("pending", "expire",   "expired",   CONNECTION_FAILED),
+    ),
+    (Deadline("pending", SESSION_LIFETIME, "expire"),),
+    "session.final",
+)
+# A delivery is one event on its way to one endpoint. An attempt leaves it delivered, resting for the next attempt,
+# or abandoned when the schedule has no further attempt; a resend by hand wakes whatever has ended.
+DELIVERY = Lifecycle(
+    "delivery",
+    ("due", "resting", "delivered", "abandoned"),
+    (
+        Step("due",       "accept",  "delivered"),
+        Step("due",       "rest",    "resting"),
+        Step("due",       "abandon", "abandoned"),
+        Step("resting",   "wake",    "due"),
+        Step("delivered", "resend",  "due"),
+        Step("abandoned", "resend",  "due"),
+    ),
+    (),
+    "events.nothing-lost",
+)
+# fmt: on
+
+LIFECYCLES: Mapping[str, Lifecycle] = MappingProxyType(
+    {table.kind: table for table in (CAMPAIGN, EXECUTION, SESSION, DELIVERY)}
+)
+
+
+def table(kind: str) -> str:
+    """The lifecycle of `kind` as text, one step a line: what `print` shows is what the mock does."""
+    rows = LIFECYCLES[kind].steps
+    return "\n".join(
+        f"{row.source:<11}{row.trigger:<9}-> {row.target}{'  ! ' + row.event if row.event else ''}" for row in rows
+    )

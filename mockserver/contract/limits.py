@@ -1,0 +1,21 @@
+"""The document's numbers, each with its unit; numbers that the document leaves open are choices, not limits."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+CADENCE_MIN_PER_MINUTE = 1
+CADENCE_MAX_PER_MINUTE = 2**53 - 1  # campaigns.cadence: the largest integer that JavaScript keeps exactly
+CAMPAIGN_NAME_MAX_CHARS = 100
+CAMPAIGN_DESCRIPTION_MAX_CHARS = 2000
+RETURN_URL_MAX_CHARS = 2000
+SESSION_LIFETIME = timedelta(minutes=20)  # session.expires-at
+
+# Bounds of the mock itself, so that no call can exhaust the machine; the document sets none (listed in the README).
+JSON_BODY_MAX_BYTES = 1024 * 1024
+JSON_DEPTH_MAX = 64
+UPLOAD_MAX_BYTES = 256 * 1024 * 1024
+PAGE_LIMIT_DEFAULT = 50  # fixed decision `message-page-params`
+PAGE_LIMIT_MAX = 100
+JOURNAL_MAX_EXCHANGES = 10_000
+JOURNAL_BODY_MAX_CHARS = 64 * 1024

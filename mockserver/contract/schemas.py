@@ -1,0 +1,151 @@
+"""
+The JSON Schemas of `schemas/`, by name, and what a value lacks of them.
+
+1. Two engines, one verdict: a compiled one says yes or no, a slower one explains a no.
+   What the compiled one cannot read (a lone surrogate, a foreign type) the slower one decides.
+2. A `Decimal` is a number and never an integer: it stands for a spelling that an integer would not keep.
+3. Lengths are code points; a tuple is an array; a number is finite, as JSON has no others.
+4. The engines are imported when a value is first checked: they are heavy.
+"""
+
+import json
+import math
+from collections.abc import Iterator
+from decimal import Decimal
+from difflib import get_close_matches
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from mockserver._data import data_dir
+from mockserver.contract.problems import ABSENT, Absent, Problem, explained
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator
+
+__all__ = ["ABSENT", "Absent", "Problem", "check", "is_valid", "load", "names", "problems"]
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """The names that `load` knows, sorted: the files of `schemas/` without `.json`."""
+    return tuple(sorted(path.name.removesuffix(".json") for path in data_dir("schemas").glob("*.json")))
+
+
+@cache
+def load(name: str) -> dict[str, Any]:
+    """
+    The schema `name` with every reference to a file replaced by that file; callers share it and leave it as it is.
+
+    Refuses with ValueError for an unknown name.
+    """
+    if name not in names():
+        near = ", ".join(get_close_matches(name, names(), 3)) or ", ".join(names())
+        raise ValueError(f"no schema is named {name!r}; there is {near}")
+    text = (data_dir("schemas") / f"{name}.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = _inlined(json.loads(text))
+    return schema
+
+
+def is_valid(name: str, value: object) -> bool:
+    """Whether `value` fits the schema `name`."""
+    try:
+        fits = _compiled(name).is_valid(value)
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        return not problems(name, value)
+    if fits and any(isinstance(found, Decimal) for place in _integer_places(name) for found in _at(value, place)):
+        return not problems(name, value)
+    return fits
+
+
+def problems(name: str, value: object) -> list[Problem]:
+    """What keeps `value` from fitting the schema `name`, deepest place first; empty when it fits."""
+    found: list[Problem] = []
+    try:
+        for error in _explaining(name).iter_errors(value):
+            found.extend(explained(error))
+    except (RecursionError, ValueError):  # the engine writes out the value that it refuses, which can be beyond writing
+        found.append(Problem("", "a value too deep or too long to write", "one that can be written", "size"))
+    unique = {(problem.pointer, problem.keyword): problem for problem in found}
+    return sorted(unique.values(), key=lambda problem: (-problem.pointer.count("/"), problem.keyword != "type"))
+
+
+def check(name: str, value: object) -> list[Problem]:
+    """As `problems`, at the price of `is_valid` where there are none."""
+    return [] if is_valid(name, value) else problems(name, value)
+
+
+def _inlined(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_inlined(element) for element in part]
+    if not isinstance(part, dict):
+        return part
+    if set(part) == {"$ref"} and part["$ref"].endswith(".json"):
+        whole = load(part["$ref"].removesuffix(".json"))
+        return {key: value for key, value in whole.items() if key not in ("$schema", "$id")}
+    return {key: _inlined(value) for key, value in part.items()}
+
+
+# The two engines
+
+
+@cache
+def _compiled(name: str) -> "Draft202012Validator":
+    import jsonschema_rs
+
+    return jsonschema_rs.Draft202012Validator(load(name))
+
+
+@cache
+def _explaining(name: str) -> Any:
+    import jsonschema
+
+    engine: Any = jsonschema.Draft202012Validator
+    types = engine.TYPE_CHECKER.redefine_many({"array": _is_array, "number": _is_number})
+    extend: Any = jsonschema.validators.extend
+    return extend(engine, type_checker=types)(load(name))
+
+
+def _is_array(_: object, value: object) -> bool:
+    return isinstance(value, list | tuple)
+
+
+def _is_number(_: object, value: object) -> bool:
+    if isinstance(value, Decimal):
+        return value.is_finite()
+    return isinstance(value, int) and not isinstance(value, bool) or isinstance(value, float) and math.isfinite(value)
+
+
+# The places of integers: the compiled engine takes Decimal("60") for one, so what it let through is looked at again.
+
+_EACH: Final = None
+_Place = tuple[str | None, ...]
+
+
+@cache
+def _integer_places(name: str) -> tuple[_Place, ...]:
+    return tuple(_places(load(name), ()))
+
+
+def _places(schema: Any, place: _Place) -> Iterator[_Place]:
+    if not isinstance(schema, dict):
+        return
+    if "integer" in schema.get("type", ()):
+        yield place
+    for key, below in schema.get("properties", {}).items():
+        yield from _places(below, (*place, key))
+    for keyword in ("items", "additionalProperties"):
+        yield from _places(schema.get(keyword), (*place, _EACH))
+    for alternative in schema.get("anyOf", ()):
+        yield from _places(alternative, place)
+
+
+def _at(value: object, place: _Place) -> Iterator[object]:
+    if not place:
+        yield value
+    elif isinstance(value, dict):
+        below = value.values() if place[0] is _EACH else [value[key] for key in place[:1] if key in value]
+        for element in below:
+            yield from _at(element, place[1:])
+    elif place[0] is _EACH and isinstance(value, list | tuple):
+        for element in value:
+            yield from _at(element, place[1:])

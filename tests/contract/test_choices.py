@@ -1,0 +1,267 @@
+"""The tables of what the document leaves open: complete, legal, explained where misused, and each option tested."""
+
+import ast
+import re
+from collections.abc import Iterator
+from difflib import get_close_matches
+from pathlib import Path
+
+import pytest
+
+from mockserver.contract.choices import (
+    CHOICES,
+    DEFAULTS,
+    FIXED,
+    access,
+    campaigns,
+    content,
+    events,
+    filters,
+    merged,
+    problem,
+    sessions,
+)
+
+TESTS = Path(__file__).resolve().parents[1]
+FAMILIES = (access, campaigns, filters, content, sessions, events)
+NAMED = [(choice.id, option) for choice in CHOICES.values() for option in choice.options]
+
+# Every open point of the document, in the order in which it was surveyed.
+OPEN_POINTS = re.findall(
+    r"\S+",
+    """
+public-key-prefix public-key-endpoints campaign-endpoints-extent empty-key-header unknown-public-key
+auth-precedence auth-vs-routing subscription-scope cross-tenant-code session-key-identity key-scopes
+key-revoked-midway success-status dual-status template-not-found-code create-check-order start-check-order
+validation-vs-invalid-request malformed-json wrong-content-type empty-json-body unknown-body-keys
+unknown-query-keys null-for-optional number-spelling cadence-above-2^53 string-length-unit string-trim
+name-uniqueness-scope name-race platform-required idempotency-key error-extra-keys message-text non-json-errors
+unknown-route wrong-method malformed-path-id trailing-slash datetime-spelling additive-fields new-enum-values
+rate-limit-numbers rate-limit-headers rate-limit-counts-what list-order list-pagination detail-fields
+read-after-write cors date-header version-header cancel-draft cancel-final repeat-cancel cancel-unknown
+late-sends-after-cancel execution-status-lag completedAt-on-cancel-fail not-draft-vs-already-processing
+executions-multiplicity already-processing-scope concurrent-start start-empty-audience progress-rounding
+progress-zero-target progress-after-cancel all-sends-failed failed-trigger counter-consistency
+counter-granularity common-vars-extra-keys common-vars-type common-vars-empty common-vars-content
+optional-var-omitted automatic-var-missing placeholder-not-declared provider-status-values
+provider-status-internal provider-status-transitions isOfficial-derivation unapproved-template
+template-changed-after-create template-item-types template-several-items campaign-message-shape
+last-message-at-moves internal-on-chatapp window-simulation size-limit-values size-limit-boundary
+size-limit-base size-limit-when audience-off-channel group-chats-in-audience duplicate-contacts
+preview-vs-target throughput-ceilings cadence-above-ceiling pacing sender-entrypoint execution-not-found-code
+executions-order subscription-lapses-midrun draft-editing disconnected-entrypoint-midrun filter-error-split
+filters-empty-list group-no-statements group-no-combinator nested-groups filter-count-limits
+platform-value-unknown chat-status-values id-value-existence missing-value-negative-ops
+missing-value-positive-ops exists-meaning exists-with-value case-sensitivity accent-and-space
+value-type-mismatch missing-operand null-operand in-shape tags-empty-operand tags-on-untagged between-bounds
+between-reversed between-no-value2 value2-elsewhere date-offset date-only-and-naive date-equality birthdate-zone
+group-chat-dm-fields numbers-odd estimated-count-exactness filter-schema-shape filter-schema-drift
+media-max-files media-max-size media-size-unit media-mime-list media-type-source media-partial-failure
+media-failed-item-shape media-result-order media-empty-part media-wrong-field-or-boundary media-check-order
+media-request-limit media-id-life media-url-life audio-single-rule message-required-fields
+message-absent-vs-null message-type-values message-status-values message-page-params next-cursor-end short-pages
+cursor-invalid page-stability forward-date-unit sender-of-own-messages entrypoint-platforms
+entrypoint-two-shapes funnel-null coexistence-flag-elsewhere entrypoint-visible-when form-id-kind form-unknown
+origins-empty session-unknown-code session-other-tenant session-read-fields reason-when-none
+entrypoint-when-failed body-missing funnelId-alone funnel-checked-when return-url-rules return-on-failure
+return-query link-consumed-when link-after-use user-cancels expiry-boundary expiry-driver flow-open-at-deadline
+sessions-in-parallel same-number-again two-sessions-one-number state-vs-event-order event-before-202-read
+session-retention url-shape coexistence-failures wh-signature wh-clock wh-body-bytes wh-retry wh-timeout
+wh-success wh-410-and-429 wh-idempotency wh-duplicates wh-order wh-no-endpoint wh-several-endpoints wh-disable
+wh-data-asymmetry wh-unknown-kind wh-latency wh-secret-rotation wh-inactive-tenant wh-http-target
+undocumented-endpoints orphan-codes code-to-endpoint-map chat-fields form-fields lead-limit
+""",
+)
+
+LEGAL_NUMBERS = [
+    ("rate-limit-numbers", "off"),
+    ("rate-limit-numbers", {"requests": 10, "per": 1.5}),
+    ("rate-limit-numbers", {"requests": 10, "per": "1h30m"}),
+    ("rate-limit-numbers", {"requests": 10, "per": "3500ms"}),
+    ("rate-limit-numbers", {"requests": 10, "per": "PT20M"}),
+    ("rate-limit-numbers", {"per": 10}),
+    ("size-limit-values", {"chatapp": None}),
+    ("size-limit-values", {"chatapp": 0}),
+    ("throughput-ceilings", {"chatapp_coexistence": 1}),
+    ("media-max-files", 1),
+    ("media-max-size", {"sticker": 1, "image": 10**12}),
+]
+
+WRONG_NUMBERS = [
+    ("rate-limit-numbers", "of", "'off'"),
+    ("rate-limit-numbers", 60, "a mapping of requests, per"),
+    ("rate-limit-numbers", {"request": 10}, "the nearest is 'requests'"),
+    ("rate-limit-numbers", {"requests": 0}, "at least 1"),
+    ("rate-limit-numbers", {"requests": True}, "found True"),
+    ("rate-limit-numbers", {"per": "soon"}, "a duration like '60s'"),
+    ("rate-limit-numbers", {"per": ""}, "a duration like '60s'"),
+    ("rate-limit-numbers", {"per": "0s"}, "a duration like '60s'"),
+    ("rate-limit-numbers", {"per": float("inf")}, "seconds above 0"),
+    ("size-limit-values", {"chatap": 5}, "the nearest is 'chatapp'"),
+    ("size-limit-values", {"chatapp_coexistence": 5}, "wanted chatapp, chatapp_lite, photoapp"),
+    ("size-limit-values", {"chatapp": -1}, "or null for no limit"),
+    ("throughput-ceilings", {"photoapp": 0}, "at least 1"),
+    ("throughput-ceilings", 80, "a mapping of chatapp"),
+    ("media-max-files", 0, "at least 1"),
+    ("media-max-files", "10", "a whole number"),
+    ("media-max-size", {"image": None}, "a whole number"),
+    ("media-max-size", {"images": 1}, "the nearest is 'image'"),
+    ("media-max-size", {7: 1}, "found the key 7"),
+]
+
+
+def test_every_open_point_is_a_choice_or_fixed_and_nothing_else_is() -> None:
+    assert sorted(OPEN_POINTS) == sorted([*CHOICES, *FIXED])
+
+
+def test_an_id_has_one_row() -> None:
+    rows = [row.id for family in FAMILIES for row in (*family.CHOICES, *family.FIXED)]
+
+    assert len(set(rows)) == len(rows)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_row_names_the_family_whose_module_it_stands_in(family) -> None:
+    assert {family.__name__.rpartition(".")[2]} == {row.family for row in (*family.CHOICES, *family.FIXED)}
+
+
+@pytest.mark.parametrize("choice", CHOICES.values(), ids=CHOICES)
+def test_a_choice_is_a_question_with_distinct_options_and_a_reason(choice) -> None:
+    assert choice.question.endswith("?")
+    assert choice.why.endswith(".")
+    assert choice.where.startswith("L")
+    assert len(set(choice.options)) == len(choice.options)
+    assert choice.value or len(choice.options) >= 2
+    assert choice.provenance in {"documented", "inferred", "invented"}
+
+
+@pytest.mark.parametrize("choice", [row for row in CHOICES.values() if not row.value], ids=lambda row: row.id)
+def test_the_first_option_is_the_default(choice) -> None:
+    assert choice.options[0] == choice.default
+
+
+@pytest.mark.parametrize(("id", "value"), DEFAULTS.items(), ids=DEFAULTS)
+def test_every_default_is_legal(id, value) -> None:
+    assert problem(id, value) is None
+
+
+@pytest.mark.parametrize(("id", "option"), NAMED)
+def test_every_option_is_legal(id, option) -> None:
+    assert problem(id, option) is None
+
+
+@pytest.mark.parametrize(("id", "option"), NAMED)
+def test_a_misspelt_option_is_refused_with_the_nearest_one(id, option) -> None:
+    misspelt = f"{option}x"
+
+    said = problem(id, misspelt)
+
+    assert said is not None
+    assert f"found {misspelt!r}" in said
+    assert said.endswith(f"the nearest is {get_close_matches(misspelt, CHOICES[id].options, n=1)[0]!r}")
+
+
+@pytest.mark.parametrize("id", CHOICES)
+def test_a_misspelt_id_is_refused_with_the_nearest_one(id) -> None:
+    assert problem(f"{id}x", "any") == f"no choice is called '{id}x'; the nearest is {id!r}"
+
+
+def test_an_id_like_no_other_is_refused_without_a_guess() -> None:
+    assert problem("zzz", "any") == "no choice is called 'zzz'"
+
+
+def test_a_fixed_point_is_no_choice_and_says_what_it_is_fixed_as() -> None:
+    assert problem("public-key-prefix", "pub_") == "'public-key-prefix' is no choice: it is fixed as 'pk_'"
+
+
+@pytest.mark.parametrize("value", [None, 3, True, ["catalog"], {"catalog": 1}])
+def test_an_option_is_a_text(value) -> None:
+    assert "wanted one of catalog, guide" in (problem("dual-status", value) or "")
+
+
+def test_the_option_called_null_is_a_word_in_quotes() -> None:
+    assert (problem("next-cursor-end", None) or "").endswith("the nearest is 'null', the word in quotes")
+
+
+@pytest.mark.parametrize(("id", "value"), LEGAL_NUMBERS)
+def test_numbers_within_their_bounds_are_legal(id, value) -> None:
+    assert problem(id, value) is None
+
+
+@pytest.mark.parametrize(("id", "value", "said"), WRONG_NUMBERS)
+def test_a_wrong_number_is_refused_with_what_was_wanted(id, value, said) -> None:
+    assert f"choice {id!r}" in (problem(id, value) or "")
+    assert said in (problem(id, value) or "")
+
+
+def test_keys_left_out_keep_what_they_had() -> None:
+    old = {"chatapp": 5, "chatapp_lite": None, "photoapp": 7}
+
+    new = merged("size-limit-values", old, {"photoapp": None})
+
+    assert new == {"chatapp": 5, "chatapp_lite": None, "photoapp": None}
+    assert old == {"chatapp": 5, "chatapp_lite": None, "photoapp": 7}
+
+
+def test_a_rate_that_was_off_takes_the_usual_numbers_for_what_is_left_out() -> None:
+    assert merged("rate-limit-numbers", "off", {"requests": 3}) == {"requests": 3, "per": 60}
+
+
+def test_a_rate_can_be_switched_off() -> None:
+    assert merged("rate-limit-numbers", {"requests": 3, "per": 60}, "off") == "off"
+
+
+@pytest.mark.parametrize(("id", "old", "new"), [("dual-status", "catalog", "guide"), ("media-max-files", 10, 3)])
+def test_what_has_no_keys_is_replaced_whole(id, old, new) -> None:
+    assert new == merged(id, old, new)
+
+
+def claims(source: str) -> Iterator[tuple[str, str]]:
+    """Yield each (choice, option) that a test module claims with an option mark or an option_case, in words."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and _is_claim(node.func):
+            words = [word.value for word in node.args[:2] if isinstance(word, ast.Constant)]
+            if len(words) == 2 and all(isinstance(word, str) for word in words):
+                yield words[0], words[1]
+
+
+def _is_claim(called: ast.expr) -> bool:
+    name = ast.unparse(called)
+    return name.endswith("mark.option") or name.rpartition(".")[2] == "option_case"
+
+
+def claimed() -> dict[tuple[str, str], Path]:
+    return {pair: path for path in TESTS.rglob("*.py") for pair in claims(path.read_text(encoding="utf-8"))}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "@pytest.mark.option('a', 'b')\ndef test(): ...",
+        "pytestmark = [mark.option('a', 'b')]",
+        "CASES = [pytest.param(1, marks=pytest.mark.option('a', 'b'))]",
+        "CASES = [option_case('a', 'b', 422)]",
+        "CASES = [cases.option_case('a', 'b')]",
+    ],
+)
+def test_a_claim_is_read_wherever_it_stands(source) -> None:
+    assert list(claims(source)) == [("a", "b")]
+
+
+def test_a_test_claims_only_options_that_there_are() -> None:
+    unknown = {
+        f"{path.relative_to(TESTS)}: {id}: {option}"
+        for (id, option), path in claimed().items()
+        if id not in CHOICES or (option not in CHOICES[id].options and not CHOICES[id].value)
+    }
+
+    assert set() == unknown
+
+
+@pytest.mark.xfail(strict=False, reason="options still without a test")
+def test_every_option_has_a_test() -> None:
+    claims_made = claimed()
+
+    missing = [f"{id}: {option}" for id, option in NAMED if (id, option) not in claims_made]
+
+    assert missing == [], "options without a test:\n" + "\n".join(missing)

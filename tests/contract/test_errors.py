@@ -1,0 +1,172 @@
+"""
+The table of error codes, held against a second transcription of the document's own table.
+
+That each code really is answered is shown where the API is called, so nothing here is marked with a clause.
+"""
+
+import re
+import unicodedata
+from string import Formatter
+
+import pytest
+
+from mockserver.contract.clauses import read
+from mockserver.contract.errors import BY_CHOICE, ERRORS, INJECTED_ONLY, SESSION_MESSAGES, ErrorRow
+
+CATALOGUE = """
+API_KEY_MISSING                     401
+API_KEY_INVALID                     401
+API_KEY_WRONG_TYPE                  401
+DEVELOPERS_DISABLED                 401
+SUBSCRIPTION_INACTIVE               403
+LEAD_LIMIT_EXCEEDED                 403
+FORM_INACTIVE                       403
+RESOURCE_ACCESS_DENIED              403
+ENTRYPOINT_NOT_FOUND                404
+FORM_NOT_FOUND                      404
+CHAT_NOT_FOUND                      404
+RESOURCE_NOT_FOUND                  404
+FORM_ALREADY_SUBMITTED              409
+VALIDATION_ERROR                    400
+INVALID_PHONE                       400
+ENTRYPOINT_PLATFORM_UNSUPPORTED     400
+PLATFORM_UNSUPPORTED                400
+FORM_MISSING_ENTRYPOINTS            400
+FORM_INVALID_ANSWERS                400
+FORM_INVALID_DESTINATION            400
+MEDIA_UPLOAD_EMPTY                  400
+MEDIA_UPLOAD_TOO_MANY_FILES         400
+MEDIA_FILE_TOO_LARGE                400
+MEDIA_INVALID_FORMAT                400
+INVALID_REQUEST                     400
+UNPROCESSABLE_REQUEST               422
+MESSAGE_CAMPAIGN_NOT_ALLOWED        422
+CAMPAIGN_NOT_FOUND                  404
+CAMPAIGN_NAME_ALREADY_EXISTS        400
+CAMPAIGN_TEMPLATE_NOT_FOUND         404
+CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH 400
+CAMPAIGN_INVALID_FILTERS            422
+CAMPAIGN_NOT_DRAFT                  422
+CAMPAIGN_ALREADY_PROCESSING         422
+CAMPAIGN_MISSING_COMMON_VARIABLES   400
+CAMPAIGN_SIZE_LIMIT_EXCEEDED        422
+MESSAGE_TEMPLATE_NOT_FOUND          404
+RATE_LIMIT_EXCEEDED                 429
+INTERNAL_ERROR                      500
+"""
+
+# The four codes to which the campaign guide gives another status.
+GUIDE_422 = {
+    "CAMPAIGN_MISSING_COMMON_VARIABLES",
+    "CAMPAIGN_NAME_ALREADY_EXISTS",
+    "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH",
+    "VALIDATION_ERROR",
+}
+
+# The codes that the catalogue lists and no rule of a documented endpoint leads to.
+ORPHANS = """
+LEAD_LIMIT_EXCEEDED FORM_INACTIVE FORM_ALREADY_SUBMITTED INVALID_PHONE ENTRYPOINT_PLATFORM_UNSUPPORTED
+PLATFORM_UNSUPPORTED FORM_MISSING_ENTRYPOINTS FORM_INVALID_ANSWERS FORM_INVALID_DESTINATION
+MESSAGE_CAMPAIGN_NOT_ALLOWED CAMPAIGN_TEMPLATE_NOT_FOUND INVALID_REQUEST INTERNAL_ERROR
+"""
+
+PLACEHOLDERS = {
+    "VALIDATION_ERROR": {"path"},
+    "MEDIA_UPLOAD_TOO_MANY_FILES": {"max"},
+    "MEDIA_FILE_TOO_LARGE": {"name", "max"},
+    "MEDIA_INVALID_FORMAT": {"name"},
+    "CAMPAIGN_INVALID_FILTERS": {"field"},
+    "CAMPAIGN_MISSING_COMMON_VARIABLES": {"keys"},
+    "CAMPAIGN_SIZE_LIMIT_EXCEEDED": {"target", "limit"},
+}
+
+SESSION_REASONS = {"expired", "token_exchange_failed", "phone_in_use", "funnel_not_found"}
+
+TEXT_PAIRS = {
+    **{code: (row.message, row.reworded) for code, row in ERRORS.items()},
+    **SESSION_MESSAGES,
+}
+
+every_code = pytest.mark.parametrize("row", ERRORS.values(), ids=ERRORS)
+every_pair = pytest.mark.parametrize(("canonical", "reworded"), TEXT_PAIRS.values(), ids=TEXT_PAIRS)
+
+
+def long_words(text: str) -> set[str]:
+    """The words of four letters or more that a reader sees, lower-case and without accents."""
+    seen = re.sub(r"\{\w+\}", " ", text)
+    letters = unicodedata.normalize("NFKD", seen.casefold())
+    unaccented = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    return set(re.findall(r"[a-z0-9]{4,}", unaccented))
+
+
+def placeholders(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+
+
+def test_the_codes_and_statuses_are_those_of_the_documents_catalogue():
+    catalogue = {code: int(status) for code, status in map(str.split, CATALOGUE.strip().splitlines())}
+
+    assert 39 == len(catalogue)
+    assert list(catalogue.items()) == [(code, row.status) for code, row in ERRORS.items()]
+
+
+def test_a_code_has_one_row_under_its_own_name():
+    assert list(ERRORS) == [row.code for row in ERRORS.values()]
+
+
+def test_the_campaign_guide_says_422_for_four_codes_and_agrees_about_the_rest():
+    differing = {code: row.guide_status for code, row in ERRORS.items() if row.guide_status != row.status}
+
+    assert dict.fromkeys(GUIDE_422, 422) == differing
+
+
+def test_the_table_cannot_be_changed():
+    with pytest.raises(TypeError):
+        ERRORS["TEAPOT"] = ErrorRow("TEAPOT", 418, 418, "", "")  # type: ignore[index]
+
+
+@every_pair
+def test_a_text_is_made_of_whole_sentences(canonical, reworded):
+    for text in (canonical, reworded):
+        assert re.fullmatch(r"\S.*\S\.", text), text
+        assert "!" not in text
+
+
+@every_code
+def test_both_texts_of_a_code_tell_the_same_facts(row):
+    expected = PLACEHOLDERS.get(row.code, set())
+
+    assert expected == placeholders(row.message)
+    assert expected == placeholders(row.reworded)
+
+
+@every_pair
+def test_the_reworded_text_shares_no_word_with_the_canonical_one(canonical, reworded):
+    assert set() == long_words(canonical) & long_words(reworded)
+
+
+def test_words_are_compared_without_accents_letter_case_and_placeholders():
+    assert {"orgao", "valido"} == long_words("Órgão VÁLIDO é {field}")
+
+
+def test_no_text_stands_for_two_codes():
+    texts = [text for row in ERRORS.values() for text in (row.message, row.reworded)]
+
+    assert len(texts) == len(set(texts))
+
+
+def test_a_code_names_an_existing_clause():
+    clauses = {clause.id for clause in read()}
+
+    assert set() == {row.clause for row in ERRORS.values()} - clauses
+
+
+def test_the_orphans_of_the_document_come_by_injection_or_by_a_choice():
+    assert set(ORPHANS.split()) == INJECTED_ONLY | BY_CHOICE
+    assert set() == INJECTED_ONLY & BY_CHOICE
+    assert set(ERRORS) >= INJECTED_ONLY | BY_CHOICE
+
+
+def test_every_reason_of_a_failed_session_has_its_texts():
+    assert SESSION_REASONS == set(SESSION_MESSAGES)
+    assert set() == {name for pair in SESSION_MESSAGES.values() for text in pair for name in placeholders(text)}

@@ -1,0 +1,219 @@
+"""The verdicts on values: the bounds of the four request bodies, and one verdict of the two schema engines."""
+
+import json
+import sys
+from decimal import Decimal
+from pathlib import Path
+from subprocess import run
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mockserver import _data
+from mockserver.contract import schemas
+
+EXAMPLES: dict[str, list[Any]] = json.loads(Path(__file__).with_name("documented_examples.json").read_text("utf-8"))
+REQUESTS = [
+    "previewAudience.request",
+    "createCampaign.request",
+    "startCampaign.request",
+    "createConnectionSession.request",
+]
+
+CAMPAIGN = EXAMPLES["createCampaign.request"][0]
+STATEMENT = {"field": "chat.status", "operator": "equals", "value": "open"}
+ABOVE = 2**53
+
+# What is sent in place of one property, and whether the schema takes it.
+# fmt: off
+CADENCES = [
+    (1, True), (60, True), (60.0, True), (ABOVE - 1, True),
+    (0, False), (-1, False), (60.5, False), (ABOVE, False), (float(ABOVE), False), (1e308, False), (2**64, False), (10**400, False),
+    ("60", False), (True, False), (None, False), ([60], False), (Decimal(60), False), (Decimal("9007199254740991.4"), False),
+    (float("inf"), False), (float("nan"), False),
+]
+NAMES = [
+    ("a", True), ("   ", True), ("a" * 100, True), ("😀" * 100, True), ("\ud800" * 100, True),
+    ("", False), ("a" * 101, False), ("😀" * 101, False), ("\ud800" * 101, False), (1, False), (None, False),
+]
+DESCRIPTIONS = [("", True), ("😀" * 2000, True), ("😀" * 2001, False), (None, False)]
+FILTERS = [
+    ([], True), ([{"combinator": "and", "statements": [STATEMENT]}], True),
+    ([{"combinator": "or", "statements": [{"field": "no.such", "operator": "near", "value": {"any": [None]}}]}], True),
+    ({}, False), (None, False), ([[]], False), ([{"combinator": "and", "statements": []}], False), ([{"statements": [STATEMENT]}], False),
+    ([{"combinator": "AND", "statements": [STATEMENT]}], False), ([{"combinator": "and"}], False),
+    ([{"combinator": "and", "statements": [{"operator": "exists"}]}], False),
+    ([{"combinator": "and", "statements": [{"field": 1, "operator": "exists"}]}], False),
+    ([{"combinator": "and", "statements": [{"combinator": "and", "statements": [STATEMENT]}]}], False),
+]
+SESSIONS = [
+    ({}, True), ({"funnelStepId": "s"}, True), ({"funnelStepId": "s", "funnelId": "f"}, True), ({"coexistence": True}, True),
+    ({"funnelId": "f"}, False), ({"funnelStepId": ""}, False), ({"funnelStepId": "s", "funnelId": ""}, False),
+    ({"coexistence": "true"}, False), ({"coexistence": 1}, False), ({"coexistence": None}, False), ([], False),
+]
+# fmt: on
+
+# What a schema refuses by a rule that joins several fields: which example, what is put in, where the problem is.
+JOINED: list[tuple[str, int, dict[str, Any], str]] = [
+    ("createConnectionSession.request", 0, {"funnelId": "funnel_1"}, "/funnelStepId"),
+    ("executionEntry", 0, {"completedAt": None}, "/completedAt"),
+    ("executionEntry", 1, {"completedAt": "2026-03-01T12:02:00Z"}, "/completedAt"),
+    ("readConnectionSession.response", 0, {"entrypoint": {}}, "/entrypoint"),
+    ("readConnectionSession.response", 0, {"reason": "expired"}, "/reason"),
+    ("readConnectionSession.response", 0, {"status": "completed"}, "/entrypoint"),
+    ("readConnectionSession.response", 0, {"status": "failed"}, "/reason"),
+    ("readConnectionSession.response", 4, {"reason": "expired"}, "/reason"),
+    ("readConnectionSession.response", 5, {"reason": "phone_in_use"}, "/reason"),
+    ("event.connection_failed", 0, {"data": {"status": "expired", "reason": "phone_in_use"}}, "/data/reason"),
+    ("event.connection_failed", 0, {"data": {"status": "failed", "reason": "expired"}}, "/data/reason"),
+    ("uploadMedia.response", 0, {"id": None}, "/0/id"),
+]
+
+
+@pytest.mark.clause("campaigns.cadence")
+@pytest.mark.parametrize(("cadence", "fits"), CADENCES)
+def test_a_cadence_is_an_integer_from_1_to_2_to_the_53_minus_1(cadence: object, fits: bool) -> None:
+    assert schemas.is_valid("createCampaign.request", {**CAMPAIGN, "cadence": cadence}) == fits
+
+
+@pytest.mark.clause("campaigns.name")
+@pytest.mark.parametrize(("name", "fits"), NAMES)
+def test_a_campaign_name_has_1_to_100_code_points(name: object, fits: bool) -> None:
+    assert schemas.is_valid("createCampaign.request", {**CAMPAIGN, "name": name}) == fits
+
+
+@pytest.mark.clause("campaigns.description")
+@pytest.mark.parametrize(("description", "fits"), DESCRIPTIONS)
+def test_a_campaign_description_has_at_most_2000_code_points(description: object, fits: bool) -> None:
+    assert schemas.is_valid("createCampaign.request", {**CAMPAIGN, "description": description}) == fits
+
+
+@pytest.mark.clause("audience.same-filters", "filters.combinator")
+@pytest.mark.parametrize(("filters", "fits"), FILTERS)
+def test_preview_and_creation_take_the_same_structure_of_filters(filters: object, fits: bool) -> None:
+    assert schemas.is_valid("previewAudience.request", {"filters": filters}) == fits
+    assert schemas.is_valid("createCampaign.request", {**CAMPAIGN, "filters": filters}) == fits
+
+
+@pytest.mark.clause("session.funnel-pair", "session.coexistence")
+@pytest.mark.parametrize(("body", "fits"), SESSIONS)
+def test_a_session_body_takes_a_funnel_only_with_its_step(body: object, fits: bool) -> None:
+    assert schemas.is_valid("createConnectionSession.request", body) == fits
+
+
+@pytest.mark.clause("session.return-url")
+@pytest.mark.parametrize(("length", "fits"), [(0, False), (1, True), (2000, True), (2001, False)])
+def test_a_return_url_has_1_to_2000_characters(length: int, fits: bool) -> None:
+    assert schemas.is_valid("createConnectionSession.request", {"returnUrl": "x" * length}) == fits
+
+
+@pytest.mark.clause("session.no-extra")
+def test_only_the_session_body_refuses_an_unknown_property() -> None:
+    refusing = [name for name in REQUESTS if not schemas.is_valid(name, {**EXAMPLES[name][-1], "unheardOf": 1})]
+
+    assert refusing == ["createConnectionSession.request"]
+
+
+@pytest.mark.parametrize(("name", "number", "put_in", "pointer"), JOINED)
+def test_a_schema_refuses_fields_that_contradict_each_other(
+    name: str, number: int, put_in: dict[str, Any], pointer: str
+) -> None:
+    example = EXAMPLES[name][number]
+    mutant = [{**example[0], **put_in}] if isinstance(example, list) else {**example, **put_in}
+
+    assert not schemas.is_valid(name, mutant)
+    assert pointer in [problem.pointer for problem in schemas.problems(name, mutant)]
+
+
+numbers = st.one_of(
+    st.sampled_from(
+        [0, 1, ABOVE - 1, ABOVE, -ABOVE, 60.0, 60.5, True, "60", 1e308, float(ABOVE), 2**64, 10**400, 10**5000]
+    ),
+    st.integers(),
+    st.floats(),
+    st.decimals(),
+)
+texts = st.one_of(
+    st.builds(
+        str.__mul__,
+        st.sampled_from(["a", "😀", "\ud800", "e\u0301"]),
+        st.sampled_from([0, 1, 99, 100, 101, 2000, 2001]),
+    ),
+    st.text(max_size=5),
+)
+odd = st.one_of(st.none(), numbers, texts, st.lists(numbers, max_size=2), st.dictionaries(texts, numbers, max_size=2))
+statements = st.fixed_dictionaries(
+    {}, optional={"field": odd | st.just("chat.status"), "operator": odd | st.just("in"), "value": odd}
+)
+groups = st.fixed_dictionaries(
+    {}, optional={"combinator": odd | st.just("or"), "statements": st.lists(statements | odd, max_size=2) | odd}
+)
+some_property = st.fixed_dictionaries(
+    {},
+    optional={
+        "name": odd, "platform": odd | st.sampled_from(["chatapp", "botapp"]), "cadence": odd, "description": odd, "templateId": odd,
+        "filters": st.lists(groups | odd, max_size=2) | odd, "commonVariables": st.dictionaries(st.just("var1"), odd) | odd,
+        "funnelId": odd, "funnelStepId": odd, "coexistence": odd, "returnUrl": odd, "unheardOf": odd,
+    },
+)  # fmt: skip
+
+
+@given(name=st.sampled_from(REQUESTS), put_in=some_property, keep=st.booleans(), data=st.data())
+@settings(deadline=None, max_examples=400)
+def test_the_two_engines_give_one_verdict(name: str, put_in: dict[str, Any], keep: bool, data: st.DataObject) -> None:
+    example = data.draw(st.sampled_from(EXAMPLES[name])) if keep else {}
+    known = schemas.load(name)["properties"].keys() | ({"unheardOf"} if keep else set())
+    body = {**example, **{key: value for key, value in put_in.items() if key in known}}
+
+    assert schemas.is_valid(name, body) == (schemas.problems(name, body) == [])
+    assert (schemas.check(name, body) == []) == schemas.is_valid(name, body)
+
+
+@given(name=st.sampled_from(REQUESTS), body=odd)
+@settings(deadline=None)
+def test_the_two_engines_give_one_verdict_on_what_is_no_object(name: str, body: object) -> None:
+    assert schemas.is_valid(name, body) == (schemas.problems(name, body) == [])
+
+
+def test_a_value_nested_beyond_writing_is_refused_and_not_an_error() -> None:
+    deep: list[Any] = []
+    for _ in range(3000):
+        deep = [deep]
+
+    assert [problem.keyword for problem in schemas.check("createCampaign.request", {**CAMPAIGN, "name": deep})] == [
+        "size"
+    ]
+
+
+def test_problems_come_deepest_first_and_read_as_sentences() -> None:
+    body = {**CAMPAIGN, "cadence": 0, "filters": [{"combinator": "and", "statements": [{"field": "chat.status"}]}]}
+
+    assert [str(problem) for problem in schemas.check("createCampaign.request", body)] == [
+        "/filters/0/statements/0/operator: nothing where a string, which is required, is wanted",
+        "/cadence: 0 where a number of at least 1 is wanted",
+    ]
+
+
+def test_an_unknown_schema_name_is_refused_with_the_nearest_one() -> None:
+    with pytest.raises(ValueError, match=r"there is createCampaign\.request"):
+        schemas.load("createCampain.request")
+
+
+def test_the_engines_are_imported_only_when_a_value_is_checked() -> None:
+    code = "import sys, mockserver.contract.schemas; print(*{'jsonschema', 'jsonschema_rs'} & set(sys.modules))"
+    root = Path(_data.__file__).parent.parent
+
+    assert run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True).stdout.strip() == ""
+
+
+def test_a_data_folder_without_the_marker_is_passed_over(tmp_path: Path) -> None:
+    package, checkout = tmp_path / "site-packages" / "mockserver", tmp_path / "site-packages"
+    (checkout / "schemas").mkdir(parents=True)
+    with pytest.raises(_data.DataNotFoundError, match="no folder 'schemas' with the marker file"):
+        _data.find("schemas", [package, checkout])
+
+    (package / "schemas").mkdir(parents=True)
+    (package / "schemas" / _data.MARKER).touch()
+    assert _data.find("schemas", [package, checkout]) == package / "schemas"

@@ -1,0 +1,250 @@
+"""
+The schema files say what the API document says: no field less, none more.
+
+`documented_fields.txt` is the document's side, transcribed by hand; `documented_examples.json` has values of each
+schema, `documented_forms.json` spellings of each form of text.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from copy import deepcopy
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jsonschema
+import pytest
+
+from mockserver._data import data_dir
+from mockserver.contract import schemas
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+FILES = sorted(data_dir("schemas").glob("*.json"))
+HERE = Path(__file__).parent
+EXAMPLES: dict[str, list[Any]] = json.loads((HERE / "documented_examples.json").read_text("utf-8"))
+FORMS: dict[str, dict[str, list[str]]] = json.loads((HERE / "documented_forms.json").read_text("utf-8"))
+
+Path_ = tuple[str | int, ...]
+
+
+class Field(NamedTuple):
+    presence: str
+    kinds: frozenset[str]
+    facts: frozenset[str]
+
+
+WRONG = {"string": "text", "integer": 7, "number": 7.5, "boolean": True, "null": None, "array": [], "object": {}}
+NEARLY_INTEGER = [Decimal(410), 410.5, "410", True]
+SILENT = {"$schema", "$comment", "title", "description", "type", "format", "properties", "required", "items", "enum", "pattern",
+          "anyOf", "allOf", "if", "then", "else", "additionalProperties", "uniqueItems", "dependentRequired",
+          "minimum", "maximum", "minLength", "maxLength", "minItems"}  # fmt: skip
+
+
+def documented() -> dict[str, dict[str, Field]]:
+    """The table of the document: for each schema its fields by place, the whole being the place ""."""
+    text = (HERE / "documented_fields.txt").read_text("utf-8")
+    table: dict[str, dict[str, Field]] = {}
+    for line in re.sub(r"\n +", " ", re.sub(r",\n +", ",", text)).splitlines():
+        words = line.partition(" -- ")[0].split()
+        if line.startswith("["):
+            section = table.setdefault(words[0].strip("[]"), {})
+            words[:1] = ["", "whole"]
+        if words and not line.startswith("#"):
+            place, presence, kinds, *facts = words
+            section[place] = Field(presence, frozenset(kinds.split("|")), frozenset(map(in_order, facts)))
+    return {name: dict(with_shared(table, section)) for name, section in table.items()}
+
+
+def in_order(fact: str) -> str:
+    kind, equals, value = fact.partition("=")
+    return kind + equals + ",".join(sorted(value.split(",")))
+
+
+def with_shared(table: dict[str, dict[str, Field]], section: dict[str, Field]) -> Iterator[tuple[str, Field]]:
+    for place, field in section.items():
+        shared = next((kind.strip("<>") for kind in field.kinds if kind.startswith("<")), None)
+        if shared is None:
+            yield place, field
+            continue
+        for below, inner in with_shared(table, table[shared]):
+            kinds = inner.kinds if below else inner.kinds | {kind for kind in field.kinds if not kind.startswith("<")}
+            yield (
+                "/".join(filter(None, (place, below))),
+                Field(inner.presence if below else field.presence, kinds, inner.facts),
+            )
+
+
+def written(schema: dict[str, Any], place: str = "", presence: str = "whole") -> Iterator[tuple[str, Field]]:
+    """The fields that a schema file speaks of, as the table of the document writes them."""
+    kinds: set[str] = set()
+    facts: set[str] = set()
+    for part in schema.get("anyOf", [schema]):
+        kind = part.get("type", "any")
+        kinds |= {kind} if isinstance(kind, str) else set(kind)
+        facts |= set(facts_of(part))
+        for key, below in part.get("properties", {}).items():
+            needed = "required" if key in part.get("required", ()) else "optional"
+            yield from written(below, f"{place}/{key}".lstrip("/"), needed)
+        for keyword in ("items", "additionalProperties"):
+            if isinstance(part.get(keyword), dict):
+                yield from written(part[keyword], f"{place}/*".lstrip("/"), "each")
+    yield place, Field(presence, frozenset(kinds), frozenset(facts))
+
+
+def facts_of(part: dict[str, Any]) -> Iterator[str]:
+    yield from (f"unknown keyword {keyword}" for keyword in part.keys() - SILENT)
+    if "object" in part.get("type", ()):
+        others = part.get("additionalProperties")
+        yield "map" if isinstance(others, dict) else "closed" if others is False else "open"
+    if "enum" in part:
+        spelled = {"": "(empty)", None: "(null)"}
+        yield in_order("enum=" + ",".join(spelled.get(value, value) for value in part["enum"]))
+    for fact, low, high in (
+        ("range", "minimum", "maximum"),
+        ("length", "minLength", "maxLength"),
+        ("items", "minItems", ""),
+    ):
+        if low in part or high in part:
+            yield f"{fact}={part.get(low, '')}..{part.get(high, '')}"
+    if part.get("uniqueItems"):
+        yield "unique"
+    if "pattern" in part:
+        yield f"form={form_of(part['pattern'])}"
+    for key, needed in part.get("dependentRequired", {}).items():
+        yield f"needs={key}:{','.join(needed)}"
+
+
+def form_of(pattern: str) -> str:
+    for name, form in FORMS.items():
+        if all(re.search(pattern, text) for text in form["good"]) and not any(
+            re.search(pattern, text) for text in form["bad"]
+        ):
+            return name
+    return pattern
+
+
+TABLE = documented()
+
+
+def spots(value: Any, place: str) -> list[tuple[Path_, Any]]:
+    """Where in a value a place of the table is, and what is there."""
+    found: list[tuple[Path_, Any]] = [((), value)]
+    for step in place.split("/") if place else ():
+        found = [((*path, key), at[key]) for path, at in found for key in keys_of(at) if step in ("*", key)]
+    return found
+
+
+def keys_of(value: Any) -> list[str] | range:
+    return list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else []
+
+
+def changed(value: Any, path: Path_, *new: Any) -> Any:
+    """A copy of `value` with something else at `path`, or without it when nothing new is given."""
+    whole = [deepcopy(value)]
+    *way, last = (0, *path)
+    holder: Any = whole
+    for key in way:
+        holder = holder[key]
+    if new:
+        holder[last] = new[0]
+    else:
+        del holder[last]
+    return whole[0]
+
+
+def bounds(field: Field) -> tuple[list[Any], list[Any]]:
+    """Values at the field's bounds and values beyond them."""
+    forms = [FORMS[fact[5:]] for fact in field.facts if fact.startswith("form=")]
+    inside: list[Any] = [text for form in forms for text in form["good"]]
+    beyond: list[Any] = [text for form in forms for text in form["bad"]]
+    beyond += ["never-seen" for fact in field.facts if fact.startswith("enum=")]
+    for kind, low, high in re.findall(r"(range|length|items)=(\d*)\.\.(\d*)", " ".join(field.facts)):
+        make = {"range": lambda n: n, "length": lambda n: "😀" * n, "items": lambda n: ["and"] * n}[kind]
+        inside += [make(int(bound)) for bound in (low, high) if bound and kind != "items"]
+        beyond += [make(int(bound) + step) for bound, step in ((low, -1), (high, 1)) if bound]
+    return inside, beyond
+
+
+def refused(example: Any, place: str, field: Field) -> Iterator[tuple[Any, Path_]]:
+    """Mutations of an example that its schema must refuse, each with the place of the problem."""
+    path, there = spots(example, place)[0]
+    wrong = [value for kind, value in WRONG.items() if not {kind, "any"} & field.kinds]
+    if "number" in field.kinds:
+        wrong.remove(WRONG["integer"])
+    if "integer" in field.kinds:
+        wrong += NEARLY_INTEGER
+    for value in wrong + bounds(field)[1]:
+        yield changed(example, path, value), path
+    if field.presence == "required":
+        yield changed(example, path), path
+    if "closed" in field.facts and there is not None:
+        yield changed(example, (*path, "unheardOf"), 1), (*path, "unheardOf")
+
+
+def accepted(example: Any, place: str, field: Field) -> Iterator[tuple[str, Any]]:
+    """Mutations that some example must bear: the bounds themselves, absence, null, an unknown key where keys are open."""
+    for path, there in spots(example, place):
+        for value in bounds(field)[0]:
+            yield f"bound {value!r:.20}", changed(example, path, value)
+        if field.presence == "optional":
+            yield "absent", changed(example, path)
+        if "null" in field.kinds:
+            yield "null", changed(example, path, None)
+        if "open" in field.facts and there is not None:
+            yield "unknown key", changed(example, (*path, "unheardOf"), 1)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_schema_file_is_a_titled_schema_of_the_declared_draft(path: Path) -> None:
+    schema = json.loads(path.read_text("utf-8"))
+
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["$schema"] == DRAFT
+    assert schema["title"] and schema["description"] and "$id" not in schema
+
+
+def test_a_shared_schema_is_referred_to_alone_and_whole_and_is_used() -> None:
+    texts = {path.stem: path.read_text("utf-8") for path in FILES if path.stem != "scenario"}
+    used = set(re.findall(r'\{"\$ref": "(\w+)\.json"\}', "".join(texts.values())))
+
+    assert used == {name for name in texts if "." not in name} - {"error"}
+    assert "$ref" not in json.dumps([schemas.load(name) for name in texts])
+
+
+def test_the_table_speaks_of_every_schema_file_of_the_api() -> None:
+    assert sorted(TABLE) == sorted({name for name in schemas.names() if name != "scenario" and not name.startswith("control.")})
+    assert sorted(EXAMPLES) == sorted(TABLE)
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_a_schema_has_exactly_the_documented_fields(name: str) -> None:
+    assert dict(written(schemas.load(name))) == TABLE[name]
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_a_schema_accepts_its_documented_examples(name: str) -> None:
+    assert [schemas.check(name, example) for example in EXAMPLES[name]] == [[] for _ in EXAMPLES[name]]
+    assert [place for place in TABLE[name] if not any(spots(example, place) for example in EXAMPLES[name])] == []
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_a_schema_refuses_what_departs_from_a_documented_field_and_says_where(name: str) -> None:
+    for place, field in TABLE[name].items():
+        example = next(example for example in EXAMPLES[name] if spots(example, place))
+        for mutant, path in refused(example, place, field):
+            pointer = "".join(f"/{step}" for step in path)
+
+            assert not schemas.is_valid(name, mutant), (place, mutant)
+            assert pointer in [problem.pointer for problem in schemas.problems(name, mutant)], (place, mutant)
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_a_schema_accepts_what_the_document_leaves_free(name: str) -> None:
+    for place, field in TABLE[name].items():
+        cases: dict[str, bool] = {}
+        for example in EXAMPLES[name]:
+            for what, mutant in accepted(example, place, field):
+                cases[what] = cases.get(what, False) or schemas.is_valid(name, mutant)
+
+        assert [what for what, fits in cases.items() if not fits] == [], place
