@@ -1,0 +1,190 @@
+"""
+Reading a JSON body: the bytes become a value, exactly, and the value is held to its operation's schema.
+
+1. Whatever cannot be read as strict UTF-8 JSON is VALIDATION_ERROR; nothing is guessed or repaired.
+2. Numbers keep their exact value: an integral spelling (`60.0`, `6e1`) is the integer, and a fraction that a float
+   would round to an integer stays a fraction.
+3. Four choices say how a body is met before its schema is: `empty-json-body`, `null-for-optional`, `platform-required`
+   and `group-no-statements`; `unknown-body-keys`, `filters-empty-list` and `filter-error-split` after it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, NoReturn
+
+from mockserver.contract import schemas
+from mockserver.contract.endpoints import Endpoint
+from mockserver.contract.limits import JSON_BODY_MAX_BYTES, JSON_DEPTH_MAX
+from mockserver.core.calls import ApiError, Call
+from mockserver.core.sandbox import Sandbox
+
+
+def refuse(at: str, reason: str, clause: str = "base.json") -> ApiError:
+    """A VALIDATION_ERROR whose Portuguese message names the place as a client's developer would write it."""
+    return ApiError(
+        "VALIDATION_ERROR",
+        clause=clause,
+        at=at or "body",
+        reason=reason,
+        path=at.lstrip("/").replace("/", ".") or "body",
+    )
+
+
+def read(sandbox: Sandbox, endpoint: Endpoint, call: Call) -> Any:
+    """The JSON value of the call's body as the operation may use it; {} where an optional body was left out."""
+    value = _value(sandbox, endpoint, call)
+    schema_name = endpoint.request_schema or ""
+    prepared = _prepare(sandbox, schema_name, value)
+    problems = schemas.check(schema_name, _without_empty_groups(sandbox, prepared))
+    if problems:
+        raise _refusal(sandbox, endpoint, problems[0])
+    if sandbox.choices["unknown-body-keys"] == "reject":
+        unknown = _unknown_key(schemas.load(schema_name), prepared, "")
+        if unknown is not None:
+            raise refuse(unknown, f"{unknown} is no documented field (choice unknown-body-keys)", endpoint.clause)
+    if (
+        isinstance(prepared, dict)
+        and prepared.get("filters") == []
+        and sandbox.choices["filters-empty-list"] == "reject"
+    ):
+        raise _split(
+            sandbox, refuse("/filters", "an empty list of groups (choice filters-empty-list)", "filters.groups-and")
+        )
+    return prepared
+
+
+def _value(sandbox: Sandbox, endpoint: Endpoint, call: Call) -> Any:
+    if call.body is None:
+        raise refuse("", f"the body is larger than the {JSON_BODY_MAX_BYTES} bytes that the mock reads")
+    content_type = call.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if not call.body:
+        if content_type == "application/json" and sandbox.choices["empty-json-body"] == "reject":
+            raise refuse("", "an empty body with Content-Type: application/json (choice empty-json-body)", "base.input")
+        if not endpoint.optional_body:
+            raise refuse("", "no body came; the operation needs a JSON object", endpoint.clause)
+        return {}
+    if content_type != "application/json":
+        raise refuse("", f"Content-Type is {content_type or 'absent'!r}; wanted application/json")
+    return parse(call.body)
+
+
+def parse(body: bytes) -> Any:
+    """The value of strict UTF-8 JSON text; VALIDATION_ERROR saying where and why otherwise."""
+    if body.count(b"[") + body.count(b"{") > JSON_DEPTH_MAX and _depth(body) > JSON_DEPTH_MAX:
+        raise refuse("", f"the JSON nests deeper than {JSON_DEPTH_MAX} levels")
+    try:
+        value = json.loads(body.decode("utf-8"), parse_float=_number, parse_constant=_no_constant)
+        if b"\\u" in body:
+            json.dumps(value, ensure_ascii=False, default=str).encode("utf-8")
+    except UnicodeDecodeError as error:
+        raise refuse("", f"byte {error.start} is not UTF-8") from None
+    except UnicodeEncodeError:
+        raise refuse("", "a \\u escape names half of a surrogate pair") from None
+    except json.JSONDecodeError as error:
+        raise refuse("", f"not JSON: {error.msg} at line {error.lineno} column {error.colno}") from None
+    except (ValueError, RecursionError) as error:
+        raise refuse("", f"not JSON that can be read: {error}") from None
+    return value
+
+
+def _number(written: str) -> int | float | Decimal:
+    rounded = float(written)
+    if rounded in (float("inf"), float("-inf")):
+        return rounded
+    if not rounded.is_integer():
+        return rounded
+    exact = Decimal(written)
+    return int(exact) if exact == exact.to_integral_value() else exact
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _depth(body: bytes) -> int:
+    depth = deepest = 0
+    in_string = escaped = False
+    for byte in body:
+        if in_string:
+            in_string, escaped = escaped or byte != 0x22, not escaped and byte == 0x5C
+        elif byte == 0x22:
+            in_string = True
+        elif byte in b"[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif byte in b"]}":
+            depth -= 1
+    return deepest
+
+
+def _prepare(sandbox: Sandbox, schema_name: str, value: Any) -> Any:
+    """The value as two choices have it met: nulls of optional fields left out, a missing platform filled in."""
+    if not isinstance(value, dict):
+        return value
+    if sandbox.choices["null-for-optional"] == "omit":
+        value = _without_nulls(schemas.load(schema_name), value)
+    wants_default = (
+        schema_name == "createCampaign.request" and sandbox.choices["platform-required"] == "default-chatapp"
+    )
+    return {**value, "platform": "chatapp"} if wants_default and "platform" not in value else value
+
+
+def _without_nulls(schema: Mapping[str, Any], value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_nulls(schema.get("items", {}), each) for each in value]
+    properties = schema.get("properties")
+    if not isinstance(value, dict) or not properties:
+        return value
+    required = schema.get("required", ())
+    kept = {key: each for key, each in value.items() if each is not None or key in required or key not in properties}
+    return {key: _without_nulls(properties.get(key, {}), each) for key, each in kept.items()}
+
+
+def _without_empty_groups(sandbox: Sandbox, value: Any) -> Any:
+    """What the schema sees: groups without statements are lawful under two options of `group-no-statements`."""
+    if sandbox.choices["group-no-statements"] == "reject" or not isinstance(value, dict):
+        return value
+    groups = value.get("filters")
+    if not isinstance(groups, list):
+        return value
+    return {**value, "filters": [group for group in groups if not _is_empty_group(group)]}
+
+
+def _is_empty_group(group: Any) -> bool:
+    return isinstance(group, dict) and group.get("statements") == [] and group.get("combinator") in ("and", "or")
+
+
+def _refusal(sandbox: Sandbox, endpoint: Endpoint, problem: schemas.Problem) -> ApiError:
+    if problem.keyword == "dependentRequired" and sandbox.choices["funnelId-alone"] == "invalid-request":
+        return ApiError("INVALID_REQUEST", clause="session.funnel-pair", at="/funnelId", reason=problem.wanted)
+    found = repr(problem.found)
+    shown = found if len(found) <= 80 else found[:77] + "..."
+    return _split(sandbox, refuse(problem.pointer, f"came {shown}; wanted {problem.wanted}", endpoint.clause))
+
+
+def _split(sandbox: Sandbox, refusal: ApiError) -> ApiError:
+    """The refusal as `filter-error-split` has it: what is wrong with filters' shape may be a filter error too."""
+    if sandbox.choices["filter-error-split"] == "split" or not refusal.at.startswith("/filters"):
+        return refusal
+    return ApiError(
+        "CAMPAIGN_INVALID_FILTERS", clause="filters.invalid", at=refusal.at, reason=refusal.reason, field="filters"
+    )
+
+
+def _unknown_key(schema: Mapping[str, Any], value: Any, pointer: str) -> str | None:
+    if isinstance(value, list):
+        found = (_unknown_key(schema.get("items", {}), each, f"{pointer}/{index}") for index, each in enumerate(value))
+        return next((unknown for unknown in found if unknown), None)
+    properties = schema.get("properties")
+    if not isinstance(value, dict) or not properties:
+        return None
+    for key, each in value.items():
+        unknown = (
+            f"{pointer}/{key}" if key not in properties else _unknown_key(properties[key], each, f"{pointer}/{key}")
+        )
+        if unknown:
+            return unknown
+    return None

@@ -1,0 +1,67 @@
+"""What comes in and what goes out: Call, FilePart, Shown, and the one exception of the core, ApiError."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mockserver.contract.endpoints import Endpoint
+
+
+class FilePart(NamedTuple):
+    """One uploaded file: its name, the type its sender declared, the types its content looks like, and the content."""
+
+    name: str
+    declared_type: str
+    sniffed_types: tuple[str, ...]
+    content: bytes
+
+
+class Call(NamedTuple):
+    """
+    One request to the public API, before anything of it was believed.
+
+    `endpoint` is None where no operation has this method and path; `allow` then lists the methods that the path has.
+    `path` is the raw path as it came; `params` are its parameters, percent-decoded.
+    `query` holds every pair in order; `headers` have lower-case names.
+    `body` is None where the body was larger than the mock takes (then nothing of it was read).
+    `files` reads the multipart parts when the operation asks for them, and answers None where there are none to read.
+    `base_url` is the prefix under which the sandbox was reached, for the urls that an answer hands out.
+    """
+
+    method: str
+    path: str
+    endpoint: Endpoint | None
+    allow: tuple[str, ...]
+    params: Mapping[str, str]
+    query: Sequence[tuple[str, str]]
+    headers: Mapping[str, str]
+    body: bytes | None
+    files: Callable[[], Sequence[FilePart]]
+    base_url: str
+
+
+class Shown(NamedTuple):
+    """What an operation answers: the success of its endpoint, as facts that the edge spells."""
+
+    facts: Any
+
+
+class ApiError(Exception):
+    """
+    A refusal in the API's own words: a code of the catalogue, and what the Portuguese message wants filled in.
+
+    `reason` says in English, for the developer and never in the body, what came and what was wanted; `clause` names
+    the broken clause, `at` the place (a JSON pointer, a header, a parameter).
+    """
+
+    def __init__(self, code: str, *, clause: str, reason: str, at: str = "", **facts: object) -> None:
+        super().__init__(code, reason)
+        self.code = code
+        self.clause = clause
+        self.reason = reason
+        self.at = at
+        self.facts = facts
+
+
+Outcome = Shown | ApiError

@@ -1,0 +1,86 @@
+"""
+The journal: every exchange of a sandbox and every transition, in order, numbered from 1.
+
+It keeps the last `JOURNAL_MAX_EXCHANGES` of each; numbers go on counting. Restoring a checkpoint takes both back.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any, NamedTuple
+
+from mockserver.contract.limits import JOURNAL_MAX_EXCHANGES
+from mockserver.core.calls import ApiError, Call
+from mockserver.core.instants import Instant
+
+
+class Exchange(NamedTuple):
+    """
+    One call of the public API and its answer.
+
+    `applied` is True when the operation took effect or answered, False when the call was refused.
+    `body` is the request's JSON value where it was read as one, else the bytes.
+    `choices` are the sandbox's own ones (those that differ from their default) at the time.
+    """
+
+    n: int
+    at: Instant
+    operation: str | None
+    tenant_id: str | None
+    call: Call
+    body: Any
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    answer: bytes
+    applied: bool
+    error: ApiError | None
+    choices: Mapping[str, object]
+
+    def __repr__(self) -> str:  # the call's headers hold a key
+        return f"Exchange(n={self.n}, operation={self.operation!r}, status={self.status})"
+
+
+class Transition(NamedTuple):
+    """One move of one record; `cause` is {"exchange": n}, {"timer": trigger} or {"forced": command}."""
+
+    n: int
+    at: Instant
+    kind: str
+    id: str
+    source: str | None
+    target: str
+    cause: Mapping[str, object]
+
+
+class Journal:
+    """What happened in one sandbox so far. Lives as long as its sandbox."""
+
+    __slots__ = ("exchanges", "last_exchange", "last_transition", "transitions")
+
+    def __init__(self) -> None:
+        self.exchanges: deque[Exchange] = deque(maxlen=JOURNAL_MAX_EXCHANGES)
+        self.transitions: deque[Transition] = deque(maxlen=JOURNAL_MAX_EXCHANGES)
+        self.last_exchange = 0
+        self.last_transition = 0
+
+    def keep(self, exchange: Exchange) -> None:
+        self.last_exchange = exchange.n
+        self.exchanges.append(exchange)
+
+    def note(
+        self, at: Instant, kind: str, id: str, source: str | None, target: str, cause: Mapping[str, object]
+    ) -> None:
+        self.last_transition += 1
+        self.transitions.append(Transition(self.last_transition, at, kind, id, source, target, cause))
+
+    def since(self, n: int, limit: int | None = None) -> list[Exchange]:
+        """The exchanges after number `n`, oldest first, at most `limit` of them."""
+        return list(islice((exchange for exchange in self.exchanges if exchange.n > n), limit))
+
+    def copy(self) -> Journal:
+        twin = Journal()
+        twin.exchanges, twin.transitions = self.exchanges.copy(), self.transitions.copy()
+        twin.last_exchange, twin.last_transition = self.last_exchange, self.last_transition
+        return twin

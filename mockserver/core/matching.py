@@ -1,0 +1,87 @@
+"""
+Matching exchanges: `where` compares JSON values by path, and says how an exchange differs instead of a bare no.
+
+A path is `path.NAME`, `query.NAME`, `header.NAME` or `body.NAME...`; a wanted text may begin with `>=`, `<=`, `>`,
+`<`, `!=` or `~` (contains), else values are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from mockserver.core.journal import Exchange
+
+
+class Difference(NamedTuple):
+    """Where an exchange is not as wanted; `actual` is None where it has nothing there."""
+
+    path: str
+    expected: Any
+    actual: Any
+
+
+ROOTS = ("path", "query", "header", "body")
+# Longer signs first, so that `>=` is not read as `>`.
+_SIGNS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
+    {
+        ">=": lambda actual, wanted: bool(actual >= wanted),
+        "<=": lambda actual, wanted: bool(actual <= wanted),
+        "!=": lambda actual, wanted: bool(actual != wanted),
+        ">": lambda actual, wanted: bool(actual > wanted),
+        "<": lambda actual, wanted: bool(actual < wanted),
+        "~": lambda actual, wanted: str(wanted) in str(actual),
+    }
+)
+_ABSENT = object()
+
+
+def differences(exchange: Exchange, where: Mapping[str, Any]) -> list[Difference]:
+    """What keeps the exchange from being as wanted; empty where it is."""
+    found = ((path, wanted, _at(exchange, path)) for path, wanted in where.items())
+    return [
+        Difference(path, wanted, None if actual is _ABSENT else actual)
+        for path, wanted, actual in found
+        if not holds(actual, wanted)
+    ]
+
+
+def holds(actual: Any, wanted: Any) -> bool:
+    """True where the value is as wanted; `true` is no number."""
+    if actual is _ABSENT:
+        return False
+    sign = next((sign for sign in _SIGNS if isinstance(wanted, str) and wanted.startswith(sign)), None)
+    if sign is None:
+        return bool(actual == wanted) and isinstance(actual, bool) == isinstance(wanted, bool)
+    operand: Any = wanted[len(sign) :].strip()
+    if sign != "~" and isinstance(actual, int | float) and not isinstance(actual, bool):
+        try:
+            operand = float(operand)
+        except ValueError:
+            return sign == "!="
+    try:
+        return _SIGNS[sign](actual, operand)
+    except TypeError:
+        return False
+
+
+def _at(exchange: Exchange, path: str) -> Any:
+    root, *rest = path.split(".")
+    call = exchange.call
+    value: Any = {
+        "path": call.params,
+        "query": dict(call.query),
+        "header": call.headers,
+        "body": exchange.body,
+    }.get(root, _ABSENT)
+    if root == "header":
+        return call.headers.get(".".join(rest).lower(), _ABSENT)
+    for part in rest:
+        if isinstance(value, Mapping) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return _ABSENT
+    return value

@@ -1,0 +1,120 @@
+"""Media: which files an upload takes, and the records that it leaves. Checks: empty, count, format, size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mockserver.contract.media import KINDS, SNIFFED_AS, kind_of
+from mockserver.core.calls import ApiError, Call, FilePart, Shown
+from mockserver.core.records import Media
+from mockserver.core.sandbox import Sandbox
+from mockserver.core.tenant import Tenant
+
+
+class Result(NamedTuple):
+    """One file's outcome; `media` is None where it was not stored."""
+
+    name: str
+    media: Media | None
+
+
+def upload(sandbox: Sandbox, tenant: Tenant, call: Call) -> Shown:
+    """Store the files of the field `files` (media.upload); one bad file refuses all, or itself alone by choice."""
+    if call.body is None:
+        raise _too_large("the upload", "the whole request is larger than the mock reads", sandbox)
+    parts = [part for part in call.files() if part.name or part.content]  # a nameless empty part is no file
+    if not parts:
+        came = call.headers.get("content-type", "") or "no Content-Type"
+        reason = f"came {came.partition(';')[0]!r} with no file in a field named 'files'; wanted multipart/form-data with at least one"
+        raise ApiError("MEDIA_UPLOAD_EMPTY", clause="media.empty", at="files", reason=reason)
+    most: Any = sandbox.choices["media-max-files"]
+    if len(parts) > most:
+        reason = f"came {len(parts)} files; wanted at most {most}"
+        raise ApiError("MEDIA_UPLOAD_TOO_MANY_FILES", clause="media.too-many", at="files", reason=reason, max=most)
+    refusals = [problem(sandbox, part) for part in parts]
+    if sandbox.choices["media-partial-failure"] == "all-or-nothing":
+        _refuse_any(refusals)
+    return Shown([_result(sandbox, tenant, part, refusal) for part, refusal in zip(parts, refusals, strict=True)])
+
+
+def _refuse_any(refusals: Sequence[ApiError | None]) -> None:
+    """Format comes before size, across all files."""
+    found = [refusal for refusal in refusals if refusal is not None]
+    if found:
+        raise min(found, key=lambda refusal: refusal.code != "MEDIA_INVALID_FORMAT")
+
+
+def _result(sandbox: Sandbox, tenant: Tenant, part: FilePart, refusal: ApiError | None) -> Result:
+    if refusal is not None:
+        return Result(part.name, None)
+    stored = Media(
+        seq=sandbox.next_seq(),
+        id=sandbox.new_id("media_"),
+        name=part.name,
+        mime_type=_essence(part.declared_type),
+        kind=kind_of(_essence(part.declared_type)) or "",
+        content=part.content,
+        uploaded_at=sandbox.now,
+    )
+    tenant.media[stored.id] = stored
+    return Result(part.name, stored)
+
+
+def problem(sandbox: Sandbox, part: FilePart) -> ApiError | None:
+    """Why this file is not taken: its declared type, its content, or its size; None where it is taken."""
+    declared = _essence(part.declared_type)
+    kind = kind_of(declared)
+    if kind is None or not part.content:
+        came = "no content" if kind else f"type {declared or 'unknown'!r}"
+        return _invalid_format(part.name, f"came {came}; wanted one of {', '.join(KINDS)}")
+    if not _content_fits(part, declared):
+        looks = ", ".join(part.sniffed_types[:3]) or "none of the accepted types"
+        return _invalid_format(part.name, f"declared {declared}, but the content looks like {looks}")
+    sizes: Any = sandbox.choices["media-max-size"]
+    if len(part.content) > sizes[kind]:
+        return _too_large(
+            part.name, f"{len(part.content)} bytes; a {kind} has at most {sizes[kind]}", sandbox, sizes[kind]
+        )
+    return None
+
+
+def _content_fits(part: FilePart, declared: str) -> bool:
+    """The content looks like the declared type; a type without a magic number must look like no other accepted one."""
+    wanted = SNIFFED_AS.get(declared)
+    if wanted is not None:
+        return any(sniffed in wanted for sniffed in part.sniffed_types)
+    others: Mapping[str, Any] = SNIFFED_AS
+    return (
+        not any(sniffed in names for names in others.values() for sniffed in part.sniffed_types)
+        and b"\0" not in part.content
+    )
+
+
+def _essence(declared: str) -> str:
+    return declared.partition(";")[0].strip().lower()
+
+
+def _invalid_format(name: str, reason: str) -> ApiError:
+    return ApiError("MEDIA_INVALID_FORMAT", clause="media.format", at=f"files[{name}]", reason=reason, name=name)
+
+
+def _too_large(name: str, reason: str, sandbox: Sandbox, limit_bytes: int | None = None) -> ApiError:
+    sizes: Any = sandbox.choices["media-max-size"]
+    limit = limit_bytes if limit_bytes is not None else max(sizes.values())
+    return ApiError(
+        "MEDIA_FILE_TOO_LARGE",
+        clause="media.too-large",
+        at=f"files[{name}]",
+        reason=reason,
+        name=name,
+        max=spelled_size(limit),
+    )
+
+
+def spelled_size(size_bytes: int) -> str:
+    """5242880 as `5 MB`, 512000 as `500 KB`, 100 as `100 bytes`."""
+    for unit, name in ((1024 * 1024, "MB"), (1024, "KB")):
+        if size_bytes >= unit and size_bytes % unit == 0:
+            return f"{size_bytes // unit} {name}"
+    return f"{size_bytes} bytes"

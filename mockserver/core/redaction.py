@@ -1,0 +1,38 @@
+"""Redaction: a key or signing secret shows its first three characters and `...`, wherever it turns up."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_KEY_LIKE = re.compile(r"\b(sk_|pk_|whsec_)[A-Za-z0-9_+/=\-]+")
+
+
+def short(secret: str) -> str:
+    """The short form of a key or secret."""
+    return f"{secret[:3]}..."
+
+
+class Redactor:
+    """Hides the secrets it was given, and whatever has the form of a key, in texts and JSON values."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        known = sorted((re.escape(secret) for secret in secrets if len(secret) > 3), key=len, reverse=True)
+        self._known = re.compile("|".join(known)) if known else None
+
+    def text(self, written: str) -> str:
+        """The text with every secret in its short form."""
+        if self._known is not None:
+            written = self._known.sub(lambda found: short(found[0]), written)
+        return _KEY_LIKE.sub(lambda found: short(found[0]), written)
+
+    def value(self, value: Any) -> Any:
+        """The JSON value with every secret in its texts, keys of objects included, in its short form."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {self.text(str(key)): self.value(each) for key, each in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.value(each) for each in value]
+        return value

@@ -1,0 +1,192 @@
+"""
+A sandbox: one isolated universe with a clock, tenants, choices, timers and a journal.
+
+1. Whoever asks first lets time pass up to now (`settle`), so what fell due has happened before anything is answered.
+2. `now` never goes back but by restoring a checkpoint or resetting.
+3. State is what `checkpoint` keeps. Rate budgets, previews remembered by a choice and the epoch are no part of it.
+4. The lock and the process's clock are handed in by the edge; the core imports neither threads nor time.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from heapq import heappush
+from typing import Any, NamedTuple
+
+from mockserver.contract.choices import DEFAULTS
+from mockserver.core import ids
+from mockserver.core.instants import Instant, Span
+from mockserver.core.journal import Journal
+from mockserver.core.records import Event
+from mockserver.core.tenant import Tenant, holds
+
+
+class Timer(NamedTuple):
+    """What time will do to one record, once, unless the record has left the stay for which it was armed."""
+
+    due: Instant
+    order: int
+    kind: str
+    trigger: str
+    tenant_id: str
+    id: str
+    stay: int
+
+
+class KeyHolder(NamedTuple):
+    """Whose key this is, and whether it is `secret` or `public`."""
+
+    tenant_id: str
+    kind: str
+
+
+class Clock(NamedTuple):
+    """The sandbox's own clock: frozen at `now`, or following the process's clock plus `lead`."""
+
+    now: Instant
+    frozen: bool
+    lead: Span = 0
+
+
+class Checkpoint(NamedTuple):
+    """A sandbox's state at one moment; its parts are copies that nothing else writes to."""
+
+    clock: Clock
+    tenants: Mapping[str, Tenant]
+    keys: Mapping[str, KeyHolder]
+    choices: Mapping[str, object]
+    timers: tuple[Timer, ...]
+    counters: Mapping[str, int]
+    events: tuple[Event, ...]
+    journal: Journal
+
+
+class Sandbox:
+    """
+    One universe. Lives from its creation until it is closed; two of them never see each other.
+
+    `process_now` reads the process's clock in microseconds and is asked only while the clock follows it.
+    """
+
+    def __init__(
+        self,
+        *,
+        seed: int,
+        clock: Clock,
+        lock: AbstractContextManager[Any],
+        process_now: Callable[[], Instant],
+        choices: Mapping[str, object] = DEFAULTS,
+    ) -> None:
+        self.seed = seed
+        self.clock = clock
+        self.lock = lock
+        self.process_now = process_now
+        self.choices = choices
+        self.tenants: dict[str, Tenant] = {}
+        self.keys: dict[str, KeyHolder] = {}
+        self.timers: list[Timer] = []
+        self.counters: dict[str, int] = {}
+        self.events: list[Event] = []
+        self.journal = Journal()
+        self.epoch = 0
+        self.budgets: dict[str, deque[Instant]] = {}
+        self.remembered: dict[tuple[str, str], tuple[Instant, int]] = {}
+
+    @property
+    def now(self) -> Instant:
+        """The last instant that this sandbox gave out."""
+        return self.clock.now
+
+    def read_clock(self) -> Instant:
+        """The instant it is now by this sandbox's clock; it never lies before the last one given out."""
+        if self.clock.frozen:
+            return self.clock.now
+        return max(self.clock.now, self.process_now() + self.clock.lead)
+
+    def pass_to(self, instant: Instant) -> None:
+        """Note that it is now `instant`."""
+        self.clock = self.clock._replace(now=instant)
+
+    def count(self, purpose: str) -> int:
+        """The next number, from 1, of this purpose."""
+        number = self.counters.get(purpose, 0) + 1
+        self.counters[purpose] = number
+        return number
+
+    def new_id(self, prefix: str) -> str:
+        """A fresh semantic id: the prefix of its kind and a drawn tail; never one that seed data has taken."""
+        while True:
+            drawn = prefix + ids.draw(self.seed, prefix, self.count(prefix))
+            if not self.has_id(drawn):
+                return drawn
+
+    def has_id(self, record_id: str) -> bool:
+        """True where a tenant, or a chat, template, campaign, execution, session, entrypoint, file or form has this id."""
+        tables = (
+            "chats",
+            "templates",
+            "campaigns",
+            "executions",
+            "sessions",
+            "entrypoints",
+            "media",
+            "forms",
+            "funnels",
+        )
+        return record_id in self.tenants or any(
+            holds(tenant, table, record_id) for tenant in self.tenants.values() for table in tables
+        )
+
+    def next_seq(self) -> int:
+        """The next place in the order of creation."""
+        return self.count("seq")
+
+    def arm(self, due: Instant, kind: str, trigger: str, tenant_id: str, record_id: str, stay: int) -> None:
+        """Have `trigger` happen to the record at `due`, if it is then still in this stay."""
+        heappush(self.timers, Timer(due, self.count("timer"), kind, trigger, tenant_id, record_id, stay))
+
+    def holder(self, key: str) -> KeyHolder | None:
+        return self.keys.get(key)
+
+    def checkpoint(self) -> Checkpoint:
+        """The state as it is, to be restored any number of times."""
+        return Checkpoint(
+            self.clock,
+            {tenant.id: tenant.copy() for tenant in self.tenants.values()},
+            self.keys.copy(),
+            self.choices,
+            tuple(self.timers),
+            self.counters.copy(),
+            tuple(self.events),
+            self.journal.copy(),
+        )
+
+    def restore(self, kept: Checkpoint) -> None:
+        """
+        Be again as at the checkpoint: what followed it never happened.
+
+        A frozen clock goes back with everything else; a following one gives back its lead alone, since the process's
+        time went on.
+        """
+        self.take(kept)
+        if not self.clock.frozen:
+            self.clock = self.clock._replace(now=max(self.clock.now, self.process_now() + self.clock.lead))
+        self.budgets = {}
+        self.remembered = {}
+        self.epoch += 1
+
+    def take(self, kept: Checkpoint) -> None:
+        """Put the state of a checkpoint in place of the sandbox's own; the checkpoint stays as it is."""
+        self.clock = kept.clock
+        self.tenants = {tenant.id: tenant.copy() for tenant in kept.tenants.values()}
+        self.keys = dict(kept.keys)
+        self.choices = kept.choices
+        self.timers = list(kept.timers)
+        self.counters = dict(kept.counters)
+        self.events = list(kept.events)
+        self.journal = kept.journal.copy()
+
+    def __repr__(self) -> str:
+        return f"Sandbox(seed={self.seed}, tenants={list(self.tenants)})"

@@ -1,0 +1,153 @@
+"""
+Connection sessions: created, read, completed by the end user, failed, or expired twenty minutes on.
+
+What the end user meets is decided here, at completion time: a number in use and a funnel that is gone fail the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from mockserver.contract.lifecycles import SESSION
+from mockserver.contract.limits import RETURN_URL_MAX_CHARS, SESSION_LIFETIME
+from mockserver.core import entrypoints, ids
+from mockserver.core.bodies import refuse
+from mockserver.core.calls import ApiError, Call, Shown
+from mockserver.core.instants import MINUTE, span
+from mockserver.core.lookup import find
+from mockserver.core.records import Session
+from mockserver.core.sandbox import Sandbox
+from mockserver.core.starting import this_exchange
+from mockserver.core.tenant import Tenant
+from mockserver.core.transitions import born, can, move
+
+Cause = Mapping[str, object]
+REASONS = ("token_exchange_failed", "phone_in_use", "funnel_not_found")
+
+
+def create(sandbox: Sandbox, tenant: Tenant, call: Call, body: Mapping[str, Any]) -> Shown:
+    """A pending session with its one-use url (session.create). The funnel is looked at when the user completes."""
+    return_url = body.get("returnUrl")
+    if return_url is not None:
+        _refuse_bad_return_url(return_url)
+    if sandbox.choices["funnel-checked-when"] == "creation" and not _funnel_is_there(
+        tenant, body.get("funnelId"), body.get("funnelStepId")
+    ):
+        raise ApiError(
+            "RESOURCE_NOT_FOUND",
+            clause="session.funnel-checked-late",
+            at="/funnelStepId",
+            reason=f"no funnel of the tenant has the step {body.get('funnelStepId')!r} (choice funnel-checked-when)",
+        )
+    count = sandbox.count("session")
+    session = Session(
+        seq=sandbox.next_seq(),
+        id=sandbox.new_id("connection_session_"),
+        token=ids.draw(sandbox.seed, "session token", count, chars=32),
+        funnel_id=body.get("funnelId"),
+        funnel_step_id=body.get("funnelStepId"),
+        coexistence=body.get("coexistence", False),
+        return_url=return_url,
+        created_at=sandbox.now,
+        expires_at=sandbox.now + span(SESSION_LIFETIME),
+        status=SESSION.initial,
+        stay=sandbox.count("stay"),
+    )
+    return Shown(born(sandbox, tenant, "session", session, this_exchange(sandbox)))
+
+
+def _refuse_bad_return_url(url: str) -> None:
+    """https with a host, no user or password, no spaces or control characters (fixed decision `return-url-rules`)."""
+    wrong = None
+    try:
+        parts = urlsplit(url)
+        if any(ord(character) <= 32 or character == "\\" or ord(character) == 127 for character in url):
+            wrong = "it holds a space, a control character or a backslash"
+        elif parts.scheme != "https":
+            wrong = f"its scheme is {parts.scheme!r}"
+        elif "@" in parts.netloc:
+            wrong = "it carries a user or password"
+        elif not parts.hostname or (parts.port is not None and parts.port == 0):
+            wrong = "it has no host"
+    except ValueError as error:
+        wrong = str(error)
+    if wrong:
+        shown = url if "@" not in url else "the url"
+        reason = f"came {shown[:80]!r}: {wrong}; wanted an https url without user or password, at most {RETURN_URL_MAX_CHARS} characters"
+        raise refuse("/returnUrl", reason, "session.return-url")
+
+
+def read(sandbox: Sandbox, tenant: Tenant, call: Call) -> Shown:
+    """The session as it stands (session.read); another tenant's is met as `cross-tenant-code` has it."""
+    code = {"resource-not-found": "RESOURCE_NOT_FOUND", "entrypoint-not-found": "ENTRYPOINT_NOT_FOUND"}[
+        str(sandbox.choices["session-unknown-code"])
+    ]
+    session: Session = find(
+        sandbox, tenant, "sessions", call.params["sessionId"], code=code, clause="session.read", at="path.sessionId"
+    )
+    if sandbox.choices["expiry-driver"] == "on-read":
+        session = expire_if_due(sandbox, tenant, session, this_exchange(sandbox))
+    return Shown(shown(tenant, session))
+
+
+def shown(tenant: Tenant, session: Session) -> tuple[Session, Any]:
+    """The session beside the entrypoint that it made, None where it made none."""
+    return session, tenant.entrypoints.get(session.entrypoint_id) if session.entrypoint_id else None
+
+
+def complete(sandbox: Sandbox, tenant: Tenant, session: Session, phone: str, name: str, cause: Cause) -> Session:
+    """
+    The end user has finished the flow with this number, in E.164: the session completes, or fails for its reason.
+
+    A number that any tenant of the sandbox has linked fails it with phone_in_use, a funnel or step that is not there
+    (any more) with funnel_not_found. At or after the deadline it expires instead.
+    """
+    session = expire_if_due(sandbox, tenant, session, cause)
+    if not can("session", session, "complete"):
+        return session
+    if entrypoints.is_linked(sandbox, phone):
+        return fail(sandbox, tenant, session, "phone_in_use", cause)
+    if not _funnel_is_there(tenant, session.funnel_id, session.funnel_step_id):
+        return fail(sandbox, tenant, session, "funnel_not_found", cause)
+    entrypoint = entrypoints.connect(sandbox, tenant, session, phone, name)
+    return move(sandbox, tenant, "session", session, "complete", cause, entrypoint_id=entrypoint.id)
+
+
+def _funnel_is_there(tenant: Tenant, funnel_id: str | None, step_id: str | None) -> bool:
+    """True where no step was asked for, or a funnel has it - and it is the funnel that was named, if one was."""
+    if step_id is None:
+        return True
+    funnel = tenant.funnel_of_step(step_id)
+    return funnel is not None and funnel_id in (None, funnel.id)
+
+
+def fail(sandbox: Sandbox, tenant: Tenant, session: Session, reason: str, cause: Cause) -> Session:
+    """A definitive failure for one of `REASONS` (session.failed)."""
+    return move(sandbox, tenant, "session", session, "fail", cause, reason=reason)
+
+
+def expire(sandbox: Sandbox, tenant: Tenant, session: Session, cause: Cause) -> Session:
+    """The deadline passes without completion (session.expired)."""
+    return move(sandbox, tenant, "session", session, "expire", cause, reason="expired")
+
+
+def expire_if_due(sandbox: Sandbox, tenant: Tenant, session: Session, cause: Cause) -> Session:
+    """The session, expired where it is pending at or after its deadline, whoever drives the expiry."""
+    if can("session", session, "expire") and sandbox.now >= session.expires_at:
+        return expire(sandbox, tenant, session, cause)
+    return session
+
+
+def expire_on_time(sandbox: Sandbox, tenant: Tenant, session_id: str, cause: Cause) -> None:
+    """What the deadline's timer does: by default the session expires; a sweeper comes at the next whole minute."""
+    session = tenant.sessions[session_id]
+    driver = sandbox.choices["expiry-driver"]
+    if driver == "on-read":
+        return
+    sweep = -(-session.expires_at // MINUTE) * MINUTE
+    if driver == "sweeper" and sandbox.now < sweep:
+        sandbox.arm(sweep, "session", "expire", tenant.id, session.id, session.stay)
+        return
+    expire(sandbox, tenant, session, cause)

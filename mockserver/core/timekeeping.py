@@ -1,0 +1,77 @@
+"""
+Moving a sandbox's clock: freeze, follow, advance. Time only ever goes forward.
+
+Each refuses with ValueError, saying what came and what would do, and then nothing has changed.
+"""
+
+from __future__ import annotations
+
+from mockserver.core.instants import LATEST, Instant, Span, exact_text
+from mockserver.core.sandbox import Sandbox
+from mockserver.core.settle import Fired, next_due, settle
+
+_MOST_STEPS = 1_000_000  # of `until_idle`: whatever re-arms itself for ever is a bug, not a wait
+
+
+def has_past(sandbox: Sandbox) -> bool:
+    """True once a call was answered or something is scheduled: from then on nothing can be put back."""
+    return sandbox.journal.last_exchange > 0 or sandbox.journal.last_transition > 0 or bool(sandbox.timers)
+
+
+def freeze(sandbox: Sandbox, at: Instant | None = None) -> None:
+    """Stand still at this instant, or where the clock is; going back is for a sandbox without a past."""
+    now = sandbox.read_clock()
+    instant = now if at is None else at
+    _refuse_beyond(instant)
+    if instant < now:
+        if has_past(sandbox):
+            raise ValueError(
+                f"freeze at {exact_text(instant)} lies before now, {exact_text(now)}; time only goes forward: make a fresh sandbox"
+            )
+        sandbox.clock = sandbox.clock._replace(now=instant, frozen=True)
+        return
+    settle(sandbox, instant)
+    sandbox.clock = sandbox.clock._replace(frozen=True)
+
+
+def follow(sandbox: Sandbox, *, catch_up: bool = False) -> None:
+    """Go with the process's clock: on from where the sandbox stands, or with `catch_up` at the process's own time."""
+    now, process = sandbox.read_clock(), sandbox.process_now()
+    lead = 0 if catch_up else now - process
+    sandbox.clock = sandbox.clock._replace(frozen=False, lead=lead)
+    settle(sandbox, sandbox.read_clock())
+
+
+def advance(sandbox: Sandbox, by: Span) -> list[Fired]:
+    """Let this much time pass; everything due on the way happens at its own instant."""
+    if by < 0:
+        raise ValueError(f"advance by {by / 1_000_000:g} s goes back; time only goes forward")
+    return advance_to(sandbox, sandbox.read_clock() + by)
+
+
+def advance_to(sandbox: Sandbox, instant: Instant) -> list[Fired]:
+    """Let time pass up to this instant."""
+    now = sandbox.read_clock()
+    _refuse_beyond(instant)
+    if instant < now:
+        raise ValueError(f"advance to {exact_text(instant)} lies before now, {exact_text(now)}; time only goes forward")
+    fired = settle(sandbox, instant)
+    if not sandbox.clock.frozen:
+        sandbox.clock = sandbox.clock._replace(lead=instant - sandbox.process_now())
+    return fired
+
+
+def advance_until_idle(sandbox: Sandbox) -> list[Fired]:
+    """Let time pass from one due thing to the next until nothing is scheduled any more."""
+    fired = settle(sandbox, sandbox.read_clock())
+    for _ in range(_MOST_STEPS):
+        due = next_due(sandbox)
+        if due is None:
+            break
+        fired += advance_to(sandbox, max(due, sandbox.read_clock()))
+    return fired
+
+
+def _refuse_beyond(instant: Instant) -> None:
+    if instant > LATEST:
+        raise ValueError(f"that lies beyond {exact_text(LATEST)}, the last instant that can be shown")
