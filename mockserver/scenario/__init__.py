@@ -1,0 +1,1 @@
+"""Scenario documents: read, checked whole, and turned into records of a sandbox."""

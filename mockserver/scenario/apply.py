@@ -1,0 +1,153 @@
+"""Applying a document to a sandbox: choices, clock and seed data, all or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from mockserver.contract import choices
+from mockserver.core import ids, timekeeping
+from mockserver.core.instants import parse
+from mockserver.core.sandbox import KeyHolder, Sandbox
+from mockserver.core.tenant import Tenant
+from mockserver.scenario.documents import Problem, ScenarioError, check, plain
+from mockserver.scenario.seeds import BUILDERS, Seeding
+
+DEFAULT_TENANT = "tenant_default"
+
+
+class Applied(NamedTuple):
+    """What applying a document made: its name, the new tenants with their keys, every id by kind, and what was left out."""
+
+    scenario: str | None
+    tenants: list[Tenant]
+    created: dict[str, list[str]]
+    ignored: list[str]
+
+    def as_json(self) -> dict[str, Any]:
+        """The answer of the control plane; the one place where a tenant's keys stand whole."""
+        tenants = [{"id": each.id, "secretKey": each.secret_key, "publicKey": each.public_key} for each in self.tenants]
+        return {
+            "scenario": self.scenario,
+            "tenants": tenants,
+            "created": self.created,
+            "rules": [],
+            "ignored": self.ignored,
+        }
+
+
+def found(sandbox: Sandbox) -> Tenant:
+    """The default tenant of a newborn sandbox, with its two keys and nothing else."""
+    return _new_tenant(sandbox, {"id": DEFAULT_TENANT, "name": "Default tenant"})
+
+
+def apply(sandbox: Sandbox, document: Mapping[str, Any], *, newborn: bool = False) -> Applied:
+    """
+    Add what the document says to the sandbox. The caller holds the lock.
+
+    Refuses with ScenarioError, naming every problem, and then nothing of it was applied. `seed` counts only where the
+    document makes the sandbox (`newborn`).
+    """
+    checked = check(plain(document))
+    problems: list[Problem] = []
+    created: dict[str, list[str]] = {}
+    kept = sandbox.checkpoint()
+    set_choices(sandbox, checked.get("choices", {}), problems)
+    _set_clock(sandbox, checked.get("clock"), problems)
+    tenants = _give(sandbox, checked.get("given", {}), problems, created)
+    if problems:
+        sandbox.take(kept)
+        raise ScenarioError(problems)
+    ignored = ["seed"] if "seed" in checked and not newborn else []
+    return Applied(checked.get("scenario"), tenants, created, ignored)
+
+
+def set_choices(sandbox: Sandbox, wanted: Mapping[str, object], problems: list[Problem]) -> None:
+    """Set these choices, keys left out of a number-valued one keeping what they had; collects what is no option."""
+    chosen = dict(sandbox.choices)
+    for choice_id, value in wanted.items():
+        wrong = choices.problem(choice_id, value)
+        if wrong:
+            problems.append(Problem(f"/choices/{choice_id}", repr(value), wrong))
+        else:
+            chosen[choice_id] = choices.merged(choice_id, chosen[choice_id], value)
+    if wanted and not problems:
+        sandbox.choices = chosen
+
+
+def _set_clock(sandbox: Sandbox, clock: Mapping[str, Any] | None, problems: list[Problem]) -> None:
+    if clock is None:
+        return
+    if "follow" in clock:
+        timekeeping.follow(sandbox, catch_up=clock.get("catchUp", False))
+        return
+    read = parse(clock["freeze"])
+    try:
+        if read is None:
+            raise ValueError("wanted a day and time that exist, as RFC 3339")
+        timekeeping.freeze(sandbox, read[0])
+    except ValueError as refusal:
+        problems.append(Problem("/clock/freeze", repr(clock["freeze"]), str(refusal)))
+
+
+def _give(
+    sandbox: Sandbox, given: Mapping[str, Any], problems: list[Problem], created: dict[str, list[str]]
+) -> list[Tenant]:
+    """Make the records of every tenant, the default one's first; answers the tenants that are new."""
+    made: list[Tenant] = []
+    own = {kind: entries for kind, entries in given.items() if kind != "tenants"}
+    for path, entry in [
+        ("/given", own),
+        *((f"/given/tenants/{n}", each) for n, each in enumerate(given.get("tenants", ()))),
+    ]:
+        tenant = sandbox.tenants.get(entry.get("id", DEFAULT_TENANT if path == "/given" else ""))
+        if tenant is None:
+            tenant = _new_tenant(sandbox, entry, problems, path)
+            made.append(tenant)
+        else:
+            _set_tenant(sandbox, tenant, entry, problems, path)
+        seeding = Seeding(sandbox, tenant, problems, created)
+        for kind, build in BUILDERS.items():
+            if kind in entry:
+                build(seeding, entry[kind], f"{path}/{kind}")
+    if made:
+        created["tenants"] = [each.id for each in made]
+    return made
+
+
+def _new_tenant(
+    sandbox: Sandbox, entry: Mapping[str, Any], problems: list[Problem] | None = None, path: str = ""
+) -> Tenant:
+    tenant_id = entry.get("id") or sandbox.new_id("tenant_")
+    keys = {
+        kind: entry.get(f"{kind}Key") or f"{kind[0]}k_{ids.draw(sandbox.seed, f'{kind} key', tenant_id, chars=32)}"
+        for kind in ("secret", "public")
+    }
+    tenant = Tenant(tenant_id, entry.get("name", tenant_id), keys["secret"], keys["public"])
+    tenant.developers_enabled = entry.get("developersEnabled", True)
+    tenant.subscription = entry.get("subscription", "active")
+    for kind, key in keys.items():
+        if key in sandbox.keys and problems is not None:
+            problems.append(Problem(f"{path}/{kind}Key", f"{key[:3]}...", "a key that no tenant of the sandbox has"))
+        sandbox.keys[key] = KeyHolder(tenant_id, kind)
+    if sandbox.has_id(tenant_id) and problems is not None:
+        problems.append(Problem(f"{path}/id", repr(tenant_id), "an id that nothing in the sandbox has yet"))
+    sandbox.tenants[tenant_id] = tenant
+    return tenant
+
+
+def _set_tenant(sandbox: Sandbox, tenant: Tenant, entry: Mapping[str, Any], problems: list[Problem], path: str) -> None:
+    """Set a living tenant's fields; a new key takes the place of the old one, which is then unknown."""
+    tenant.name = entry.get("name", tenant.name)
+    tenant.developers_enabled = entry.get("developersEnabled", tenant.developers_enabled)
+    tenant.subscription = entry.get("subscription", tenant.subscription)
+    for kind, attribute in (("secret", "secret_key"), ("public", "public_key")):
+        key = entry.get(f"{kind}Key")
+        if key is None or key == getattr(tenant, attribute):
+            continue
+        if key in sandbox.keys:
+            problems.append(Problem(f"{path}/{kind}Key", f"{key[:3]}...", "a key that no tenant of the sandbox has"))
+            continue
+        del sandbox.keys[getattr(tenant, attribute)]
+        sandbox.keys[key] = KeyHolder(tenant.id, kind)
+        setattr(tenant, attribute, key)

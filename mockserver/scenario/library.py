@@ -1,0 +1,36 @@
+"""The scenario library: the files of `scenarios/`, by name."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mockserver._data import data_dir
+from mockserver.scenario.documents import Problem, ScenarioError, nearest, read_file
+
+
+@cache
+def paths() -> dict[str, Path]:
+    """Each library scenario's file, by name, in alphabetical order."""
+    return {path.stem: path for path in sorted(data_dir("scenarios").glob("*.yaml"))}
+
+
+@cache
+def _document(path: Path) -> dict[str, Any]:
+    return read_file(path)
+
+
+def document(name: str) -> dict[str, Any]:
+    """
+    The library scenario of this name, read once a process; callers leave it as it is.
+
+    Refuses an unknown name with the nearest one.
+    """
+    known = paths()
+    if name not in known:
+        raise ScenarioError(
+            [Problem("/scenario", repr(name), f"one of {', '.join(known)}", nearest(name, known))],
+            "the scenario's name",
+        )
+    return _document(known[name])
