@@ -10,13 +10,14 @@ from mockserver.version import VERSION as __version__
 if TYPE_CHECKING:
     from mockserver.edge.app import create_app
     from mockserver.scenario.documents import ScenarioError
-    from mockserver.testing.server import MockServer, Sandbox
+    from mockserver.testing.sandbox import Sandbox
+    from mockserver.testing.server import MockServer
 
 __all__ = ["MockServer", "Sandbox", "ScenarioError", "__version__", "create_app"]
 
 _HOMES = {
     "MockServer": "mockserver.testing.server",
-    "Sandbox": "mockserver.testing.server",
+    "Sandbox": "mockserver.testing.sandbox",
     "ScenarioError": "mockserver.scenario.documents",
     "create_app": "mockserver.edge.app",
 }

@@ -55,12 +55,16 @@ def span(duration: timedelta) -> Span:
 
 def text(instant: Instant) -> str:
     """The instant as `2026-03-01T12:00:00.000Z`, cut to the millisecond (choice `datetime-spelling`, default)."""
-    return to_datetime(instant).strftime("%Y-%m-%dT%H:%M:%S.") + f"{instant % SECOND // MILLISECOND:03d}Z"
+    return to_datetime(instant).isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
 def exact_text(instant: Instant) -> str:
     """The instant with microseconds where it has any: what the control plane and the journal show."""
-    return text(instant) if instant % MILLISECOND == 0 else to_datetime(instant).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return (
+        text(instant)
+        if instant % MILLISECOND == 0
+        else to_datetime(instant).isoformat(timespec="microseconds")[:-6] + "Z"
+    )
 
 
 def parse(written: str) -> tuple[Instant, bool] | None:

@@ -10,8 +10,9 @@ from mockserver.core import ids, timekeeping
 from mockserver.core.instants import parse
 from mockserver.core.sandbox import KeyHolder, Sandbox
 from mockserver.core.tenant import Tenant
-from mockserver.scenario.documents import Problem, ScenarioError, check, plain
-from mockserver.scenario.seeds import BUILDERS, Seeding
+from mockserver.scenario.documents import Problem, ScenarioError, check, nearest, plain
+from mockserver.scenario.seeding import Seeding
+from mockserver.scenario.seeds import BUILDERS
 
 DEFAULT_TENANT = "tenant_default"
 
@@ -66,13 +67,24 @@ def set_choices(sandbox: Sandbox, wanted: Mapping[str, object], problems: list[P
     """Set these choices, keys left out of a number-valued one keeping what they had; collects what is no option."""
     chosen = dict(sandbox.choices)
     for choice_id, value in wanted.items():
-        wrong = choices.problem(choice_id, value)
-        if wrong:
-            problems.append(Problem(f"/choices/{choice_id}", repr(value), wrong))
+        wrong = _choice_problem(choice_id, value)
+        if wrong is not None:
+            problems.append(wrong)
         else:
             chosen[choice_id] = choices.merged(choice_id, chosen[choice_id], value)
     if wanted and not problems:
         sandbox.choices = chosen
+
+
+def _choice_problem(choice_id: str, value: object) -> Problem | None:
+    path = f"/choices/{choice_id}"
+    if choice_id not in choices.CHOICES and choice_id not in choices.FIXED:
+        return Problem(path, repr(choice_id), "the id of a choice", nearest(choice_id, choices.CHOICES))
+    wrong = choices.problem(choice_id, value)
+    if wrong is None:
+        return None
+    said, _, hint = wrong.partition("; the nearest is ")
+    return Problem(path, repr(value), said.partition("wanted ")[2] or said, hint.strip("'") or None)
 
 
 def _set_clock(sandbox: Sandbox, clock: Mapping[str, Any] | None, problems: list[Problem]) -> None:

@@ -1,0 +1,192 @@
+"""The command line: `mockserver serve`, `scenarios`, `choices` and `clauses`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import secrets
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from mockserver.version import VERSION
+
+DEFAULT_PORT = 5055
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; 0 when it did its work, 2 when it was asked for something that it cannot do."""
+    options = _parser().parse_args(arguments)
+    try:
+        run: Callable[[argparse.Namespace, TextIO], int] = options.run
+        return run(options, sys.stdout)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (OSError, ValueError) as refusal:
+        print(f"mockserver: {refusal}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("mockserver", description="A stateful contract mock of a CRM gateway's HTTP API.")
+    parser.add_argument("--version", action="version", version=f"mockserver {VERSION}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _serve_options(
+        commands.add_parser("serve", help="start the server, on its embedded demo data unless told otherwise")
+    )
+    for name, run, words in (
+        ("scenarios", list_scenarios, "list the scenario library, one line each"),
+        ("choices", list_choices, "list every point that the API document leaves open"),
+        ("clauses", list_clauses, "list the testable sentences of the API document"),
+    ):
+        command = commands.add_parser(name, help=words)
+        command.add_argument("--json", action="store_true", help="for programs")
+        command.set_defaults(run=run)
+    return parser
+
+
+def _serve_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--host", default="127.0.0.1", help="address to listen on; any but loopback demands a token")
+    command.add_argument("--port", type=int, default=DEFAULT_PORT, help="0 takes a free one (default: %(default)s)")
+    command.add_argument(
+        "--scenario", default="demo", metavar="NAME|FILE", help="what is there at the start (default: %(default)s)"
+    )
+    command.add_argument(
+        "--choose", action="append", default=[], metavar="ID=OPTION", help="set a choice; may be repeated"
+    )
+    command.add_argument("--profile", metavar="FILE", help="a YAML or JSON file {choices: {id: option}}")
+    command.add_argument("--freeze", metavar="INSTANT", help="stand still at this instant; without it time goes by")
+    command.add_argument("--seed", type=int, help="ids, keys and tokens follow from it (default: 0)")
+    command.add_argument("--token", help="what the control plane demands; generated where it must have one")
+    command.add_argument("--strict", action="store_true", help="check every answer against its schema")
+    command.add_argument("--no-reason", action="store_true", help="leave the header X-Mock-Reason out")
+    command.add_argument(
+        "--log-format", choices=("text", "json", "off"), default="text", help="a line a call, on standard error"
+    )
+    command.set_defaults(run=serve)
+
+
+def serve(options: argparse.Namespace, out: TextIO) -> int:
+    """Serve until SIGINT or SIGTERM; the first line printed is the base url, once it listens."""
+    from mockserver.edge import app
+    from mockserver.edge.gateway import Manner
+    from mockserver.edge.hosting import DEFAULT_ID, Host
+    from mockserver.edge.server import Server
+
+    host = Host(manner=Manner(explain=not options.no_reason, strict=options.strict))
+    host.token = options.token or (None if options.host in _LOOPBACK else secrets.token_urlsafe(24))
+    host.names |= {options.host} - {"0.0.0.0", "::"}
+    host.log = _logger(options.log_format)
+    hosted = host.create(_recipe(options), id=DEFAULT_ID)
+    server = Server(app.build(host), options.host, options.port)
+    host.origin = server.url
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: server.stop())
+    print(_greeting(hosted, host.token), file=out, flush=True)
+    server.serve_forever()
+    return 0
+
+
+def _recipe(options: argparse.Namespace) -> Any:
+    from mockserver.edge.hosting import Recipe
+    from mockserver.scenario.documents import read_file
+
+    file = Path(options.scenario)
+    scenario = read_file(file) if file.suffix in (".yaml", ".yml", ".json") else options.scenario
+    chosen: dict[str, object] = dict(read_file(Path(options.profile)).get("choices", {})) if options.profile else {}
+    for setting in options.choose:
+        choice, sign, option = setting.partition("=")
+        if not sign:
+            raise ValueError(f"--choose {setting!r}: wanted ID=OPTION, such as dual-status=guide")
+        chosen[choice] = _value(option)
+    return Recipe(scenario, options.seed, chosen or None, {"freeze": options.freeze} if options.freeze else None)
+
+
+def _value(written: str) -> object:
+    """An option's name, or the JSON value of a number-valued choice."""
+    try:
+        read = json.loads(written)
+    except ValueError:
+        return written
+    return read if isinstance(read, dict | int) and not isinstance(read, bool) else written
+
+
+def _greeting(hosted: Any, token: str | None) -> str:
+    """What a newcomer needs: the address, the keys, and calls to begin with."""
+    url, tenant = hosted.base_url, hosted.tenant
+    bearer = f" -H 'Authorization: Bearer {token}'" if token else ""
+    lines = [
+        f"mockserver {VERSION} listens on {url}",
+        "",
+        f"  secret key   {tenant.secret_key}",
+        f"  public key   {tenant.public_key}",
+        *([f"  token        {token}   (for the control plane)"] if token else []),
+        f"  health       {url}/_mock/health",
+        f"  state        {url}/_mock/state",
+        f"  journal      {url}/_mock/journal",
+        "",
+        "A first call, and twenty minutes gone by:",
+        f"  curl -H 'X-API-Key: {tenant.secret_key}' {url}/v1/message-templates",
+        f'  curl -X POST{bearer} -d \'{{"by": "20m"}}\' {url}/_mock/clock/advance',
+        "",
+        "Stop it with Ctrl-C.",
+    ]
+    return "\n".join(lines)
+
+
+def _logger(form: str) -> Callable[[str], None] | None:
+    if form == "off":
+        return None
+    if form == "json":
+        return lambda line: print(json.dumps({"exchange": line}, ensure_ascii=False), file=sys.stderr, flush=True)
+    return lambda line: print(line, file=sys.stderr, flush=True)
+
+
+def list_scenarios(options: argparse.Namespace, out: TextIO) -> int:
+    """The library's names with what each shows."""
+    from mockserver.scenario import library
+
+    documents = [library.document(name) for name in library.paths()]
+    rows = [
+        {"name": each["scenario"], "summary": each.get("summary", ""), "clauses": each.get("clauses", [])}
+        for each in documents
+    ]
+    _print(options, out, rows, lambda row: f"{row['name']:<28}{row['summary']}")
+    return 0
+
+
+def list_choices(options: argparse.Namespace, out: TextIO) -> int:
+    """Every choice: its question, its options with the default first told, and why."""
+    from mockserver.contract.choices import CHOICES
+
+    rows = [{**row._asdict(), "options": list(row.options), "clauses": list(row.clauses)} for row in CHOICES.values()]
+    _print(options, out, rows, _choice_text)
+    return 0
+
+
+def _choice_text(row: dict[str, Any]) -> str:
+    options = ", ".join(f"{each} (default)" if each == row["default"] else each for each in row["options"])
+    default = "" if row["default"] in row["options"] else f"\n  default: {json.dumps(row['default'])}"
+    return f"{row['id']}  [{row['where']}, {row['provenance']}]\n  {row['question']}\n  options: {options or 'a value'}{default}\n  why: {row['why']}\n"
+
+
+def list_clauses(options: argparse.Namespace, out: TextIO) -> int:
+    """Every testable sentence of the API document, with its id."""
+    from mockserver.contract.clauses import read
+
+    rows = [each._asdict() | {"choices": list(each.choices)} for each in read()]
+    _print(options, out, rows, lambda row: f"{row['id']:<30}{row['text']}")
+    return 0
+
+
+def _print(options: argparse.Namespace, out: TextIO, rows: list[Any], text: Callable[[Any], str]) -> None:
+    if options.json:
+        print(json.dumps(rows, ensure_ascii=False, indent=2), file=out)
+        return
+    for row in rows:
+        print(text(row), file=out)

@@ -1,0 +1,77 @@
+"""The Flask application: a thin shell that turns WSGI requests into the front door's, and its answers back."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from flask import Flask, Request, Response, request
+from werkzeug.exceptions import RequestEntityTooLarge
+
+from mockserver.edge import front
+from mockserver.edge.gateway import Answer, Wire, body_limit_bytes
+from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted, Recipe
+
+
+def build(host: Host, root: Hosted | None = None) -> Flask:
+    """The application over a host's sandboxes; sandboxes are data behind it, so it is built once a process."""
+    app = Flask("mockserver", static_folder=None)
+
+    # Before routing has its say: every method and every path is the front door's.
+    @app.before_request
+    def serve() -> Response:
+        answer = front.respond(host, read(request, host.origin), root)
+        return _response(answer)
+
+    return app
+
+
+def create_app(scenario: str | None = None, *, seed: int = 0) -> Flask:
+    """A WSGI application with a default sandbox of its own, for any WSGI server."""
+    host = Host()
+    host.create(Recipe(scenario=scenario, seed=seed), id=DEFAULT_ID)
+    return build(host)
+
+
+def read(incoming: Request, origin: str) -> Wire:
+    """The request as the front door takes it; the body is read up to the bound of its target."""
+    target = _raw_target(incoming)
+    headers = {name.lower(): value for name, value in incoming.headers.items()}
+    host_header = headers.get("host")
+    base = f"{incoming.scheme}://{host_header}{incoming.script_root}" if host_header else origin
+    return Wire(incoming.method, target, headers, _body(incoming, target), base)
+
+
+def _raw_target(incoming: Request) -> str:
+    """The path and query as they came, below where the application is mounted."""
+    environ = incoming.environ
+    raw: str = environ.get("REQUEST_URI") or environ.get("RAW_URI") or ""
+    if raw.startswith("http"):
+        raw = "/" + raw.split("/", 3)[-1] if raw.count("/") >= 3 else "/"
+    mount = quote(environ.get("SCRIPT_NAME", ""), safe="/")
+    if raw.startswith(mount + "/"):
+        return raw[len(mount) :]
+    query = environ.get("QUERY_STRING", "")
+    path = quote(environ.get("PATH_INFO", "/").encode("latin-1"), safe="/:@!$&'()*+,;=~")
+    return f"{path}?{query}" if query else path
+
+
+def _body(incoming: Request, target: str) -> bytes | None:
+    """The whole body, or None where it is larger than its target takes: then it is not read."""
+    if incoming.environ.get("CONTENT_LENGTH") in (None, "", "0") and not incoming.environ.get("wsgi.input_terminated"):
+        return b""
+    inner = target if not target.startswith("/sandboxes/") else "/" + target.split("/", 3)[-1]
+    incoming.max_content_length = body_limit_bytes(inner)
+    try:
+        return incoming.get_data(cache=False)
+    except RequestEntityTooLarge:
+        return None
+
+
+def _response(answer: Answer) -> Response:
+    response = Response(answer.body, status=answer.status)
+    response.headers.clear()
+    for name, value in answer.headers:
+        response.headers.add(name, value)
+    if answer.status != 204 and "Content-Length" not in response.headers:
+        response.headers["Content-Length"] = str(len(answer.body))
+    return response

@@ -1,0 +1,202 @@
+"""
+The commands on a sandbox, each written once: the control plane and the Python face are two doors to them.
+
+A command takes the hosted sandbox and its arguments as JSON values. It runs with the sandbox's lock held and time settled
+up to now, and refuses with ControlError, saying how to mend the call; then nothing has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mockserver.core import timekeeping
+from mockserver.core.instants import Instant, parse, parse_duration
+from mockserver.core.matching import ROOTS, differences
+from mockserver.core.settle import Fired
+from mockserver.core.tenant import Tenant
+from mockserver.edge import views
+from mockserver.edge.gateway import redactor
+from mockserver.edge.hosting import Hosted
+from mockserver.edge.refusals import ControlError
+from mockserver.scenario import library
+from mockserver.scenario.apply import apply, set_choices
+from mockserver.scenario.documents import Problem, ScenarioError, nearest
+
+JSON = dict[str, Any]
+Arguments = Mapping[str, Any]
+
+
+def instant(written: object, name: str) -> Instant:
+    """An RFC 3339 argument as an instant."""
+    read = parse(written) if isinstance(written, str) else None
+    if read is None or not read[1]:
+        raise ControlError(
+            400, "MOCK_BAD_INSTANT", f"{name} came as {written!r}; wanted RFC 3339, such as 2026-03-01T12:00:00Z"
+        )
+    return read[0]
+
+
+def read_clock(hosted: Hosted, args: Arguments) -> JSON:
+    return views.clock(hosted.sandbox)
+
+
+def set_clock(hosted: Hosted, args: Arguments) -> JSON:
+    """Freeze at an instant or here, or follow the process's clock."""
+    if ("freeze" in args) == ("follow" in args):
+        raise ControlError(400, "MOCK_BAD_CLOCK", 'wanted one of {"freeze": instant or true} and {"follow": true}')
+    try:
+        if "follow" in args:
+            timekeeping.follow(hosted.sandbox, catch_up=args.get("catchUp", False))
+        else:
+            timekeeping.freeze(hosted.sandbox, None if args["freeze"] is True else instant(args["freeze"], "freeze"))
+    except ValueError as refusal:
+        raise ControlError(400, "MOCK_TIME_GOES_FORWARD", str(refusal)) from None
+    return views.clock(hosted.sandbox)
+
+
+def advance(hosted: Hosted, args: Arguments) -> JSON:
+    """Let time pass, and say what happened on the way, in order."""
+    if len(args) != 1:
+        raise ControlError(
+            400, "MOCK_BAD_ADVANCE", 'wanted one of {"by": "20m"}, {"to": instant} and {"until": "idle"}'
+        )
+    try:
+        happened = _advanced(hosted, args)
+    except ValueError as refusal:
+        raise ControlError(400, "MOCK_TIME_GOES_FORWARD", str(refusal)) from None
+    return {"now": views.clock(hosted.sandbox)["now"], "fired": views.fired(happened)}
+
+
+def _advanced(hosted: Hosted, args: Arguments) -> list[Fired]:
+    if "until" in args:
+        return timekeeping.advance_until_idle(hosted.sandbox)
+    if "to" in args:
+        return timekeeping.advance_to(hosted.sandbox, instant(args["to"], "to"))
+    by = parse_duration(args["by"])
+    if by is None:
+        raise ControlError(
+            400,
+            "MOCK_BAD_DURATION",
+            f"by came as {args['by']!r}; wanted 20m, 1h30m, 3500ms, PT20M or seconds, never negative",
+        )
+    return timekeeping.advance(hosted.sandbox, by)
+
+
+def read_choices(hosted: Hosted, args: Arguments) -> JSON:
+    return views.choices(hosted.sandbox)
+
+
+def choose(hosted: Hosted, args: Arguments) -> JSON:
+    """Set choices by id; one that is wrong leaves all as they were."""
+    problems: list[Problem] = []
+    set_choices(hosted.sandbox, args, problems)
+    if problems:
+        raise ControlError(400, "MOCK_BAD_CHOICE", "no choice was set; " + "; ".join(map(str, problems)), problems)
+    return views.choices(hosted.sandbox)
+
+
+def apply_scenario(hosted: Hosted, args: Arguments) -> JSON:
+    """Apply a document, or the library's of this name."""
+    try:
+        by_name = set(args) == {"name"}
+        return apply(hosted.sandbox, library.document(args["name"]) if by_name else args).as_json()
+    except ScenarioError as refusal:
+        raise ControlError(
+            400, "MOCK_BAD_SCENARIO", "the document is refused; nothing of it was applied", refusal.problems
+        ) from None
+
+
+def list_scenarios(hosted: Hosted, args: Arguments) -> JSON:
+    documents = [library.document(name) for name in library.paths()]
+    return {
+        "scenarios": [
+            {"name": each["scenario"], "summary": each.get("summary", ""), "clauses": each.get("clauses", [])}
+            for each in documents
+        ]
+    }
+
+
+def _tenant(hosted: Hosted, tenant_id: str) -> Tenant:
+    known = hosted.sandbox.tenants
+    if tenant_id not in known:
+        hint = nearest(tenant_id, known)
+        raise ControlError(
+            404,
+            "MOCK_NOT_FOUND",
+            f"no tenant {tenant_id!r}; there is {', '.join(known)}" + (f"; the nearest is {hint!r}" if hint else ""),
+        )
+    return known[tenant_id]
+
+
+def read_tenant(hosted: Hosted, args: Arguments) -> JSON:
+    return views.tenant(_tenant(hosted, args["id"]))
+
+
+def set_tenant(hosted: Hosted, args: Arguments) -> JSON:
+    """Change a tenant's name, developer environment or subscription."""
+    tenant = _tenant(hosted, args["id"])
+    tenant.name = args.get("name", tenant.name)
+    tenant.developers_enabled = args.get("developersEnabled", tenant.developers_enabled)
+    tenant.subscription = args.get("subscription", tenant.subscription)
+    return views.tenant(tenant)
+
+
+def read_state(hosted: Hosted, args: Arguments) -> JSON:
+    return views.state(hosted.sandbox)
+
+
+def reset(hosted: Hosted, args: Arguments) -> None:
+    """Be as at birth."""
+    hosted.reset()
+
+
+def make_checkpoint(hosted: Hosted, args: Arguments) -> JSON:
+    """Keep the state as it is now, to be restored any number of times."""
+    return {"checkpointId": hosted.keep_checkpoint()}
+
+
+def restore_checkpoint(hosted: Hosted, args: Arguments) -> None:
+    """Be again as at the checkpoint."""
+    kept = hosted.checkpoints.get(args["id"])
+    if kept is None:
+        known = ", ".join(hosted.checkpoints) or "none"
+        raise ControlError(404, "MOCK_NOT_FOUND", f"no checkpoint {args['id']!r}; there is {known}")
+    hosted.sandbox.restore(kept)
+
+
+def read_journal(hosted: Hosted, args: Arguments) -> JSON:
+    numbers = {key: _whole(args[key], key) for key in ("status", "since", "limit") if key in args}
+    return views.journal(hosted.sandbox, operation=args.get("operation"), **numbers)
+
+
+def _whole(written: object, name: str) -> int:
+    if not (isinstance(written, str) and written.isascii() and written.isdigit()):
+        raise ControlError(400, "MOCK_BAD_QUERY", f"{name} came as {written!r}; wanted a whole number")
+    return int(written)
+
+
+def verify_journal(hosted: Hosted, args: Arguments) -> JSON:
+    """Whether the operation was called as often as wanted, and the nearest misses where it was not."""
+    where = args.get("where", {})
+    for path in where:
+        if path.partition(".")[0] not in ROOTS:
+            raise ControlError(
+                400, "MOCK_BAD_WHERE", f"where has {path!r}; wanted a path that begins with {', '.join(ROOTS)}"
+            )
+    calls = [each for each in hosted.sandbox.journal.exchanges if each.operation == args["operation"]]
+    compared = [(each, differences(each, where)) for each in calls]
+    count = sum(not differs for _, differs in compared)
+    least = args.get("times", args.get("atLeast", 0 if "atMost" in args else 1))
+    most = args.get("times", args.get("atMost", count))
+    hide = redactor(hosted.sandbox)
+    misses = sorted((pair for pair in compared if pair[1]), key=lambda pair: len(pair[1]))[:3]
+    nearest_misses = [
+        {"exchange": views.exchange(each, hide), "differences": [hide.value(one._asdict()) for one in differs[:5]]}
+        for each, differs in misses
+    ]
+    return {"ok": least <= count <= most, "count": count, "nearest": nearest_misses}
+
+
+def read_events(hosted: Hosted, args: Arguments) -> JSON:
+    return views.events(hosted.sandbox)

@@ -1,0 +1,205 @@
+"""
+The control plane: `/_mock/...` as a table of routes over the commands.
+
+Bodies are held to `schemas/control.*.json`; a refusal says where, what came, what was wanted, and the nearest name.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from mockserver.contract import schemas
+from mockserver.core.bodies import parse as parse_json
+from mockserver.core.calls import ApiError
+from mockserver.core.instants import exact_text
+from mockserver.core.settle import settle
+from mockserver.edge import commands, forced
+from mockserver.edge.gateway import Answer, Wire
+from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted, Recipe
+from mockserver.edge.refusals import ControlError
+from mockserver.scenario.documents import Problem, ScenarioError, nearest
+from mockserver.version import VERSION
+
+Command = Callable[[Hosted, Mapping[str, Any]], Any]
+HostCommand = Callable[[Host, Mapping[str, Any]], Any]
+
+
+class Route(NamedTuple):
+    """One call of the control plane; `of` says whether it speaks to the host or to the sandbox of the prefix."""
+
+    method: str
+    path: str
+    of: str
+    command: Any
+    status: int
+    schema: str | None
+    summary: str
+
+
+def health(host: Host, args: Mapping[str, Any]) -> dict[str, Any]:
+    return {"status": "ok", "version": VERSION}
+
+
+def create_sandbox(host: Host, args: Mapping[str, Any]) -> dict[str, Any]:
+    """A fresh sandbox from a recipe; without a seed, 0."""
+    try:
+        hosted = host.create(Recipe(**args))
+    except ScenarioError as refusal:
+        raise ControlError(
+            400, "MOCK_BAD_SCENARIO", "the document is refused; no sandbox was made", refusal.problems
+        ) from None
+    keys = {"secretKey": hosted.tenant.secret_key, "publicKey": hosted.tenant.public_key}
+    return {"sandboxId": hosted.id, "baseUrl": hosted.base_url, "tenantId": hosted.tenant.id, **keys}
+
+
+def list_sandboxes(host: Host, args: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "sandboxes": [
+            {
+                "sandboxId": each.id,
+                "baseUrl": each.base_url,
+                "createdAt": exact_text(each.created_at),
+                "exchanges": each.sandbox.journal.last_exchange,
+            }
+            for each in list(host.sandboxes.values())
+        ]
+    }
+
+
+def delete_sandbox(host: Host, args: Mapping[str, Any]) -> None:
+    """End a sandbox; the default one stays."""
+    sandbox_id = args["id"]
+    if sandbox_id == DEFAULT_ID:
+        raise ControlError(
+            409, "MOCK_DEFAULT_SANDBOX", "the default sandbox cannot be deleted; reset it with POST /_mock/reset"
+        )
+    if sandbox_id not in host.sandboxes:
+        raise ControlError(404, "MOCK_NOT_FOUND", f"no sandbox {sandbox_id!r}; GET /_mock/sandboxes lists them")
+    host.close(sandbox_id)
+
+
+# fmt: off
+ROUTES: tuple[Route, ...] = (
+    #     method    path                                  of         command                      status  body schema                 what it does
+    Route("GET",    "/_mock/health",                      "host",    health,                      200, None,                          "Whether the server runs, and its version"),
+    Route("POST",   "/_mock/sandboxes",                   "host",    create_sandbox,              201, "control.createSandbox",       "Make a fresh sandbox"),
+    Route("GET",    "/_mock/sandboxes",                   "host",    list_sandboxes,              200, None,                          "List the sandboxes"),
+    Route("DELETE", "/_mock/sandboxes/{id}",              "host",    delete_sandbox,              204, None,                          "End a sandbox"),
+    Route("POST",   "/_mock/reset",                       "sandbox", commands.reset,              204, None,                          "Take the sandbox back to its birth"),
+    Route("GET",    "/_mock/clock",                       "sandbox", commands.read_clock,         200, None,                          "Read the clock"),
+    Route("PUT",    "/_mock/clock",                       "sandbox", commands.set_clock,          200, "control.setClock",            "Freeze the clock or let it follow"),
+    Route("POST",   "/_mock/clock/advance",               "sandbox", commands.advance,            200, "control.advanceClock",        "Let time pass"),
+    Route("GET",    "/_mock/choices",                     "sandbox", commands.read_choices,       200, None,                          "List the choices"),
+    Route("PATCH",  "/_mock/choices",                     "sandbox", commands.choose,             200, "control.choose",              "Set choices"),
+    Route("GET",    "/_mock/scenarios",                   "sandbox", commands.list_scenarios,     200, None,                          "List the scenario library"),
+    Route("POST",   "/_mock/scenarios",                   "sandbox", commands.apply_scenario,     201, "control.applyScenario",       "Apply a scenario"),
+    Route("GET",    "/_mock/tenants/{id}",                "sandbox", commands.read_tenant,        200, None,                          "Read a tenant's settings"),
+    Route("PATCH",  "/_mock/tenants/{id}",                "sandbox", commands.set_tenant,         200, "control.setTenant",           "Change a tenant's settings"),
+    Route("GET",    "/_mock/state",                       "sandbox", commands.read_state,         200, None,                          "The sandbox's world as JSON"),
+    Route("POST",   "/_mock/checkpoints",                 "sandbox", commands.make_checkpoint,    201, None,                          "Keep the state"),
+    Route("POST",   "/_mock/checkpoints/{id}/restore",    "sandbox", commands.restore_checkpoint, 204, None,                          "Restore a kept state"),
+    Route("GET",    "/_mock/journal",                     "sandbox", commands.read_journal,       200, None,                          "Exchanges and transitions so far"),
+    Route("POST",   "/_mock/journal/verify",              "sandbox", commands.verify_journal,     200, "control.verifyJournal",       "Count the calls of an operation"),
+    Route("POST",   "/_mock/sessions/{sessionId}/complete", "sandbox", forced.complete_session, 200, "control.completeSession",     "The end user finishes the flow"),
+    Route("POST",   "/_mock/sessions/{sessionId}/fail",   "sandbox", forced.fail_session,         200, "control.failSession",         "The connection fails"),
+    Route("POST",   "/_mock/sessions/{sessionId}/expire", "sandbox", forced.expire_session,       200, None,                          "The session expires now"),
+    Route("POST",   "/_mock/campaigns/{id}/fail",         "sandbox", forced.fail_campaign,        200, None,                          "A running campaign fails"),
+    Route("GET",    "/_mock/events",                      "sandbox", commands.read_events,        200, None,                          "The events so far"),
+)
+# fmt: on
+
+
+def serve(host: Host, hosted: Hosted | None, wire: Wire) -> Answer:
+    """The answer to one call of the control plane; every refusal is JSON in English."""
+    try:
+        _refuse_strangers(host, wire)
+        route, params = _routed(wire)
+        return _answer(route.status, _run(host, hosted, route, {**_arguments(route, wire), **params}))
+    except ControlError as refusal:
+        return _answer(refusal.status, refusal.as_json())
+
+
+def _run(host: Host, hosted: Hosted | None, route: Route, args: Mapping[str, Any]) -> Any:
+    if route.of == "host":
+        return route.command(host, args)
+    if hosted is None:
+        raise ControlError(
+            404,
+            "MOCK_NOT_FOUND",
+            "this server has no default sandbox; make one with POST /_mock/sandboxes and use its baseUrl",
+        )
+    with hosted.sandbox.lock:
+        settle(hosted.sandbox, hosted.sandbox.read_clock())
+        return route.command(hosted, args)
+
+
+def _answer(status: int, body: Any) -> Answer:
+    if status == 204:
+        return Answer(204, (("Cache-Control", "no-store"),), b"")
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=float).encode()
+    return Answer(status, (("Content-Type", "application/json; charset=utf-8"), ("Cache-Control", "no-store")), text)
+
+
+def _routed(wire: Wire) -> tuple[Route, dict[str, str]]:
+    parts = wire.target.partition("?")[0].split("/")
+    methods = []
+    for route in ROUTES:
+        template = route.path.split("/")
+        if len(template) != len(parts) or not all(
+            a == b or (a[:1] == "{" and b) for a, b in zip(template, parts, strict=True)
+        ):
+            continue
+        if route.method == wire.method:
+            return route, {a[1:-1]: unquote(b) for a, b in zip(template, parts, strict=True) if a[:1] == "{"}
+        methods.append(route.method)
+    path = "/".join(parts)
+    if methods:
+        raise ControlError(405, "MOCK_WRONG_METHOD", f"{path} takes {', '.join(methods)}, not {wire.method}")
+    hint = nearest(path, {route.path for route in ROUTES})
+    raise ControlError(
+        404, "MOCK_NOT_FOUND", f"the control plane has no {path}" + (f"; the nearest is {hint}" if hint else "")
+    )
+
+
+def _arguments(route: Route, wire: Wire) -> Mapping[str, Any]:
+    query = dict(parse_qsl(wire.target.partition("?")[2], keep_blank_values=True))
+    if route.method == "GET" or route.schema is None:
+        return query
+    if wire.body is None:
+        raise ControlError(413, "MOCK_BODY_TOO_LARGE", "the body is larger than the mock reads")
+    try:
+        body = parse_json(wire.body) if wire.body.strip() else {}
+    except ApiError as refusal:
+        raise ControlError(400, "MOCK_BAD_JSON", refusal.reason) from None
+    problems = schemas.check(route.schema, body)
+    if problems:
+        known = schemas.load(route.schema).get("properties", {})
+        shown = [
+            Problem(p.pointer, repr(p.found)[:80], p.wanted, nearest(p.pointer.rpartition("/")[2], known))
+            for p in problems[:10]
+        ]
+        raise ControlError(400, "MOCK_BAD_BODY", f"the body does not fit: {shown[0]}", shown)
+    arguments: Mapping[str, Any] = body
+    return arguments
+
+
+def _refuse_strangers(host: Host, wire: Wire) -> None:
+    """Only who speaks to this server by its own name, from no other site, and with its token where it has one."""
+    name = urlsplit(f"//{wire.headers.get('host', '')}").hostname or ""
+    if wire.headers.get("host") and name not in host.names:
+        raise ControlError(
+            403, "MOCK_FOREIGN_HOST", f"Host is {name!r}; the control plane answers to {', '.join(sorted(host.names))}"
+        )
+    origin = wire.headers.get("origin")
+    if origin is not None and urlsplit(origin).hostname not in host.names:
+        raise ControlError(403, "MOCK_FOREIGN_ORIGIN", "a page of another site may not call the control plane")
+    if host.token is not None:
+        came = wire.headers.get("authorization", "").removeprefix("Bearer ")
+        if not hmac.compare_digest(came.encode(), host.token.encode()):
+            raise ControlError(
+                401, "MOCK_TOKEN_WANTED", "send the token that the server printed, as Authorization: Bearer TOKEN"
+            )

@@ -1,0 +1,110 @@
+"""
+The front door: a path leads to a sandbox by its prefix, then to its API, its control plane or its media.
+
+Flask and the in-process transports come in here alike. What is no other door's belongs to the API, so that a client
+with a wrong base path meets the documented error and stands in the journal.
+"""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import quote
+
+from mockserver.core.records import Media
+from mockserver.edge import control, gateway
+from mockserver.edge.gateway import Answer, Wire
+from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted
+
+_SANDBOXES = "/sandboxes/"
+
+
+def respond(host: Host, wire: Wire, root: Hosted | None = None) -> Answer:
+    """
+    The answer to a request whose target is the whole path.
+
+    `root` is the sandbox at the root, the default one where it is left out.
+    """
+    hosted, wire = _entered(host, wire, root)
+    if hosted is None:
+        return _no_sandbox(host, wire)
+    if wire.target.startswith("/v1/"):
+        answer = gateway.serve(hosted.sandbox, wire, host.manner)
+    elif wire.target.startswith("/_mock/"):
+        return control.serve(host, hosted, wire)
+    elif wire.target.startswith("/media/") and wire.method in ("GET", "HEAD"):
+        return _media(hosted, wire)
+    else:
+        answer = gateway.serve(hosted.sandbox, wire, host.manner)
+    if host.log is not None:
+        host.log(_line(hosted, wire, answer))
+    return answer
+
+
+def _entered(host: Host, wire: Wire, root: Hosted | None) -> tuple[Hosted | None, Wire]:
+    """The sandbox of the path's prefix, and the request as it looks from inside that prefix."""
+    if not wire.target.startswith(_SANDBOXES):
+        return root or host.sandboxes.get(DEFAULT_ID), wire
+    sandbox_id, slash, rest = wire.target[len(_SANDBOXES) :].partition("/")
+    hosted = host.sandboxes.get(sandbox_id)
+    if hosted is None:
+        return None, wire
+    return hosted, wire._replace(target=slash + rest, base_url=wire.base_url + _SANDBOXES + sandbox_id)
+
+
+def _no_sandbox(host: Host, wire: Wire) -> Answer:
+    if not wire.target.startswith(_SANDBOXES):
+        if wire.target.startswith("/_mock/"):
+            return control.serve(host, None, wire)
+        return _refusal(
+            404,
+            "MOCK_NOT_FOUND",
+            "this server has no default sandbox; make one with POST /_mock/sandboxes and use its baseUrl",
+        )
+    sandbox_id = wire.target[len(_SANDBOXES) :].partition("/")[0]
+    if host.note_late_call(sandbox_id):
+        return _refusal(
+            410,
+            "MOCK_SANDBOX_CLOSED",
+            f"sandbox {sandbox_id[:60]!r} is closed; this call came after its test had ended",
+        )
+    return _refusal(404, "MOCK_NOT_FOUND", f"no sandbox {sandbox_id[:60]!r}; make one with POST /_mock/sandboxes")
+
+
+def _refusal(status: int, code: str, message: str) -> Answer:
+    body = json.dumps({"statusCode": status, "code": code, "message": message}).encode()
+    return Answer(status, (("Content-Type", "application/json; charset=utf-8"),), body)
+
+
+def _media(hosted: Hosted, wire: Wire) -> Answer:
+    """The bytes of an uploaded file, without a key, in a way that no browser runs or guesses at."""
+    media_id = wire.target[len("/media/") :].partition("?")[0]
+    with hosted.sandbox.lock:
+        found = next(
+            (tenant.media[media_id] for tenant in hosted.sandbox.tenants.values() if media_id in tenant.media), None
+        )
+    if found is None:
+        return _refusal(404, "MOCK_NOT_FOUND", f"no media {media_id[:60]!r} in this sandbox")
+    return Answer(200, _media_headers(found), b"" if wire.method == "HEAD" else found.content)
+
+
+def _media_headers(media: Media) -> tuple[tuple[str, str], ...]:
+    return (
+        ("Content-Type", media.mime_type),
+        ("Content-Length", str(len(media.content))),
+        ("Content-Disposition", f"inline; filename*=UTF-8''{quote(media.name, safe='')}"),
+        ("X-Content-Type-Options", "nosniff"),
+        ("Content-Security-Policy", "default-src 'none'; sandbox"),
+        ("Cross-Origin-Resource-Policy", "cross-origin"),
+    )
+
+
+def _line(hosted: Hosted, wire: Wire, answer: Answer) -> str:
+    """One readable line: when by the sandbox's clock, what was called, what came of it and, of a refusal, why."""
+    kept = hosted.sandbox.journal.exchanges[-1]
+    hide = gateway.redactor(hosted.sandbox)
+    when = dict(answer.headers).get("Date", "")[17:25]
+    why = dict(answer.headers).get("X-Mock-Reason", "")
+    code = f" {kept.error.code}" if kept.error and kept.status == answer.status else ""
+    return (
+        f"{when} {answer.status} {wire.method} {hosted.prefix}{hide.text(wire.target)}{code}{'  ' + why if why else ''}"
+    )

@@ -1,0 +1,165 @@
+"""
+Hosting: many sandboxes behind one address, each under its own prefix.
+
+1. The default sandbox lives at the root, any other at `/sandboxes/{id}`; that prefix is its base url.
+2. A sandbox is born from a recipe, and a reset takes it back to its birth; fresh beats reset.
+3. A closed sandbox answers 410, and the late call is noted beside it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from mockserver.contract.choices import DEFAULTS
+from mockserver.core.instants import Instant
+from mockserver.core.sandbox import Checkpoint, Clock, Sandbox
+from mockserver.core.tenant import Tenant
+from mockserver.edge import clocks
+from mockserver.edge.gateway import Manner
+from mockserver.scenario import library
+from mockserver.scenario.apply import DEFAULT_TENANT, Applied, apply, found
+
+DEFAULT_ID = "default"
+IN_PROCESS_ORIGIN = "http://mockserver.test"  # a name that no resolver knows (RFC 6761): never a real call
+_CLOSED_REMEMBERED = 10_000
+_CHECKPOINTS_KEPT = 1_000
+
+
+class Recipe(NamedTuple):
+    """What a sandbox is made from; a document named by `scenario` comes first, then choices, clock and given."""
+
+    scenario: str | Mapping[str, Any] | None = None
+    seed: int | None = None
+    choices: Mapping[str, object] | None = None
+    clock: Mapping[str, Any] | None = None
+    given: Mapping[str, Any] | None = None
+
+
+class Hosted:
+    """A sandbox with its place in a host: id, prefix, birth. Lives until it is closed."""
+
+    def __init__(self, id: str, sandbox: Sandbox, host: Host, created_at: Instant) -> None:
+        self.id = id
+        self.sandbox = sandbox
+        self.host = host
+        self.created_at = created_at
+        self.birth = sandbox.checkpoint()
+        self.applied: Applied | None = None
+        self.checkpoints: dict[str, Checkpoint] = {}
+        self._kept = 0
+
+    @property
+    def prefix(self) -> str:
+        return "" if self.id == DEFAULT_ID else f"/sandboxes/{self.id}"
+
+    @property
+    def base_url(self) -> str:
+        """The address of this sandbox: of the host's socket, where it has one."""
+        return self.host.origin + self.prefix
+
+    @property
+    def tenant(self) -> Tenant:
+        """The default tenant."""
+        return self.sandbox.tenants[DEFAULT_TENANT]
+
+    def keep_checkpoint(self) -> str:
+        """Keep the state as it is; answers the checkpoint's id. The oldest goes where too many are kept."""
+        self._kept += 1
+        self.checkpoints[f"checkpoint_{self._kept}"] = self.sandbox.checkpoint()
+        if len(self.checkpoints) > _CHECKPOINTS_KEPT:
+            del self.checkpoints[next(iter(self.checkpoints))]
+        return f"checkpoint_{self._kept}"
+
+    def reset(self) -> None:
+        """Be as at birth: same keys, same ids to come; what was in flight belongs to an older epoch."""
+        with self.sandbox.lock:
+            self.sandbox.restore(self.birth)
+
+
+class Host:
+    """
+    The sandboxes of one server. Two hosts never share anything.
+
+    `origin` is the scheme and authority under which it is reached. Ids count from 1, so that the same run names the same.
+    The control plane answers to `names` alone and, where there is a `token`, to whoever sends it. `log` gets a line a call.
+    """
+
+    def __init__(self, *, manner: Manner = Manner(), default_clock: Callable[[], Clock] = clocks.following) -> None:  # noqa: B008
+        self.origin = IN_PROCESS_ORIGIN
+        self.manner = manner
+        self.default_clock = default_clock
+        self.token: str | None = None
+        self.names = {"127.0.0.1", "localhost", "::1", "mockserver.test"}
+        self.log: Callable[[str], None] | None = None
+        self.sandboxes: dict[str, Hosted] = {}
+        self.closed: dict[str, int] = {}  # id -> late calls
+        self._lock = threading.Lock()
+        self._count = 0
+
+    def create(self, recipe: Recipe, *, id: str | None = None, clock: Clock | None = None) -> Hosted:
+        """
+        A fresh sandbox. `clock` is where it stands before the recipe sets its own.
+
+        Refuses with ScenarioError what the recipe asks for in vain, and then no sandbox was made.
+        """
+        document = _document(recipe)
+        seed = recipe.seed if recipe.seed is not None else document.get("seed", 0)
+        sandbox = Sandbox(
+            seed=seed,
+            clock=clock or self.default_clock(),
+            lock=threading.RLock(),
+            process_now=clocks.process_now,
+            choices=DEFAULTS,
+        )
+        found(sandbox)
+        applied = apply(sandbox, document, newborn=True) if document else None
+        with self._lock:
+            if id is None:
+                self._count += 1
+                id = f"sandbox_{self._count}"
+            hosted = Hosted(id, sandbox, self, sandbox.now)
+            hosted.applied = applied
+            self.sandboxes[id] = hosted
+        return hosted
+
+    def close(self, id: str) -> None:
+        """End a sandbox: its prefix answers 410 from now on."""
+        with self._lock:
+            hosted = self.sandboxes.pop(id, None)
+            if hosted is not None:
+                hosted.sandbox.epoch += 1
+                self.closed[id] = 0
+                while len(self.closed) > _CLOSED_REMEMBERED:
+                    del self.closed[next(iter(self.closed))]
+
+    def note_late_call(self, id: str) -> bool:
+        """True for the id of a closed sandbox; the call is counted there."""
+        with self._lock:
+            if id not in self.closed:
+                return False
+            self.closed[id] += 1
+            return True
+
+
+def _document(recipe: Recipe) -> dict[str, Any]:
+    """One document of the recipe: its scenario's, with the recipe's own choices, clock and given joined to it."""
+    base = library.document(recipe.scenario) if isinstance(recipe.scenario, str) else recipe.scenario or {}
+    document = {key: value for key, value in base.items() if value is not None}
+    if recipe.choices:
+        document["choices"] = {**document.get("choices", {}), **recipe.choices}
+    if recipe.clock:
+        document["clock"] = recipe.clock
+    if recipe.given:
+        document["given"] = _joined(document.get("given", {}), recipe.given)
+    return document
+
+
+def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Both sets of seed data; lists of one kind follow each other."""
+    joined = dict(first)
+    for kind, entries in second.items():
+        both_lists = isinstance(joined.get(kind), list) and isinstance(entries, list)
+        joined[kind] = [*joined[kind], *entries] if both_lists else entries
+    return joined

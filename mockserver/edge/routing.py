@@ -1,0 +1,83 @@
+"""Routing: from a method and a raw path to an operation, by the contract's endpoint table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from mockserver.contract.endpoints import ENDPOINTS, Endpoint
+
+
+class Route(NamedTuple):
+    """What a path leads to: an operation with its parameters, or none and the methods that the path has."""
+
+    endpoint: Endpoint | None
+    params: Mapping[str, str]
+    allow: tuple[str, ...]
+
+
+class Node:
+    """A place in the tree of paths: its literal branches, the branch that any id takes, and the operations that end here."""
+
+    __slots__ = ("any", "literal", "methods")
+
+    def __init__(self) -> None:
+        self.literal: dict[str, Node] = {}
+        self.any: Node | None = None
+        self.methods: dict[str, tuple[Endpoint, tuple[tuple[int, str], ...]]] = {}  # with where its parameters stand
+
+    def grow(self, parts: Sequence[str], endpoint: Endpoint) -> None:
+        if not parts:
+            self.methods[endpoint.method] = (endpoint, _places(endpoint))
+        elif parts[0].startswith("{"):
+            self.any = self.any or Node()
+            self.any.grow(parts[1:], endpoint)
+        else:
+            self.literal.setdefault(parts[0], Node()).grow(parts[1:], endpoint)
+
+    def find(self, parts: Sequence[str], place: int = 0) -> Node | None:
+        """The node of a path; a literal branch goes before an id's."""
+        if place == len(parts):
+            return self
+        branch = self.literal.get(parts[place])
+        found = branch.find(parts, place + 1) if branch is not None else None
+        if found is None and self.any is not None and parts[place]:
+            found = self.any.find(parts, place + 1)
+        return found
+
+
+@cache
+def _tree() -> Node:
+    root = Node()
+    for endpoint in ENDPOINTS.values():
+        root.grow(endpoint.path.split("/"), endpoint)
+    return root
+
+
+def route(method: str, path: str) -> Route:
+    """
+    The operation of this method and raw path; ids are percent-decoded, one segment each.
+
+    HEAD goes where GET goes. A trailing or doubled slash makes another path.
+    """
+    parts = path.split("/")
+    node = _tree().find(parts)
+    if node is None:
+        return _NOWHERE
+    found = node.methods.get("GET" if method == "HEAD" else method)
+    if found is None:
+        allow = [name for each in node.methods for name in (("GET", "HEAD") if each == "GET" else (each,))]
+        return Route(None, {}, tuple(allow))
+    endpoint, places = found
+    return Route(endpoint, {name: unquote(parts[place]) for place, name in places}, ())
+
+
+def _places(endpoint: Endpoint) -> tuple[tuple[int, str], ...]:
+    """Where the parameters of an operation's path stand."""
+    parts = endpoint.path.split("/")
+    return tuple((place, part[1:-1]) for place, part in enumerate(parts) if part.startswith("{"))
+
+
+_NOWHERE = Route(None, {}, ())

@@ -1,0 +1,209 @@
+"""What the control plane shows of a sandbox: its state, journal, events and tenants as JSON, keys redacted."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from mockserver.contract.choices import CHOICES
+from mockserver.core.instants import exact_text
+from mockserver.core.journal import Exchange, Transition
+from mockserver.core.records import Execution, Sends
+from mockserver.core.redaction import Redactor, short
+from mockserver.core.sandbox import Sandbox
+from mockserver.core.sends import counts
+from mockserver.core.settle import Fired
+from mockserver.core.tenant import TABLES, Tenant
+from mockserver.edge import represent
+from mockserver.edge.gateway import redactor
+from mockserver.edge.reasons import sentence
+
+JSON = dict[str, Any]
+
+# Fields that hold an instant; everything else is shown as it is.
+_INSTANTS = frozenset(
+    ("created_at", "updated_at", "birth_date", "last_message_at", "last_update_at", "started_at", "ended_at", "expires_at", "uploaded_at", "at", "start")
+)  # fmt: skip
+
+
+def clock(sandbox: Sandbox) -> JSON:
+    """Now, and whether the clock stands still; reading it lets no time pass."""
+    return {"now": exact_text(sandbox.read_clock()), "frozen": sandbox.clock.frozen}
+
+
+def fired(happened: list[Fired]) -> list[JSON]:
+    """What time did, in order."""
+    return [{"at": exact_text(each.at), "what": each.what, "id": each.id} for each in happened]
+
+
+def choices(sandbox: Sandbox) -> JSON:
+    """Every choice with its question, its options and the value in force."""
+    rows = CHOICES.values()
+    return {
+        "choices": [
+            {
+                "id": row.id,
+                "question": row.question,
+                "options": list(row.options),
+                "default": row.default,
+                "value": sandbox.choices[row.id],
+                "clause": row.clauses[0] if row.clauses else row.where,
+            }
+            for row in rows
+        ]
+    }
+
+
+def tenant(owner: Tenant) -> JSON:
+    """A tenant's settings, its keys in their short form."""
+    return {
+        "tenantId": owner.id,
+        "name": owner.name,
+        "developersEnabled": owner.developers_enabled,
+        "subscription": owner.subscription,
+        "secretKey": short(owner.secret_key),
+        "publicKey": short(owner.public_key),
+    }
+
+
+def state(sandbox: Sandbox) -> JSON:
+    """The world as JSON: clock, choices, tenants with all their records. Equal worlds give equal bytes."""
+    return {
+        "clock": clock(sandbox),
+        "seed": sandbox.seed,
+        "choices": dict(sorted(sandbox.choices.items())),
+        "tenants": [_tenant_state(sandbox, each) for each in sandbox.tenants.values()],
+        "rules": [],
+    }
+
+
+def _tenant_state(sandbox: Sandbox, owner: Tenant) -> JSON:
+    tables: JSON = {}
+    for table in TABLES:
+        rows = getattr(owner, table)
+        records = rows.rows if table == "chats" else rows.values()
+        tables[table] = [_plain(sandbox, each) for each in records]
+    tables["messages"] = [each for chat in tables["messages"] for each in chat]
+    return tenant(owner) | tables
+
+
+def _plain(sandbox: Sandbox, value: Any, name: str = "") -> Any:
+    """A record as JSON: camelCase keys, instants as text, contents and targets in short, secrets redacted."""
+    if isinstance(value, Sends):
+        return counts(value, sandbox.now)._asdict()
+    if is_dataclass(value) and not isinstance(value, type):
+        shown = {_camel(each.name): _plain(sandbox, getattr(value, each.name), each.name) for each in fields(value)}
+        return _without_bulk(value, shown)
+    if isinstance(value, bytes):
+        return {"bytes": len(value), "sha256": hashlib.sha256(value).hexdigest()}
+    if name in _INSTANTS and isinstance(value, int):
+        return exact_text(value)
+    if name in ("secret", "token"):
+        return short(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(sandbox, each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(sandbox, each) for each in value]
+    return value
+
+
+def _without_bulk(record: Any, shown: JSON) -> JSON:
+    shown.pop("stay", None)
+    if isinstance(record, Execution):
+        shown["targets"] = [chat.id for chat in record.targets]
+        shown["template"] = record.template.id
+    return shown
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
+def events(sandbox: Sandbox) -> JSON:
+    """One entry an event, oldest first, also where no endpoint takes it."""
+    view = represent.View(sandbox.choices, sandbox.seed, sandbox.now, "")
+    rows = ((happened, represent.channels.event(view, happened)) for happened in sandbox.events)
+    return {
+        "events": [
+            {"id": happened.id, "at": exact_text(happened.at), **envelope, "deliveries": []}
+            for happened, envelope in rows
+        ]
+    }
+
+
+def exchange(kept: Exchange, hide: Redactor) -> JSON:
+    """An exchange as the journal shows it, every key in its short form."""
+    call = kept.call
+    request: JSON = {
+        "method": call.method,
+        "path": call.path,
+        "query": dict(call.query),
+        "headers": dict(call.headers),
+        "body": kept.body if kept.body is not None else _body_text(call.body),
+    }
+    response: JSON = {"status": kept.status, "headers": dict(kept.headers), "body": _json_or_text(kept.answer)}
+    reason = sentence(kept.error, hide) if kept.error else None
+    shown: JSON = {
+        "n": kept.n,
+        "at": exact_text(kept.at),
+        "operation": kept.operation,
+        "tenantId": kept.tenant_id,
+        "request": hide.value(request),
+        "response": hide.value(response),
+        "applied": kept.applied,
+        "fault": None,
+        "reason": reason,
+        "choices": dict(kept.choices),
+    }
+    return shown
+
+
+def _body_text(body: bytes | None) -> str | None:
+    return body.decode("utf-8", "replace") if body else None
+
+
+def _json_or_text(body: bytes) -> Any:
+    if not body:
+        return None
+    try:
+        return json.loads(body)
+    except ValueError:
+        return body.decode("utf-8", "replace")
+
+
+def transition(moved: Transition) -> JSON:
+    """A transition as the journal shows it."""
+    return {
+        "n": moved.n,
+        "at": exact_text(moved.at),
+        "kind": moved.kind,
+        "id": moved.id,
+        "from": moved.source,
+        "to": moved.target,
+        "cause": dict(moved.cause),
+    }
+
+
+def journal(
+    sandbox: Sandbox,
+    *,
+    operation: str | None = None,
+    status: int | None = None,
+    since: int = 0,
+    limit: int | None = None,
+) -> JSON:
+    """Exchanges and transitions, oldest first: those after number `since`, of one operation or status where asked."""
+    hide = redactor(sandbox)
+    wanted = [
+        each
+        for each in sandbox.journal.since(since)
+        if operation in (None, each.operation) and status in (None, each.status)
+    ]
+    return {
+        "exchanges": [exchange(each, hide) for each in wanted[:limit]],
+        "transitions": [transition(each) for each in sandbox.journal.transitions],
+    }

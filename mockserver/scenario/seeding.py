@@ -1,0 +1,58 @@
+"""One tenant being given records: where they go, what went wrong, and the ids that were made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mockserver.core.instants import Instant, parse
+from mockserver.core.sandbox import Sandbox
+from mockserver.core.tenant import Tenant
+from mockserver.scenario.documents import Problem, nearest
+
+Entry = Mapping[str, Any]
+
+
+class Seeding:
+    """One tenant being given records: where they go, what went wrong, and the ids that were made, by kind."""
+
+    def __init__(
+        self, sandbox: Sandbox, tenant: Tenant, problems: list[Problem], created: dict[str, list[str]]
+    ) -> None:
+        self.sandbox = sandbox
+        self.tenant = tenant
+        self.problems = problems
+        self.created = created
+
+    def wrong(self, path: str, found: object, wanted: str, known: Any = ()) -> None:
+        self.problems.append(Problem(path, repr(found), wanted, nearest(found, known)))
+
+    def name_id(self, kind: str, prefix: str, entry: Entry, path: str) -> str:
+        """The entry's own id, refused where it is taken, or a fresh one."""
+        given = entry.get("id")
+        if given is None:
+            made = self.sandbox.new_id(prefix)
+        else:
+            made = given
+            if self.sandbox.has_id(made) or made in self.created.get(kind, ()):
+                self.wrong(f"{path}/id", made, "an id that nothing in the sandbox has yet")
+        self.created.setdefault(kind, []).append(made)
+        return made
+
+    def instant(self, entry: Entry, key: str, path: str, default: Instant) -> Instant:
+        written = entry.get(key)
+        if written is None:
+            return default
+        read = parse(written)
+        if read is None:
+            self.wrong(f"{path}/{key}", written, "a day and time that exist, as RFC 3339")
+            return default
+        return read[0]
+
+    def step(self, entry: Entry, path: str) -> str | None:
+        """The funnel step that an entry names, which must be there."""
+        step_id: str | None = entry.get("funnelStepId")
+        if step_id is not None and self.tenant.funnel_of_step(step_id) is None:
+            steps = [step for funnel in self.tenant.funnels.values() for step, _ in funnel.steps]
+            self.wrong(f"{path}/funnelStepId", step_id, "a step of one of the tenant's funnels", steps)
+        return step_id

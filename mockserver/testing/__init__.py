@@ -1,0 +1,1 @@
+"""The tester's face: fixtures and in-process transports."""

@@ -1,0 +1,248 @@
+"""The Python face of one sandbox: what a test holds in its hands."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+
+from mockserver.core.instants import exact_text, from_datetime, span, to_datetime
+from mockserver.core.settle import settle
+from mockserver.edge import commands, forced, front
+from mockserver.edge.gateway import Wire
+from mockserver.edge.hosting import Hosted
+from mockserver.edge.refusals import ControlError
+from mockserver.testing import transports
+
+if TYPE_CHECKING:
+    import flask
+    import httpx
+    import requests
+
+    from mockserver.testing.server import MockServer
+
+JSON = dict[str, Any]
+
+
+class Reply(NamedTuple):
+    """The answer to `Sandbox.call`; header names are lower-case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        """The body as JSON."""
+        return jsonlib.loads(self.body)
+
+
+class Sandbox:
+    """
+    One isolated universe: a clock, tenants, choices, a journal. This type has no public constructor.
+
+    Made by `MockServer.sandbox` or the `mockserver` fixture, and closed by whoever made it; after that its address
+    answers 410.
+    """
+
+    def __init__(self, server: MockServer, hosted: Hosted) -> None:
+        self._server = server
+        self._hosted = hosted
+
+    @property
+    def id(self) -> str:
+        return self._hosted.id
+
+    @property
+    def base_url(self) -> str:
+        """The address of this sandbox on the server's socket, which is opened when it is first asked for."""
+        self._server.open()
+        return self._hosted.base_url
+
+    @property
+    def tenant_id(self) -> str:
+        """The default tenant's id."""
+        return self._hosted.tenant.id
+
+    @property
+    def secret_key(self) -> str:
+        """The default tenant's secret key, whole."""
+        return self._hosted.tenant.secret_key
+
+    @property
+    def public_key(self) -> str:
+        """The default tenant's public key, whole."""
+        return self._hosted.tenant.public_key
+
+    @property
+    def now(self) -> datetime:
+        """The sandbox's own time, aware, in UTC."""
+        return to_datetime(self._hosted.sandbox.read_clock())
+
+    @property
+    def journal(self) -> JSON:
+        """Exchanges and transitions so far, oldest first, keys redacted."""
+        return self._command(commands.read_journal)
+
+    @property
+    def events(self) -> list[JSON]:
+        """The events so far, oldest first."""
+        found: list[JSON] = self._command(commands.read_events)["events"]
+        return found
+
+    def keys(self, tenant_id: str) -> tuple[str, str]:
+        """The secret and the public key of one of the sandbox's tenants."""
+        tenant = self._hosted.sandbox.tenants[tenant_id]
+        return tenant.secret_key, tenant.public_key
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        key: str | None = None,
+        json: Any = None,
+        body: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+    ) -> Reply:
+        """
+        One call in process; `path` begins with /v1.
+
+        `key` is the secret key where it is left out; "" sends none. `json` becomes the body, with its Content-Type.
+        """
+        sent = {name.lower(): value for name, value in (headers or {}).items()}
+        if key != "":
+            sent.setdefault("x-api-key", key or self.secret_key)
+        if json is not None:
+            body = jsonlib.dumps(json).encode()
+            sent.setdefault("content-type", "application/json")
+        hosted = self._hosted
+        wire = Wire(method, path, sent, body, hosted.base_url)
+        answer = front.respond(hosted.host, wire, hosted)
+        return Reply(answer.status, {name.lower(): value for name, value in answer.headers}, answer.body)
+
+    def apply(self, document: Mapping[str, Any] | str) -> JSON:
+        """Apply a scenario document, or the library's of this name. Refuses with ScenarioError, and then nothing was applied."""
+        from mockserver.scenario import apply, library
+
+        found = library.document(document) if isinstance(document, str) else document
+        with self._hosted.sandbox.lock:
+            settle(self._hosted.sandbox, self._hosted.sandbox.read_clock())
+            return apply.apply(self._hosted.sandbox, found).as_json()
+
+    def choose(self, choices: Mapping[str, object]) -> None:
+        """Set choices by id; one that is wrong leaves all as they were."""
+        self._command(commands.choose, **{str(key): value for key, value in choices.items()})
+
+    def advance(
+        self,
+        by: str | float | timedelta | None = None,
+        *,
+        to: str | datetime | None = None,
+        until: Literal["idle"] | None = None,
+        **length: float,
+    ) -> list[JSON]:
+        """
+        Let time pass: `"20m"`, seconds, a timedelta or `minutes=20`; `to` an instant; or `until="idle"`.
+
+        Answers what happened on the way, in order. Time only goes forward.
+        """
+        arguments: JSON = {"until": until, "to": exact_text(from_datetime(to)) if isinstance(to, datetime) else to}
+        if length:
+            by = timedelta(**length)
+        arguments["by"] = span(by) / 1_000_000 if isinstance(by, timedelta) else by
+        fired: list[JSON] = self._command(
+            commands.advance, **{key: each for key, each in arguments.items() if each is not None}
+        )["fired"]
+        return fired
+
+    def freeze(self, at: str | datetime | Literal[True] = True) -> None:
+        """Stand still at this instant, or where the clock is."""
+        self._command(commands.set_clock, freeze=exact_text(from_datetime(at)) if isinstance(at, datetime) else at)
+
+    def follow(self, *, catch_up: bool = False) -> None:
+        """Go with the process's clock, on from here, or at the process's own time."""
+        self._command(commands.set_clock, follow=True, catchUp=catch_up)
+
+    def state(self) -> JSON:
+        """The world as JSON."""
+        return self._command(commands.read_state)
+
+    def complete_session(self, session_id: str, *, phone: str | None = None, name: str | None = None) -> JSON:
+        """The end user finishes the flow; answers the session as it is then read."""
+        return self._command(forced.complete_session, sessionId=session_id, phone=phone, name=name)
+
+    def fail_session(self, session_id: str, *, reason: str = "token_exchange_failed") -> JSON:
+        """The connection fails for a documented reason."""
+        return self._command(forced.fail_session, sessionId=session_id, reason=reason)
+
+    def expire_session(self, session_id: str) -> JSON:
+        """The session expires now, also before its deadline."""
+        return self._command(forced.expire_session, sessionId=session_id)
+
+    def fail_campaign(self, campaign_id: str) -> JSON:
+        """A running campaign meets an unrecoverable error."""
+        return self._command(forced.fail_campaign, id=campaign_id)
+
+    def set_tenant(self, tenant_id: str | None = None, **settings: Any) -> JSON:
+        """Change `name`, `developersEnabled` or `subscription` of a tenant, the default one where none is named."""
+        return self._command(commands.set_tenant, **settings, id=tenant_id or self.tenant_id)
+
+    @contextmanager
+    def checkpoint(self) -> Iterator[None]:
+        """What happens inside the block never happened once it is left."""
+        with self._hosted.sandbox.lock:
+            kept = self._hosted.sandbox.checkpoint()
+        try:
+            yield
+        finally:
+            with self._hosted.sandbox.lock:
+                self._hosted.sandbox.restore(kept)
+
+    def reset(self) -> None:
+        """Be as at birth: same keys and address, nothing else."""
+        self._hosted.reset()
+
+    def requests_session(self) -> requests.Session:
+        """A requests session that reaches this mock in process, by full urls."""
+        return transports.requests_session(self._hosted)
+
+    def httpx_client(self) -> httpx.Client:
+        """An httpx client on this sandbox's base url, in process."""
+        return transports.httpx_client(self._hosted)
+
+    def httpx_async_client(self) -> httpx.AsyncClient:
+        """The same for asyncio."""
+        return transports.httpx_async_client(self._hosted)
+
+    @property
+    def app(self) -> flask.Flask:
+        """The Flask application over this sandbox: `test_client()` works, and it mounts in other WSGI programs."""
+        from mockserver.edge import app
+
+        return app.build(self._hosted.host, self._hosted)
+
+    def close(self) -> None:
+        """End the sandbox; a second time does nothing."""
+        self._hosted.host.close(self.id)
+
+    def _command(self, command: Any, **arguments: Any) -> JSON:
+        """Run a command as the control plane does; what it refuses is a ValueError that says how to mend the call."""
+        sandbox = self._hosted.sandbox
+        with sandbox.lock:
+            settle(sandbox, sandbox.read_clock())
+            try:
+                answer: JSON = command(self._hosted, arguments)
+            except ControlError as refusal:
+                raise ValueError(refusal.message) from None
+        return answer
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Sandbox {self.id} at {exact_text(self._hosted.sandbox.now)}, {self._hosted.sandbox.journal.last_exchange} exchanges>"

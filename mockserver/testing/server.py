@@ -1,0 +1,84 @@
+"""The Python face of a server: one address, any number of sandboxes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from mockserver.core.instants import exact_text, from_datetime
+from mockserver.edge import clocks
+from mockserver.edge.gateway import Manner
+from mockserver.edge.hosting import Host, Recipe
+from mockserver.testing.sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from mockserver.edge.server import Server
+
+
+class MockServer:
+    """
+    One server on loopback with any number of sandboxes. Lives until it is closed; two of them share nothing.
+
+    The socket is opened by `with`, or when an address is first asked for. `strict` checks each answer against its schema;
+    `explain` puts the reason of each refusal into the header X-Mock-Reason.
+    """
+
+    def __init__(self, *, strict: bool = False, explain: bool = True, port: int = 0) -> None:
+        self._host = Host(manner=Manner(explain, strict), default_clock=clocks.fixture_clock)
+        self._port = port
+        self._server: Server | None = None
+
+    @property
+    def url(self) -> str:
+        """The server's own address."""
+        self.open()
+        return self._host.origin
+
+    def open(self) -> None:
+        """Listen, if it does not yet."""
+        if self._server is None:
+            from mockserver.edge import app
+            from mockserver.edge.server import Server
+
+            self._server = Server(app.build(self._host), port=self._port)
+            self._host.origin = self._server.url
+            self._server.start()
+
+    def sandbox(
+        self,
+        scenario: str | Mapping[str, Any] | None = None,
+        *,
+        seed: int | None = None,
+        choices: Mapping[str, object] | None = None,
+        now: str | datetime | None = None,
+        clock: Literal["follow"] | None = None,
+        given: Mapping[str, Any] | None = None,
+    ) -> Sandbox:
+        """
+        A fresh sandbox, from a library scenario or a document where one is given; close it, or use it with `with`.
+
+        Its clock stands at the process's present, or at `now`; `clock="follow"` lets it go with the process's.
+        Refuses with ScenarioError, naming every problem.
+        """
+        started = clocks.following() if clock == "follow" else None
+        frozen = {"freeze": exact_text(from_datetime(now)) if isinstance(now, datetime) else now} if now else None
+        return Sandbox(self, self._host.create(Recipe(scenario, seed, choices, frozen, given), clock=started))
+
+    def close(self) -> None:
+        """Stop listening and end every sandbox."""
+        if self._server is not None:
+            self._server.stop()
+            self._server = None
+        for sandbox_id in list(self._host.sandboxes):
+            self._host.close(sandbox_id)
+
+    def __enter__(self) -> Self:
+        self.open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<MockServer {self._host.origin}, {len(self._host.sandboxes)} sandboxes>"

@@ -1,0 +1,114 @@
+"""
+In-process transports for requests and httpx: the same front door, no socket, public extension points only.
+
+A call to any other host is an error, never a real call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from mockserver.edge import front
+from mockserver.edge.gateway import Answer, Wire, body_limit_bytes
+from mockserver.edge.hosting import Hosted
+
+if TYPE_CHECKING:
+    import httpx
+    import requests
+
+
+def ask(hosted: Hosted, method: str, url: str, headers: dict[str, str], body: bytes) -> Answer:
+    """The front door's answer to a whole url; refuses one that is not the sandbox's host."""
+    parts = urlsplit(url)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    if origin != hosted.host.origin:
+        raise ValueError(
+            f"{origin} is not this mock, which is {hosted.host.origin}: an in-process client reaches no other host"
+        )
+    path = parts.path or "/"
+    target = f"{path}?{parts.query}" if parts.query else path
+    inner = target.removeprefix(hosted.prefix)
+    read = None if len(body) > body_limit_bytes(inner) else body
+    return front.respond(hosted.host, Wire(method, target, headers, read, origin), root=None)
+
+
+def requests_session(hosted: Hosted) -> requests.Session:
+    """A requests session whose every http and https url is answered in process."""
+    import requests
+    from requests.adapters import BaseAdapter
+    from requests.exceptions import ConnectionError as RequestsConnectionError
+    from requests.structures import CaseInsensitiveDict
+    from urllib3 import HTTPResponse
+
+    class Adapter(BaseAdapter):
+        def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
+            body = request.body or b""
+            sent = body.encode() if isinstance(body, str) else body if isinstance(body, bytes) else b"".join(body)
+            headers = {
+                name.lower(): value if isinstance(value, str) else value.decode()
+                for name, value in request.headers.items()
+            }
+            try:
+                answer = ask(hosted, request.method or "GET", request.url or "", headers, sent)
+            except ValueError as refusal:
+                raise RequestsConnectionError(str(refusal), request=request) from None
+            response = requests.Response()
+            response.status_code = answer.status
+            response.headers = CaseInsensitiveDict(answer.headers)
+            response.url = request.url or ""
+            response.request = request
+            response.encoding = "utf-8"
+            response.raw = HTTPResponse(
+                body=_stream(answer.body), status=answer.status, headers=dict(answer.headers), preload_content=False
+            )
+            response._content = answer.body
+            return response
+
+        def close(self) -> None:
+            """Nothing is held open."""
+
+    session = requests.Session()
+    session.trust_env = False
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, Adapter())
+    return session
+
+
+def _stream(body: bytes) -> Any:
+    import io
+
+    return io.BytesIO(body)
+
+
+def httpx_client(hosted: Hosted) -> httpx.Client:
+    """An httpx client with the sandbox's base url, answered in process; it loads no TLS context."""
+    import httpx
+
+    class Transport(httpx.BaseTransport):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            return _answered(hosted, request, request.read())
+
+    return httpx.Client(transport=Transport(), base_url=hosted.base_url)
+
+
+def httpx_async_client(hosted: Hosted) -> httpx.AsyncClient:
+    """The same for asyncio."""
+    import httpx
+
+    class Transport(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            return _answered(hosted, request, await request.aread())
+
+    return httpx.AsyncClient(transport=Transport(), base_url=hosted.base_url)
+
+
+def _answered(hosted: Hosted, request: httpx.Request, body: bytes) -> httpx.Response:
+    import httpx
+
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    try:
+        answer = ask(hosted, request.method, str(request.url), headers, body)
+    except ValueError as refusal:
+        raise httpx.ConnectError(str(refusal), request=request) from None
+    return httpx.Response(answer.status, headers=list(answer.headers), content=answer.body, request=request)

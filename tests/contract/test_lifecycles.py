@@ -1,0 +1,63 @@
+"""The lifecycle tables are closed, reachable and the document's."""
+
+import pytest
+
+from mockserver.contract.lifecycles import CAMPAIGN, CONNECTED, CONNECTION_FAILED, LIFECYCLES, SESSION, Lifecycle, table
+
+TABLES = pytest.mark.parametrize("lifecycle", LIFECYCLES.values(), ids=lambda each: each.kind)
+
+
+@TABLES
+def test_every_step_stays_within_the_states(lifecycle: Lifecycle) -> None:
+    named = {state for step in lifecycle.steps for state in (step.source, step.target)}
+    named |= {deadline.state for deadline in lifecycle.deadlines}
+
+    assert named == set(lifecycle.states)
+
+
+@TABLES
+def test_every_state_is_reached_from_the_initial_one(lifecycle: Lifecycle) -> None:
+    reached = {lifecycle.initial}
+    for _ in lifecycle.states:
+        reached |= {step.target for step in lifecycle.steps if step.source in reached}
+
+    assert reached == set(lifecycle.states)
+
+
+@TABLES
+def test_a_state_and_trigger_lead_to_one_state(lifecycle: Lifecycle) -> None:
+    moves = [(step.source, step.trigger) for step in lifecycle.steps]
+
+    assert sorted(set(moves)) == sorted(moves)
+
+
+@TABLES
+def test_a_deadline_has_its_step(lifecycle: Lifecycle) -> None:
+    assert [d for d in lifecycle.deadlines if lifecycle.step(d.state, d.trigger) is None] == []
+
+
+def test_the_campaign_moves_as_the_document_says() -> None:
+    documented = {
+        ("draft", "processing"),
+        ("processing", "completed"),
+        ("processing", "failed"),
+        ("processing", "canceled"),
+        ("draft", "canceled"),
+    }
+
+    assert {(step.source, step.target) for step in CAMPAIGN.steps} == documented
+
+
+def test_a_session_ends_once_with_its_event() -> None:
+    documented = {
+        ("pending", "completed", CONNECTED),
+        ("pending", "failed", CONNECTION_FAILED),
+        ("pending", "expired", CONNECTION_FAILED),
+    }
+
+    assert {(step.source, step.target, step.event) for step in SESSION.steps} == documented
+    assert SESSION.final == {"completed", "failed", "expired"}
+
+
+def test_a_table_prints_one_step_a_line() -> None:
+    assert table("session").splitlines()[0] == "pending    complete -> completed  ! entrypoints.chatapp.connected"

@@ -1,0 +1,24 @@
+"""Fixtures of the tests that open a socket."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from mockserver.edge.server import Server
+
+Serve = Callable[..., Server]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Serve a WSGI app until the test is over."""
+    with ExitStack() as servers:
+
+        def serve(app: Any, **options: Any) -> Server:
+            return servers.enter_context(Server(app, **options))
+
+        yield serve
