@@ -1,4 +1,4 @@
-"""The command line: `mockserver serve`, `scenarios`, `choices` and `clauses`."""
+"""The command line: `mockserver serve`, `scenarios`, `choices`, `clauses` and `verify`."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    from mockserver.verify import command as verifying
+
     parser = argparse.ArgumentParser("mockserver", description="A stateful contract mock of a CRM gateway's HTTP API.")
     parser.add_argument("--version", action="version", version=f"mockserver {VERSION}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -47,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=words)
         command.add_argument("--json", action="store_true", help="for programs")
         command.set_defaults(run=run)
+    verifying.add_options(commands.add_parser("verify", help="hold any service to the document, by its public API"))
     return parser
 
 
@@ -83,7 +86,7 @@ def serve(options: argparse.Namespace, out: TextIO) -> int:
     host.names |= {options.host} - {"0.0.0.0", "::"}
     host.log = _logger(options.log_format)
     hosted = host.create(_recipe(options), id=DEFAULT_ID)
-    server = Server(app.build(host), options.host, options.port)
+    server = Server(app.build(host), options.host, options.port, explain=host.manner.explain)
     host.origin = server.url
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: server.stop())

@@ -1,27 +1,35 @@
 """
-The pytest plugin: a fresh sandbox per test, and the server behind it.
+The pytest plugin: a fresh sandbox per test, the server behind it, and sweeps over the document's open points.
 
 Nothing heavy is imported before a fixture is asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
     from mockserver.testing.server import MockServer
+    from mockserver.testing.sweep import Case, Witness
 
-_MARKER = "mockserver(scenario=None, *, choices=None, now=None, clock=None, seed=None, given=None): how this test's sandbox is made."
+_MARKERS = (
+    "mockserver(*, scenario, choices, now, clock, seed, given): how this test's sandbox is made.",
+    "mockserver_sweep(*names): run the test once for each option of these choices or families, or of those 'touched'.",
+)
 _SETTINGS = ("scenario", "choices", "now", "clock", "seed", "given")
+_CASE: pytest.StashKey[Case] = pytest.StashKey()
+_WITNESS: pytest.StashKey[Witness] = pytest.StashKey()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", _MARKER)
+    for marker in _MARKERS:
+        config.addinivalue_line("markers", marker)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -38,9 +46,8 @@ def _check(item: pytest.Item, marker: pytest.Mark) -> None:
         )
     for name, value in marker.kwargs.items():
         if name not in _SETTINGS:
-            raise pytest.UsageError(
-                f"{item.nodeid}: @pytest.mark.mockserver has no {name!r}{_hint(name, _SETTINGS)}; it has {', '.join(_SETTINGS)}"
-            )
+            hint = f"{_hint(name, _SETTINGS)}; it has {', '.join(_SETTINGS)}"
+            raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.mockserver has no {name!r}{hint}")
         if name == "choices":
             _check_choices(item, value)
         if name == "scenario" and isinstance(value, str):
@@ -68,6 +75,70 @@ def _hint(found: str, known: Any) -> str:
     return f"; the nearest is {close[0]!r}" if close else ""
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A sweep over named choices is a parametrization of `mockserver_option`, with ids that read well."""
+    names = [name for marker in metafunc.definition.iter_markers("mockserver_sweep") for name in marker.args]
+    if not names or "touched" in names:
+        return
+    from mockserver.testing.sweep import cases
+
+    if "mockserver_option" not in metafunc.fixturenames:
+        raise pytest.UsageError(
+            f"{metafunc.definition.nodeid}: a sweep needs the fixture mockserver or mockserver_option"
+        )
+    try:
+        swept = cases(names)
+    except ValueError as refusal:
+        raise pytest.UsageError(f"{metafunc.definition.nodeid}: {refusal}") from None
+    metafunc.parametrize("mockserver_option", swept, ids=[case.id for case in swept], indirect=True)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """A sweep over what the test touches runs it once to learn that, then once for each other option."""
+    names = [name for marker in item.iter_markers("mockserver_sweep") for name in marker.args]
+    if "touched" not in names or not isinstance(item, pytest.Function) or _CASE in item.stash:
+        return None
+    from mockserver.testing.sweep import Witness, others
+
+    item.stash[_WITNESS] = witness = Witness()
+    _run(item, _twin(item, None))  # torn down as a test whose neighbour comes next, since its twins do
+    twins = [_twin(item, case) for case in others(witness.read)]
+    for twin, following in zip(twins, [*twins[1:], nextitem], strict=True):
+        _run(twin, following)
+    return True
+
+
+def _run(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    runtestprotocol(item, nextitem=nextitem)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+
+
+def _twin(item: pytest.Function, case: Case | None) -> pytest.Function:
+    """The same test under one other option."""
+    said = case.id if case else "touched"
+    name = f"{item.name[:-1]}-{said}]" if item.name.endswith("]") else f"{item.name}[{said}]"
+    callspec = getattr(item, "callspec", None)
+    # xdist takes reports of collected tests alone, so there a twin reports under its original's id; its name stays.
+    origin = {"originalname": item.originalname} if hasattr(item.config, "workerinput") else {}
+    twin: pytest.Function = pytest.Function.from_parent(
+        item.parent, name=name, callspec=callspec, callobj=item.obj, **origin
+    )
+    if case is not None:
+        twin.stash[_CASE] = case
+    return twin
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """A failure under a swept option names the option, its default and the clause."""
+    report = yield
+    if report.when == "call" and report.failed and _CASE in item.stash:
+        report.sections.append(("mockserver", item.stash[_CASE].explained()))
+    return report
+
+
 @pytest.fixture(scope="session")
 def mockserver_server() -> Iterator[MockServer]:
     """The session's server; `mockserver_server.sandbox(...)` is a context manager, for use with `@given`."""
@@ -79,10 +150,26 @@ def mockserver_server() -> Iterator[MockServer]:
 
 
 @pytest.fixture
-def mockserver(request: pytest.FixtureRequest, mockserver_server: MockServer) -> Iterator[Sandbox]:
+def mockserver_option(request: pytest.FixtureRequest) -> dict[str, str]:
+    """The choices of this run of a sweep, for `mockserver_server.sandbox(choices=...)`; none outside a sweep."""
+    case: Case | None = getattr(request, "param", None) or request.node.stash.get(_CASE, None)
+    if case is None:
+        return {}
+    request.node.stash[_CASE] = case
+    return {case.choice: case.option}
+
+
+@pytest.fixture
+def mockserver(
+    request: pytest.FixtureRequest, mockserver_server: MockServer, mockserver_option: dict[str, str]
+) -> Iterator[Sandbox]:
     """A sandbox of this test's own, its clock frozen at the present; `@pytest.mark.mockserver(...)` says how it is made."""
     settings: dict[str, Any] = {}
     for marker in reversed(list(request.node.iter_markers("mockserver"))):  # the closest mark has the last word
         settings |= marker.kwargs
+    if mockserver_option:
+        settings["choices"] = {**settings.get("choices", {}), **mockserver_option}
     with mockserver_server.sandbox(**settings) as sandbox:
+        if _WITNESS in request.node.stash:
+            sandbox.watch_choices(request.node.stash[_WITNESS])
         yield sandbox

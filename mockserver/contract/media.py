@@ -48,7 +48,7 @@ SNIFFED_AS: Mapping[str, frozenset[str]] = MappingProxyType(
         "audio/aac": frozenset({"audio/aac", ".aac"}),
         "audio/amr": frozenset({"audio/amr", ".amr"}),
         "audio/mpeg": frozenset({"audio/mpeg", ".mp3"}),
-        "audio/mp4": frozenset({"audio/mp4", ".m4a"}),
+        "audio/mp4": frozenset({"audio/mp4", ".m4a", "video/mp4", ".mp4"}),  # one container; its brand tells no more
         "audio/ogg": frozenset({"audio/ogg", ".oga", ".opus"}),
         "application/pdf": frozenset({"application/pdf"}),
         "application/msword": frozenset({"application/msword", ".doc"}),

@@ -27,6 +27,7 @@ from mockserver.core import (
 )
 from mockserver.core.calls import ApiError, Call, Outcome, Shown
 from mockserver.core.instants import SECOND, parse_duration
+from mockserver.core.redaction import shown
 from mockserver.core.sandbox import KeyHolder, Sandbox
 from mockserver.core.tenant import Tenant
 
@@ -77,7 +78,7 @@ def answer(sandbox: Sandbox, call: Call) -> Answered:
     tenant_id: str | None = None
     body: Any = None
     try:
-        endpoint = _routed(call)
+        endpoint = _routed(sandbox, call)
         holder = _authenticated(sandbox, call)
         tenant = sandbox.tenants[holder.tenant_id]
         tenant_id = tenant.id
@@ -93,13 +94,14 @@ def answer(sandbox: Sandbox, call: Call) -> Answered:
         return Answered(refusal, tenant_id, body)
 
 
-def _routed(call: Call) -> Endpoint:
+def _routed(sandbox: Sandbox, call: Call) -> Endpoint:
     if call.endpoint is not None:
         return call.endpoint
+    path = shown(call.path, sandbox.secrets(), 120)
     if call.allow:
-        reason = f"{call.method} is no method of {call.path[:120]}; it has {', '.join(call.allow)}"
+        reason = f"{call.method} is no method of {path}; it has {', '.join(call.allow)}"
     else:
-        reason = f"the document has no path {call.path[:120]!r}; endpoints that it only mentions are not emulated"
+        reason = f"the document has no path {path!r}; endpoints that it only mentions are not emulated"
     raise ApiError("RESOURCE_NOT_FOUND", clause="base.unknown-path", at="path", reason=reason)
 
 

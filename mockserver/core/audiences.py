@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import lru_cache
-from math import isfinite
 from typing import Any, NamedTuple
 
 from mockserver.contract.filters import FIELDS, OPERATORS, OTHER_MEANINGS, FilterField, Operator
@@ -24,6 +23,7 @@ from mockserver.core.records import Chat
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.tenant import Tenant
 
+_LARGEST = 1.7976931348623157e308  # beyond it a number of JSON is no double, and `1e999` reads as infinity
 _REMEMBERED_FOR = MINUTE  # under the option `cached` of estimated-count-exactness
 
 
@@ -119,8 +119,8 @@ def _expression(sandbox: Sandbox, field: FilterField, operator: Operator, names:
     positive = OPERATORS[field.type][operator.negates] if operator.negates else operator
     meaning = positive.expression
     for (choice, option), others in OTHER_MEANINGS.items():
-        if sandbox.choices[choice] == option:
-            meaning = others.get(positive.name, meaning)
+        if positive.name in others and sandbox.choices[choice] == option:
+            meaning = others[positive.name]
     attribute = f"c.{field.attribute}"
     folded = _folds(sandbox, field) and positive.operand != "none"
     spelled = meaning.format(
@@ -181,13 +181,19 @@ def _scalar(sandbox: Sandbox, field: FilterField, statement: Mapping[str, Any], 
         "string": isinstance(value, str),
         "array": isinstance(value, str),
         "boolean": isinstance(value, bool),
-        "number": isinstance(value, int | float | Decimal) and not isinstance(value, bool) and isfinite(value),
+        "number": _is_number(value),
     }[field.type]
     if not fits:
         raise _invalid(statement, at, f"came {value!r}; {field.name} takes {field.value_format}", "filters.types")
     if field.allowed and value not in field.allowed:
         return _unknown_platform(sandbox, field, statement, value, at)
+    if isinstance(value, Decimal):
+        return float(value)  # as a chat's own number, which seed data gives as a float
     return value.casefold() if _folds(sandbox, field) else value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, Decimal)) and not isinstance(value, bool) and -_LARGEST <= value <= _LARGEST
 
 
 def _unknown_platform(sandbox: Sandbox, field: FilterField, statement: Mapping[str, Any], value: str, at: str) -> str:

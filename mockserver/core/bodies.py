@@ -19,7 +19,10 @@ from mockserver.contract import schemas
 from mockserver.contract.endpoints import Endpoint
 from mockserver.contract.limits import JSON_BODY_MAX_BYTES, JSON_DEPTH_MAX
 from mockserver.core.calls import ApiError, Call
+from mockserver.core.redaction import shown
 from mockserver.core.sandbox import Sandbox
+
+_DOUBLES_EXACT_BELOW = 2**53
 
 
 def refuse(at: str, reason: str, clause: str = "base.json") -> ApiError:
@@ -92,10 +95,8 @@ def parse(body: bytes) -> Any:
 
 def _number(written: str) -> int | float | Decimal:
     rounded = float(written)
-    if rounded in (float("inf"), float("-inf")):
-        return rounded
-    if not rounded.is_integer():
-        return rounded
+    if not rounded.is_integer() or abs(rounded) >= _DOUBLES_EXACT_BELOW:
+        return rounded  # a fraction, infinity, or past every integer that the document knows
     exact = Decimal(written)
     return int(exact) if exact == exact.to_integral_value() else exact
 
@@ -160,9 +161,8 @@ def _is_empty_group(group: Any) -> bool:
 def _refusal(sandbox: Sandbox, endpoint: Endpoint, problem: schemas.Problem) -> ApiError:
     if problem.keyword == "dependentRequired" and sandbox.choices["funnelId-alone"] == "invalid-request":
         return ApiError("INVALID_REQUEST", clause="session.funnel-pair", at="/funnelId", reason=problem.wanted)
-    found = repr(problem.found)
-    shown = found if len(found) <= 80 else found[:77] + "..."
-    return _split(sandbox, refuse(problem.pointer, f"came {shown}; wanted {problem.wanted}", endpoint.clause))
+    came = shown(repr(problem.found), sandbox.secrets())
+    return _split(sandbox, refuse(problem.pointer, f"came {came}; wanted {problem.wanted}", endpoint.clause))
 
 
 def _split(sandbox: Sandbox, refusal: ApiError) -> ApiError:

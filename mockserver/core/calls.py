@@ -40,6 +40,9 @@ class Call(NamedTuple):
     files: Callable[[], Sequence[FilePart]]
     base_url: str
 
+    def __repr__(self) -> str:  # headers, path and body may hold a key
+        return f"Call(method={self.method!r}, endpoint={self.endpoint.id if self.endpoint else None!r})"
+
 
 class Shown(NamedTuple):
     """What an operation answers: the success of its endpoint, as facts that the edge spells."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mockserver.contract.lifecycles import CAMPAIGN
@@ -22,12 +23,9 @@ from mockserver.core.tenant import Tenant
 from mockserver.core.transitions import born, can, move
 
 # When two names are the same, by option of name-uniqueness-scope.
-_SAME_NAME: Mapping[str, Callable[[str], str]] = {
-    "exact": str,
-    "case-insensitive": str.casefold,
-    "trimmed": str.strip,
-    "free-when-ended": str,
-}
+_SAME_NAME: Mapping[str, Callable[[str], str]] = MappingProxyType(
+    {"exact": str, "case-insensitive": str.casefold, "trimmed": str.strip, "free-when-ended": str}
+)
 _DRAIN = 5 * SECOND  # how much later an execution ends under the option campaign-first of execution-status-lag
 
 Cause = Mapping[str, object]

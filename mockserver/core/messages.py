@@ -14,6 +14,7 @@ from __future__ import annotations
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from mockserver.contract.limits import PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX
@@ -23,11 +24,12 @@ from mockserver.core.calls import ApiError, Call, Shown
 from mockserver.core.instants import Instant
 from mockserver.core.lookup import find
 from mockserver.core.records import Chat, Execution, TemplateItem
+from mockserver.core.redaction import shown
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.templates import render
 from mockserver.core.tenant import Tenant
 
-Key = tuple[Instant, int, int]
+Key = tuple[int | Fraction, int, int]  # the exact instant in microseconds, the order of creation, the item
 
 
 class Listed(NamedTuple):
@@ -83,12 +85,14 @@ def _sent(sandbox: Sandbox, tenant: Tenant, execution: Execution, chat: Chat) ->
         return
     if position >= sends.processed(execution.sends, sandbox.now) or sends.is_failed(execution.sends, position):
         return
-    at = sends.shown_at(execution.sends, position)
-    if at is None:
+    exact = sends.due(execution.sends, position)
+    if exact is None:
         return
+    instant = Fraction(*exact)
     for item in execution.template.items:
         message_id = "message_" + ids.draw(sandbox.seed, "message_", execution.id, position, item.order)
-        yield Listed((at, execution.seq, item.order), message_id, at, _fields(tenant, execution, chat, item))
+        key = (instant, execution.seq, item.order)
+        yield Listed(key, message_id, int(instant // 1), _fields(tenant, execution, chat, item))
 
 
 def _fields(tenant: Tenant, execution: Execution, chat: Chat, item: TemplateItem) -> dict[str, Any]:
@@ -152,34 +156,33 @@ def _size(sandbox: Sandbox, limit: int, bookmark: _Bookmark | None) -> int:
 
 
 def _write_cursor(sandbox: Sandbox, chat_id: str, bookmark: _Bookmark) -> str:
-    key = bookmark.key or (0, 0, 0)
-    plain = ".".join(
-        str(number)
-        for number in (
-            -1 if bookmark.offset is None else bookmark.offset,
-            *key,
-            int(bookmark.key is None),
-            bookmark.pages,
-        )
-    )
+    offset = "" if bookmark.offset is None else str(bookmark.offset)
+    key = "" if bookmark.key is None else ",".join(str(each) for each in bookmark.key)
+    return _sealed(sandbox, chat_id, f"{offset};{key};{bookmark.pages}")
+
+
+def _sealed(sandbox: Sandbox, chat_id: str, plain: str) -> str:
     seal = ids.draw(sandbox.seed, "cursor", chat_id, plain, chars=10)
-    return urlsafe_b64encode(f"{plain}.{seal}".encode()).decode().rstrip("=")
+    return urlsafe_b64encode(f"{plain}!{seal}".encode()).decode().rstrip("=")
 
 
 def _read_cursor(sandbox: Sandbox, chat_id: str, written: str) -> _Bookmark:
+    """The bookmark of a cursor; only the very text that was given out is one, and no other is looked into."""
     try:
-        plain, _, seal = urlsafe_b64decode(written + "=" * (-len(written) % 4)).decode("ascii").rpartition(".")
-        offset, instant, seq, item, at_start, pages = (int(number) for number in plain.split("."))
-    except (ValueError, UnicodeError):
-        raise _bad_cursor(written) from None
-    if seal != ids.draw(sandbox.seed, "cursor", chat_id, plain, chars=10):
-        raise _bad_cursor(written)
-    return _Bookmark(None if offset < 0 else offset, None if at_start else (instant, seq, item), pages)
+        plain = urlsafe_b64decode(written + "=" * (-len(written) % 4)).decode("ascii").partition("!")[0]
+    except ValueError:
+        raise _bad_cursor(sandbox, written) from None
+    if _sealed(sandbox, chat_id, plain) != written:
+        raise _bad_cursor(sandbox, written)
+    offset, key, pages = plain.split(";")
+    instant, seq, item = key.split(",") if key else ("0", "0", "0")
+    place = (Fraction(instant), int(seq), int(item)) if key else None
+    return _Bookmark(int(offset) if offset else None, place, int(pages))
 
 
-def _bad_cursor(written: str) -> ApiError:
+def _bad_cursor(sandbox: Sandbox, written: str) -> ApiError:
     return refuse(
         "cursor",
-        f"cursor came as {written[:60]!r}; wanted a nextCursor of this chat, as it was given out",
+        f"cursor came as {shown(written, sandbox.secrets(), 60)!r}; wanted a nextCursor of this chat, as it was given out",
         "messages.list",
     )

@@ -9,7 +9,7 @@ for another stay does nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mockserver.core.instants import Instant
@@ -154,7 +154,7 @@ class Session:
 
     seq: int
     id: str
-    token: str
+    token: str = field(repr=False)
     funnel_id: str | None
     funnel_step_id: str | None
     coexistence: bool
@@ -232,7 +232,7 @@ class Webhook:
 
     id: str
     url: str
-    secret: str
+    secret: str = field(repr=False)
     events: tuple[str, ...]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 _KEY_LIKE = re.compile(r"\b(sk_|pk_|whsec_)[A-Za-z0-9_+/=\-]+")
 
@@ -12,6 +13,12 @@ _KEY_LIKE = re.compile(r"\b(sk_|pk_|whsec_)[A-Za-z0-9_+/=\-]+")
 def short(secret: str) -> str:
     """The short form of a key or secret."""
     return f"{secret[:3]}..."
+
+
+def shown(value: object, secrets: Iterable[str], limit_chars: int = 80) -> str:
+    """The value as text for a reason: secrets hidden first, then cut."""
+    written = Redactor(secrets).text(value if isinstance(value, str) else repr(value))
+    return written if len(written) <= limit_chars else written[: limit_chars - 3] + "..."
 
 
 class Redactor:
@@ -22,7 +29,12 @@ class Redactor:
         self._known = re.compile("|".join(known)) if known else None
 
     def text(self, written: str) -> str:
-        """The text with every secret in its short form."""
+        """The text with every secret in its short form; one that was percent-encoded too, and then the text is decoded."""
+        decoded = unquote(written) if "%" in written else written
+        hidden = self._hidden(decoded)
+        return hidden if hidden != decoded else written
+
+    def _hidden(self, written: str) -> str:
         if self._known is not None:
             written = self._known.sub(lambda found: short(found[0]), written)
         return _KEY_LIKE.sub(lambda found: short(found[0]), written)

@@ -62,6 +62,9 @@ class Checkpoint(NamedTuple):
     events: tuple[Event, ...]
     journal: Journal
 
+    def __repr__(self) -> str:  # its keys are whole
+        return f"Checkpoint(tenants={list(self.tenants)}, exchanges={self.journal.last_exchange})"
+
 
 class Sandbox:
     """
@@ -149,6 +152,13 @@ class Sandbox:
 
     def holder(self, key: str) -> KeyHolder | None:
         return self.keys.get(key)
+
+    def secrets(self) -> list[str]:
+        """Every key and signing secret of the sandbox: what no answer, journal or log may show."""
+        return [
+            *self.keys,
+            *(webhook.secret for tenant in self.tenants.values() for webhook in tenant.webhooks.values()),
+        ]
 
     def checkpoint(self) -> Checkpoint:
         """The state as it is, to be restored any number of times."""

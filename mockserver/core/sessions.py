@@ -128,6 +128,13 @@ def fail(sandbox: Sandbox, tenant: Tenant, session: Session, reason: str, cause:
     return move(sandbox, tenant, "session", session, "fail", cause, reason=reason)
 
 
+def cancel(sandbox: Sandbox, tenant: Tenant, session: Session, cause: Cause) -> Session:
+    """The end user cancels the flow: the connection fails, or nobody notices and it waits (session.user-cancels)."""
+    if sandbox.choices["user-cancels"] == "pending":
+        return session
+    return fail(sandbox, tenant, session, "token_exchange_failed", cause)
+
+
 def expire(sandbox: Sandbox, tenant: Tenant, session: Session, cause: Cause) -> Session:
     """The deadline passes without completion (session.expired)."""
     return move(sandbox, tenant, "session", session, "expire", cause, reason="expired")

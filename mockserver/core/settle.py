@@ -44,8 +44,11 @@ def settle(sandbox: Sandbox, until: Instant) -> list[Fired]:
         if not _is_current(sandbox, timer):
             continue
         sandbox.pass_to(max(sandbox.now, timer.due))
-        DUE[timer.kind, timer.trigger](sandbox, sandbox.tenants[timer.tenant_id], timer.id, {"timer": timer.trigger})
-        fired.append(Fired(sandbox.now, f"{timer.kind}.{timer.trigger}", timer.id))
+        tenant, table = sandbox.tenants[timer.tenant_id], TABLE_OF[timer.kind]
+        before = getattr(tenant, table)[timer.id]
+        DUE[timer.kind, timer.trigger](sandbox, tenant, timer.id, {"timer": timer.trigger})
+        if getattr(tenant, table)[timer.id] is not before:
+            fired.append(Fired(sandbox.now, f"{timer.kind}.{timer.trigger}", timer.id))
     if until != sandbox.now:
         sandbox.pass_to(max(sandbox.now, until))
     return fired

@@ -36,9 +36,9 @@ def freeze(sandbox: Sandbox, at: Instant | None = None) -> None:
 
 def follow(sandbox: Sandbox, *, catch_up: bool = False) -> None:
     """Go with the process's clock: on from where the sandbox stands, or with `catch_up` at the process's own time."""
-    now, process = sandbox.read_clock(), sandbox.process_now()
-    lead = 0 if catch_up else now - process
-    sandbox.clock = sandbox.clock._replace(frozen=False, lead=lead)
+    if sandbox.clock.frozen or catch_up:
+        lead = 0 if catch_up else sandbox.now - sandbox.process_now()
+        sandbox.clock = sandbox.clock._replace(frozen=False, lead=lead)
     settle(sandbox, sandbox.read_clock())
 
 

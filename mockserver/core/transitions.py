@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
 from mockserver.contract.lifecycles import LIFECYCLES
@@ -15,7 +16,9 @@ from mockserver.core.tenant import Tenant
 
 Record = TypeVar("Record", Campaign, Execution, Session)
 Kind = Literal["campaign", "execution", "session"]
-TABLE_OF: Mapping[str, str] = {"campaign": "campaigns", "execution": "executions", "session": "sessions"}
+TABLE_OF: Mapping[str, str] = MappingProxyType(
+    {"campaign": "campaigns", "execution": "executions", "session": "sessions"}
+)
 
 
 def can(kind: Kind, record: Campaign | Execution | Session, trigger: str) -> bool:

@@ -104,13 +104,13 @@ class Answer:
             self.write(piece)
         self._end()
 
-    def refuse(self, status: int, why: str, body: Callable[[int, str], bytes]) -> None:
+    def refuse(self, status: int, why: str, body: Callable[[int, str], bytes], *, explain: bool) -> None:
         """Say this instead of whatever was started; once something is written, end the connection instead."""
         if self.begun:
             self.persists = False
             return
         self._status = f"{status} {HTTPStatus(status).phrase}"
-        self._headers = [("Content-Type", "application/json"), ("X-Mock-Reason", why)]
+        self._headers = [("Content-Type", "application/json"), *([("X-Mock-Reason", why)] if explain else [])]
         self._whole(body(status, why))
 
     def write(self, piece: bytes) -> None:

@@ -38,7 +38,8 @@ def read(incoming: Request, origin: str) -> Wire:
     headers = {name.lower(): value for name, value in incoming.headers.items()}
     host_header = headers.get("host")
     base = f"{incoming.scheme}://{host_header}{incoming.script_root}" if host_header else origin
-    return Wire(incoming.method, target, headers, _body(incoming, target), base)
+    method = incoming.environ["REQUEST_METHOD"]  # as it came: werkzeug would make `get` a GET
+    return Wire(method, target, headers, _body(incoming, target), base)
 
 
 def _raw_target(incoming: Request) -> str:

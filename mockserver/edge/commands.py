@@ -70,6 +70,8 @@ def advance(hosted: Hosted, args: Arguments) -> JSON:
 
 def _advanced(hosted: Hosted, args: Arguments) -> list[Fired]:
     if "until" in args:
+        if args["until"] != "idle":
+            raise ControlError(400, "MOCK_BAD_ADVANCE", f"until came as {args['until']!r}; wanted 'idle'")
         return timekeeping.advance_until_idle(hosted.sandbox)
     if "to" in args:
         return timekeeping.advance_to(hosted.sandbox, instant(args["to"], "to"))
@@ -100,6 +102,10 @@ def apply_scenario(hosted: Hosted, args: Arguments) -> JSON:
     """Apply a document, or the library's of this name."""
     try:
         by_name = set(args) == {"name"}
+        if by_name and not isinstance(args["name"], str):
+            raise ControlError(
+                400, "MOCK_BAD_SCENARIO", f"name came as {args['name']!r}; wanted the name of a library scenario"
+            )
         return apply(hosted.sandbox, library.document(args["name"]) if by_name else args).as_json()
     except ScenarioError as refusal:
         raise ControlError(

@@ -48,6 +48,7 @@ class Terms:
     log: Callable[[str], None] | None
     idle_seconds: float
     body_max_bytes: int
+    explain: bool
     environ: dict[str, Any]
 
 
@@ -142,7 +143,9 @@ class Connection:
                 raise Gone from None
             if body is None or body.failure is None:
                 self._report()
-                answer.refuse(500, "the mock itself failed; its log says how", self._terms.refuse)
+                answer.refuse(
+                    500, "the mock itself failed; its log says how", self._terms.refuse, explain=self._terms.explain
+                )
         if body is not None and body.failure is not None:
             if not isinstance(body.failure, Refusal):
                 raise Gone
@@ -150,7 +153,7 @@ class Connection:
 
     def _refuse(self, answer: Answer, refusal: Refusal) -> None:
         answer.persists = False
-        answer.refuse(ERRORS["VALIDATION_ERROR"].status, refusal.why, self._terms.refuse)
+        answer.refuse(ERRORS["VALIDATION_ERROR"].status, refusal.why, self._terms.refuse, explain=self._terms.explain)
         self._note(answer)
 
     def _report(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -16,13 +17,14 @@ from mockserver.contract import schemas
 from mockserver.core.bodies import parse as parse_json
 from mockserver.core.calls import ApiError
 from mockserver.core.instants import exact_text
-from mockserver.core.settle import settle
-from mockserver.edge import commands, forced
+from mockserver.edge import clocks, commands, forced
 from mockserver.edge.gateway import Answer, Wire
 from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted, Recipe
 from mockserver.edge.refusals import ControlError
-from mockserver.scenario.documents import Problem, ScenarioError, nearest
+from mockserver.scenario.documents import ScenarioError, as_problem, nearest
 from mockserver.version import VERSION
+
+_LOG = logging.getLogger("mockserver")
 
 Command = Callable[[Hosted, Mapping[str, Any]], Any]
 HostCommand = Callable[[Host, Mapping[str, Any]], Any]
@@ -47,7 +49,7 @@ def health(host: Host, args: Mapping[str, Any]) -> dict[str, Any]:
 def create_sandbox(host: Host, args: Mapping[str, Any]) -> dict[str, Any]:
     """A fresh sandbox from a recipe; without a seed, 0."""
     try:
-        hosted = host.create(Recipe(**args))
+        hosted = host.create(Recipe(**args), clock=clocks.following())
     except ScenarioError as refusal:
         raise ControlError(
             400, "MOCK_BAD_SCENARIO", "the document is refused; no sandbox was made", refusal.problems
@@ -106,6 +108,7 @@ ROUTES: tuple[Route, ...] = (
     Route("POST",   "/_mock/journal/verify",              "sandbox", commands.verify_journal,     200, "control.verifyJournal",       "Count the calls of an operation"),
     Route("POST",   "/_mock/sessions/{sessionId}/complete", "sandbox", forced.complete_session, 200, "control.completeSession",     "The end user finishes the flow"),
     Route("POST",   "/_mock/sessions/{sessionId}/fail",   "sandbox", forced.fail_session,         200, "control.failSession",         "The connection fails"),
+    Route("POST",   "/_mock/sessions/{sessionId}/cancel", "sandbox", forced.cancel_session,       200, None,                          "The end user cancels"),
     Route("POST",   "/_mock/sessions/{sessionId}/expire", "sandbox", forced.expire_session,       200, None,                          "The session expires now"),
     Route("POST",   "/_mock/campaigns/{id}/fail",         "sandbox", forced.fail_campaign,        200, None,                          "A running campaign fails"),
     Route("GET",    "/_mock/events",                      "sandbox", commands.read_events,        200, None,                          "The events so far"),
@@ -120,7 +123,11 @@ def serve(host: Host, hosted: Hosted | None, wire: Wire) -> Answer:
         route, params = _routed(wire)
         return _answer(route.status, _run(host, hosted, route, {**_arguments(route, wire), **params}))
     except ControlError as refusal:
-        return _answer(refusal.status, refusal.as_json())
+        return _answer(refusal.status, refusal.as_json(), refusal.headers)
+    except Exception as failure:  # noqa: BLE001 - a bug of the mock is told as one, in JSON
+        _LOG.exception("unexpected failure in the control plane")
+        message = f"the mock failed: {type(failure).__name__}; its log says how"
+        return _answer(500, {"statusCode": 500, "code": "MOCK_INTERNAL_ERROR", "message": message})
 
 
 def _run(host: Host, hosted: Hosted | None, route: Route, args: Mapping[str, Any]) -> Any:
@@ -132,16 +139,16 @@ def _run(host: Host, hosted: Hosted | None, route: Route, args: Mapping[str, Any
             "MOCK_NOT_FOUND",
             "this server has no default sandbox; make one with POST /_mock/sandboxes and use its baseUrl",
         )
-    with hosted.sandbox.lock:
-        settle(hosted.sandbox, hosted.sandbox.read_clock())
-        return route.command(hosted, args)
+    return hosted.perform(route.command, args)
 
 
-def _answer(status: int, body: Any) -> Answer:
+def _answer(status: int, body: Any, headers: tuple[tuple[str, str], ...] = ()) -> Answer:
     if status == 204:
         return Answer(204, (("Cache-Control", "no-store"),), b"")
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=float).encode()
-    return Answer(status, (("Content-Type", "application/json; charset=utf-8"), ("Cache-Control", "no-store")), text)
+    return Answer(
+        status, (("Content-Type", "application/json; charset=utf-8"), ("Cache-Control", "no-store"), *headers), text
+    )
 
 
 def _routed(wire: Wire) -> tuple[Route, dict[str, str]]:
@@ -158,7 +165,10 @@ def _routed(wire: Wire) -> tuple[Route, dict[str, str]]:
         methods.append(route.method)
     path = "/".join(parts)
     if methods:
-        raise ControlError(405, "MOCK_WRONG_METHOD", f"{path} takes {', '.join(methods)}, not {wire.method}")
+        allow = ", ".join(methods)
+        raise ControlError(
+            405, "MOCK_WRONG_METHOD", f"{path} takes {allow}, not {wire.method}", headers=(("Allow", allow),)
+        )
     hint = nearest(path, {route.path for route in ROUTES})
     raise ControlError(
         404, "MOCK_NOT_FOUND", f"the control plane has no {path}" + (f"; the nearest is {hint}" if hint else "")
@@ -177,11 +187,7 @@ def _arguments(route: Route, wire: Wire) -> Mapping[str, Any]:
         raise ControlError(400, "MOCK_BAD_JSON", refusal.reason) from None
     problems = schemas.check(route.schema, body)
     if problems:
-        known = schemas.load(route.schema).get("properties", {})
-        shown = [
-            Problem(p.pointer, repr(p.found)[:80], p.wanted, nearest(p.pointer.rpartition("/")[2], known))
-            for p in problems[:10]
-        ]
+        shown = [as_problem(each, schemas.load(route.schema).get("properties", {})) for each in problems[:10]]
         raise ControlError(400, "MOCK_BAD_BODY", f"the body does not fit: {shown[0]}", shown)
     arguments: Mapping[str, Any] = body
     return arguments
@@ -189,13 +195,13 @@ def _arguments(route: Route, wire: Wire) -> Mapping[str, Any]:
 
 def _refuse_strangers(host: Host, wire: Wire) -> None:
     """Only who speaks to this server by its own name, from no other site, and with its token where it has one."""
-    name = urlsplit(f"//{wire.headers.get('host', '')}").hostname or ""
+    name = _host_name(f"//{wire.headers.get('host', '')}")
     if wire.headers.get("host") and name not in host.names:
         raise ControlError(
             403, "MOCK_FOREIGN_HOST", f"Host is {name!r}; the control plane answers to {', '.join(sorted(host.names))}"
         )
     origin = wire.headers.get("origin")
-    if origin is not None and urlsplit(origin).hostname not in host.names:
+    if origin is not None and _host_name(origin) not in host.names:
         raise ControlError(403, "MOCK_FOREIGN_ORIGIN", "a page of another site may not call the control plane")
     if host.token is not None:
         came = wire.headers.get("authorization", "").removeprefix("Bearer ")
@@ -203,3 +209,12 @@ def _refuse_strangers(host: Host, wire: Wire) -> None:
             raise ControlError(
                 401, "MOCK_TOKEN_WANTED", "send the token that the server printed, as Authorization: Bearer TOKEN"
             )
+
+
+def _host_name(url: str) -> str:
+    """The host of a url in lower case; empty where it has none, or a user beside it."""
+    try:
+        parts = urlsplit(url)
+        return "" if "@" in parts.netloc else parts.hostname or ""
+    except ValueError:
+        return ""

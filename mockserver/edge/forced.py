@@ -77,6 +77,14 @@ def fail_session(hosted: Hosted, args: Arguments) -> JSON:
     return _session(hosted, tenant, session.id)
 
 
+def cancel_session(hosted: Hosted, args: Arguments) -> JSON:
+    """The end user cancels the flow on the hosted page."""
+    tenant, session = _owned(hosted, "sessions", args["sessionId"])
+    _refuse_illegal("session", session, "fail")
+    sessions.cancel(hosted.sandbox, tenant, session, {"forced": "cancel"})
+    return _session(hosted, tenant, session.id)
+
+
 def expire_session(hosted: Hosted, args: Arguments) -> JSON:
     """The session expires now, also before its deadline."""
     tenant, session = _owned(hosted, "sessions", args["sessionId"])

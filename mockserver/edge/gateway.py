@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
@@ -44,6 +45,9 @@ class Wire(NamedTuple):
     headers: Mapping[str, str]
     body: bytes | None
     base_url: str
+
+    def __repr__(self) -> str:  # headers, target and body may hold a key
+        return f"Wire(method={self.method!r}, base_url={self.base_url!r})"
 
 
 class Answer(NamedTuple):
@@ -83,7 +87,7 @@ def serve(sandbox: Sandbox, wire: Wire, manner: Manner = Manner()) -> Answer:  #
             answered = answer(sandbox, call)
             reply = _reply(sandbox, call, answered.outcome, manner)
         except Exception as failure:  # noqa: BLE001 - whatever it is, the client gets the documented error
-            _LOG.exception("unexpected failure in %s %s", call.method, Redactor(sandbox.keys).text(call.path))
+            _report(sandbox, call)
             answered = Answered(_internal(failure), None, None)
             reply = _reply(sandbox, call, answered.outcome, manner._replace(strict=False))
         sandbox.journal.keep(_exchange(sandbox, call, answered, reply))
@@ -116,6 +120,15 @@ def _pairs(query: str) -> Sequence[tuple[str, str]]:
         return ()
 
 
+def _report(sandbox: Sandbox, call: Call) -> None:
+    """Log the failure under way with its traceback, in which no secret is left."""
+    hide = redactor(sandbox)
+    told = hide.text(f"unexpected failure in {call.method} {call.path}")
+    record = _LOG.makeRecord(_LOG.name, logging.ERROR, __file__, 0, told, (), None)
+    record.exc_text = hide.text(traceback.format_exc())
+    _LOG.handle(record)
+
+
 def _internal(failure: Exception) -> ApiError:
     return ApiError(
         "INTERNAL_ERROR", clause="base.internal", reason=f"the mock failed: {type(failure).__name__}: {failure}"
@@ -136,7 +149,9 @@ def _reply(sandbox: Sandbox, call: Call, outcome: Any, manner: Manner) -> Answer
     body = represent.BODIES[endpoint.id](view, outcome.facts)
     if manner.strict:
         _hold_to_schema(choices, endpoint.response_schema, body)
-    return _json(choices, status, body, (date,))
+    if choices["additive-fields"] != "none":
+        body = spelling.with_unknown_fields(body)
+    return _json(status, body, (date,))
 
 
 def _refusal(sandbox: Sandbox, call: Call, refusal: ApiError, manner: Manner) -> Answer:
@@ -151,17 +166,11 @@ def _refusal(sandbox: Sandbox, call: Call, refusal: ApiError, manner: Manner) ->
         headers.append(("Allow", ", ".join(call.allow)))
     if manner.explain:
         headers.append(("X-Mock-Reason", reasons.header(refusal, redactor(sandbox))))
-    return _json(choices, status, body, tuple(headers))
+    return _json(status, body, tuple(headers))
 
 
-def _json(choices: Mapping[str, object], status: int, body: Any, headers: tuple[tuple[str, str], ...]) -> Answer:
-    if choices["additive-fields"] != "none":
-        body = spelling.with_unknown_fields(body)
-    return Answer(
-        status,
-        (_JSON_TYPE, *headers),
-        _ENCODE(body).encode(),
-    )
+def _json(status: int, body: Any, headers: tuple[tuple[str, str], ...]) -> Answer:
+    return Answer(status, (_JSON_TYPE, *headers), _ENCODE(body).encode())
 
 
 def _hold_to_schema(choices: Mapping[str, object], schema: str, body: Any) -> None:
@@ -178,8 +187,7 @@ def _hold_to_schema(choices: Mapping[str, object], schema: str, body: Any) -> No
 
 def redactor(sandbox: Sandbox) -> Redactor:
     """What hides the sandbox's own keys and signing secrets."""
-    secrets = [webhook.secret for tenant in sandbox.tenants.values() for webhook in tenant.webhooks.values()]
-    return Redactor([*sandbox.keys, *secrets])
+    return Redactor(sandbox.secrets())
 
 
 def _exchange(sandbox: Sandbox, call: Call, answered: Answered, reply: Answer) -> Exchange:

@@ -15,11 +15,13 @@ from typing import Any, NamedTuple
 from mockserver.contract.choices import DEFAULTS
 from mockserver.core.instants import Instant
 from mockserver.core.sandbox import Checkpoint, Clock, Sandbox
+from mockserver.core.settle import settle
 from mockserver.core.tenant import Tenant
 from mockserver.edge import clocks
 from mockserver.edge.gateway import Manner
 from mockserver.scenario import library
 from mockserver.scenario.apply import DEFAULT_TENANT, Applied, apply, found
+from mockserver.scenario.documents import check, plain
 
 DEFAULT_ID = "default"
 IN_PROCESS_ORIGIN = "http://mockserver.test"  # a name that no resolver knows (RFC 6761): never a real call
@@ -71,6 +73,12 @@ class Hosted:
         if len(self.checkpoints) > _CHECKPOINTS_KEPT:
             del self.checkpoints[next(iter(self.checkpoints))]
         return f"checkpoint_{self._kept}"
+
+    def perform(self, command: Callable[[Hosted, Mapping[str, Any]], Any], arguments: Mapping[str, Any]) -> Any:
+        """Run a command with the lock held and time settled up to now."""
+        with self.sandbox.lock:
+            settle(self.sandbox, self.sandbox.read_clock())
+            return command(self, arguments)
 
     def reset(self) -> None:
         """Be as at birth: same keys, same ids to come; what was in flight belongs to an older epoch."""
@@ -145,8 +153,8 @@ class Host:
 
 def _document(recipe: Recipe) -> dict[str, Any]:
     """One document of the recipe: its scenario's, with the recipe's own choices, clock and given joined to it."""
-    base = library.document(recipe.scenario) if isinstance(recipe.scenario, str) else recipe.scenario or {}
-    document = {key: value for key, value in base.items() if value is not None}
+    scenario = recipe.scenario
+    document = dict(library.document(scenario) if isinstance(scenario, str) else check(plain(scenario or {})))
     if recipe.choices:
         document["choices"] = {**document.get("choices", {}), **recipe.choices}
     if recipe.clock:

@@ -10,12 +10,21 @@ from mockserver.scenario.documents import Problem
 class ControlError(Exception):
     """A command is refused: an HTTP status, a code `MOCK_...`, an English message that says how to mend the call."""
 
-    def __init__(self, status: int, code: str, message: str, problems: list[Problem] | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        problems: list[Problem] | None = None,
+        *,
+        headers: tuple[tuple[str, str], ...] = (),
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.code = code
         self.message = message
         self.problems = problems or []
+        self.headers = headers
 
     def as_json(self) -> dict[str, Any]:
         """The body of the refusal."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -37,15 +37,17 @@ class Node:
         else:
             self.literal.setdefault(parts[0], Node()).grow(parts[1:], endpoint)
 
-    def find(self, parts: Sequence[str], place: int = 0) -> Node | None:
-        """The node of a path; a literal branch goes before an id's."""
+    def find(self, parts: Sequence[str], place: int = 0) -> Iterator[Node]:
+        """The nodes of a path that have operations; what a literal branch leads to comes before what an id's does."""
         if place == len(parts):
-            return self
+            if self.methods:
+                yield self
+            return
         branch = self.literal.get(parts[place])
-        found = branch.find(parts, place + 1) if branch is not None else None
-        if found is None and self.any is not None and parts[place]:
-            found = self.any.find(parts, place + 1)
-        return found
+        if branch is not None:
+            yield from branch.find(parts, place + 1)
+        if self.any is not None and parts[place]:
+            yield from self.any.find(parts, place + 1)
 
 
 @cache
@@ -63,21 +65,18 @@ def route(method: str, path: str) -> Route:
     HEAD goes where GET goes. A trailing or doubled slash makes another path.
     """
     parts = path.split("/")
-    node = _tree().find(parts)
-    if node is None:
-        return _NOWHERE
-    found = node.methods.get("GET" if method == "HEAD" else method)
-    if found is None:
-        allow = [name for each in node.methods for name in (("GET", "HEAD") if each == "GET" else (each,))]
-        return Route(None, {}, tuple(allow))
-    endpoint, places = found
-    return Route(endpoint, {name: unquote(parts[place]) for place, name in places}, ())
+    wanted = "GET" if method == "HEAD" else method
+    allow: list[str] = []
+    for node in _tree().find(parts):
+        found = node.methods.get(wanted)
+        if found is not None:
+            endpoint, places = found
+            return Route(endpoint, {name: unquote(parts[place]) for place, name in places}, ())
+        allow += [name for each in node.methods for name in (("GET", "HEAD") if each == "GET" else (each,))]
+    return Route(None, {}, tuple(dict.fromkeys(allow)))
 
 
 def _places(endpoint: Endpoint) -> tuple[tuple[int, str], ...]:
     """Where the parameters of an operation's path stand."""
     parts = endpoint.path.split("/")
     return tuple((place, part[1:-1]) for place, part in enumerate(parts) if part.startswith("{"))
-
-
-_NOWHERE = Route(None, {}, ())

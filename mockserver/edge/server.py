@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _GRACE_SECONDS = 0.01
 _ACCEPT_PAUSE_SECONDS = 0.05
+_PORT_MAX = 65535
 
 
 class PortTaken(OSError):
@@ -34,7 +35,7 @@ class Server:
 
     It listens from the moment it is made, so a client may connect before `start`; it serves between `start` and `stop`,
     or as long as `serve_forever` runs, and only once.
-    `refuse(status, why)` makes the JSON body of what the server itself refuses; `log` gets a line for each exchange.
+    `refuse(status, why)` makes the JSON body of what the server itself refuses, and `explain` has its header tell why; `log` gets a line for each exchange.
     A connection on which the client stays silent for `idle_seconds` ends; a body over `body_max_bytes` is refused,
     of which there is none by default: the app knows what it takes where.
     """
@@ -47,6 +48,7 @@ class Server:
         *,
         idle_seconds: float = 30.0,
         body_max_bytes: int = sys.maxsize,
+        explain: bool = True,
         refuse: Callable[[int, str], bytes] = refuse,
         log: Callable[[str], None] | None = None,
     ) -> None:
@@ -54,7 +56,7 @@ class Server:
         self._ear, self._bell = socket.socketpair()  # `stop` rings, the serving thread hears it beside its clients
         self.host = host
         self.port: int = self._listener.getsockname()[1]
-        self._terms = Terms(app, refuse, log, idle_seconds, body_max_bytes, self._environ())
+        self._terms = Terms(app, refuse, log, idle_seconds, body_max_bytes, explain, self._environ())
         self._open: dict[Connection, threading.Thread] = {}
         self._thread: threading.Thread | None = None  # that of `start`
         self._runner: threading.Thread | None = None  # whichever thread serves
@@ -180,6 +182,8 @@ class Server:
 
 
 def _listen(host: str, port: int) -> socket.socket:
+    if not 0 <= port <= _PORT_MAX:
+        raise ValueError(f"port {port} does not exist; wanted 0 (any free one) to {_PORT_MAX}")
     family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:

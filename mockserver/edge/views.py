@@ -17,7 +17,7 @@ from mockserver.core.sandbox import Sandbox
 from mockserver.core.sends import counts
 from mockserver.core.settle import Fired
 from mockserver.core.tenant import TABLES, Tenant
-from mockserver.edge import represent
+from mockserver.edge import represent, spelling
 from mockserver.edge.gateway import redactor
 from mockserver.edge.reasons import sentence
 
@@ -71,13 +71,15 @@ def tenant(owner: Tenant) -> JSON:
 
 def state(sandbox: Sandbox) -> JSON:
     """The world as JSON: clock, choices, tenants with all their records. Equal worlds give equal bytes."""
-    return {
+    world: JSON = {
         "clock": clock(sandbox),
         "seed": sandbox.seed,
         "choices": dict(sorted(sandbox.choices.items())),
         "tenants": [_tenant_state(sandbox, each) for each in sandbox.tenants.values()],
         "rules": [],
     }
+    hidden: JSON = redactor(sandbox).value(world)
+    return hidden
 
 
 def _tenant_state(sandbox: Sandbox, owner: Tenant) -> JSON:
@@ -126,7 +128,8 @@ def _camel(name: str) -> str:
 def events(sandbox: Sandbox) -> JSON:
     """One entry an event, oldest first, also where no endpoint takes it."""
     view = represent.View(sandbox.choices, sandbox.seed, sandbox.now, "")
-    rows = ((happened, represent.channels.event(view, happened)) for happened in sandbox.events)
+    spell = spelling.with_unknown_fields if sandbox.choices["additive-fields"] != "none" else dict
+    rows = ((happened, spell(represent.channels.event(view, happened))) for happened in sandbox.events)
     return {
         "events": [
             {"id": happened.id, "at": exact_text(happened.at), **envelope, "deliveries": []}

@@ -65,7 +65,7 @@ def apply(sandbox: Sandbox, document: Mapping[str, Any], *, newborn: bool = Fals
 
 def set_choices(sandbox: Sandbox, wanted: Mapping[str, object], problems: list[Problem]) -> None:
     """Set these choices, keys left out of a number-valued one keeping what they had; collects what is no option."""
-    chosen = dict(sandbox.choices)
+    chosen = sandbox.choices.copy() if isinstance(sandbox.choices, dict) else dict(sandbox.choices)
     for choice_id, value in wanted.items():
         wrong = _choice_problem(choice_id, value)
         if wrong is not None:
@@ -96,7 +96,7 @@ def _set_clock(sandbox: Sandbox, clock: Mapping[str, Any] | None, problems: list
     read = parse(clock["freeze"])
     try:
         if read is None:
-            raise ValueError("wanted a day and time that exist, as RFC 3339")
+            raise ValueError("a day and time that exist, as RFC 3339, such as 2026-03-01T12:00:00Z")
         timekeeping.freeze(sandbox, read[0])
     except ValueError as refusal:
         problems.append(Problem("/clock/freeze", repr(clock["freeze"]), str(refusal)))

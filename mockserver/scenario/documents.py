@@ -6,7 +6,8 @@ A bare `on`, `no` or `off` is a word; an unquoted instant means what a quoted on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from difflib import get_close_matches
 from pathlib import Path
@@ -95,9 +96,18 @@ def check(document: Any) -> dict[str, Any]:
 
 
 def _problem(problem: schemas.Problem) -> Problem:
-    parent, _, name = problem.pointer.rpartition("/")
-    known = _known_names(parent) if problem.keyword == "additionalProperties" else ()
-    return Problem(problem.pointer, _short(problem.found), problem.wanted, nearest(name, known))
+    return as_problem(problem, _known_names(problem.pointer.rpartition("/")[0]))
+
+
+def as_problem(problem: schemas.Problem, known: Iterable[str]) -> Problem:
+    """A schema's problem with the nearest valid name: of the known ones for an unknown key, of an enumeration's for a value."""
+    if problem.keyword == "additionalProperties":
+        hint = nearest(problem.pointer.rpartition("/")[2], known)
+    elif problem.keyword == "enum":
+        hint = nearest(problem.found, json.loads(f"[{problem.wanted.removeprefix('one of ')}]"))
+    else:
+        hint = None
+    return Problem(problem.pointer, _short(problem.found), problem.wanted, hint)
 
 
 def _short(found: object) -> str:

@@ -26,12 +26,14 @@ def funnels(seeding: Seeding, entries: Sequence[Entry], path: str) -> None:
     for number, entry in enumerate(entries):
         at = f"{path}/{number}"
         funnel_id = seeding.name_id("funnels", "funnel_", entry, at)
-        steps = []
+        steps: list[tuple[str, str]] = []
         for place, step in enumerate(entry.get("steps", ())):
             step_id = step.get("id")
             if step_id is None:
                 step_id = seeding.sandbox.new_id("funnel_step_")
-            elif any(tenant.funnel_of_step(step_id) for tenant in seeding.sandbox.tenants.values()):
+            elif step_id in [made for made, _ in steps] or any(
+                tenant.funnel_of_step(step_id) for tenant in seeding.sandbox.tenants.values()
+            ):
                 seeding.wrong(f"{at}/steps/{place}/id", step_id, "a step id that no funnel has yet")
             seeding.created.setdefault("funnelSteps", []).append(step_id)
             steps.append((step_id, step.get("name", step_id)))
@@ -137,7 +139,9 @@ def messages(seeding: Seeding, entries: Sequence[Entry], path: str) -> None:
         fields: dict[str, Any] = {"type": "text", "status": "delivered"}
         if entry.get("type") != "system":
             fields["sender"] = {"id": f"participant_{chat.id}", "name": chat.name or chat.id, "isParticipant": True}
+        sender = fields.get("sender", {}) | entry.get("sender", {})
         fields |= {key: value for key, value in entry.items() if key not in ("chatId", "id", "createdAt")}
+        fields |= {"sender": sender} if sender else {}
         created_at = seeding.instant(entry, "createdAt", at, seeding.sandbox.now)
         message = Message(seeding.sandbox.next_seq(), message_id, chat.id, created_at, fields)
         seeding.tenant.messages[chat.id] = (*seeding.tenant.messages.get(chat.id, ()), message)

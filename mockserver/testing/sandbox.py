@@ -6,15 +6,16 @@ import json as jsonlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from mockserver.core.instants import exact_text, from_datetime, span, to_datetime
 from mockserver.core.settle import settle
 from mockserver.edge import commands, forced, front
-from mockserver.edge.gateway import Wire
+from mockserver.edge.gateway import Wire, body_limit_bytes
 from mockserver.edge.hosting import Hosted
 from mockserver.edge.refusals import ControlError
 from mockserver.testing import transports
+from mockserver.testing.transports import Reply
 
 if TYPE_CHECKING:
     import flask
@@ -22,20 +23,9 @@ if TYPE_CHECKING:
     import requests
 
     from mockserver.testing.server import MockServer
+    from mockserver.testing.sweep import Witness
 
 JSON = dict[str, Any]
-
-
-class Reply(NamedTuple):
-    """The answer to `Sandbox.call`; header names are lower-case."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    def json(self) -> Any:
-        """The body as JSON."""
-        return jsonlib.loads(self.body)
 
 
 class Sandbox:
@@ -118,7 +108,8 @@ class Sandbox:
             body = jsonlib.dumps(json).encode()
             sent.setdefault("content-type", "application/json")
         hosted = self._hosted
-        wire = Wire(method, path, sent, body, hosted.base_url)
+        read = body if len(body) <= body_limit_bytes(path) else None
+        wire = Wire(method, path, sent, read, hosted.base_url)
         answer = front.respond(hosted.host, wire, hosted)
         return Reply(answer.status, {name.lower(): value for name, value in answer.headers}, answer.body)
 
@@ -135,6 +126,11 @@ class Sandbox:
         """Set choices by id; one that is wrong leaves all as they were."""
         self._command(commands.choose, **{str(key): value for key, value in choices.items()})
 
+    def watch_choices(self, witness: Witness) -> None:
+        """Have the witness remember which choices are read from now on."""
+        witness.update(self._hosted.sandbox.choices)
+        self._hosted.sandbox.choices = witness
+
     def advance(
         self,
         by: str | float | timedelta | None = None,
@@ -149,6 +145,8 @@ class Sandbox:
         Answers what happened on the way, in order. Time only goes forward.
         """
         arguments: JSON = {"until": until, "to": exact_text(from_datetime(to)) if isinstance(to, datetime) else to}
+        if length and by is not None:
+            raise ValueError(f"advance was given {by!r} and {length}; wanted one length")
         if length:
             by = timedelta(**length)
         arguments["by"] = span(by) / 1_000_000 if isinstance(by, timedelta) else by
@@ -176,6 +174,10 @@ class Sandbox:
     def fail_session(self, session_id: str, *, reason: str = "token_exchange_failed") -> JSON:
         """The connection fails for a documented reason."""
         return self._command(forced.fail_session, sessionId=session_id, reason=reason)
+
+    def cancel_session(self, session_id: str) -> JSON:
+        """The end user cancels the flow."""
+        return self._command(forced.cancel_session, sessionId=session_id)
 
     def expire_session(self, session_id: str) -> JSON:
         """The session expires now, also before its deadline."""
@@ -229,13 +231,10 @@ class Sandbox:
 
     def _command(self, command: Any, **arguments: Any) -> JSON:
         """Run a command as the control plane does; what it refuses is a ValueError that says how to mend the call."""
-        sandbox = self._hosted.sandbox
-        with sandbox.lock:
-            settle(sandbox, sandbox.read_clock())
-            try:
-                answer: JSON = command(self._hosted, arguments)
-            except ControlError as refusal:
-                raise ValueError(refusal.message) from None
+        try:
+            answer: JSON = self._hosted.perform(command, arguments)
+        except ControlError as refusal:
+            raise ValueError(refusal.message) from None
         return answer
 
     def __enter__(self) -> Self:

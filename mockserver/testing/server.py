@@ -41,7 +41,7 @@ class MockServer:
             from mockserver.edge import app
             from mockserver.edge.server import Server
 
-            self._server = Server(app.build(self._host), port=self._port)
+            self._server = Server(app.build(self._host), port=self._port, explain=self._host.manner.explain)
             self._host.origin = self._server.url
             self._server.start()
 

@@ -6,23 +6,39 @@ A call to any other host is an error, never a real call.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import io
+import json as jsonlib
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from mockserver.edge import front
 from mockserver.edge.gateway import Answer, Wire, body_limit_bytes
-from mockserver.edge.hosting import Hosted
+from mockserver.edge.hosting import IN_PROCESS_ORIGIN, Hosted
 
 if TYPE_CHECKING:
     import httpx
     import requests
 
 
+class Reply(NamedTuple):
+    """The answer to `Sandbox.call`; header names are lower-case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        """The body as JSON."""
+        return jsonlib.loads(self.body)
+
+
 def ask(hosted: Hosted, method: str, url: str, headers: dict[str, str], body: bytes) -> Answer:
     """The front door's answer to a whole url; refuses one that is not the sandbox's host."""
     parts = urlsplit(url)
     origin = f"{parts.scheme}://{parts.netloc}"
-    if origin != hosted.host.origin:
+    if origin not in (hosted.host.origin, IN_PROCESS_ORIGIN):
         raise ValueError(
             f"{origin} is not this mock, which is {hosted.host.origin}: an in-process client reaches no other host"
         )
@@ -38,32 +54,15 @@ def requests_session(hosted: Hosted) -> requests.Session:
     import requests
     from requests.adapters import BaseAdapter
     from requests.exceptions import ConnectionError as RequestsConnectionError
-    from requests.structures import CaseInsensitiveDict
-    from urllib3 import HTTPResponse
 
     class Adapter(BaseAdapter):
         def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
-            body = request.body or b""
-            sent = body.encode() if isinstance(body, str) else body if isinstance(body, bytes) else b"".join(body)
-            headers = {
-                name.lower(): value if isinstance(value, str) else value.decode()
-                for name, value in request.headers.items()
-            }
+            headers = {name.lower(): _text(value) for name, value in request.headers.items()}
             try:
-                answer = ask(hosted, request.method or "GET", request.url or "", headers, sent)
+                answer = ask(hosted, request.method or "GET", request.url or "", headers, _bytes(request.body))
             except ValueError as refusal:
                 raise RequestsConnectionError(str(refusal), request=request) from None
-            response = requests.Response()
-            response.status_code = answer.status
-            response.headers = CaseInsensitiveDict(answer.headers)
-            response.url = request.url or ""
-            response.request = request
-            response.encoding = "utf-8"
-            response.raw = HTTPResponse(
-                body=_stream(answer.body), status=answer.status, headers=dict(answer.headers), preload_content=False
-            )
-            response._content = answer.body
-            return response
+            return _requests_response(request, answer)
 
         def close(self) -> None:
             """Nothing is held open."""
@@ -75,10 +74,36 @@ def requests_session(hosted: Hosted) -> requests.Session:
     return session
 
 
-def _stream(body: bytes) -> Any:
-    import io
+def _text(value: str | bytes) -> str:
+    return value if isinstance(value, str) else value.decode("latin-1")
 
-    return io.BytesIO(body)
+
+def _bytes(body: Any) -> bytes:
+    """A requests body, which may be absent, text, bytes, a file or a generator."""
+    if body is None:
+        return b""
+    if isinstance(body, str):
+        return body.encode()
+    return bytes(body) if isinstance(body, bytes | bytearray) else b"".join(body)
+
+
+def _requests_response(request: requests.PreparedRequest, answer: Answer) -> requests.Response:
+    import requests
+    from requests.structures import CaseInsensitiveDict
+    from urllib3 import HTTPResponse
+
+    response = requests.Response()
+    response.status_code = answer.status
+    response.reason = HTTPStatus(answer.status).phrase
+    response.headers = CaseInsensitiveDict(answer.headers)
+    response.url = request.url or ""
+    response.request = request
+    response.encoding = "utf-8"
+    response.raw = HTTPResponse(
+        body=io.BytesIO(answer.body), status=answer.status, headers=dict(answer.headers), preload_content=False
+    )
+    response._content = answer.body
+    return response
 
 
 def httpx_client(hosted: Hosted) -> httpx.Client:

@@ -14,7 +14,7 @@ from mockserver.edge.represent.view import JSON, View, absent_null_or
 
 # The documented optional fields of a message record, in the document's order (choice message-absent-vs-null).
 _OPTIONAL_MESSAGE_FIELDS = (
-    "text", "transcription", "forward", "replyToId", "photoapp", "media", "location", "templateComponents", "ad",
+    "sender", "isOfficialTemplate", "templateCharged", "text", "transcription", "forward", "replyToId", "photoapp", "media", "location", "templateComponents", "ad",
 )  # fmt: skip
 
 
