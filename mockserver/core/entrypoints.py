@@ -46,9 +46,13 @@ def unused_phone(sandbox: Sandbox) -> str:
             return phone
 
 
+def provider_id(sandbox: Sandbox, purpose: str) -> str:
+    """The provider's id of a number or a business account: fifteen digits."""
+    return str(10**14 + ids.number(sandbox.seed, purpose, sandbox.count(purpose), below=9 * 10**14))
+
+
 def connect(sandbox: Sandbox, tenant: Tenant, session: Session, phone: str, name: str) -> Entrypoint:
     """The entrypoint of a completed session; funnel, step and coexistence mirror what the session was created with."""
-    count = sandbox.count("provider ids")
     entrypoint = Entrypoint(
         seq=sandbox.next_seq(),
         id=sandbox.new_id("entrypoint_"),
@@ -56,8 +60,8 @@ def connect(sandbox: Sandbox, tenant: Tenant, session: Session, phone: str, name
         platform="chatapp",
         display_name=name,
         display_phone=phone,
-        phone_number_id=str(10**14 + ids.number(sandbox.seed, "phone number", count, below=9 * 10**14)),
-        business_account_id=str(10**14 + ids.number(sandbox.seed, "business account", count, below=9 * 10**14)),
+        phone_number_id=provider_id(sandbox, "phone number"),
+        business_account_id=provider_id(sandbox, "business account"),
         funnel_id=session.funnel_id,
         funnel_step_id=session.funnel_step_id,
         is_coexistence=session.coexistence,

@@ -15,7 +15,7 @@ from typing import Any
 
 from mockserver.contract.filters import PLATFORMS
 from mockserver.core import ids
-from mockserver.core.entrypoints import e164
+from mockserver.core.entrypoints import e164, provider_id
 from mockserver.core.records import Entrypoint, Form, Funnel, Message, Template, TemplateItem, Variable, Webhook
 from mockserver.core.sandbox import Sandbox
 from mockserver.scenario.seed_chats import chats
@@ -57,8 +57,8 @@ def entrypoints(seeding: Seeding, entries: Sequence[Entry], path: str) -> None:
             platform=entry.get("platform", PLATFORMS[0]),
             display_name=entry.get("displayName", name),
             display_phone=phone,
-            phone_number_id=None,
-            business_account_id=None,
+            phone_number_id=phone and provider_id(seeding.sandbox, "phone number"),
+            business_account_id=phone and provider_id(seeding.sandbox, "business account"),
             funnel_id=funnel.id if funnel else None,
             funnel_step_id=step_id,
             is_coexistence=entry.get("isCoexistence", False),

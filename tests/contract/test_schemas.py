@@ -213,7 +213,9 @@ def test_a_shared_schema_is_referred_to_alone_and_whole_and_is_used() -> None:
 
 
 def test_the_table_speaks_of_every_schema_file_of_the_api() -> None:
-    assert sorted(TABLE) == sorted({name for name in schemas.names() if name != "scenario" and not name.startswith("control.")})
+    assert sorted(TABLE) == sorted(
+        {name for name in schemas.names() if name != "scenario" and not name.startswith("control.")}
+    )
     assert sorted(EXAMPLES) == sorted(TABLE)
 
 

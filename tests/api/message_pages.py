@@ -1,0 +1,40 @@
+"""Reading a chat's messages page by page, as a client does."""
+
+from urllib.parse import quote, urlencode
+
+CHAT = "chat_ana"
+NOON = "2026-03-01T12:00:00Z"
+GIVEN = {"chats": [{"id": CHAT}, {"id": "chat_bruno"}]}
+FOREIGN = {"id": "tenant_other", "secretKey": "sk_other", "chats": [{"id": "chat_theirs"}]}
+
+
+def page_of(sandbox, chat_id=CHAT, *, key=None, **query):
+    """The answer to a listing with this query."""
+    target = f"/v1/messaging/chats/{quote(chat_id, safe='')}" + (f"?{urlencode(query)}" if query else "")
+    return sandbox.call("GET", target, key=key)
+
+
+def page(sandbox, chat_id=CHAT, **query) -> dict:
+    """The page of this query."""
+    reply = page_of(sandbox, chat_id, **query)
+    assert 200 == reply.status, reply.body
+    return reply.json()
+
+
+def ids(shown) -> list[str]:
+    return [record["id"] for record in shown["records"]]
+
+
+def add(sandbox, *entries, chat_id=CHAT) -> list[str]:
+    """Let messages arrive; answers their ids in the order of arrival."""
+    messages = [{"chatId": chat_id, **entry} for entry in entries]
+    return sandbox.apply({"given": {"messages": messages}})["created"]["messages"]
+
+
+def walk(sandbox, limit, chat_id=CHAT) -> list[list[str]]:
+    """The ids of every page, to the end."""
+    pages = [page(sandbox, chat_id, limit=limit)]
+    while pages[-1].get("nextCursor"):
+        assert len(pages) < 500
+        pages.append(page(sandbox, chat_id, limit=limit, cursor=pages[-1]["nextCursor"]))
+    return [ids(each) for each in pages]

@@ -1,0 +1,53 @@
+"""The calls that the tests of connection sessions make, and the world that they make them in."""
+
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+NOON = "2026-03-01T12:00:00Z"
+PHONE = "+5511999990000"
+
+# Two funnels of the default tenant and one of another, so that each way of not belonging can be asked for.
+FUNNELS = {
+    "funnels": [
+        {"id": "funnel_sales", "steps": [{"id": "funnel_step_new"}, {"id": "funnel_step_won"}]},
+        {"id": "funnel_care", "steps": [{"id": "funnel_step_care"}]},
+    ],
+    "tenants": [
+        {
+            "id": "tenant_other",
+            "secretKey": "sk_other",
+            "publicKey": "pk_other",
+            "funnels": [{"id": "funnel_theirs", "steps": [{"id": "funnel_step_theirs"}]}],
+        }
+    ],
+}
+
+
+def refusal(reply) -> tuple[int, str]:
+    """Status and code of a documented error; its body has the three keys, and repeats the status."""
+    body = reply.json()
+    assert {"statusCode", "code", "message"} == set(body)
+    assert reply.status == body["statusCode"]
+    return reply.status, body["code"]
+
+
+def create(sandbox, body=None, *, key=None) -> dict:
+    """What the creation of a session answers."""
+    reply = sandbox.call("POST", SESSIONS, json=body or {}, key=key)
+    assert 202 == reply.status, reply.body
+    return reply.json()
+
+
+def begin(sandbox, body=None, *, key=None) -> str:
+    """The id of a fresh session."""
+    return create(sandbox, body, key=key)["sessionId"]
+
+
+def read(sandbox, session_id, *, key=None) -> dict:
+    """The session as it is read."""
+    reply = sandbox.call("GET", f"{SESSIONS}/{session_id}", key=key)
+    assert 200 == reply.status, reply.body
+    return reply.json()
+
+
+def entrypoints(sandbox, tenant_id="tenant_default") -> list[dict]:
+    """The entrypoints that a tenant has by now."""
+    return next(each["entrypoints"] for each in sandbox.state()["tenants"] if each["tenantId"] == tenant_id)

@@ -1,0 +1,121 @@
+"""The clauses of the contract: each is well-formed, each open point of one is decided, each is shown by a test."""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mockserver.contract.clauses import DEFERRED, Clause, read
+
+TESTS = Path(__file__).parents[1]
+
+
+def marked(tree: ast.AST) -> Iterator[str]:
+    """The ids in every `pytest.mark.clause(...)` of a module, wherever it stands: decorator, `pytestmark`, param."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="mark") | ast.Name(id="mark"), attr="clause")):
+                for argument in node.args:
+                    # What cannot be read here would silently count as shown by nobody.
+                    assert isinstance(argument, ast.Constant), f"line {node.lineno}: write the clause as a string"
+                    yield argument.value
+
+
+def marks_of(files: Iterable[Path]) -> dict[str, list[str]]:
+    """Clause id -> the test modules that name it."""
+    found: dict[str, list[str]] = {}
+    for file in sorted(files):
+        for id in marked(ast.parse(file.read_text(encoding="utf-8"), str(file))):
+            found.setdefault(id, []).append(file.relative_to(TESTS).as_posix())
+    return found
+
+
+def test_the_list_is_complete_and_in_the_documents_order():
+    parts = list(dict.fromkeys(clause.part for clause in read()))
+
+    assert 129 == len(read())
+    assert [
+        "base",
+        "auth",
+        "templates",
+        "filters and audience",
+        "campaigns",
+        "starting, sending, cancelling",
+        "connection sessions",
+        "events",
+        "entrypoints, media, messages, forms",
+        "advice to clients",
+    ] == parts
+
+
+def test_an_id_names_one_clause():
+    ids = [clause.id for clause in read()]
+
+    assert [] == sorted({id for id in ids if ids.count(id) > 1})
+
+
+@pytest.mark.parametrize("clause", read(), ids=lambda clause: clause.id)
+def test_a_clause_is_a_readable_sentence_with_its_choices_apart(clause: Clause):
+    assert re.fullmatch(r"[a-z]+\.[a-z0-9-]+", clause.id)
+    assert clause.text.strip() == clause.text != ""
+    assert "U:" not in clause.text
+    assert len(clause.choices) == len(set(clause.choices))
+
+
+def test_reading_twice_gives_the_same_list():
+    assert read() is read()
+
+
+def test_every_deferred_clause_exists_and_says_what_it_waits_for():
+    assert set() == set(DEFERRED) - {clause.id for clause in read()}
+    assert all(DEFERRED.values())
+    assert set(DEFERRED) == {clause.id for clause in read() if clause.shown_later}
+
+
+def test_every_open_point_of_a_clause_is_a_choice_or_a_recorded_decision():
+    from mockserver.contract.choices import CHOICES, FIXED
+
+    undecided = {
+        f"{clause.id}: {choice}" for clause in read() for choice in clause.choices if choice not in {*CHOICES, *FIXED}
+    }
+
+    assert set() == undecided
+
+
+def test_every_clause_is_shown_by_a_test():
+    shown = marks_of(TESTS.rglob("*.py"))
+    missing = [clause.id for clause in read() if clause.id not in shown and not clause.shown_later]
+
+    assert not missing, f"{len(missing)} clauses that no test is marked with: {', '.join(missing)}"
+
+
+def test_every_mark_names_a_clause():
+    clauses = {clause.id for clause in read()}
+
+    assert {} == {id: files for id, files in marks_of(TESTS.rglob("*.py")).items() if id not in clauses}
+
+
+def test_marks_are_found_wherever_pytest_takes_them():
+    source = """
+pytestmark = [pytest.mark.slow, pytest.mark.clause("in.list")]
+
+@pytest.mark.clause("on.class")
+class TestSomething:
+    @pytest.mark.clause("on.method", "second.argument")
+    @pytest.mark.parametrize("x", [pytest.param(1, marks=pytest.mark.clause("on.param"))])
+    def test_it(self, x): ...
+
+@mark.clause("from.import")
+async def test_other(): ...
+"""
+
+    assert {"in.list", "on.class", "on.method", "second.argument", "on.param", "from.import"} == set(
+        marked(ast.parse(source))
+    )
+
+
+def test_a_mark_that_is_not_written_out_is_refused():
+    with pytest.raises(AssertionError, match="line 1: write the clause as a string"):
+        list(marked(ast.parse("pytest.mark.clause(name)")))

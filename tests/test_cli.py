@@ -1,0 +1,154 @@
+"""The command line: what the lists say, and what a command line that cannot be obeyed is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mockserver.cli import main
+from mockserver.contract.choices import CHOICES
+from mockserver.contract.clauses import read
+from mockserver.version import VERSION
+
+ROOT = Path(__file__).resolve().parents[1]
+DEADLINE_SECONDS = 20
+
+
+def test_every_scenario_is_listed_with_its_summary(capsys: pytest.CaptureFixture[str]):
+    names = sorted(path.stem for path in (ROOT / "scenarios").glob("*.yaml"))
+
+    assert 0 == main(["scenarios"])
+    lines = capsys.readouterr().out.splitlines()
+    assert names == sorted(line.split()[0] for line in lines)
+    assert all(len(line.split()) > 3 for line in lines)
+
+    assert 0 == main(["scenarios", "--json"])
+    assert names == sorted(row["name"] for row in json.loads(capsys.readouterr().out))
+
+
+def test_every_choice_is_listed_with_its_options_default_and_reason(capsys: pytest.CaptureFixture[str]):
+    assert 0 == main(["choices"])
+    text = capsys.readouterr().out
+    assert [] == [
+        row.id for row in CHOICES.values() if row.id not in text or row.question not in text or row.why not in text
+    ]
+    assert re.search(r"dual-status\b.*\n.*\n.*catalog \(default\), guide", text)
+
+    assert 0 == main(["choices", "--json"])
+    rows = {row["id"]: row for row in json.loads(capsys.readouterr().out)}
+    assert list(CHOICES) == list(rows)
+    assert ["catalog", "guide"] == rows["dual-status"]["options"]
+    assert "catalog" == rows["dual-status"]["default"]
+
+
+def test_every_clause_is_listed_with_its_sentence(capsys: pytest.CaptureFixture[str]):
+    assert 0 == main(["clauses"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [clause.id for clause in read()] == [line.split()[0] for line in lines]
+    assert all(clause.text in line for clause, line in zip(read(), lines, strict=True))
+
+    assert 0 == main(["clauses", "--json"])
+    assert [clause.id for clause in read()] == [row["id"] for row in json.loads(capsys.readouterr().out)]
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+
+    assert 0 == end.value.code
+    assert f"mockserver {VERSION}\n" == capsys.readouterr().out
+
+
+def test_a_reader_that_leaves_early_gets_no_traceback():
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+
+    done = subprocess.run(
+        [sys.executable, "-m", "mockserver", "choices"],
+        cwd=ROOT,
+        stdout=write_end,
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=DEADLINE_SECONDS,
+    )
+    os.close(write_end)
+
+    assert (0, b"") == (done.returncode, done.stderr)
+
+
+def test_a_taken_port_is_named_with_the_mend(capsys: pytest.CaptureFixture[str]):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+
+        code = main(["serve", "--port", str(port)])
+
+    said = capsys.readouterr()
+    assert 2 == code
+    assert "" == said.out
+    assert str(port) in said.err
+    assert "--port 0" in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (["--scenario", "dem"], ["dem", "'demo'"]),
+        (["--choose", "dual-statu=guide"], ["dual-statu", "'dual-status'"]),
+        (["--choose", "dual-status=gide"], ["gide", "'guide'"]),
+        (["--choose", "dual-status"], ["dual-status", "ID=OPTION"]),
+        (["--scenario", "missing.yaml"], ["missing.yaml"]),
+        (["--profile", "missing.yaml"], ["missing.yaml"]),
+        (["--freeze", "yesterday"], ["yesterday"]),
+        (["--port", "99999"], ["99999"]),
+    ],
+    ids=lambda value: " ".join(value) if value and value[0].startswith("--") else "",
+)
+def test_what_it_cannot_do_ends_it_with_2_and_the_nearest_name(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], names: list[str]
+):
+    code = main(["serve", "--port", "0", *arguments])
+
+    said = capsys.readouterr()
+    assert 2 == code
+    assert "" == said.out
+    assert [] == [name for name in names if name not in said.err]
+
+
+@pytest.mark.parametrize(
+    ("document", "names"),
+    [
+        ("choices: {dual-statu: guide}", ["dual-statu", "'dual-status'"]),
+        ("choices: {dual-status: gide}", ["gide", "'guide'"]),
+        ("choice: {dual-status: guide}", ["choice", "'choices'"]),
+        ("[dual-status]", ["object"]),
+        ("choices: {dual-status: guide", ["line 1"]),
+    ],
+)
+def test_a_wrong_profile_ends_it_with_2_and_the_nearest_name(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, document: str, names: list[str]
+):
+    (tmp_path / "profile.yaml").write_text(document, encoding="utf-8")
+
+    code = main(["serve", "--port", "0", "--profile", str(tmp_path / "profile.yaml")])
+
+    said = capsys.readouterr()
+    assert 2 == code
+    assert [] == [name for name in names if name not in said.err]
+
+
+@pytest.mark.parametrize("arguments", [[], ["sevre"], ["serve", "--prot", "1"], ["serve", "--port", "one"]])
+def test_a_wrong_command_line_ends_with_2_and_the_usage(capsys: pytest.CaptureFixture[str], arguments: list[str]):
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+
+    assert 2 == end.value.code
+    assert "usage: mockserver" in capsys.readouterr().err

@@ -1,0 +1,214 @@
+"""`mockserver serve` in a process of its own: what it prints, obeys and logs, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from mockserver.version import VERSION
+
+ROOT = Path(__file__).resolve().parents[1]
+DEADLINE_SECONDS = 20
+STOP_SECONDS = 1.0
+
+
+class Served:
+    """A `mockserver serve` in a process of its own; it listens once this exists."""
+
+    def __init__(self, *arguments: str) -> None:
+        self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - closed by `close`
+        self.process = subprocess.Popen(
+            [sys.executable, "-W", "error", "-m", "mockserver", "serve", "--port", "0", *arguments],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            encoding="utf-8",
+        )
+        assert self.process.stdout is not None
+        self.first_line = self.process.stdout.readline()
+        self.greeting = self.first_line
+        while "Ctrl-C" not in self.greeting and (line := self.process.stdout.readline()):
+            self.greeting += line
+        self.session = requests.Session()
+        self.session.trust_env = False
+
+    @property
+    def url(self) -> str:
+        return re.findall(r"https?://\S+", self.greeting)[0]
+
+    @property
+    def secret_key(self) -> str:
+        return re.findall(r"secret key\s+(sk_\S+)", self.greeting)[0]
+
+    def ask(self, method: str, path: str, key: str | None = "", **rest: Any) -> requests.Response:
+        """One call; `key` is the secret key where it is left out, and None sends none."""
+        headers = {} if key is None else {"X-API-Key": key or self.secret_key}
+        return self.session.request(
+            method, self.url + path, headers=headers | rest.pop("headers", {}), timeout=DEADLINE_SECONDS, **rest
+        )
+
+    def stop(self, number: int) -> tuple[int, float]:
+        """The exit code after a signal, and the seconds until then."""
+        began = time.monotonic()
+        self.process.send_signal(number)
+        return self.process.wait(DEADLINE_SECONDS), time.monotonic() - began
+
+    def log(self) -> list[str]:
+        """What stood on standard error by the end."""
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(DEADLINE_SECONDS)
+        self._errors.seek(0)
+        return self._errors.read().splitlines()
+
+    def close(self) -> None:
+        self.session.close()
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(DEADLINE_SECONDS)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        self._errors.close()
+
+
+Serve = Callable[..., Served]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    running: list[Served] = []
+
+    def start(*arguments: str) -> Served:
+        running.append(Served(*arguments))
+        return running[-1]
+
+    yield start
+    for each in running:
+        each.close()
+
+
+def test_serve_tells_its_address_first_and_then_its_keys(serve: Serve):
+    served = serve()
+
+    assert re.search(r"http://127\.0\.0\.1:[1-9][0-9]*$", served.first_line.rstrip())
+    assert served.url in served.first_line  # read from a pipe while the process runs: it was flushed
+    assert served.process.poll() is None
+    assert re.search(r"public key\s+pk_\S+", served.greeting)
+    templates = served.ask("GET", "/v1/message-templates")
+    assert 200 == templates.status_code
+    assert templates.json()["templates"]
+    assert {"status": "ok", "version": VERSION} == served.ask("GET", "/_mock/health", key=None).json()
+
+
+def test_the_first_call_that_it_prints_works(serve: Serve):
+    served = serve()
+    printed = re.search(r"curl -H 'X-API-Key: (\S+)' (\S+)", served.greeting)
+    assert printed
+
+    answer = served.session.get(printed[2], headers={"X-API-Key": printed[1]}, timeout=DEADLINE_SECONDS)
+
+    assert 200 == answer.status_code
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("connected", [False, True], ids=["unused", "with an open connection"])
+def test_a_signal_ends_it_within_a_second(serve: Serve, number: int, connected: bool):
+    served = serve()
+    if connected:
+        assert 200 == served.ask("GET", "/v1/campaigns").status_code
+
+    code, seconds = served.stop(number)
+
+    assert 0 == code
+    assert seconds < STOP_SECONDS
+
+
+def test_it_takes_a_scenario_file_choices_a_profile_a_seed_and_an_instant(serve: Serve, tmp_path: Path):
+    scenario, profile = tmp_path / "mine.yaml", tmp_path / "profile.json"
+    scenario.write_text(
+        "scenario: mine\ngiven:\n  forms:\n"
+        '    - {id: form_a, active: true, iframeEmbedAllowedOrigins: ["https://a.example"]}\n',
+        encoding="utf-8",
+    )
+    profile.write_text('{"choices": {"success-status": "all-201", "next-cursor-end": "empty"}}', encoding="utf-8")
+    arguments = ("--scenario", str(scenario), "--profile", str(profile), "--freeze", "2026-03-01T12:00:00Z")
+    served = serve(*arguments, "--choose", "success-status=all-200", "--seed", "9", "--no-reason", "--strict")
+
+    policy = served.ask("GET", "/v1/forms/form_a/embed-frame-policy")
+    assert {"iframeEmbedAllowedOrigins": ["https://a.example"]} == policy.json()
+    clock = served.ask("GET", "/_mock/clock", key=None).json()
+    assert (datetime(2026, 3, 1, 12, tzinfo=UTC), True) == (datetime.fromisoformat(clock["now"]), clock["frozen"])
+    assert "Sun, 01 Mar 2026 12:00:00 GMT" == policy.headers["Date"]
+    choices = {row["id"]: row["value"] for row in served.ask("GET", "/_mock/choices", key=None).json()["choices"]}
+    assert ("all-200", "empty") == (choices["success-status"], choices["next-cursor-end"])
+    assert "X-Mock-Reason" not in served.ask("GET", "/v1/campaigns", key=None).headers
+    assert served.secret_key == serve("--scenario", str(scenario), "--seed", "9").secret_key != serve().secret_key
+
+
+def test_without_an_instant_its_time_goes_by(serve: Serve):
+    assert False is serve().ask("GET", "/_mock/clock", key=None).json()["frozen"]
+
+
+def test_a_choice_of_numbers_takes_json(serve: Serve):
+    served = serve("--choose", 'rate-limit-numbers={"requests": 1, "per": "1m"}')
+
+    assert [200, 429] == [served.ask("GET", "/v1/campaigns").status_code for _ in range(2)]
+
+
+def test_a_token_guards_the_control_plane_alone(serve: Serve):
+    served = serve("--token", "open-sesame")
+
+    assert "open-sesame" in served.greeting
+    assert 401 == served.ask("GET", "/_mock/state", key=None).status_code
+    bearer = {"Authorization": "Bearer open-sesame"}
+    assert 200 == served.ask("GET", "/_mock/state", key=None, headers=bearer).status_code
+    assert 200 == served.ask("GET", "/v1/campaigns").status_code
+
+
+def test_it_logs_one_line_a_call_and_no_whole_key(serve: Serve):
+    served = serve()
+    key = served.secret_key
+    served.ask("GET", "/v1/campaigns")
+    served.ask("GET", "/v1/campaigns/campaign_unknown")
+    served.ask("GET", f"/v1/campaigns?key={key}")
+    served.ask("GET", f"/v1/message-templates/{key}")
+    served.ask("POST", "/v1/campaigns", json={"name": key, "platform": key})
+    served.ask("GET", "/v1/campaigns", key="sk_" + "stranger" * 4)
+    served.ask("GET", "/v1/nowhere%0Aelse")
+
+    log = served.log()
+
+    assert 7 == len(log)
+    assert "200 GET /v1/campaigns" in log[0]
+    assert "404 GET /v1/campaigns/campaign_unknown CAMPAIGN_NOT_FOUND" in log[1]
+    assert "400 POST /v1/campaigns VALIDATION_ERROR" in log[4]
+    assert "401 GET /v1/campaigns API_KEY_INVALID" in log[5]
+    assert [] == [line for line in log if key in line or "strangerstranger" in line]
+
+
+def test_a_log_in_json_is_one_object_a_line(serve: Serve):
+    served = serve("--log-format", "json")
+    served.ask("GET", "/v1/campaigns")
+    served.ask("GET", "/v1/campaigns", key=None)
+
+    assert [True, True] == [isinstance(json.loads(line), dict) for line in served.log()]
+
+
+def test_a_log_that_is_off_says_nothing(serve: Serve):
+    served = serve("--log-format", "off")
+    served.ask("GET", "/v1/campaigns", key=None)
+
+    assert [] == served.log()

@@ -1,0 +1,219 @@
+"""What is built and installed: the files of wheel and sdist, and an installed copy at work away from the checkout, offline."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from configparser import ConfigParser
+from email.parser import Parser
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA_FOLDERS = ("schemas", "scenarios")
+HEAVY = (
+    "flask", "freezegun", "httpx", "hypothesis", "jsonschema", "jsonschema_rs", "puremagic", "requests", "ruamel",
+    "time_machine", "werkzeug",
+)  # fmt: skip
+DEADLINE_SECONDS = 120
+
+
+class Built(NamedTuple):
+    """The files of the checkout's packed folders, the wheel, and the files of each archive, below the sdist's own folder."""
+
+    checkout: frozenset[str]
+    wheel: Path
+    wheel_files: frozenset[str]
+    sdist_files: frozenset[str]
+
+
+def run(*command: str, cwd: Path | str = "/", **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run to its end a command that must succeed, with nothing of the checkout on its path."""
+    inherited = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTEST_ADDOPTS")}
+    done = subprocess.run(
+        command,
+        check=False,
+        cwd=cwd,
+        env=inherited | {"PIP_NO_INDEX": "1", "PYTHONIOENCODING": "utf-8"} | environment,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=DEADLINE_SECONDS,
+    )
+    assert 0 == done.returncode, done.stdout + done.stderr
+    return done
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """The sdist of the checkout, and the wheel of that sdist."""
+    place = tmp_path_factory.mktemp("dist")
+    checkout = frozenset(checkout_files("mockserver", "tests", *DATA_FOLDERS))
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(place), str(ROOT))
+    (wheel,), (sdist,) = place.glob("*.whl"), place.glob("*.tar.gz")
+    with zipfile.ZipFile(wheel) as archive:
+        wheel_files = frozenset(archive.namelist())
+    with tarfile.open(sdist) as tar:
+        sdist_files = frozenset(each.name.partition("/")[2] for each in tar.getmembers() if each.isfile())
+    return Built(checkout, wheel, wheel_files, sdist_files)
+
+
+@pytest.fixture(scope="session")
+def installed(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel installed in it, without what it depends on."""
+    place = tmp_path_factory.mktemp("site")
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps", "--no-index")
+    run(*pip, "--target", str(place), str(built.wheel))
+    return place
+
+
+def checkout_files(*folders: str) -> set[str]:
+    found = (path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file())
+    return {path.relative_to(ROOT).as_posix() for path in found if "__pycache__" not in path.parts}
+
+
+def test_the_wheel_holds_the_package_and_its_data_and_nothing_else(built: Built):
+    package = {name for name in built.checkout if name.startswith("mockserver/")}
+    data = {f"mockserver/{name}" for name in built.checkout if name.startswith(DATA_FOLDERS)}
+    metadata = {name for name in built.wheel_files if ".dist-info/" in name}
+
+    assert package | data == built.wheel_files - metadata
+    assert any(name.endswith("/licenses/LICENSE") for name in metadata)
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "mockserver/py.typed",
+        "mockserver/contract/clauses.yaml",
+        "mockserver/schemas/.mockserver-data",
+        "mockserver/schemas/error.json",
+        "mockserver/scenarios/.mockserver-data",
+        "mockserver/scenarios/demo.yaml",
+    ],
+)
+def test_the_wheel_holds_what_is_looked_up_at_run_time(built: Built, file: str):
+    assert file in built.wheel_files
+
+
+def test_the_wheel_holds_no_tests(built: Built):
+    assert [] == [name for name in built.wheel_files if "conftest" in name or "tests" in name.split("/")]
+
+
+def test_the_sdist_builds_again_and_tests_itself(built: Built):
+    wanted = {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "conftest.py", "PKG-INFO"}
+
+    assert set() == (wanted | built.checkout) - built.sdist_files
+
+
+def test_nothing_of_a_run_is_packed(built: Built):
+    litter = ("__pycache__", ".pytest_cache", ".hypothesis", ".mypy_cache", ".ruff_cache", ".benchmarks", ".git")
+
+    assert [] == [name for name in built.wheel_files | built.sdist_files if set(litter) & set(name.split("/"))]
+
+
+def test_the_entry_points_are_the_command_and_the_plugin(built: Built):
+    (listed,) = (name for name in built.wheel_files if name.endswith("entry_points.txt"))
+    points = ConfigParser(delimiters=("=",))
+    points.optionxform = str
+    with zipfile.ZipFile(built.wheel) as archive:
+        points.read_string(archive.read(listed).decode())
+
+    assert {"mockserver": "mockserver.cli:main"} == dict(points["console_scripts"])
+    assert {"mockserver.pytest_plugin": "mockserver.pytest_plugin"} == dict(points["pytest11"])
+
+
+def test_the_version_is_one_and_the_requirements_have_lower_bounds_only(built: Built):
+    (listed,) = (name for name in built.wheel_files if name.endswith(".dist-info/METADATA"))
+    with zipfile.ZipFile(built.wheel) as archive:
+        metadata = Parser().parsestr(archive.read(listed).decode())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    told = run(sys.executable, "-c", "import mockserver; print(mockserver.__version__)", PYTHONPATH=str(ROOT))
+
+    assert project["version"] == metadata["Version"] == told.stdout.strip()
+    assert "crm-gateway-mockserver" == metadata["Name"]
+    assert [] == [
+        each for each in metadata.get_all("Requires-Dist", []) if "<" in each or "==" in each.partition(";")[0]
+    ]
+
+
+def test_an_installed_copy_finds_its_own_data(installed: Path):
+    code = "import mockserver; from mockserver._data import data_dir; print(mockserver.__file__, data_dir('schemas'))"
+
+    done = run(sys.executable, "-c", code, PYTHONPATH=str(installed))
+
+    assert [str(installed / "mockserver" / each) for each in ("__init__.py", "schemas")] == done.stdout.split()
+
+
+def test_an_installed_copy_lists_its_scenarios(installed: Path):
+    done = run(sys.executable, "-m", "mockserver", "scenarios", PYTHONPATH=str(installed))
+
+    names = {line.split()[0] for line in done.stdout.splitlines()}
+    assert {path.stem for path in (ROOT / "scenarios").glob("*.yaml")} == names
+    assert "" == done.stderr
+
+
+def test_an_installed_copy_lists_its_clauses(installed: Path):
+    done = run(sys.executable, "-m", "mockserver", "clauses", PYTHONPATH=str(installed))
+
+    assert 129 == len(done.stdout.splitlines())
+
+
+def test_an_installed_copy_answers_over_its_socket(installed: Path):
+    code = (
+        "import urllib.request\n"
+        "from mockserver import MockServer\n"
+        "with MockServer(strict=True) as server, server.sandbox('demo') as sandbox:\n"
+        "    headers = {'X-API-Key': sandbox.secret_key}\n"
+        "    request = urllib.request.Request(sandbox.base_url + '/v1/message-templates', headers=headers)\n"
+        "    with urllib.request.urlopen(request) as answer:\n"
+        "        print(answer.status)\n"
+    )
+
+    done = run(sys.executable, "-W", "error", "-c", code, PYTHONPATH=str(installed), NO_PROXY="*")
+
+    assert "200\n" == done.stdout
+
+
+def test_an_installed_copy_gives_pytest_its_fixture(installed: Path, tmp_path: Path):
+    (tmp_path / "test_mine.py").write_text(
+        "import sys\n\n\ndef test_listing(mockserver):\n"
+        "    assert 200 == mockserver.call('GET', '/v1/campaigns').status\n"
+        f"    assert {str(installed / 'mockserver' / '__init__.py')!r} == sys.modules['mockserver'].__file__\n"
+    )
+
+    pytest_ = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:schemathesis")
+
+    done = run(*pytest_, cwd=tmp_path, PYTHONPATH=str(installed))
+
+    assert "1 passed" in done.stdout
+
+
+@pytest.mark.parametrize("module", ["mockserver", "mockserver.pytest_plugin", "mockserver.cli"])
+def test_an_import_loads_nothing_heavy(module: str):
+    code = f"import sys, {module}; print(sorted(set({HEAVY!r}) & set(sys.modules)))"
+
+    done = run(sys.executable, "-c", code, PYTHONPATH=str(ROOT))
+
+    assert "[]\n" == done.stdout
+
+
+def test_a_suite_that_asks_for_no_fixture_loads_nothing_heavy(tmp_path: Path):
+    (tmp_path / "test_mine.py").write_text("def test_nothing():\n    pass\n")
+    (tmp_path / "conftest.py").write_text(
+        "import sys\n\n\ndef pytest_unconfigure(config):\n"
+        f"    print('heavy:', sorted(set({HEAVY!r}) & set(sys.modules)))\n"
+        "    print('plugin:', config.pluginmanager.hasplugin('mockserver.pytest_plugin'))\n"
+    )
+    pytest_ = (sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "-p", "mockserver.pytest_plugin")
+
+    done = run(*pytest_, cwd=tmp_path, PYTHONPATH=str(ROOT), PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+
+    assert "1 passed" in done.stdout
+    assert "heavy: []" in done.stdout
+    assert "plugin: True" in done.stdout

@@ -1,0 +1,72 @@
+"""What the README shows is what happens: its examples run, and its transcript's answers are the server's, byte for byte."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)\n```", README, re.DOTALL)
+
+
+def transcript() -> list[tuple[str, str]]:
+    """Each command of the transcript with what it printed."""
+    parts = re.split(r"^\$ ", blocks("console")[0], flags=re.MULTILINE)[1:]
+    return [(command, answer.strip()) for command, _, answer in (part.partition("\n") for part in parts)]
+
+
+@contextmanager
+def served(*options: str) -> Iterator[tuple[str, str]]:
+    """A server in a process of its own: its address and secret key, as it prints them."""
+    command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", "--log-format", "off", *options]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        url = re.search(r"http://\S+", process.stdout.readline())
+        key = next(found for line in process.stdout if (found := re.search(r"sk_\w+", line)))
+        assert url is not None
+        yield url[0], key[0]
+        process.terminate()
+
+
+def test_the_fixture_example_passes(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(blocks("python")[0])
+
+    pytester.runpytest_subprocess("-p", "mockserver.pytest_plugin", "-q").assert_outcomes(passed=1)
+
+
+def test_the_example_without_pytest_runs() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", blocks("python")[1]], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.splitlines()[-1] == "entrypoints.chatapp.connected"
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not on this machine")
+def test_the_transcript_is_what_a_new_user_sees() -> None:
+    (start, _), (_, _), (helper, _), *calls = transcript()
+    options = start.removesuffix(" &").split()[2:]
+    with served(*options) as (url, key):
+        head = f"URL={url} KEY={key}\n{helper}\n"
+        seen = [
+            subprocess.run(["bash", "-c", head + call], capture_output=True, check=True).stdout for call, _ in calls
+        ]
+
+    answers = [each.decode().replace("\r", "").replace(url, "http://127.0.0.1:5055").strip() for each in seen]
+    assert answers == [answer for _, answer in calls]
+
+
+def test_the_key_of_the_transcript_is_the_one_that_is_printed() -> None:
+    with served() as (_, key):
+        assert transcript()[1][0].endswith(f"KEY={key}")

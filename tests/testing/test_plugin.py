@@ -1,0 +1,202 @@
+"""The pytest plugin, in suites of its own: what a test is given, how a mark changes it, and what a misspelt one says."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.testing.conftest import Suite
+
+CREATE = 'mockserver.call("POST", "/v1/campaigns", json={"name": "Uma", "platform": "chatapp", "templateId": "t", "cadence": 1})'
+TEMPLATE = (
+    'given = {"templates": [{"id": "t", "name": "T", "items": [{"type": "text", "text": "Oi"}], "variables": []}]}'
+)
+
+
+def test_each_test_has_a_sandbox_of_its_own(suite: Suite):
+    result = suite.run(
+        f"""
+        import pytest
+
+        {TEMPLATE}
+        ids = []
+
+        @pytest.mark.mockserver(given=given)
+        @pytest.mark.parametrize("time", [1, 2])
+        def test_a_name_is_free(mockserver, time):
+            assert {{"campaigns": []}} == mockserver.call("GET", "/v1/campaigns").json()
+            assert 201 == {CREATE}.status
+            ids.append(mockserver.id)
+            assert len(ids) == len(set(ids))
+        """
+    )
+
+    result.assert_outcomes(passed=2)
+
+
+def test_a_bare_sandbox_is_empty_and_its_clock_stands_at_the_present(suite: Suite):
+    result = suite.run(
+        """
+        from datetime import UTC, datetime, timedelta
+
+        def test_it(mockserver):
+            assert abs(datetime.now(UTC) - mockserver.now) < timedelta(seconds=30)
+            assert True is mockserver.state()["clock"]["frozen"]
+            before = mockserver.now
+            mockserver.call("GET", "/v1/campaigns")
+            assert before == mockserver.now
+            mockserver.advance("20m")
+            assert before + timedelta(minutes=20) == mockserver.now
+            assert [] == mockserver.call("GET", "/v1/message-templates").json()["templates"]
+        """
+    )
+
+    result.assert_outcomes(passed=1)
+
+
+def test_a_mark_says_how_the_sandbox_is_made(suite: Suite):
+    result = suite.run(
+        """
+        import pytest
+
+        @pytest.mark.mockserver(scenario="demo", now="2026-03-01T12:00:00Z", seed=7, choices={"success-status": "all-200"})
+        def test_it(mockserver):
+            assert "2026-03-01T12:00:00+00:00" == mockserver.now.isoformat()
+            assert 200 == mockserver.call("GET", "/v1/message-templates/template_revisao_semestral").status
+            filters = {"name": "A", "platform": "chatapp", "templateId": "template_revisao_semestral", "cadence": 1}
+            assert 200 == mockserver.call("POST", "/v1/campaigns", json=filters).status
+
+        @pytest.mark.mockserver(clock="follow")
+        def test_that(mockserver):
+            assert False is mockserver.state()["clock"]["frozen"]
+
+        @pytest.mark.mockserver(given={"forms": [{"id": "f", "active": True, "iframeEmbedAllowedOrigins": []}]})
+        def test_seeds(mockserver):
+            assert 200 == mockserver.call("GET", "/v1/forms/f/embed-frame-policy").status
+
+        @pytest.mark.parametrize("seed, same", [(7, True), (8, False)])
+        def test_a_seed_decides_the_keys(mockserver_server, seed, same):
+            with mockserver_server.sandbox(seed=7) as one, mockserver_server.sandbox(seed=seed) as other:
+                assert same == (one.secret_key == other.secret_key)
+        """
+    )
+
+    result.assert_outcomes(passed=5)
+
+
+def test_the_closest_mark_has_the_last_word(suite: Suite):
+    result = suite.run(
+        """
+        import pytest
+
+        pytestmark = pytest.mark.mockserver(now="2026-01-01T00:00:00Z", scenario="demo")
+
+        def templates(mockserver):
+            return len(mockserver.call("GET", "/v1/message-templates").json()["templates"])
+
+        def test_of_the_module(mockserver):
+            assert 1 == mockserver.now.month
+            assert templates(mockserver) > 0
+
+        @pytest.mark.mockserver(now="2026-02-01T00:00:00Z")
+        class TestGroup:
+            def test_of_the_class(self, mockserver):
+                assert 2 == mockserver.now.month
+                assert templates(mockserver) > 0
+
+            @pytest.mark.mockserver(now="2026-03-01T00:00:00Z", scenario=None)
+            def test_of_its_own(self, mockserver):
+                assert 3 == mockserver.now.month
+                assert 0 == templates(mockserver)
+        """
+    )
+
+    result.assert_outcomes(passed=3)
+
+
+@pytest.mark.parametrize(
+    ("mark", "said"),
+    [
+        ('scenaro="demo"', "*scenaro*nearest*'scenario'*"),
+        ('scenario="dem"', "*dem*nearest*demo*"),
+        ('choices={"dual-statu": "guide"}', "*dual-statu*dual-status*"),
+        ('choices={"dual-status": "gide"}', "*gide*guide*"),
+        ('clok="follow"', "*clok*nearest*'clock'*"),
+    ],
+)
+def test_a_misspelt_name_fails_at_collection_with_the_nearest_one(suite: Suite, mark: str, said: str):
+    result = suite.run(
+        f"""
+        import pytest
+
+        def test_before(mockserver):
+            pass
+
+        @pytest.mark.mockserver({mark})
+        def test_it(mockserver):
+            pass
+        """
+    )
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.assert_outcomes()
+    pytest.LineMatcher(result.outlines + result.errlines).fnmatch_lines([said])
+
+
+def test_a_setting_without_its_name_fails_at_collection(suite: Suite):
+    result = suite.run("import pytest\n\n@pytest.mark.mockserver('demo')\ndef test_it(mockserver):\n    pass\n")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    assert "keywords" in result.stderr.str() + result.stdout.str()
+
+
+def test_a_wrong_document_fails_its_own_test_and_names_the_problem(suite: Suite):
+    result = suite.run(
+        """
+        import pytest
+
+        @pytest.mark.mockserver(given={"chat": []})
+        def test_it(mockserver):
+            pass
+
+        def test_another(mockserver):
+            pass
+        """
+    )
+
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*ScenarioError*", "*/given/chat*nearest is 'chats'*"])
+
+
+def test_a_call_after_its_test_meets_a_closed_sandbox(suite: Suite):
+    result = suite.run(
+        """
+        import urllib.error
+        import urllib.request
+
+        import pytest
+
+        kept = []
+
+        def test_first(mockserver):
+            kept.append(mockserver.base_url)
+
+        def test_second(mockserver):
+            assert kept[0] != mockserver.base_url
+            with pytest.raises(urllib.error.HTTPError) as refusal:
+                urllib.request.urlopen(kept[0] + "/v1/campaigns")
+            with refusal.value as answer:
+                assert 410 == answer.code
+            assert [] == mockserver.journal["exchanges"]
+        """
+    )
+
+    result.assert_outcomes(passed=2)
+
+
+def test_pytest_tells_of_the_fixtures_and_the_mark(suite: Suite):
+    fixtures = suite.run("", "--fixtures")
+    marks = suite.run("", "--markers")
+
+    fixtures.stdout.fnmatch_lines(["mockserver_server*session scope*", "mockserver -- *"])
+    assert "no docstring" not in "".join(line for line in fixtures.outlines if "mockserver" in line)
+    marks.stdout.fnmatch_lines(["@pytest.mark.mockserver(*scenario*choices*now*clock*seed*given*"])

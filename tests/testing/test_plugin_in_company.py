@@ -1,0 +1,200 @@
+"""The pytest plugin beside others: xdist, Hypothesis, unittest, freezegun, time-machine, and an installed copy of itself."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.testing.conftest import PLUGIN, Suite
+
+ROOT = Path(__file__).resolve().parents[2]
+CREATE = 'mockserver.call("POST", "/v1/campaigns", json={"name": "Uma", "platform": "chatapp", "templateId": "t", "cadence": 1})'
+TEMPLATE = (
+    'given = {"templates": [{"id": "t", "name": "T", "items": [{"type": "text", "text": "Oi"}], "variables": []}]}'
+)
+
+
+def test_workers_share_nothing(suite: Suite, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    result = suite.run_apart(
+        f"""
+        import os
+        import urllib.request
+
+        import pytest
+
+        {TEMPLATE}
+
+        @pytest.mark.mockserver(given=given)
+        @pytest.mark.parametrize("time", range(6))
+        def test_it(mockserver, time):
+            assert os.environ["PYTEST_XDIST_WORKER"]
+            assert 201 == {CREATE}.status
+            request = urllib.request.Request(mockserver.base_url + "/v1/campaigns", headers={{"X-API-Key": mockserver.secret_key}})
+            with urllib.request.urlopen(request) as answer:
+                assert 200 == answer.status
+        """,
+        *("-p", "xdist", "-n", "2", *PLUGIN),
+    )
+
+    result.assert_outcomes(passed=6)
+
+
+def test_given_with_the_servers_sandboxes_raises_no_health_check(suite: Suite):
+    result = suite.run(
+        """
+        from hypothesis import given, settings, strategies as st
+
+        @settings(max_examples=20, database=None)
+        @given(minutes=st.integers(1, 60))
+        def test_time_goes_forward(mockserver_server, minutes):
+            with mockserver_server.sandbox(now="2026-03-01T12:00:00Z") as sandbox:
+                before = sandbox.now
+                sandbox.advance(minutes=minutes)
+                assert minutes * 60 == (sandbox.now - before).total_seconds()
+        """
+    )
+
+    result.assert_outcomes(passed=1)
+
+
+def test_a_unittest_case_takes_it_through_a_fixture(suite: Suite):
+    result = suite.run(
+        """
+        import unittest
+
+        import pytest
+
+        @pytest.mark.mockserver(scenario="demo")
+        class TestListing(unittest.TestCase):
+            @pytest.fixture(autouse=True)
+            def _given_a_mock(self, mockserver):
+                self.mock = mockserver
+
+            def test_the_class_mark_holds(self):
+                self.assertTrue(self.mock.call("GET", "/v1/message-templates").json()["templates"])
+
+            @pytest.mark.mockserver(scenario=None)
+            def test_the_closest_mark_wins(self):
+                self.assertEqual([], self.mock.call("GET", "/v1/message-templates").json()["templates"])
+        """
+    )
+
+    result.assert_outcomes(passed=2)
+
+
+def test_unittest_needs_no_plugin_at_all(suite: Suite):
+    result = suite.run(
+        """
+        import unittest
+
+        from mockserver import MockServer
+
+        class TestListing(unittest.TestCase):
+            def setUp(self):
+                server = MockServer()
+                self.addCleanup(server.close)
+                self.mock = server.sandbox("demo")
+
+            def test_it(self):
+                self.assertEqual(200, self.mock.call("GET", "/v1/campaigns").status)
+        """
+    )
+
+    result.assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("autoload", [True, False], ids=["installed", "installed, autoload off"])
+def test_a_conftest_may_name_the_plugin_of_an_installed_package(
+    suite: Suite, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, autoload: bool
+):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    points = "".join(f"{name} = {module}\n" for name, module in project["entry-points"]["pytest11"].items())
+    site = tmp_path_factory.mktemp("site")
+    metadata = site / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    )
+    (metadata / "entry_points.txt").write_text(f"[pytest11]\n{points}")
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{site}")
+    if not autoload:
+        monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    suite.pytester.makeconftest('pytest_plugins = ["mockserver.pytest_plugin"]\n')
+
+    result = suite.run_apart(
+        "def test_it(mockserver):\n    assert 200 == mockserver.call('GET', '/v1/campaigns').status\n"
+    )
+
+    result.assert_outcomes(passed=1)
+
+
+def test_installed_it_needs_no_naming(
+    suite: Suite, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+):
+    site = tmp_path_factory.mktemp("site")
+    (site / "mock.dist-info").mkdir()
+    (site / "mock.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: mock-under-test\nVersion: 1\n")
+    (site / "mock.dist-info" / "entry_points.txt").write_text(
+        "[pytest11]\nmockserver.pytest_plugin = mockserver.pytest_plugin\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{site}")
+
+    result = suite.run_apart("def test_it(mockserver):\n    pass\n")
+
+    result.assert_outcomes(passed=1)
+
+
+def test_under_time_machine_the_sandbox_follows(suite: Suite):
+    result = suite.run(
+        """
+        from datetime import timedelta
+
+        import pytest
+
+        @pytest.mark.time_machine("2027-05-01T08:00:00Z", tick=False)
+        def test_it(mockserver, time_machine):
+            assert "2027-05-01T08:00:00+00:00" == mockserver.now.isoformat()
+            time_machine.shift(timedelta(minutes=20))
+            mockserver.call("GET", "/v1/campaigns")
+            assert "2027-05-01T08:20:00+00:00" == mockserver.now.isoformat()
+        """
+    )
+
+    result.assert_outcomes(passed=1)
+
+
+def test_under_freezegun_the_sandbox_follows(suite: Suite):
+    result = suite.run(
+        """
+        from freezegun import freeze_time
+
+        def test_it(mockserver_server):
+            with freeze_time("2027-05-01T08:00:00Z") as clock, mockserver_server.sandbox() as sandbox:
+                assert "2027-05-01T08:00:00+00:00" == sandbox.now.isoformat()
+                clock.tick(1200)
+                sandbox.call("GET", "/v1/campaigns")
+                assert "2027-05-01T08:20:00+00:00" == sandbox.now.isoformat()
+        """
+    )
+
+    result.assert_outcomes(passed=1)
+
+
+def test_a_freeze_inside_the_test_leaves_a_standing_clock_alone(suite: Suite):
+    result = suite.run(
+        """
+        from freezegun import freeze_time
+
+        def test_it(mockserver):
+            before = mockserver.now
+            with freeze_time("2027-05-01T08:00:00Z"):
+                mockserver.call("GET", "/v1/campaigns")
+                assert before == mockserver.now
+        """
+    )
+
+    result.assert_outcomes(passed=1)

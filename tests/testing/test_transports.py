@@ -1,0 +1,259 @@
+"""Every way into a sandbox gives the same answers, and a client made for it reaches nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+import requests
+from werkzeug.test import Client
+
+from mockserver import MockServer, Sandbox, create_app
+from mockserver.contract.limits import JSON_BODY_MAX_BYTES
+from tests.testing.ways import MOUNT, WAYS, Plain, Way, by_socket, by_wsgi, mounted
+
+NOW = "2026-03-01T12:00:00Z"
+CAMPAIGN = {"name": "Março", "platform": "chatapp", "templateId": "template_atualizacao_cadastro", "cadence": 60}
+UPLOAD = (
+    b'--frontier\r\nContent-Disposition: form-data; name="files"; filename="or\xc3\xa7amento.txt"\r\n'
+    b"Content-Type: text/plain\r\n\r\nOr\xc3\xa7amento\r\n--frontier--\r\n"
+)
+# What a connection adds of its own; a Content-Length is held to its body instead.
+OF_THE_CONNECTION = {"connection", "content-length", "keep-alive", "server"}
+
+
+class Step(NamedTuple):
+    """A call; `{campaignId}` and its like in the path stand for what an earlier answer gave."""
+
+    method: str
+    path: str
+    body: Any = None
+    key: str = "secret"
+    content_type: str = "application/json"
+
+
+STEPS = (
+    Step("GET", "/v1/message-templates"),
+    Step("GET", "/v1/message-templates/template_revisao_semestral"),
+    Step("GET", "/v1/message-templates/a%2Fb"),
+    Step("GET", "/v1/message-templates/%C3%A7%20%3F%23"),
+    Step("GET", "/v1/messaging/chats/chat_helena?limit=2"),
+    Step("GET", "/v1/messaging/chats/chat_helena?limit=2&cursor={nextCursor}"),
+    Step("GET", "/v1/messaging/chats/chat_helena?limit=%20&limit=2"),
+    Step("GET", "/v1/campaigns", key="none"),
+    Step("GET", "/v1/campaigns", key="public"),
+    Step("GET", "/v1/campaigns", key="wrong"),
+    Step("GET", "/v1/campaigns/"),
+    Step("GET", "/v1/nowhere?x=1"),
+    Step("HEAD", "/v1/campaigns"),
+    Step("DELETE", "/v1/campaigns"),
+    Step("OPTIONS", "/v1/campaigns"),
+    Step("POST", "/v1/campaigns", CAMPAIGN),
+    Step("POST", "/v1/campaigns", CAMPAIGN),
+    Step("POST", "/v1/campaigns", b'{"name": '),
+    Step("POST", "/v1/campaigns", b"\xff\xfe"),
+    Step("POST", "/v1/campaigns", CAMPAIGN, content_type="text/plain"),
+    Step("POST", "/v1/campaigns", json.dumps({**CAMPAIGN, "name": "Grande"}).encode() + b" " * JSON_BODY_MAX_BYTES),
+    Step("POST", "/v1/campaigns/{campaignId}/start"),
+    Step("GET", "/v1/campaigns/{campaignId}/executions/{executionId}"),
+    Step("POST", "/v1/campaigns/{campaignId}/cancel"),
+    Step("POST", "/v1/entrypoints/chatapp/connection-sessions", {"returnUrl": "https://clinic.example/back"}),
+    Step("GET", "/v1/entrypoints/chatapp/connection-sessions/{sessionId}"),
+    Step("POST", "/v1/messaging/media", UPLOAD, content_type="multipart/form-data; boundary=frontier"),
+    Step("GET", "/media/{id}", key="none"),
+    Step("GET", "/_mock/clock", key="none"),
+    Step("GET", "/v1/forms/form_primeira_consulta/embed-frame-policy", key="public"),
+)
+
+
+def played(sandbox: Sandbox, way: Way) -> list[Plain]:
+    """The answers to all steps, without what is the way's own."""
+    keys = {"secret": sandbox.secret_key, "public": sandbox.public_key, "wrong": "sk_of_nobody"}
+    given: dict[str, str] = {}
+    answers = []
+    for step in STEPS:
+        body = (
+            step.body if isinstance(step.body, bytes) else b"" if step.body is None else json.dumps(step.body).encode()
+        )
+        headers = ({"X-API-Key": keys[step.key]} if step.key in keys else {}) | (
+            {"Content-Type": step.content_type} if body else {}
+        )
+        answer = way.ask(step.method, step.path.format_map(given), headers, body)
+        given |= names_in(answer)
+        answers.append(stripped(answer, way, step))
+    return answers
+
+
+def names_in(answer: Plain) -> dict[str, str]:
+    """The ids and cursors that an answer gave, by their names."""
+    if answer.status >= 400 or "json" not in answer.headers.get("content-type", "") or not answer.body:
+        return {}
+    found = json.loads(answer.body)
+    found = found[0] if isinstance(found, list) else found
+    return {name: value for name, value in found.items() if isinstance(value, str)}
+
+
+def stripped(answer: Plain, way: Way, step: Step) -> Plain:
+    """The answer without what a connection adds; the sandbox's own Date is the API's alone."""
+    length = answer.headers.get("content-length")
+    if length is not None and step.method != "HEAD":
+        assert int(length) == len(answer.body)
+    added = OF_THE_CONNECTION if step.path.startswith("/v1/") else OF_THE_CONNECTION | {"date"}
+    headers = {name: value for name, value in answer.headers.items() if name not in added}
+    return answer._replace(headers=headers, body=answer.body.replace(way.base_url.encode(), b"{base}"))
+
+
+@pytest.fixture
+def demo(mockserver_server: MockServer) -> Iterator[Sandbox]:
+    with mockserver_server.sandbox("demo", now=NOW) as sandbox:
+        yield sandbox
+
+
+@pytest.mark.parametrize("name", [name for name in WAYS if name != "socket"])
+@pytest.mark.clause("base.prefix", "base.unknown-path")
+def test_every_way_gives_the_answers_of_the_socket(mockserver_server: MockServer, demo: Sandbox, name: str):
+    with mockserver_server.sandbox("demo", now=NOW) as other:
+        expected = played(other, by_socket(other))
+    found = played(demo, WAYS[name](demo))
+
+    for step, wanted, answer in zip(STEPS, expected, found, strict=True):
+        assert wanted == answer, step
+    assert {200, 201, 202, 204, 400, 401, 404} == {answer.status for answer in found}
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_every_way_stands_in_the_same_journal(demo: Sandbox, name: str):
+    way = WAYS[name](demo)
+
+    way.ask("GET", "/v1/campaigns", {"X-API-Key": demo.secret_key}, b"")
+
+    (exchange,) = demo.journal["exchanges"]
+    assert ("GET", "/v1/campaigns", "listCampaigns") == (
+        exchange["request"]["method"],
+        exchange["request"]["path"],
+        exchange["operation"],
+    )
+    assert 200 == exchange["response"]["status"]
+
+
+@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.clause("media.upload")
+def test_a_url_that_is_handed_out_lies_under_the_way_it_was_asked_by(demo: Sandbox, name: str):
+    way = WAYS[name](demo)
+    headers = {"X-API-Key": demo.secret_key, "Content-Type": "multipart/form-data; boundary=frontier"}
+    uploaded = json.loads(way.ask("POST", "/v1/messaging/media", headers, UPLOAD).body)[0]["url"]
+    session = json.loads(
+        way.ask("POST", "/v1/entrypoints/chatapp/connection-sessions", {"X-API-Key": demo.secret_key}, b"").body
+    )["url"]
+
+    assert uploaded.startswith(way.base_url + "/media/")
+    assert session.startswith(way.base_url + "/")
+    assert "Orçamento".encode() == way.ask("GET", uploaded.removeprefix(way.base_url), {}, b"").body
+
+
+def test_create_app_serves_a_default_sandbox_under_any_mount():
+    app = create_app("demo", seed=3)
+    with MockServer() as server, server.sandbox("demo", seed=3) as twin:
+        headers = {"X-API-Key": twin.secret_key}
+    way = mounted(app)
+
+    templates = way.ask("GET", "/v1/message-templates", headers, b"")
+    session = way.ask("POST", "/v1/entrypoints/chatapp/connection-sessions", headers, b"")
+
+    assert 200 == templates.status
+    assert json.loads(templates.body)["templates"]
+    assert json.loads(session.body)["url"].startswith(f"http://localhost{MOUNT}/")
+
+
+def test_two_created_apps_share_nothing():
+    first, second = (by_wsgi(Client(create_app("demo")), "") for _ in range(2))
+    with MockServer() as server, server.sandbox("demo") as twin:
+        headers = {"X-API-Key": twin.secret_key, "Content-Type": "application/json"}
+
+    assert 201 == first.ask("POST", "/v1/campaigns", headers, json.dumps(CAMPAIGN).encode()).status
+
+    assert 1 == len(json.loads(first.ask("GET", "/v1/campaigns", headers, b"").body)["campaigns"])
+    assert [] == json.loads(second.ask("GET", "/v1/campaigns", headers, b"").body)["campaigns"]
+
+
+ELSEWHERE = ("http://api.clinic.example/v1/campaigns", "https://{host}/v1/campaigns", "http://localhost:9/v1/campaigns")
+
+
+@pytest.mark.parametrize("url", ELSEWHERE)
+def test_a_requests_session_reaches_no_other_host(demo: Sandbox, url: str):
+    host = demo.base_url.split("/")[2]
+
+    with pytest.raises(requests.exceptions.ConnectionError, match="reaches no other host"):
+        demo.requests_session().get(url.format(host=host))
+    assert [] == demo.journal["exchanges"]
+
+
+@pytest.mark.parametrize("url", ELSEWHERE)
+def test_an_httpx_client_reaches_no_other_host(demo: Sandbox, url: str):
+    host = demo.base_url.split("/")[2]
+
+    with pytest.raises(httpx.ConnectError, match="reaches no other host"):
+        demo.httpx_client().get(url.format(host=host))
+    assert [] == demo.journal["exchanges"]
+
+
+def test_an_async_httpx_client_reaches_no_other_host(demo: Sandbox):
+    async def stray() -> None:
+        async with demo.httpx_async_client() as client:
+            await client.get(ELSEWHERE[0])
+
+    with pytest.raises(httpx.ConnectError, match="reaches no other host"):
+        asyncio.run(stray())
+
+
+def test_a_client_made_before_the_socket_was_opened_still_reaches_its_sandbox():
+    server = MockServer()
+    sandbox = server.sandbox("demo")
+    client, headers = sandbox.httpx_client(), {"X-API-Key": sandbox.secret_key}
+    assert 200 == client.get("/v1/campaigns", headers=headers).status_code
+
+    server.open()
+
+    assert 200 == client.get("/v1/campaigns", headers=headers).status_code
+    server.close()
+
+
+def test_an_in_process_client_opens_no_socket():
+    server = MockServer()
+    sandbox = server.sandbox("demo")
+
+    assert 200 == sandbox.httpx_client().get("/v1/campaigns", headers={"X-API-Key": sandbox.secret_key}).status_code
+    assert "http://mockserver.test" in repr(server)
+    server.close()
+
+
+def test_a_body_in_pieces_arrives_whole(demo: Sandbox):
+    pieces = [b'{"filters"', b": ", b"[]}"]
+    headers = {"X-API-Key": demo.secret_key, "Content-Type": "application/json"}
+    url = demo.base_url + "/v1/campaigns/audience-preview"
+
+    by_requests = demo.requests_session().post(url, data=iter(pieces), headers=headers)
+    by_httpx = demo.httpx_client().post("/v1/campaigns/audience-preview", content=iter(pieces), headers=headers)
+
+    assert 200 == by_requests.status_code == by_httpx.status_code
+    assert by_requests.json() == by_httpx.json()
+
+
+def test_answers_look_like_the_librarys_own(demo: Sandbox):
+    headers = {"X-API-Key": demo.secret_key}
+    by_requests = demo.requests_session().get(demo.base_url + "/v1/nowhere", headers=headers)
+    streamed = demo.requests_session().get(demo.base_url + "/v1/campaigns", headers=headers, stream=True)
+    by_httpx = demo.httpx_client().get("/v1/nowhere", headers=headers)
+
+    with pytest.raises(requests.exceptions.HTTPError):
+        by_requests.raise_for_status()
+    with pytest.raises(httpx.HTTPStatusError):
+        by_httpx.raise_for_status()
+    assert "application/json; charset=utf-8" == by_requests.headers["content-type"] == by_httpx.headers["content-type"]
+    assert demo.base_url + "/v1/nowhere" == by_requests.url == str(by_httpx.url)
+    assert b'{"campaigns":[]}' == b"".join(streamed.iter_content(4))
+    assert "Not Found" == by_requests.reason == by_httpx.reason_phrase
