@@ -1,0 +1,165 @@
+"""What a run found, clause by clause and choice by choice; no text in it holds a key or a session's link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from mockserver.contract import clauses
+from mockserver.contract.choices import CHOICES
+from mockserver.verify.observable import HIDDEN, OBSERVABLE
+from mockserver.verify.records import NEEDS, Finding, Observation
+from mockserver.verify.unseen import UNMET, UNSEEN
+from mockserver.verify.visit import Visit
+
+Verdict = Literal["holds", "broken", "not seen"]
+Standing = Literal["observed", "narrowed", "contradictory", "not seen"]
+_SHOWN_MAX = 3
+
+
+class Proof(NamedTuple):
+    """An exchange that shows something, in words."""
+
+    method: str
+    path: str
+    status: int
+    asked: str
+    found: str
+    wanted: str
+
+
+class ClauseResult(NamedTuple):
+    """`why` tells what kept a clause from being seen; `looks` counts the exchanges it was judged in."""
+
+    id: str
+    text: str
+    verdict: Verdict
+    why: str
+    looks: int
+    proofs: tuple[Proof, ...]
+
+
+class ChoiceResult(NamedTuple):
+    """`options` are those that would have answered as the service did: one where it is observed."""
+
+    id: str
+    question: str
+    standing: Standing
+    options: tuple[str, ...]
+    why: str
+    proofs: tuple[Proof, ...]
+
+
+class Report(NamedTuple):
+    """A run's results; `left` is what it could not take back, `stopped` why it ended early, if it did."""
+
+    base_url: str
+    calls: int
+    seconds: float
+    clauses: tuple[ClauseResult, ...]
+    choices: tuple[ChoiceResult, ...]
+    left: tuple[str, ...]
+    sessions: int
+    stopped: str
+
+    @property
+    def is_clean(self) -> bool:
+        """True where no clause is broken and no choice contradicts itself."""
+        broken = any(each.verdict == "broken" for each in self.clauses)
+        return not broken and not any(each.standing == "contradictory" for each in self.choices)
+
+    @property
+    def profile(self) -> dict[str, str]:
+        """The option of each choice that was observed."""
+        return {each.id: each.options[0] for each in self.choices if each.standing == "observed"}
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "baseUrl": self.base_url,
+            "calls": self.calls,
+            "seconds": round(self.seconds, 1),
+            "stopped": self.stopped or None,
+            "clauses": [each._asdict() | {"proofs": [one._asdict() for one in each.proofs]} for each in self.clauses],
+            "choices": [each._asdict() | {"proofs": [one._asdict() for one in each.proofs]} for each in self.choices],
+            "leftBehind": list(self.left),
+            "sessionsLeftToLapse": self.sessions,
+        }
+
+
+def make(visit: Visit, base_url: str, whys: Mapping[str, str], stopped: str) -> Report:
+    """The report of a visit; `whys` maps the clauses and choices that a probe did not come to, to the reason."""
+    hide = _hider([*visit.settings.secrets, *visit.links])
+    return Report(
+        hide(base_url),
+        len(visit.exchanges),
+        visit.pace.spent_s,
+        tuple(_clause(row, visit.findings, whys, hide) for row in clauses.read()),
+        tuple(_choice(id, visit.observations, whys, hide) for id in CHOICES),
+        tuple(hide(each) for each in visit.left),
+        len(visit.sessions),
+        hide(stopped),
+    )
+
+
+def _hider(secrets: Sequence[str]) -> Callable[[str], str]:
+    def hide(text: str) -> str:
+        for secret in secrets:
+            text = text.replace(secret, f"{secret[:3]}...") if secret else text
+        return text
+
+    return hide
+
+
+def _proof(each: Finding | Observation, wanted: str, hide: Callable[[str], str]) -> Proof:
+    exchange = each.exchange
+    return Proof(
+        exchange.method, hide(exchange.path), exchange.status, hide(exchange.asked), hide(exchange.found), hide(wanted)
+    )
+
+
+def _clause(
+    row: clauses.Clause, findings: Sequence[Finding], whys: Mapping[str, str], hide: Callable[[str], str]
+) -> ClauseResult:
+    own = [each for each in findings if each.clause == row.id]
+    broken = [each for each in own if not each.holds]
+    if broken:
+        proofs = tuple(_proof(each, each.wanted, hide) for each in broken[:_SHOWN_MAX])
+        return ClauseResult(row.id, row.text, "broken", "", len(own), proofs)
+    if own:
+        return ClauseResult(row.id, row.text, "holds", "", len(own), ())
+    why = UNSEEN.get(row.id) or whys.get(row.id) or UNMET.get(row.id) or "no exchange of the run could show it"
+    return ClauseResult(row.id, row.text, "not seen", hide(why), 0, ())
+
+
+def _choice(
+    id: str, observations: Sequence[Observation], whys: Mapping[str, str], hide: Callable[[str], str]
+) -> ChoiceResult:
+    own = [each for each in observations if each.choice == id]
+    left = frozenset(CHOICES[id].options).intersection(*(each.options for each in own))
+    options = tuple(option for option in CHOICES[id].options if option in left)
+    if not own:
+        return ChoiceResult(id, CHOICES[id].question, "not seen", (), hide(_why_unseen(id, whys)), ())
+    if len(options) == 1:
+        return ChoiceResult(id, CHOICES[id].question, "observed", options, "", ())
+    if options:
+        return ChoiceResult(id, CHOICES[id].question, "narrowed", options, "what came fits each of these", ())
+    kinds = {each.options: each for each in own}
+    proofs = tuple(
+        _proof(each, f"as under {' or '.join(sorted(options)) or 'no known option'}", hide)
+        for options, each in list(kinds.items())[:_SHOWN_MAX]
+    )
+    why = "no option answers so" if len(kinds) == 1 else "the answers do not agree"
+    return ChoiceResult(id, CHOICES[id].question, "contradictory", (), why, proofs)
+
+
+def _why_unseen(id: str, whys: Mapping[str, str]) -> str:
+    if id in HIDDEN:
+        return HIDDEN[id]
+    if id in whys:
+        return whys[id]
+    row = OBSERVABLE[id]
+    needs = [NEEDS[need] for need in row.needs] + ([row.population] if row.population else [])
+    under = [f"{choice} is {' or '.join(options)}" for choice, options in row.when]
+    shows = f"; it shows only where {' and '.join(under)}" if under else ""
+    takes = f"; it takes {', '.join(needs)}" if needs else ""
+    return f"seen in {row.how}{takes}{shows}"

@@ -1,0 +1,77 @@
+"""A run: every probe whose needs are met, in the table's order, then the surveys, then the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mockserver.verify import drafts, report
+from mockserver.verify.pace import OutOfTime, Pace
+from mockserver.verify.probes import PROBES
+from mockserver.verify.records import NEEDS, Probe, Settings, Stop, Unexpected
+from mockserver.verify.survey import SURVEYS
+from mockserver.verify.transport import Transport
+from mockserver.verify.visit import Visit
+from mockserver.verify.watch import WATCHES
+
+Progress = Callable[[int, int, str], None]
+
+
+def verify(
+    transport: Transport, settings: Settings, pace: Pace, base_url: str = "", progress: Progress | None = None
+) -> report.Report:
+    """
+    The report of one run against a service; what the run made is taken back by the time this returns.
+
+    `progress` is told how many of all probes are done, and the name of the next.
+    """
+    visit = Visit(transport, settings, pace, [watch.run for watch in WATCHES])
+    whys: dict[str, str] = {}
+    stopped = _probe(visit, whys, progress or _unseen)
+    pace.allow_cleaning()
+    drafts.take_back(visit)
+    for survey in SURVEYS:
+        _run(visit, survey, whys)
+    return report.make(visit, base_url, whys, stopped)
+
+
+def _unseen(done: int, total: int, name: str) -> None:
+    """No progress is shown."""
+
+
+def _probe(visit: Visit, whys: dict[str, str], progress: Progress) -> str:
+    """Run every probe whose needs are met; why the run ended early, or nothing."""
+    stopped = ""
+    for done, probe in enumerate(PROBES):
+        progress(done, len(PROBES), probe.name)
+        lacking = [NEEDS[need] for need in probe.needs if not visit.settings.has(need)]
+        if lacking or stopped:
+            _leave(probe, stopped or f"it takes {' and '.join(lacking)}", whys)
+            continue
+        try:
+            _run(visit, probe, whys)
+        except (Stop, OutOfTime) as end:
+            stopped = str(end)
+            _leave(probe, stopped, whys)
+    progress(len(PROBES), len(PROBES), "")
+    return stopped
+
+
+def _run(visit: Visit, probe: Probe, whys: dict[str, str]) -> None:
+    """Run one probe; what it could not go on from is why the rest of it stays unseen."""
+    visit.row = probe
+    try:
+        probe.run(visit)
+    except Unexpected as end:
+        _leave(probe, str(end), whys)
+    except (LookupError, TypeError, ValueError, AttributeError) as failure:
+        # Any service may be asked: an answer of another shape than a probe reads is its breach, judged by the watchers.
+        last = visit.exchanges[-1] if visit.exchanges else None
+        where = f"{last.method} {last.path}" if last else "the service"
+        _leave(probe, f"the answer to {where} could not be read ({type(failure).__name__}: {failure})", whys)
+    finally:
+        visit.row = None
+
+
+def _leave(probe: Probe, why: str, whys: dict[str, str]) -> None:
+    for id in (*probe.clauses, *probe.choices):
+        whys.setdefault(id, why)

@@ -1,0 +1,101 @@
+"""How a call reaches a service: the protocol that a run speaks, and its implementation over HTTP."""
+
+from __future__ import annotations
+
+import http.client
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import urlsplit
+
+TIMEOUT_S = 8.0  # a call that begins in the last second of a run still ends within the minute
+BODY_MAX_BYTES = 8 * 1024 * 1024
+
+
+class Answered(Protocol):
+    """What a transport brings back; header names are lower-case."""
+
+    @property
+    def status(self) -> int: ...
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+    @property
+    def body(self) -> bytes: ...
+
+
+class Transport(Protocol):
+    """One call of the public API; `path` begins with /v1, and an empty `key` sends none."""
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        key: str | None = None,
+        json: Any = None,
+        body: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+    ) -> Answered: ...
+
+
+class Reply(NamedTuple):
+    """An answer that came over HTTP."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Http:
+    """
+    Calls over one kept connection. Redirects are not followed, so the key goes to no other host.
+
+    Refuses with ValueError a base url that is not http(s), or that carries a user, a query or a fragment.
+    """
+
+    def __init__(self, base_url: str) -> None:
+        parts = urlsplit(base_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(
+                f"{parts.scheme or 'nothing'}: is no scheme of a base url; wanted http(s)://host[:port][/prefix]"
+            )
+        if "@" in parts.netloc or parts.query or parts.fragment:
+            raise ValueError(
+                "the base url carries a user, a query or a fragment; wanted http(s)://host[:port][/prefix]"
+            )
+        self._prefix = parts.path.rstrip("/").removesuffix("/v1")
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self._connection = kind(parts.hostname, parts.port, timeout=TIMEOUT_S)
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        key: str | None = None,
+        json: Any = None,
+        body: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+    ) -> Reply:
+        """The answer; ConnectionError or another OSError where none came."""
+        sent = {"Accept": "application/json", "User-Agent": "mockserver-verify", **(headers or {})}
+        if key:
+            sent["X-API-Key"] = key
+        try:
+            return self._exchange(method, path, body, sent)
+        except (http.client.HTTPException, OSError) as failure:
+            # The next call opens the connection anew; this one is not repeated, since it may have been carried out.
+            self.close()
+            raise ConnectionError(f"no answer: {type(failure).__name__}") from None
+
+    def _exchange(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Reply:
+        # A POST without a body says so; a GET has none to speak of.
+        content = body if body or method != "GET" else None
+        self._connection.request(method, self._prefix + path, body=content, headers=dict(headers))
+        response = self._connection.getresponse()
+        content = response.read(BODY_MAX_BYTES)
+        if not response.isclosed():
+            self.close()
+        return Reply(response.status, {name.lower(): value for name, value in response.getheaders()}, content)
+
+    def close(self) -> None:
+        self._connection.close()

@@ -1,0 +1,248 @@
+"""A service that breaks one clause is told so under that clause, with the exchange that shows it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.verify.worlds import run, world
+
+
+class Sent(NamedTuple):
+    """A call on its way to the service."""
+
+    method: str
+    path: str
+    key: str
+    body: bytes
+    headers: Any
+
+    @property
+    def json(self) -> Any:
+        try:
+            return json.loads(self.body)
+        except ValueError:
+            return None
+
+
+class Bent:
+    """A service that is this mock but for one thing: `ask` bends what it is asked, `tell` what it answers."""
+
+    def __init__(self, sandbox: Any, ask: Callable[[Sent], Sent], tell: Callable[[Sent, int, Any], Any]) -> None:
+        self.sandbox, self.ask, self.tell = sandbox, ask, tell
+
+    def call(self, method, path, *, key=None, json=None, body=b"", headers=None):
+        sent = Sent(method, path, key, body, headers)
+        asked = self.ask(sent)._asdict()
+        answer = self.sandbox.call(
+            asked["method"], asked["path"], key=asked["key"], body=asked["body"], headers=asked["headers"]
+        )
+        told = self.tell(sent, answer.status, _value(answer.body))
+        if told is None:
+            return answer
+        status, value = told
+        content = value if isinstance(value, bytes) else _text(value)
+        return answer._replace(status=status, body=content)
+
+
+def _value(body: bytes) -> Any:
+    return json.loads(body) if body else None
+
+
+def _text(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+def _as_asked(sent: Sent) -> Sent:
+    return sent
+
+
+def _as_told(sent: Sent, status: int, value: Any) -> None:
+    return None
+
+
+def _with(sent: Sent, **changes: Any) -> Sent:
+    return sent._replace(body=_text(sent.json | changes))
+
+
+def creating(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Sent], Sent]:
+    """Bend the body of a creation."""
+
+    def ask(sent: Sent) -> Sent:
+        if (sent.method, sent.path) != ("POST", "/v1/campaigns") or not isinstance(sent.json, dict):
+            return sent
+        return _with(sent, **change(sent.json))
+
+    return ask
+
+
+def answering(path: str, change: Callable[[Any], Any], *, method: str = "GET", status: int | None = None) -> Any:
+    """Bend the successes of a path."""
+
+    def tell(sent: Sent, came: int, value: Any) -> Any:
+        if sent.method == method and sent.path.startswith(path) and came < 300:
+            return status or came, change(value)
+        return None
+
+    return tell
+
+
+def refusing(change: Callable[[int, dict[str, Any]], Any], code: str = "") -> Any:
+    """Bend the refusals, or those of one code."""
+
+    def tell(sent: Sent, came: int, value: Any) -> Any:
+        return change(came, value) if came >= 400 and code in ("", value["code"]) else None
+
+    return tell
+
+
+def accepting(code: str, wrong: Callable[[Any], bool], answer: Any) -> Any:
+    """Answer some refused calls as if they were in order."""
+
+    def tell(sent: Sent, came: int, value: Any) -> Any:
+        return (200, answer) if came >= 400 and value["code"] == code and wrong(sent.json) else None
+
+    return tell
+
+
+def _statement(body: Any) -> dict[str, Any]:
+    return body["filters"][0]["statements"][0]
+
+
+def _first(rows: list[Any], **changes: Any) -> list[Any]:
+    return [rows[0] | changes, *rows[1:]]
+
+
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+
+
+def _split_groups(sent: Sent) -> Sent:
+    """Groups joined by or: one group over all statements, where each group has one."""
+    groups = sent.json.get("filters") if sent.path.endswith("preview") and isinstance(sent.json, dict) else None
+    if not isinstance(groups, list) or len(groups) < 2:
+        return sent
+    return _with(sent, filters=[{"combinator": "or", "statements": [each for g in groups for each in g["statements"]]}])
+
+
+def _numbers_from_texts(sent: Sent) -> Sent:
+    return sent._replace(body=sent.body.replace(b'"value": "1"', b'"value": 1'))
+
+
+def _minute_less(written: str) -> str:
+    return (datetime.fromisoformat(written) - timedelta(minutes=1)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+def _foreign(body: Any) -> bool:
+    return _statement(body)["operator"] == "greater-than"
+
+
+def _any_number(n: Any) -> dict[str, Any]:
+    return {"cadence": 1} if n.get("cadence") == 0 else {}
+
+
+# fmt: off
+BREACHES = {
+    # what is broken: (the clause, what is asked otherwise, what is told otherwise)
+    "a session answers 201": ("base.success", _as_asked, answering(SESSIONS, lambda v: v, method="POST", status=201)),
+    "a cancel answers 200 with a body": ("base.success", _as_asked,
+        lambda sent, came, value: (200, {}) if sent.path.endswith("/cancel") and came == 204 else None),
+    "a template lacks updatedAt": ("templates.list", _as_asked, answering("/v1/message-templates",
+        lambda v: {"templates": [{k: x for k, x in t.items() if k != "updatedAt"} for t in v["templates"]]} if "templates" in v else v)),
+    "errors have a stack": ("base.error-body", _as_asked, refusing(lambda s, v: (s, v | {"stack": "at handler"}))),
+    "statusCode is another status": ("base.error-body", _as_asked, refusing(lambda s, v: (s, v | {"statusCode": 500}))),
+    "statusCode is a text": ("base.error-body", _as_asked, refusing(lambda s, v: (s, v | {"statusCode": str(s)}))),
+    "an unknown campaign is 400": ("base.error-catalog", _as_asked,
+        refusing(lambda s, v: (400, v | {"statusCode": 400}), "CAMPAIGN_NOT_FOUND")),
+    "a code that no list has": ("base.error-catalog", _as_asked,
+        refusing(lambda s, v: (s, v | {"code": "NO_SUCH_CHAT"}), "CHAT_NOT_FOUND")),
+    "errors are English": ("base.error-portuguese", _as_asked, refusing(lambda s, v: (s, v | {"message": "The chat was not found"}))),
+    "an unknown path is HTML": ("base.unknown-path", _as_asked,
+        lambda sent, came, value: (404, b"<h1>Not Found</h1>") if "no-such-path" in sent.path else None),
+    "a failure is HTML": ("base.internal", _as_asked,
+        lambda sent, came, value: (502, b"<h1>Bad Gateway</h1>") if sent.path.endswith("schema") else None),
+    "cadence 0 is accepted": ("campaigns.cadence", creating(_any_number), _as_told),
+    "cadence 2^53 is accepted": ("campaigns.cadence", creating(
+        lambda b: {"cadence": 2**53 - 1} if b.get("cadence") == 2**53 else {}), _as_told),
+    "cadence loses precision": ("campaigns.cadence-kept", _as_asked, answering("/v1/campaigns/campaign_",
+        lambda v: v | {"cadence": v["cadence"] // 10 * 10} if "cadence" in v else v)),
+    "names need not be unique": ("campaigns.name", creating(
+        lambda b: {"name": f"{str(b['name'])[:80]} {len(str(b))} {b['cadence']}"} if b.get("cadence") == 1 and b.get("name") else {}), _as_told),
+    "a new campaign is processing": ("campaigns.create", _as_asked, answering("/v1/campaigns",
+        lambda v: v | {"status": "processing"} if "campaignId" in v else v, method="POST")),
+    "expiresAt has no Z": ("session.expires-at", _as_asked, answering(SESSIONS,
+        lambda v: v | {"expiresAt": v["expiresAt"].replace("Z", "+00:00")}, method="POST")),
+    "a session lives 19 minutes": ("session.expires-at", _as_asked, answering(SESSIONS,
+        lambda v: v | {"expiresAt": _minute_less(v["expiresAt"])}, method="POST")),
+    "the link is the session's id": ("session.url", _as_asked, answering(SESSIONS,
+        lambda v: v | {"url": f"https://connect.example/{v['sessionId']}"}, method="POST")),
+    "a pending session has no entrypoint": ("session.read", _as_asked, answering(SESSIONS,
+        lambda v: {k: x for k, x in v.items() if k != "entrypoint"})),
+    "a session takes other properties": ("session.no-extra",
+        lambda sent: sent._replace(body=b"{}") if b"mockserverVerify" in sent.body and sent.path == SESSIONS else sent, _as_told),
+    "a session tells a token": ("session.no-secrets", _as_asked, answering(SESSIONS, lambda v: v | {"accessToken": "abc"})),
+    "messages come oldest first": ("messages.list", _as_asked, answering("/v1/messaging/chats",
+        lambda v: v | {"records": v["records"][::-1]})),
+    "a message's sender is a text": ("messages.record", _as_asked, answering("/v1/messaging/chats",
+        lambda v: v | {"records": _first(v["records"], sender="Helena")} if v["records"] else v)),
+    "a foreign operator is accepted": ("filters.operators", _as_asked,
+        accepting("CAMPAIGN_INVALID_FILTERS", _foreign, {"estimatedCount": 3})),
+    "a text is a number": ("filters.types", _numbers_from_texts, _as_told),
+    "groups are joined by or": ("filters.groups-and", _split_groups, _as_told),
+    "the catalogue lacks a field": ("filters.schema", _as_asked, answering("/v1/campaigns/filters/schema",
+        lambda v: v | {"fields": v["fields"][1:]})),
+    "a public key opens campaigns": ("auth.secret-only",
+        lambda sent: sent._replace(key=None) if (sent.key or "").startswith("pk_") else sent, _as_told),
+    "no key is needed": ("auth.header", lambda sent: sent._replace(key=None) if not sent.key else sent, _as_told),
+    "an official template is pending": ("templates.official", _as_asked, answering("/v1/message-templates",
+        lambda v: {"templates": [t | {"isOfficial": True} for t in v["templates"]]} if "templates" in v else v)),
+    "a form allows plain http": ("forms.policy", _as_asked, answering("/v1/forms",
+        lambda v: {"iframeEmbedAllowedOrigins": ["http://site.example"]})),
+    "an estimate is a text": ("audience.preview", _as_asked, answering("/v1/campaigns/audience-preview",
+        lambda v: {"estimatedCount": str(v["estimatedCount"])}, method="POST")),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize(("clause", "ask", "tell"), BREACHES.values(), ids=BREACHES)
+def test_a_breach_is_reported_under_its_clause(mockserver_server, clause, ask, tell):
+    with world(mockserver_server) as sandbox:
+        report = run(sandbox, Bent(sandbox, ask, tell))
+
+    found = next(each for each in report.clauses if each.id == clause)
+    assert "broken" == found.verdict
+    assert all(each.method in ("GET", "POST") and each.path.startswith("/v1/") for each in found.proofs)
+    assert all(each.found.startswith(str(each.status)) and each.wanted for each in found.proofs)
+    assert not report.is_clean
+
+
+def test_a_service_that_bends_nothing_breaks_nothing(mockserver_server):
+    with world(mockserver_server) as sandbox:
+        report = run(sandbox, Bent(sandbox, _as_asked, _as_told))
+
+    assert [] == [each.id for each in report.clauses if each.verdict == "broken"]
+
+
+def test_the_exchange_that_shows_a_breach_is_told_in_words(mockserver_server):
+    clause, ask, tell = BREACHES["cadence 0 is accepted"]
+    with world(mockserver_server) as sandbox:
+        report = run(sandbox, Bent(sandbox, ask, tell))
+
+    proof = next(each for each in report.clauses if each.id == clause).proofs[0]
+    assert ("POST", "/v1/campaigns", 201) == proof[:3]
+    assert '"cadence": 0' in proof.asked
+    assert '"status": "draft"' in proof.found
+    assert "the error VALIDATION_ERROR" == proof.wanted
+
+
+@pytest.mark.parametrize(
+    "nonsense", [b"", b"null", b"[]", b'"text"', b'{"templates": [1]}', b"<html>", b'{"a": {"b": [{}]}}']
+)
+def test_a_service_of_another_kind_is_told_broken_and_breaks_no_run(mockserver_server, nonsense):
+    with world(mockserver_server) as sandbox:
+        report = run(sandbox, Bent(sandbox, _as_asked, lambda sent, came, value: (200, nonsense)))
+
+    assert "broken" == next(each for each in report.clauses if each.id == "templates.list").verdict

@@ -1,0 +1,199 @@
+"""The subcommand: what it prints and saves, what it never shows, and over a real socket."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from mockserver import cli
+from mockserver.scenario.documents import read_file
+from mockserver.verify import text
+from mockserver.verify.transport import Http
+from tests.verify.test_breaches import Bent
+from tests.verify.test_learning import GUIDE
+from tests.verify.worlds import IDS, OTHER_TENANT, connected, learnable, run, settings, world
+
+
+@pytest.fixture(autouse=True)
+def no_key_around(monkeypatch):
+    monkeypatch.delenv("MOCKSERVER_KEY", raising=False)
+
+
+def _arguments(sandbox, *more: str) -> list[str]:
+    ids = {**IDS, "entrypoint": connected(sandbox)}
+    given = [word for name, id in ids.items() for word in (f"--{name}", id)]
+    keys = [
+        "--key",
+        sandbox.secret_key,
+        "--public-key",
+        sandbox.public_key,
+        "--other-key",
+        sandbox.keys(OTHER_TENANT)[0],
+    ]
+    # A rate that a test can wait for; the wall's clock is the command's own.
+    return ["verify", sandbox.base_url, *keys, *given, "--rate", "1000", *more]
+
+
+def _keys(sandbox) -> list[str]:
+    return [sandbox.secret_key, sandbox.public_key, sandbox.keys(OTHER_TENANT)[0]]
+
+
+@pytest.mark.parametrize("chosen", [GUIDE, {"next-cursor-end": "null", "error-extra-keys": "details"}])
+def test_the_profile_that_is_saved_makes_the_mock_behave_so(mockserver_server, tmp_path, capsys, chosen):
+    file = tmp_path / "profile.yaml"
+    with world(mockserver_server, chosen) as sandbox:
+        leave = ("--allow-writes", "--allow-sends")
+        code = cli.main(_arguments(sandbox, *leave, "--write-profile", str(file)))
+    saved = dict(read_file(file)["choices"])
+    with mockserver_server.sandbox("demo", choices=saved) as learnt:
+        held = {row["id"]: row["value"] for row in learnt.app.test_client().get("/_mock/choices").json["choices"]}
+
+    assert 0 == code
+    assert {} == {id: option for id, option in learnable(chosen).items() if saved.get(id) != option}
+    assert saved == {id: held[id] for id in saved}
+    assert "0 broken" in capsys.readouterr().out
+
+
+def test_the_json_tells_every_clause_and_choice(mockserver_server, capsys):
+    with world(mockserver_server) as sandbox:
+        code = cli.main(_arguments(sandbox, "--json"))
+
+    told = json.loads(capsys.readouterr().out)
+    assert 0 == code
+    assert {"holds", "not seen"} == {each["verdict"] for each in told["clauses"]}
+    assert {"observed", "narrowed", "not seen"} == {each["standing"] for each in told["choices"]}
+    missing = next(each for each in told["clauses"] if each["id"] == "campaigns.create")
+    assert "it takes --allow-writes" == missing["why"]
+    assert [] == told["leftBehind"]
+    assert 0 == told["sessionsLeftToLapse"]
+
+
+def test_no_key_stands_in_what_is_printed_or_saved(mockserver_server, tmp_path, capsys):
+    file = tmp_path / "profile.yaml"
+    with world(mockserver_server) as sandbox:
+        keys = _keys(sandbox)
+        for form in ([], ["--json"]):
+            cli.main(_arguments(sandbox, "--allow-writes", "--write-profile", str(file), *form))
+    printed = capsys.readouterr()
+
+    assert [] == [key for key in keys for place in (*printed, file.read_text()) if key in place]
+
+
+def test_a_service_that_echoes_keys_and_links_does_not_bring_them_into_the_report(mockserver_server):
+    with world(mockserver_server) as sandbox:
+        keys = _keys(sandbox)
+        echo = f"sua chave {' '.join(keys)}"
+        links: list[str] = []
+
+        def tell(sent, came, value):
+            if isinstance(value, dict) and "url" in value:
+                links.append(value["url"])
+                return came, value | {"sessionId": value["url"]}
+            return (came, value | {"message": echo, "stack": echo}) if came >= 400 else None
+
+        bent = Bent(sandbox, lambda sent: sent, tell)
+        report = run(sandbox, bent)
+        given = settings(sandbox)
+    shown = [json.dumps(report.as_json()), "\n".join(text.lines(report)), text.profile(report), repr(given)]
+
+    assert "sk_..." in shown[0]
+    assert [] == [key for key in keys for place in shown if key in place]
+    assert links
+    assert [] == [link for link in links for place in shown if link in place]
+
+
+def test_the_key_may_come_from_the_environment(mockserver_server, monkeypatch, capsys):
+    with world(mockserver_server) as sandbox:
+        monkeypatch.setenv("MOCKSERVER_KEY", sandbox.secret_key)
+        code = cli.main(["verify", sandbox.base_url, "--rate", "1000"])
+
+    assert 0 == code
+    assert "0 broken" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "verify needs a key: give --key, or set MOCKSERVER_KEY"),
+        (["--key", "sk_with\nnewline"], "--key is no key"),
+        (["--key", "short"], "--key is no key"),
+        (["--key", "sk_enough_of_it", "--public-key", "pk_não_é_ascii"], "--public-key is no key"),
+        (["--key", "sk_enough_of_it", "--allow-sends"], "--allow-sends needs --allow-writes"),
+        (["--key", "sk_enough_of_it", "--rate", "0"], "wanted more than 0"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_without_a_word_of_the_key(arguments, said, capsys):
+    code = cli.main(["verify", "http://service.example", *arguments])
+
+    told = capsys.readouterr().err
+    assert 2 == code
+    assert said in told
+    assert [] == [word for word in arguments if word.startswith(("sk_", "pk_")) and word in told]
+
+
+@pytest.mark.parametrize(
+    "url", ["service.example", "ftp://service.example", "https://user:word@service.example", "http://", "http://a/?b=c"]
+)
+def test_an_address_that_is_no_base_url_is_refused(url):
+    with pytest.raises(ValueError, match="base url"):
+        Http(url)
+
+
+def test_a_base_url_may_end_as_it_likes(mockserver_server):
+    with mockserver_server.sandbox("demo") as sandbox:
+        statuses = []
+        for end in ("", "/", "/v1", "/v1/"):
+            transport = Http(sandbox.base_url + end)
+            statuses.append(transport.call("GET", "/v1/message-templates", key=sandbox.secret_key).status)
+            transport.close()
+
+    assert [200] * 4 == statuses
+
+
+def test_a_run_that_ends_early_is_no_success(capsys):
+    code = cli.main(["verify", "http://127.0.0.1:9", "--key", "sk_enough_of_it", "--rate", "1000"])
+
+    assert 2 == code
+    assert "The run ended early: GET /v1/message-templates: no answer" in capsys.readouterr().out
+
+
+def test_a_breach_is_an_exit_code_and_stands_first(mockserver_server):
+    with world(mockserver_server) as sandbox:
+        report = run(
+            sandbox, Bent(sandbox, lambda sent: sent, lambda s, c, v: (c, v | {"stack": ""}) if c >= 400 else None)
+        )
+    shown = list(text.lines(report))
+
+    first = shown.index(next(line for line in shown if "broken    " in line))
+    assert "  broken    base.error-body" in shown[first]
+    assert shown[first + 1].strip().startswith("GET /v1/mockserver-verify-no-such-path")
+    assert "wanted no stack" in shown[first + 3]
+    assert not report.is_clean
+
+
+def test_the_bar_fills_and_is_wiped():
+    drawn = io.StringIO()
+    for done in range(3):
+        text.bar(drawn, done, 2, "keys")
+
+    assert "[" + "#" * 15 + "." * 15 + "] 1/2 keys" in drawn.getvalue()
+    assert drawn.getvalue().endswith(" \r")
+
+
+def test_no_bar_is_drawn_where_nobody_looks(mockserver_server, capsys):
+    with world(mockserver_server) as sandbox:
+        cli.main(_arguments(sandbox))
+
+    assert "" == capsys.readouterr().err
+
+
+def test_a_profile_of_nothing_is_a_profile(mockserver_server, tmp_path: Path):
+    file = tmp_path / "profile.yaml"
+    with world(mockserver_server) as sandbox:
+        report = run(sandbox, key="sk_of_somebody_else")
+    file.write_text(text.profile(report._replace(choices=())))
+
+    assert {} == read_file(file)["choices"]

@@ -1,0 +1,175 @@
+"""What a run learns of a service is what the service does: every observable choice, in many combinations, exactly."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from mockserver.contract.choices import CHOICES
+from tests.verify.worlds import LEARNT, NOW, learnable, run, shows, world, wrongly_learnt
+
+COMBINATIONS, SEED = 50, 35
+
+GUIDE = {
+    "dual-status": "guide",
+    "template-not-found-code": "message-template",
+    "success-status": "all-200",
+    "message-text": "reworded",
+    "detail-fields": "full",
+    "session-read-fields": "all",
+}
+# The most surprising option of each choice.
+HOSTILE = {
+    "cross-tenant-code": "access-denied",
+    "success-status": "all-201",
+    "dual-status": "guide",
+    "template-not-found-code": "campaign-template",
+    "empty-json-body": "reject",
+    "unknown-body-keys": "reject",
+    "null-for-optional": "omit",
+    "name-uniqueness-scope": "case-insensitive",
+    "platform-required": "default-chatapp",
+    "error-extra-keys": "details",
+    "message-text": "empty",
+    "datetime-spelling": "offset",
+    "additive-fields": "unknown-fields",
+    "new-enum-values": "unseen",
+    "list-order": "shuffled",
+    "detail-fields": "full",
+    "cancel-draft": "unprocessable",
+    "repeat-cancel": "no-op",
+    "cancel-final": "not-draft",
+    "start-empty-audience": "failed",
+    "execution-status-lag": "campaign-first",
+    "completedAt-on-cancel-fail": "null",
+    "progress-rounding": "ceil",
+    "progress-after-cancel": "hundred",
+    "progress-zero-target": "hundred",
+    "common-vars-empty": "missing",
+    "common-vars-extra-keys": "fail-sends",
+    "unapproved-template": "not-found",
+    "provider-status-internal": "empty",
+    "execution-not-found-code": "campaign",
+    "filter-error-split": "all-invalid-filters",
+    "filters-empty-list": "reject",
+    "group-no-statements": "ignore",
+    "platform-value-unknown": "match-none",
+    "missing-value-negative-ops": "no-match",
+    "exists-meaning": "not-null",
+    "case-sensitivity": "insensitive",
+    "between-bounds": "upper-exclusive",
+    "date-offset": "z-only",
+    "date-only-and-naive": "midnight-brazil",
+    "birthdate-zone": "brazil",
+    "estimated-count-exactness": "rough",
+    "media-partial-failure": "per-file",
+    "media-failed-item-shape": "empty",
+    "media-result-order": "reversed",
+    "message-required-fields": "text-always",
+    "message-absent-vs-null": "null",
+    "next-cursor-end": "empty",
+    "short-pages": "short",
+    "entrypoint-two-shapes": "union",
+    "funnel-null": "absent",
+    "session-unknown-code": "entrypoint-not-found",
+    "session-read-fields": "all",
+    "reason-when-none": "null",
+    "funnelId-alone": "invalid-request",
+    "funnel-checked-when": "creation",
+}
+
+
+def combinations() -> list[dict[str, str]]:
+    draw = random.Random(SEED)
+    return [{row.choice: draw.choice(CHOICES[row.choice].options) for row in LEARNT} for _ in range(COMBINATIONS)]
+
+
+NAMED = {"default": {}, "guide": GUIDE, "hostile": HOSTILE}
+ALL = NAMED | {f"combination {n}": each for n, each in enumerate(combinations())}
+
+
+@pytest.mark.parametrize("chosen", ALL.values(), ids=ALL)
+def test_the_profile_learnt_is_the_profile_set(mockserver_server, chosen):
+    with world(mockserver_server, chosen) as sandbox:
+        report = run(sandbox)
+
+    assert {} == wrongly_learnt(report, chosen)
+    assert {} == {id: option for id, option in learnable(chosen).items() if report.profile.get(id) != option}
+    assert report.is_clean, [each for each in (*report.clauses, *report.choices) if each.proofs]
+    assert not report.stopped
+    assert [] == [each.why for each in (*report.clauses, *report.choices) if "could not be read" in each.why]
+
+
+def test_the_combinations_show_every_option_that_can_be_told():
+    shown = {(row.choice, each[row.choice]) for each in combinations() for row in LEARNT if shows(row, each)}
+
+    told = {(row.choice, option) for row in LEARNT for option in row.tells or CHOICES[row.choice].options}
+    assert set() == told - shown
+
+
+def test_what_a_hidden_option_leaves_open_is_narrowed_down(mockserver_server):
+    with world(mockserver_server) as sandbox:
+        choices = {each.id: each for each in run(sandbox).choices}
+
+    assert ("exact", "cached") == choices["estimated-count-exactness"].options
+    assert ("ignore", "fail-sends") == choices["common-vars-extra-keys"].options
+    assert "narrowed" == choices["common-vars-extra-keys"].standing
+
+
+@pytest.mark.parametrize("option", ["all", "writes-only"])
+def test_a_lapsed_tenant_shows_which_calls_that_refuses(mockserver_server, option):
+    with world(mockserver_server, {"subscription-scope": option}) as sandbox:
+        everything = {"entrypoint": "entrypoint_recepcao"}
+        sandbox.set_tenant(subscription="canceled")
+        report = run(sandbox, **everything)
+
+    assert option == report.profile["subscription-scope"]
+    assert bool(report.stopped) is (option == "all")
+    assert report.is_clean
+
+
+@pytest.mark.parametrize("option", CHOICES["rate-limit-headers"].options)
+def test_a_limit_on_the_way_shows_how_it_is_told_and_ends_the_run(mockserver_server, option):
+    limited = {"rate-limit-numbers": {"requests": 20, "per": 60}, "rate-limit-headers": option}
+    with mockserver_server.sandbox("demo", choices=limited, now=NOW) as sandbox:
+        report = run(sandbox, entrypoint="entrypoint_recepcao")
+
+    verdicts = {each.id: each.verdict for each in report.clauses}
+    assert option == report.profile["rate-limit-headers"]
+    assert "holds" == verdicts["base.rate-limit"]
+    assert "limits the rate" in report.stopped
+    assert 35 > report.calls
+
+
+def test_a_run_that_may_only_read_learns_less_and_nothing_wrong(mockserver_server):
+    with world(mockserver_server, HOSTILE) as sandbox:
+        report = run(sandbox, allow_writes=False, allow_sends=False)
+
+    readable = {row.choice for row in LEARNT if "writes" not in row.needs}
+    assert {} == wrongly_learnt(report, HOSTILE)
+    assert set() == {id for id in learnable(HOSTILE) if id in readable} - set(report.profile)
+    assert report.is_clean
+
+
+def test_answers_that_do_not_agree_are_reported_with_both(mockserver_server):
+    with world(mockserver_server) as sandbox:
+
+        class TwoMinds:
+            """Writes date-times of template details in another way than those of the list."""
+
+            def call(self, method, path, **rest):
+                answer = sandbox.call(method, path, **rest)
+                if path.startswith("/v1/messaging"):
+                    return answer._replace(body=answer.body.replace(b".000Z", b"Z"))
+                return answer
+
+        report = run(sandbox, TwoMinds())
+
+    spelling = next(each for each in report.choices if each.id == "datetime-spelling")
+    assert ("contradictory", "the answers do not agree") == (spelling.standing, spelling.why)
+    assert {"as under milliseconds or offset", "as under seconds"} | {"as under milliseconds"} >= {
+        proof.wanted for proof in spelling.proofs
+    }
+    assert "datetime-spelling" not in report.profile
+    assert not report.is_clean

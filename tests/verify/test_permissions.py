@@ -1,0 +1,232 @@
+"""What a run may do to a service: what goes out without leave, what is taken back, how fast, and how long."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mockserver.verify.pace import Pace
+from mockserver.verify.run import verify
+from mockserver.verify.visit import Visit
+from tests.verify.test_breaches import BREACHES, Bent
+from tests.verify.test_learning import HOSTILE
+from tests.verify.worlds import FakeClock, run, settings, world
+
+
+class Watched:
+    """Notes every call on its way, and when it went out."""
+
+    def __init__(self, sandbox, clock=None, takes_s: float = 0) -> None:
+        self.sandbox, self.clock, self.takes_s = sandbox, clock, takes_s
+        self.calls: list[tuple[str, str]] = []
+        self.times_s: list[float] = []
+
+    def call(self, method, path, **rest):
+        self.calls.append((method, path))
+        if self.clock is not None:
+            self.times_s.append(self.clock())
+            self.clock.now_s += self.takes_s
+        return self.sandbox.call(method, path, **rest)
+
+    def posts(self) -> set[str]:
+        return {path for method, path in self.calls if method != "GET"}
+
+
+def _statuses(sandbox) -> dict[str, str]:
+    rows = sandbox.call("GET", "/v1/campaigns").json()["campaigns"]
+    return {row["name"]: row["status"] for row in rows if row["name"].lower().startswith("mockserver verify")}
+
+
+@pytest.mark.parametrize("chosen", [{}, HOSTILE], ids=["default", "hostile"])
+def test_without_leave_to_write_no_post_but_the_preview_goes_out(mockserver_server, chosen):
+    with world(mockserver_server, chosen) as sandbox:
+        watched = Watched(sandbox)
+        before = sandbox.call("GET", "/v1/campaigns").body
+        run(sandbox, watched, allow_writes=False, allow_sends=False)
+        after = sandbox.call("GET", "/v1/campaigns").body
+
+    assert {"/v1/campaigns/audience-preview"} == watched.posts()
+    assert {"GET", "POST"} == {method for method, _ in watched.calls}
+    assert before == after
+
+
+def test_leave_to_send_is_no_leave_to_write(mockserver_server):
+    with world(mockserver_server) as sandbox:
+        watched = Watched(sandbox)
+        run(sandbox, watched, allow_writes=False, allow_sends=True)
+
+    assert {"/v1/campaigns/audience-preview"} == watched.posts()
+
+
+def test_without_leave_to_send_nothing_is_started(mockserver_server):
+    with world(mockserver_server) as sandbox:
+        watched = Watched(sandbox)
+        run(sandbox, watched, allow_sends=False)
+
+    assert [] == [path for path in watched.posts() if path.endswith("/start")]
+    assert "/v1/campaigns" in watched.posts()
+
+
+@pytest.mark.parametrize("operation", ["createCampaign", "startCampaign", "createConnectionSession", "uploadMedia"])
+def test_a_probe_that_writes_without_leave_is_stopped_before_the_call(mockserver_server, operation):
+    with world(mockserver_server) as sandbox:
+        clock, watched = FakeClock(), Watched(sandbox)
+        visit = Visit(watched, settings(sandbox, allow_writes=False), Pace(10, clock, clock.sleep))
+        with pytest.raises(PermissionError, match="--allow-writes"):
+            visit.call(operation, *(["campaign_1"] if operation == "startCampaign" else []))
+
+    assert [] == watched.calls
+
+
+def test_only_campaigns_for_nobody_are_started(mockserver_server):
+    with world(mockserver_server) as sandbox:
+        run(sandbox)
+        campaigns = sandbox.call("GET", "/v1/campaigns").json()["campaigns"]
+        own = [row["id"] for row in campaigns if row["name"].startswith("mockserver verify")]
+        details = [sandbox.call("GET", f"/v1/campaigns/{id}").json() for id in own]
+
+    targets = [execution["targetCount"] for detail in details for execution in detail["executions"]]
+    assert targets
+    assert {0} == set(targets)
+
+
+def test_nothing_is_started_where_nobody_is_estimated_as_somebody(mockserver_server):
+    _, ask, tell = BREACHES["groups are joined by or"]
+    with world(mockserver_server) as sandbox:
+        watched = Watched(Bent(sandbox, ask, tell))
+        report = run(sandbox, watched)
+
+    started = [path for path in watched.posts() if path.endswith("/start") and "mockserver_verify" not in path]
+    assert [] == started
+    whys = {each.id: each.why for each in report.clauses}
+    assert "so nothing was started" in whys["start.response"]
+
+
+def test_a_start_for_somebody_after_all_is_canceled_at_once_and_ends_the_run(mockserver_server):
+    def lose_filters(sent):
+        if (sent.method, sent.path) != ("POST", "/v1/campaigns") or not isinstance(sent.json, dict):
+            return sent
+        return sent._replace(body=json.dumps({k: v for k, v in sent.json.items() if k != "filters"}).encode())
+
+    with world(mockserver_server) as sandbox:
+        watched = Watched(Bent(sandbox, lose_filters, lambda sent, came, value: None))
+        report = run(sandbox, watched)
+        made = _statuses(sandbox)
+
+    started = [path for path in watched.posts() if path.endswith("/start") and "mockserver_verify" not in path]
+    assert 1 == len(started)
+    assert "started for somebody" in report.stopped
+    assert any("it was canceled at once" in line for line in report.left)
+    assert {"canceled"} == set(made.values())
+
+
+@pytest.mark.parametrize(
+    ("given", "clause", "said"),
+    [
+        ({"public_key": "pk_of_nobody_at_all"}, "auth.secret-only", "does not know the public key"),
+        ({"other_key": ""}, "base.tenant-scope", "it takes --other-key"),
+        ({"other_key": "the same"}, "base.tenant-scope", "two keys of one tenant"),
+        ({"chat": "chat_of_nobody"}, "messages.record", "answered 404 CHAT_NOT_FOUND"),
+    ],
+)
+def test_a_key_or_id_that_does_not_fit_is_no_breach(mockserver_server, given, clause, said):
+    with world(mockserver_server) as sandbox:
+        changes = {name: sandbox.secret_key if value == "the same" else value for name, value in given.items()}
+        report = run(sandbox, allow_writes=False, allow_sends=False, **changes)
+
+    found = next(each for each in report.clauses if each.id == clause)
+    assert "not seen" == found.verdict
+    assert said in found.why
+    assert report.is_clean
+
+
+def test_what_a_run_makes_has_an_unmistakable_name_and_is_canceled(mockserver_server):
+    with world(mockserver_server) as sandbox:
+        report = run(sandbox)
+        made = _statuses(sandbox)
+
+    assert 6 <= len(made)
+    assert {"canceled", "completed"} == set(made.values())
+    assert all("t35t" in name.lower() for name in made)
+    assert () == report.left
+    assert 0 < report.sessions
+
+
+def test_drafts_that_a_service_does_not_cancel_are_named(mockserver_server):
+    with world(mockserver_server, {"cancel-draft": "unprocessable"}) as sandbox:
+        report = run(sandbox)
+        made = _statuses(sandbox)
+
+    drafts = [name for name, status in made.items() if status == "draft"]
+    assert 0 < len(drafts) <= 8
+    assert len(drafts) == len(report.left)
+    assert all(any(repr(name) in line for line in report.left) for name in drafts)
+
+
+@pytest.mark.parametrize("rate", [10, 25])
+def test_the_rate_is_kept_and_the_minute_too(mockserver_server, rate):
+    with world(mockserver_server) as sandbox:
+        clock = FakeClock()
+        watched = Watched(sandbox, clock)
+        report = verify(watched, settings(sandbox), Pace(rate, clock, clock.sleep))
+
+    gaps = [later - earlier for earlier, later in zip(watched.times_s, watched.times_s[1:], strict=False)]
+    assert 1 / rate - 1e-9 <= min(gaps)
+    assert 60 > report.seconds
+    assert not report.stopped
+
+
+def test_a_slow_service_ends_the_run_within_the_minute_and_is_still_cleaned(mockserver_server):
+    with world(mockserver_server) as sandbox:
+        clock = FakeClock()
+        watched = Watched(sandbox, clock, takes_s=0.35)
+        report = verify(watched, settings(sandbox), Pace(10, clock, clock.sleep))
+        made = _statuses(sandbox)
+
+    assert "were over" in report.stopped
+    assert 60 > report.seconds
+    assert "draft" not in made.values()
+    whys = {each.id: each.why for each in report.clauses}
+    assert "were over" in whys["audience.all"]
+
+
+def test_a_service_that_does_not_answer_is_given_up(mockserver_server):
+    class Silent:
+        calls = 0
+
+        def call(self, method, path, **rest):
+            self.calls += 1
+            raise ConnectionError("no answer: TimeoutError")
+
+    with world(mockserver_server) as sandbox:
+        silent = Silent()
+        report = run(sandbox, silent)
+
+    assert "GET /v1/message-templates: no answer: TimeoutError" in report.stopped
+    assert 3 == silent.calls
+    assert {"not seen"} == {each.verdict for each in report.clauses}
+
+
+def test_a_key_that_is_refused_ends_the_run_at_once(mockserver_server):
+    with world(mockserver_server) as sandbox:
+        watched = Watched(sandbox)
+        report = run(sandbox, watched, key="sk_of_somebody_else")
+
+    assert "the service refused the key: API_KEY_INVALID" == report.stopped
+    assert 1 == len(watched.calls)
+
+
+@pytest.mark.parametrize("rate", [0, -1, 1001])
+def test_a_rate_that_cannot_be_kept_is_refused(rate):
+    with pytest.raises(ValueError, match="wanted more than 0"):
+        Pace(rate, FakeClock(), print)
+
+
+def test_a_wait_that_a_service_asks_for_is_kept_up_to_a_few_seconds():
+    clock = FakeClock()
+    pace = Pace(10, clock, clock.sleep)
+    pace.rest(3600)
+    pace.wait()
+
+    assert [5.0] == clock.sleeps
