@@ -158,12 +158,12 @@ class Server:
         connection = Connection(wire, client, self._terms)
         thread = threading.Thread(target=connection.run, name=f"mockserver {self.url} {client[1]}", daemon=True)
         self._open = {open_: its for open_, its in self._open.items() if its.is_alive()}
+        self._open[connection] = thread  # before it runs: whoever gets an answer finds its thread here
         try:
             thread.start()
         except RuntimeError:
-            connection.close()  # no thread is to be had; the client may come back
-        else:
-            self._open[connection] = thread
+            del self._open[connection]  # no thread is to be had; the client may come back
+            connection.close()
 
     def _shut(self) -> None:
         self._listener.close()

@@ -6,7 +6,7 @@ from tests.api.campaigning import NOON, counts, create, entry, messages, progres
 
 ASKING = {
     "id": "template_asking",
-    "items": [{"text": "{{1}}, {{2}}"}],
+    "items": [{"text": "{{1}}, {{2}}{{9}}"}],  # a placeholder that no variable declares is blank
     "variables": [{"key": "var1", "source": "chat.name"}, {"key": "var2", "label": "Cupom", "required": True}],
 }
 CHATS = [{"id": "chat_ana", "name": "Ana"}, {"id": "chat_bia", "name": "Bia"}]

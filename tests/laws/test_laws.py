@@ -205,7 +205,7 @@ def test_counts_only_grow_within_the_target_and_progress_is_100_exactly_when_all
                 before[each["id"]] = target, sent, failed
 
 
-@given(programs(most=8), programs(most=8), programs(most=4))
+@given(programs(most=6), programs(most=6), programs(most=3))
 def test_after_a_checkpoint_is_restored_what_followed_it_never_happened(before, inside, after):
     with world() as one, world() as other:
         one.play(before)
