@@ -9,6 +9,7 @@ from typing import IO, Any
 from mockserver.core.calls import FilePart
 
 _FIELD = "files"
+_OFFICE_FOLDERS = {"word": ".docx", "xl": ".xlsx", "ppt": ".pptx"}
 
 
 def reader(content_type: str, body: bytes) -> Callable[[], Sequence[FilePart]]:
@@ -47,12 +48,26 @@ def sniff(content: bytes) -> tuple[str, ...]:
     """The types that the content may have, MIME types and extensions, likeliest first; empty where nothing is known."""
     import puremagic
 
+    if content.startswith(b"PK\x03\x04"):
+        return _in_archive(content)
     try:
         found = puremagic.magic_string(content) if content else []
     except puremagic.PureError:
         found = []
     names = [name for match in found for name in (match.mime_type, match.extension) if name]
     return tuple(dict.fromkeys([*names, *(["audio/mpeg"] if _begins_an_mp3_frame(content) else [])]))
+
+
+def _in_archive(content: bytes) -> tuple[str, ...]:
+    """What a zip archive is: the office document whose folder it holds, else just an archive."""
+    from zipfile import BadZipFile, ZipFile
+
+    try:
+        members = ZipFile(io.BytesIO(content)).namelist()
+    except (BadZipFile, ValueError, OSError):
+        return ()
+    folders = {member.partition("/")[0] for member in members} if "[Content_Types].xml" in members else set()
+    return ("application/zip", *(extension for folder, extension in _OFFICE_FOLDERS.items() if folder in folders))
 
 
 def _begins_an_mp3_frame(content: bytes) -> bool:

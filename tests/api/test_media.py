@@ -1,6 +1,8 @@
 """Media: what an upload takes and refuses, and in which order it looks."""
 
+import io
 import itertools
+import zipfile
 
 import pytest
 from hypothesis import given
@@ -262,3 +264,27 @@ def test_a_broken_upload_is_a_documented_refusal(mockserver_server, cut, noise):
         reply = sandbox.call("POST", UPLOAD, body=whole[:cut] + noise, headers={"content-type": MULTIPART})
 
         assert 201 == reply.status or refusal(reply)[1] in ("MEDIA_UPLOAD_EMPTY", "MEDIA_INVALID_FORMAT")
+
+
+def archive(*members):
+    """A zip archive with these members."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as writing:
+        for member in members:
+            writing.writestr(member, "<x/>")
+    return packed.getvalue()
+
+
+OFFICE = "application/vnd.openxmlformats-officedocument."
+
+
+@pytest.mark.clause("media.format")
+@pytest.mark.parametrize(
+    "members",
+    [("notas.txt",), ("word/document.xml",), ("[Content_Types].xml", "xl/workbook.xml")],
+    ids=["any archive", "no content types", "a spreadsheet"],
+)
+def test_an_archive_is_a_document_only_by_what_it_holds(mockserver, members):
+    reply = upload(mockserver, File(archive(*members), f"{OFFICE}wordprocessingml.document", "a.docx"))
+
+    assert (400, "MEDIA_INVALID_FORMAT") == refusal(reply)
