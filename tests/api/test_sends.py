@@ -225,3 +225,13 @@ def test_the_single_execution_response_has_its_six_fields(mockserver):
         "failedCount": 0,
         "progress": 22,
     } == progress(mockserver, ids)
+
+
+@pytest.mark.clause("send.completed", "send.cadence")
+def test_an_end_a_fraction_of_a_microsecond_before_a_millisecond_is_cut_not_rounded(mockserver):
+    mockserver.advance(0.000571)
+    ids = run(mockserver, cadence=7)  # the last of nine is due 68571428 4/7 microseconds later, at ...571999 4/7
+    mockserver.advance(until="idle")
+
+    assert "2026-03-01T12:01:08.572Z" == mockserver.now.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+    assert "2026-03-01T12:01:08.571Z" == entry(mockserver, ids[0])["completedAt"]
