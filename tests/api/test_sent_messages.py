@@ -187,3 +187,24 @@ def test_of_two_sends_within_a_microsecond_the_exactly_later_one_is_the_newer(mo
 
     newest_first = [each["id"] for each in messages(mockserver, "chat_b")]
     assert (2, whole["id"]) == (len(newest_first), newest_first[-1])
+
+
+@pytest.mark.clause("messages.list")
+@pytest.mark.mockserver(
+    given={"templates": [{"id": "template_plain"}], "chats": [{}, {"id": "chat_b", "status": "vip"}]}
+)
+def test_sends_within_a_microsecond_are_paged_one_by_one_without_a_gap(mockserver):
+    run(mockserver, name="Seventh", cadence=7)
+    mockserver.advance(8.571428)
+    run(mockserver, name="Whole", filters=_only("vip"))
+    run(mockserver, name="Again", filters=_only("vip"))
+    mockserver.advance("1m")
+    whole_list = [each["id"] for each in messages(mockserver, "chat_b")]
+
+    paged, query = [], "limit=1"
+    while query:
+        page = mockserver.call("GET", f"/v1/messaging/chats/chat_b?{query}").json()
+        paged += [each["id"] for each in page["records"]]
+        query = page["nextCursor"] and f"limit=1&cursor={page['nextCursor']}"
+    assert 3 == len(whole_list)
+    assert whole_list == paged
