@@ -27,14 +27,11 @@ def respond(host: Host, wire: Wire, root: Hosted | None = None) -> Answer:
     hosted, wire = _entered(host, wire, root)
     if hosted is None:
         return _no_sandbox(host, wire)
-    if wire.target.startswith("/v1/"):
-        answer = gateway.serve(hosted.sandbox, wire, host.manner)
-    elif wire.target.startswith("/_mock/"):
+    if wire.target.startswith("/_mock/"):
         return control.serve(host, hosted, wire)
-    elif wire.target.startswith("/media/") and wire.method in ("GET", "HEAD"):
+    if wire.target.startswith("/media/") and wire.method in ("GET", "HEAD"):
         return _media(hosted, wire)
-    else:
-        answer = gateway.serve(hosted.sandbox, wire, host.manner)
+    answer = gateway.serve(hosted.sandbox, wire, host.manner)
     if host.log is not None:
         host.log(_line(hosted, wire, answer))
     return answer
@@ -100,11 +97,8 @@ def _media_headers(media: Media) -> tuple[tuple[str, str], ...]:
 
 def _line(hosted: Hosted, wire: Wire, answer: Answer) -> str:
     """One readable line: when by the sandbox's clock, what was called, what came of it and, of a refusal, why."""
-    kept = hosted.sandbox.journal.exchanges[-1]
-    hide = gateway.redactor(hosted.sandbox)
-    when = dict(answer.headers).get("Date", "")[17:25]
-    why = dict(answer.headers).get("X-Mock-Reason", "")
-    code = f" {kept.error.code}" if kept.error and kept.status == answer.status else ""
-    return (
-        f"{when} {answer.status} {wire.method} {hosted.prefix}{hide.text(wire.target)}{code}{'  ' + why if why else ''}"
-    )
+    told = {name: value for name, value in answer.headers if name in ("Date", "X-Mock-Reason")}
+    code = f" {answer.json()['code']}" if answer.status >= 400 and answer.body else ""
+    why = f"  {told['X-Mock-Reason']}" if "X-Mock-Reason" in told else ""
+    target = gateway.redactor(hosted.sandbox).text(wire.target)
+    return f"{told['Date'][17:25]} {answer.status} {wire.method} {hosted.prefix}{target}{code}{why}"
