@@ -145,3 +145,10 @@ def _statuses(posts: Mapping[str, int]) -> Mapping[str, int]:
 SUCCESS_STATUS: Mapping[str, Mapping[str, int]] = MappingProxyType(
     {option: _statuses(posts) for option, posts in _POSTS.items()}
 )
+
+
+def named(written: str) -> tuple[str, ...]:
+    """The operations that a name means: an id, `METHOD /path` as the document writes it, or `*` for all; none else."""
+    if written == "*":
+        return OPERATIONS
+    return tuple(row.id for row in _ROWS if written in (row.id, f"{row.method} {row.path}"))

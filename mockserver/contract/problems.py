@@ -16,6 +16,8 @@ class Absent(Enum):
     def __repr__(self) -> str:
         return self.value
 
+    __str__ = __repr__
+
 
 ABSENT: Final = Absent.ABSENT
 

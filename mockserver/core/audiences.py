@@ -20,6 +20,7 @@ from mockserver.core import ids
 from mockserver.core.calls import ApiError, Shown
 from mockserver.core.instants import MILLISECOND, MINUTE, Instant, parse, parse_date
 from mockserver.core.records import Chat
+from mockserver.core.redaction import spelled
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.tenant import Tenant
 
@@ -184,7 +185,9 @@ def _scalar(sandbox: Sandbox, field: FilterField, statement: Mapping[str, Any], 
         "number": _is_number(value),
     }[field.type]
     if not fits:
-        raise _invalid(statement, at, f"came {value!r}; {field.name} takes {field.value_format}", "filters.types")
+        raise _invalid(
+            statement, at, f"came {spelled(value)}; {field.name} takes {field.value_format}", "filters.types"
+        )
     if field.allowed and value not in field.allowed:
         return _unknown_platform(sandbox, field, statement, value, at)
     if isinstance(value, Decimal):
@@ -200,7 +203,7 @@ def _unknown_platform(sandbox: Sandbox, field: FilterField, statement: Mapping[s
     option = sandbox.choices["platform-value-unknown"]
     if option == "match-none":
         return value
-    reason = f"came {value!r}; {field.name} is {field.value_format}{_nearest(value, field.allowed or ())}"
+    reason = f"came {spelled(value)}; {field.name} is {field.value_format}{_nearest(value, field.allowed or ())}"
     refusal = _invalid(statement, at, reason, "filters.platform-values")
     if option == "platform-unsupported":
         raise ApiError("PLATFORM_UNSUPPORTED", clause="filters.platform-values", at=at, reason=reason)
@@ -212,14 +215,18 @@ def _date(sandbox: Sandbox, statement: Mapping[str, Any], value: Any, at: str) -
     read = parse(value) if isinstance(value, str) else None
     if read is not None and read[1]:
         if sandbox.choices["date-offset"] == "z-only" and value[-1] not in "Zz":
-            raise _invalid(statement, at, f"came {value!r}; wanted UTC with Z (choice date-offset)", "filters.dates")
+            raise _invalid(
+                statement, at, f"came {spelled(value)}; wanted UTC with Z (choice date-offset)", "filters.dates"
+            )
         return read[0] // MILLISECOND * MILLISECOND
     if lenient != "reject" and isinstance(value, str):
         brazil = lenient == "midnight-brazil"
         instant = read[0] + (3 * 60 * MINUTE if brazil else 0) if read else parse_date(value, brazil=brazil)
         if instant is not None:
             return instant // MILLISECOND * MILLISECOND
-    raise _invalid(statement, at, f"came {value!r}; wanted an ISO 8601 date-time with Z or an offset", "filters.dates")
+    raise _invalid(
+        statement, at, f"came {spelled(value)}; wanted an ISO 8601 date-time with Z or an offset", "filters.dates"
+    )
 
 
 def _invalid(statement: Mapping[str, Any], at: str, reason: str, clause: str) -> ApiError:
@@ -232,4 +239,4 @@ def _nearest(found: str, known: Any) -> str:
 
 
 def _shown(statement: Mapping[str, Any], key: str) -> str:
-    return repr(statement[key]) if key in statement else "nothing"
+    return spelled(statement[key]) if key in statement else "nothing"

@@ -19,7 +19,7 @@ from mockserver.contract import schemas
 from mockserver.contract.endpoints import Endpoint
 from mockserver.contract.limits import JSON_BODY_MAX_BYTES, JSON_DEPTH_MAX
 from mockserver.core.calls import ApiError, Call
-from mockserver.core.redaction import shown
+from mockserver.core.redaction import shown, spelled
 from mockserver.core.sandbox import Sandbox
 
 _DOUBLES_EXACT_BELOW = 2**53
@@ -161,7 +161,7 @@ def _is_empty_group(group: Any) -> bool:
 def _refusal(sandbox: Sandbox, endpoint: Endpoint, problem: schemas.Problem) -> ApiError:
     if problem.keyword == "dependentRequired" and sandbox.choices["funnelId-alone"] == "invalid-request":
         return ApiError("INVALID_REQUEST", clause="session.funnel-pair", at="/funnelId", reason=problem.wanted)
-    came = shown(repr(problem.found), sandbox.secrets())
+    came = shown(spelled(problem.found), sandbox.secrets())
     return _split(sandbox, refuse(problem.pointer, f"came {came}; wanted {problem.wanted}", endpoint.clause))
 
 

@@ -74,7 +74,7 @@ def problem(sandbox: Sandbox, part: FilePart) -> ApiError | None:
     sizes: Any = sandbox.choices["media-max-size"]
     if len(part.content) > sizes[kind]:
         return _too_large(
-            part.name, f"{len(part.content)} bytes; a {kind} has at most {sizes[kind]}", sandbox, sizes[kind]
+            part.name, f"{len(part.content)} bytes; the limit of kind {kind} is {sizes[kind]}", sandbox, sizes[kind]
         )
     return None
 

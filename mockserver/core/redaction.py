@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -15,9 +16,17 @@ def short(secret: str) -> str:
     return f"{secret[:3]}..."
 
 
+def spelled(value: object) -> str:
+    """The value as JSON spells it; what JSON has no word for, as Python does."""
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return str(value)
+
+
 def shown(value: object, secrets: Iterable[str], limit_chars: int = 80) -> str:
     """The value as text for a reason: secrets hidden first, then cut."""
-    written = Redactor(secrets).text(value if isinstance(value, str) else repr(value))
+    written = Redactor(secrets).text(value if isinstance(value, str) else spelled(value))
     return written if len(written) <= limit_chars else written[: limit_chars - 3] + "..."
 
 
@@ -33,6 +42,10 @@ class Redactor:
         decoded = unquote(written) if "%" in written else written
         hidden = self._hidden(decoded)
         return hidden if hidden != decoded else written
+
+    def finds(self, written: str) -> bool:
+        """True where the text may hold a secret, as it stands or percent-encoded."""
+        return "%" in written or self._hidden(written) != written
 
     def _hidden(self, written: str) -> str:
         if self._known is not None:

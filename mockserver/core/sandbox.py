@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from heapq import heappush
 from typing import Any, NamedTuple
 
@@ -172,6 +172,12 @@ class Sandbox:
             tuple(self.events),
             self.journal.copy(),
         )
+
+    def twin(self) -> Sandbox:
+        """A sandbox of its own in the same state, to be looked at while this one goes on."""
+        twin = Sandbox(seed=self.seed, clock=self.clock, lock=nullcontext(), process_now=self.process_now)
+        twin.take(self.checkpoint())
+        return twin
 
     def restore(self, kept: Checkpoint) -> None:
         """

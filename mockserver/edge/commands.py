@@ -7,9 +7,10 @@ up to now, and refuses with ControlError, saying how to mend the call; then noth
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
 from mockserver.core import timekeeping
 from mockserver.core.instants import Instant, parse, parse_duration
 from mockserver.core.matching import ROOTS, differences
@@ -45,6 +46,8 @@ def set_clock(hosted: Hosted, args: Arguments) -> JSON:
     """Freeze at an instant or here, or follow the process's clock."""
     if ("freeze" in args) == ("follow" in args):
         raise ControlError(400, "MOCK_BAD_CLOCK", 'wanted one of {"freeze": instant or true} and {"follow": true}')
+    if "freeze" in args and "catchUp" in args:
+        raise ControlError(400, "MOCK_BAD_CLOCK", "catchUp goes with follow; a frozen clock catches nothing up")
     try:
         if "follow" in args:
             timekeeping.follow(hosted.sandbox, catch_up=args.get("catchUp", False))
@@ -148,8 +151,10 @@ def set_tenant(hosted: Hosted, args: Arguments) -> JSON:
     return views.tenant(tenant)
 
 
-def read_state(hosted: Hosted, args: Arguments) -> JSON:
-    return views.state(hosted.sandbox)
+def read_state(hosted: Hosted, args: Arguments) -> Callable[[], JSON]:
+    """The world as JSON, written out while the sandbox goes on."""
+    twin = hosted.sandbox.twin()
+    return lambda: views.state(twin)
 
 
 def reset(hosted: Hosted, args: Arguments) -> None:
@@ -171,9 +176,31 @@ def restore_checkpoint(hosted: Hosted, args: Arguments) -> None:
     hosted.sandbox.restore(kept)
 
 
-def read_journal(hosted: Hosted, args: Arguments) -> JSON:
+def read_journal(hosted: Hosted, args: Arguments) -> Callable[[], JSON]:
+    """Exchanges and transitions, of one operation or status where asked, written out while the sandbox goes on."""
+    for key in args:
+        if key not in _JOURNAL_QUERY:
+            raise ControlError(400, "MOCK_BAD_QUERY", f"the journal takes {', '.join(_JOURNAL_QUERY)}, not {key!r}")
     numbers = {key: _whole(args[key], key) for key in ("status", "since", "limit") if key in args}
-    return views.journal(hosted.sandbox, operation=args.get("operation"), **numbers)
+    operations = _operations(args["operation"]) if "operation" in args else None
+    twin = hosted.sandbox.twin()
+    return lambda: views.journal(twin, operations=operations, **numbers)
+
+
+_JOURNAL_QUERY = ("operation", "status", "since", "limit")
+
+
+def _operations(written: str) -> tuple[str, ...]:
+    """The operations that a name means: an id, `METHOD /path` as the document writes it, or `*` for all."""
+    found = named(written)
+    if not found:
+        hint = nearest(written, (*OPERATIONS, *(f"{row.method} {row.path}" for row in ENDPOINTS.values())))
+        raise ControlError(
+            400,
+            "MOCK_BAD_OPERATION",
+            f"no operation is called {written!r}" + (f"; the nearest is {hint!r}" if hint else ""),
+        )
+    return found
 
 
 def _whole(written: object, name: str) -> int:
@@ -190,7 +217,10 @@ def verify_journal(hosted: Hosted, args: Arguments) -> JSON:
             raise ControlError(
                 400, "MOCK_BAD_WHERE", f"where has {path!r}; wanted a path that begins with {', '.join(ROOTS)}"
             )
-    calls = [each for each in hosted.sandbox.journal.exchanges if each.operation == args["operation"]]
+    if "times" in args and ("atLeast" in args or "atMost" in args):
+        raise ControlError(400, "MOCK_BAD_VERIFY", "wanted times alone, or atLeast and atMost")
+    operations = _operations(args["operation"])
+    calls = [each for each in hosted.sandbox.journal.exchanges if each.operation in operations]
     compared = [(each, differences(each, where)) for each in calls]
     count = sum(not differs for _, differs in compared)
     least = args.get("times", args.get("atLeast", 0 if "atMost" in args else 1))

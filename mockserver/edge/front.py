@@ -11,7 +11,7 @@ import json
 from urllib.parse import quote
 
 from mockserver.core.records import Media
-from mockserver.edge import control, gateway
+from mockserver.edge import control, gateway, spelling
 from mockserver.edge.gateway import Answer, Wire
 from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted
 
@@ -81,7 +81,8 @@ def _media(hosted: Hosted, wire: Wire) -> Answer:
         )
     if found is None:
         return _refusal(404, "MOCK_NOT_FOUND", f"no media {media_id[:60]!r} in this sandbox")
-    return Answer(200, _media_headers(found), b"" if wire.method == "HEAD" else found.content)
+    date = ("Date", spelling.http_date(hosted.sandbox.now))
+    return Answer(200, (*_media_headers(found), date), b"" if wire.method == "HEAD" else found.content)
 
 
 def _media_headers(media: Media) -> tuple[tuple[str, str], ...]:
@@ -101,4 +102,4 @@ def _line(hosted: Hosted, wire: Wire, answer: Answer) -> str:
     code = f" {answer.json()['code']}" if answer.status >= 400 and answer.body else ""
     why = f"  {told['X-Mock-Reason']}" if "X-Mock-Reason" in told else ""
     target = gateway.redactor(hosted.sandbox).text(wire.target)
-    return f"{told['Date'][17:25]} {answer.status} {wire.method} {hosted.prefix}{target}{code}{why}"
+    return f"{told['Date'][17:25]} {answer.status} {wire.method[:20]} {hosted.prefix}{target}{code}{why}"

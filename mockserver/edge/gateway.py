@@ -91,7 +91,10 @@ def serve(sandbox: Sandbox, wire: Wire, manner: Manner = Manner()) -> Answer:  #
             answered = Answered(_internal(failure), None, None)
             reply = _reply(sandbox, call, answered.outcome, manner._replace(strict=False))
         sandbox.journal.keep(_exchange(sandbox, call, answered, reply))
-    return reply._replace(body=b"") if call.method == "HEAD" else reply
+    if call.method != "HEAD":
+        return reply
+    length = ("Content-Length", str(len(reply.body)))  # as GET would have it
+    return reply._replace(headers=(*reply.headers, length), body=b"")
 
 
 def read_call(wire: Wire) -> Call:

@@ -20,13 +20,14 @@ from mockserver.core.tenant import Tenant
 from mockserver.edge import clocks
 from mockserver.edge.gateway import Manner
 from mockserver.scenario import library
-from mockserver.scenario.apply import DEFAULT_TENANT, Applied, apply, found
+from mockserver.scenario.apply import DEFAULT_TENANT, apply, found
 from mockserver.scenario.documents import check, plain
 
 DEFAULT_ID = "default"
 IN_PROCESS_ORIGIN = "http://mockserver.test"  # a name that no resolver knows (RFC 6761): never a real call
 _CLOSED_REMEMBERED = 10_000
 _CHECKPOINTS_KEPT = 1_000
+_SEED_MAX = 2**53 - 1
 
 
 class Recipe(NamedTuple):
@@ -48,7 +49,6 @@ class Hosted:
         self.host = host
         self.created_at = created_at
         self.birth = sandbox.checkpoint()
-        self.applied: Applied | None = None
         self.checkpoints: dict[str, Checkpoint] = {}
         self._kept = 0
 
@@ -75,10 +75,15 @@ class Hosted:
         return f"checkpoint_{self._kept}"
 
     def perform(self, command: Callable[[Hosted, Mapping[str, Any]], Any], arguments: Mapping[str, Any]) -> Any:
-        """Run a command with the lock held and time settled up to now."""
+        """
+        Run a command with the lock held and time settled up to now.
+
+        What takes long to show is answered as a function over a copy, which is called once the lock is free again.
+        """
         with self.sandbox.lock:
             settle(self.sandbox, self.sandbox.read_clock())
-            return command(self, arguments)
+            answer = command(self, arguments)
+        return answer() if callable(answer) else answer
 
     def reset(self) -> None:
         """Be as at birth: same keys, same ids to come; what was in flight belongs to an older epoch."""
@@ -114,6 +119,8 @@ class Host:
         """
         document = _document(recipe)
         seed = recipe.seed if recipe.seed is not None else document.get("seed", 0)
+        if not 0 <= seed <= _SEED_MAX:
+            raise ValueError(f"seed {seed}; wanted a whole number from 0 to {_SEED_MAX}")
         sandbox = Sandbox(
             seed=seed,
             clock=clock or self.default_clock(),
@@ -122,13 +129,14 @@ class Host:
             choices=DEFAULTS,
         )
         found(sandbox)
-        applied = apply(sandbox, document, newborn=True) if document else None
+        for part in (document, {"given": recipe.given} if recipe.given else {}):
+            if part:
+                apply(sandbox, part, newborn=True)
         with self._lock:
             if id is None:
                 self._count += 1
                 id = f"sandbox_{self._count}"
             hosted = Hosted(id, sandbox, self, sandbox.now)
-            hosted.applied = applied
             self.sandboxes[id] = hosted
         return hosted
 
@@ -152,22 +160,11 @@ class Host:
 
 
 def _document(recipe: Recipe) -> dict[str, Any]:
-    """One document of the recipe: its scenario's, with the recipe's own choices, clock and given joined to it."""
+    """The recipe's scenario with its own choices and clock, which win over the scenario's."""
     scenario = recipe.scenario
     document = dict(library.document(scenario) if isinstance(scenario, str) else check(plain(scenario or {})))
     if recipe.choices:
         document["choices"] = {**document.get("choices", {}), **recipe.choices}
     if recipe.clock:
         document["clock"] = recipe.clock
-    if recipe.given:
-        document["given"] = _joined(document.get("given", {}), recipe.given)
     return document
-
-
-def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Both sets of seed data; lists of one kind follow each other."""
-    joined = dict(first)
-    for kind, entries in second.items():
-        both_lists = isinstance(joined.get(kind), list) and isinstance(entries, list)
-        joined[kind] = [*joined[kind], *entries] if both_lists else entries
-    return joined

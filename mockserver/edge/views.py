@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any
 
 from mockserver.contract.choices import CHOICES
@@ -78,26 +79,27 @@ def state(sandbox: Sandbox) -> JSON:
         "tenants": [_tenant_state(sandbox, each) for each in sandbox.tenants.values()],
         "rules": [],
     }
-    hidden: JSON = redactor(sandbox).value(world)
-    return hidden
+    return world
 
 
 def _tenant_state(sandbox: Sandbox, owner: Tenant) -> JSON:
-    tables: JSON = {}
+    hide, tables = redactor(sandbox), tenant(owner)
     for table in TABLES:
         rows = getattr(owner, table)
-        records = rows.rows if table == "chats" else rows.values()
-        tables[table] = [_plain(sandbox, each) for each in records]
+        shown = [_plain(sandbox, each) for each in (rows.rows if table == "chats" else rows.values())]
+        tables[table] = hide.value(shown) if hide.finds(json.dumps(shown, ensure_ascii=False, default=str)) else shown
     tables["messages"] = [each for chat in tables["messages"] for each in chat]
-    return tenant(owner) | tables
+    return tables
 
 
 def _plain(sandbox: Sandbox, value: Any, name: str = "") -> Any:
     """A record as JSON: camelCase keys, instants as text, contents and targets in short, secrets redacted."""
+    if value is None or (isinstance(value, str | bool) and name not in ("secret", "token")):
+        return value
     if isinstance(value, Sends):
         return counts(value, sandbox.now)._asdict()
     if is_dataclass(value) and not isinstance(value, type):
-        shown = {_camel(each.name): _plain(sandbox, getattr(value, each.name), each.name) for each in fields(value)}
+        shown = {key: _plain(sandbox, getattr(value, name), name) for name, key in _keys(type(value))}
         return _without_bulk(value, shown)
     if isinstance(value, bytes):
         return {"bytes": len(value), "sha256": hashlib.sha256(value).hexdigest()}
@@ -118,6 +120,12 @@ def _without_bulk(record: Any, shown: JSON) -> JSON:
         shown["targets"] = [chat.id for chat in record.targets]
         shown["template"] = record.template.id
     return shown
+
+
+@cache
+def _keys(record: type) -> tuple[tuple[str, str], ...]:
+    """The fields of a record with the keys under which they are shown."""
+    return tuple((each.name, _camel(each.name)) for each in fields(record))
 
 
 def _camel(name: str) -> str:
@@ -194,7 +202,7 @@ def transition(moved: Transition) -> JSON:
 def journal(
     sandbox: Sandbox,
     *,
-    operation: str | None = None,
+    operations: tuple[str, ...] | None = None,
     status: int | None = None,
     since: int = 0,
     limit: int | None = None,
@@ -204,7 +212,7 @@ def journal(
     wanted = [
         each
         for each in sandbox.journal.since(since)
-        if operation in (None, each.operation) and status in (None, each.status)
+        if (operations is None or each.operation in operations) and status in (None, each.status)
     ]
     return {
         "exchanges": [exchange(each, hide) for each in wanted[:limit]],

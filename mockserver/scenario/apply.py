@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from mockserver.contract import choices
 from mockserver.core import ids, timekeeping
 from mockserver.core.instants import parse
+from mockserver.core.redaction import spelled
 from mockserver.core.sandbox import KeyHolder, Sandbox
 from mockserver.core.tenant import Tenant
 from mockserver.scenario.documents import Problem, ScenarioError, check, nearest, plain
@@ -24,9 +25,10 @@ class Applied(NamedTuple):
     tenants: list[Tenant]
     created: dict[str, list[str]]
     ignored: list[str]
+    secrets: dict[str, str]
 
     def as_json(self) -> dict[str, Any]:
-        """The answer of the control plane; the one place where a tenant's keys stand whole."""
+        """The answer of the control plane; the one place where keys and signing secrets that were assigned stand whole."""
         tenants = [{"id": each.id, "secretKey": each.secret_key, "publicKey": each.public_key} for each in self.tenants]
         return {
             "scenario": self.scenario,
@@ -34,7 +36,7 @@ class Applied(NamedTuple):
             "created": self.created,
             "rules": [],
             "ignored": self.ignored,
-        }
+        } | ({"webhookSecrets": self.secrets} if self.secrets else {})
 
 
 def found(sandbox: Sandbox) -> Tenant:
@@ -51,16 +53,15 @@ def apply(sandbox: Sandbox, document: Mapping[str, Any], *, newborn: bool = Fals
     """
     checked = check(plain(document))
     problems: list[Problem] = []
-    created: dict[str, list[str]] = {}
+    applied = Applied(checked.get("scenario"), [], {}, ["seed"] if "seed" in checked and not newborn else [], {})
     kept = sandbox.checkpoint()
     set_choices(sandbox, checked.get("choices", {}), problems)
     _set_clock(sandbox, checked.get("clock"), problems)
-    tenants = _give(sandbox, checked.get("given", {}), problems, created)
+    _give(sandbox, checked.get("given", {}), problems, applied)
     if problems:
         sandbox.take(kept)
         raise ScenarioError(problems)
-    ignored = ["seed"] if "seed" in checked and not newborn else []
-    return Applied(checked.get("scenario"), tenants, created, ignored)
+    return applied
 
 
 def set_choices(sandbox: Sandbox, wanted: Mapping[str, object], problems: list[Problem]) -> None:
@@ -79,12 +80,12 @@ def set_choices(sandbox: Sandbox, wanted: Mapping[str, object], problems: list[P
 def _choice_problem(choice_id: str, value: object) -> Problem | None:
     path = f"/choices/{choice_id}"
     if choice_id not in choices.CHOICES and choice_id not in choices.FIXED:
-        return Problem(path, repr(choice_id), "the id of a choice", nearest(choice_id, choices.CHOICES))
+        return Problem(path, spelled(choice_id), "the id of a choice", nearest(choice_id, choices.CHOICES))
     wrong = choices.problem(choice_id, value)
     if wrong is None:
         return None
     said, _, hint = wrong.partition("; the nearest is ")
-    return Problem(path, repr(value), said.partition("wanted ")[2] or said, hint.strip("'") or None)
+    return Problem(path, spelled(value), said.partition("wanted ")[2] or said, hint.strip("'") or None)
 
 
 def _set_clock(sandbox: Sandbox, clock: Mapping[str, Any] | None, problems: list[Problem]) -> None:
@@ -99,32 +100,25 @@ def _set_clock(sandbox: Sandbox, clock: Mapping[str, Any] | None, problems: list
             raise ValueError("a day and time that exist, as RFC 3339, such as 2026-03-01T12:00:00Z")
         timekeeping.freeze(sandbox, read[0])
     except ValueError as refusal:
-        problems.append(Problem("/clock/freeze", repr(clock["freeze"]), str(refusal)))
+        problems.append(Problem("/clock/freeze", spelled(clock["freeze"]), str(refusal)))
 
 
-def _give(
-    sandbox: Sandbox, given: Mapping[str, Any], problems: list[Problem], created: dict[str, list[str]]
-) -> list[Tenant]:
-    """Make the records of every tenant, the default one's first; answers the tenants that are new."""
-    made: list[Tenant] = []
+def _give(sandbox: Sandbox, given: Mapping[str, Any], problems: list[Problem], applied: Applied) -> None:
+    """Make the records of every tenant, the default one's first."""
     own = {kind: entries for kind, entries in given.items() if kind != "tenants"}
-    for path, entry in [
-        ("/given", own),
-        *((f"/given/tenants/{n}", each) for n, each in enumerate(given.get("tenants", ()))),
-    ]:
+    others = ((f"/given/tenants/{number}", entry) for number, entry in enumerate(given.get("tenants", ())))
+    for path, entry in (("/given", own), *others):
         tenant = sandbox.tenants.get(entry.get("id", DEFAULT_TENANT if path == "/given" else ""))
         if tenant is None:
             tenant = _new_tenant(sandbox, entry, problems, path)
-            made.append(tenant)
+            applied.tenants.append(tenant)
+            applied.created.setdefault("tenants", []).append(tenant.id)
         else:
             _set_tenant(sandbox, tenant, entry, problems, path)
-        seeding = Seeding(sandbox, tenant, problems, created)
+        seeding = Seeding(sandbox, tenant, problems, applied.created, applied.secrets)
         for kind, build in BUILDERS.items():
             if kind in entry:
                 build(seeding, entry[kind], f"{path}/{kind}")
-    if made:
-        created["tenants"] = [each.id for each in made]
-    return made
 
 
 def _new_tenant(
@@ -143,7 +137,7 @@ def _new_tenant(
             problems.append(Problem(f"{path}/{kind}Key", f"{key[:3]}...", "a key that no tenant of the sandbox has"))
         sandbox.keys[key] = KeyHolder(tenant_id, kind)
     if sandbox.has_id(tenant_id) and problems is not None:
-        problems.append(Problem(f"{path}/id", repr(tenant_id), "an id that nothing in the sandbox has yet"))
+        problems.append(Problem(f"{path}/id", spelled(tenant_id), "an id that nothing in the sandbox has yet"))
     sandbox.tenants[tenant_id] = tenant
     return tenant
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mockserver.contract import schemas
+from mockserver.core.redaction import spelled
 
 
 class Problem(NamedTuple):
@@ -111,7 +112,7 @@ def as_problem(problem: schemas.Problem, known: Iterable[str]) -> Problem:
 
 
 def _short(found: object) -> str:
-    written = repr(found)
+    written = spelled(found)
     return written if len(written) <= 80 else written[:77] + "..."
 
 

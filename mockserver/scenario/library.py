@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mockserver._data import data_dir
+from mockserver.core.redaction import spelled
 from mockserver.scenario.documents import Problem, ScenarioError, nearest, read_file
 
 
@@ -30,7 +31,7 @@ def document(name: str) -> dict[str, Any]:
     known = paths()
     if name not in known:
         raise ScenarioError(
-            [Problem("/scenario", repr(name), f"one of {', '.join(known)}", nearest(name, known))],
+            [Problem("/scenario", spelled(name), f"one of {', '.join(known)}", nearest(name, known))],
             "the scenario's name",
         )
     return _document(known[name])

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mockserver.core.instants import Instant, parse
+from mockserver.core.redaction import spelled
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.tenant import Tenant
 from mockserver.scenario.documents import Problem, nearest
@@ -17,15 +18,21 @@ class Seeding:
     """One tenant being given records: where they go, what went wrong, and the ids that were made, by kind."""
 
     def __init__(
-        self, sandbox: Sandbox, tenant: Tenant, problems: list[Problem], created: dict[str, list[str]]
+        self,
+        sandbox: Sandbox,
+        tenant: Tenant,
+        problems: list[Problem],
+        created: dict[str, list[str]],
+        secrets: dict[str, str],
     ) -> None:
         self.sandbox = sandbox
         self.tenant = tenant
         self.problems = problems
         self.created = created
+        self.secrets = secrets  # assigned to webhooks, by id
 
     def wrong(self, path: str, found: object, wanted: str, known: Any = ()) -> None:
-        self.problems.append(Problem(path, repr(found), wanted, nearest(found, known)))
+        self.problems.append(Problem(path, spelled(found), wanted, nearest(found, known)))
 
     def name_id(self, kind: str, prefix: str, entry: Entry, path: str) -> str:
         """The entry's own id, refused where it is taken, or a fresh one."""

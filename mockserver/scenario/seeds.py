@@ -16,7 +16,7 @@ from typing import Any
 from mockserver.contract.filters import PLATFORMS
 from mockserver.core import ids
 from mockserver.core.entrypoints import e164, provider_id
-from mockserver.core.records import Entrypoint, Form, Funnel, Message, Template, TemplateItem, Variable, Webhook
+from mockserver.core.records import Chat, Entrypoint, Form, Funnel, Message, Template, TemplateItem, Variable, Webhook
 from mockserver.core.sandbox import Sandbox
 from mockserver.scenario.seed_chats import chats
 from mockserver.scenario.seeding import Entry, Seeding
@@ -46,6 +46,10 @@ def entrypoints(seeding: Seeding, entries: Sequence[Entry], path: str) -> None:
         phone = entry.get("displayPhone")
         if phone is not None and e164(phone) is None:
             seeding.wrong(f"{at}/displayPhone", phone, "a phone number of 7 to 15 digits with its country code")
+        if entry.get("isCoexistence") and entry.get("platform", PLATFORMS[0]) != PLATFORMS[0]:
+            seeding.wrong(
+                f"{at}/isCoexistence", True, f"false: only a {PLATFORMS[0]} number is shared with the phone's app"
+            )
         step_id = seeding.step(entry, at)
         funnel = seeding.tenant.funnel_of_step(step_id) if step_id else None
         entrypoint_id = seeding.name_id("entrypoints", "entrypoint_", entry, at)
@@ -77,7 +81,7 @@ def templates(seeding: Seeding, entries: Sequence[Entry], path: str) -> None:
             name=name,
             description=entry.get("description"),
             provider_status=_provider_status(seeding, entry, at),
-            items=_items(seeding, entry.get("items", [{"type": "text", "text": name}])),
+            items=_items(seeding, entry.get("items", [{"type": "text", "text": name}]), at),
             variables=_variables(seeding, entry.get("variables", ()), at),
             created_at=created_at,
             updated_at=seeding.instant(entry, "updatedAt", at, created_at),
@@ -99,17 +103,18 @@ def _provider_status(seeding: Seeding, entry: Entry, path: str) -> str | None:
     return status
 
 
-def _items(seeding: Seeding, entries: Sequence[Entry]) -> tuple[TemplateItem, ...]:
-    return tuple(
-        TemplateItem(
-            id=seeding.sandbox.new_id("template_item_"),
-            order=order,
-            type=entry.get("type", "text"),
-            text=entry.get("text", "" if entry.get("type", "text") == "text" else None),
-            media_id=entry.get("mediaId"),
-        )
-        for order, entry in enumerate(entries)
-    )
+def _items(seeding: Seeding, entries: Sequence[Entry], path: str) -> tuple[TemplateItem, ...]:
+    """The items in order; one of text has no media, one of media has a text that may be blank and an id of its own."""
+    items = []
+    for order, entry in enumerate(entries):
+        kind, media_id = entry.get("type", "text"), entry.get("mediaId")
+        if kind == "text" and media_id is not None:
+            seeding.wrong(f"{path}/items/{order}/mediaId", media_id, "null, since a text item has no media")
+        if kind != "text" and media_id is None:
+            media_id = seeding.sandbox.new_id("media_")
+        item_id = seeding.sandbox.new_id("template_item_")
+        items.append(TemplateItem(item_id, order, kind, entry.get("text", "" if kind == "text" else None), media_id))
+    return tuple(items)
 
 
 def _variables(seeding: Seeding, entries: Sequence[Entry], path: str) -> tuple[Variable, ...]:
@@ -137,14 +142,28 @@ def messages(seeding: Seeding, entries: Sequence[Entry], path: str) -> None:
             seeding.wrong(f"{at}/id", entry["id"], "an id that no message has yet")
         message_id = seeding.name_id("messages", "message_", entry, at)
         fields: dict[str, Any] = {"type": "text", "status": "delivered"}
-        if entry.get("type") != "system":
-            fields["sender"] = {"id": f"participant_{chat.id}", "name": chat.name or chat.id, "isParticipant": True}
-        sender = fields.get("sender", {}) | entry.get("sender", {})
         fields |= {key: value for key, value in entry.items() if key not in ("chatId", "id", "createdAt")}
-        fields |= {"sender": sender} if sender else {}
+        if "sender" in entry or entry.get("type") != "system":
+            fields["sender"] = _sender(seeding, chat, entry.get("sender", {}))
         created_at = seeding.instant(entry, "createdAt", at, seeding.sandbox.now)
         message = Message(seeding.sandbox.next_seq(), message_id, chat.id, created_at, fields)
         seeding.tenant.messages[chat.id] = (*seeding.tenant.messages.get(chat.id, ()), message)
+    _refuse_lost_replies(seeding, entries, path)
+
+
+def _sender(seeding: Seeding, chat: Chat, given: Entry) -> dict[str, Any]:
+    """Who wrote it: the chat's participant, or the tenant where `isParticipant` is false."""
+    tenant = seeding.tenant
+    if given.get("isParticipant", True):
+        return {"id": f"participant_{chat.id}", "name": chat.name or chat.id, "isParticipant": True, **given}
+    return {"id": tenant.id, "name": tenant.name, **given}
+
+
+def _refuse_lost_replies(seeding: Seeding, entries: Sequence[Entry], path: str) -> None:
+    known = {each.id for rows in seeding.tenant.messages.values() for each in rows}
+    for number, entry in enumerate(entries):
+        if entry.get("replyToId") is not None and entry["replyToId"] not in known:
+            seeding.wrong(f"{path}/{number}/replyToId", entry["replyToId"], "a message of the tenant", known)
 
 
 def forms(seeding: Seeding, entries: Sequence[Entry], path: str) -> None:
@@ -158,6 +177,8 @@ def webhooks(seeding: Seeding, entries: Sequence[Entry], path: str) -> None:
     for entry in entries:
         webhook_id = seeding.name_id("webhooks", "webhook_", entry, path)
         secret = entry.get("secret") or _signing_secret(seeding.sandbox)
+        if "secret" not in entry:
+            seeding.secrets[webhook_id] = secret
         seeding.tenant.webhooks[webhook_id] = Webhook(webhook_id, entry["url"], secret, tuple(entry.get("events", ())))
 
 

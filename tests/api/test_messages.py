@@ -35,7 +35,7 @@ FULL = {
     "text": 'Olá, \u2028 🦷 "aspas"',
     "transcription": "oi",
     "forward": {"displayName": "Joaquim", "type": "user", "date": 1771594200000},
-    "replyToId": "message_other",
+    "replyToId": "message_full",
     "photoapp": {"kind": "comment", "commentId": "c1", "mediaId": "m1", "parentCommentId": "c0"},
     "media": {
         "id": "media_x",

@@ -1,0 +1,58 @@
+"""How the journal is asked: by operation id, by `METHOD /path`, by `*`; and what is no name of an operation."""
+
+import pytest
+import requests
+
+
+@pytest.fixture
+def mock(mockserver):
+    """The control plane of a sandbox that has seen one create that was refused, and one listing."""
+    mockserver.call("POST", "/v1/campaigns", json={})
+    mockserver.call("GET", "/v1/campaigns")
+    return f"{mockserver.base_url}/_mock"
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [("createCampaign", 1), ("POST /v1/campaigns", 1), ("GET /v1/campaigns", 1), ("*", 2), ("startCampaign", 0)],
+)
+def test_an_operation_answers_to_its_names(mock, name, count):
+    listed = requests.get(f"{mock}/journal", params={"operation": name}, timeout=5).json()["exchanges"]
+    verified = requests.post(f"{mock}/journal/verify", json={"operation": name, "times": count}, timeout=5).json()
+
+    assert count == len(listed)
+    assert (True, count) == (verified["ok"], verified["count"])
+
+
+def test_a_misspelt_operation_is_refused_with_the_nearest(mock):
+    refused = requests.get(f"{mock}/journal?operation=createCampain", timeout=5)
+
+    assert (400, "MOCK_BAD_OPERATION") == (refused.status_code, refused.json()["code"])
+    assert "the nearest is 'createCampaign'" in refused.json()["message"]
+
+
+def test_a_key_that_the_journal_does_not_take_is_refused(mock):
+    assert "MOCK_BAD_QUERY" == requests.get(f"{mock}/journal?operaton=x", timeout=5).json()["code"]
+
+
+@pytest.mark.parametrize("also", [{"atLeast": 1}, {"atMost": 1}])
+def test_how_often_is_said_in_one_way(mock, also):
+    body = {"operation": "*", "times": 2, **also}
+
+    assert "MOCK_BAD_VERIFY" == requests.post(f"{mock}/journal/verify", json=body, timeout=5).json()["code"]
+
+
+def test_the_state_is_written_out_while_the_sandbox_goes_on(mockserver):
+    with mockserver._hosted.sandbox.lock:
+        twin = mockserver._hosted.sandbox.twin()
+    mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
+
+    assert {} == twin.tenants["tenant_default"].sessions
+
+
+@pytest.mark.clause("base.unknown-path")
+def test_head_tells_the_length_that_get_would_have(mockserver):
+    got, headed = (mockserver.call(method, "/v1/nothing") for method in ("GET", "HEAD"))
+
+    assert b"" == headed.body
+    assert str(len(got.body)) == headed.headers["content-length"]

@@ -1,0 +1,82 @@
+"""What seed data may not say, what it leaves to the mock, and how it joins what is there."""
+
+import pytest
+
+from mockserver import ScenarioError
+
+
+def wrong(sandbox, given):
+    """The path of each problem for which this seed data is refused."""
+    with pytest.raises(ScenarioError) as refusal:
+        sandbox.apply({"given": given})
+    return [problem.path for problem in refusal.value.problems]
+
+
+@pytest.mark.clause("templates.items")
+def test_a_text_item_has_no_media(mockserver):
+    given = {"templates": [{"items": [{"type": "text", "text": "oi", "mediaId": "media_x"}]}]}
+
+    assert ["/given/templates/0/items/0/mediaId"] == wrong(mockserver, given)
+
+
+@pytest.mark.clause("templates.items")
+def test_a_media_item_without_an_id_is_given_one(mockserver):
+    mockserver.apply({"given": {"templates": [{"id": "template_card", "items": [{"type": "image"}]}]}})
+
+    [item] = mockserver.call("GET", "/v1/message-templates/template_card").json()["items"]
+
+    assert item["mediaId"].startswith("media_")
+
+
+@pytest.mark.clause("entrypoints.read")
+def test_only_a_chatapp_number_is_in_coexistence(mockserver):
+    given = {"entrypoints": [{"platform": "photoapp", "isCoexistence": True}]}
+
+    assert ["/given/entrypoints/0/isCoexistence"] == wrong(mockserver, given)
+
+
+def test_a_reply_answers_a_message_that_is_there(mockserver):
+    chat = {"chats": [{"id": "chat_a"}]}
+    reply = {"chatId": "chat_a", "id": "message_b", "replyToId": "message_a"}
+
+    assert ["/given/messages/0/replyToId"] == wrong(mockserver, {**chat, "messages": [reply]})
+    mockserver.apply({"given": {**chat, "messages": [reply, {"chatId": "chat_a", "id": "message_a"}]}})
+
+
+def test_a_message_of_the_organisation_is_sent_by_the_tenant(mockserver):
+    mockserver.apply(
+        {"given": {"chats": [{"id": "chat_a"}], "messages": [{"chatId": "chat_a", "sender": {"isParticipant": False}}]}}
+    )
+
+    [record] = mockserver.call("GET", "/v1/messaging/chats/chat_a").json()["records"]
+
+    assert {"id": "tenant_default", "name": "Default tenant", "isParticipant": False} == record["sender"]
+
+
+def test_a_signing_secret_that_was_assigned_is_told_once_and_whole(mockserver):
+    told = mockserver.apply({"given": {"webhooks": [{"url": "http://127.0.0.1:9/hook"}]}})
+
+    [(webhook_id, secret)] = told["webhookSecrets"].items()
+    assert [webhook_id] == told["created"]["webhooks"]
+    assert secret.startswith("whsec_")
+    assert secret not in str(mockserver.state())
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "count"),
+    [
+        ({"count": 3}, [{"id": "chat_x"}], 4),
+        ([{"id": "chat_x"}], {"count": 2}, 3),
+        ({"count": 3}, {"count": 2}, 5),
+        ([{"id": "chat_x"}], [{"id": "chat_y"}], 2),
+    ],
+)
+def test_a_recipes_own_seed_data_joins_its_scenarios(mockserver_server, first, second, count):
+    with mockserver_server.sandbox({"given": {"chats": first}}, given={"chats": second}) as sandbox:
+        assert {"estimatedCount": count} == sandbox.call("POST", "/v1/campaigns/audience-preview").json()
+
+
+@pytest.mark.parametrize("seed", [-1, 2**53])
+def test_a_seed_is_a_whole_number_that_every_language_keeps(mockserver_server, seed):
+    with pytest.raises(ValueError, match="wanted a whole number from 0"):
+        mockserver_server.sandbox(seed=seed)
