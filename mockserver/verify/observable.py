@@ -131,5 +131,6 @@ HIDDEN: Final[Mapping[str, str]] = MappingProxyType(
         "entrypoint-when-failed": _ENDING,
         "user-cancels": _ENDING,
         "expiry-driver": _ENDING,
+        "wh-data-asymmetry": "events go to registered endpoints, not through the API",
     }
 )

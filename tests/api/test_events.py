@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mockserver.contract import schemas
 from tests.api.session_calls import FUNNELS, NOON, PHONE, begin, read
 
 CONNECTED = "entrypoints.chatapp.connected"
@@ -67,6 +68,7 @@ def test_a_completion_that_comes_to_nothing_emits_its_reason(mockserver):
 
 @pytest.mark.mockserver(now=NOON)
 @pytest.mark.clause("events.failed", "session.expired")
+@pytest.mark.option("wh-data-asymmetry", "literal")
 def test_an_expired_session_emits_at_its_deadline_however_late_anybody_looks(mockserver):
     session_id = begin(mockserver)
 
@@ -78,6 +80,40 @@ def test_an_expired_session_emits_at_its_deadline_however_late_anybody_looks(moc
         "event": FAILED,
         "data": {"status": "expired", "reason": "expired", "sessionId": session_id},
     } == body(event)
+
+
+def same_keys_event(status, reason, session_id) -> dict:
+    """The event of a failure at a minute past noon, with the keys of the connected one too."""
+    own = {"status": status, "reason": reason, "sessionId": session_id}
+    shared = {"tenantId": "tenant_default", "occurredAt": "2026-03-01T12:01:00.000Z", "entrypoint": None}
+    return {"event": FAILED, "data": own | shared}
+
+
+@pytest.mark.mockserver(now=NOON, choices={"wh-data-asymmetry": "same-keys"})
+@pytest.mark.clause("events.failed")
+@pytest.mark.option("wh-data-asymmetry", "same-keys")
+def test_a_failure_may_carry_the_keys_of_the_connected_event_with_no_entrypoint(mockserver):
+    failed, expired = begin(mockserver), begin(mockserver)
+    mockserver.advance("1m")
+
+    mockserver.fail_session(failed, reason="token_exchange_failed")
+    mockserver.expire_session(expired)
+
+    events = [body(each) for each in mockserver.events]
+    assert [
+        same_keys_event("failed", "token_exchange_failed", failed),
+        same_keys_event("expired", "expired", expired),
+    ] == events
+    assert [[], []] == [schemas.check("event.connection_failed", each) for each in events]
+
+
+@pytest.mark.mockserver(choices={"wh-data-asymmetry": "same-keys"})
+@pytest.mark.clause("events.connected")
+def test_the_connected_event_is_the_same_under_both(mockserver):
+    mockserver.complete_session(begin(mockserver))
+
+    [event] = mockserver.events
+    assert {"tenantId", "sessionId", "occurredAt", "entrypoint"} == set(event["data"])
 
 
 @pytest.mark.clause("events.failed")

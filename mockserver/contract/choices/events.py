@@ -6,9 +6,13 @@ from mockserver.contract.choices.rows import LATER, Choice, Fixed
 
 FAMILY: Final = "events"
 
-CHOICES: Final[tuple[Choice, ...]] = ()
-
 # fmt: off
+CHOICES: Final[tuple[Choice, ...]] = (
+    Choice("wh-data-asymmetry", FAMILY, "Does the event of a failure carry the keys of the connected one too?",
+           "L366-367", ("literal", "same-keys"), "literal",
+           "Each event lists its own keys.", "documented", ("events.failed",)),
+)
+
 FIXED: Final[tuple[Fixed, ...]] = (
     Fixed("wh-signature", FAMILY, "Standard Webhooks, webhook-* headers",
           "A portal with groups of events suggests a service that signs so.", note=LATER),
@@ -33,8 +37,6 @@ FIXED: Final[tuple[Fixed, ...]] = (
     Fixed("wh-several-endpoints", FAMILY, "each endpoint of the group gets every event",
           "Registrations are independent.", note=LATER),
     Fixed("wh-disable", FAMILY, "never, but for 410", "No such rule is mentioned.", note=LATER),
-    Fixed("wh-data-asymmetry", FAMILY, "the failure event has the three listed keys alone",
-          "Each event lists its own keys.", note=LATER),
     Fixed("wh-unknown-kind", FAMILY, "never; by a scenario", "No other kind is shown.", "effect", LATER),
     Fixed("wh-latency", FAMILY, "none; by a scenario", "Events are the main channel for the result.", "effect", LATER),
     Fixed("wh-secret-rotation", FAMILY, "one signature; two by a scenario", "No rotation is mentioned.",

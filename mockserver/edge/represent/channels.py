@@ -129,13 +129,17 @@ def form_policy(view: View, form: Form) -> JSON:
 def event(view: View, happened: Event) -> JSON:
     """The envelope of an event: the connected one tells its tenant, moment and entrypoint, the failed one its reason."""
     session = happened.session
+    occurrence: JSON = {
+        "tenantId": happened.tenant_id,
+        "sessionId": session.id,
+        "occurredAt": spelling.date_time(view.choices, happened.at),
+    }
     if happened.kind == CONNECTED and happened.entrypoint is not None:
-        data: JSON = {
-            "tenantId": happened.tenant_id,
-            "sessionId": session.id,
-            "occurredAt": spelling.date_time(view.choices, happened.at),
-            "entrypoint": connected_entrypoint(view, happened.entrypoint),
+        return {
+            "event": happened.kind,
+            "data": occurrence | {"entrypoint": connected_entrypoint(view, happened.entrypoint)},
         }
-    else:
-        data = {"status": session.status, "reason": session.reason, "sessionId": session.id}
+    data: JSON = {"status": session.status, "reason": session.reason, "sessionId": session.id}
+    if view.choices["wh-data-asymmetry"] == "same-keys":
+        data |= occurrence | {"entrypoint": None}
     return {"event": happened.kind, "data": data}
