@@ -62,7 +62,9 @@ def _serve_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--choose", action="append", default=[], metavar="ID=OPTION", help="set a choice; may be repeated"
     )
-    command.add_argument("--profile", metavar="FILE", help="a YAML or JSON file {choices: {id: option}}")
+    command.add_argument(
+        "--profile", metavar="NAME|FILE", help="literal, guide, hostile, or a file {choices: {id: option}}"
+    )
     command.add_argument("--freeze", metavar="INSTANT", help="stand still at this instant; without it time goes by")
     command.add_argument("--seed", type=int, help="ids, keys and tokens follow from it (default: 0)")
     command.add_argument("--token", help="what the control plane demands; generated where it must have one")
@@ -97,11 +99,12 @@ def serve(options: argparse.Namespace, out: TextIO) -> int:
 
 def _recipe(options: argparse.Namespace) -> Any:
     from mockserver.edge.hosting import Recipe
+    from mockserver.scenario import profiles
     from mockserver.scenario.documents import read_file
 
     file = Path(options.scenario)
     scenario = read_file(file) if file.suffix in (".yaml", ".yml", ".json") else options.scenario
-    chosen: dict[str, object] = dict(read_file(Path(options.profile)).get("choices", {})) if options.profile else {}
+    chosen: dict[str, object] = profiles.choices_of(options.profile) if options.profile else {}
     for setting in options.choose:
         choice, sign, option = setting.partition("=")
         if not sign:

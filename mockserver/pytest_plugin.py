@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from mockserver.testing.sweep import Case, Witness
 
 _MARKERS = (
-    "mockserver(*, scenario, choices, now, clock, seed, given): how this test's sandbox is made.",
+    "mockserver(*, scenario, profile, choices, now, clock, seed, given): how this test's sandbox is made.",
     "mockserver_sweep(*names): run the test once for each option of these choices or families, or of those 'touched'.",
 )
-_SETTINGS = ("scenario", "choices", "now", "clock", "seed", "given")
+_SETTINGS = ("scenario", "profile", "choices", "now", "clock", "seed", "given")
 _CASE: pytest.StashKey[Case] = pytest.StashKey()
 _WITNESS: pytest.StashKey[Witness] = pytest.StashKey()
 
@@ -52,6 +52,8 @@ def _check(item: pytest.Item, marker: pytest.Mark) -> None:
             _check_choices(item, value)
         if name == "scenario" and isinstance(value, str):
             _check_scenario(item, value)
+        if name == "profile" and value is not None:
+            _check_profile(item, value)
 
 
 def _check_choices(item: pytest.Item, chosen: Any) -> None:
@@ -68,6 +70,15 @@ def _check_scenario(item: pytest.Item, name: str) -> None:
 
     if name not in paths():
         raise pytest.UsageError(f"{item.nodeid}: no scenario is called {name!r}{_hint(name, paths())}")
+
+
+def _check_profile(item: pytest.Item, profile: Any) -> None:
+    from mockserver.scenario.profiles import choices_of
+
+    try:
+        choices_of(profile)
+    except ValueError as refusal:
+        raise pytest.UsageError(f"{item.nodeid}: {refusal}") from None
 
 
 def _hint(found: str, known: Any) -> str:

@@ -158,6 +158,13 @@ def test_it_takes_a_scenario_file_choices_a_profile_a_seed_and_an_instant(serve:
     assert served.secret_key == serve("--scenario", str(scenario), "--seed", "9").secret_key != serve().secret_key
 
 
+def test_it_takes_a_profile_by_its_name(serve: Serve):
+    served = serve("--profile", "hostile", "--choose", "success-status=all-200")
+
+    choices = {row["id"]: row["value"] for row in served.ask("GET", "/_mock/choices", key=None).json()["choices"]}
+    assert ("guide", "all-200") == (choices["dual-status"], choices["success-status"])
+
+
 def test_without_an_instant_its_time_goes_by(serve: Serve):
     assert False is serve().ask("GET", "/_mock/clock", key=None).json()["frozen"]
 

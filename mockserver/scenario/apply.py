@@ -68,7 +68,7 @@ def set_choices(sandbox: Sandbox, wanted: Mapping[str, object], problems: list[P
     """Set these choices, keys left out of a number-valued one keeping what they had; collects what is no option."""
     chosen = sandbox.choices.copy() if isinstance(sandbox.choices, dict) else dict(sandbox.choices)
     for choice_id, value in wanted.items():
-        wrong = _choice_problem(choice_id, value)
+        wrong = choice_problem(choice_id, value)
         if wrong is not None:
             problems.append(wrong)
         else:
@@ -77,7 +77,8 @@ def set_choices(sandbox: Sandbox, wanted: Mapping[str, object], problems: list[P
         sandbox.choices = chosen
 
 
-def _choice_problem(choice_id: str, value: object) -> Problem | None:
+def choice_problem(choice_id: str, value: object) -> Problem | None:
+    """What is wrong with this value of a choice, and where it stands in a document, or None."""
     path = f"/choices/{choice_id}"
     if choice_id not in choices.CHOICES and choice_id not in choices.FIXED:
         return Problem(path, spelled(choice_id), "the id of a choice", nearest(choice_id, choices.CHOICES))

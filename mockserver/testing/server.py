@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from mockserver.core.instants import exact_text, from_datetime
 from mockserver.edge import clocks
 from mockserver.edge.gateway import Manner
 from mockserver.edge.hosting import Host, Recipe
+from mockserver.scenario import profiles
 from mockserver.testing.sandbox import Sandbox
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ class MockServer:
         scenario: str | Mapping[str, Any] | None = None,
         *,
         seed: int | None = None,
+        profile: str | Path | None = None,
         choices: Mapping[str, object] | None = None,
         now: str | datetime | None = None,
         clock: Literal["follow"] | None = None,
@@ -58,12 +61,14 @@ class MockServer:
         """
         A fresh sandbox, from a library scenario or a document where one is given; close it, or use it with `with`.
 
+        `profile` is `literal`, `guide`, `hostile` or a file `{choices: {id: option}}`; `choices` win over it.
         Its clock stands at the process's present, or at `now`; `clock="follow"` lets it go with the process's.
         Refuses with ScenarioError, naming every problem.
         """
         started = clocks.following() if clock == "follow" else None
         frozen = {"freeze": exact_text(from_datetime(now)) if isinstance(now, datetime) else now} if now else None
-        return Sandbox(self, self._host.create(Recipe(scenario, seed, choices, frozen, given), clock=started))
+        recipe = Recipe(scenario, seed, profiles.chosen(profile, choices), frozen, given)
+        return Sandbox(self, self._host.create(recipe, clock=started))
 
     def close(self) -> None:
         """Stop listening and end every sandbox."""

@@ -120,6 +120,8 @@ def test_the_closest_mark_has_the_last_word(suite: Suite):
         ('scenario="dem"', "*dem*nearest*demo*"),
         ('choices={"dual-statu": "guide"}', "*dual-statu*dual-status*"),
         ('choices={"dual-status": "gide"}', "*gide*guide*"),
+        ('profile="hostil"', "*hostil*nearest is 'hostile'*"),
+        ('profle="hostile"', "*profle*nearest*'profile'*"),
         ('clok="follow"', "*clok*nearest*'clock'*"),
     ],
 )

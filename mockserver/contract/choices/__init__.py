@@ -13,13 +13,12 @@ from typing import Final
 from mockserver.contract.choices import access, campaigns, content, events, filters, sessions, values
 from mockserver.contract.choices.rows import Choice, Fixed
 
-__all__ = ["CHOICES", "DEFAULTS", "FIXED", "Choice", "Fixed", "merged", "problem"]
+__all__ = ["CHOICES", "DEFAULTS", "FAMILIES", "FIXED", "Choice", "Fixed", "merged", "problem"]
 
-_FAMILIES: Final = (access, campaigns, filters, content, sessions, events)
+FAMILIES: Final = (access, campaigns, filters, content, sessions, events)
 
-
-CHOICES: Final[Mapping[str, Choice]] = MappingProxyType({row.id: row for family in _FAMILIES for row in family.CHOICES})
-FIXED: Final[Mapping[str, Fixed]] = MappingProxyType({row.id: row for family in _FAMILIES for row in family.FIXED})
+CHOICES: Final[Mapping[str, Choice]] = MappingProxyType({row.id: row for family in FAMILIES for row in family.CHOICES})
+FIXED: Final[Mapping[str, Fixed]] = MappingProxyType({row.id: row for family in FAMILIES for row in family.FIXED})
 DEFAULTS: Final[Mapping[str, object]] = MappingProxyType({row.id: row.default for row in CHOICES.values()})
 
 

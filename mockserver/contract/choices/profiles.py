@@ -3,6 +3,8 @@ Profiles: named bundles of options.
 
 `literal` is the default everywhere; `guide` follows the campaign guide where it contradicts the catalogue; `hostile`
 takes, for each open point, the option that surprises a client most while the document still allows it.
+
+A choice that `hostile` does not name is a row of `LEFT_OUT`, with the reason.
 """
 
 from collections.abc import Mapping
@@ -50,6 +52,7 @@ PROFILES: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
                 "filter-error-split": "all-invalid-filters",
                 "filters-empty-list": "reject",
                 "platform-value-unknown": "platform-unsupported",
+                "group-no-statements": "vacuous",
                 "missing-value-negative-ops": "no-match",
                 "exists-meaning": "not-null",
                 "case-sensitivity": "insensitive",
@@ -73,7 +76,31 @@ PROFILES: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
                 "funnelId-alone": "invalid-request",
                 "user-cancels": "pending",
                 "expiry-driver": "on-read",
+                "wh-data-asymmetry": "same-keys",
             }
         ),
+    }
+)
+
+_NUMBERS = (
+    "It has numbers instead of options, and any of them would refuse or slow down what a suite does in good faith."
+)
+
+# fmt: off
+LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "subscription-scope":      "That reads are refused too is the default, and the harder case.",
+        "null-for-optional":       "That null is refused is the default, and what clients that send it trip over.",
+        "platform-required":       "That the platform is demanded is the default, and the harder case.",
+        "detail-fields":           "That the two fields are missing is the default, and the harder case.",
+        "repeat-cancel":           "That a second cancel is refused is the default, and what a retry trips over.",
+        "date-only-and-naive":     "That such dates are refused is the default, and the other options are lenient.",
+        "message-required-fields": "That fields are missing is the default, and a blank text is easier to bear.",
+        "funnel-checked-when":     "That a session fails long after its creation is the default, and the harder case.",
+        "rate-limit-numbers":      _NUMBERS,
+        "size-limit-values":       _NUMBERS,
+        "throughput-ceilings":     _NUMBERS,
+        "media-max-files":         _NUMBERS,
+        "media-max-size":          _NUMBERS,
     }
 )

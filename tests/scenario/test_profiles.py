@@ -1,0 +1,114 @@
+"""Profiles by name or from a file, and what wins where a choice is given beside one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mockserver.contract.choices.profiles import PROFILES
+from mockserver.scenario.documents import ScenarioError
+from mockserver.scenario.profiles import choices_of, chosen
+
+
+@pytest.fixture
+def file(tmp_path: Path):
+    def write(text: str, name: str = "mine.yaml") -> Path:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return tmp_path / name
+
+    return write
+
+
+def in_force(sandbox) -> dict[str, object]:
+    return sandbox.state()["choices"]
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_profile_is_known_by_its_name(name) -> None:
+    assert dict(PROFILES[name]) == choices_of(name)
+
+
+def test_what_is_got_is_the_callers_own() -> None:
+    choices_of("hostile").clear()
+
+    assert dict(PROFILES["hostile"]) == choices_of("hostile")
+
+
+@pytest.mark.parametrize("name", ["mine.yaml", "mine.yml", "mine.json", "mine"])
+def test_a_profile_is_read_from_a_file(file, name) -> None:
+    path = file(json.dumps({"choices": {"dual-status": "guide", "media-max-files": 3}}), name)
+
+    assert {"dual-status": "guide", "media-max-files": 3} == choices_of(path) == choices_of(str(path))
+
+
+def test_a_file_may_say_what_it_is(file) -> None:
+    path = file("scenario: ours\nsummary: As measured.\nchoices: {dual-status: guide}")
+
+    assert {"dual-status": "guide"} == choices_of(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("choices: {dual-statu: guide}", "'dual-status'"),
+        ("choices: {dual-status: gide}", "'guide'"),
+        ("choices: {idempotency-key: x}", "fixed"),
+        ("choice: {dual-status: guide}", "'choices'"),
+        ("choices: {}\ngiven: {chats: 3}", "/given"),
+        ("choices: {}\nseed: 3", "/seed: found a key of scenarios, wanted only scenario, summary, choices"),
+    ],
+)
+def test_a_file_with_anything_else_is_refused(file, text, said) -> None:
+    with pytest.raises(ScenarioError) as refusal:
+        choices_of(file(text))
+
+    assert said in str(refusal.value)
+
+
+@pytest.mark.parametrize(("name", "near"), [("hostil", "hostile"), ("guid", "guide"), ("litteral", "literal")])
+def test_a_misspelt_name_is_refused_with_the_nearest(mockserver_server, name, near) -> None:
+    for ask in (choices_of, lambda name: mockserver_server.sandbox(profile=name)):
+        with pytest.raises(ScenarioError) as refusal:
+            ask(name)
+
+        assert f"the nearest is '{near}'" in str(refusal.value)
+
+
+def test_a_file_that_is_not_there_is_refused_by_its_name(tmp_path) -> None:
+    with pytest.raises(ScenarioError, match=r"absent\.yaml"):
+        choices_of(tmp_path / "absent.yaml")
+
+
+def test_a_sandbox_takes_a_profile_and_a_choice_beside_it_wins(mockserver_server) -> None:
+    with mockserver_server.sandbox(profile="hostile", choices={"success-status": "all-200"}) as sandbox:
+        expected = PROFILES["hostile"] | {"success-status": "all-200"}
+
+        assert {} == {id: option for id, option in expected.items() if in_force(sandbox)[id] != option}
+
+
+@pytest.mark.mockserver(profile="guide", choices={"template-not-found-code": "campaign-template"})
+def test_a_mark_takes_a_profile(mockserver) -> None:
+    assert "guide" == in_force(mockserver)["dual-status"]
+    assert "campaign-template" == in_force(mockserver)["template-not-found-code"]
+
+
+def test_a_reset_keeps_the_profile(mockserver_server) -> None:
+    with mockserver_server.sandbox(profile="guide") as sandbox:
+        sandbox.reset()
+
+        assert "guide" == in_force(sandbox)["dual-status"]
+
+
+def test_values_with_keys_are_joined_key_by_key(file) -> None:
+    path = file("choices: {size-limit-values: {chatapp: 5, photoapp: 6}, rate-limit-numbers: {requests: 2, per: 1}}")
+
+    beside = {"size-limit-values": {"photoapp": None}, "rate-limit-numbers": "off"}
+
+    assert {"size-limit-values": {"chatapp": 5, "photoapp": None}, "rate-limit-numbers": "off"} == chosen(path, beside)
+
+
+def test_without_a_profile_the_choices_are_those_given() -> None:
+    assert {"dual-status": "guide"} == chosen(None, {"dual-status": "guide"})
+    assert None is chosen(None, None)
