@@ -47,7 +47,10 @@ def _parser() -> argparse.ArgumentParser:
         ("clauses", list_clauses, "list the testable sentences of the API document"),
     ):
         command = commands.add_parser(name, help=words)
-        command.add_argument("--json", action="store_true", help="for programs")
+        forms = command.add_mutually_exclusive_group()
+        forms.add_argument("--json", action="store_true", help="for programs")
+        if name == "choices":
+            forms.add_argument("--markdown", action="store_true", help="the page of the documentation")
         command.set_defaults(run=run)
     verifying.add_options(commands.add_parser("verify", help="hold any service to the document, by its public API"))
     return parser
@@ -170,6 +173,11 @@ def list_choices(options: argparse.Namespace, out: TextIO) -> int:
     """Every choice: its question, its options with the default first told, and why."""
     from mockserver.contract.choices import CHOICES
 
+    if options.markdown:
+        from mockserver.contract.choices.page import markdown
+
+        print(markdown(), end="", file=out)
+        return 0
     rows = [{**row._asdict(), "options": list(row.options), "clauses": list(row.clauses)} for row in CHOICES.values()]
     _print(options, out, rows, _choice_text)
     return 0

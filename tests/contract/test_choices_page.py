@@ -1,0 +1,66 @@
+"""The page of the document's open points is what the tables say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mockserver.cli import main
+from mockserver.contract.choices import CHOICES, FIXED
+from mockserver.contract.choices.page import markdown
+from mockserver.contract.choices.profiles import LEFT_OUT, PROFILES
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "choices.md"
+
+
+def section(heading: str) -> str:
+    """The part of the page under this heading, down to the next one."""
+    return markdown().partition(f"{heading}\n")[2].partition("\n#")[0]
+
+
+def row(table: str, first: str) -> list[str]:
+    """The cells of the row that begins with this one."""
+    line = next(line for line in table.splitlines() if line.startswith(f"| `{first}` |"))
+    return [cell.strip(" `") for cell in line.strip("|").split(" | ")]
+
+
+def test_the_page_in_the_documentation_is_the_generated_one() -> None:
+    assert PAGE.read_text(encoding="utf-8") == markdown(), (
+        "write it anew: mockserver choices --markdown > docs/choices.md"
+    )
+
+
+def test_the_command_prints_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 0 == main(["choices", "--markdown"])
+
+    assert markdown() == capsys.readouterr().out
+
+
+@pytest.mark.parametrize("choice", CHOICES.values(), ids=CHOICES)
+def test_a_choice_has_a_section_with_all_that_its_row_says(choice) -> None:
+    told = section(f"### `{choice.id}`")
+
+    default = choice.default if isinstance(choice.default, str) else json.dumps(choice.default)
+    assert f"**`{default}`** (default)" in told
+    assert [] == [each for each in choice.options if f"`{each}`" not in told]
+    assert [] == [each for each in choice.clauses if f"`{each}`" not in told]
+    assert choice.question in told and choice.why in told
+    assert choice.where in told and choice.provenance in told
+
+
+@pytest.mark.parametrize("fixed", FIXED.values(), ids=FIXED)
+def test_a_fixed_decision_is_a_row_of_its_family(fixed) -> None:
+    told = section(f"### Fixed for {fixed.family}")
+
+    assert f"| `{fixed.id}` | {fixed.decision.replace('|', chr(92) + '|')} | {fixed.why}" in told
+
+
+def test_the_profiles_stand_side_by_side() -> None:
+    table = section("## Profiles")
+
+    assert ["dual-status", "catalog", "guide", "guide"] == row(table, "dual-status")
+    assert ["success-status", "rest", "", "all-201"] == row(table, "success-status")
+    assert [] == [each for profile in PROFILES.values() for each in profile if f"| `{each}` |" not in table]
+    assert [] == [(id, why) for id, why in LEFT_OUT.items() if [id, why] != row(table, id)]
