@@ -24,6 +24,7 @@ _MARKERS = (
 )
 _SETTINGS = ("scenario", "profile", "choices", "now", "clock", "seed", "given")
 _CASE: pytest.StashKey[Case] = pytest.StashKey()
+_NODEID: pytest.StashKey[str] = pytest.StashKey()
 _WITNESS: pytest.StashKey[Witness] = pytest.StashKey()
 
 
@@ -86,65 +87,83 @@ def _hint(found: str, known: Any) -> str:
     return f"; the nearest is {close[0]!r}" if close else ""
 
 
+@pytest.hookimpl(trylast=True)  # so that the test's own parameters come first in its ids
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A sweep over named choices is a parametrization of `mockserver_option`, with ids that read well."""
-    names = [name for marker in metafunc.definition.iter_markers("mockserver_sweep") for name in marker.args]
-    if not names or "touched" in names:
+    names = _swept(metafunc.definition)
+    if not names:
         return
-    from mockserver.testing.sweep import cases
+    from mockserver.testing.sweep import TOUCHED, cases
 
-    if "mockserver_option" not in metafunc.fixturenames:
-        raise pytest.UsageError(
-            f"{metafunc.definition.nodeid}: a sweep needs the fixture mockserver or mockserver_option"
-        )
+    fixture = "mockserver" if TOUCHED in names else "mockserver_option"
+    if fixture not in metafunc.fixturenames:
+        wanted = " or ".join(dict.fromkeys(("mockserver", fixture)))
+        raise pytest.UsageError(f"{metafunc.definition.nodeid}: this sweep needs the fixture {wanted}")
     try:
-        swept = cases(names)
+        swept = cases([name for name in names if name != TOUCHED])
     except ValueError as refusal:
         raise pytest.UsageError(f"{metafunc.definition.nodeid}: {refusal}") from None
-    metafunc.parametrize("mockserver_option", swept, ids=[case.id for case in swept], indirect=True)
+    if TOUCHED not in names:
+        metafunc.parametrize("mockserver_option", swept, ids=[case.id for case in swept], indirect=True)
+
+
+def _swept(item: pytest.Item) -> list[str]:
+    return [name for marker in item.iter_markers("mockserver_sweep") for name in marker.args]
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     """A sweep over what the test touches runs it once to learn that, then once for each other option."""
-    names = [name for marker in item.iter_markers("mockserver_sweep") for name in marker.args]
+    names = _swept(item)
     if "touched" not in names or not isinstance(item, pytest.Function) or _CASE in item.stash:
         return None
-    from mockserver.testing.sweep import Witness, others
+    from mockserver.testing.sweep import TOUCHED, Witness, cases, others
 
     item.stash[_WITNESS] = witness = Witness()
     _run(item, _twin(item, None))  # torn down as a test whose neighbour comes next, since its twins do
-    twins = [_twin(item, case) for case in others(witness.read)]
+    named = {case.choice for case in cases([name for name in names if name != TOUCHED])}
+    twins = [_twin(item, case) for case in others(witness.read | named)]
     for twin, following in zip(twins, [*twins[1:], nextitem], strict=True):
+        if item.session.shouldfail or item.session.shouldstop:
+            break
         _run(twin, following)
     return True
 
 
 def _run(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    nodeid = item.stash.get(_NODEID, item.nodeid)
+    item.ihook.pytest_runtest_logstart(nodeid=nodeid, location=item.location)
     runtestprotocol(item, nextitem=nextitem)
-    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    item.ihook.pytest_runtest_logfinish(nodeid=nodeid, location=item.location)
 
 
 def _twin(item: pytest.Function, case: Case | None) -> pytest.Function:
-    """The same test under one other option."""
-    said = case.id if case else "touched"
-    name = f"{item.name[:-1]}-{said}]" if item.name.endswith("]") else f"{item.name}[{said}]"
-    callspec = getattr(item, "callspec", None)
-    # xdist takes reports of collected tests alone, so there a twin reports under its original's id; its name stays.
-    origin = {"originalname": item.originalname} if hasattr(item.config, "workerinput") else {}
-    twin: pytest.Function = pytest.Function.from_parent(
-        item.parent, name=name, callspec=callspec, callobj=item.obj, **origin
+    """The same test under one other option, with a test instance of its own."""
+    twin: pytest.Function = type(item).from_parent(
+        item.parent,
+        name=_with_option(item.name, case),
+        originalname=item.originalname,
+        callspec=getattr(item, "callspec", None),
+        fixtureinfo=item._fixtureinfo,
     )
+    twin.own_markers[:] = item.own_markers  # also those that a conftest has added
+    # xdist takes reports of collected tests alone, so there a twin reports under its original's id; its name stays.
+    twin.stash[_NODEID] = item.nodeid if hasattr(item.config, "workerinput") else _with_option(item.nodeid, case)
     if case is not None:
         twin.stash[_CASE] = case
     return twin
+
+
+def _with_option(name: str, case: Case | None) -> str:
+    said = case.id if case else "touched"
+    return f"{name[:-1]}-{said}]" if name.endswith("]") else f"{name}[{said}]"
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     """A failure under a swept option names the option, its default and the clause."""
     report = yield
+    report.nodeid = item.stash.get(_NODEID, report.nodeid)
     if report.when == "call" and report.failed and _CASE in item.stash:
         report.sections.append(("mockserver", item.stash[_CASE].explained()))
     return report

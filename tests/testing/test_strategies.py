@@ -1,0 +1,46 @@
+"""The strategy of combinations of options: legal, few, narrowed by family, and shrinking to what matters."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, find, given
+from hypothesis import strategies as st
+
+from mockserver.contract.choices import CHOICES, problem
+from mockserver.testing.strategies import choices
+
+
+@given(choices(at_most=3))
+def test_a_combination_is_legal_and_small(drawn):
+    assert len(drawn) <= 3
+    assert [] == [wrong for id, option in drawn.items() if (wrong := problem(id, option))]
+
+
+@given(st.data())
+def test_families_narrow_it(data):
+    drawn = data.draw(choices(families=("sessions", "events")))
+
+    assert {"sessions", "events"} >= {CHOICES[id].family for id in drawn}
+
+
+@pytest.mark.parametrize("row", [row for row in CHOICES.values() if row.family == "sessions"], ids=lambda row: row.id)
+def test_every_option_can_be_drawn(row):
+    for option in row.options:
+        assert {row.id: option} == find(choices(families=("sessions",)), lambda drawn, o=option: drawn.get(row.id) == o)
+
+
+def test_a_failing_combination_shrinks_to_the_option_that_matters():
+    assert {"dual-status": "guide"} == find(choices(), lambda drawn: drawn.get("dual-status") == "guide")
+
+
+def test_an_unknown_family_is_refused_with_those_there_are():
+    with pytest.raises(ValueError, match="sesions; the families are access, campaigns"):
+        choices(families=("sesions",))
+
+
+@given(chosen=choices(families=("campaigns", "access")))
+def test_a_sandbox_bears_every_combination(mockserver_server, chosen):
+    assume(chosen)
+    with mockserver_server.sandbox(choices=chosen) as sandbox:
+        assert chosen.items() <= sandbox.state()["choices"].items()
+        assert "campaigns" in sandbox.call("GET", "/v1/campaigns").json()
