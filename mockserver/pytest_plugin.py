@@ -123,7 +123,9 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     _run(item, _twin(item, None))  # torn down as a test whose neighbour comes next, since its twins do
     named = {case.choice for case in cases([name for name in names if name != TOUCHED])}
     twins = [_twin(item, case) for case in others(witness.read | named)]
-    for twin, following in zip(twins, [*twins[1:], nextitem], strict=True):
+    if not twins:
+        _tear_down(item, nextitem)
+    for twin, following in zip(twins, [*twins[1:], nextitem], strict=False):
         if item.session.shouldfail or item.session.shouldstop:
             break
         _run(twin, following)
@@ -135,6 +137,14 @@ def _run(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     item.ihook.pytest_runtest_logstart(nodeid=nodeid, location=item.location)
     runtestprotocol(item, nextitem=nextitem)
     item.ihook.pytest_runtest_logfinish(nodeid=nodeid, location=item.location)
+
+
+def _tear_down(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Leave the module or class after all, where no twin came; what fails then is an error of the test."""
+    # Not by the hook: other plugins have put away by now what they keep for this test's teardown.
+    call = pytest.CallInfo.from_call(lambda: item.session._setupstate.teardown_exact(nextitem), when="teardown")
+    if call.excinfo is not None:
+        item.ihook.pytest_runtest_logreport(report=item.ihook.pytest_runtest_makereport(item=item, call=call))
 
 
 def _twin(item: pytest.Function, case: Case | None) -> pytest.Function:

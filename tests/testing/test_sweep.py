@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from mockserver.contract.choices import CHOICES
 from mockserver.testing.sweep import Case, Witness, cases, options, others
-from tests.testing.conftest import Suite
+from tests.testing.conftest import PLUGIN, Suite
+
+ROOT = Path(__file__).resolve().parents[2]
 
 NAIVE = """
     import pytest
@@ -100,6 +103,26 @@ def test_touched_stops_where_the_run_is_to_stop(suite: Suite):
     result.assert_outcomes(passed=1, failed=1)
 
 
+def test_a_test_that_touches_nothing_runs_once_and_its_module_is_left_in_order(suite: Suite):
+    suite.pytester.makepyfile(test_next="def test_it(): pass")
+    source = """
+        import pytest
+
+        @pytest.fixture(scope="module")
+        def shared():
+            yield
+            {leaving}
+
+        @pytest.mark.mockserver_sweep("touched")
+        def test_it(mockserver, shared):
+            pass
+    """
+
+    suite.run(source.format(leaving="pass"), "test_next.py").assert_outcomes(passed=1)
+    suite.run(source.format(leaving="pass")).assert_outcomes(passed=2)
+    suite.run(source.format(leaving="raise OSError")).assert_outcomes(passed=2, errors=1)
+
+
 def test_under_touched_a_run_has_a_sandbox_of_its_own(suite: Suite):
     result = suite.run(
         """
@@ -118,11 +141,13 @@ def test_under_touched_a_run_has_a_sandbox_of_its_own(suite: Suite):
     assert result.parseoutcomes()["passed"] > 5
 
 
-def test_the_same_sweeps_run_on_two_workers(suite: Suite):
+def test_the_same_sweeps_run_on_two_workers(suite: Suite, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     source = NAIVE.format(names='"dual-status", "cancel-final"') + NAIVE.format(names='"touched"').replace(
         "test_a_bad_body", "test_touching"
     )
-    alone, apart = suite.run(source), suite.run_apart(source, "-n", "2")
+    alone, apart = suite.run(source), suite.run_apart(source, "-p", "xdist", "-n", "2", *PLUGIN)
 
     assert alone.parseoutcomes()["failed"] == apart.parseoutcomes()["failed"] == 2
     assert alone.parseoutcomes()["passed"] == apart.parseoutcomes()["passed"] > 8

@@ -1,0 +1,92 @@
+"""A client's own suite under a sweep: what its author took for granted is found, and the mended client passes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.testing.conftest import PLUGIN, WITHOUT
+
+HERE = Path(__file__).parent
+RUN = re.compile(r"^test_crm\.py::(\w+)(?:\[(\S+)\])? (PASSED|FAILED|ERROR)", re.MULTILINE)
+
+# What `crm.py` takes for granted -> the options under which its suite fails for it.
+PLANTED = {
+    "A1: a refusal's status is 400": {"dual-status=guide"},
+    "A2: a message has its text": {"message-text=reworded", "message-text=empty"},
+    "A3: what is created answers 201": {"success-status=all-200"},
+    "A4: a progress of a hundred means over": {"progress-rounding=half-up", "progress-rounding=ceil"},
+    "A5 and A6: an object has no other fields": {"additive-fields=unknown-fields", "entrypoint-two-shapes=union"},
+    "A6: an object has all its fields": {"funnel-null=absent"},
+    "A7: a date-time is so spelt": {"datetime-spelling=seconds", "datetime-spelling=offset"},
+    "A8: a message has one of these types": {"new-enum-values=unseen"},
+    "A9: the last page says null": {"next-cursor-end=absent", "next-cursor-end=empty"},
+    "A10: what is absent is not null": {"message-absent-vs-null=null"},
+}
+
+
+def swept(pytester: pytest.Pytester, client: str) -> tuple[dict[tuple[str, str], str], pytest.RunResult]:
+    """The word for each test and option of the suite run with this client; the first run has no option."""
+    pytester.makeini("[pytest]\nfilterwarnings = error\naddopts = --strict-markers\n")
+    pytester.makepyfile(
+        crm=(HERE / f"{client}.py").read_text(encoding="utf-8"),
+        test_crm=(HERE / "suite_of_crm.py").read_text(encoding="utf-8"),
+    )
+    result = pytester.runpytest_inprocess(*PLUGIN, *WITHOUT, "-v")
+    return {(name, option): word for name, option, word in RUN.findall(result.stdout.str())}, result
+
+
+def test_the_sweep_finds_what_the_client_takes_for_granted(pytester: pytest.Pytester):
+    words, result = swept(pytester, "crm")
+
+    assert {"PASSED"} == {word for (_, option), word in words.items() if not option}
+    assert set().union(*PLANTED.values()) == {option for (_, option), word in words.items() if word != "PASSED"}
+    result.stdout.fnmatch_lines(["This run answers 'next-cursor-end' with 'absent' (the default is 'null')."])
+
+
+def test_each_assumption_is_found_where_it_is_made(pytester: pytest.Pytester):
+    words, _ = swept(pytester, "crm")
+
+    found = {
+        name: {option for (test, option), word in words.items() if word == "FAILED" and test == name}
+        for name, _ in words
+    }
+    assert PLANTED["A1: a refusal's status is 400"] <= found["test_a_missing_variable_is_told"]
+    assert PLANTED["A2: a message has its text"] <= found["test_a_name_is_taken_once"]
+    assert PLANTED["A4: a progress of a hundred means over"] <= found["test_a_launch_reaches_every_chat"]
+    assert {"additive-fields=unknown-fields", "entrypoint-two-shapes=union", "funnel-null=absent"} == found[
+        "test_a_number_is_connected"
+    ]
+    assert (
+        PLANTED["A7: a date-time is so spelt"]
+        | PLANTED["A8: a message has one of these types"]
+        | PLANTED["A9: the last page says null"]
+        | PLANTED["A10: what is absent is not null"]
+    ) == found["test_the_messages_of_a_chat_come_newest_first"]
+    assert set() == found["test_a_user_who_gives_up_connects_nothing"]
+
+
+def test_the_mended_client_passes_the_whole_sweep(pytester: pytest.Pytester):
+    words, result = swept(pytester, "careful_crm")
+
+    assert 0 == result.ret
+    assert {"PASSED"} == set(words.values())
+    assert set().union(*PLANTED.values()) <= {option for _, option in words}
+
+
+def test_the_mended_client_passes_under_the_hostile_profile(pytester: pytest.Pytester):
+    pytester.makeconftest(
+        """
+        import pytest
+
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                item.add_marker(pytest.mark.mockserver(profile="hostile"))
+        """
+    )
+    words, result = swept(pytester, "careful_crm")
+
+    assert 0 == result.ret
+    assert {"PASSED"} == set(words.values())
