@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -11,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from mockserver.scenario.profiles import choices_of
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -51,6 +54,36 @@ def test_the_example_without_pytest_runs() -> None:
     )
 
     assert done.stdout.splitlines()[-1] == "entrypoints.chatapp.connected"
+
+
+def test_the_sweeps_pass_under_every_option(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(blocks("python")[2])
+
+    result = pytester.runpytest_subprocess("-p", "mockserver.pytest_plugin", "-q")
+
+    found = result.parseoutcomes()
+    assert set(found) == {"passed"}
+    assert found["passed"] > 25
+
+
+def test_the_strategy_example_passes(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(blocks("python")[3])
+
+    pytester.runpytest_subprocess("-p", "mockserver.pytest_plugin", "-q").assert_outcomes(passed=1)
+
+
+def test_the_profile_that_verify_writes_is_one_to_serve(tmp_path: Path) -> None:
+    verify, serve = (line.removeprefix("$ mockserver ").split() for line in blocks("console")[1].splitlines())
+    with served("--profile", "guide") as (url, key):
+        given = {"$URL": url, "$KEY": key}
+        arguments = [*(given.get(word, word) for word in verify), "--rate", "500"]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        subprocess.run([sys.executable, "-m", "mockserver", *arguments], cwd=tmp_path, env=environment, check=True)
+
+    (name,) = {word for word in verify if word.endswith(".yaml")} & set(serve)
+    assert "guide" == choices_of(tmp_path / name)["dual-status"]
+    with served(*[str(tmp_path / word) if word == name else word for word in serve[1:]]):
+        pass
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not on this machine")
