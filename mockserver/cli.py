@@ -88,7 +88,7 @@ def serve(options: argparse.Namespace, out: TextIO) -> int:
 
     host = Host(manner=Manner(explain=not options.no_reason, strict=options.strict))
     host.token = options.token or (None if options.host in _LOOPBACK else secrets.token_urlsafe(24))
-    host.names |= {options.host} - {"0.0.0.0", "::"}
+    host.names |= {options.host.lower()} - {"0.0.0.0", "::"}
     host.log = _logger(options.log_format)
     hosted = host.create(_recipe(options), id=DEFAULT_ID)
     server = Server(app.build(host), options.host, options.port, explain=host.manner.explain)

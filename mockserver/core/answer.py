@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from mockserver.contract.durations import parse_duration
 from mockserver.contract.endpoints import Endpoint
 from mockserver.core import (
     audiences,
@@ -26,7 +27,7 @@ from mockserver.core import (
     templates,
 )
 from mockserver.core.calls import ApiError, Call, Outcome, Shown
-from mockserver.core.instants import SECOND, parse_duration
+from mockserver.core.instants import SECOND
 from mockserver.core.redaction import shown
 from mockserver.core.sandbox import KeyHolder, Sandbox
 from mockserver.core.tenant import Tenant
@@ -87,8 +88,10 @@ def answer(sandbox: Sandbox, call: Call) -> Answered:
         _refuse_wrong_type(endpoint, holder)
         _refuse_too_often(sandbox, call)
         if endpoint.body == "json":
-            body = bodies.read(sandbox, endpoint, call)
-            return Answered(WRITERS[endpoint.id](sandbox, tenant, call, body), tenant_id, body)
+            value = bodies.value_of(sandbox, endpoint, call)
+            body = value if call.body else None  # what came, for the journal; the operation gets what it may use
+            ready = bodies.ready(sandbox, endpoint, value)
+            return Answered(WRITERS[endpoint.id](sandbox, tenant, call, ready), tenant_id, body)
         return Answered(READERS[endpoint.id](sandbox, tenant, call), tenant_id, None)
     except ApiError as refusal:
         return Answered(refusal, tenant_id, body)
@@ -147,7 +150,7 @@ def _refuse_too_often(sandbox: Sandbox, call: Call) -> None:
     if len(spent) < numbers["requests"]:
         spent.append(sandbox.now)
         return
-    free_at = spent[len(spent) - numbers["requests"]] + window if numbers["requests"] else sandbox.now + window
+    free_at = spent[len(spent) - numbers["requests"]] + window
     wait_s = -(-(free_at - sandbox.now) // SECOND)
     reason = f"{numbers['requests']} requests in {window / SECOND:g} s are used up; the next is free in {wait_s} s"
     raise ApiError(

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from mockserver.contract import schemas
 from mockserver.contract.endpoints import Endpoint
@@ -36,9 +36,8 @@ def refuse(at: str, reason: str, clause: str = "base.json") -> ApiError:
     )
 
 
-def read(sandbox: Sandbox, endpoint: Endpoint, call: Call) -> Any:
-    """The JSON value of the call's body as the operation may use it; {} where an optional body was left out."""
-    value = _value(sandbox, endpoint, call)
+def ready(sandbox: Sandbox, endpoint: Endpoint, value: Any) -> Any:
+    """The body's value as the operation may use it: as the choices have it met, and fitting its schema."""
     schema_name = endpoint.request_schema or ""
     prepared = _prepare(sandbox, schema_name, value)
     problems = schemas.check(schema_name, _without_empty_groups(sandbox, prepared))
@@ -59,7 +58,8 @@ def read(sandbox: Sandbox, endpoint: Endpoint, call: Call) -> Any:
     return prepared
 
 
-def _value(sandbox: Sandbox, endpoint: Endpoint, call: Call) -> Any:
+def value_of(sandbox: Sandbox, endpoint: Endpoint, call: Call) -> Any:
+    """The JSON value of the call's body, as it came; {} where an optional body was left out."""
     if call.body is None:
         raise refuse("", f"the body is larger than the {JSON_BODY_MAX_BYTES} bytes that the mock reads")
     content_type = call.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -88,7 +88,7 @@ def parse(body: bytes) -> Any:
         raise refuse("", "a \\u escape names half of a surrogate pair") from None
     except json.JSONDecodeError as error:
         raise refuse("", f"not JSON: {error.msg} at line {error.lineno} column {error.colno}") from None
-    except (ValueError, RecursionError) as error:
+    except (ValueError, ArithmeticError, RecursionError) as error:
         raise refuse("", f"not JSON that can be read: {error}") from None
     return value
 
@@ -151,7 +151,11 @@ def _without_empty_groups(sandbox: Sandbox, value: Any) -> Any:
     groups = value.get("filters")
     if not isinstance(groups, list):
         return value
-    return {**value, "filters": [group for group in groups if not _is_empty_group(group)]}
+    return {**value, "filters": [_LAWFUL_GROUP if _is_empty_group(group) else group for group in groups]}
+
+
+# Stands where the schema is not to see an empty group, so that the others keep their places.
+_LAWFUL_GROUP: Final = {"combinator": "and", "statements": [{"field": "", "operator": ""}]}
 
 
 def _is_empty_group(group: Any) -> bool:

@@ -25,12 +25,6 @@ _DATE_TIME = re.compile(
     r"(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}(?::\d{2})?)(?:\.(\d{1,9}))?([Zz]|[+-]\d{2}:\d{2})?", re.ASCII
 )
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-_DURATION = re.compile(
-    r"(?:(?P<d>\d+(?:\.\d+)?)d)?(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m(?!s))?"
-    r"(?:(?P<s>\d+(?:\.\d+)?)s)?(?:(?P<ms>\d+)ms)?",
-    re.ASCII,
-)
-_UNITS: dict[str, Span] = {"d": DAY, "h": 60 * MINUTE, "m": MINUTE, "s": SECOND, "ms": MILLISECOND}
 
 EARLIEST: Instant = (datetime(1, 1, 2, tzinfo=UTC) - _EPOCH) // _MICROSECOND
 LATEST: Instant = (datetime(9999, 12, 30, tzinfo=UTC) - _EPOCH) // _MICROSECOND
@@ -96,26 +90,3 @@ def parse_date(written: str, *, brazil: bool) -> Instant | None:
     except ValueError:
         return None
     return from_datetime(datetime(day.year, day.month, day.day, tzinfo=_BRAZIL if brazil else UTC))
-
-
-def parse_duration(written: object) -> Span | None:
-    """
-    The length of `20m`, `1h30m`, `3500ms`, `PT20M` or a number of seconds; None for anything else.
-
-    Lengths are never negative.
-    """
-    if isinstance(written, bool):
-        return None
-    if isinstance(written, int):
-        return written * SECOND if written >= 0 else None
-    if isinstance(written, float):
-        return round(written * SECOND) if 0 <= written < 1e15 else None
-    if not isinstance(written, str):
-        return None
-    plain = written.strip()
-    if plain[:1] in ("P", "p"):
-        plain = plain[1:].replace("T", "").replace("t", "").lower()
-    found = _DURATION.fullmatch(plain)
-    if not plain or found is None:
-        return None
-    return sum(round(float(count) * _UNITS[unit]) for unit, count in found.groupdict().items() if count)

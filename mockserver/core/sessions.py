@@ -87,7 +87,9 @@ def read(sandbox: Sandbox, tenant: Tenant, call: Call) -> Shown:
     session: Session = find(
         sandbox, tenant, "sessions", call.params["sessionId"], code=code, clause="session.read", at="path.sessionId"
     )
-    if sandbox.choices["expiry-driver"] == "on-read":
+    if (
+        sandbox.choices["expiry-driver"] != "sweeper"
+    ):  # a timer has done it, unless the choice was another at the deadline
         session = expire_if_due(sandbox, tenant, session, this_exchange(sandbox))
     return Shown(shown(tenant, session))
 
@@ -124,7 +126,10 @@ def _funnel_is_there(tenant: Tenant, funnel_id: str | None, step_id: str | None)
 
 
 def fail(sandbox: Sandbox, tenant: Tenant, session: Session, reason: str, cause: Cause) -> Session:
-    """A definitive failure for one of `REASONS` (session.failed)."""
+    """A definitive failure for one of `REASONS` (session.failed); at or after the deadline it expires instead."""
+    session = expire_if_due(sandbox, tenant, session, cause)
+    if not can("session", session, "fail"):
+        return session
     return move(sandbox, tenant, "session", session, "fail", cause, reason=reason)
 
 

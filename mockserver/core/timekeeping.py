@@ -1,12 +1,12 @@
 """
 Moving a sandbox's clock: freeze, follow, advance. Time only ever goes forward.
 
-Each refuses with ValueError, saying what came and what would do, and then nothing has changed.
+Each refuses with ValueError, saying what came and what would do, before it changes anything.
 """
 
 from __future__ import annotations
 
-from mockserver.core.instants import LATEST, Instant, Span, exact_text
+from mockserver.core.instants import EARLIEST, LATEST, Instant, Span, exact_text
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.settle import Fired, next_due, settle
 
@@ -46,12 +46,32 @@ def advance(sandbox: Sandbox, by: Span) -> list[Fired]:
     """Let this much time pass; everything due on the way happens at its own instant."""
     if by < 0:
         raise ValueError(f"advance by {by / 1_000_000:g} s goes back; time only goes forward")
-    return advance_to(sandbox, sandbox.read_clock() + by)
+    now = sandbox.read_clock()
+    return _advance(sandbox, now, now + by)
 
 
 def advance_to(sandbox: Sandbox, instant: Instant) -> list[Fired]:
     """Let time pass up to this instant."""
+    return _advance(sandbox, sandbox.read_clock(), instant)
+
+
+def advance_until_idle(sandbox: Sandbox) -> list[Fired]:
+    """
+    Let time pass from one due thing to the next until nothing is scheduled any more.
+
+    Refuses where something is scheduled for an instant that cannot be shown; what came before it has then happened.
+    """
     now = sandbox.read_clock()
+    fired = settle(sandbox, now)
+    for _ in range(_MOST_STEPS):
+        due = next_due(sandbox)
+        if due is None:
+            break
+        fired += _advance(sandbox, now, max(due, now))
+    return fired
+
+
+def _advance(sandbox: Sandbox, now: Instant, instant: Instant) -> list[Fired]:
     _refuse_beyond(instant)
     if instant < now:
         raise ValueError(f"advance to {exact_text(instant)} lies before now, {exact_text(now)}; time only goes forward")
@@ -61,17 +81,8 @@ def advance_to(sandbox: Sandbox, instant: Instant) -> list[Fired]:
     return fired
 
 
-def advance_until_idle(sandbox: Sandbox) -> list[Fired]:
-    """Let time pass from one due thing to the next until nothing is scheduled any more."""
-    fired = settle(sandbox, sandbox.read_clock())
-    for _ in range(_MOST_STEPS):
-        due = next_due(sandbox)
-        if due is None:
-            break
-        fired += advance_to(sandbox, max(due, sandbox.read_clock()))
-    return fired
-
-
 def _refuse_beyond(instant: Instant) -> None:
-    if instant > LATEST:
-        raise ValueError(f"that lies beyond {exact_text(LATEST)}, the last instant that can be shown")
+    if not EARLIEST <= instant <= LATEST:
+        raise ValueError(
+            f"that lies outside of {exact_text(EARLIEST)} to {exact_text(LATEST)}, the instants that can be shown"
+        )

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mockserver.contract.durations import parse_duration
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
 from mockserver.core import timekeeping
-from mockserver.core.instants import Instant, parse, parse_duration
+from mockserver.core.instants import Instant, parse
 from mockserver.core.matching import ROOTS, differences
 from mockserver.core.settle import Fired
 from mockserver.core.tenant import Tenant

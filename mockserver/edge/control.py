@@ -47,7 +47,7 @@ def health(host: Host, args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def create_sandbox(host: Host, args: Mapping[str, Any]) -> dict[str, Any]:
-    """A fresh sandbox from a recipe; without a seed, 0."""
+    """A fresh sandbox from a recipe; without a seed, its scenario's, else 0."""
     try:
         hosted = host.create(Recipe(**args), clock=clocks.following())
     except ScenarioError as refusal:
@@ -79,9 +79,8 @@ def delete_sandbox(host: Host, args: Mapping[str, Any]) -> None:
         raise ControlError(
             409, "MOCK_DEFAULT_SANDBOX", "the default sandbox cannot be deleted; reset it with POST /_mock/reset"
         )
-    if sandbox_id not in host.sandboxes:
+    if not host.close(sandbox_id):
         raise ControlError(404, "MOCK_NOT_FOUND", f"no sandbox {sandbox_id!r}; GET /_mock/sandboxes lists them")
-    host.close(sandbox_id)
 
 
 # fmt: off
@@ -185,30 +184,41 @@ def _arguments(route: Route, wire: Wire) -> Mapping[str, Any]:
         body = parse_json(wire.body) if wire.body.strip() else {}
     except ApiError as refusal:
         raise ControlError(400, "MOCK_BAD_JSON", refusal.reason) from None
-    problems = schemas.check(route.schema, body)
-    if problems:
-        shown = [as_problem(each, schemas.load(route.schema).get("properties", {})) for each in problems[:10]]
-        raise ControlError(400, "MOCK_BAD_BODY", f"the body does not fit: {shown[0]}", shown)
+    hold(route.schema, body)
     arguments: Mapping[str, Any] = body
     return arguments
 
 
+def run(hosted: Hosted, command: Command, arguments: Mapping[str, Any]) -> Any:
+    """A command by another door than HTTP, its body held to the same schema; ids that HTTP has in the path stand beside."""
+    schema = next((route.schema for route in ROUTES if route.command is command), None)
+    if schema is not None:
+        hold(schema, {key: each for key, each in arguments.items() if key not in ("id", "sessionId")})
+    return hosted.perform(command, arguments)
+
+
+def hold(schema: str, body: Any) -> None:
+    """Refuse a body that does not fit its schema, with every problem and the nearest names."""
+    problems = schemas.check(schema, body)
+    if problems:
+        shown = [as_problem(each, schemas.load(schema).get("properties", {})) for each in problems[:10]]
+        raise ControlError(400, "MOCK_BAD_BODY", f"the body does not fit: {shown[0]}", shown)
+
+
 def _refuse_strangers(host: Host, wire: Wire) -> None:
     """Only who speaks to this server by its own name, from no other site, and with its token where it has one."""
-    name = _host_name(f"//{wire.headers.get('host', '')}")
-    if wire.headers.get("host") and name not in host.names:
-        raise ControlError(
-            403, "MOCK_FOREIGN_HOST", f"Host is {name!r}; the control plane answers to {', '.join(sorted(host.names))}"
-        )
-    origin = wire.headers.get("origin")
-    if origin is not None and _host_name(origin) not in host.names:
-        raise ControlError(403, "MOCK_FOREIGN_ORIGIN", "a page of another site may not call the control plane")
     if host.token is not None:
         came = wire.headers.get("authorization", "").removeprefix("Bearer ")
         if not hmac.compare_digest(came.encode(), host.token.encode()):
             raise ControlError(
                 401, "MOCK_TOKEN_WANTED", "send the token that the server printed, as Authorization: Bearer TOKEN"
             )
+    name, answers = _host_name(f"//{wire.headers.get('host', '')}"), ", ".join(sorted(host.names))
+    if wire.headers.get("host") and name not in host.names and host.token is None:  # a token stands for the name
+        raise ControlError(403, "MOCK_FOREIGN_HOST", f"Host is {name!r}; the control plane answers to {answers}")
+    origin = wire.headers.get("origin")
+    if origin is not None and _host_name(origin) not in host.names:
+        raise ControlError(403, "MOCK_FOREIGN_ORIGIN", "a page of another site may not call the control plane")
 
 
 def _host_name(url: str) -> str:

@@ -24,6 +24,8 @@ def respond(host: Host, wire: Wire, root: Hosted | None = None) -> Answer:
 
     `root` is the sandbox at the root, the default one where it is left out.
     """
+    if root is not None and host.sandboxes.get(root.id) is not root:
+        return _no_sandbox(host, wire._replace(target=f"{_SANDBOXES}{root.id}{wire.target}"))
     hosted, wire = _entered(host, wire, root)
     if hosted is None:
         return _no_sandbox(host, wire)
@@ -79,9 +81,10 @@ def _media(hosted: Hosted, wire: Wire) -> Answer:
         found = next(
             (tenant.media[media_id] for tenant in hosted.sandbox.tenants.values() if media_id in tenant.media), None
         )
+        now = hosted.sandbox.read_clock()
     if found is None:
         return _refusal(404, "MOCK_NOT_FOUND", f"no media {media_id[:60]!r} in this sandbox")
-    date = ("Date", spelling.http_date(hosted.sandbox.now))
+    date = ("Date", spelling.http_date(now))
     return Answer(200, (*_media_headers(found), date), b"" if wire.method == "HEAD" else found.content)
 
 
@@ -101,5 +104,7 @@ def _line(hosted: Hosted, wire: Wire, answer: Answer) -> str:
     told = {name: value for name, value in answer.headers if name in ("Date", "X-Mock-Reason")}
     code = f" {answer.json()['code']}" if answer.status >= 400 and answer.body else ""
     why = f"  {told['X-Mock-Reason']}" if "X-Mock-Reason" in told else ""
-    target = gateway.redactor(hosted.sandbox).text(wire.target)
+    with hosted.sandbox.lock:
+        hide = gateway.redactor(hosted.sandbox)
+    target = hide.text(wire.target)
     return f"{told['Date'][17:25]} {answer.status} {wire.method[:20]} {hosted.prefix}{target}{code}{why}"

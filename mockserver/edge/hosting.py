@@ -22,6 +22,7 @@ from mockserver.edge.gateway import Manner
 from mockserver.scenario import library
 from mockserver.scenario.apply import DEFAULT_TENANT, apply, found
 from mockserver.scenario.documents import check, plain
+from mockserver.scenario.profiles import joined
 
 DEFAULT_ID = "default"
 IN_PROCESS_ORIGIN = "http://mockserver.test"  # a name that no resolver knows (RFC 6761): never a real call
@@ -140,8 +141,8 @@ class Host:
             self.sandboxes[id] = hosted
         return hosted
 
-    def close(self, id: str) -> None:
-        """End a sandbox: its prefix answers 410 from now on."""
+    def close(self, id: str) -> bool:
+        """End a sandbox: its prefix answers 410 from now on. False where it was not there."""
         with self._lock:
             hosted = self.sandboxes.pop(id, None)
             if hosted is not None:
@@ -149,6 +150,7 @@ class Host:
                 self.closed[id] = 0
                 while len(self.closed) > _CLOSED_REMEMBERED:
                     del self.closed[next(iter(self.closed))]
+        return hosted is not None
 
     def note_late_call(self, id: str) -> bool:
         """True for the id of a closed sandbox; the call is counted there."""
@@ -164,7 +166,7 @@ def _document(recipe: Recipe) -> dict[str, Any]:
     scenario = recipe.scenario
     document = dict(library.document(scenario) if isinstance(scenario, str) else check(plain(scenario or {})))
     if recipe.choices:
-        document["choices"] = {**document.get("choices", {}), **recipe.choices}
+        document["choices"] = joined(document.get("choices", {}), recipe.choices)
     if recipe.clock:
         document["clock"] = recipe.clock
     return document

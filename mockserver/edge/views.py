@@ -31,7 +31,7 @@ _INSTANTS = frozenset(
 
 
 def clock(sandbox: Sandbox) -> JSON:
-    """Now, and whether the clock stands still; reading it lets no time pass."""
+    """Now, and whether the clock stands still."""
     return {"now": exact_text(sandbox.read_clock()), "frozen": sandbox.clock.frozen}
 
 
@@ -42,7 +42,7 @@ def fired(happened: list[Fired]) -> list[JSON]:
 
 def choices(sandbox: Sandbox) -> JSON:
     """Every choice with its question, its options and the value in force."""
-    rows = CHOICES.values()
+    rows, values = CHOICES.values(), dict(sandbox.choices)  # a copy: to show a choice is not to act on it
     return {
         "choices": [
             {
@@ -50,7 +50,7 @@ def choices(sandbox: Sandbox) -> JSON:
                 "question": row.question,
                 "options": list(row.options),
                 "default": row.default,
-                "value": sandbox.choices[row.id],
+                "value": values[row.id],
                 "clause": row.clauses[0] if row.clauses else row.where,
             }
             for row in rows
@@ -73,7 +73,7 @@ def tenant(owner: Tenant) -> JSON:
 def state(sandbox: Sandbox) -> JSON:
     """The world as JSON: clock, choices, tenants with all their records. Equal worlds give equal bytes."""
     world: JSON = {
-        "clock": clock(sandbox),
+        "clock": {"now": exact_text(sandbox.now), "frozen": sandbox.clock.frozen},
         "seed": sandbox.seed,
         "choices": dict(sorted(sandbox.choices.items())),
         "tenants": [_tenant_state(sandbox, each) for each in sandbox.tenants.values()],
@@ -207,7 +207,7 @@ def journal(
     since: int = 0,
     limit: int | None = None,
 ) -> JSON:
-    """Exchanges and transitions, oldest first: those after number `since`, of one operation or status where asked."""
+    """Exchanges, oldest first, after number `since`, of some operations or a status where asked; and every transition."""
     hide = redactor(sandbox)
     wanted = [
         each

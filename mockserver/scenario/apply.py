@@ -55,12 +55,15 @@ def apply(sandbox: Sandbox, document: Mapping[str, Any], *, newborn: bool = Fals
     problems: list[Problem] = []
     applied = Applied(checked.get("scenario"), [], {}, ["seed"] if "seed" in checked and not newborn else [], {})
     kept = sandbox.checkpoint()
-    set_choices(sandbox, checked.get("choices", {}), problems)
-    _set_clock(sandbox, checked.get("clock"), problems)
-    _give(sandbox, checked.get("given", {}), problems, applied)
-    if problems:
+    try:
+        set_choices(sandbox, checked.get("choices", {}), problems)
+        _set_clock(sandbox, checked.get("clock"), problems)
+        _give(sandbox, checked.get("given", {}), problems, applied)
+        if problems:
+            raise ScenarioError(problems)
+    except BaseException:
         sandbox.take(kept)
-        raise ScenarioError(problems)
+        raise
     return applied
 
 

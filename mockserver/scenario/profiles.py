@@ -42,8 +42,13 @@ def chosen(profile: str | Path | None, beside: Mapping[str, object] | None) -> M
     """A profile's choices with those given beside it, which win; of a value with keys, key by key."""
     if profile is None:
         return beside
-    taken = choices_of(profile)
-    for id, value in (beside or {}).items():
+    return joined(choices_of(profile), beside or {})
+
+
+def joined(first: Mapping[str, object], second: Mapping[str, object]) -> dict[str, object]:
+    """Both sets of choices, the second's winning; of a value with keys, key by key."""
+    taken = dict(first)
+    for id, value in second.items():
         known = isinstance(value, Mapping) and isinstance(taken.get(id), Mapping)
         taken[id] = choices.merged(id, taken[id], value) if known else value
     return taken

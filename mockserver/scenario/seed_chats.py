@@ -32,6 +32,7 @@ def _chat_pattern(seeding: Seeding, pattern: Entry, path: str) -> None:
     each, vary = pattern.get("each", {}), pattern.get("vary", {})
     count = pattern["count"]
     stem = seeding.sandbox.new_id("chat_")[:13] if "id" not in each and "id" not in vary else None
+    counted = "participantsCount" in each or "participantsCount" in vary
     read = {
         key: [_chat_fields(seeding, {**each, key: value}, path) for value in values] for key, values in vary.items()
     }
@@ -40,6 +41,7 @@ def _chat_pattern(seeding: Seeding, pattern: Entry, path: str) -> None:
         (each_field, [fields[each_field] for fields in read[key]])
         for key in vary
         for each_field in _ATTRIBUTES_OF.get(key, ())
+        if key == "participantsCount" or each_field != "participants_count" or not counted
     ]
     made = seeding.created.setdefault("chats", [])
     with _collector_resting(count):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mockserver.core.instants import Instant, parse
+from mockserver.core.instants import EARLIEST, LATEST, Instant, parse
 from mockserver.core.redaction import spelled
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.tenant import Tenant
@@ -51,7 +51,7 @@ class Seeding:
         if written is None:
             return default
         read = parse(written)
-        if read is None:
+        if read is None or not EARLIEST <= read[0] <= LATEST:
             self.wrong(f"{path}/{key}", written, "a day and time that exist, as RFC 3339")
             return default
         return read[0]

@@ -174,8 +174,8 @@ def forms(seeding: Seeding, entries: Sequence[Entry], path: str) -> None:
 
 
 def webhooks(seeding: Seeding, entries: Sequence[Entry], path: str) -> None:
-    for entry in entries:
-        webhook_id = seeding.name_id("webhooks", "webhook_", entry, path)
+    for number, entry in enumerate(entries):
+        webhook_id = seeding.name_id("webhooks", "webhook_", entry, f"{path}/{number}")
         secret = entry.get("secret") or _signing_secret(seeding.sandbox)
         if "secret" not in entry:
             seeding.secrets[webhook_id] = secret

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from mockserver.core.instants import exact_text, from_datetime, span, to_datetime
 from mockserver.core.settle import settle
-from mockserver.edge import commands, forced, front
+from mockserver.edge import commands, control, forced, front
 from mockserver.edge.gateway import Wire, body_limit_bytes
 from mockserver.edge.hosting import Hosted
 from mockserver.edge.refusals import ControlError
@@ -39,6 +39,7 @@ class Sandbox:
     def __init__(self, server: MockServer, hosted: Hosted) -> None:
         self._server = server
         self._hosted = hosted
+        self._witness: Witness | None = None
 
     @property
     def id(self) -> str:
@@ -83,7 +84,9 @@ class Sandbox:
 
     def keys(self, tenant_id: str) -> tuple[str, str]:
         """The secret and the public key of one of the sandbox's tenants."""
-        tenant = self._hosted.sandbox.tenants[tenant_id]
+        tenant = self._hosted.sandbox.tenants.get(tenant_id)
+        if tenant is None:
+            raise ValueError(f"no tenant {tenant_id!r}; there is {', '.join(self._hosted.sandbox.tenants)}")
         return tenant.secret_key, tenant.public_key
 
     def call(
@@ -96,11 +99,7 @@ class Sandbox:
         body: bytes = b"",
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
-        """
-        One call in process; `path` begins with /v1.
-
-        `key` is the secret key where it is left out; "" sends none. `json` becomes the body, with its Content-Type.
-        """
+        """One call in process; `key` is the secret key where it is left out, "" sends none; `json` becomes the body."""
         sent = {name.lower(): value for name, value in (headers or {}).items()}
         if key != "":
             sent.setdefault("x-api-key", key or self.secret_key)
@@ -127,9 +126,11 @@ class Sandbox:
         self._command(commands.choose, **{str(key): value for key, value in choices.items()})
 
     def watch_choices(self, witness: Witness) -> None:
-        """Have the witness remember which choices are read from now on."""
-        witness.update(self._hosted.sandbox.choices)
-        self._hosted.sandbox.choices = witness
+        """Have the witness remember which choices are read from now on, also after a reset."""
+        self._witness = witness
+        with self._hosted.sandbox.lock:
+            witness.update(self._hosted.sandbox.choices)
+            self._hosted.sandbox.choices = witness
 
     def advance(
         self,
@@ -139,11 +140,7 @@ class Sandbox:
         until: Literal["idle"] | None = None,
         **length: float,
     ) -> list[JSON]:
-        """
-        Let time pass: `"20m"`, seconds, a timedelta or `minutes=20`; `to` an instant; or `until="idle"`.
-
-        Answers what happened on the way, in order. Time only goes forward.
-        """
+        """Let time pass: `"20m"`, seconds, a timedelta or `minutes=20`; `to` an instant; `until="idle"`. Answers what happened."""
         arguments: JSON = {"until": until, "to": exact_text(from_datetime(to)) if isinstance(to, datetime) else to}
         if length and by is not None:
             raise ValueError(f"advance was given {by!r} and {length}; wanted one length")
@@ -169,7 +166,8 @@ class Sandbox:
 
     def complete_session(self, session_id: str, *, phone: str | None = None, name: str | None = None) -> JSON:
         """The end user finishes the flow; answers the session as it is then read."""
-        return self._command(forced.complete_session, sessionId=session_id, phone=phone, name=name)
+        given = {key: value for key, value in (("phone", phone), ("name", name)) if value is not None}
+        return self._command(forced.complete_session, sessionId=session_id, **given)
 
     def fail_session(self, session_id: str, *, reason: str = "token_exchange_failed") -> JSON:
         """The connection fails for a documented reason."""
@@ -205,6 +203,8 @@ class Sandbox:
     def reset(self) -> None:
         """Be as at birth: same keys and address, nothing else."""
         self._hosted.reset()
+        if self._witness is not None:
+            self.watch_choices(self._witness)
 
     def requests_session(self) -> requests.Session:
         """A requests session that reaches this mock in process, by full urls."""
@@ -232,7 +232,7 @@ class Sandbox:
     def _command(self, command: Any, **arguments: Any) -> JSON:
         """Run a command as the control plane does; what it refuses is a ValueError that says how to mend the call."""
         try:
-            answer: JSON = self._hosted.perform(command, arguments)
+            answer: JSON = control.run(self._hosted, command, arguments)
         except ControlError as refusal:
             raise ValueError(refusal.message) from None
         return answer

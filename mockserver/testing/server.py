@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -30,6 +31,7 @@ class MockServer:
         self._host = Host(manner=Manner(explain, strict), default_clock=clocks.fixture_clock)
         self._port = port
         self._server: Server | None = None
+        self._opening = threading.Lock()
 
     @property
     def url(self) -> str:
@@ -39,13 +41,14 @@ class MockServer:
 
     def open(self) -> None:
         """Listen, if it does not yet."""
-        if self._server is None:
-            from mockserver.edge import app
-            from mockserver.edge.server import Server
+        with self._opening:
+            if self._server is None:
+                from mockserver.edge import app
+                from mockserver.edge.server import Server
 
-            self._server = Server(app.build(self._host), port=self._port, explain=self._host.manner.explain)
-            self._host.origin = self._server.url
-            self._server.start()
+                self._server = Server(app.build(self._host), port=self._port, explain=self._host.manner.explain)
+                self._host.origin = self._server.url
+                self._server.start()
 
     def sandbox(
         self,
@@ -65,6 +68,8 @@ class MockServer:
         Its clock stands at the process's present, or at `now`; `clock="follow"` lets it go with the process's.
         Refuses with ScenarioError, naming every problem.
         """
+        if clock not in (None, "follow") or (clock and now):
+            raise ValueError(f"clock={clock!r} with now={now!r}; wanted now=INSTANT, clock='follow', or neither")
         started = clocks.following() if clock == "follow" else None
         frozen = {"freeze": exact_text(from_datetime(now)) if isinstance(now, datetime) else now} if now else None
         recipe = Recipe(scenario, seed, profiles.chosen(profile, choices), frozen, given)

@@ -4,24 +4,19 @@ What may be chosen: the check of an option's name and of each kind of number, an
 A message names what was found, what was wanted, and the nearest valid name where one is near.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from math import isfinite
 from reprlib import repr as short
 from typing import Final
 
 from mockserver.contract.choices.rows import Choice
+from mockserver.contract.durations import parse_duration
 
 # A rate that is switched on without its numbers: invented, since the document shows none.
 RATE_WHEN_ON: Final[Mapping[str, object]] = {"requests": 120, "per": 60}
 
 # No volume at all is a limit one can test with; a pace of none would never end, and no file at all is no upload.
 _LEAST: Final[Mapping[str, int]] = {"size-limit-values": 0}
-
-_UNITS = r"(?:\d+(?:\.\d+)?d)?(?:\d+(?:\.\d+)?h)?(?:\d+(?:\.\d+)?m)?(?:\d+(?:\.\d+)?s)?(?:\d+(?:\.\d+)?ms)?"
-_ISO = r"P(?:\d+(?:\.\d+)?D)?(?:T(?=\d)(?:\d+(?:\.\d+)?H)?(?:\d+(?:\.\d+)?M)?(?:\d+(?:\.\d+)?S)?)?"
-_DURATION: Final = re.compile(f"(?=.*[1-9])(?:{_UNITS}|{_ISO})", re.ASCII)
 
 
 def nearest(name: object, names: Iterable[str]) -> str:
@@ -88,8 +83,6 @@ def _whole(choice: Choice, value: object) -> str | None:
 
 
 def _period(value: object) -> str | None:
-    if isinstance(value, str) and _DURATION.fullmatch(value):
-        return None
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value) and value > 0:
+    if parse_duration(value):
         return None
     return f"found {short(value)}, wanted seconds above 0 or a duration like '60s'"

@@ -1,0 +1,29 @@
+"""How a length of time is written, everywhere: `20m`, `1h30m`, `3500ms`, `PT20M`, or a number of seconds."""
+
+from __future__ import annotations
+
+import re
+
+_NUMBER = r"\d{1,12}(?:\.\d{1,9})?"
+_PLAIN = re.compile(
+    rf"(?:(?P<d>{_NUMBER})d)?(?:(?P<h>{_NUMBER})h)?(?:(?P<m>{_NUMBER})m(?!s))?(?:(?P<s>{_NUMBER})s)?(?:(?P<ms>{_NUMBER})ms)?",
+    re.ASCII,
+)
+_ISO = re.compile(
+    rf"P(?:(?P<d>{_NUMBER})D)?(?:T(?=\d)(?:(?P<h>{_NUMBER})H)?(?:(?P<m>{_NUMBER})M)?(?:(?P<s>{_NUMBER})S)?)?", re.ASCII
+)
+_MICROSECONDS = {"d": 86_400_000_000, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "ms": 1_000}
+_MOST_SECONDS = 10**12
+
+
+def parse_duration(written: object) -> int | None:
+    """The length in whole microseconds; None for what is no length, a negative one, or one beyond thirty thousand years."""
+    if isinstance(written, bool):
+        return None
+    if isinstance(written, int | float):
+        return round(written * _MICROSECONDS["s"]) if 0 <= written <= _MOST_SECONDS else None
+    if not isinstance(written, str):
+        return None
+    found = _PLAIN.fullmatch(written) or _ISO.fullmatch(written)
+    parts = {unit: count for unit, count in found.groupdict().items() if count} if found else {}
+    return sum(round(float(count) * _MICROSECONDS[unit]) for unit, count in parts.items()) if parts else None

@@ -1,0 +1,122 @@
+"""What lies at the edges: the first and last instants, lengths that are none, deadlines met by another driver."""
+
+import pytest
+
+from mockserver import ScenarioError
+from mockserver.contract.durations import parse_duration
+
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+
+
+@pytest.mark.parametrize("instant", ["0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00"])
+def test_no_sandbox_is_led_where_time_cannot_be_told(mockserver, instant):
+    before = mockserver.now
+
+    with pytest.raises(ValueError, match="the instants that can be shown"):
+        mockserver.freeze(instant)
+    with pytest.raises(ScenarioError):
+        mockserver.apply({"given": {"templates": [{"createdAt": instant}]}})
+
+    assert before == mockserver.now
+    assert 200 == mockserver.call("GET", "/v1/message-templates").status
+
+
+@pytest.mark.mockserver(clock="follow")
+def test_a_following_clock_can_be_advanced_by_nothing(mockserver):
+    assert [] == mockserver.advance(0)
+
+
+@pytest.mark.parametrize(
+    ("written", "microseconds"),
+    [
+        ("20m", 1_200_000_000), ("1h30m", 5_400_000_000), ("3500ms", 3_500_000), ("PT20M", 1_200_000_000),
+        ("P1DT2H", 93_600_000_000), (2.5, 2_500_000), (0, 0), ("P1M", None), ("p20m", None), ("P20M", None), ("", None),
+        ("9" * 400 + "s", None), (-1, None), (10**400, None), (True, None), (float("inf"), None), (float("nan"), None),
+    ],
+)  # fmt: skip
+def test_a_length_is_written_one_way_everywhere(written, microseconds):
+    assert microseconds == parse_duration(written)
+
+
+@pytest.mark.clause("campaigns.validation")
+@pytest.mark.parametrize("number", ["1e-99999999999999999999", "1e99999999999999999999"])
+def test_a_number_with_an_endless_exponent_is_refused(mockserver, number):
+    headers = {"content-type": "application/json"}
+    reply = mockserver.call("POST", "/v1/campaigns", body=f'{{"cadence": {number}}}'.encode(), headers=headers)
+
+    assert (400, "VALIDATION_ERROR") == (reply.status, reply.json()["code"])
+
+
+@pytest.mark.clause("session.expired")
+@pytest.mark.mockserver(choices={"expiry-driver": "on-read"})
+def test_a_deadline_that_nobody_noticed_is_noticed_under_any_driver(mockserver):
+    session_id = mockserver.call("POST", SESSIONS, json={}).json()["sessionId"]
+    mockserver.advance("21m")
+
+    mockserver.choose({"expiry-driver": "timer"})
+
+    assert "expired" == mockserver.call("GET", f"{SESSIONS}/{session_id}").json()["status"]
+
+
+@pytest.mark.clause("session.expired", "session.user-cancels")
+@pytest.mark.mockserver(now="2026-03-01T12:00:30Z", choices={"expiry-driver": "sweeper"})
+def test_after_the_deadline_a_session_expires_whatever_ends_it(mockserver):
+    canceled, failed = (mockserver.call("POST", SESSIONS, json={}).json()["sessionId"] for _ in range(2))
+    mockserver.advance("20m")
+
+    assert ("expired", "expired") == (
+        mockserver.cancel_session(canceled)["status"],
+        mockserver.fail_session(failed)["status"],
+    )
+
+
+def test_the_journal_has_the_body_that_came(mockserver):
+    mockserver.choose({"platform-required": "default-chatapp", "null-for-optional": "omit"})
+    mockserver.call("POST", "/v1/campaigns", json={"name": "Oi", "description": None})
+    mockserver.call("POST", "/v1/campaigns/none/start")
+
+    bodies = [exchange["request"]["body"] for exchange in mockserver.journal["exchanges"]]
+
+    assert [{"name": "Oi", "description": None}, None] == bodies
+
+
+@pytest.mark.clause("filters.invalid")
+@pytest.mark.mockserver(choices={"group-no-statements": "ignore"})
+def test_an_ignored_group_keeps_its_place_in_what_is_said(mockserver):
+    groups = [{"combinator": "and", "statements": []}, {"combinator": "xor", "statements": []}]
+    reply = mockserver.call("POST", "/v1/campaigns/audience-preview", json={"filters": groups})
+
+    assert "/filters/1/combinator" in reply.headers["x-mock-reason"]
+
+
+def test_a_misspelt_or_contradictory_clock_is_refused(mockserver_server):
+    for wrong in ({"clock": "folow"}, {"clock": "follow", "now": "2026-03-01T12:00:00Z"}):
+        with pytest.raises(ValueError, match="wanted now=INSTANT"):
+            mockserver_server.sandbox(**wrong)
+
+
+def test_a_closed_sandbox_answers_410_by_every_door(mockserver_server):
+    sandbox = mockserver_server.sandbox()
+    sandbox.close()
+
+    assert 410 == sandbox.call("GET", "/v1/campaigns").status
+
+
+def test_the_python_face_refuses_what_the_control_plane_refuses(mockserver):
+    for wrong in ({"developers_enabled": False}, {"subscription": "lapsd"}):
+        with pytest.raises(ValueError, match="the body does not fit"):
+            mockserver.set_tenant(**wrong)
+
+
+def test_choices_beside_a_scenario_leave_its_other_numbers(mockserver_server):
+    scenario = {"choices": {"size-limit-values": {"chatapp": 10}}}
+    with mockserver_server.sandbox(scenario, choices={"size-limit-values": {"photoapp": 5}}) as sandbox:
+        assert {"chatapp": 10, "chatapp_lite": 1000, "photoapp": 5} == sandbox.state()["choices"]["size-limit-values"]
+
+
+@pytest.mark.parametrize("keys", [("participantsCount", "isGroupChat"), ("isGroupChat", "participantsCount")])
+def test_a_number_of_participants_that_is_given_stands(mockserver, keys):
+    values = {"participantsCount": [5], "isGroupChat": [True]}
+    mockserver.apply({"given": {"chats": {"count": 1, "vary": {key: values[key] for key in keys}}}})
+
+    assert 5 == mockserver.state()["tenants"][0]["chats"][0]["participantsCount"]
