@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-CADENCE_MIN_PER_MINUTE = 1
 CADENCE_MAX_PER_MINUTE = 2**53 - 1  # campaigns.cadence: the largest integer that JavaScript keeps exactly
 CAMPAIGN_NAME_MAX_CHARS = 100
 CAMPAIGN_DESCRIPTION_MAX_CHARS = 2000
@@ -17,5 +16,5 @@ JSON_DEPTH_MAX = 64
 UPLOAD_MAX_BYTES = 256 * 1024 * 1024
 PAGE_LIMIT_DEFAULT = 50  # fixed decision `message-page-params`
 PAGE_LIMIT_MAX = 100
-JOURNAL_MAX_EXCHANGES = 10_000
-JOURNAL_BODY_MAX_CHARS = 64 * 1024
+JOURNAL_MAX_ENTRIES = 10_000
+JOURNAL_BODY_MAX_BYTES = 64 * 1024

@@ -204,10 +204,9 @@ def _unknown_platform(sandbox: Sandbox, field: FilterField, statement: Mapping[s
     if option == "match-none":
         return value
     reason = f"came {spelled(value)}; {field.name} is {field.value_format}{_nearest(value, field.allowed or ())}"
-    refusal = _invalid(statement, at, reason, "filters.platform-values")
     if option == "platform-unsupported":
         raise ApiError("PLATFORM_UNSUPPORTED", clause="filters.platform-values", at=at, reason=reason)
-    raise refusal
+    raise _invalid(statement, at, reason, "filters.platform-values")
 
 
 def _date(sandbox: Sandbox, statement: Mapping[str, Any], value: Any, at: str) -> Instant:

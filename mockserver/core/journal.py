@@ -1,17 +1,16 @@
 """
 The journal: every exchange of a sandbox and every transition, in order, numbered from 1.
 
-It keeps the last `JOURNAL_MAX_EXCHANGES` of each; numbers go on counting. Restoring a checkpoint takes both back.
+It keeps the last `JOURNAL_MAX_ENTRIES` of each; numbers go on counting. Restoring a checkpoint takes both back.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from itertools import islice
 from typing import Any, NamedTuple
 
-from mockserver.contract.limits import JOURNAL_MAX_EXCHANGES
+from mockserver.contract.limits import JOURNAL_MAX_ENTRIES
 from mockserver.core.calls import ApiError, Call
 from mockserver.core.instants import Instant
 
@@ -21,7 +20,7 @@ class Exchange(NamedTuple):
     One call of the public API and its answer.
 
     `applied` is True when the operation took effect or answered, False when the call was refused.
-    `body` is the request's JSON value where it was read as one, else the bytes.
+    `body` is the request's JSON value, as it came, where it was read as one.
     `choices` are the sandbox's own ones (those that differ from their default) at the time.
     """
 
@@ -60,8 +59,8 @@ class Journal:
     __slots__ = ("exchanges", "last_exchange", "last_transition", "transitions")
 
     def __init__(self) -> None:
-        self.exchanges: deque[Exchange] = deque(maxlen=JOURNAL_MAX_EXCHANGES)
-        self.transitions: deque[Transition] = deque(maxlen=JOURNAL_MAX_EXCHANGES)
+        self.exchanges: deque[Exchange] = deque(maxlen=JOURNAL_MAX_ENTRIES)
+        self.transitions: deque[Transition] = deque(maxlen=JOURNAL_MAX_ENTRIES)
         self.last_exchange = 0
         self.last_transition = 0
 
@@ -75,9 +74,9 @@ class Journal:
         self.last_transition += 1
         self.transitions.append(Transition(self.last_transition, at, kind, id, source, target, cause))
 
-    def since(self, n: int, limit: int | None = None) -> list[Exchange]:
-        """The exchanges after number `n`, oldest first, at most `limit` of them."""
-        return list(islice((exchange for exchange in self.exchanges if exchange.n > n), limit))
+    def since(self, n: int) -> list[Exchange]:
+        """The exchanges after number `n`, oldest first."""
+        return [exchange for exchange in self.exchanges if exchange.n > n]
 
     def copy(self) -> Journal:
         twin = Journal()

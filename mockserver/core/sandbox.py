@@ -2,7 +2,7 @@
 A sandbox: one isolated universe with a clock, tenants, choices, timers and a journal.
 
 1. Whoever asks first lets time pass up to now (`settle`), so what fell due has happened before anything is answered.
-2. `now` never goes back but by restoring a checkpoint or resetting.
+2. `now` never goes back but by restoring a checkpoint, resetting, or freezing a sandbox that has no past.
 3. State is what `checkpoint` keeps. Rate budgets, previews remembered by a choice and the epoch are no part of it.
 4. The lock and the process's clock are handed in by the edge; the core imports neither threads nor time.
 """
@@ -119,7 +119,7 @@ class Sandbox:
         return number
 
     def new_id(self, prefix: str) -> str:
-        """A fresh semantic id: the prefix of its kind and a drawn tail; never one that seed data has taken."""
+        """A fresh semantic id: the prefix of its kind and a drawn tail; never one that `has_id` knows as taken."""
         while True:
             drawn = prefix + ids.draw(self.seed, prefix, self.count(prefix))
             if not self.has_id(drawn):

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 
 from mockserver.contract import schemas
 from mockserver.contract.choices import DEFAULTS
-from mockserver.contract.limits import JOURNAL_BODY_MAX_CHARS, JSON_BODY_MAX_BYTES, UPLOAD_MAX_BYTES
+from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES, JSON_BODY_MAX_BYTES, UPLOAD_MAX_BYTES
 from mockserver.core.answer import Answered, answer
 from mockserver.core.calls import ApiError, Call, Shown
 from mockserver.core.journal import Exchange
@@ -195,8 +195,8 @@ def redactor(sandbox: Sandbox) -> Redactor:
 
 def _exchange(sandbox: Sandbox, call: Call, answered: Answered, reply: Answer) -> Exchange:
     refusal = answered.outcome if isinstance(answered.outcome, ApiError) else None
-    if call.body and len(call.body) > JOURNAL_BODY_MAX_CHARS:
-        call = call._replace(body=call.body[:JOURNAL_BODY_MAX_CHARS], files=tuple)
+    if call.body and len(call.body) > JOURNAL_BODY_MAX_BYTES:
+        call = call._replace(body=call.body[:JOURNAL_BODY_MAX_BYTES], files=tuple)
     own = (
         {}
         if sandbox.choices is DEFAULTS
