@@ -101,15 +101,21 @@ def _filter_group(group: Mapping[str, Any]) -> JSON:
 
 
 def _execution_entry(view: View, execution: Execution) -> JSON:
-    counts = sends.counts(execution.sends, view.now)
+    return {
+        **_counted(execution, sends.counts(execution.sends, view.now)),
+        "startedAt": spelling.date_time(view.choices, execution.started_at),
+        "completedAt": _completed_at(view, execution),
+    }
+
+
+def _counted(execution: Execution, counts: sends.Counts) -> JSON:
+    """What the detail's entry and the single execution have in common."""
     return {
         "id": execution.id,
         "status": execution.status,
         "targetCount": counts.target,
         "sentCount": counts.sent,
         "failedCount": counts.failed,
-        "startedAt": spelling.date_time(view.choices, execution.started_at),
-        "completedAt": _completed_at(view, execution),
     }
 
 
@@ -131,14 +137,7 @@ def _end_shown(execution: Execution) -> Instant:
 
 def execution_progress(view: View, execution: Execution) -> JSON:
     counts = sends.counts(execution.sends, view.now)
-    return {
-        "id": execution.id,
-        "status": execution.status,
-        "targetCount": counts.target,
-        "sentCount": counts.sent,
-        "failedCount": counts.failed,
-        "progress": progress(view.choices, execution.status, counts),
-    }
+    return _counted(execution, counts) | {"progress": progress(view.choices, execution.status, counts)}
 
 
 def progress(choices: Mapping[str, object], status: str, counts: sends.Counts) -> int:
