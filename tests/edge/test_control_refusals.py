@@ -90,6 +90,9 @@ class TestStrangers:
         def status(target: str, **headers: str) -> int:
             return front.respond(host, Wire("GET", target, headers, b"", host.origin)).status
 
+        assert 401 == status("/_mock/clock", host="gateway.lan")
+        assert 200 == status("/_mock/clock", host="gateway.lan", authorization="Bearer t0ken-ção")
+        assert 403 == status("/_mock/clock", origin="https://evil.example", authorization="Bearer t0ken-ção")
         assert 401 == status("/_mock/clock")
         assert 401 == status("/_mock/clock", authorization="Bearer t0ken")
         assert 401 == status("/_mock/clock", authorization="Bearer ")
