@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from heapq import heappush
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mockserver.contract.choices import DEFAULTS
@@ -21,6 +22,11 @@ from mockserver.core.instants import Instant, Span
 from mockserver.core.journal import Journal
 from mockserver.core.records import Event
 from mockserver.core.tenant import Tenant, holds
+
+# The table of a tenant in which the records of a kind stand.
+TABLE_OF: Mapping[str, str] = MappingProxyType(
+    {"campaign": "campaigns", "execution": "executions", "session": "sessions"}
+)
 
 
 class Timer(NamedTuple):
@@ -149,6 +155,12 @@ class Sandbox:
     def arm(self, due: Instant, kind: str, trigger: str, tenant_id: str, record_id: str, stay: int) -> None:
         """Have `trigger` happen to the record at `due`, if it is then still in this stay."""
         heappush(self.timers, Timer(due, self.count("timer"), kind, trigger, tenant_id, record_id, stay))
+
+    def subject(self, timer: Timer) -> object | None:
+        """The record that a timer is about, or None once it has left the stay for which the timer was armed."""
+        tenant = self.tenants.get(timer.tenant_id)
+        record = getattr(tenant, TABLE_OF[timer.kind]).get(timer.id) if tenant else None
+        return record if record is not None and record.stay == timer.stay else None
 
     def holder(self, key: str) -> KeyHolder | None:
         return self.keys.get(key)

@@ -14,8 +14,6 @@ from typing import NamedTuple
 from mockserver.core import campaigns, sessions
 from mockserver.core.instants import Instant
 from mockserver.core.sandbox import Sandbox, Timer
-from mockserver.core.tenant import Tenant
-from mockserver.core.transitions import TABLE_OF
 
 
 class Fired(NamedTuple):
@@ -26,12 +24,24 @@ class Fired(NamedTuple):
     id: str
 
 
+def _finish(sandbox: Sandbox, timer: Timer) -> None:
+    campaigns.finish(sandbox, sandbox.tenants[timer.tenant_id], timer.id, {"timer": timer.trigger})
+
+
+def _drain(sandbox: Sandbox, timer: Timer) -> None:
+    campaigns.drain(sandbox, sandbox.tenants[timer.tenant_id], timer.id, {"timer": timer.trigger})
+
+
+def _expire(sandbox: Sandbox, timer: Timer) -> None:
+    sessions.expire_on_time(sandbox, sandbox.tenants[timer.tenant_id], timer.id, {"timer": timer.trigger})
+
+
 # What a timer does when it falls due, by kind and trigger.
-DUE: Mapping[tuple[str, str], Callable[[Sandbox, Tenant, str, Mapping[str, object]], None]] = MappingProxyType(
+DUE: Mapping[tuple[str, str], Callable[[Sandbox, Timer], None]] = MappingProxyType(
     {
-        ("execution", "finish"): campaigns.finish,
-        ("execution", "drain"): campaigns.drain,
-        ("session", "expire"): sessions.expire_on_time,
+        ("execution", "finish"): _finish,
+        ("execution", "drain"): _drain,
+        ("session", "expire"): _expire,
     }
 )
 
@@ -41,13 +51,12 @@ def settle(sandbox: Sandbox, until: Instant) -> list[Fired]:
     fired: list[Fired] = []
     while sandbox.timers and sandbox.timers[0].due <= until:
         timer = heappop(sandbox.timers)
-        if not _is_current(sandbox, timer):
+        before = sandbox.subject(timer)
+        if before is None:
             continue
         sandbox.pass_to(max(sandbox.now, timer.due))
-        tenant, table = sandbox.tenants[timer.tenant_id], TABLE_OF[timer.kind]
-        before = getattr(tenant, table)[timer.id]
-        DUE[timer.kind, timer.trigger](sandbox, tenant, timer.id, {"timer": timer.trigger})
-        if getattr(tenant, table)[timer.id] is not before:
+        DUE[timer.kind, timer.trigger](sandbox, timer)
+        if sandbox.subject(timer) is not before:
             fired.append(Fired(sandbox.now, f"{timer.kind}.{timer.trigger}", timer.id))
     if until != sandbox.now:
         sandbox.pass_to(max(sandbox.now, until))
@@ -56,10 +65,4 @@ def settle(sandbox: Sandbox, until: Instant) -> list[Fired]:
 
 def next_due(sandbox: Sandbox) -> Instant | None:
     """The instant of the soonest timer that will still do something, or None where nothing is scheduled."""
-    return min((timer.due for timer in sandbox.timers if _is_current(sandbox, timer)), default=None)
-
-
-def _is_current(sandbox: Sandbox, timer: Timer) -> bool:
-    tenant = sandbox.tenants.get(timer.tenant_id)
-    record = getattr(tenant, TABLE_OF[timer.kind]).get(timer.id) if tenant else None
-    return record is not None and record.stay == timer.stay
+    return min((timer.due for timer in sandbox.timers if sandbox.subject(timer) is not None), default=None)
