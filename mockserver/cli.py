@@ -82,8 +82,8 @@ def _serve_options(command: argparse.ArgumentParser) -> None:
 def serve(options: argparse.Namespace, out: TextIO) -> int:
     """Serve until SIGINT or SIGTERM; the first line printed is the base url, once it listens."""
     from mockserver.edge import app
-    from mockserver.edge.gateway import Manner
     from mockserver.edge.hosting import DEFAULT_ID, Host
+    from mockserver.edge.replies import Manner
     from mockserver.edge.server import Server
 
     host = Host(manner=Manner(explain=not options.no_reason, strict=options.strict))

@@ -21,6 +21,8 @@ from mockserver.core import ids
 from mockserver.core.instants import Instant, Span
 from mockserver.core.journal import Journal
 from mockserver.core.records import Event
+from mockserver.core.script import Script
+from mockserver.core.stage import EMPTY_STAGE, Stage
 from mockserver.core.tenant import Tenant, holds
 
 # The table of a tenant in which the records of a kind stand.
@@ -39,6 +41,7 @@ class Timer(NamedTuple):
     tenant_id: str
     id: str
     stay: int
+    about: str = ""  # the id of the rule that armed it, where one did
 
 
 class KeyHolder(NamedTuple):
@@ -67,6 +70,7 @@ class Checkpoint(NamedTuple):
     counters: Mapping[str, int]
     events: tuple[Event, ...]
     journal: Journal
+    script: Script
 
     def __repr__(self) -> str:  # its keys are whole
         return f"Checkpoint(tenants={list(self.tenants)}, exchanges={self.journal.last_exchange})"
@@ -87,11 +91,13 @@ class Sandbox:
         lock: AbstractContextManager[Any],
         process_now: Callable[[], Instant],
         choices: Mapping[str, object] = DEFAULTS,
+        stage: Stage = EMPTY_STAGE,
     ) -> None:
         self.seed = seed
         self.clock = clock
         self.lock = lock
         self.process_now = process_now
+        self.stage = stage
         self.choices = choices
         self.tenants: dict[str, Tenant] = {}
         self.keys: dict[str, KeyHolder] = {}
@@ -99,6 +105,7 @@ class Sandbox:
         self.counters: dict[str, int] = {}
         self.events: list[Event] = []
         self.journal = Journal()
+        self.script = Script()
         self.epoch = 0
         self.budgets: dict[str, deque[Instant]] = {}
         self.remembered: dict[tuple[str, str], tuple[Instant, int]] = {}
@@ -152,12 +159,16 @@ class Sandbox:
         """The next place in the order of creation."""
         return self.count("seq")
 
-    def arm(self, due: Instant, kind: str, trigger: str, tenant_id: str, record_id: str, stay: int) -> None:
+    def arm(
+        self, due: Instant, kind: str, trigger: str, tenant_id: str, record_id: str, stay: int, about: str = ""
+    ) -> None:
         """Have `trigger` happen to the record at `due`, if it is then still in this stay."""
-        heappush(self.timers, Timer(due, self.count("timer"), kind, trigger, tenant_id, record_id, stay))
+        heappush(self.timers, Timer(due, self.count("timer"), kind, trigger, tenant_id, record_id, stay, about))
 
     def subject(self, timer: Timer) -> object | None:
         """The record that a timer is about, or None once it has left the stay for which the timer was armed."""
+        if timer.kind in ("rule", "call"):
+            return self.script.rules.get(timer.id) or self.script.parked.get(timer.id)
         tenant = self.tenants.get(timer.tenant_id)
         record = getattr(tenant, TABLE_OF[timer.kind]).get(timer.id) if tenant else None
         return record if record is not None and record.stay == timer.stay else None
@@ -183,6 +194,7 @@ class Sandbox:
             self.counters.copy(),
             tuple(self.events),
             self.journal.copy(),
+            self.script.copy(),
         )
 
     def twin(self) -> Sandbox:
@@ -203,7 +215,12 @@ class Sandbox:
             self.clock = self.clock._replace(now=max(self.clock.now, self.process_now() + self.clock.lead))
         self.budgets = {}
         self.remembered = {}
+        self.begin_epoch()
+
+    def begin_epoch(self) -> None:
+        """From now on whatever was under way belongs to an older epoch: it is let go, and its reports are thrown away."""
         self.epoch += 1
+        self.stage.release()
 
     def take(self, kept: Checkpoint) -> None:
         """Put the state of a checkpoint in place of the sandbox's own; the checkpoint stays as it is."""
@@ -215,6 +232,7 @@ class Sandbox:
         self.counters = dict(kept.counters)
         self.events = list(kept.events)
         self.journal = kept.journal.copy()
+        self.script = kept.script.copy()
 
     def __repr__(self) -> str:
         return f"Sandbox(seed={self.seed}, tenants={list(self.tenants)})"

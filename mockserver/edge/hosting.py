@@ -17,8 +17,8 @@ from mockserver.core.instants import Instant
 from mockserver.core.sandbox import Checkpoint, Clock, Sandbox
 from mockserver.core.settle import settle
 from mockserver.core.tenant import Tenant
-from mockserver.edge import clocks
-from mockserver.edge.gateway import Manner
+from mockserver.edge import clocks, staging
+from mockserver.edge.replies import Manner
 from mockserver.scenario import library
 from mockserver.scenario.apply import DEFAULT_TENANT, apply, found
 from mockserver.scenario.documents import check, plain
@@ -128,6 +128,7 @@ class Host:
             lock=threading.RLock(),
             process_now=clocks.process_now,
             choices=DEFAULTS,
+            stage=staging.HostStage(),
         )
         found(sandbox)
         for part in (document, {"given": recipe.given} if recipe.given else {}):
@@ -146,7 +147,7 @@ class Host:
         with self._lock:
             hosted = self.sandboxes.pop(id, None)
             if hosted is not None:
-                hosted.sandbox.epoch += 1
+                hosted.sandbox.begin_epoch()
                 self.closed[id] = 0
                 while len(self.closed) > _CLOSED_REMEMBERED:
                     del self.closed[next(iter(self.closed))]

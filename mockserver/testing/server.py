@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from mockserver.core.instants import exact_text, from_datetime
 from mockserver.edge import clocks
-from mockserver.edge.gateway import Manner
 from mockserver.edge.hosting import Host, Recipe
+from mockserver.edge.replies import Manner
 from mockserver.scenario import profiles
 from mockserver.testing.sandbox import Sandbox
 
