@@ -37,12 +37,15 @@ def respond(
     if hosted is None:
         return _no_sandbox(host, wire)
     if wire.target.startswith("/_mock/"):
-        return control.serve(host, hosted, wire)
+        answer = control.serve(host, hosted, wire)
+        host.note(hosted)
+        return answer
     if wire.target.startswith("/media/") and wire.method in ("GET", "HEAD"):
         return _media(hosted, wire)
     answer = gateway.serve(hosted.sandbox, wire, host.manner, door)
     if host.log is not None:
         host.log(_line(hosted, wire, answer))
+    host.note(hosted)
     return answer
 
 

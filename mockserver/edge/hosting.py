@@ -97,7 +97,8 @@ class Host:
     The sandboxes of one server. Two hosts never share anything.
 
     `origin` is the scheme and authority under which it is reached. Ids count from 1, so that the same run names the same.
-    The control plane answers to `names` alone and, where there is a `token`, to whoever sends it. `log` gets a line a call.
+    The control plane answers to `names` alone and, where there is a `token`, to whoever sends it. `log` gets a line a call,
+    `watch` the sandbox after each.
     """
 
     def __init__(self, *, manner: Manner = Manner(), default_clock: Callable[[], Clock] = clocks.following) -> None:  # noqa: B008
@@ -107,6 +108,7 @@ class Host:
         self.token: str | None = None
         self.names = {"127.0.0.1", "localhost", "::1", "mockserver.test"}
         self.log: Callable[[str], None] | None = None
+        self.watch: Callable[[Hosted], None] | None = None
         self.sandboxes: dict[str, Hosted] = {}
         self.closed: dict[str, int] = {}  # id -> late calls
         self._lock = threading.Lock()
@@ -152,6 +154,11 @@ class Host:
                 while len(self.closed) > _CLOSED_REMEMBERED:
                     del self.closed[next(iter(self.closed))]
         return hosted is not None
+
+    def note(self, hosted: Hosted) -> None:
+        """Let whoever watches look at a sandbox in which something may have happened."""
+        if self.watch is not None:
+            self.watch(hosted)
 
     def note_late_call(self, id: str) -> bool:
         """True for the id of a closed sandbox; the call is counted there."""

@@ -77,11 +77,11 @@ class MockServer:
 
     def close(self) -> None:
         """Stop listening and end every sandbox."""
+        for sandbox_id in list(self._host.sandboxes):
+            self._host.close(sandbox_id)  # first: a call that is held has to be let go before its thread can end
         if self._server is not None:
             self._server.stop()
             self._server = None
-        for sandbox_id in list(self._host.sandboxes):
-            self._host.close(sandbox_id)
 
     def __enter__(self) -> Self:
         self.open()
