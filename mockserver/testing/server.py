@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from mockserver.edge.server import Server
 
 
+_MADE_REMEMBERED = 20
+
+
 class MockServer:
     """
     One server on loopback with any number of sandboxes. Lives until it is closed; two of them share nothing.
@@ -29,6 +33,7 @@ class MockServer:
 
     def __init__(self, *, strict: bool = False, explain: bool = True, port: int = 0) -> None:
         self._host = Host(manner=Manner(explain, strict), default_clock=clocks.fixture_clock)
+        self.made: deque[Sandbox] = deque(maxlen=_MADE_REMEMBERED)  # the latest, closed ones too
         self._port = port
         self._server: Server | None = None
         self._opening = threading.Lock()
@@ -73,7 +78,9 @@ class MockServer:
         started = clocks.following() if clock == "follow" else None
         frozen = {"freeze": exact_text(from_datetime(now)) if isinstance(now, datetime) else now} if now else None
         recipe = Recipe(scenario, seed, profiles.chosen(profile, choices), frozen, given)
-        return Sandbox(self, self._host.create(recipe, clock=started))
+        sandbox = Sandbox(self, self._host.create(recipe, clock=started))
+        self.made.append(sandbox)
+        return sandbox
 
     def close(self) -> None:
         """Stop listening and end every sandbox."""
