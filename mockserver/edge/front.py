@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from mockserver.core.records import Media
 from mockserver.edge import control, gateway, spelling
-from mockserver.edge.doors import Door, InProcess
+from mockserver.edge.doors import PATIENT, Door
 from mockserver.edge.gateway import Wire
 from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted
 from mockserver.edge.replies import Answer, redactor
@@ -24,7 +24,7 @@ def respond(
     host: Host,
     wire: Wire,
     root: Hosted | None = None,
-    door: Door = InProcess(),  # noqa: B008 - an immutable default
+    door: Door = PATIENT,
 ) -> Answer:
     """
     The answer to a request whose target is the whole path.
@@ -38,14 +38,16 @@ def respond(
         return _no_sandbox(host, wire)
     if wire.target.startswith("/_mock/"):
         answer = control.serve(host, hosted, wire)
-        host.note(hosted)
+        if host.watch is not None:
+            host.watch(hosted)
         return answer
     if wire.target.startswith("/media/") and wire.method in ("GET", "HEAD"):
         return _media(hosted, wire)
     answer = gateway.serve(hosted.sandbox, wire, host.manner, door)
     if host.log is not None:
         host.log(_line(hosted, wire, answer))
-    host.note(hosted)
+    if host.watch is not None:
+        host.watch(hosted)
     return answer
 
 

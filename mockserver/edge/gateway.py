@@ -15,7 +15,7 @@ from mockserver.core.calls import Call
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.settle import settle
 from mockserver.edge import exchanging, multipart, routing
-from mockserver.edge.doors import Door, InProcess
+from mockserver.edge.doors import PATIENT, Door
 from mockserver.edge.replies import Answer, Manner
 
 
@@ -45,7 +45,7 @@ def serve(
     sandbox: Sandbox,
     wire: Wire,
     manner: Manner = Manner(),  # noqa: B008 - an immutable default
-    door: Door = InProcess(),  # noqa: B008 - an immutable default
+    door: Door = PATIENT,
 ) -> Answer:
     """
     The answer to one request, after letting time pass up to now; the exchange is in the journal when this returns.

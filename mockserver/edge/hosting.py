@@ -155,11 +155,6 @@ class Host:
                     del self.closed[next(iter(self.closed))]
         return hosted is not None
 
-    def note(self, hosted: Hosted) -> None:
-        """Let whoever watches look at a sandbox in which something may have happened."""
-        if self.watch is not None:
-            self.watch(hosted)
-
     def note_late_call(self, id: str) -> bool:
         """True for the id of a closed sandbox; the call is counted there."""
         with self._lock:
