@@ -1,0 +1,22 @@
+"""
+A state machine that tests a client of the gateway: subclass `GatewayMachine`, add rules for what your client does.
+
+    class Campaigns(GatewayMachine):
+        invariants = ("no-duplicate-execution", "reads-before-restart")
+
+        def make_client(self):
+            return MyClient(self.sandbox.requests_session(), self.sandbox.base_url, self.sandbox.secret_key)
+
+        @rule(name=st.text(min_size=1))
+        def launch(self, name):
+            self.client.launch(name)
+
+    def test_campaigns(mockserver_server):
+        Campaigns.check(mockserver_server)
+"""
+
+from mockserver.testing.machine.faults import FAULTS
+from mockserver.testing.machine.gateway import GatewayMachine
+from mockserver.testing.machine.promises import INVARIANTS, InvariantError
+
+__all__ = ["FAULTS", "INVARIANTS", "GatewayMachine", "InvariantError"]

@@ -1,0 +1,84 @@
+"""The people around a client, as rules: the end user of a connection session, and the operator of the tenant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from hypothesis import strategies as st
+from hypothesis.stateful import precondition, rule
+
+from mockserver.contract.filters import PLATFORMS
+
+if TYPE_CHECKING:
+    from mockserver.testing.machine.replay import Record
+    from mockserver.testing.sandbox import Sandbox
+
+JSON = dict[str, Any]
+
+_PHONES = ("+5511900000001", "+5511900000002")
+_ENDS: Sequence[JSON] = (
+    {"complete-session": {}},
+    {"cancel-session": {}},
+    {"expire-session": {}},
+    {"fail-session": {"reason": "token_exchange_failed"}},
+    {"fail-session": {"reason": "phone_in_use"}},
+    {"fail-session": {"reason": "funnel_not_found"}},
+    *({"complete-session": {"phone": phone}} for phone in _PHONES),
+)
+_STATUSES = ("APPROVED", "PAUSED", "REJECTED")
+
+
+def _operator_acts(template_ids: Sequence[str]) -> st.SearchStrategy[JSON]:
+    """What somebody at the dashboard may do meanwhile."""
+    acts: list[st.SearchStrategy[JSON]] = [
+        st.sampled_from(PLATFORMS).map(lambda platform: {"given": {"chats": [{"platform": platform}]}}),
+        st.sampled_from(["active", "suspended"]).map(lambda state: {"set-tenant": {"subscription": state}}),
+        st.booleans().map(lambda enabled: {"set-tenant": {"developersEnabled": enabled}}),
+    ]
+    if template_ids:
+        change = st.tuples(st.sampled_from(template_ids), st.sampled_from(_STATUSES))
+        acts.append(change.map(lambda pair: {"set-template": {"id": pair[0], "status": pair[1]}}))
+    return st.one_of(acts)
+
+
+class Actors:
+    """Rules for people; what they do goes through the same effects as a script's, and into the record."""
+
+    given: ClassVar[Mapping[str, Any]]
+    end_user: ClassVar[bool]
+    operator: ClassVar[bool]
+    sandbox: Sandbox
+    _record: Record
+
+    @property
+    def _template_ids(self) -> list[str]:
+        return [each["id"] for each in self.given.get("templates", ()) if "id" in each]
+
+    @property
+    def _pending(self) -> list[str]:
+        tenants = self.sandbox._hosted.sandbox.tenants.values()
+        return [each.id for tenant in tenants for each in tenant.sessions.values() if each.status == "pending"]
+
+    @precondition(lambda self: self.end_user and self._pending)
+    @rule(session_id=st.runner().flatmap(lambda self: st.sampled_from(self._pending)), end=st.sampled_from(_ENDS))
+    def end_user_acts(self, session_id: str, end: JSON) -> None:
+        """The end user finishes, gives up, lets the link expire, or fails."""
+        ((effect, details),) = end.items()
+        self.bring_about({effect: {"id": session_id, **details}})
+
+    @precondition(lambda self: self.operator)
+    @rule(act=st.runner().flatmap(lambda self: _operator_acts(self._template_ids)))
+    def operator_acts(self, act: JSON) -> None:
+        """Somebody changes the tenant, a template, or a new chat comes in."""
+        self.bring_about(act)
+
+    def bring_about(self, effects: Mapping[str, Any]) -> None:
+        """World effects, in the words of scenario documents, now; they are in the document that replays the example."""
+        self._record.did(effects)
+        (rule_id,) = self.sandbox.apply({"script": [{"at": 0, "do": dict(effects)}]})["rules"]
+        self.sandbox.advance(0)
+        unmet = next(each.get("unmet") for each in self.sandbox.rules if each["id"] == rule_id)
+        self.sandbox.remove_rules(rule_id)
+        if unmet:
+            raise ValueError(f"{dict(effects)} met nothing: {unmet}")

@@ -1,0 +1,54 @@
+"""Invariants on what the calls have caused: executions, sends, clones, restarts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from mockserver.core import ledger
+from mockserver.testing.machine.story import Story, has_told_final
+
+
+def _runs(story: Story) -> int:
+    return sum(len(tenant.executions) for tenant in story.sandbox.tenants.values())
+
+
+def duplicate_executions(story: Story) -> Iterator[str]:
+    """Two executions of one template with the same values to the same chats within a day."""
+    if _runs(story) < 2:
+        return
+    for row in ledger.read(story.sandbox).duplicate_executions:
+        first, second = row["campaignIds"]
+        yield f"campaigns {first} and {second} sent the same to the same chats: duplicate executions{_calls(row['exchanges'])}"
+
+
+def duplicate_sends(story: Story) -> Iterator[str]:
+    """One chat got the same twice within a day."""
+    if _runs(story) < 2:
+        return
+    for row in ledger.read(story.sandbox).duplicate_sends:
+        yield f"chat {row['chatId']} got template {row['templateId']} with the same values {row['count']} times: a duplicate send"
+
+
+def clones(story: Story) -> Iterator[str]:
+    """A campaign made again because the first was taken for failed."""
+    if sum(len(tenant.campaigns) for tenant in story.sandbox.tenants.values()) < 2:
+        return
+    for row in ledger.read(story.sandbox).cloned_campaigns:
+        yield f"campaign {row['cloneId']} is a clone of {row['originalId']}, made after {row['why']}{_calls(row['exchanges'])}"
+
+
+def restarts(story: Story) -> Iterator[str]:
+    """A start of a campaign that the client had read to be over."""
+    over: dict[str, int] = {}
+    for each in story.of("readCampaign", "readExecution", "startCampaign"):
+        campaign = each.call.params["id"]
+        if each.operation == "startCampaign" and campaign in over:
+            yield f"campaign {campaign} was started (#{each.n}) after it was read to be over (#{over[campaign]})"
+        elif has_told_final(each):
+            over[campaign] = each.n
+
+
+def _calls(numbers: Sequence[Any]) -> str:
+    known = [f"#{number}" for number in numbers if number is not None]
+    return f" ({' and '.join(known)})" if known else ""

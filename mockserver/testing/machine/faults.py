@@ -1,0 +1,96 @@
+"""What a machine lets go wrong at the nth call of an operation, by name; each drawn fault is a rule as scenarios write it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from hypothesis import strategies as st
+
+from mockserver.contract.endpoints import ENDPOINTS
+from mockserver.testing.strategies import spans
+
+JSON = dict[str, Any]
+
+_WRITES = ("startCampaign", "createCampaign", "cancelCampaign", "createConnectionSession")
+_READS = ("readExecution", "readCampaign", "readConnectionSession", "listCampaigns", "listMessages", "previewAudience")
+_ALL = (*_WRITES, *_READS)
+_NTH, _TIMES = 3, 3
+_HTML = "<html><body><h1>502 Bad Gateway</h1></body></html>"
+_WAITS = (1, 30, 61)
+
+
+class Fault(NamedTuple):
+    """One kind of fault: its name, the operations that it befalls, and its effects."""
+
+    name: str
+    operations: Sequence[str]
+    effects: st.SearchStrategy[JSON]
+    meaning: str
+
+
+def _one(name: str, argument: Any) -> st.SearchStrategy[JSON]:
+    return st.just({name: argument})
+
+
+def _codes(*codes: str) -> st.SearchStrategy[JSON]:
+    return st.sampled_from(codes).map(lambda code: {"error": code})
+
+
+# fmt: off
+_ROWS = (
+    Fault("drop-after",      _WRITES, _one("drop", "after"),                 "the operation takes effect, its answer is lost"),
+    Fault("drop-before",     _ALL,    _one("drop", "before"),                "the operation does not run, and no answer comes"),
+    Fault("reset-after",     _WRITES, _one("reset", "after"),                "as drop-after, by a reset"),
+    Fault("reset-before",    _ALL,    _one("reset", "before"),               "as drop-before, by a reset"),
+    Fault("internal-error",  _ALL,    _codes("INTERNAL_ERROR"),              "500 instead of running the operation"),
+    Fault("rate-limit",      _ALL,    st.sampled_from(_WAITS).map(lambda wait: {"error": {"code": "RATE_LIMIT_EXCEEDED", "retryAfter": wait}}), "429 with a Retry-After"),
+    Fault("refusal",         _ALL,    _codes("SUBSCRIPTION_INACTIVE", "API_KEY_INVALID"), "a refusal that no retry mends"),
+    Fault("cut-body",        _ALL,    st.sampled_from([0, 1, 20]).map(lambda size: {"truncate": size}), "the answer breaks off in the middle"),
+    Fault("garbled-body",    _ALL,    _one("garble", True),                  "200 with a body that is not JSON"),
+    Fault("bad-gateway",     _ALL,    _one("reply", {"status": 502, "headers": {"Content-Type": "text/html"}, "body": _HTML}), "a proxy's own 502"),
+    Fault("delay",           _ALL,    spans(at_most=60).map(lambda wait: {"delay": wait}), "the operation comes late"),
+    Fault("delay-after",     _ALL,    spans(at_most=60).map(lambda wait: {"delay-after": wait}), "the answer comes late"),
+    Fault("campaign-fails",  ("readExecution", "readCampaign"), _one("fail-campaign", {}), "the campaign fails while it is watched"),
+    Fault("session-fails",   ("readConnectionSession",), st.sampled_from(["phone_in_use", "token_exchange_failed", "funnel_not_found"]).map(lambda reason: {"fail-session": {"reason": reason}}), "the connection fails while it is watched"),
+    Fault("session-completes", ("readConnectionSession",), _one("complete-session", {}), "the end user finishes while the client waits"),
+)
+# fmt: on
+
+FAULTS: Mapping[str, Fault] = MappingProxyType({row.name: row for row in _ROWS})
+
+
+def drawn(names: Iterable[str], operations: Iterable[str] | None = None) -> st.SearchStrategy[JSON] | None:
+    """
+    Rules of these faults, on these operations alone where some are named; None where nothing can befall them.
+
+    Refuses an unknown name with the nearest. A rule shrinks to the first call, once.
+    """
+    names, wanted = tuple(names), None if operations is None else tuple(operations)
+    _refuse_unknown(names, FAULTS, "fault")
+    _refuse_unknown(wanted or (), ENDPOINTS, "operation")
+    pairs = [
+        (operation, FAULTS[name])
+        for name in names
+        for operation in FAULTS[name].operations
+        if wanted is None or operation in wanted
+    ]
+    return _rules(pairs) if pairs else None
+
+
+@st.composite
+def _rules(draw: st.DrawFn, pairs: Sequence[tuple[str, Fault]]) -> JSON:
+    operation, fault = draw(st.sampled_from(pairs))
+    entry: JSON = {"on": operation, "skip": draw(st.integers(0, _NTH - 1)), "times": draw(st.integers(1, _TIMES))}
+    return {**entry, "do": draw(fault.effects)}
+
+
+def _refuse_unknown(names: Iterable[str], known: Mapping[str, object], what: str) -> None:
+    for name in names:
+        if name not in known:
+            near = get_close_matches(name, known, n=1, cutoff=0.4)
+            raise ValueError(
+                f"no {what} is named {name!r}; {f'the nearest is {near[0]!r}' if near else 'there are ' + ', '.join(known)}"
+            )

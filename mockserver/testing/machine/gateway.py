@@ -1,0 +1,189 @@
+"""The machine to subclass: your rules call your client; time, the end user, the operator and faults come with it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from hypothesis import note, settings
+from hypothesis import strategies as st
+from hypothesis.errors import HypothesisException
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+from mockserver.testing import sweep
+from mockserver.testing.machine import promises, replay
+from mockserver.testing.machine.actors import Actors
+from mockserver.testing.machine.faults import FAULTS, drawn
+from mockserver.testing.machine.ground import Ground
+from mockserver.testing.machine.promises import ENDLESS, Breach, Invariant
+from mockserver.testing.machine.story import Story
+from mockserver.testing.strategies import GIVEN, spans
+
+if TYPE_CHECKING:
+    from mockserver.testing.sandbox import Sandbox
+    from mockserver.testing.server import MockServer
+
+JSON = dict[str, Any]
+
+
+class GatewayMachine(Actors, RuleBasedStateMachine):
+    """
+    A state machine around a client of the gateway. Subclass it, say how the client is made, and add a rule for each of its calls.
+
+    `given`, `choices`, `seed` and `now` are the world; `varied` names choices, or families of them, of which each example
+    may take other options. `time`, `end_user` and `operator` switch those actors off, `faults` says what may go wrong and
+    `fault_operations` where. `invariants` are names of `INVARIANTS`. A client waits with `self.sleep`.
+    """
+
+    given: ClassVar[Mapping[str, Any]] = GIVEN
+    choices: ClassVar[Mapping[str, object]] = {}
+    varied: ClassVar[Sequence[str]] = ()
+    seed: ClassVar[int] = 0
+    now: ClassVar[str] = "2026-03-01T12:00:00Z"
+    time: ClassVar[bool] = True
+    end_user: ClassVar[bool] = True
+    operator: ClassVar[bool] = True
+    faults: ClassVar[Sequence[str]] = tuple(FAULTS)
+    fault_operations: ClassVar[Sequence[str] | None] = None
+    longest_span: ClassVar[float] = 3600
+    waits_at_most: ClassVar[int] = 50
+    failures: ClassVar[str | None] = ".mockserver/failures"
+
+    if TYPE_CHECKING:
+        invariants: ClassVar[Any]  # type: ignore[misc]  # names, until the class is made; Hypothesis has its own use of the word
+
+    _promises: ClassVar[tuple[Invariant, ...]] = ()
+    _faults: ClassVar[st.SearchStrategy[JSON] | None] = drawn(FAULTS)
+    _cases: ClassVar[Sequence[sweep.Case]] = ()
+    _spans: ClassVar[st.SearchStrategy[Any]] = spans(at_most=3600)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "invariants" in cls.__dict__:
+            cls._promises = promises.named(cls.__dict__["invariants"])
+            del cls.invariants
+        cls._faults = drawn(cls.faults, cls.fault_operations)
+        cls._cases = sweep.cases(cls.varied)
+        cls._spans = spans(at_most=cls.longest_span)
+
+    def __init__(self, ground: Ground | None = None) -> None:
+        super().__init__()
+        self._own_ground = None if ground is not None else self._make_ground(None)
+        self._ground: Ground = ground or self._own_ground or self._make_ground(None)
+        self._stack = ExitStack()
+        self.sandbox: Sandbox = self._stack.enter_context(self._ground.example())
+        self._story = Story(self.sandbox._hosted.sandbox)
+        self._record = replay.Record(self.sandbox._hosted.sandbox)
+        self._chosen: JSON = {}
+        self._waits = 0
+        self._breach: Breach | None = None
+        self.client: Any = self.make_client()
+
+    # What a subclass says
+
+    def make_client(self) -> Any:
+        """The client under test, which becomes `self.client`; it reaches `self.sandbox` and waits with `self.sleep`."""
+        return None
+
+    @classmethod
+    def prepare(cls, sandbox: Sandbox) -> None:
+        """What every example begins with, done once."""
+
+    # What it runs with
+
+    @classmethod
+    def check(cls, server: MockServer | None = None, *, settings: settings | None = None) -> None:
+        """Run it as a test, on one sandbox of this server that each example finds as it was prepared."""
+        ground = cls._make_ground(server)
+        try:
+            made: Any = lambda: cls(ground)  # noqa: E731 - a factory, as Hypothesis documents and its types do not
+            run_state_machine_as_test(made, settings=settings or cls.TestCase.settings)
+        finally:
+            ground.close()
+
+    @classmethod
+    def _make_ground(cls, server: MockServer | None) -> Ground:
+        ground = Ground(server, given=cls.given, choices=cls.choices, seed=cls.seed, now=cls.now)
+        cls.prepare(ground.sandbox)
+        return ground
+
+    def sleep(self, seconds: float) -> None:
+        """What the client waits with: the sandbox's clock moves. Waiting without end is a breach."""
+        self._waits += 1
+        if self._waits > self.waits_at_most:
+            waited = f"the client has waited {self.waits_at_most} times in one step, and goes on"
+            raise promises.error(promises.breach(self._promises, self._story) or Breach(ENDLESS, waited), self._story)
+        self.sandbox.advance(seconds)
+
+    def as_scenario(self, name: str = "found", summary: str = "What the machine did.") -> JSON:
+        """The world's side of the example so far, as a document; with the client's same calls it happens again."""
+        own = {**self.choices, **self._chosen}
+        world = {"seed": self.seed, "clock": {"freeze": self.now}, "choices": own, "given": self.given}
+        return replay.document(self.sandbox._hosted.sandbox, name, summary, world, self._record.script())
+
+    # What comes with it: the service's side, time and faults; the people stand in Actors
+
+    @precondition(lambda self: self._cases and not self._story.exchanges and not self._chosen)
+    @rule(
+        chosen=st.runner().flatmap(
+            lambda self: st.lists(
+                st.sampled_from(self._cases), min_size=1, max_size=2, unique_by=lambda case: case.choice
+            )
+        )
+    )
+    def service_takes_other_options(self, chosen: Sequence[sweep.Case]) -> None:
+        """The real service answers as the document also allows."""
+        self._chosen = {case.choice: case.option for case in chosen}
+        self.sandbox.choose(self._chosen)
+
+    @precondition(lambda self: self.time)
+    @rule(seconds=st.runner().flatmap(lambda self: self._spans))
+    def time_passes(self, seconds: float) -> None:
+        """Nobody calls for so long."""
+        self._record.did({"advance": seconds})
+        self.sandbox.advance(seconds)
+
+    @precondition(lambda self: self._faults is not None)
+    @rule(fault=st.runner().flatmap(lambda self: self._faults))
+    def something_will_go_wrong(self, fault: JSON) -> None:
+        """A rule of a script is put in force."""
+        self._record.plan(fault)
+        self.sandbox.apply({"script": [fault]})
+
+    # What it judges
+
+    @precondition(lambda self: self._is_broken())
+    @invariant()
+    def client_keeps_its_invariants(self) -> None:
+        """Printed only where one is broken."""
+        if self._breach is not None:
+            raise promises.error(self._breach, self._story)
+
+    def _is_broken(self) -> bool:
+        self._breach = promises.breach(self._promises, self._story)
+        self._story.begin_step()
+        self._waits = 0
+        return self._breach is not None
+
+    def teardown(self) -> None:
+        """Tell how to see a failure again, and give the sandbox back."""
+        failure = sys.exc_info()[1]
+        try:
+            if isinstance(failure, Exception) and not isinstance(failure, HypothesisException):
+                self._tell(failure)
+        finally:
+            self._stack.close()
+            if self._own_ground is not None:
+                self._own_ground.close()
+
+    def _tell(self, failure: Exception) -> None:
+        kind = type(failure).__name__
+        summary = str(failure).partition("\n")[0][:200] or kind
+        name = f"{type(self).__name__}-{kind}"
+        written = replay.text(self.as_scenario(name, summary))
+        told = f"The scenario that replays it:\n{written}"
+        if self.failures is not None:
+            told += f"It is kept in {replay.write(self.failures, name, written)}"
+        note(told)

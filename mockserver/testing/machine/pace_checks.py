@@ -1,0 +1,63 @@
+"""Invariants on reading: when to stop, how often to ask, and to read on while there is more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from mockserver.core.instants import SECOND
+from mockserver.core.journal import Exchange
+from mockserver.testing.machine.story import Story, answer, has_told_final, is_lost, is_success
+
+_POLLS: Mapping[str, int] = {"readExecution": 10, "readConnectionSession": 2}  # seconds
+_STORM = 3
+
+
+def _reads(story: Story, *operations: str) -> Iterator[list[Exchange]]:
+    """The reads of one record within one step."""
+    for step in story.in_steps(*operations):
+        records: dict[str, list[Exchange]] = {}
+        for each in step:
+            records.setdefault(each.call.path, []).append(each)
+        yield from records.values()
+
+
+def polls_after_final(story: Story) -> Iterator[str]:
+    """Two reads or more after a final status was read; one more is good practice after an event."""
+    for reads in _reads(story, *_POLLS):
+        first = next((place for place, each in enumerate(reads) if has_told_final(each)), len(reads))
+        later = reads[first + 1 :]
+        if len(later) > 1:
+            status = answer(reads[first]).get("status")
+            yield f"{reads[0].call.path} was read {len(later)} times more (#{later[-1].n}) after it was {status} (#{reads[first].n}): polling after a final state"
+
+
+def fast_polls(story: Story) -> Iterator[str]:
+    """Two reads of what is not over, closer than the document suggests."""
+    for operation, seconds in _POLLS.items():
+        for reads in _reads(story, operation):
+            for first, second in pairwise(reads):
+                gap = (second.at - first.at) / SECOND
+                if is_success(first) and not has_told_final(first) and gap < seconds:
+                    yield f"{second.call.path} was read again after {gap:g} s (#{second.n}); wanted {seconds} s or more"
+
+
+def early_stops(story: Story) -> Iterator[str]:
+    """A list that was left at a page that names a next one."""
+    for pages in _reads(story, "listMessages"):
+        last = pages[-1]
+        if is_success(last) and (cursor := answer(last).get("nextCursor")):
+            count = len(answer(last).get("records", ()))
+            yield f"{last.call.path} was read up to a page of {count} (#{last.n}) whose nextCursor is {str(cursor)[:12]}...: it stopped early"
+
+
+def storms(story: Story) -> Iterator[str]:
+    """Sessions created one after another in one step."""
+    for creates in story.in_steps("createConnectionSession"):
+        made = [each for each in creates if each.applied]
+        if len(made) >= _STORM or _hurried(made):
+            yield f"{len(made)} connection sessions were created at a stroke ({', '.join(f'#{each.n}' for each in made)}): a session storm"
+
+
+def _hurried(made: Sequence[Exchange]) -> bool:
+    return any(second.at - first.at < SECOND and not is_lost(first) for first, second in pairwise(made))

@@ -1,0 +1,108 @@
+"""What has happened so far, as invariants look at it: the exchanges, in which step each was made, and the world behind them."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from mockserver.contract.endpoints import ENDPOINTS
+from mockserver.contract.lifecycles import LIFECYCLES
+from mockserver.core.journal import Exchange
+from mockserver.core.sandbox import Sandbox
+from mockserver.core.tenant import Tenant
+
+_UNREADABLE = ("truncate", "garble")
+FINAL = {
+    "readExecution": frozenset(LIFECYCLES["execution"].final),
+    "readConnectionSession": frozenset(LIFECYCLES["session"].final),
+    "readCampaign": frozenset(LIFECYCLES["campaign"].final),
+}
+Request = tuple[str | None, str, bytes]
+
+
+class Story:
+    """The exchanges of one example. A step is one rule of the machine: what a client calls within one is its own doing."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.sandbox = sandbox
+        self._begun_at = [sandbox.journal.last_exchange + 1]  # the first exchange of each step
+
+    def begin_step(self) -> None:
+        """What is called from now on belongs to the next step."""
+        if self._begun_at[-1] != self.sandbox.journal.last_exchange + 1:
+            self._begun_at.append(self.sandbox.journal.last_exchange + 1)
+
+    @property
+    def exchanges(self) -> Sequence[Exchange]:
+        """Oldest first."""
+        return list(self.sandbox.journal.exchanges)
+
+    def of(self, *operations: str) -> list[Exchange]:
+        """The exchanges of these operations, oldest first."""
+        return [each for each in self.sandbox.journal.exchanges if each.operation in operations]
+
+    def step(self, exchange: Exchange) -> int:
+        """The number of the step in which it was made."""
+        return bisect_left(self._begun_at, exchange.n + 1)
+
+    def in_steps(self, *operations: str) -> Iterator[list[Exchange]]:
+        """The exchanges of these operations, those of one step together."""
+        steps: dict[int, list[Exchange]] = {}
+        for each in self.of(*operations):
+            steps.setdefault(self.step(each), []).append(each)
+        yield from steps.values()
+
+    def between(self, first: Exchange, last: Exchange) -> list[Exchange]:
+        """The exchanges after one and before another."""
+        return [each for each in self.sandbox.journal.exchanges if first.n < each.n < last.n]
+
+    def owner(self, exchange: Exchange) -> Tenant | None:
+        """The tenant whose call it was."""
+        return self.sandbox.tenants.get(exchange.tenant_id or "")
+
+
+def is_lost(exchange: Exchange) -> bool:
+    """True where no answer that could be read has reached the client."""
+    effects = exchange.fault.effects if exchange.fault else {}
+    return exchange.status is None or any(name in effects for name in _UNREADABLE)
+
+
+def is_success(exchange: Exchange) -> bool:
+    """True where the client has read a success."""
+    return not is_lost(exchange) and 200 <= (exchange.status or 0) < 300
+
+
+def code(exchange: Exchange) -> str | None:
+    """The code of a refusal, also of one that a rule has injected."""
+    return exchange.error.code if exchange.error else None
+
+
+def answer(exchange: Exchange) -> Any:
+    """The answer's JSON, an empty object where there is none."""
+    try:
+        found = json.loads(exchange.answer)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def request(exchange: Exchange) -> Request:
+    """What makes two calls the same."""
+    return exchange.operation, exchange.call.path, exchange.call.body or b""
+
+
+def has_told_final(exchange: Exchange) -> bool:
+    """True where the client has read that the campaign, execution or session is over."""
+    finals = FINAL.get(exchange.operation or "", frozenset())
+    return bool(finals) and is_success(exchange) and answer(exchange).get("status") in finals
+
+
+def told(exchange: Exchange) -> str:
+    """An exchange in one line."""
+    row = ENDPOINTS[exchange.operation or "listCampaigns"]
+    came = "no answer" if exchange.status is None else f"{exchange.status} {code(exchange) or ''}".strip()
+    unread = ", unreadable" if exchange.status is not None and is_lost(exchange) else ""
+    applied = ", took effect" if exchange.applied and row.method == "POST" and is_lost(exchange) else ""
+    return f"#{exchange.n} {row.id} {exchange.call.path} -> {came}{unread}{applied}"

@@ -1,0 +1,239 @@
+"""Request bodies of each operation: valid ones up to their boundaries, and invalid ones with the code that they meet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from hypothesis import strategies as st
+
+from mockserver.contract import schemas
+from mockserver.contract.endpoints import ENDPOINTS, Operation
+from mockserver.contract.limits import RETURN_URL_MAX_CHARS
+from mockserver.testing.strategies import audiences, compiled, values
+
+JSON = dict[str, Any]
+World = Mapping[str, Any]
+
+# The world that bodies speak of where none is named: `sandbox(given=GIVEN)`.
+GIVEN: World = MappingProxyType(
+    {
+        "funnels": [{"id": "funnel_sales", "steps": [{"id": "funnel_step_first"}, {"id": "funnel_step_won"}]}],
+        "templates": [
+            {"id": "template_internal", "name": "Aviso", "items": [{"type": "text", "text": "Bom dia!"}]},
+            {"id": "template_official", "name": "Promo", "isOfficial": True},
+            {
+                "id": "template_asking",
+                "name": "Cupom",
+                "items": [{"type": "text", "text": "{{1}}: {{2}} {{3}}"}],
+                "variables": [
+                    {"key": "var1", "source": "chat.name"},
+                    {"key": "var2", "label": "Cupom", "required": True},
+                    {"key": "var3", "label": "Loja", "required": False},
+                ],
+            },
+        ],
+        "chats": [
+            {"id": "chat_ana", "name": "Ana", "monetization": 10, "tagIds": ["tag_new"]},
+            {"id": "chat_bia", "name": "Bia", "platform": "photoapp", "status": "closed"},
+            {"id": "chat_caio", "name": "Caio", "platform": "chatapp_lite", "tagIds": ["tag_vip"]},
+        ],
+    }
+)
+_BASE_URL = "https://app.example/"
+_PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89"
+_FILES = (("image/png", _PNG), ("application/pdf", b"%PDF-1.7\n%%EOF\n"), ("text/plain", "Olá".encode()))
+
+File = tuple[str, tuple[str, bytes, str]]
+
+
+class Invalid(NamedTuple):
+    """A body that is refused, the code that it meets under the default choices, and what is wrong with it."""
+
+    body: Any
+    code: str
+    why: str
+
+
+def bodies(operation: Operation, *, given: World = GIVEN, template_id: str | None = None) -> st.SearchStrategy[Any]:
+    """
+    Valid bodies of an operation in this world, None where it has none; of `uploadMedia` the `files=` of requests and httpx.
+
+    Those of `startCampaign` carry what the template of this id asks for, by default the first that asks for anything.
+    """
+    if operation not in ENDPOINTS:
+        near = get_close_matches(operation, ENDPOINTS, n=1, cutoff=0.5)
+        raise ValueError(f"no operation {operation!r}{f'; the nearest is {near[0]!r}' if near else ''}")
+    if operation == "createCampaign":
+        return _campaigns(given)
+    if operation == "startCampaign":
+        return _starts(_template(given, template_id))
+    if operation == "uploadMedia":
+        return _uploads()
+    if operation == "createConnectionSession":
+        return _sessions(given)
+    if operation == "previewAudience":
+        return compiled.fitting(schemas.load("previewAudience.request"), {"filters": audiences.filters()})
+    return st.none()
+
+
+def invalid_bodies(
+    operation: Operation, *, given: World = GIVEN, template_id: str | None = None, taken: Sequence[str] = ()
+) -> st.SearchStrategy[Invalid]:
+    """Bodies that the operation refuses, one fault each; `taken` are names that campaigns have already."""
+    makers: Mapping[str, Callable[[Any], Iterator[Invalid]]] = {
+        "createCampaign": lambda valid: _wrong_campaigns(given, valid, taken),
+        "startCampaign": lambda valid: _wrong_starts(_template(given, template_id), valid),
+        "createConnectionSession": _wrong_sessions,
+        "previewAudience": lambda valid: _of_schema("previewAudience", valid),
+    }
+    if operation not in makers:
+        raise ValueError(f"{operation!r} has no JSON body to be wrong; those that have are {', '.join(makers)}")
+    valid = bodies(operation, given=given, template_id=template_id)
+    broken = valid.flatmap(lambda body: _each_code(list(makers[operation](body))))
+    if operation not in ("createCampaign", "previewAudience"):
+        return broken
+    filtered = st.tuples(valid, audiences.invalid_filters()).map(
+        lambda pair: Invalid({**pair[0], "filters": pair[1][0]}, pair[1][1], pair[1][2])
+    )
+    return st.one_of(broken, filtered)
+
+
+def _each_code(found: Sequence[Invalid]) -> st.SearchStrategy[Invalid]:
+    """One of these, every code as likely as any other."""
+    codes = list(dict.fromkeys(each.code for each in found))
+    return st.sampled_from(codes).flatmap(lambda code: st.sampled_from([each for each in found if each.code == code]))
+
+
+def _of_schema(operation: str, valid: JSON) -> Iterator[Invalid]:
+    for why, body in compiled.breaking(schemas.load(f"{operation}.request"), valid):
+        yield Invalid(body, "VALIDATION_ERROR", why)
+
+
+def _templates(given: World) -> list[Mapping[str, Any]]:
+    found = list(given.get("templates", ()))
+    if not found:
+        raise ValueError("the world has no template, and no campaign does without; add one to given['templates']")
+    return found
+
+
+def _is_official(template: Mapping[str, Any]) -> bool:
+    return bool(template.get("isOfficial")) or template.get("providerTemplateStatus") == "APPROVED"
+
+
+def _campaigns(given: World) -> st.SearchStrategy[JSON]:
+    own = {
+        "templateId": st.sampled_from([template["id"] for template in _templates(given)]),
+        "name": values.texts(1, 100, plain=("Campanha",)),
+        "filters": audiences.filters(max_groups=2),
+    }
+    official = {template["id"] for template in _templates(given) if _is_official(template)}
+    drawn = compiled.fitting(schemas.load("createCampaign.request"), own)
+    return drawn.map(lambda body: _on_channel(body, official))
+
+
+def _on_channel(body: JSON, official: set[str]) -> JSON:
+    """Official templates go out on two of the three platforms."""
+    if body["templateId"] in official and body["platform"] == "chatapp_lite":
+        return {**body, "platform": "chatapp"}
+    return body
+
+
+def _wrong_campaigns(given: World, valid: JSON, taken: Sequence[str]) -> Iterator[Invalid]:
+    yield from _of_schema("createCampaign", valid)
+    yield Invalid({**valid, "templateId": "template_nowhere"}, "MESSAGE_TEMPLATE_NOT_FOUND", "an unknown template")
+    for template in _templates(given):
+        if _is_official(template):
+            body = {**valid, "templateId": template["id"], "platform": "chatapp_lite"}
+            yield Invalid(body, "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH", "an official template on chatapp_lite")
+    for name in taken:
+        yield Invalid({**valid, "name": name}, "CAMPAIGN_NAME_ALREADY_EXISTS", "a name that is taken")
+
+
+def _template(given: World, template_id: str | None) -> Mapping[str, Any]:
+    known = _templates(given)
+    if template_id is None:
+        return next((each for each in known if _manual(each)), known[0])
+    found = next((each for each in known if each["id"] == template_id), None)
+    if found is None:
+        raise ValueError(f"no template {template_id!r}; there is {', '.join(each['id'] for each in known)}")
+    return found
+
+
+def _manual(template: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [variable for variable in template.get("variables", ()) if "source" not in variable]
+
+
+def _starts(template: Mapping[str, Any]) -> st.SearchStrategy[Any]:
+    texts = values.texts(0, 100, plain=("DEZ",))
+    needed = {each["key"]: texts for each in _manual(template) if each.get("required")}
+    others = {each["key"]: texts for each in _manual(template) if not each.get("required")}
+    variables = st.fixed_dictionaries(needed, optional=others)
+    whole = st.fixed_dictionaries({"commonVariables": variables})
+    return whole if needed else st.one_of(whole, st.sampled_from([None, {}]))
+
+
+def _wrong_starts(template: Mapping[str, Any], valid: Any) -> Iterator[Invalid]:
+    body = valid or {}
+    yield from _of_schema("startCampaign", body)
+    variables = body.get("commonVariables", {})
+    for key in variables:
+        yield Invalid({"commonVariables": {**variables, key: 10}}, "VALIDATION_ERROR", f"{key} is a number")
+    for each in _manual(template):
+        if each.get("required"):
+            rest = {key: value for key, value in variables.items() if key != each["key"]}
+            yield Invalid({"commonVariables": rest}, "CAMPAIGN_MISSING_COMMON_VARIABLES", f"{each['key']} is missing")
+            unnamed = {**rest, each["key"][3:]: "x"}
+            why = f"{each['key']} is called {each['key'][3:]}"
+            yield Invalid({"commonVariables": unnamed}, "CAMPAIGN_MISSING_COMMON_VARIABLES", why)
+
+
+def _sessions(given: World) -> st.SearchStrategy[JSON]:
+    pairs = [(funnel["id"], step["id"]) for funnel in given.get("funnels", ()) for step in funnel.get("steps", ())]
+    schema = schemas.load("createConnectionSession.request")
+    drawn = compiled.fitting(schema, {"returnUrl": _return_urls()})
+    if not pairs:
+        return drawn.map(lambda body: {key: body[key] for key in body if key not in ("funnelId", "funnelStepId")})
+    return st.tuples(drawn, st.sampled_from(pairs)).map(lambda pair: _in_funnel(*pair))
+
+
+def _in_funnel(body: JSON, pair: tuple[str, str]) -> JSON:
+    """The body with ids of the world in place of drawn ones."""
+    places = dict(zip(("funnelId", "funnelStepId"), pair, strict=True))
+    return {key: places.get(key, value) for key, value in body.items()}
+
+
+def _return_urls() -> st.SearchStrategy[str]:
+    longest = _BASE_URL + "x" * (RETURN_URL_MAX_CHARS - len(_BASE_URL))
+    odd = (
+        "https://a",
+        "https://app.example:8443/b?c=d&e=f#g",
+        "https://app.example/voltar?nome=São",
+        "HTTPS://APP.EXAMPLE/",
+    )
+    return st.one_of(st.just(f"{_BASE_URL}back"), st.sampled_from([longest, longest[:-1]]), st.sampled_from(odd))
+
+
+def _wrong_sessions(valid: JSON) -> Iterator[Invalid]:
+    yield from _of_schema("createConnectionSession", valid)
+    for url in (
+        "http://app.example/back",
+        "/back",
+        "app.example/back",
+        "https://",
+        "https://user:pass@app.example/",
+        "https://user@app.example/",
+        "https://app.example/a b",
+        "javascript:alert(1)",
+        _BASE_URL + "x" * (RETURN_URL_MAX_CHARS - len(_BASE_URL) + 1),
+    ):
+        yield Invalid({**valid, "returnUrl": url}, "VALIDATION_ERROR", f"returnUrl is {url[:40]}")
+
+
+def _uploads() -> st.SearchStrategy[list[File]]:
+    """One to three small files, with names that people give."""
+    names = st.sampled_from(["a.png", "foto de perfil.jpg", "São João.pdf", "sem-extensao"])
+    file = st.tuples(names, st.sampled_from(_FILES)).map(lambda pair: ("files", (pair[0], pair[1][1], pair[1][0])))
+    return st.lists(file, min_size=1, max_size=3)

@@ -1,0 +1,118 @@
+"""Tenants and what belongs to them, as `given` writes it; every reference points to something that is there."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import Any
+
+from hypothesis import strategies as st
+
+from mockserver.testing.strategies import chatting, values
+
+JSON = dict[str, Any]
+
+_STATUSES = ("APPROVED", "PENDING", "REJECTED", "PAUSED", "DISABLED")
+_SOURCES = ("chat.name", "chat.contact", "chat.birthDate", "custom.dentista")
+_PHONES = ("+5511999990001", "+55 11 99999-0002", "+351 912 345 678")
+_SUBSCRIPTIONS = ("active", "suspended", "canceled", "none")
+
+
+@st.composite
+def _template(draw: st.DrawFn) -> JSON:
+    count = draw(st.integers(0, 3))
+    keys = [f"var{number}" for number in range(1, count + 1)]
+    text = " ".join(["Olá", *(f"{{{{{key[3:]}}}}}" for key in keys)])
+    items = draw(st.lists(values.texts(0, 100, plain=(text,)), min_size=1, max_size=2))
+    entry: JSON = {
+        "name": draw(values.texts(1, 60, plain=("Promo",))),
+        "items": [{"type": "text", "text": each} for each in items],
+        "variables": [draw(_variable(key)) for key in keys],
+    }
+    status = draw(st.sampled_from([None, *_STATUSES]))
+    if status is not None:
+        entry["providerTemplateStatus"] = status
+    return entry
+
+
+def _variable(key: str) -> st.SearchStrategy[JSON]:
+    """A manual variable, or one that is filled for each recipient."""
+    manual = st.fixed_dictionaries(
+        {"key": st.just(key), "label": values.texts(1, 30, plain=("Cupom",)), "required": st.booleans()}
+    )
+    return st.one_of(manual, st.fixed_dictionaries({"key": st.just(key), "source": st.sampled_from(_SOURCES)}))
+
+
+def templates(*, min_size: int = 0, max_size: int = 3, prefix: str = "template_") -> st.SearchStrategy[list[JSON]]:
+    """Lists of templates, official, internal and not approved, ids counted from 1 under `prefix`."""
+    drawn = st.lists(_template(), min_size=min_size, max_size=max_size)
+    return drawn.map(lambda rows: _numbered(rows, prefix))
+
+
+def _numbered(rows: list[JSON], prefix: str) -> list[JSON]:
+    return [{"id": f"{prefix}{number}", **row} for number, row in enumerate(rows, 1)]
+
+
+def webhooks(*, max_size: int = 2) -> st.SearchStrategy[list[JSON]]:
+    """Lists of registered receivers, of all events or of a group, with secrets of the usual form or of none."""
+    secrets = st.binary(min_size=24, max_size=64).map(lambda key: f"whsec_{b64encode(key).decode()}")
+    entry = st.fixed_dictionaries(
+        {"url": st.sampled_from(["http://127.0.0.1:9000/hook", "http://localhost:9000/a?b=c"])},
+        optional={"secret": secrets, "events": st.sampled_from([["entrypoints"], []])},
+    )
+    return st.lists(entry, max_size=max_size)
+
+
+@st.composite
+def belongings(draw: st.DrawFn, stem: str = "") -> JSON:
+    """Everything of one tenant, ids beginning with `stem` after their kind."""
+    steps = [f"funnel_step_{stem}{number}" for number in range(1, draw(st.integers(0, 2)) + 1)]
+    funnels = [{"id": f"funnel_{stem}1", "steps": [{"id": step} for step in steps]}] if steps else []
+    phones = draw(st.lists(st.sampled_from(_PHONES), unique=True, max_size=2)) if not stem else []
+    entrypoints: list[JSON] = [
+        {"id": f"entrypoint_{stem}{number}", "displayPhone": phone, "isCoexistence": draw(st.booleans())}
+        for number, phone in enumerate(phones, 1)
+    ]
+    places = [each["id"] for each in entrypoints]
+    rows = draw(chatting.chats(prefix=f"chat_{stem}", entrypoints=places, steps=steps))
+    messages = [
+        {"chatId": chat["id"], "text": draw(values.texts(0, 80, plain=("Bom dia!",)))}
+        for chat in draw(st.lists(st.sampled_from(rows), max_size=3) if rows else st.just([]))
+    ]
+    return {
+        "funnels": funnels,
+        "entrypoints": entrypoints,
+        "templates": draw(templates(prefix=f"template_{stem}")),
+        "chats": rows,
+        "messages": messages,
+        "forms": draw(_forms(stem)),
+    }
+
+
+def _forms(stem: str) -> st.SearchStrategy[list[JSON]]:
+    origins = st.lists(st.sampled_from(["https://www.clinic.example", "https://a.example:8443"]), unique=True)
+    form = st.fixed_dictionaries({}, optional={"active": st.booleans(), "iframeEmbedAllowedOrigins": origins})
+    return st.lists(form, max_size=2).map(lambda rows: _numbered(rows, f"form_{stem}"))
+
+
+@st.composite
+def tenants(draw: st.DrawFn, *, max_size: int = 2) -> list[JSON]:
+    """Lists of tenants beside the default one, in every state, with what belongs to them."""
+    count = draw(st.integers(0, max_size))
+    return [
+        {
+            "id": f"tenant_{number}",
+            "name": draw(values.texts(1, 60, plain=("Clínica",))),
+            "subscription": draw(st.sampled_from(_SUBSCRIPTIONS)),
+            "developersEnabled": draw(st.booleans()),
+            **draw(belongings(f"of_{number}_")),
+        }
+        for number in range(1, count + 1)
+    ]
+
+
+@st.composite
+def given(draw: st.DrawFn, *, max_tenants: int = 1) -> JSON:
+    """Whole worlds: what `sandbox(given=...)` takes and applies, the default tenant's first."""
+    own = draw(belongings())
+    others = draw(tenants(max_size=max_tenants))
+    return {**own, **({"tenants": others} if others else {})}
