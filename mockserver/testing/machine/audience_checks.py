@@ -10,19 +10,22 @@ from mockserver.contract.filters import FIELDS
 from mockserver.core.instants import parse
 from mockserver.core.journal import Exchange
 from mockserver.core.records import Campaign, Execution
-from mockserver.testing.machine.story import Story, answer
+from mockserver.testing.machine.story import Story
 
 _FAR_BEYOND = 10  # times the ceiling: no slip of the pen, but of the unit
 
 
 def _started(story: Story) -> Iterator[tuple[Exchange, Campaign, Execution]]:
-    """The starts that took effect, with what they started."""
+    """The starts of the step that took effect, with what they started."""
+    starts = story.new_of("startCampaign")
+    if not starts:
+        return
     runs = {
         transition.cause.get("exchange"): transition.id
         for transition in story.sandbox.journal.transitions
         if transition.kind == "execution" and transition.source is None
     }
-    for each in story.of("startCampaign"):
+    for each in starts:
         tenant = story.owner(each)
         if each.n in runs and tenant is not None:
             execution = tenant.executions[runs[each.n]]
@@ -35,9 +38,14 @@ def _body(exchange: Exchange) -> Mapping[str, Any]:
 
 def lost_filters(story: Story) -> Iterator[str]:
     """A campaign for everyone, though the preview before it had filters, or a key nearly called filters came."""
-    creates = {answer(each).get("campaignId"): each for each in story.of("createCampaign") if each.applied}
+    made = {
+        transition.id: transition.cause.get("exchange")
+        for transition in story.sandbox.journal.transitions
+        if transition.kind == "campaign" and transition.source is None
+    }
+    creates = {each.n: each for each in story.of("createCampaign")}
     for start, campaign, execution in _started(story):
-        create = creates.get(campaign.id)
+        create = creates.get(made.get(campaign.id))
         if campaign.filters or create is None:
             continue
         near = [key for key in _body(create) if key != "filters" and get_close_matches(key, ["filters"], cutoff=0.7)]
@@ -60,7 +68,7 @@ def off_platform(story: Story) -> Iterator[str]:
 def cadences(story: Story) -> Iterator[str]:
     """A cadence far beyond the platform's ceiling: a unit mistaken."""
     ceilings: Any = story.sandbox.choices["throughput-ceilings"]
-    for each in story.of("createCampaign"):
+    for each in story.new_of("createCampaign"):
         cadence, ceiling = _body(each).get("cadence"), ceilings.get(_body(each).get("platform"))
         if each.applied and ceiling and isinstance(cadence, int) and cadence > _FAR_BEYOND * ceiling:
             yield f"a campaign of {cadence} messages per minute (#{each.n}), where the platform makes {ceiling}: a cadence in another unit?"
@@ -77,7 +85,7 @@ def variables(story: Story) -> Iterator[str]:
 
 def naive_dates(story: Story) -> Iterator[str]:
     """A filter's date without an offset."""
-    for each in story.of("createCampaign", "previewAudience"):
+    for each in story.new_of("createCampaign", "previewAudience"):
         groups = _body(each).get("filters")
         for statement in _statements(groups):
             row = FIELDS.get(str(statement.get("field")))
@@ -97,7 +105,7 @@ def _statements(groups: Any) -> Iterator[Mapping[str, Any]]:
 def secrets(story: Story) -> Iterator[str]:
     """A key or signing secret anywhere but in X-API-Key."""
     known = story.sandbox.secrets()
-    for each in story.exchanges:
+    for each in story.new:
         places = {
             "the path": each.call.path,
             "the query": " ".join(value for _, value in each.call.query),

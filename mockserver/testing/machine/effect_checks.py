@@ -41,6 +41,8 @@ def clones(story: Story) -> Iterator[str]:
 def restarts(story: Story) -> Iterator[str]:
     """A start of a campaign that the client had read to be over."""
     over: dict[str, int] = {}
+    if not story.new_of("startCampaign"):
+        return
     for each in story.of("readCampaign", "readExecution", "startCampaign"):
         campaign = each.call.params["id"]
         if each.operation == "startCampaign" and campaign in over:

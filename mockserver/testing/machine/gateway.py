@@ -98,7 +98,7 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
         """Run it as a test, on one sandbox of this server that each example finds as it was prepared."""
         ground = cls._make_ground(server)
         try:
-            made: Any = lambda: cls(ground)  # noqa: E731 - a factory, as Hypothesis documents and its types do not
+            made: Any = lambda: cls(ground)  # a factory, as Hypothesis documents and its types do not
             run_state_machine_as_test(made, settings=settings or cls.TestCase.settings)
         finally:
             ground.close()

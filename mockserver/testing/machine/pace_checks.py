@@ -14,12 +14,11 @@ _STORM = 3
 
 
 def _reads(story: Story, *operations: str) -> Iterator[list[Exchange]]:
-    """The reads of one record within one step."""
-    for step in story.in_steps(*operations):
-        records: dict[str, list[Exchange]] = {}
-        for each in step:
-            records.setdefault(each.call.path, []).append(each)
-        yield from records.values()
+    """The reads of one record within the step."""
+    records: dict[str, list[Exchange]] = {}
+    for each in story.new_of(*operations):
+        records.setdefault(each.call.path, []).append(each)
+    yield from records.values()
 
 
 def polls_after_final(story: Story) -> Iterator[str]:
@@ -53,10 +52,9 @@ def early_stops(story: Story) -> Iterator[str]:
 
 def storms(story: Story) -> Iterator[str]:
     """Sessions created one after another in one step."""
-    for creates in story.in_steps("createConnectionSession"):
-        made = [each for each in creates if each.applied]
-        if len(made) >= _STORM or _hurried(made):
-            yield f"{len(made)} connection sessions were created at a stroke ({', '.join(f'#{each.n}' for each in made)}): a session storm"
+    made = [each for each in story.new_of("createConnectionSession") if each.applied]
+    if len(made) >= _STORM or _hurried(made):
+        yield f"{len(made)} connection sessions were created at a stroke ({', '.join(f'#{each.n}' for each in made)}): a session storm"
 
 
 def _hurried(made: Sequence[Exchange]) -> bool:

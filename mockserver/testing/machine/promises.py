@@ -50,9 +50,9 @@ def _row(name: str, why: str, check: Check) -> Invariant:
 
 # fmt: off
 _ROWS = (
+    _row("no-clone",               "CAMPAIGN_NOT_DRAFT and CAMPAIGN_ALREADY_PROCESSING say that the campaign was started; a taken name, that it was made.", effect_checks.clones),
     _row("no-duplicate-execution", "After a network timeout on start, read the campaign before retrying, to avoid a duplicate execution.", effect_checks.duplicate_executions),
     _row("no-duplicate-send",      "Each value applies to every recipient of the execution: a second execution messages them again.",      effect_checks.duplicate_sends),
-    _row("no-clone",               "CAMPAIGN_NOT_DRAFT and CAMPAIGN_ALREADY_PROCESSING say that the campaign was started; a taken name, that it was made.", effect_checks.clones),
     _row("no-restart-of-ended",    "Only a draft can be started.",                                                                         effect_checks.restarts),
     _row("reads-before-restart",   "After a network timeout on start, read the campaign before retrying, to avoid a duplicate execution.", retry_checks.blind_restarts),
     _row("no-blind-retry",         "A call whose answer was lost may have taken effect; nothing says that a POST may be repeated.",        retry_checks.blind_retries),
@@ -92,6 +92,7 @@ def named(names: Iterable[str]) -> tuple[Invariant, ...]:
 
 def breach(wanted: Sequence[Invariant], story: Story) -> Breach | None:
     """The first of these that does not hold."""
+    story.look()
     found = (Breach(row, what) for row in wanted for what in row.check(story))
     return next(found, None)
 

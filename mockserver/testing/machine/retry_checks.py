@@ -24,6 +24,8 @@ def _failed(exchange: Exchange) -> bool:
 def blind_restarts(story: Story) -> Iterator[str]:
     """A start repeated after its answer was lost, without a read of the campaign in between."""
     lost: dict[str, Exchange] = {}
+    if not story.new_of("startCampaign"):
+        return
     for each in story.of("startCampaign", "readCampaign", "readExecution", "listCampaigns"):
         if each.operation == "startCampaign":
             campaign = each.call.params["id"]
@@ -45,46 +47,42 @@ def _read(lost: dict[str, Exchange], exchange: Exchange) -> None:
 
 def blind_retries(story: Story) -> Iterator[str]:
     """A creating POST repeated after a lost answer or a 5xx, with no read in between."""
-    for step in story.in_steps(*_CREATING):
-        for first, second in pairwise(step):
-            if not _failed(first) or request(first) != request(second):
-                continue
-            if not any(each.call.method == "GET" and is_success(each) for each in story.between(first, second)):
-                how = "its answer was lost" if is_lost(first) else f"a {first.status}"
-                yield f"{first.operation} was sent again as it was (#{second.n}) after {how} (#{first.n}), which may have taken effect: a blind retry"
+    for first, second in pairwise(story.new_of(*_CREATING)):
+        if not _failed(first) or request(first) != request(second):
+            continue
+        if not any(each.call.method == "GET" and is_success(each) for each in story.between(first, second)):
+            how = "its answer was lost" if is_lost(first) else f"a {first.status}"
+            yield f"{first.operation} was sent again as it was (#{second.n}) after {how} (#{first.n}), which may have taken effect: a blind retry"
 
 
 def repeats(story: Story) -> Iterator[str]:
     """The same POST again after it had succeeded."""
-    for step in story.in_steps(*_POSTS):
-        for first, second in pairwise(step):
-            if is_success(first) and request(first) == request(second):
-                yield f"{first.operation} was sent again (#{second.n}) although it had succeeded with {first.status} (#{first.n})"
+    for first, second in pairwise(story.new_of(*_POSTS)):
+        if is_success(first) and request(first) == request(second):
+            yield f"{first.operation} was sent again (#{second.n}) although it had succeeded with {first.status} (#{first.n})"
 
 
 def hopeless(story: Story) -> Iterator[str]:
     """The same call again and again after the same final refusal."""
-    for step in story.in_steps(*{each.operation for each in story.exchanges if each.operation}):
-        run: list[Exchange] = []
-        for each in step:
-            is_refused = not is_lost(each) and each.status in _HOPELESS
-            same = run and request(run[-1]) == request(each) and code(run[-1]) == code(each)
-            run = [*run, each] if is_refused and same else [each] if is_refused else []
-            if len(run) == _SAME_REFUSALS:
-                yield f"{each.operation} was sent {_SAME_REFUSALS} times and refused with {code(each) or each.status} each time: a hopeless retry"
+    run: list[Exchange] = []
+    for each in story.new:
+        is_refused = not is_lost(each) and each.status in _HOPELESS
+        same = run and request(run[-1]) == request(each) and code(run[-1]) == code(each)
+        run = [*run, each] if is_refused and same else [each] if is_refused else []
+        if len(run) == _SAME_REFUSALS:
+            yield f"{each.operation} was sent {_SAME_REFUSALS} times and refused with {code(each) or each.status} each time: a hopeless retry"
 
 
 def hasty(story: Story) -> Iterator[str]:
     """The next call of a step earlier than a 429 asked for."""
-    free_at: dict[tuple[int, str | None], tuple[Instant, int]] = {}
-    for each in story.exchanges:
-        key = (story.step(each), each.tenant_id)
-        wait, told_by = free_at.get(key, (each.at, 0))
+    free_at: dict[str | None, tuple[Instant, int]] = {}
+    for each in story.new:
+        wait, told_by = free_at.get(each.tenant_id, (each.at, 0))
         if each.at < wait:
             early = (wait - each.at) / SECOND
             yield f"{each.operation} was called (#{each.n}) {early:g} s before the Retry-After of #{told_by} was over"
         if not is_lost(each) and each.status == 429 and (asked := _asked_wait(each)) is not None:
-            free_at[key] = (asked, each.n)
+            free_at[each.tenant_id] = (asked, each.n)
 
 
 def _asked_wait(exchange: Exchange) -> Instant | None:
@@ -100,13 +98,12 @@ def _asked_wait(exchange: Exchange) -> Instant | None:
 
 def forgotten_cancels(story: Story) -> Iterator[str]:
     """A cancel that met an error that passes, tried once and never again, while the campaign goes on."""
-    for step in story.in_steps("cancelCampaign"):
-        tries: dict[str, list[Exchange]] = {}
-        for each in step:
-            tries.setdefault(each.call.params["id"], []).append(each)
-        for campaign_id, (first, *more) in tries.items():
-            tenant = story.owner(first)
-            campaign = tenant.campaigns.get(campaign_id) if tenant else None
-            passing = is_lost(first) or first.status in _TRANSIENT
-            if passing and not more and campaign is not None and campaign.status == "processing":
-                yield f"cancel of {campaign_id} failed (#{first.n}) and was not tried again: the campaign goes on sending"
+    tries: dict[str, list[Exchange]] = {}
+    for each in story.new_of("cancelCampaign"):
+        tries.setdefault(each.call.params["id"], []).append(each)
+    for campaign_id, (first, *more) in tries.items():
+        tenant = story.owner(first)
+        campaign = tenant.campaigns.get(campaign_id) if tenant else None
+        passing = is_lost(first) or first.status in _TRANSIENT
+        if passing and not more and campaign is not None and campaign.status == "processing":
+            yield f"cancel of {campaign_id} failed (#{first.n}) and was not tried again: the campaign goes on sending"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 from mockserver.contract.endpoints import ENDPOINTS
@@ -23,40 +23,42 @@ Request = tuple[str | None, str, bytes]
 
 
 class Story:
-    """The exchanges of one example. A step is one rule of the machine: what a client calls within one is its own doing."""
+    """
+    The exchanges of one example. A step is one rule of the machine: what a client calls within one is its own doing.
+
+    `new` are those of the step that is being judged; earlier ones were judged when they were new.
+    """
 
     def __init__(self, sandbox: Sandbox) -> None:
         self.sandbox = sandbox
-        self._begun_at = [sandbox.journal.last_exchange + 1]  # the first exchange of each step
+        self._judged = sandbox.journal.last_exchange
+        self.new: Sequence[Exchange] = ()
+
+    def look(self) -> None:
+        """See what the step has added so far."""
+        found = list(takewhile(lambda each: each.n > self._judged, reversed(self.sandbox.journal.exchanges)))
+        self.new = found[::-1]
 
     def begin_step(self) -> None:
         """What is called from now on belongs to the next step."""
-        if self._begun_at[-1] != self.sandbox.journal.last_exchange + 1:
-            self._begun_at.append(self.sandbox.journal.last_exchange + 1)
+        self._judged = self.sandbox.journal.last_exchange
 
     @property
     def exchanges(self) -> Sequence[Exchange]:
-        """Oldest first."""
+        """All of them, oldest first."""
         return list(self.sandbox.journal.exchanges)
 
     def of(self, *operations: str) -> list[Exchange]:
-        """The exchanges of these operations, oldest first."""
+        """All exchanges of these operations, oldest first."""
         return [each for each in self.sandbox.journal.exchanges if each.operation in operations]
 
-    def step(self, exchange: Exchange) -> int:
-        """The number of the step in which it was made."""
-        return bisect_left(self._begun_at, exchange.n + 1)
-
-    def in_steps(self, *operations: str) -> Iterator[list[Exchange]]:
-        """The exchanges of these operations, those of one step together."""
-        steps: dict[int, list[Exchange]] = {}
-        for each in self.of(*operations):
-            steps.setdefault(self.step(each), []).append(each)
-        yield from steps.values()
+    def new_of(self, *operations: str) -> list[Exchange]:
+        """Those of the step."""
+        return [each for each in self.new if each.operation in operations]
 
     def between(self, first: Exchange, last: Exchange) -> list[Exchange]:
-        """The exchanges after one and before another."""
-        return [each for each in self.sandbox.journal.exchanges if first.n < each.n < last.n]
+        """The exchanges of the step after one and before another."""
+        return [each for each in self.new if first.n < each.n < last.n]
 
     def owner(self, exchange: Exchange) -> Tenant | None:
         """The tenant whose call it was."""

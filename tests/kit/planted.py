@@ -1,0 +1,90 @@
+"""The planted bugs: how each shows, and a run of the machine that finds it, with what that took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import perf_counter
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from hypothesis import HealthCheck, Phase, settings
+
+from mockserver import MockServer
+from tests.kit.campaigns import Campaigns
+from tests.kit.client import BUGS
+
+# How each bug shows: the invariant that it breaks, or the words of the machine's own assertion.
+SHOWS: Mapping[str, str] = MappingProxyType(
+    {
+        "duplicate-start": "reads-before-restart",
+        "clone-after-conflict": "no-clone",
+        "rename-after-lost-create": "no-clone",
+        "blind-retry": "no-blind-retry",
+        "only-200-is-ok": "no-repeat-after-success",
+        "lost-filters": "no-start-without-filters",
+        "platform-is-audience": "audience-on-platform",
+        "poll-after-final": "no-poll-after-final",
+        "page-early-stop": "reads-all-pages",
+        "json-on-204": "no-repeat-after-success",
+        "message-matched": "a taken name was told as",
+        "status-matched": "a taken name was told as",
+        "ignore-retry-after": "heeds-retry-after",
+        "retry-hopeless": "no-hopeless-retry",
+        "session-storm": "no-session-storm",
+        "waits-only-for-completed": "no-endless-wait",
+        "cadence-unit": "cadence-in-reach",
+        "restart-ended": "no-restart-of-ended",
+        "key-in-query": "secrets-unseen",
+        "poll-too-fast": "polls-gently",
+        "cancel-and-forget": "cancels-until-sure",
+        "wrong-variable-keys": "known-variables",
+        "naive-dates": "dates-with-offset",
+    }
+)
+assert list(BUGS) == list(SHOWS)
+
+ROUNDS = settings(
+    max_examples=600,
+    stateful_step_count=20,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    report_multiple_bugs=False,
+    print_blob=False,
+    phases=(Phase.generate, Phase.shrink),
+    suppress_health_check=list(HealthCheck),
+)
+
+
+class Found(NamedTuple):
+    """What a run came to: the failure, None where there was none; the examples before it and in all; how long it took."""
+
+    failure: Exception | None
+    examples_needed: int
+    examples: int
+    seconds: float
+    scenario: dict[str, Any]
+
+
+def hunt(server: MockServer, bug: str | None, rounds: settings = ROUNDS) -> Found:
+    """Run the machine around a client with this bug, the invariants that it does not break switched on too."""
+    counts: dict[str, Any] = {"made": 0, "first": 0, "scenario": {}}
+
+    class Hunting(Campaigns):
+        def make_client(self) -> Any:
+            counts["made"] += 1
+            return super().make_client()
+
+        def _tell(self, failure: Exception) -> None:
+            counts["first"] = counts["first"] or counts["made"]
+            counts["scenario"] = self.as_scenario("found", str(failure).partition("\n")[0])
+            super()._tell(failure)
+
+    Hunting.bug = bug
+    failure: Exception | None = None
+    begun = perf_counter()
+    try:
+        Hunting.check(server, settings=rounds)
+    except Exception as raised:  # noqa: BLE001 - whatever the client or the machine says
+        failure = raised
+    return Found(failure, counts["first"], counts["made"], perf_counter() - begun, counts["scenario"])

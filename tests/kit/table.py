@@ -1,0 +1,53 @@
+"""Writes docs/planted-bugs.md from what the machine finds: `python -m tests.kit.table` (some minutes)."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+from mockserver import MockServer
+from tests.kit.client import BUGS
+from tests.kit.planted import ROUNDS, SHOWS, Found, hunt
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "planted-bugs.md"
+HEAD = f"""# Planted bugs
+
+A small client (`tests/kit/client.py`) has the bugs that real clients have, each switched on by its name.
+One machine around it (`tests/kit/campaigns.py`), every invariant on, hunts each of them with at most {ROUNDS.max_examples} examples of {ROUNDS.stateful_step_count} steps.
+"Needed" is the number of examples up to the first that failed; the seconds are those of the whole hunt, shrinking included, on the machine that wrote this page.
+"Script" is the number of rules in the scenario document that replays the shrunk example.
+This page is measured, not typed: `python -m tests.kit.table` writes it.
+
+| bug | what the client does | found by | needed | seconds | script |
+| --- | --- | --- | ---: | ---: | ---: |
+"""
+
+
+def row(bug: str, found: Found) -> str:
+    shown = str(found.failure).partition("\n")[0]
+    is_found = shown.startswith(SHOWS[bug])
+    by = f"`{SHOWS[bug]}`" if is_found and ":" in shown[: len(SHOWS[bug]) + 1] else "the machine's own assertion"
+    needed = str(found.examples_needed) if is_found else "-"
+    rules = len(found.scenario.get("script", ()))
+    return f"| {bug} | {BUGS[bug]} | {by if is_found else f'not found ({shown[:60]})'} | {needed} | {found.seconds:.1f} | {rules} |\n"
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    server = MockServer(strict=True)
+    rows = []
+    for bug in BUGS:
+        rows.append(row(bug, hunt(server, bug)))
+        print(rows[-1], end="", flush=True)
+    clean = hunt(server, None)
+    told = "nothing" if clean.failure is None else str(clean.failure)
+    rows.append(
+        f"\nThe client without a bug: {told} found in {clean.examples} examples, {clean.seconds:.1f} seconds.\n"
+    )
+    print(rows[-1], file=sys.stderr)
+    PAGE.write_text(HEAD + "".join(rows), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
