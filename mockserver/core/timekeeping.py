@@ -77,7 +77,8 @@ def _advance(sandbox: Sandbox, now: Instant, instant: Instant) -> list[Fired]:
         raise ValueError(f"advance to {exact_text(instant)} lies before now, {exact_text(now)}; time only goes forward")
     fired = settle(sandbox, instant)
     if not sandbox.clock.frozen:
-        sandbox.clock = sandbox.clock._replace(lead=instant - sandbox.process_now())
+        reached = max(instant, sandbox.now)  # a rule may have let more time pass on the way
+        sandbox.clock = sandbox.clock._replace(lead=reached - sandbox.process_now())
     return fired
 
 

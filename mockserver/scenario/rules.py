@@ -12,7 +12,7 @@ from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
 from mockserver.core import progress
 from mockserver.core.entrypoints import e164
 from mockserver.core.instants import Instant
-from mockserver.core.matching import ROOTS
+from mockserver.core.matching import ROOTS, readable
 from mockserver.core.redaction import spelled
 from mockserver.core.rules import Rule
 from mockserver.core.sandbox import Sandbox
@@ -48,9 +48,9 @@ def _arm(sandbox: Sandbox, rule: Rule) -> None:
         sandbox.arm(rule.at, "rule", "fire", "", rule.id, 0)
     if rule.sent is not None:
         for tenant in sandbox.tenants.values():
-            for execution in tenant.executions.values():
-                if execution.status == "processing":
-                    progress.arm_rule(sandbox, tenant, execution, rule)
+            for execution in list(tenant.executions.values()):
+                if execution.status == "processing":  # with its finish after the rule, where both fall on one instant
+                    progress.bend(sandbox, tenant, execution, execution.sends)
 
 
 def _rule(sandbox: Sandbox, entry: Entry, scenario: str | None, path: str, problems: list[Problem]) -> Rule | None:
@@ -88,7 +88,7 @@ def _built(
         chance=entry.get("chance"),
         opens=due["from"],
         closes=due["until"],
-        where=entry.get("where", {}),
+        where=entry.get("where", {}) if on == DELIVERY else readable(entry.get("where", {})),
         condition=entry.get("while", {}),
         early=entry.get("when") == "before",
         wire=wire,

@@ -48,6 +48,11 @@ def cancel_session(sandbox: Sandbox, rule: Rule, scope: Scope, args: Mapping[str
     _each(sandbox, scope, args, "fail", cancel)
 
 
+def visit_link(sandbox: Sandbox, rule: Rule, scope: Scope, args: Mapping[str, Any]) -> None:
+    sessions_of(sandbox, scope, args)
+    raise Unmet("a session's url leads to no page of this mock that could be opened")
+
+
 def _each(
     sandbox: Sandbox,
     scope: Scope,
