@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mockserver.contract import choices
+from mockserver.contract import choices, schemas
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.effects import ALIASES, EFFECTS
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
@@ -135,7 +135,7 @@ def _effects(written: Entry, path: str, problems: list[Problem]) -> dict[str, An
         own, meant = ALIASES.get(name, (name, None))
         if own in effects or (name in ALIASES and own in written):
             problems.append(Problem(f"{path}/{name}", spelled(args), f"{own} once: {name} is another name of it"))
-        if name in ALIASES and args is not True and type(args) is not type(meant):
+        if name in ALIASES and args is not True and schemas.check("scenario", {"script": [{"do": {own: args}}]}):
             problems.append(Problem(f"{path}/{name}", spelled(args), f"true, or what {own} takes, such as {meant!r}"))
         effects[own] = meant if name in ALIASES and args is True else args
     return effects
