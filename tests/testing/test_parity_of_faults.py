@@ -9,7 +9,6 @@ import pytest
 from tests.api.world import DRAFT, GIVEN
 from tests.testing.faults import EFFECTS, PAIRS, outcome, patience
 
-
 OTHER = ("GET", "/v1/message-templates/template_coupon", None)
 
 
