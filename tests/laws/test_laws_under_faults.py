@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import datetime
 from http.client import HTTPException
 from pathlib import Path
 
@@ -52,7 +53,7 @@ def _records(state, table):
 
 def _hold_to_laws(before, after):
     """Counts only grow within the target, what has ended stays, and a campaign has one execution at most."""
-    assert before["clock"]["now"] <= after["clock"]["now"]
+    assert datetime.fromisoformat(before["clock"]["now"]) <= datetime.fromisoformat(after["clock"]["now"])
     for execution_id, now in _records(after, "executions").items():
         counts, earlier = now["sends"], _records(before, "executions").get(execution_id, now)
         assert counts["sent"] + counts["failed"] <= counts["target"] == earlier["sends"]["target"]
