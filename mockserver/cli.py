@@ -165,7 +165,8 @@ def list_scenarios(options: argparse.Namespace, out: TextIO) -> int:
         {"name": each["scenario"], "summary": each.get("summary", ""), "clauses": each.get("clauses", [])}
         for each in documents
     ]
-    _print(options, out, rows, lambda row: f"{row['name']:<28}{row['summary']}")
+    width = max(len(row["name"]) for row in rows) + 2
+    _print(options, out, rows, lambda row: f"{row['name']:<{width}}{row['summary']}")
     return 0
 
 
