@@ -1,28 +1,21 @@
 """
 A careful client of the API: it holds on to what the document promises, and to nothing else.
 
-1. A call whose answer is lost may have taken effect: reads are repeated, writes are looked up before they are repeated.
-2. A refusal is told by its `code`; any 2xx is a success; unknown fields and unknown values are left alone.
-3. Waiting is somebody else's: `wait(seconds)` is handed in.
+A write whose answer is lost is looked up before it is repeated; unknown fields and unknown values are left alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 import requests
 
-JSON = Mapping[str, Any]
-Wait = Callable[[float], object]
+from tests.clients.calls import TRIES, Calls, Refused, Unreachable, Unsure, Wait, back_off_s
 
-TIMEOUT_S = 10
-TRIES = 8
-BACK_OFF_MAX_S = 30.0
-RETRY_AFTER_MAX_S = 300.0
+JSON = Mapping[str, Any]
+
 POLL_EXECUTION_S = 15
 POLL_SESSION_S = 5
 DRAIN_S = 60  # how long after a cancel what was queued may still be sent
@@ -34,31 +27,6 @@ STARTED_ALREADY = frozenset({"CAMPAIGN_ALREADY_PROCESSING", "CAMPAIGN_NOT_DRAFT"
 ENDED_ALREADY = frozenset({"UNPROCESSABLE_REQUEST", "CAMPAIGN_NOT_DRAFT"})
 WORTH_ANOTHER_SESSION = frozenset({"expired", "token_exchange_failed"})
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
-
-
-class Refused(Exception):
-    """The service said no, and nothing happened. `code` is None where a proxy on the way said it."""
-
-    def __init__(self, status: int, code: str | None) -> None:
-        super().__init__(f"{status} {code}")
-        self.status = status
-        self.code = code
-
-
-class Unsure(Exception):
-    """No answer that can be believed: the call may have taken effect, or not."""
-
-
-class Busy(Exception):
-    """Too many calls, and nothing happened; `told_s` is how long to wait, where the answer tells it."""
-
-    def __init__(self, told_s: float | None) -> None:
-        super().__init__(f"wait {told_s} s")
-        self.told_s = told_s
-
-
-class Unreachable(Exception):
-    """The service did not answer however often it was asked."""
 
 
 @dataclass(frozen=True)
@@ -122,30 +90,23 @@ class Connection:
 
 
 class Careful:
-    """
-    The API as one tenant sees it.
-
-    `renew_key` is asked for the present key where the one in use has become unknown.
-    """
+    """The API as one tenant sees it."""
 
     def __init__(
         self, base_url: str, key: str, http: requests.Session, wait: Wait, renew_key: Callable[[], str] | None = None
     ) -> None:
-        self._base_url = base_url
-        self._key = key
-        self._http = http
+        self._calls = Calls(base_url, key, http, wait, renew_key)
         self._wait = wait
-        self._renew_key = renew_key
 
     # Campaigns
 
     def templates(self) -> list[JSON]:
-        found: list[JSON] = self._read("/v1/message-templates")["templates"]
+        found: list[JSON] = self._calls.read("/v1/message-templates")["templates"]
         return found
 
     def audience(self, filters: Sequence[JSON]) -> int:
         """How many chats the filters select now; a start may meet more or fewer."""
-        counted = self._repeatable("POST", "/v1/campaigns/audience-preview", json={"filters": list(filters)})
+        counted = self._calls.repeatable("POST", "/v1/campaigns/audience-preview", json={"filters": list(filters)})
         return int(counted["estimatedCount"])
 
     def launch(self, plan: Plan, values: Mapping[str, str] | None = None) -> tuple[str, str]:
@@ -157,7 +118,7 @@ class Careful:
         """A draft as planned, made once: after a lost answer, or where the name is taken, it is looked for by name."""
         for attempt in range(TRIES):
             try:
-                return str(self._write("/v1/campaigns", json=plan.body())["campaignId"])
+                return str(self._calls.write("/v1/campaigns", json=plan.body())["campaignId"])
             except Unsure:
                 self._wait(back_off_s(attempt))
             except Refused as refusal:
@@ -192,7 +153,7 @@ class Careful:
         wanted = [variable["key"] for variable in self.template(template_id)["commonVariables"]]
         body = {"commonVariables": {key: values[key] for key in wanted if key in values}}
         try:
-            return str(self._write(f"/v1/campaigns/{campaign_id}/start", json=body)["executionId"])
+            return str(self._calls.write(f"/v1/campaigns/{campaign_id}/start", json=body)["executionId"])
         except Refused as refusal:
             # The template may have changed since it was read.
             if refusal.code != "CAMPAIGN_MISSING_COMMON_VARIABLES" or not may_ask_again:
@@ -206,15 +167,15 @@ class Careful:
             raise Refused(422, "CAMPAIGN_NOT_DRAFT")
 
     def template(self, template_id: str) -> JSON:
-        found: JSON = self._read(f"/v1/message-templates/{template_id}")
+        found: JSON = self._calls.read(f"/v1/message-templates/{template_id}")
         return found
 
     def campaign(self, campaign_id: str) -> JSON:
-        found: JSON = self._read(f"/v1/campaigns/{campaign_id}")
+        found: JSON = self._calls.read(f"/v1/campaigns/{campaign_id}")
         return found
 
     def campaigns(self) -> list[JSON]:
-        found: list[JSON] = self._read("/v1/campaigns")["campaigns"]
+        found: list[JSON] = self._calls.read("/v1/campaigns")["campaigns"]
         return found
 
     def follow(self, campaign_id: str, execution_id: str, patience_s: float = 3600) -> Outcome:
@@ -228,13 +189,13 @@ class Careful:
             waited_s += POLL_EXECUTION_S
 
     def outcome(self, campaign_id: str, execution_id: str) -> Outcome:
-        return Outcome.of(self._read(f"/v1/campaigns/{campaign_id}/executions/{execution_id}"))
+        return Outcome.of(self._calls.read(f"/v1/campaigns/{campaign_id}/executions/{execution_id}"))
 
     def cancel(self, campaign_id: str) -> str:
         """Cancel until the campaign has ended; its final status, which may be that it had completed."""
         for attempt in range(TRIES):
             try:
-                self._write(f"/v1/campaigns/{campaign_id}/cancel")
+                self._calls.write(f"/v1/campaigns/{campaign_id}/cancel")
             except Unsure:
                 self._wait(back_off_s(attempt))
             except Refused as refusal:
@@ -274,7 +235,7 @@ class Careful:
     def _upload(self, files: Mapping[str, tuple[bytes, str]]) -> dict[str, str]:
         parts = [("files", (name, content, kind)) for name, (content, kind) in files.items()]
         try:
-            results = self._write("/v1/messaging/media", files=parts)
+            results = self._calls.write("/v1/messaging/media", files=parts)
         except Unsure:
             return {}  # a file that is stored twice does no harm
         except Refused as refusal:
@@ -290,7 +251,7 @@ class Careful:
         seen: set[str] = set()
         cursors: set[str] = set()
         while True:
-            page = self._read(f"/v1/messaging/chats/{chat_id}", params=query)
+            page = self._calls.read(f"/v1/messaging/chats/{chat_id}", params=query)
             for record in page["records"]:
                 if record["id"] not in seen:
                     seen.add(record["id"])
@@ -302,7 +263,7 @@ class Careful:
             query["cursor"] = cursor
 
     def form_origins(self, form_id: str) -> list[str]:
-        found: list[str] = self._read(f"/v1/forms/{form_id}/embed-frame-policy")["iframeEmbedAllowedOrigins"]
+        found: list[str] = self._calls.read(f"/v1/forms/{form_id}/embed-frame-policy")["iframeEmbedAllowedOrigins"]
         return found
 
     # Connections
@@ -327,7 +288,7 @@ class Careful:
     def _create_session(self, body: JSON) -> JSON:
         for attempt in range(TRIES):
             try:
-                created: JSON = self._write(SESSIONS, json=dict(body))
+                created: JSON = self._calls.write(SESSIONS, json=dict(body))
                 return created
             except Unsure:
                 self._wait(back_off_s(attempt))  # the lost one expires unseen, since nothing lists sessions
@@ -344,96 +305,9 @@ class Careful:
             waited_s += POLL_SESSION_S
 
     def session(self, session_id: str) -> Connection:
-        read = self._read(f"{SESSIONS}/{session_id}")
+        read = self._calls.read(f"{SESSIONS}/{session_id}")
         return Connection(session_id, read["status"], read.get("reason"), read.get("entrypoint"))
 
     def entrypoint(self, entrypoint_id: str) -> JSON:
-        found: JSON = self._read(f"/v1/entrypoints/{entrypoint_id}")["entrypoint"]
+        found: JSON = self._calls.read(f"/v1/entrypoints/{entrypoint_id}")["entrypoint"]
         return found
-
-    # Calls
-
-    def _read(self, path: str, **rest: Any) -> Any:
-        return self._repeatable("GET", path, **rest)
-
-    def _repeatable(self, method: str, path: str, **rest: Any) -> Any:
-        """A call that changes nothing, made until it is answered."""
-        for attempt in range(TRIES):
-            try:
-                return self._call(method, path, **rest)
-            except Unsure:
-                self._wait(back_off_s(attempt))
-            except Busy as busy:
-                self._wait(back_off_s(attempt) if busy.told_s is None else busy.told_s)
-        raise Unreachable(path)
-
-    def _write(self, path: str, **rest: Any) -> Any:
-        """A call that changes something: repeated where it was refused for its pace, and never where it is unsure."""
-        for attempt in range(TRIES):
-            try:
-                return self._call("POST", path, **rest)
-            except Busy as busy:
-                self._wait(back_off_s(attempt) if busy.told_s is None else busy.told_s)
-        raise Unreachable(path)
-
-    def _call(self, method: str, path: str, **rest: Any) -> Any:
-        """The body of a success, None where it has none; one call, or two where the key was renewed between."""
-        try:
-            return self._ask(method, path, **rest)
-        except Refused as refusal:
-            renewed = self._renew_key() if self._renew_key and refusal.code == "API_KEY_INVALID" else self._key
-            if renewed == self._key:
-                raise
-        self._key = renewed
-        return self._ask(method, path, **rest)
-
-    def _ask(self, method: str, path: str, **rest: Any) -> Any:
-        headers = {"X-API-Key": self._key}
-        try:
-            answer = self._http.request(method, self._base_url + path, headers=headers, timeout=TIMEOUT_S, **rest)
-        except requests.RequestException as lost:
-            raise Unsure(f"{method} {path}: {type(lost).__name__}") from lost
-        if 200 <= answer.status_code < 300:
-            return _body(answer)
-        code = _code(answer)
-        if code == "RATE_LIMIT_EXCEEDED" or answer.status_code == 429:
-            raise Busy(retry_after_s(answer.headers))
-        if code == "INTERNAL_ERROR" or answer.status_code >= 500:
-            raise Unsure(f"{method} {path}: {answer.status_code}")
-        raise Refused(answer.status_code, code)
-
-
-def back_off_s(attempt: int) -> float:
-    """1, 2, 4 ... seconds, to a bound."""
-    return min(2.0**attempt, BACK_OFF_MAX_S)
-
-
-def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """The wait that an answer asks for, in seconds or as a date by its own clock; None where it says nothing of use."""
-    told = headers.get("Retry-After", "")
-    if told.isdigit():
-        return min(float(told), RETRY_AFTER_MAX_S)
-    try:
-        until = parsedate_to_datetime(told)
-        now = parsedate_to_datetime(headers["Date"]) if "Date" in headers else datetime.now(UTC)
-    except ValueError:
-        return None
-    return min(max((until - now).total_seconds(), 0.0), RETRY_AFTER_MAX_S)
-
-
-def _body(answer: requests.Response) -> Any:
-    if not answer.content:
-        return None
-    try:
-        return answer.json()
-    except ValueError as garbled:
-        raise Unsure("the body is not JSON") from garbled
-
-
-def _code(answer: requests.Response) -> str | None:
-    """The code of an error body; None where the body is another's."""
-    try:
-        code = answer.json()["code"]
-    except (ValueError, KeyError, TypeError):
-        return None
-    return str(code)

@@ -11,7 +11,8 @@ from typing import Any
 
 import requests
 
-from tests.clients.careful import SESSIONS, Wait
+from tests.clients.calls import Wait
+from tests.clients.careful import SESSIONS
 
 JSON = Mapping[str, Any]
 

@@ -9,7 +9,8 @@ import pytest
 import requests
 
 from mockserver import MockServer
-from tests.clients.careful import Outcome, Refused, Unreachable, retry_after_s
+from tests.clients.calls import Refused, Unreachable, retry_after_s
+from tests.clients.careful import Outcome
 from tests.clients.naive import Failed
 from tests.scenario.staging import Stage, staged
 

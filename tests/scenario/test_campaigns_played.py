@@ -7,7 +7,8 @@ import requests
 
 from mockserver import MockServer
 from tests.api.campaigning import refusal
-from tests.clients.careful import Outcome, Refused
+from tests.clients.calls import Refused
+from tests.clients.careful import Outcome
 from tests.clients.naive import Failed, NeverEnds
 from tests.scenario.staging import staged
 

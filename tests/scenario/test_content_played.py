@@ -7,7 +7,8 @@ import requests
 
 from mockserver import MockServer
 from tests.api.media_files import PDF, PNG, TEXT
-from tests.clients.careful import Refused, Uploaded
+from tests.clients.calls import Refused
+from tests.clients.careful import Uploaded
 from tests.clients.naive import Failed
 from tests.scenario.staging import staged
 
