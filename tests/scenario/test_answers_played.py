@@ -43,8 +43,15 @@ def test_so_it_has_on_the_socket(mockserver_server: MockServer, name: str):
 
 @pytest.mark.parametrize("name", ["cut-answer", "garbled-answer", "broken-connections"])
 def test_half_an_answer_is_the_end_of_a_naive_client(mockserver_server: MockServer, name: str):
-    with staged(mockserver_server, name, to_the_end=False) as stage, pytest.raises(requests.RequestException):
-        stage.naive().templates()
+    """And the same end in process and on the socket: the kind of exception, and how often it has asked."""
+    ends = []
+    for on_socket in (False, True):
+        with staged(mockserver_server, name, on_socket=on_socket, to_the_end=False) as stage:
+            with pytest.raises(requests.RequestException) as told:
+                stage.naive().templates()
+            ends.append((told.type, [each["applied"] for each in stage.calls("listTemplates")]))
+
+    assert ends[0] == ends[1]
 
 
 @pytest.mark.parametrize("name", ["rate-limited-burst", "outage-of-a-minute"])

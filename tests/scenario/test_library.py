@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mockserver import ScenarioError
 from mockserver.contract import clauses
 from mockserver.contract.errors import ERRORS
 from mockserver.scenario import library
@@ -43,6 +44,13 @@ def test_every_error_code_has_a_scenario():
     named = {f"error-{code.lower().replace('_', '-')}" for code in ERRORS}
 
     assert named == {name for name in NAMES if name.startswith("error-")}
+
+
+def test_a_misspelt_name_is_told_the_nearest_and_not_the_whole_list(mockserver):
+    with pytest.raises(ScenarioError, match="the nearest is 'start-timeout-applied'") as refusal:
+        mockserver.apply("start-timeout-aplied")
+
+    assert 300 > len(str(refusal.value))
 
 
 @OWN
