@@ -107,12 +107,13 @@ class Naive:
         """Every message; a page that is not full is the last one."""
         found: list[JSON] = []
         query: dict[str, Any] = {"limit": limit}
-        while True:
+        for _ in range(self._patience):
             page = self._send("GET", f"/v1/messaging/chats/{chat_id}", params=query)
             found += page["records"]
             if len(page["records"]) < limit:
                 return found
             query["cursor"] = page["nextCursor"]
+        raise NeverEnds(chat_id)
 
     def connect(self, keep: Callable[[str], object], show: Callable[[str], object], **body: Any) -> JSON:
         """Show the link, keep the session's id once there is time for it, and poll for `completed` alone."""

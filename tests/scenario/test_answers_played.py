@@ -114,6 +114,17 @@ def test_a_client_without_a_timeout_waits_the_hour(mockserver_server: MockServer
         assert timedelta(hours=1) == stage.sandbox.now - began
 
 
+@pytest.mark.parametrize(("name", "least_s", "most_s"), [("dribbled-answer", 8, 8), ("slow-answers", 0.05, 30)])
+def test_a_slow_answer_is_waited_for(mockserver_server: MockServer, name: str, least_s: float, most_s: float):
+    """Within a client's patience, which is for the next byte and not for the whole."""
+    with staged(mockserver_server, name) as stage:
+        began = stage.sandbox.now
+
+        stage.careful().templates()
+
+        assert least_s <= (stage.sandbox.now - began).total_seconds() <= most_s
+
+
 def test_a_client_with_a_timeout_asks_again(mockserver_server: MockServer):
     with staged(mockserver_server, "hanging-answer") as stage:
         began = stage.sandbox.now

@@ -64,6 +64,63 @@ def test_a_careful_client_sends_once_and_knows_how_it_ended(
         assert (1, 1) == (len(stage.campaigns), len(stage.executions))
 
 
+# What it met on the way: an operation, and the code or nothing that each of its first calls was answered with.
+# fmt: off
+MET = {
+    "stale-read-after-start": ("startCampaign", [None, "CAMPAIGN_ALREADY_PROCESSING"]),
+    "start-arrives-late":     ("startCampaign", [None]),
+    "template-gains-variable": ("startCampaign", ["CAMPAIGN_MISSING_COMMON_VARIABLES", None]),
+    "poll-meets-500":         ("readExecution", [None, "INTERNAL_ERROR", None, None, None]),
+    "rate-limit-tightens":    ("readExecution", [None, None, None, "RATE_LIMIT_EXCEEDED", None]),
+    "gateway-html-502":       ("createCampaign", [None, None]),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("name", MET)
+def test_a_careful_client_meets_trouble_on_the_way(mockserver_server: MockServer, name: str):
+    operation, codes = MET[name]
+    with staged(mockserver_server, name) as stage:
+        client = stage.careful()
+        client.follow(*client.launch(stage.plan(), VALUES))
+
+        assert codes == stage.codes(operation)
+
+
+def test_a_start_that_arrives_late_meets_the_one_that_took_its_place(mockserver_server: MockServer):
+    with staged(mockserver_server, "start-arrives-late") as stage:
+        client = stage.careful()
+        ids = client.launch(stage.plan())
+        stage.sandbox.advance("2m")
+
+        assert Outcome("completed", 20, 20, 0) == client.outcome(*ids)
+        assert [True, False] == [each["applied"] for each in stage.calls("startCampaign")]
+        assert 1 == len(stage.executions)
+
+
+def test_an_audience_that_grows_after_the_start_is_not_sent_to(mockserver_server: MockServer):
+    with staged(mockserver_server, "audience-grows-after-start") as stage:
+        client = stage.careful()
+        ids = client.launch(stage.plan())
+
+        outcome = client.follow(*ids)
+
+        assert (14, 10) == (client.audience(stage.plan().filters), outcome.target)
+
+
+def test_a_slow_channel_takes_its_time_whatever_the_cadence(mockserver_server: MockServer):
+    """Ten messages at two a minute: the last goes after four and a half."""
+    with staged(mockserver_server, "slow-run") as stage:
+        client = stage.careful()
+        ids = client.launch(stage.plan())
+        stage.sandbox.advance("4m29s")
+        shortly_before = client.outcome(*ids)
+        stage.sandbox.advance("1s")
+
+        assert Outcome("processing", 10, 9, 0) == shortly_before
+        assert Outcome("completed", 10, 10, 0) == client.outcome(*ids)
+
+
 @DOORS
 def test_after_a_lost_start_a_careful_client_reads_and_sends_once(mockserver_server: MockServer, on_socket: bool):
     with staged(mockserver_server, "start-timeout-applied", on_socket=on_socket) as stage:

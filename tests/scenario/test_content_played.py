@@ -9,7 +9,7 @@ from mockserver import MockServer
 from tests.api.media_files import PDF, PNG, TEXT
 from tests.clients.calls import Refused
 from tests.clients.careful import Uploaded
-from tests.clients.naive import Failed
+from tests.clients.naive import Failed, NeverEnds
 from tests.scenario.staging import staged
 
 FILES = {
@@ -97,6 +97,15 @@ def test_a_careful_client_reads_every_message_once(mockserver_server: MockServer
         assert there[::-1] == read
 
 
+def test_a_page_that_failed_is_asked_for_again_by_its_own_cursor(mockserver_server: MockServer):
+    with staged(mockserver_server, "page-read-fails-midway") as stage:
+        list(stage.careful().messages("chat_page_fails", limit=2))
+
+        cursors = [each["request"]["query"].get("cursor") for each in stage.calls("listMessages")]
+        assert [None, "INTERNAL_ERROR", None, None] == stage.codes("listMessages")
+        assert (None, cursors[2]) == (cursors[0], cursors[1])
+
+
 def test_a_page_that_is_not_full_is_not_the_last(mockserver_server: MockServer):
     with staged(mockserver_server, "long-chat-moving", to_the_end=False) as stage:
         read = stage.naive().messages("chat_moving", limit=4)
@@ -109,6 +118,14 @@ def test_a_client_that_asks_for_a_cursor_that_is_not_there_crashes(mockserver_se
     """With pages of five the last one is full, and what follows it depends on the end marker."""
     with staged(mockserver_server, "long-chat-ends-without-cursor") as stage, pytest.raises(KeyError):
         stage.naive().messages("chat_ends_absent", limit=5)
+
+
+def test_a_client_that_takes_null_for_a_cursor_begins_anew_for_ever(mockserver_server: MockServer):
+    with staged(mockserver_server, "long-chat-ends-with-null") as stage:
+        with pytest.raises(NeverEnds):
+            stage.naive(patience=20).messages("chat_ends_null", limit=5)
+
+        assert 20 == len(stage.calls("listMessages"))
 
 
 def test_a_client_that_sends_an_empty_cursor_is_refused(mockserver_server: MockServer):

@@ -69,6 +69,7 @@ def test_at_the_very_instant_the_deadline_wins(mockserver_server: MockServer):
 
         assert Connection(session_id, "expired", "expired", None) == stage.careful().session(session_id)
         assert [] == stage.tenant["entrypoints"]
+        assert [1] == [rule["fired"] for rule in stage.sandbox.rules]
 
 
 def test_the_id_is_kept_before_the_link_is_shown(mockserver_server: MockServer):
