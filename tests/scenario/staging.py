@@ -15,8 +15,6 @@ from mockserver.scenario import library
 from tests.clients.careful import Careful, Plan
 from tests.clients.naive import Naive, OnlyTwoHundred
 
-MAY_NOT_FIRE = "# May not fire:"  # how a scenario's comment says so of a rule
-
 
 @dataclass
 class Stage:
@@ -93,15 +91,14 @@ def staged(
     """
     A sandbox that plays this scenario, a fresh one or one that another scenario has made.
 
-    In the end every rule has fired and met something to act on, unless the file says why one may not. `to_the_end` is
-    False for a client that does not get so far, `is_heard` where no endpoint takes events, so that none is delivered.
+    In the end every rule has fired and met something to act on. `to_the_end` is False for a client that does not get so far, `is_heard` where no endpoint takes events, so that none is delivered.
     """
     with server.sandbox(joins or name, now=now) as sandbox, _session(sandbox, on_socket) as http:
         if joins is not None:
             sandbox.apply(name)
         stage = Stage(name, sandbox, http)
         yield stage
-        if to_the_end and MAY_NOT_FIRE not in library.paths()[name].read_text(encoding="utf-8"):
+        if to_the_end:
             _hold_to_effect(stage, is_heard)
 
 

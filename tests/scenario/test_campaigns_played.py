@@ -64,6 +64,21 @@ def test_a_careful_client_sends_once_and_knows_how_it_ended(
         assert (1, 1) == (len(stage.campaigns), len(stage.executions))
 
 
+BENT_ON_THE_WIRE = [
+    "start-timeout-not-applied", "create-answer-lost", "create-answer-cut", "failed-after-commit", "gateway-html-502",
+    "stale-read-after-start", "poll-meets-500",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BENT_ON_THE_WIRE)
+def test_so_it_does_on_the_socket(mockserver_server: MockServer, name: str):
+    with staged(mockserver_server, name, on_socket=True) as stage:
+        client = stage.careful()
+
+        assert Outcome(*ENDS[name]) == client.follow(*client.launch(stage.plan()))
+        assert (1, 1) == (len(stage.campaigns), len(stage.executions))
+
+
 # What it met on the way: an operation, and the code or nothing that each of its first calls was answered with.
 # fmt: off
 MET = {
@@ -396,6 +411,27 @@ def test_who_counts_only_200_as_a_success_works_where_all_is_200(mockserver_serv
         stage.only_two_hundred().launch(stage.plan().body())
 
         assert 1 == len(stage.executions)
+
+
+@pytest.mark.parametrize(
+    ("name", "statuses"), [("every-post-answers-200", [200, 200]), ("every-post-answers-201", [201, 201])]
+)
+def test_a_careful_client_takes_any_success(mockserver_server: MockServer, name: str, statuses: list[int]):
+    with staged(mockserver_server, name) as stage:
+        stage.careful().launch(stage.plan())
+
+        made = [*stage.calls("createCampaign"), *stage.calls("startCampaign")]
+        assert statuses == [each["response"]["status"] for each in made]
+
+
+def test_a_campaign_may_be_over_before_its_execution_says_so(mockserver_server: MockServer):
+    with staged(mockserver_server, "execution-status-lags") as stage:
+        client = stage.careful()
+        ids = client.launch(stage.plan())
+        stage.sandbox.advance("10s")
+
+        assert ("completed", "processing") == (client.campaign(ids[0])["status"], client.outcome(*ids).status)
+        assert "completed" == client.follow(*ids).status
 
 
 def test_a_lost_channel_fails_what_is_left(mockserver_server: MockServer):

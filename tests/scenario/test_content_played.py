@@ -6,6 +6,7 @@ import pytest
 import requests
 
 from mockserver import MockServer
+from mockserver.contract import schemas
 from tests.api.media_files import PDF, PNG, TEXT
 from tests.clients.calls import Refused
 from tests.clients.careful import Uploaded
@@ -95,6 +96,15 @@ def test_a_careful_client_reads_every_message_once(mockserver_server: MockServer
 
         assert count == len(there)
         assert there[::-1] == read
+
+
+def test_unknown_fields_and_values_do_no_harm(mockserver_server: MockServer):
+    with staged(mockserver_server, "answers-gain-fields") as stage:
+        (message,) = stage.careful().messages("chat_gain_fields")
+
+        assert "Oi" == message["text"]
+        assert "text" != message["type"]
+        assert set(message) - set(schemas.load("messageRecord")["properties"])
 
 
 def test_a_page_that_failed_is_asked_for_again_by_its_own_cursor(mockserver_server: MockServer):

@@ -122,6 +122,28 @@ def test_a_careful_client_polls_a_little_beyond_the_deadline_and_no_more(mockser
         assert timedelta(minutes=20) <= stage.sandbox.now - began <= timedelta(minutes=22)
 
 
+# The scenario, and the statuses that are read right after the deadline and half a minute later.
+LATE = [
+    ("connect-expires-unread", ["expired", "expired"]),
+    ("connect-expires-sweeper-late", ["pending", "expired"]),
+    ("connect-expires-on-read", ["expired", "expired"]),
+]
+
+
+@pytest.mark.parametrize(("name", "statuses"), LATE)
+def test_a_deadline_may_be_noticed_late(mockserver_server: MockServer, name: str, statuses: list[str]):
+    with staged(mockserver_server, name, now=HALF_PAST) as stage:
+        client = stage.careful()
+        session_id = stage.sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions").json()["sessionId"]
+        stage.sandbox.advance("20m")
+        events = len(stage.sandbox.events)
+
+        assert (0 if name != "connect-expires-unread" else 1) == events
+        assert statuses[0] == client.session(session_id).status
+        stage.sandbox.advance("30s")
+        assert statuses[1] == client.session(session_id).status
+
+
 def test_a_deadline_that_nobody_enforces_is_given_up(mockserver_server: MockServer):
     """However long a session lingers, a careful client stops and says so: its own time passes, the service's stands."""
     with staged(mockserver_server, "connect-expires-unread") as stage:
