@@ -74,6 +74,13 @@ def _serve_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--strict", action="store_true", help="check every answer against its schema")
     command.add_argument("--no-reason", action="store_true", help="leave the header X-Mock-Reason out")
     command.add_argument(
+        "--allow-webhook-host",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="send webhooks to this host too, not to this machine alone; may be repeated",
+    )
+    command.add_argument(
         "--log-format", choices=("text", "json", "off"), default="text", help="a line a call, on standard error"
     )
     command.set_defaults(run=serve)
@@ -82,11 +89,13 @@ def _serve_options(command: argparse.ArgumentParser) -> None:
 def serve(options: argparse.Namespace, out: TextIO) -> int:
     """Serve until SIGINT or SIGTERM; the first line printed is the base url, once it listens."""
     from mockserver.edge import app
+    from mockserver.edge.background import Background
     from mockserver.edge.gateway import Manner
     from mockserver.edge.hosting import DEFAULT_ID, Host
     from mockserver.edge.server import Server
 
-    host = Host(manner=Manner(explain=not options.no_reason, strict=options.strict))
+    manner = Manner(explain=not options.no_reason, strict=options.strict)
+    host = Host(manner=manner, allow_webhook_hosts=options.allow_webhook_host)
     host.token = options.token or (None if options.host in _LOOPBACK else secrets.token_urlsafe(24))
     host.names |= {options.host.lower()} - {"0.0.0.0", "::"}
     host.log = _logger(options.log_format)
@@ -96,7 +105,12 @@ def serve(options: argparse.Namespace, out: TextIO) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: server.stop())
     print(_greeting(hosted, host.token), file=out, flush=True)
-    server.serve_forever()
+    background = Background(host)
+    background.start()
+    try:
+        server.serve_forever()
+    finally:
+        background.stop()
     return 0
 
 

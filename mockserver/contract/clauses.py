@@ -12,7 +12,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-_COURIER = "deliveries to registered webhook endpoints"
 _PAGE = "the hosted page"
 _CONDUCT = "the report on a client's conduct"
 
@@ -21,12 +20,6 @@ _CONDUCT = "the report on a client's conduct"
 DEFERRED: Mapping[str, str] = MappingProxyType({
     "session.url":                _PAGE,
     "session.return":             _PAGE,
-    "events.connected":           _COURIER,
-    "events.failed":              _COURIER,
-    "events.session-id":          _COURIER,
-    "events.once":                _COURIER,
-    "events.subscribed":          _COURIER,
-    "events.nothing-lost":        _COURIER,
     "advice.poll-execution":      _CONDUCT,
     "advice.poll-session":        _CONDUCT,
     "advice.read-before-restart": _CONDUCT,

@@ -20,6 +20,7 @@ from mockserver.contract.choices import DEFAULTS
 from mockserver.core import ids
 from mockserver.core.instants import Instant, Span
 from mockserver.core.journal import Journal
+from mockserver.core.outbox import Outbox
 from mockserver.core.records import Event
 from mockserver.core.tenant import Tenant, holds
 
@@ -67,6 +68,7 @@ class Checkpoint(NamedTuple):
     counters: Mapping[str, int]
     events: tuple[Event, ...]
     journal: Journal
+    outbox: Outbox
 
     def __repr__(self) -> str:  # its keys are whole
         return f"Checkpoint(tenants={list(self.tenants)}, exchanges={self.journal.last_exchange})"
@@ -99,6 +101,7 @@ class Sandbox:
         self.counters: dict[str, int] = {}
         self.events: list[Event] = []
         self.journal = Journal()
+        self.outbox = Outbox()
         self.epoch = 0
         self.budgets: dict[str, deque[Instant]] = {}
         self.remembered: dict[tuple[str, str], tuple[Instant, int]] = {}
@@ -159,7 +162,10 @@ class Sandbox:
     def subject(self, timer: Timer) -> object | None:
         """The record that a timer is about, or None once it has left the stay for which the timer was armed."""
         tenant = self.tenants.get(timer.tenant_id)
-        record = getattr(tenant, TABLE_OF[timer.kind]).get(timer.id) if tenant else None
+        if timer.kind == "delivery":
+            record = self.outbox.deliveries.get(timer.id)
+        else:
+            record = getattr(tenant, TABLE_OF[timer.kind]).get(timer.id) if tenant else None
         return record if record is not None and record.stay == timer.stay else None
 
     def holder(self, key: str) -> KeyHolder | None:
@@ -167,10 +173,9 @@ class Sandbox:
 
     def secrets(self) -> list[str]:
         """Every key and signing secret of the sandbox: what no answer, journal or log may show."""
-        return [
-            *self.keys,
-            *(webhook.secret for tenant in self.tenants.values() for webhook in tenant.webhooks.values()),
-        ]
+        webhooks = [webhook for tenant in self.tenants.values() for webhook in tenant.webhooks.values()]
+        signing = (secret for webhook in webhooks for secret in (webhook.secret, webhook.old_secret) if secret)
+        return [*self.keys, *signing]
 
     def checkpoint(self) -> Checkpoint:
         """The state as it is, to be restored any number of times."""
@@ -183,6 +188,7 @@ class Sandbox:
             self.counters.copy(),
             tuple(self.events),
             self.journal.copy(),
+            self.outbox.copy(),
         )
 
     def twin(self) -> Sandbox:
@@ -215,6 +221,7 @@ class Sandbox:
         self.counters = dict(kept.counters)
         self.events = list(kept.events)
         self.journal = kept.journal.copy()
+        self.outbox = kept.outbox.copy()
 
     def __repr__(self) -> str:
         return f"Sandbox(seed={self.seed}, tenants={list(self.tenants)})"

@@ -11,7 +11,7 @@ from heapq import heappop
 from types import MappingProxyType
 from typing import NamedTuple
 
-from mockserver.core import campaigns, sessions
+from mockserver.core import campaigns, deliveries, sessions
 from mockserver.core.instants import Instant
 from mockserver.core.sandbox import Sandbox, Timer
 
@@ -36,20 +36,31 @@ def _expire(sandbox: Sandbox, timer: Timer) -> None:
     sessions.expire_on_time(sandbox, sandbox.tenants[timer.tenant_id], timer.id, {"timer": timer.trigger})
 
 
+def _wake(sandbox: Sandbox, timer: Timer) -> None:
+    deliveries.wake(sandbox, timer.id, {"timer": timer.trigger})
+
+
 # What a timer does when it falls due, by kind and trigger.
 DUE: Mapping[tuple[str, str], Callable[[Sandbox, Timer], None]] = MappingProxyType(
     {
         ("execution", "finish"): _finish,
         ("execution", "drain"): _drain,
         ("session", "expire"): _expire,
+        ("delivery", "wake"): _wake,
     }
 )
 
 
-def settle(sandbox: Sandbox, until: Instant) -> list[Fired]:
-    """Let time pass up to `until`; answers what happened, in order. The caller holds the sandbox's lock."""
+def settle(sandbox: Sandbox, until: Instant, pause: Callable[[Sandbox], bool] | None = None) -> list[Fired]:
+    """
+    Let time pass up to `until`; answers what happened, in order. The caller holds the sandbox's lock.
+
+    Time stands still before, at the first instant at which, with all that was due at it done, `pause` says so.
+    """
     fired: list[Fired] = []
     while sandbox.timers and sandbox.timers[0].due <= until:
+        if pause is not None and sandbox.timers[0].due > sandbox.now and pause(sandbox):
+            return fired
         timer = heappop(sandbox.timers)
         before = sandbox.subject(timer)
         if before is None:
@@ -58,6 +69,8 @@ def settle(sandbox: Sandbox, until: Instant) -> list[Fired]:
         DUE[timer.kind, timer.trigger](sandbox, timer)
         if sandbox.subject(timer) is not before:
             fired.append(Fired(sandbox.now, f"{timer.kind}.{timer.trigger}", timer.id))
+    if pause is not None and until > sandbox.now and pause(sandbox):
+        return fired
     if until != sandbox.now:
         sandbox.pass_to(max(sandbox.now, until))
     return fired

@@ -19,8 +19,10 @@ def build(host: Host, root: Hosted | None = None) -> Flask:
     # Before routing has its say: every method and every path is the front door's.
     @app.before_request
     def serve() -> Response:
-        answer = front.respond(host, read(request, host.origin), root)
-        return _response(answer)
+        wire = read(request, host.origin)
+        response = _response(front.respond(host, wire, root))
+        response.call_on_close(lambda: front.attend(host, wire.target, root))
+        return response
 
     return app
 

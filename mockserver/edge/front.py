@@ -29,11 +29,13 @@ def respond(host: Host, wire: Wire, root: Hosted | None = None) -> Answer:
     hosted, wire = _entered(host, wire, root)
     if hosted is None:
         return _no_sandbox(host, wire)
+    hosted.dispatch.attend()  # what an earlier call in process has made due: its caller has the answer by now
     if wire.target.startswith("/_mock/"):
         return control.serve(host, hosted, wire)
     if wire.target.startswith("/media/") and wire.method in ("GET", "HEAD"):
         return _media(hosted, wire)
     answer = gateway.serve(hosted.sandbox, wire, host.manner)
+    hosted.dispatch.deliver_early()
     if host.log is not None:
         host.log(_line(hosted, wire, answer))
     return answer
@@ -48,6 +50,13 @@ def _entered(host: Host, wire: Wire, root: Hosted | None) -> tuple[Hosted | None
     if hosted is None:
         return None, wire
     return hosted, wire._replace(target=slash + rest, base_url=wire.base_url + _SANDBOXES + sandbox_id)
+
+
+def attend(host: Host, target: str, root: Hosted | None = None) -> None:
+    """The answer to a request of this target is out: see to what the request has made due."""
+    hosted = _entered(host, Wire("", target, {}, None, ""), root)[0]
+    if hosted is not None:
+        hosted.dispatch.attend()
 
 
 def _no_sandbox(host: Host, wire: Wire) -> Answer:

@@ -16,6 +16,7 @@ from mockserver.edge.hosting import Hosted
 from mockserver.edge.refusals import ControlError
 from mockserver.testing import transports
 from mockserver.testing.transports import Reply
+from mockserver.testing.webhooks import Webhooks
 
 if TYPE_CHECKING:
     import flask
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 JSON = dict[str, Any]
 
 
-class Sandbox:
+class Sandbox(Webhooks):
     """
     One isolated universe: a clock, tenants, choices, a journal. This type has no public constructor.
 
@@ -197,8 +198,7 @@ class Sandbox:
         try:
             yield
         finally:
-            with self._hosted.sandbox.lock:
-                self._hosted.sandbox.restore(kept)
+            self._hosted.restore(kept)
 
     def reset(self) -> None:
         """Be as at birth: same keys and address, nothing else."""

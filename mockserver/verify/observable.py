@@ -131,6 +131,17 @@ HIDDEN: Final[Mapping[str, str]] = MappingProxyType(
         "entrypoint-when-failed": _ENDING,
         "user-cancels": _ENDING,
         "expiry-driver": _ENDING,
-        "wh-data-asymmetry": "events go to registered endpoints, not through the API",
+        "state-vs-event-order": _ENDING,
+        **dict.fromkeys(
+            (
+                "wh-signature",
+                "wh-body-bytes",
+                "wh-retry",
+                "wh-idempotency",
+                "wh-no-endpoint",
+                "wh-data-asymmetry",
+            ),
+            "events go to registered endpoints, not through the API",
+        ),
     }
 )

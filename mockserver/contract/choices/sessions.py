@@ -33,6 +33,10 @@ CHOICES: Final[tuple[Choice, ...]] = (
     Choice("expiry-driver", FAMILY, "What makes a session expire?",
            "L217", ("timer", "sweeper", "on-read"), "timer",
            "Twenty minutes pass, with nothing else to wait for.", "documented", ("session.expired",)),
+    Choice("state-vs-event-order", FAMILY, "Can the end of a session be read before its event is sent?",
+           "L323, L372", ("state-first", "event-first"), "state-first",
+           "A receiver that reads at once should find what it was told.", "inferred",
+           ("session.completed",)),
 )
 
 FIXED: Final[tuple[Fixed, ...]] = (
@@ -54,8 +58,6 @@ FIXED: Final[tuple[Fixed, ...]] = (
     Fixed("same-number-again", FAMILY, "phone_in_use, also for an active number of the same tenant",
           "A number is linked once."),
     Fixed("two-sessions-one-number", FAMILY, "the first wins, the second is phone_in_use", "A number is linked once."),
-    Fixed("state-vs-event-order", FAMILY, "the state can be read before its event is sent",
-          "A receiver that reads at once should find what it was told.", note=LATER),
     Fixed("event-before-202-read", FAMILY, "only by a scenario", "Completion may overtake the answer on the wire.",
           "effect"),
     Fixed("session-retention", FAMILY, "for ever", "No end is mentioned."),
