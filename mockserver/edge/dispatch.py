@@ -41,9 +41,9 @@ class Dispatch:
         self._at_work = 0
         self._is_closed = False
 
-    def stand_in(self, target: receivers.Target) -> str:
+    def stand_in(self, target: receivers.Target, path: str) -> str:
         """The url that stands for a receiver in process; one never stands for another."""
-        url = f"http://receiver-{len(self.receivers) + 1}.mockserver.test/"
+        url = f"http://receiver-{len(self.receivers) + 1}.mockserver.test/{path.removeprefix('/')}"
         self.receivers[url] = target
         return url
 

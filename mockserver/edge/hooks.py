@@ -54,9 +54,9 @@ def rotate(hosted: Hosted, args: Arguments) -> JSON:
 
 
 def register(
-    hosted: Hosted, target: str | Target, tenant_id: str, events: Sequence[str], secret: str | None
+    hosted: Hosted, target: str | Target, tenant_id: str, events: Sequence[str], secret: str | None, path: str
 ) -> Webhook:
-    """Register a receiver: a url, or a WSGI app or function that is handed the letters in process."""
+    """Register a receiver: a url, or a WSGI app or function that is handed the letters in process, at `path`."""
     sandbox = hosted.sandbox
     tenant = sandbox.tenants.get(tenant_id)
     if tenant is None:
@@ -69,7 +69,7 @@ def register(
         if wanted is not None:
             raise ControlError(400, "MOCK_BAD_TARGET", f"the url came as {target!r}; wanted {wanted}")
     else:
-        url = hosted.dispatch.stand_in(target)
+        url = hosted.dispatch.stand_in(target, path)
     webhook = Webhook(sandbox.new_id("webhook_"), url, secret or resends.new_secret(sandbox), tuple(events))
     deliveries.register(sandbox, tenant, webhook)
     return webhook

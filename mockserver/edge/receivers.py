@@ -6,6 +6,7 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
+from urllib.parse import urljoin, urlsplit
 
 from mockserver.core.instants import Instant
 from mockserver.core.schedule import TIMEOUT
@@ -61,7 +62,9 @@ def _by_call(
 def _by_wsgi(target: Any, url: str, headers: Mapping[str, str], body: bytes) -> tuple[int, Mapping[str, str], bytes]:
     from werkzeug.test import EnvironBuilder, run_wsgi_app
 
-    builder = EnvironBuilder(method="POST", base_url=url, path="", headers=list(headers.items()), data=body)
+    builder = EnvironBuilder(
+        method="POST", base_url=urljoin(url, "/"), path=urlsplit(url).path, headers=list(headers.items()), data=body
+    )
     try:
         pieces, status, answered = run_wsgi_app(target, builder.get_environ(), buffered=True)
     finally:

@@ -33,16 +33,18 @@ class Webhooks:
         secret: str | None = None,
         *,
         tenant_id: str | None = None,
+        path: str = "/",
     ) -> Receiver:
         """
         Register an endpoint: a url, or a WSGI app or a function of one letter that is called in process, with no socket.
 
-        `events` are groups or kinds, all where none is named; the tenant is the default one. A function gets
+        `events` are groups or kinds, all where none is named; the tenant is the default one; `path` is where in a WSGI
+        app the letters go. A function gets
         `.headers`, `.body` and `.json()`, and answers None, a status, or (status, headers, body). Refuses with ValueError.
         """
 
         def register(hosted: Hosted, _: Any) -> JSON:
-            return {"made": hooks.register(hosted, target, tenant_id or self.tenant_id, events, secret)}
+            return {"made": hooks.register(hosted, target, tenant_id or self.tenant_id, events, secret, path)}
 
         return Receiver(self, self._command(register)["made"])
 
