@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DATA_FOLDERS = ("schemas", "scenarios")
 HEAVY = (
     "flask", "freezegun", "httpx", "hypothesis", "jsonschema", "jsonschema_rs", "puremagic", "requests", "ruamel",
-    "time_machine", "werkzeug",
+    "standardwebhooks", "time_machine", "urllib3", "werkzeug",
 )  # fmt: skip
 DEADLINE_SECONDS = 120
 

@@ -192,6 +192,12 @@ def report(sandbox: Sandbox, planned: Planned, made: Sequence[Attempt], retry_af
         _disable(sandbox, planned)
 
 
+def release(sandbox: Sandbox, planned: Planned) -> None:
+    """Nothing came of the attempt, not even a failure: it is due as before."""
+    if planned.epoch == sandbox.epoch:
+        sandbox.outbox.under_way.pop(planned.webhook.id, None)
+
+
 def _rest(sandbox: Sandbox, delivery: Delivery, due: Instant, cause: Cause, **changes: Any) -> None:
     rested = move(sandbox, delivery, "rest", cause, due=due, **changes)
     sandbox.arm(due, "delivery", "wake", rested.tenant_id, rested.id, rested.stay)

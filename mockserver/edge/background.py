@@ -61,9 +61,10 @@ class Background:
             dispatch.carry(planned)
         except Exception:  # noqa: BLE001 - a bug of the mock must not end the endpoint's line in silence
             _LOG.exception("unexpected failure in a delivery")
-        finally:
             dispatch.worker_done()
-        self.kick(dispatch)
+        else:
+            dispatch.worker_done()
+            self.kick(dispatch)
 
     def _tick(self) -> None:
         while not self._over.wait(_TICK_SECONDS):

@@ -62,7 +62,7 @@ class Writer:
         self._envelope = spelling.with_unknown_fields(envelope) if _grows(sandbox) else envelope
 
     def true(self, twist: str | None = None) -> Letter:
-        """The event itself; a `duplicate` is the same under a renewed timestamp."""
+        """The event itself; a `duplicate` is the same once more."""
         return self._letter(twist, self._envelope)
 
     def beside(self) -> list[Letter]:

@@ -120,7 +120,9 @@ class Sandbox(Webhooks):
         found = library.document(document) if isinstance(document, str) else document
         with self._hosted.sandbox.lock:
             settle(self._hosted.sandbox, self._hosted.sandbox.read_clock())
-            return apply.apply(self._hosted.sandbox, found).as_json()
+            applied = apply.apply(self._hosted.sandbox, found).as_json()
+        self._hosted.dispatch.attend()
+        return applied
 
     def choose(self, choices: Mapping[str, object]) -> None:
         """Set choices by id; one that is wrong leaves all as they were."""

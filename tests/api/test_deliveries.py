@@ -452,6 +452,20 @@ def test_a_reset_by_a_receiver_throws_its_own_attempt_away(mockserver):
     assert [] == mockserver.state()["deliveries"]
 
 
+@pytest.mark.clause("events.subscribed")
+def test_a_test_that_ends_itself_within_its_receiver_ends_and_the_event_is_still_due(mockserver):
+    inbox = Inbox(lambda: pytest.fail("seen enough"))
+    mockserver.receive_webhooks(inbox)
+    session_id = begin(mockserver)
+
+    with pytest.raises(pytest.fail.Exception, match="seen enough"):
+        mockserver.complete_session(session_id)
+    mockserver.advance(0)
+
+    assert [session_id, session_id] == inbox.sessions
+    assert [[200]] == [[each["status"] for each in one["attempts"]] for one in mockserver.events[0]["deliveries"]]
+
+
 @pytest.mark.clause("session.no-secrets")
 def test_no_secret_is_shown(mockserver):
     receiver = mockserver.receive_webhooks(Inbox(500), secret="whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ=")

@@ -177,3 +177,21 @@ def test_a_receiver_of_another_sandbox_is_never_called(mockserver, mockserver_se
         other.complete_session(begin(other))
 
     assert [0, 1] == [len(mine.letters), len(theirs.letters)]
+
+
+def test_a_receivers_own_call_is_answered_before_what_waits_for_another_endpoint(server, serve):
+    held, told = threading.Event(), []
+    with server.sandbox(now=NOON) as sandbox:
+
+        def answer(letter):
+            told.append(control(sandbox.base_url, "GET", "/clock").status_code)
+            held.set()
+
+        def slow(letter):
+            told.append(held.is_set())
+
+        sandbox.receive_webhooks(serve(app(answer)).url)
+        sandbox.receive_webhooks(serve(app(slow)).url)
+        sandbox.complete_session(begin(sandbox))
+
+    assert [200, True] == told
