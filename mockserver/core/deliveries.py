@@ -204,8 +204,11 @@ def _rest(sandbox: Sandbox, delivery: Delivery, due: Instant, cause: Cause, **ch
 
 
 def wake(sandbox: Sandbox, delivery_id: str, cause: Cause) -> None:
-    """A delivery that rested is due again."""
-    move(sandbox, sandbox.outbox.deliveries[delivery_id], "wake", cause)
+    """A delivery that rested is due again; one that let others pass does so no longer."""
+    delivery = sandbox.outbox.deliveries[delivery_id]
+    if sandbox.outbox.aside.get(delivery.webhook_id) == delivery_id:
+        del sandbox.outbox.aside[delivery.webhook_id]
+    move(sandbox, delivery, "wake", cause)
 
 
 def _end(sandbox: Sandbox, delivery: Delivery, trigger: str, cause: Cause, **changes: Any) -> None:

@@ -20,7 +20,7 @@ class Attempt:
     """
     One letter to an endpoint: the `n`th try of its delivery, or what a `twist` sent beside it.
 
-    `status` is the endpoint's HTTP status; where none came, `error` says why. `answer` is cut to what the mock reads.
+    `status` is the endpoint's HTTP status; where none came, `error` says why. `answer` is the first of what it said.
     """
 
     n: int

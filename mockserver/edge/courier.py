@@ -85,6 +85,7 @@ class Courier:
             outcome = Outcome(None, TIMEOUT if flight.is_late or _is_timeout(failure) else _reason(failure))
         finally:
             watch.cancel()
+            watch.join()
             with self._lock:
                 self._flights.discard(flight)
             if flight.connection is not None:

@@ -25,6 +25,7 @@ from mockserver.edge.letters import Letter, Writer
 if TYPE_CHECKING:
     from mockserver.edge.hosting import Hosted
 
+_KEPT_BYTES = 4096  # of an endpoint's answer
 _MOST_STEPS = 1_000_000  # of an advance until idle: whatever re-arms itself for ever is a bug, not a wait
 
 
@@ -168,7 +169,7 @@ class Dispatch:
                     break
                 happened, is_there = timekeeping.step(sandbox, end, pause)
                 fired += happened
-                if is_there and not (pause and pause(sandbox)):
+                if is_there and not (pause and (pause(sandbox) or self._at_work)):
                     break
         return fired
 
@@ -197,6 +198,6 @@ def _attempt(planned: Planned, letter: Letter, outcome: Outcome) -> Attempt:
         duration_ms=outcome.duration_ms,
         headers=letter.headers,
         body=letter.body,
-        answer=outcome.answer,
+        answer=outcome.answer[:_KEPT_BYTES],
         twist=letter.twist,
     )

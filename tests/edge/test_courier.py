@@ -200,6 +200,12 @@ def test_the_next_address_is_tried_where_one_does_not_listen(monkeypatch, serve)
     assert 200 == post(f"http://localhost:{server.port}/").status
 
 
+def test_a_certificate_is_asked_for_where_the_target_is_https(serve):
+    outcome = post(serve(app(lambda _: None)).url.replace("http://", "https://"))
+
+    assert outcome.status is None and "SSL" in outcome.error
+
+
 def test_letting_go_ends_what_is_under_way():
     courier, arrived, held = Courier(), threading.Event(), threading.Event()
     outcomes = []
@@ -216,11 +222,6 @@ def test_letting_go_ends_what_is_under_way():
 
 
 def test_no_thread_is_left_behind(serve):
-    url = serve(app(lambda _: None)).url
-    before = set(threading.enumerate())
-    post(url)
+    post(serve(app(lambda _: None)).url)
 
-    watches = [each for each in set(threading.enumerate()) - before if isinstance(each, threading.Timer)]
-    for watch in watches:
-        watch.join(5)
-    assert [] == [each for each in watches if each.is_alive()]
+    assert [] == [each for each in threading.enumerate() if isinstance(each, threading.Timer)]

@@ -298,6 +298,18 @@ def test_a_reordered_event_that_nothing_follows_goes_after_five_minutes(mockserv
     assert 1 == len(inbox.letters)
 
 
+def test_a_reordered_event_that_went_by_itself_rests_as_any_other(mockserver, monkeypatch):
+    script(monkeypatch, Twists(reorder=True))
+    inbox = Inbox(500)
+    receiver = mockserver.receive_webhooks(inbox)
+    mockserver.complete_session(begin(mockserver))
+    mockserver.advance("5m")
+    mockserver.complete_session(begin(mockserver))
+    mockserver.advance("1m")
+
+    assert [[("12:05:00", 500), ("12:05:05", 200)], [("12:05:00", 200)]] == attempts(receiver)
+
+
 def test_where_every_event_is_reordered_they_swap_in_pairs(mockserver, monkeypatch):
     script(monkeypatch, *[Twists(reorder=True)] * 4)
     inbox = Inbox()
