@@ -139,6 +139,18 @@ def test_many_small_waits_try_as_often_as_one_long_one(mockserver):
     assert [[(each, 503) for each in ("12:00:00", "12:00:05", "12:05:05", "12:35:05")]] == attempts(receiver)
 
 
+@pytest.mark.clause("events.nothing-lost")
+def test_a_wait_counts_from_when_the_attempt_was_due_however_late_it_was_made(mockserver):
+    receiver = mockserver.receive_webhooks(lambda _: 503)
+    mockserver.complete_session(begin(mockserver))
+
+    mockserver.freeze("2026-03-01T13:00:00Z")
+    mockserver.advance("2h")
+
+    at = ["12:00:00", "13:00:00", "13:00:00", "13:00:00", "14:35:05"]
+    assert [[(each, 503) for each in at]] == attempts(receiver)
+
+
 @pytest.mark.clause("events.nothing-lost", "events.once")
 def test_a_receiver_that_is_down_for_half_an_hour_then_gets_every_event_once_in_order_of_happening(mockserver):
     inbox, back = Inbox(), mockserver.now.replace(minute=30)

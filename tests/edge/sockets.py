@@ -30,8 +30,8 @@ def app(answer: Callable[[Post], Response | None]) -> Any:
 
 
 @contextmanager
-def raw(reply: bytes, *, hold: threading.Event | None = None) -> Iterator[str]:
-    """A listener that reads a request, sends these bytes, and keeps the connection until `hold` is set."""
+def raw(reply: bytes, *, hold: threading.Event | None = None, drips: int = 0) -> Iterator[str]:
+    """A listener that reads a request, sends these bytes, drips some more, and keeps the connection until `hold` is set."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
@@ -41,6 +41,9 @@ def raw(reply: bytes, *, hold: threading.Event | None = None) -> Iterator[str]:
                 wire.recv(65536)
                 with suppress(OSError):
                     wire.sendall(reply)
+                    for _ in range(drips):
+                        threading.Event().wait(0.02)
+                        wire.sendall(b"x")
                 if hold is not None:
                     hold.wait(10)
                 wire.close()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import requests
 from freezegun import freeze_time
+from werkzeug.wrappers import Response
 
 from mockserver.edge import app as flask_app
 from mockserver.edge.background import Background
@@ -108,29 +109,33 @@ def test_an_expiry_leaves_unasked_also_where_the_processs_clock_is_frozen(serve)
             background.stop()
 
 
-def test_an_advance_waits_for_what_is_under_way_and_tries_again_at_its_instants(standalone, serve):
-    arrived, seen = threading.Event(), []
+def test_an_advance_waits_for_what_is_under_way_and_tries_again_at_its_instants(standalone, serve, monkeypatch):
+    arrived, waits, held, fired = threading.Event(), threading.Event(), threading.Event(), []
+    worked = standalone.hosted.dispatch._worked
+    wait_for = worked.wait_for
+    monkeypatch.setattr(worked, "wait_for", lambda *given, **named: waits.set() or wait_for(*given, **named))
 
-    def answer(letter: Post):
+    def answer(_: Post) -> Response:
         arrived.set()
-        seen.append(letter.headers["webhook-id"])
-        return None if len(seen) == 4 else app_refusal()
+        held.wait(PATIENCE_SECONDS)
+        return Response(status=503)
 
-    standalone.made.control("PUT", "/clock", {"freeze": True})
+    def advance() -> None:
+        fired.extend(standalone.made.control("POST", "/clock/advance", {"by": "40m"}).json()["fired"])
+
+    standalone.made.control("PUT", "/clock", {"freeze": "2031-01-01T00:00:00Z"})
     standalone.receive(serve(app(answer)).url)
     standalone.complete(standalone.made.session())
-    fired = standalone.made.control("POST", "/clock/advance", {"by": "40m"}).json()["fired"]
+    assert arrived.wait(PATIENCE_SECONDS)
+    advancing = threading.Thread(target=advance)
+    advancing.start()
+    assert waits.wait(PATIENCE_SECONDS)
+    held.set()
+    advancing.join(PATIENCE_SECONDS)
 
-    assert arrived.is_set() and 4 == len(seen)
     assert ["delivery.wake"] * 3 == [each["what"] for each in fired]
     [delivery] = standalone.events()[0]["deliveries"]
-    assert "delivered" == delivery["status"]
-
-
-def app_refusal():
-    from werkzeug.wrappers import Response
-
-    return Response(status=503)
+    assert ["00:00:00", "00:00:05", "00:05:05", "00:35:05"] == [each["at"][11:19] for each in delivery["attempts"]]
 
 
 @pytest.mark.parametrize("end", ["reset", "delete"])

@@ -101,6 +101,13 @@ def test_an_endpoint_that_never_finishes_its_answer_meets_the_time_limit(reply):
     assert (None, "timeout") == (outcome.status, outcome.error)
 
 
+def test_an_answer_that_drips_meets_the_time_limit_as_a_whole():
+    with raw(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", drips=100) as url:
+        outcome = post(url, Courier(timeout_seconds=0.2))
+
+    assert (None, "timeout") == (outcome.status, outcome.error)
+
+
 @pytest.mark.parametrize("reply", [b"nonsense\r\n\r\n", b""])
 def test_what_is_no_answer_is_a_failed_attempt(reply):
     with raw(reply) as url:
