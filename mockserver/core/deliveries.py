@@ -182,9 +182,9 @@ def report(sandbox: Sandbox, planned: Planned, made: Sequence[Attempt], retry_af
     true = next(each for each in made if each.twist is None)
     cause: Cause = {"attempt": planned.n}
     delay = schedule.delay(str(sandbox.choices["wh-retry"]), delivery.tries, true, retry_after)
-    if true.accepted:
+    if true.accepted or true.error == LOST:  # whoever sent a lost one believes that it arrived
         _end(sandbox, delivery, "accept", cause, **kept)
-    elif true.status == 410 or true.error == LOST or delay is None:
+    elif true.status == 410 or delay is None:
         _end(sandbox, delivery, "abandon", cause, **kept)
     else:
         _rest(sandbox, delivery, delivery.due + delay, cause, **kept)

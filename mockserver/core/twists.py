@@ -23,7 +23,7 @@ class Twists:
     What happens to one attempt beside the plain course of things.
 
     `duplicate` more copies follow once the endpoint has accepted. `reorder` has it change places with the next event
-    to that endpoint, `delay` has it wait aside while later ones pass; `lose` ends the delivery with nothing sent.
+    to that endpoint, `delay` has it wait aside while later ones pass; `lose` has it never leave, and count as accepted.
     `before_answer` sends it while the answer of the call that caused it is still out. A `forge`d letter and one of an
     `unknown_kind` go beside the true one. `old_secret` signs with a former secret too, `spell` writes the body otherwise.
     """

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from standardwebhooks import Webhook
 
+from mockserver.core import timekeeping
+from mockserver.core.instants import MINUTE
 from tests.api.inbox import Inbox, attempts
 from tests.api.session_calls import FUNNELS, NOON, PHONE, begin, read
 
@@ -149,6 +151,20 @@ def test_a_wait_counts_from_when_the_attempt_was_due_however_late_it_was_made(mo
 
     at = ["12:00:00", "13:00:00", "13:00:00", "13:00:00", "14:35:05"]
     assert [[(each, 503) for each in at]] == attempts(receiver)
+
+
+@pytest.mark.clause("events.nothing-lost")
+def test_time_that_passes_at_one_go_within_the_lock_delivers_after_it(mockserver):
+    inbox, session_id = Inbox(), begin(mockserver)
+    mockserver.receive_webhooks(inbox)
+    core = mockserver._hosted.sandbox
+
+    with core.lock:
+        fired = timekeeping.advance(core, 21 * MINUTE)
+    assert (["session.expire"], []) == ([each.what for each in fired], inbox.letters)
+    mockserver.advance(0)
+
+    assert [session_id] == inbox.sessions
 
 
 @pytest.mark.clause("events.nothing-lost", "events.once")

@@ -203,20 +203,27 @@ def test_a_forgery_is_never_the_true_letter_under_any_scheme(mockserver, monkeyp
     }
 
 
-def test_a_lost_event_is_given_up_and_a_forgery_of_it_goes_all_the_same(mockserver, monkeypatch):
+def test_a_lost_event_counts_as_accepted_and_a_forgery_of_it_goes_all_the_same(mockserver, monkeypatch):
     script(monkeypatch, Twists(forge="wrong-secret", lose=True))
     inbox = told(mockserver)
     mockserver.advance("3d")
 
     assert [True] == [is_refused(letter) for letter in inbox.letters]
     [delivery] = mockserver.events[0]["deliveries"]
-    assert "abandoned" == delivery["status"]
+    assert "delivered" == delivery["status"]
     assert [("wrong-secret", None), (None, "lost by a script")] == [
         (each.get("twist"), each.get("error")) for each in delivery["attempts"]
     ]
 
     mockserver.redeliver(mockserver.events[0]["id"])
     assert not is_refused(inbox.letters[-1])
+
+
+def test_a_lost_event_holds_up_nobody(mockserver, monkeypatch):
+    (_, b, c), inbox = three(mockserver, monkeypatch, Twists(lose=True))
+    mockserver.advance("3d")
+
+    assert [b, c] == inbox.sessions
 
 
 def test_duplicates_follow_what_was_accepted_under_the_same_id(mockserver, monkeypatch):
