@@ -42,7 +42,7 @@ class Exchange(NamedTuple):
 
 
 class Transition(NamedTuple):
-    """One move of one record; `cause` is {"exchange": n}, {"timer": trigger} or {"forced": command}."""
+    """One move of one record; `cause` is {"exchange": n}, {"timer": trigger}, {"page": step} or {"forced": command}."""
 
     n: int
     at: Instant

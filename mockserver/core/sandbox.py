@@ -16,11 +16,13 @@ from heapq import heappush
 from typing import Any, NamedTuple
 
 from mockserver.contract.choices import DEFAULTS
+from mockserver.contract.limits import JOURNAL_MAX_ENTRIES
 from mockserver.core import ids
 from mockserver.core.instants import Instant, Span
 from mockserver.core.journal import Journal
 from mockserver.core.records import Event
 from mockserver.core.tenant import Tenant, holds
+from mockserver.core.walks import Visit
 
 
 class Timer(NamedTuple):
@@ -61,6 +63,7 @@ class Checkpoint(NamedTuple):
     counters: Mapping[str, int]
     events: tuple[Event, ...]
     journal: Journal
+    visits: tuple[Visit, ...] = ()
 
     def __repr__(self) -> str:  # its keys are whole
         return f"Checkpoint(tenants={list(self.tenants)}, exchanges={self.journal.last_exchange})"
@@ -92,6 +95,7 @@ class Sandbox:
         self.timers: list[Timer] = []
         self.counters: dict[str, int] = {}
         self.events: list[Event] = []
+        self.visits: deque[Visit] = deque(maxlen=JOURNAL_MAX_ENTRIES)
         self.journal = Journal()
         self.epoch = 0
         self.budgets: dict[str, deque[Instant]] = {}
@@ -171,6 +175,7 @@ class Sandbox:
             self.counters.copy(),
             tuple(self.events),
             self.journal.copy(),
+            tuple(self.visits),
         )
 
     def twin(self) -> Sandbox:
@@ -203,6 +208,7 @@ class Sandbox:
         self.counters = dict(kept.counters)
         self.events = list(kept.events)
         self.journal = kept.journal.copy()
+        self.visits = deque(kept.visits, maxlen=JOURNAL_MAX_ENTRIES)
 
     def __repr__(self) -> str:
         return f"Sandbox(seed={self.seed}, tenants={list(self.tenants)})"

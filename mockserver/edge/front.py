@@ -1,5 +1,5 @@
 """
-The front door: a path leads to a sandbox by its prefix, then to its API, its control plane or its media.
+The front door: a path leads to a sandbox by its prefix, then to its API, its control plane, its media or its hosted page.
 
 Flask and the in-process transports come in here alike. What is no other door's belongs to the API, so that a client
 with a wrong base path meets the documented error and stands in the journal.
@@ -11,7 +11,7 @@ import json
 from urllib.parse import quote
 
 from mockserver.core.records import Media
-from mockserver.edge import control, gateway, spelling
+from mockserver.edge import connect, control, gateway, spelling
 from mockserver.edge.gateway import Answer, Wire
 from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted
 
@@ -33,6 +33,8 @@ def respond(host: Host, wire: Wire, root: Hosted | None = None) -> Answer:
         return control.serve(host, hosted, wire)
     if wire.target.startswith("/media/") and wire.method in ("GET", "HEAD"):
         return _media(hosted, wire)
+    if wire.target.startswith("/connect/"):
+        return connect.serve(hosted, wire)
     answer = gateway.serve(hosted.sandbox, wire, host.manner)
     if host.log is not None:
         host.log(_line(hosted, wire, answer))

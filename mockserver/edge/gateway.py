@@ -15,7 +15,12 @@ from urllib.parse import parse_qsl
 
 from mockserver.contract import schemas
 from mockserver.contract.choices import DEFAULTS
-from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES, JSON_BODY_MAX_BYTES, UPLOAD_MAX_BYTES
+from mockserver.contract.limits import (
+    FORM_BODY_MAX_BYTES,
+    JOURNAL_BODY_MAX_BYTES,
+    JSON_BODY_MAX_BYTES,
+    UPLOAD_MAX_BYTES,
+)
 from mockserver.core.answer import Answered, answer
 from mockserver.core.calls import ApiError, Call, Shown
 from mockserver.core.journal import Exchange
@@ -71,6 +76,8 @@ class Manner(NamedTuple):
 
 def body_limit_bytes(target: str) -> int:
     """How large a body of this target may be."""
+    if target.startswith("/connect/"):
+        return FORM_BODY_MAX_BYTES
     return UPLOAD_MAX_BYTES if target.startswith("/v1/messaging/media") else JSON_BODY_MAX_BYTES
 
 

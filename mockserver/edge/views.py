@@ -26,7 +26,8 @@ JSON = dict[str, Any]
 
 # Fields that hold an instant; everything else is shown as it is.
 _INSTANTS = frozenset(
-    ("created_at", "updated_at", "birth_date", "last_message_at", "last_update_at", "started_at", "ended_at", "expires_at", "uploaded_at")
+    ("created_at", "updated_at", "birth_date", "last_message_at", "last_update_at", "started_at", "ended_at", "expires_at", "uploaded_at",
+     "begun_at", "consumed_at")
 )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from mockserver.edge.gateway import Wire, body_limit_bytes
 from mockserver.edge.hosting import Hosted
 from mockserver.edge.refusals import ControlError
 from mockserver.testing import transports
+from mockserver.testing.session_moves import SessionMoves
 from mockserver.testing.transports import Reply
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 JSON = dict[str, Any]
 
 
-class Sandbox:
+class Sandbox(SessionMoves):
     """
     One isolated universe: a clock, tenants, choices, a journal. This type has no public constructor.
 
@@ -163,23 +164,6 @@ class Sandbox:
     def state(self) -> JSON:
         """The world as JSON."""
         return self._command(commands.read_state)
-
-    def complete_session(self, session_id: str, *, phone: str | None = None, name: str | None = None) -> JSON:
-        """The end user finishes the flow; answers the session as it is then read."""
-        given = {key: value for key, value in (("phone", phone), ("name", name)) if value is not None}
-        return self._command(forced.complete_session, sessionId=session_id, **given)
-
-    def fail_session(self, session_id: str, *, reason: str = "token_exchange_failed") -> JSON:
-        """The connection fails for a documented reason."""
-        return self._command(forced.fail_session, sessionId=session_id, reason=reason)
-
-    def cancel_session(self, session_id: str) -> JSON:
-        """The end user cancels the flow."""
-        return self._command(forced.cancel_session, sessionId=session_id)
-
-    def expire_session(self, session_id: str) -> JSON:
-        """The session expires now, also before its deadline."""
-        return self._command(forced.expire_session, sessionId=session_id)
 
     def fail_campaign(self, campaign_id: str) -> JSON:
         """A running campaign meets an unrecoverable error."""

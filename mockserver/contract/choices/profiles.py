@@ -76,6 +76,9 @@ PROFILES: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
                 "funnelId-alone": "invalid-request",
                 "user-cancels": "pending",
                 "expiry-driver": "on-read",
+                "link-consumed-when": "first-get",
+                "return-on-failure": "return-with-error",
+                "return-query": "session-and-status",
                 "wh-data-asymmetry": "same-keys",
             }
         ),

@@ -46,4 +46,4 @@ class Fixed(NamedTuple):
     note: str = ""
 
 
-LATER = "comes with the hosted page and deliveries"
+LATER = "comes with deliveries"
