@@ -33,6 +33,7 @@ WALKS: Mapping[bool, tuple[str, ...]] = MappingProxyType(
 CANCELLED = "cancelled"
 SIMULATED = (*sessions.REASONS, "expire")  # the ends that the page forces when it is told to
 NAME_MAX_CHARS = 100
+_PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
 
 
 class Found(NamedTuple):
@@ -156,7 +157,7 @@ def way_back(sandbox: Sandbox, session: Session) -> str | None:
     Where the person goes once the session has ended, None where the page is the end of it (session.return).
 
     The returnUrl keeps its own query; what is put behind it is said by `return-query` and `return-on-failure`.
-    The text is ASCII, so that it can stand in a header: everything else is percent-encoded.
+    The text is printable ASCII, so that it can stand in a header: everything else is percent-encoded.
     """
     if session.return_url is None or _is_pending(session):
         return None
@@ -171,7 +172,7 @@ def way_back(sandbox: Sandbox, session: Session) -> str | None:
     if added:
         joint = "" if url.endswith(("?", "&")) else "&" if "?" in url else "?"
         url += joint + urlencode(added)
-    return quote(url + mark + fragment, safe="!#$%&'()*+,/:;=?@[]~", errors="replace")
+    return quote(url + mark + fragment, safe=_PRINTABLE)
 
 
 def free_numbers(sandbox: Sandbox, session: Session, count: int = 2) -> tuple[str, ...]:
