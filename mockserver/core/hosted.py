@@ -77,17 +77,17 @@ def begin(sandbox: Sandbox, found: Found) -> Walk:
     """
     Leave the good link behind for the walk, which starts with its first step.
 
-    The link is consumed by that; under `completion` it stays good, and leads whoever comes again into the same walk.
+    The link is consumed by that; under `completion` it stays good, and leads whoever comes again into the same walk,
+    at its first step where it was cancelled.
     """
-    if found.walk is not None:
-        return found.walk
-    walk = Walk(
-        session_id=found.session.id,
-        secret=ids.draw(sandbox.seed, "walk", sandbox.count("walk"), chars=40),
-        begun_at=sandbox.now,
-        consumed_at=None if sandbox.choices["link-consumed-when"] == "completion" else sandbox.now,
-        step=WALKS[found.session.coexistence][0],
-    )
+    first = WALKS[found.session.coexistence][0]
+    consumed_at = None if sandbox.choices["link-consumed-when"] == "completion" else sandbox.now
+    if found.walk is None:
+        secret = ids.draw(sandbox.seed, "walk", sandbox.count("walk"), chars=40)
+        walk = Walk(found.session.id, secret, begun_at=sandbox.now, consumed_at=consumed_at, step=first)
+    else:
+        step = first if found.walk.step == CANCELLED else found.walk.step
+        walk = replace(found.walk, consumed_at=consumed_at, step=step)
     found.tenant.walks[walk.session_id] = walk
     return walk
 

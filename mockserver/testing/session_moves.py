@@ -24,7 +24,9 @@ class SessionMoves:
     def _command(self, command: Any, **arguments: Any) -> JSON:
         raise NotImplementedError
 
-    def end_user(self, session: str | Mapping[str, Any], *, socket: bool = False) -> EndUser:
+    def end_user(
+        self, session: str | Mapping[str, Any], *, socket: bool = False, user_agent: str = "EndUser"
+    ) -> EndUser:
         """
         A person before a session's hosted page, in process, or over the server's socket.
 
@@ -32,7 +34,7 @@ class SessionMoves:
         """
         if socket:
             self._server.open()
-        return EndUser(self._hosted, link_of(self._hosted, session), socket=socket)
+        return EndUser(self._hosted, link_of(self._hosted, session), socket=socket, user_agent=user_agent)
 
     def complete_session(self, session_id: str, *, phone: str | None = None, name: str | None = None) -> JSON:
         """The end user finishes the flow; answers the session as it is then read."""

@@ -256,6 +256,29 @@ def test_the_link_may_lead_on_until_the_session_has_ended(mockserver):
     assert [410, 410] == [first.open().status, second.open().status]
 
 
+@pytest.mark.mockserver(choices={"link-consumed-when": "completion", "user-cancels": "pending"})
+def test_a_link_that_is_still_good_begins_a_cancelled_walk_anew(mockserver):
+    user = mockserver.end_user(begin(mockserver))
+    user.open()
+    user.proceed()
+    user.cancel()
+
+    user.open()
+    assert "account" == user.proceed().step
+
+
+def test_the_link_of_a_walk_goes_by_the_choice_at_its_next_beginning(mockserver):
+    mockserver.choose({"link-consumed-when": "completion"})
+    user = mockserver.end_user(begin(mockserver))
+    user.open()
+    user.proceed()
+    mockserver.choose({"link-consumed-when": "continue"})
+
+    user.open()
+    assert ("account", 200) == (user.proceed().step, user.page.status)
+    assert 410 == user.open().status
+
+
 @pytest.mark.clause("session.url")
 @pytest.mark.mockserver(now=NOON)
 def test_an_expired_link_and_a_finished_one_lead_nowhere(mockserver):

@@ -13,6 +13,7 @@ import logging
 from functools import cache
 from pathlib import Path
 
+from mockserver.edge import spelling
 from mockserver.edge.connect import pages, visits
 from mockserver.edge.connect.asking import read
 from mockserver.edge.connect.scenes import refused
@@ -30,7 +31,7 @@ def serve(hosted: Hosted, wire: Wire) -> Answer:
     """The answer to one request to the hosted page, after letting time pass up to now."""
     for name, media_type in _FILES:
         if wire.target.partition("?")[0] == f"/connect/{name}":
-            return _file(wire.method, name, media_type)
+            return _file(hosted, wire.method, name, media_type)
     asked = read(wire)
     try:
         with hosted.sandbox.lock:
@@ -43,12 +44,14 @@ def serve(hosted: Hosted, wire: Wire) -> Answer:
     return _without_body(answer) if asked.method == "HEAD" else answer
 
 
-def _file(method: str, name: str, media_type: str) -> Answer:
+def _file(hosted: Hosted, method: str, name: str, media_type: str) -> Answer:
     """The stylesheet or the icon: they are the same for everyone, and can be kept."""
     if method not in ("GET", "HEAD"):
         return Answer(405, (("Allow", "GET, HEAD"), ("Content-Type", "text/plain"), *pages.GUARDS), b"")
-    headers = (("Content-Type", media_type), ("Cache-Control", "max-age=300"), ("X-Content-Type-Options", "nosniff"))
-    answer = Answer(200, headers, _read(name))
+    with hosted.sandbox.lock:
+        date = ("Date", spelling.http_date(hosted.sandbox.read_clock()))
+    kept = (("Cache-Control", "max-age=300"), ("X-Content-Type-Options", "nosniff"))
+    answer = Answer(200, (("Content-Type", media_type), date, *kept), _read(name))
     return _without_body(answer) if method == "HEAD" else answer
 
 

@@ -21,7 +21,7 @@ _ORIGIN = re.compile(r"[a-z0-9.-]+(:[0-9]+)?", re.ASCII)
 # The words of the pages that refuse a request, by status: title and what to do.
 _REFUSALS: Mapping[int, tuple[str, str]] = {
     400: ("Não entendemos o envio", "O formulário chegou incompleto. Volte à página anterior e tente novamente."),
-    403: ("Envio recusado", "Este envio não partiu desta página. Abra novamente o link de conexão e tente de novo."),
+    403: ("Envio recusado", "Este envio não partiu desta página. Volte à página de conexão e tente de novo."),
     405: ("Operação não disponível", "Esta página não aceita esse tipo de requisição."),
     413: ("Envio grande demais", "O formulário ultrapassa o tamanho aceito. Volte e tente novamente."),
     415: ("Formato não aceito", "Envie o formulário pela própria página de conexão."),

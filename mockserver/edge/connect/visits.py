@@ -48,7 +48,7 @@ def _sent(sandbox: Sandbox, asked: Asked, found: Found) -> Scene:
     press, step = form.get("press", ""), form.get("step", "")
     if press not in ("continue", "back", "cancel", *(_SIMULATE + end for end in hosted.SIMULATED)):
         return refused(400)
-    walk = hosted.begin(sandbox, found)
+    walk = found.walk if asked.is_walk and found.walk else hosted.begin(sandbox, found)
     problem = _pressed(sandbox, asked, found, press, step)
     now = Found(found.tenant, found.tenant.sessions[found.session.id], found.tenant.walks[found.session.id])
     if problem is not None:
