@@ -9,7 +9,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 
 from mockserver.edge import front
 from mockserver.edge.gateway import Wire, body_limit_bytes
-from mockserver.edge.hosting import IN_PROCESS_ORIGIN, Hosted
+from mockserver.edge.hosting import Hosted
 from mockserver.scenario.documents import nearest
 from mockserver.testing.page_reader import Form, read
 
@@ -188,16 +188,17 @@ def _over_socket(
 
 
 def link_of(hosted: Hosted, session: str | Mapping[str, Any]) -> str:
-    """The url of a session given by its id, its url, or the JSON of its creation; refuses one that the sandbox has not."""
+    """The url of a session given by its id, its url under whatever host, or the JSON of its creation; refuses any other."""
     named = session if isinstance(session, str) else str(session.get("url") or session.get("sessionId") or "")
-    sandbox, base = hosted.sandbox, f"{hosted.base_url}/connect/"
+    base = f"{hosted.base_url}/connect/"
+    with hosted.sandbox.lock:
+        tenants = hosted.sandbox.tenants.values()
+        known = {each.id: each.token for tenant in tenants for each in tenant.sessions.values()}
     if "/" in named:
-        for origin in (hosted.host.origin, IN_PROCESS_ORIGIN):
-            if named.startswith(f"{origin}{hosted.prefix}/connect/"):
-                return base + named.rpartition("/")[2]
-        raise ValueError(f"the url is no link of this sandbox, whose links begin with {base}")
-    with sandbox.lock:
-        known = {each.id: each.token for tenant in sandbox.tenants.values() for each in tenant.sessions.values()}
+        token = named.rpartition("/")[2]
+        if token not in known.values():
+            raise ValueError(f"the url is no link of this sandbox, whose links begin with {base}")
+        return base + token
     if named not in known:
         hint = nearest(named, known)
         told = f"; the nearest is {hint!r}" if hint else f"; there is {', '.join(list(known)[:5]) or 'none yet'}"

@@ -73,6 +73,12 @@ def test_an_unknown_session_is_refused_with_the_nearest(mockserver):
         mockserver.end_user(session_id[:-1])
 
 
+def test_a_link_is_known_under_whatever_host_it_was_handed_out(mockserver):
+    token = create(mockserver)["url"].rpartition("/")[2]
+
+    assert "intro" == mockserver.end_user(f"https://gateway.example/mock/connect/{token}").open().step
+
+
 def test_a_link_of_another_sandbox_is_refused(mockserver):
     with pytest.raises(ValueError, match="no link of this sandbox"):
         mockserver.end_user("https://elsewhere.example/connect/abc")
