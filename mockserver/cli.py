@@ -1,4 +1,4 @@
-"""The command line: `mockserver serve`, `scenarios`, `choices`, `clauses` and `verify`."""
+"""The command line: `mockserver serve`, `play`, `scenarios`, `choices`, `clauses` and `verify`."""
 
 from __future__ import annotations
 
@@ -38,9 +38,16 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("mockserver", description="A stateful contract mock of a CRM gateway's HTTP API.")
     parser.add_argument("--version", action="version", version=f"mockserver {VERSION}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    _serve_options(
-        commands.add_parser("serve", help="start the server, on its embedded demo data unless told otherwise")
+    serving = commands.add_parser("serve", help="start the server, on its embedded demo data unless told otherwise")
+    serving.add_argument(
+        "--scenario", default="demo", metavar="NAME|FILE", help="what is there at the start (default: %(default)s)"
     )
+    serving.set_defaults(run=serve)
+    playing = commands.add_parser("play", help="start the server in a scenario, and tell what happens")
+    playing.add_argument("scenario", metavar="NAME|FILE", help="a name that `scenarios` lists, or a document")
+    playing.set_defaults(run=play)
+    for command in (serving, playing):
+        _serve_options(command)
     for name, run, words in (
         ("scenarios", list_scenarios, "list the scenario library, one line each"),
         ("choices", list_choices, "list every point that the API document leaves open"),
@@ -60,9 +67,6 @@ def _serve_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--host", default="127.0.0.1", help="address to listen on; any but loopback demands a token")
     command.add_argument("--port", type=int, default=DEFAULT_PORT, help="0 takes a free one (default: %(default)s)")
     command.add_argument(
-        "--scenario", default="demo", metavar="NAME|FILE", help="what is there at the start (default: %(default)s)"
-    )
-    command.add_argument(
         "--choose", action="append", default=[], metavar="ID=OPTION", help="set a choice; may be repeated"
     )
     command.add_argument(
@@ -76,14 +80,29 @@ def _serve_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--log-format", choices=("text", "json", "off"), default="text", help="a line a call, on standard error"
     )
-    command.set_defaults(run=serve)
 
 
-def serve(options: argparse.Namespace, out: TextIO) -> int:
+def play(options: argparse.Namespace, out: TextIO) -> int:
+    """Serve a scenario until SIGINT or SIGTERM, and tell what happens in it."""
+    from mockserver.edge.narrator import Narrator
+    from mockserver.scenario import library
+
+    document = _document(options.scenario)
+    narrator = Narrator(lambda line: print(line, file=out, flush=True))
+    told = library.document(document) if isinstance(document, str) else document
+    return serve(options, out, lambda hosted: narrator.introduce(told), narrator.look)
+
+
+def serve(
+    options: argparse.Namespace,
+    out: TextIO,
+    greet: Callable[[Any], None] = lambda hosted: None,
+    watch: Callable[[Any], None] | None = None,
+) -> int:
     """Serve until SIGINT or SIGTERM; the first line printed is the base url, once it listens."""
     from mockserver.edge import app
-    from mockserver.edge.gateway import Manner
     from mockserver.edge.hosting import DEFAULT_ID, Host
+    from mockserver.edge.replies import Manner
     from mockserver.edge.server import Server
 
     host = Host(manner=Manner(explain=not options.no_reason, strict=options.strict))
@@ -96,17 +115,19 @@ def serve(options: argparse.Namespace, out: TextIO) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: server.stop())
     print(_greeting(hosted, host.token), file=out, flush=True)
+    greet(hosted)
+    host.watch = watch
     server.serve_forever()
+    for each in list(host.sandboxes):
+        host.close(each)
     return 0
 
 
 def _recipe(options: argparse.Namespace) -> Any:
     from mockserver.edge.hosting import Recipe
     from mockserver.scenario import profiles
-    from mockserver.scenario.documents import read_file
 
-    file = Path(options.scenario)
-    scenario = read_file(file) if file.suffix in (".yaml", ".yml", ".json") else options.scenario
+    scenario = _document(options.scenario)
     chosen: dict[str, object] = profiles.choices_of(options.profile) if options.profile else {}
     for setting in options.choose:
         choice, sign, option = setting.partition("=")
@@ -114,6 +135,14 @@ def _recipe(options: argparse.Namespace) -> Any:
             raise ValueError(f"--choose {setting!r}: wanted ID=OPTION, such as dual-status=guide")
         chosen[choice] = _value(option)
     return Recipe(scenario, options.seed, chosen or None, {"freeze": options.freeze} if options.freeze else None)
+
+
+def _document(written: str) -> Any:
+    """The document of a file, or the name of a library scenario as it is."""
+    from mockserver.scenario.documents import read_file
+
+    file = Path(written)
+    return read_file(file) if file.suffix in (".yaml", ".yml", ".json") else written
 
 
 def _value(written: str) -> object:

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from heapq import heappush
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mockserver.contract.choices import DEFAULTS
@@ -21,8 +22,15 @@ from mockserver.core import ids
 from mockserver.core.instants import Instant, Span
 from mockserver.core.journal import Journal
 from mockserver.core.records import Event
+from mockserver.core.script import Script
+from mockserver.core.stage import EMPTY_STAGE, Stage
 from mockserver.core.tenant import Tenant, holds
 from mockserver.core.walks import Visit
+
+# The table of a tenant in which the records of a kind stand.
+TABLE_OF: Mapping[str, str] = MappingProxyType(
+    {"campaign": "campaigns", "execution": "executions", "session": "sessions"}
+)
 
 
 class Timer(NamedTuple):
@@ -35,6 +43,7 @@ class Timer(NamedTuple):
     tenant_id: str
     id: str
     stay: int
+    about: str = ""  # the id of the rule that armed it, where one did
 
 
 class KeyHolder(NamedTuple):
@@ -63,6 +72,7 @@ class Checkpoint(NamedTuple):
     counters: Mapping[str, int]
     events: tuple[Event, ...]
     journal: Journal
+    script: Script
     visits: tuple[Visit, ...] = ()
 
     def __repr__(self) -> str:  # its keys are whole
@@ -84,11 +94,13 @@ class Sandbox:
         lock: AbstractContextManager[Any],
         process_now: Callable[[], Instant],
         choices: Mapping[str, object] = DEFAULTS,
+        stage: Stage = EMPTY_STAGE,
     ) -> None:
         self.seed = seed
         self.clock = clock
         self.lock = lock
         self.process_now = process_now
+        self.stage = stage
         self.choices = choices
         self.tenants: dict[str, Tenant] = {}
         self.keys: dict[str, KeyHolder] = {}
@@ -97,6 +109,7 @@ class Sandbox:
         self.events: list[Event] = []
         self.visits: deque[Visit] = deque(maxlen=JOURNAL_MAX_ENTRIES)
         self.journal = Journal()
+        self.script = Script()
         self.epoch = 0
         self.budgets: dict[str, deque[Instant]] = {}
         self.remembered: dict[tuple[str, str], tuple[Instant, int]] = {}
@@ -150,9 +163,19 @@ class Sandbox:
         """The next place in the order of creation."""
         return self.count("seq")
 
-    def arm(self, due: Instant, kind: str, trigger: str, tenant_id: str, record_id: str, stay: int) -> None:
+    def arm(
+        self, due: Instant, kind: str, trigger: str, tenant_id: str, record_id: str, stay: int, about: str = ""
+    ) -> None:
         """Have `trigger` happen to the record at `due`, if it is then still in this stay."""
-        heappush(self.timers, Timer(due, self.count("timer"), kind, trigger, tenant_id, record_id, stay))
+        heappush(self.timers, Timer(due, self.count("timer"), kind, trigger, tenant_id, record_id, stay, about))
+
+    def subject(self, timer: Timer) -> object | None:
+        """The record that a timer is about, or None once it has left the stay for which the timer was armed."""
+        if timer.kind in ("rule", "call"):
+            return self.script.rules.get(timer.id) or self.script.parked.get(timer.id)
+        tenant = self.tenants.get(timer.tenant_id)
+        record = getattr(tenant, TABLE_OF[timer.kind]).get(timer.id) if tenant else None
+        return record if record is not None and record.stay == timer.stay else None
 
     def holder(self, key: str) -> KeyHolder | None:
         return self.keys.get(key)
@@ -175,6 +198,7 @@ class Sandbox:
             self.counters.copy(),
             tuple(self.events),
             self.journal.copy(),
+            self.script.copy(),
             tuple(self.visits),
         )
 
@@ -196,7 +220,12 @@ class Sandbox:
             self.clock = self.clock._replace(now=max(self.clock.now, self.process_now() + self.clock.lead))
         self.budgets = {}
         self.remembered = {}
+        self.begin_epoch()
+
+    def begin_epoch(self) -> None:
+        """From now on whatever was under way belongs to an older epoch: it is let go, and its reports are thrown away."""
         self.epoch += 1
+        self.stage.release()
 
     def take(self, kept: Checkpoint) -> None:
         """Put the state of a checkpoint in place of the sandbox's own; the checkpoint stays as it is."""
@@ -208,6 +237,7 @@ class Sandbox:
         self.counters = dict(kept.counters)
         self.events = list(kept.events)
         self.journal = kept.journal.copy()
+        self.script = kept.script.copy()
         self.visits = deque(kept.visits, maxlen=JOURNAL_MAX_ENTRIES)
 
     def __repr__(self) -> str:

@@ -11,11 +11,10 @@ from heapq import heappop
 from types import MappingProxyType
 from typing import NamedTuple
 
-from mockserver.core import campaigns, sessions
+from mockserver.core import campaigns, scripted, sessions, world
 from mockserver.core.instants import Instant
+from mockserver.core.rules import Scope
 from mockserver.core.sandbox import Sandbox, Timer
-from mockserver.core.tenant import Tenant
-from mockserver.core.transitions import TABLE_OF
 
 
 class Fired(NamedTuple):
@@ -26,14 +25,54 @@ class Fired(NamedTuple):
     id: str
 
 
+def _finish(sandbox: Sandbox, timer: Timer) -> None:
+    campaigns.finish(sandbox, sandbox.tenants[timer.tenant_id], timer.id, {"timer": timer.trigger})
+
+
+def _drain(sandbox: Sandbox, timer: Timer) -> None:
+    campaigns.drain(sandbox, sandbox.tenants[timer.tenant_id], timer.id, {"timer": timer.trigger})
+
+
+def _expire(sandbox: Sandbox, timer: Timer) -> None:
+    sessions.expire_on_time(sandbox, sandbox.tenants[timer.tenant_id], timer.id, {"timer": timer.trigger})
+
+
+def _fire(sandbox: Sandbox, timer: Timer) -> None:
+    """The instant of a rule has come."""
+    rule = sandbox.script.rules[timer.id]
+    if world.fits(sandbox, rule.condition, Scope()) and rule.is_lucky(sandbox.seed, 1):
+        sandbox.script.note_fired(rule)
+        world.run(sandbox, rule, Scope())
+
+
+def _reach(sandbox: Sandbox, timer: Timer) -> None:
+    """An execution has sent as many as a rule waits for."""
+    rule = sandbox.script.rules.get(timer.about)
+    if rule is None:
+        return
+    script, tenant = sandbox.script, sandbox.tenants[timer.tenant_id]
+    script.done |= {(rule.id, timer.id)}
+    campaign = tenant.campaigns[tenant.executions[timer.id].campaign_id]
+    scope = Scope(tenant.id, campaign)
+    if world.fits(sandbox, rule.condition, scope) and rule.is_lucky(sandbox.seed, len(script.done)):
+        script.note_fired(rule)
+        world.run(sandbox, rule, scope)
+
+
 # What a timer does when it falls due, by kind and trigger.
-DUE: Mapping[tuple[str, str], Callable[[Sandbox, Tenant, str, Mapping[str, object]], None]] = MappingProxyType(
+DUE: Mapping[tuple[str, str], Callable[[Sandbox, Timer], None]] = MappingProxyType(
     {
-        ("execution", "finish"): campaigns.finish,
-        ("execution", "drain"): campaigns.drain,
-        ("session", "expire"): sessions.expire_on_time,
+        ("execution", "finish"): _finish,
+        ("execution", "drain"): _drain,
+        ("execution", "sent"): _reach,
+        ("session", "expire"): _expire,
+        ("rule", "fire"): _fire,
+        ("call", "arrive"): scripted.arrive,
     }
 )
+
+
+_ALWAYS = ("rule", "call")  # these happen whenever they fall due; a record's timer may find nothing to do
 
 
 def settle(sandbox: Sandbox, until: Instant) -> list[Fired]:
@@ -41,13 +80,13 @@ def settle(sandbox: Sandbox, until: Instant) -> list[Fired]:
     fired: list[Fired] = []
     while sandbox.timers and sandbox.timers[0].due <= until:
         timer = heappop(sandbox.timers)
-        if not _is_current(sandbox, timer):
+        before = sandbox.subject(timer)
+        if before is None:
             continue
+        scripted.remember(sandbox)
         sandbox.pass_to(max(sandbox.now, timer.due))
-        tenant, table = sandbox.tenants[timer.tenant_id], TABLE_OF[timer.kind]
-        before = getattr(tenant, table)[timer.id]
-        DUE[timer.kind, timer.trigger](sandbox, tenant, timer.id, {"timer": timer.trigger})
-        if getattr(tenant, table)[timer.id] is not before:
+        DUE[timer.kind, timer.trigger](sandbox, timer)
+        if timer.kind in _ALWAYS or sandbox.subject(timer) is not before:
             fired.append(Fired(sandbox.now, f"{timer.kind}.{timer.trigger}", timer.id))
     if until != sandbox.now:
         sandbox.pass_to(max(sandbox.now, until))
@@ -56,10 +95,4 @@ def settle(sandbox: Sandbox, until: Instant) -> list[Fired]:
 
 def next_due(sandbox: Sandbox) -> Instant | None:
     """The instant of the soonest timer that will still do something, or None where nothing is scheduled."""
-    return min((timer.due for timer in sandbox.timers if _is_current(sandbox, timer)), default=None)
-
-
-def _is_current(sandbox: Sandbox, timer: Timer) -> bool:
-    tenant = sandbox.tenants.get(timer.tenant_id)
-    record = getattr(tenant, TABLE_OF[timer.kind]).get(timer.id) if tenant else None
-    return record is not None and record.stay == timer.stay
+    return min((timer.due for timer in sandbox.timers if sandbox.subject(timer) is not None), default=None)

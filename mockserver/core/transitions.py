@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.core import ids
 from mockserver.core.instants import span
 from mockserver.core.records import Campaign, Event, Execution, Session
-from mockserver.core.sandbox import Sandbox
+from mockserver.core.sandbox import TABLE_OF, Sandbox
 from mockserver.core.tenant import Tenant
 
 Record = TypeVar("Record", Campaign, Execution, Session)
 Kind = Literal["campaign", "execution", "session"]
-TABLE_OF: Mapping[str, str] = MappingProxyType(
-    {"campaign": "campaigns", "execution": "executions", "session": "sessions"}
-)
 
 
 def can(kind: Kind, record: Campaign | Execution | Session, trigger: str) -> bool:

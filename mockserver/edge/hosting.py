@@ -17,8 +17,8 @@ from mockserver.core.instants import Instant
 from mockserver.core.sandbox import Checkpoint, Clock, Sandbox
 from mockserver.core.settle import settle
 from mockserver.core.tenant import Tenant
-from mockserver.edge import clocks
-from mockserver.edge.gateway import Manner
+from mockserver.edge import clocks, staging
+from mockserver.edge.replies import Manner
 from mockserver.scenario import library
 from mockserver.scenario.apply import DEFAULT_TENANT, apply, found
 from mockserver.scenario.documents import check, plain
@@ -97,7 +97,8 @@ class Host:
     The sandboxes of one server. Two hosts never share anything.
 
     `origin` is the scheme and authority under which it is reached. Ids count from 1, so that the same run names the same.
-    The control plane answers to `names` alone and, where there is a `token`, to whoever sends it. `log` gets a line a call.
+    The control plane answers to `names` alone and, where there is a `token`, to whoever sends it. `log` gets a line a call,
+    `watch` the sandbox after each.
     """
 
     def __init__(self, *, manner: Manner = Manner(), default_clock: Callable[[], Clock] = clocks.following) -> None:  # noqa: B008
@@ -107,6 +108,7 @@ class Host:
         self.token: str | None = None
         self.names = {"127.0.0.1", "localhost", "::1", "mockserver.test"}
         self.log: Callable[[str], None] | None = None
+        self.watch: Callable[[Hosted], None] | None = None
         self.sandboxes: dict[str, Hosted] = {}
         self.closed: dict[str, int] = {}  # id -> late calls
         self._lock = threading.Lock()
@@ -128,6 +130,7 @@ class Host:
             lock=threading.RLock(),
             process_now=clocks.process_now,
             choices=DEFAULTS,
+            stage=staging.HostStage(),
         )
         found(sandbox)
         for part in (document, {"given": recipe.given} if recipe.given else {}):
@@ -146,7 +149,7 @@ class Host:
         with self._lock:
             hosted = self.sandboxes.pop(id, None)
             if hosted is not None:
-                hosted.sandbox.epoch += 1
+                hosted.sandbox.begin_epoch()
                 self.closed[id] = 0
                 while len(self.closed) > _CLOSED_REMEMBERED:
                     del self.closed[next(iter(self.closed))]

@@ -17,8 +17,9 @@ from mockserver.edge import spelling
 from mockserver.edge.connect import pages, visits
 from mockserver.edge.connect.asking import read
 from mockserver.edge.connect.scenes import refused
-from mockserver.edge.gateway import Answer, Wire
+from mockserver.edge.gateway import Wire
 from mockserver.edge.hosting import Hosted
+from mockserver.edge.replies import Answer
 
 __all__ = ["serve"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mockserver.core.sandbox import Sandbox
 from mockserver.edge import spelling
 from mockserver.edge.connect.scenes import Scene
-from mockserver.edge.gateway import Answer
+from mockserver.edge.replies import Answer
 
 if TYPE_CHECKING:
     from jinja2 import Environment
