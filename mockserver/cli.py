@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=words)
         forms = command.add_mutually_exclusive_group()
         forms.add_argument("--json", action="store_true", help="for programs")
-        if name == "choices":
+        if name != "clauses":
             forms.add_argument("--markdown", action="store_true", help="the page of the documentation")
         command.set_defaults(run=run)
     verifying.add_options(commands.add_parser("verify", help="hold any service to the document, by its public API"))
@@ -187,8 +187,11 @@ def _logger(form: str) -> Callable[[str], None] | None:
 
 def list_scenarios(options: argparse.Namespace, out: TextIO) -> int:
     """The library's names with what each shows."""
-    from mockserver.scenario import library
+    from mockserver.scenario import library, page
 
+    if options.markdown:
+        print(page.markdown(), end="", file=out)
+        return 0
     documents = [library.document(name) for name in library.paths()]
     rows = [
         {"name": each["scenario"], "summary": each.get("summary", ""), "clauses": each.get("clauses", [])}

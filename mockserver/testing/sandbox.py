@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from mockserver.core.instants import exact_text, from_datetime, span, to_datetime
 from mockserver.core.settle import settle
-from mockserver.edge import commands
+from mockserver.edge import commands, oracles
 from mockserver.edge.hosting import Hosted
 from mockserver.testing.calling import Calling
 from mockserver.testing.end_user import EndUser, link_of
 from mockserver.testing.holding import JSON
+from mockserver.testing.ledger import Ledger
 from mockserver.testing.moves import Moves
 from mockserver.testing.rules import Rules
 
@@ -75,6 +76,11 @@ class Sandbox(Calling, Moves, Rules):
         """The events so far, oldest first."""
         found: list[JSON] = self._command(commands.read_events)["events"]
         return found
+
+    @property
+    def ledger(self) -> Ledger:
+        """What the calls so far have caused: executions, sends, duplicates, clones, what was left behind."""
+        return Ledger(self._command(oracles.read_ledger))
 
     def keys(self, tenant_id: str) -> tuple[str, str]:
         """The secret and the public key of one of the sandbox's tenants."""
