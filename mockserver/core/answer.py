@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.endpoints import Endpoint
@@ -26,7 +26,7 @@ from mockserver.core import (
     sessions,
     templates,
 )
-from mockserver.core.calls import ApiError, Call, Outcome, Shown
+from mockserver.core.calls import Answered, ApiError, Call, Shown
 from mockserver.core.instants import SECOND
 from mockserver.core.redaction import shown
 from mockserver.core.sandbox import KeyHolder, Sandbox
@@ -34,14 +34,6 @@ from mockserver.core.tenant import Tenant
 
 Reader = Callable[[Sandbox, Tenant, Call], Shown]
 Writer = Callable[[Sandbox, Tenant, Call, Mapping[str, Any]], Shown]
-
-
-class Answered(NamedTuple):
-    """An outcome beside what was found out about the call on the way: its tenant and its JSON body."""
-
-    outcome: Outcome
-    tenant_id: str | None
-    body: Any
 
 
 def _preview(sandbox: Sandbox, tenant: Tenant, call: Call, body: Mapping[str, Any]) -> Shown:

@@ -68,3 +68,17 @@ class ApiError(Exception):
 
 
 Outcome = Shown | ApiError
+
+
+class Answered(NamedTuple):
+    """
+    An outcome beside what was found out about the call on the way: its tenant and its JSON body.
+
+    The outcome is None where a rule kept the operation from running and said something of its own, or nothing. `at` is
+    the instant as of which it is shown, where that is not now.
+    """
+
+    outcome: Outcome | None
+    tenant_id: str | None
+    body: Any
+    at: int | None = None

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mockserver.contract.lifecycles import CAMPAIGN
-from mockserver.core import audiences, sends, starting, templates
+from mockserver.core import audiences, progress, sends, starting, templates
 from mockserver.core.calls import ApiError, Call, Shown
 from mockserver.core.instants import MINUTE, SECOND, Instant
 from mockserver.core.lookup import find
@@ -129,14 +129,8 @@ def start(sandbox: Sandbox, tenant: Tenant, call: Call, body: Mapping[str, Any])
     cause = starting.this_exchange(sandbox)
     born(sandbox, tenant, "execution", execution, cause)
     move(sandbox, tenant, "campaign", campaign, "start", cause, execution_ids=(*campaign.execution_ids, execution.id))
-    _arm_finish(sandbox, tenant, execution)
+    progress.arm(sandbox, tenant, execution)
     return Shown(execution)
-
-
-def _arm_finish(sandbox: Sandbox, tenant: Tenant, execution: Execution) -> None:
-    last = sends.settled_at(execution.sends, execution.sends.total - 1) if execution.sends.total else sandbox.now
-    if last is not None:
-        sandbox.arm(last, "execution", "finish", tenant.id, execution.id, execution.stay)
 
 
 def finish(sandbox: Sandbox, tenant: Tenant, execution_id: str, cause: Cause) -> None:

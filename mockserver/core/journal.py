@@ -8,18 +8,28 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mockserver.contract.limits import JOURNAL_MAX_ENTRIES
-from mockserver.core.calls import ApiError, Call
+from mockserver.contract.choices import DEFAULTS
+from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES, JOURNAL_MAX_ENTRIES
+from mockserver.core.calls import Answered, ApiError, Call, Shown
 from mockserver.core.instants import Instant
+
+if TYPE_CHECKING:
+    from mockserver.core.rules import Fault
+    from mockserver.core.sandbox import Sandbox
+
+
+_NONE: Mapping[str, object] = MappingProxyType({})
 
 
 class Exchange(NamedTuple):
     """
     One call of the public API and its answer.
 
-    `applied` is True when the operation took effect or answered, False when the call was refused.
+    `applied` is True when the operation took effect or answered, False when the call was refused or never reached it.
+    `status` is None where no answer reached the client; `fault` is what a rule did to the exchange on the wire.
     `body` is the request's JSON value, as it came, where it was read as one.
     `choices` are the sandbox's own ones (those that differ from their default) at the time.
     """
@@ -30,12 +40,13 @@ class Exchange(NamedTuple):
     tenant_id: str | None
     call: Call
     body: Any
-    status: int
+    status: int | None
     headers: tuple[tuple[str, str], ...]
     answer: bytes
     applied: bool
     error: ApiError | None
     choices: Mapping[str, object]
+    fault: Fault | None = None
 
     def __repr__(self) -> str:  # the call's headers hold a key
         return f"Exchange(n={self.n}, operation={self.operation!r}, status={self.status})"
@@ -43,7 +54,7 @@ class Exchange(NamedTuple):
 
 class Transition(NamedTuple):
     """
-    One move of one record; `cause` is {"exchange": n}, {"timer": trigger} or {"forced": command}.
+    One move of one record; `cause` is {"exchange": n}, {"timer": trigger}, {"rule": id}, {"page": step} or {"forced": command}.
 
     Of a delivery it may also be {"event": id}, {"attempt": n}, {"script": effect} or {"webhook": "disabled"}.
     """
@@ -78,6 +89,13 @@ class Journal:
         self.last_transition += 1
         self.transitions.append(Transition(self.last_transition, at, kind, id, source, target, cause))
 
+    def lose(self, n: int) -> None:
+        """Note that the answer of exchange `n` never reached its client."""
+        for place in range(len(self.exchanges) - 1, -1, -1):
+            if self.exchanges[place].n == n:
+                self.exchanges[place] = self.exchanges[place]._replace(status=None, headers=(), answer=b"")
+                return
+
     def since(self, n: int) -> list[Exchange]:
         """The exchanges after number `n`, oldest first."""
         return [exchange for exchange in self.exchanges if exchange.n > n]
@@ -87,3 +105,38 @@ class Journal:
         twin.exchanges, twin.transitions = self.exchanges.copy(), self.transitions.copy()
         twin.last_exchange, twin.last_transition = self.last_exchange, self.last_transition
         return twin
+
+
+def entry(
+    sandbox: Sandbox,
+    call: Call,
+    answered: Answered,
+    status: int | None,
+    headers: tuple[tuple[str, str], ...] = (),
+    body: bytes = b"",
+    fault: Fault | None = None,
+) -> Exchange:
+    """The next exchange of the sandbox's journal; a very long request body is kept in part."""
+    refusal = answered.outcome if isinstance(answered.outcome, ApiError) else None
+    if call.body and len(call.body) > JOURNAL_BODY_MAX_BYTES:
+        call = call._replace(body=call.body[:JOURNAL_BODY_MAX_BYTES], files=tuple)
+    return Exchange(
+        sandbox.journal.last_exchange + 1,
+        sandbox.now,
+        call.endpoint.id if call.endpoint else None,
+        answered.tenant_id,
+        call,
+        answered.body,
+        status,
+        headers,
+        body,
+        isinstance(answered.outcome, Shown),
+        refusal,
+        _NONE if sandbox.choices is DEFAULTS else _own(sandbox.choices),
+        fault,
+    )
+
+
+def _own(choices: Mapping[str, object]) -> Mapping[str, object]:
+    """The choices that differ from their default."""
+    return {key: each for key, each in choices.items() if each != DEFAULTS[key]}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from mockserver.core.calls import Call
 from mockserver.core.journal import Exchange
 
 
@@ -34,14 +35,14 @@ _SIGNS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
         "~": lambda actual, wanted: str(wanted) in str(actual),
     }
 )
-_ABSENT = object()
+ABSENT = object()  # where a call has nothing
 
 
 def differences(exchange: Exchange, where: Mapping[str, Any]) -> list[Difference]:
     """What keeps the exchange from being as wanted; empty where it is."""
-    found = ((path, wanted, _at(exchange, path)) for path, wanted in where.items())
+    found = ((path, wanted, value_at(exchange.call, lambda: exchange.body, path)) for path, wanted in where.items())
     return [
-        Difference(path, wanted, None if actual is _ABSENT else actual)
+        Difference(path, wanted, None if actual is ABSENT else actual)
         for path, wanted, actual in found
         if not holds(actual, wanted)
     ]
@@ -49,7 +50,7 @@ def differences(exchange: Exchange, where: Mapping[str, Any]) -> list[Difference
 
 def holds(actual: Any, wanted: Any) -> bool:
     """True where the value is as wanted; `true` is no number."""
-    if actual is _ABSENT:
+    if actual is ABSENT:
         return False
     sign = next((sign for sign in _SIGNS if isinstance(wanted, str) and wanted.startswith(sign)), None)
     if sign is None:
@@ -66,22 +67,24 @@ def holds(actual: Any, wanted: Any) -> bool:
         return False
 
 
-def _at(exchange: Exchange, path: str) -> Any:
+def value_at(call: Call, body: Callable[[], Any], path: str) -> Any:
+    """What a call has at `path`, or `ABSENT`; `body` is asked for its JSON value only where the path leads there."""
     root, *rest = path.split(".")
-    call = exchange.call
-    value: Any = {
-        "path": call.params,
-        "query": dict(call.query),
-        "header": call.headers,
-        "body": exchange.body,
-    }.get(root, _ABSENT)
     if root == "header":
-        return call.headers.get(".".join(rest).lower(), _ABSENT)
+        return call.headers.get(".".join(rest).lower(), ABSENT)
+    value = body() if root == "body" else {"path": call.params, "query": dict(call.query)}.get(root, ABSENT)
     for part in rest:
         if isinstance(value, Mapping) and part in value:
             value = value[part]
         elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
             value = value[int(part)]
         else:
-            return _ABSENT
+            return ABSENT
     return value
+
+
+def is_plain_value(wanted: Any) -> bool:
+    """True for a single value that has to be equal: no sign before it, no list or object."""
+    if isinstance(wanted, str):
+        return not any(wanted.startswith(sign) for sign in _SIGNS)
+    return wanted is None or isinstance(wanted, bool | int | float)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mockserver.contract.media import KINDS, SNIFFED_AS, kind_of
+from mockserver.core import ids
 from mockserver.core.calls import ApiError, Call, FilePart, Shown
 from mockserver.core.records import Media
 from mockserver.core.sandbox import Sandbox
@@ -35,7 +36,28 @@ def upload(sandbox: Sandbox, tenant: Tenant, call: Call) -> Shown:
     refusals = [problem(sandbox, part) for part in parts]
     if sandbox.choices["media-partial-failure"] == "all-or-nothing":
         _refuse_any(refusals)
-    return Shown([_result(sandbox, tenant, part, refusal) for part, refusal in zip(parts, refusals, strict=True)])
+    failed = _failed_by_storage(sandbox, parts)
+    return Shown(
+        [
+            Result(part.name, None) if refusal is not None or lost else _stored(sandbox, tenant, part)
+            for part, refusal, lost in zip(parts, refusals, failed, strict=True)
+        ]
+    )
+
+
+def _failed_by_storage(sandbox: Sandbox, parts: Sequence[FilePart]) -> Sequence[bool]:
+    """Which of the files storage fails, by the fault that a script has set; none without one."""
+    fault = sandbox.script.storage
+    if fault is None:
+        return [False] * len(parts)
+    ratio, every = fault.ratio or 0, fault.every or 0
+    places = [sandbox.count("stored file") for _ in parts]
+    return [
+        part.name in fault.names
+        or (every > 0 and place % every == 0)
+        or ids.number(sandbox.seed, "storage", place, below=1_000_000) < ratio * 1_000_000
+        for part, place in zip(parts, places, strict=True)
+    ]
 
 
 def _refuse_any(refusals: Sequence[ApiError | None]) -> None:
@@ -45,9 +67,7 @@ def _refuse_any(refusals: Sequence[ApiError | None]) -> None:
         raise min(found, key=lambda refusal: refusal.code != "MEDIA_INVALID_FORMAT")
 
 
-def _result(sandbox: Sandbox, tenant: Tenant, part: FilePart, refusal: ApiError | None) -> Result:
-    if refusal is not None:
-        return Result(part.name, None)
+def _stored(sandbox: Sandbox, tenant: Tenant, part: FilePart) -> Result:
     stored = Media(
         seq=sandbox.next_seq(),
         id=sandbox.new_id("media_"),

@@ -17,17 +17,25 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mockserver.contract.choices import DEFAULTS
+from mockserver.contract.limits import JOURNAL_MAX_ENTRIES
 from mockserver.core import ids
 from mockserver.core.instants import Instant, Span
 from mockserver.core.journal import Journal
 from mockserver.core.outbox import Outbox
 from mockserver.core.records import Event
+from mockserver.core.script import Script
+from mockserver.core.stage import EMPTY_STAGE, Stage
 from mockserver.core.tenant import Tenant, holds
+from mockserver.core.walks import Visit
 
 # The table of a tenant in which the records of a kind stand.
 TABLE_OF: Mapping[str, str] = MappingProxyType(
     {"campaign": "campaigns", "execution": "executions", "session": "sessions"}
 )
+
+
+# The tables of a tenant whose records share one space of ids.
+WITH_IDS = ("chats", "templates", "campaigns", "executions", "sessions", "entrypoints", "media", "forms", "funnels")
 
 
 class Timer(NamedTuple):
@@ -40,6 +48,7 @@ class Timer(NamedTuple):
     tenant_id: str
     id: str
     stay: int
+    about: str = ""  # the id of the rule that armed it, where one did
 
 
 class KeyHolder(NamedTuple):
@@ -69,6 +78,8 @@ class Checkpoint(NamedTuple):
     events: tuple[Event, ...]
     journal: Journal
     outbox: Outbox
+    script: Script
+    visits: tuple[Visit, ...] = ()
 
     def __repr__(self) -> str:  # its keys are whole
         return f"Checkpoint(tenants={list(self.tenants)}, exchanges={self.journal.last_exchange})"
@@ -89,19 +100,23 @@ class Sandbox:
         lock: AbstractContextManager[Any],
         process_now: Callable[[], Instant],
         choices: Mapping[str, object] = DEFAULTS,
+        stage: Stage = EMPTY_STAGE,
     ) -> None:
         self.seed = seed
         self.clock = clock
         self.lock = lock
         self.process_now = process_now
+        self.stage = stage
         self.choices = choices
         self.tenants: dict[str, Tenant] = {}
         self.keys: dict[str, KeyHolder] = {}
         self.timers: list[Timer] = []
         self.counters: dict[str, int] = {}
         self.events: list[Event] = []
+        self.visits: deque[Visit] = deque(maxlen=JOURNAL_MAX_ENTRIES)
         self.journal = Journal()
         self.outbox = Outbox()
+        self.script = Script()
         self.epoch = 0
         self.budgets: dict[str, deque[Instant]] = {}
         self.remembered: dict[tuple[str, str], tuple[Instant, int]] = {}
@@ -136,31 +151,24 @@ class Sandbox:
 
     def has_id(self, record_id: str) -> bool:
         """True where a tenant, or a chat, template, campaign, execution, session, entrypoint, file or form has this id."""
-        tables = (
-            "chats",
-            "templates",
-            "campaigns",
-            "executions",
-            "sessions",
-            "entrypoints",
-            "media",
-            "forms",
-            "funnels",
-        )
         return record_id in self.tenants or any(
-            holds(tenant, table, record_id) for tenant in self.tenants.values() for table in tables
+            holds(tenant, table, record_id) for tenant in self.tenants.values() for table in WITH_IDS
         )
 
     def next_seq(self) -> int:
         """The next place in the order of creation."""
         return self.count("seq")
 
-    def arm(self, due: Instant, kind: str, trigger: str, tenant_id: str, record_id: str, stay: int) -> None:
+    def arm(
+        self, due: Instant, kind: str, trigger: str, tenant_id: str, record_id: str, stay: int, about: str = ""
+    ) -> None:
         """Have `trigger` happen to the record at `due`, if it is then still in this stay."""
-        heappush(self.timers, Timer(due, self.count("timer"), kind, trigger, tenant_id, record_id, stay))
+        heappush(self.timers, Timer(due, self.count("timer"), kind, trigger, tenant_id, record_id, stay, about))
 
     def subject(self, timer: Timer) -> object | None:
         """The record that a timer is about, or None once it has left the stay for which the timer was armed."""
+        if timer.kind in ("rule", "call"):
+            return self.script.rules.get(timer.id) or self.script.parked.get(timer.id)
         tenant = self.tenants.get(timer.tenant_id)
         if timer.kind == "delivery":
             record = self.outbox.deliveries.get(timer.id)
@@ -189,6 +197,8 @@ class Sandbox:
             tuple(self.events),
             self.journal.copy(),
             self.outbox.copy(),
+            self.script.copy(),
+            tuple(self.visits),
         )
 
     def twin(self) -> Sandbox:
@@ -209,7 +219,12 @@ class Sandbox:
             self.clock = self.clock._replace(now=max(self.clock.now, self.process_now() + self.clock.lead))
         self.budgets = {}
         self.remembered = {}
+        self.begin_epoch()
+
+    def begin_epoch(self) -> None:
+        """From now on whatever was under way belongs to an older epoch: it is let go, and its reports are thrown away."""
         self.epoch += 1
+        self.stage.release()
 
     def take(self, kept: Checkpoint) -> None:
         """Put the state of a checkpoint in place of the sandbox's own; the checkpoint stays as it is."""
@@ -222,6 +237,8 @@ class Sandbox:
         self.events = list(kept.events)
         self.journal = kept.journal.copy()
         self.outbox = kept.outbox.copy()
+        self.script = kept.script.copy()
+        self.visits = deque(kept.visits, maxlen=JOURNAL_MAX_ENTRIES)
 
     def __repr__(self) -> str:
         return f"Sandbox(seed={self.seed}, tenants={list(self.tenants)})"

@@ -84,6 +84,28 @@ def is_failed(sends: Sends, position: int) -> bool:
     return place < len(sends.failed) and sends.failed[place] == position
 
 
+def nth_sent(sends: Sends, count: int) -> Instant | None:
+    """The first whole microsecond at which `count` positions were sent, failed ones left out; None where that never comes."""
+    if count > sends.stop - bisect_left(sends.failed, sends.stop):
+        return None
+    position = bisect_left(range(sends.stop), count, key=lambda place: place + 1 - bisect_left(sends.failed, place + 1))
+    return settled_at(sends, position)
+
+
+def turn(sends: Sends, first: int, start: Instant, per_minute: int) -> Sends:
+    """The same sends, from position `first` on at another rate, that position at `start`; at 0 a minute they stand still."""
+    kept = tuple(segment for segment in sends.segments if segment.first < first)
+    return replace(sends, segments=(*kept, Segment(first, start, per_minute)))
+
+
+def failing(sends: Sends, first: int, positions: Sequence[int]) -> Sends:
+    """The same sends, of whose positions from `first` on those fail, ascending, and no others; what lies before stays."""
+    before = sends.failed[: bisect_left(sends.failed, first)]
+    if not before:
+        return replace(sends, failed=positions)
+    return replace(sends, failed=[*before, *positions])
+
+
 def cut(sends: Sends, last: Instant) -> Sends:
     """The same sends, with nothing processed that is due after `last`."""
     return replace(sends, stop=processed(sends, last))

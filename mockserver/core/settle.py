@@ -11,8 +11,9 @@ from heapq import heappop
 from types import MappingProxyType
 from typing import NamedTuple
 
-from mockserver.core import campaigns, deliveries, sessions
+from mockserver.core import campaigns, deliveries, scripted, sessions, world
 from mockserver.core.instants import Instant
+from mockserver.core.rules import Scope
 from mockserver.core.sandbox import Sandbox, Timer
 
 
@@ -40,15 +41,43 @@ def _wake(sandbox: Sandbox, timer: Timer) -> None:
     deliveries.wake(sandbox, timer.id, {"timer": timer.trigger})
 
 
+def _fire(sandbox: Sandbox, timer: Timer) -> None:
+    """The instant of a rule has come."""
+    rule = sandbox.script.rules[timer.id]
+    if world.fits(sandbox, rule.condition, Scope()) and rule.is_lucky(sandbox.seed, 1):
+        sandbox.script.note_fired(rule)
+        world.run(sandbox, rule, Scope())
+
+
+def _reach(sandbox: Sandbox, timer: Timer) -> None:
+    """An execution has sent as many as a rule waits for."""
+    rule = sandbox.script.rules.get(timer.about)
+    if rule is None:
+        return
+    script, tenant = sandbox.script, sandbox.tenants[timer.tenant_id]
+    script.done |= {(rule.id, timer.id)}
+    campaign = tenant.campaigns[tenant.executions[timer.id].campaign_id]
+    scope = Scope(tenant.id, campaign)
+    if world.fits(sandbox, rule.condition, scope) and rule.is_lucky(sandbox.seed, len(script.done)):
+        script.note_fired(rule)
+        world.run(sandbox, rule, scope)
+
+
 # What a timer does when it falls due, by kind and trigger.
 DUE: Mapping[tuple[str, str], Callable[[Sandbox, Timer], None]] = MappingProxyType(
     {
         ("execution", "finish"): _finish,
         ("execution", "drain"): _drain,
+        ("execution", "sent"): _reach,
         ("session", "expire"): _expire,
         ("delivery", "wake"): _wake,
+        ("rule", "fire"): _fire,
+        ("call", "arrive"): scripted.arrive,
     }
 )
+
+
+_ALWAYS = ("rule", "call")  # these happen whenever they fall due; a record's timer may find nothing to do
 
 
 def settle(sandbox: Sandbox, until: Instant, pause: Callable[[Sandbox], bool] | None = None) -> list[Fired]:
@@ -65,9 +94,10 @@ def settle(sandbox: Sandbox, until: Instant, pause: Callable[[Sandbox], bool] | 
         before = sandbox.subject(timer)
         if before is None:
             continue
+        scripted.remember(sandbox)
         sandbox.pass_to(max(sandbox.now, timer.due))
         DUE[timer.kind, timer.trigger](sandbox, timer)
-        if sandbox.subject(timer) is not before:
+        if timer.kind in _ALWAYS or sandbox.subject(timer) is not before:
             fired.append(Fired(sandbox.now, f"{timer.kind}.{timer.trigger}", timer.id))
     if pause is not None and until > sandbox.now and pause(sandbox):
         return fired

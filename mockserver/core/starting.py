@@ -126,7 +126,7 @@ def execution(
     chats: Sequence[Chat],
 ) -> Execution:
     """A new execution over these chats, its sends planned from now on at the campaign's rate."""
-    failed = _failed_positions(sandbox, campaign, template, values, chats)
+    failed = failed_positions(sandbox, campaign, template, values, chats)
     return Execution(
         seq=sandbox.next_seq(),
         id=sandbox.new_id("execution_"),
@@ -154,7 +154,7 @@ def rate(sandbox: Sandbox, tenant: Tenant, campaign: Campaign) -> int:
     return campaign.cadence if ceiling is None else min(campaign.cadence, int(ceiling))
 
 
-def _failed_positions(
+def failed_positions(
     sandbox: Sandbox, campaign: Campaign, template: Template, values: Mapping[str, str], chats: Sequence[Chat]
 ) -> Sequence[int]:
     """The positions that fail, ascending: all of them, or those of chats off the campaign's channel (send.failures)."""

@@ -16,6 +16,7 @@ from types import TracebackType
 from mockserver.edge.body import Body
 from mockserver.edge.http1 import Head
 
+_AT_ONCE = getattr(socket, "MSG_DONTWAIT", 0)  # not everywhere
 _STATUS = re.compile("[2-9][0-9][0-9]( .*)?")
 
 _ExcInfo = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None]
@@ -37,6 +38,15 @@ class RawSocket:
         """The socket itself; whoever asks for it has taken the answer over."""
         self.used = True
         return self._wire
+
+    def is_at_end(self) -> bool:
+        """True where the client has ended the connection and nothing of it is left to read; this takes nothing over."""
+        try:
+            return self._wire.recv(1, socket.MSG_PEEK | _AT_ONCE) == b""
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
 
     def close(self) -> None:
         """End the connection in order, after what was written; the client reads an end."""

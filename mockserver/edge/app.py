@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from urllib.parse import quote
 
 from flask import Flask, Request, Response, request
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from mockserver.edge import front
-from mockserver.edge.gateway import Answer, Wire, body_limit_bytes
+from mockserver.edge.answer import RawSocket
+from mockserver.edge.doors import BROKEN, Door, InProcess, OnSocket
+from mockserver.edge.gateway import Wire, body_limit_bytes
 from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted, Recipe
+from mockserver.edge.replies import Answer, pieces
 
 
 def build(host: Host, root: Hosted | None = None) -> Flask:
     """The application over a host's sandboxes; sandboxes are data behind it, so it is built once a process."""
     app = Flask("mockserver", static_folder=None)
+    app.config["PROPAGATE_EXCEPTIONS"] = True  # a broken answer without a socket of ours is an exception
 
     # Before routing has its say: every method and every path is the front door's.
     @app.before_request
     def serve() -> Response:
+        raw: RawSocket | None = request.environ.get("mockserver.socket")
+        door: Door = OnSocket(raw) if raw is not None else InProcess()
         wire = read(request, host.origin)
-        response = _response(front.respond(host, wire, root))
+        answer = front.respond(host, wire, root, door)
+        if answer.play is not None and answer.play.ends in ("drop", "reset", "timeout"):
+            response = _broken(answer.play.ends, raw)
+        else:
+            response = _response(answer)
         response.call_on_close(lambda: front.attend(host, wire.target, root))
         return response
 
@@ -70,8 +81,27 @@ def _body(incoming: Request, target: str) -> bytes | None:
         return None
 
 
+def _broken(ends: str, raw: RawSocket | None) -> Response:
+    """No answer at all: the connection ends or breaks; without a socket of ours, as the exception of that."""
+    if raw is None:
+        raise BROKEN[ends]()
+    if ends == "reset":
+        raw.reset()
+    else:
+        raw.close()
+    return Response()
+
+
+def _played(answer: Answer) -> Iterator[bytes]:
+    """The body piece by piece; a client of this process that gives up meets its own exception."""
+    for piece in pieces(answer):
+        if piece is None:
+            raise BROKEN["timeout"]()
+        yield piece
+
+
 def _response(answer: Answer) -> Response:
-    response = Response(answer.body, status=answer.status)
+    response = Response(answer.body if answer.play is None else _played(answer), status=answer.status)
     response.headers.clear()
     for name, value in answer.headers:
         response.headers.add(name, value)

@@ -17,12 +17,11 @@ from mockserver.core.instants import Instant, parse
 from mockserver.core.matching import ROOTS, differences
 from mockserver.core.tenant import Tenant
 from mockserver.edge import views
-from mockserver.edge.gateway import redactor
 from mockserver.edge.hosting import Hosted
 from mockserver.edge.refusals import ControlError
-from mockserver.scenario import library
-from mockserver.scenario.apply import apply, set_choices
-from mockserver.scenario.documents import Problem, ScenarioError, nearest
+from mockserver.edge.replies import redactor
+from mockserver.scenario.documents import Problem, nearest
+from mockserver.scenario.settings import set_choices
 
 JSON = dict[str, Any]
 Arguments = Mapping[str, Any]
@@ -105,31 +104,6 @@ def choose(hosted: Hosted, args: Arguments) -> JSON:
     if problems:
         raise ControlError(400, "MOCK_BAD_CHOICE", "no choice was set; " + "; ".join(map(str, problems)), problems)
     return views.choices(hosted.sandbox)
-
-
-def apply_scenario(hosted: Hosted, args: Arguments) -> JSON:
-    """Apply a document, or the library's of this name."""
-    try:
-        by_name = set(args) == {"name"}
-        if by_name and not isinstance(args["name"], str):
-            raise ControlError(
-                400, "MOCK_BAD_SCENARIO", f"name came as {args['name']!r}; wanted the name of a library scenario"
-            )
-        return apply(hosted.sandbox, library.document(args["name"]) if by_name else args).as_json()
-    except ScenarioError as refusal:
-        raise ControlError(
-            400, "MOCK_BAD_SCENARIO", "the document is refused; nothing of it was applied", refusal.problems
-        ) from None
-
-
-def list_scenarios(hosted: Hosted, args: Arguments) -> JSON:
-    documents = [library.document(name) for name in library.paths()]
-    return {
-        "scenarios": [
-            {"name": each["scenario"], "summary": each.get("summary", ""), "clauses": each.get("clauses", [])}
-            for each in documents
-        ]
-    }
 
 
 def _tenant(hosted: Hosted, tenant_id: str) -> Tenant:

@@ -17,10 +17,11 @@ from mockserver.contract import schemas
 from mockserver.core.bodies import parse as parse_json
 from mockserver.core.calls import ApiError
 from mockserver.core.instants import exact_text
-from mockserver.edge import clocks, commands, forced, hooks
-from mockserver.edge.gateway import Answer, Wire
+from mockserver.edge import clocks, commands, forced, hooks, oracles, scripts
+from mockserver.edge.gateway import Wire
 from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted, Recipe
 from mockserver.edge.refusals import ControlError
+from mockserver.edge.replies import Answer
 from mockserver.scenario.documents import ScenarioError, as_problem, nearest
 from mockserver.version import VERSION
 
@@ -96,8 +97,11 @@ ROUTES: tuple[Route, ...] = (
     Route("POST",   "/_mock/clock/advance",               "sandbox", commands.advance,            200, "control.advanceClock",        "Let time pass"),
     Route("GET",    "/_mock/choices",                     "sandbox", commands.read_choices,       200, None,                          "List the choices"),
     Route("PATCH",  "/_mock/choices",                     "sandbox", commands.choose,             200, "control.choose",              "Set choices"),
-    Route("GET",    "/_mock/scenarios",                   "sandbox", commands.list_scenarios,     200, None,                          "List the scenario library"),
-    Route("POST",   "/_mock/scenarios",                   "sandbox", commands.apply_scenario,     201, "control.applyScenario",       "Apply a scenario"),
+    Route("GET",    "/_mock/scenarios",                   "sandbox", scripts.list_scenarios,      200, None,                          "List the scenario library"),
+    Route("POST",   "/_mock/scenarios",                   "sandbox", scripts.apply_scenario,      201, "control.applyScenario",       "Apply a scenario"),
+    Route("GET",    "/_mock/rules",                       "sandbox", scripts.list_rules,          200, None,                          "List the rules in force"),
+    Route("DELETE", "/_mock/rules",                       "sandbox", scripts.remove_rules,        204, None,                          "End all rules"),
+    Route("DELETE", "/_mock/rules/{id}",                  "sandbox", scripts.remove_rules,        204, None,                          "End a rule"),
     Route("GET",    "/_mock/tenants/{id}",                "sandbox", commands.read_tenant,        200, None,                          "Read a tenant's settings"),
     Route("PATCH",  "/_mock/tenants/{id}",                "sandbox", commands.set_tenant,         200, "control.setTenant",           "Change a tenant's settings"),
     Route("GET",    "/_mock/state",                       "sandbox", commands.read_state,         200, None,                          "The sandbox's world as JSON"),
@@ -105,6 +109,7 @@ ROUTES: tuple[Route, ...] = (
     Route("POST",   "/_mock/checkpoints/{id}/restore",    "sandbox", commands.restore_checkpoint, 204, None,                          "Restore a kept state"),
     Route("GET",    "/_mock/journal",                     "sandbox", commands.read_journal,       200, None,                          "Exchanges and transitions so far"),
     Route("POST",   "/_mock/journal/verify",              "sandbox", commands.verify_journal,     200, "control.verifyJournal",       "Count the calls of an operation"),
+    Route("GET",    "/_mock/ledger",                      "sandbox", oracles.read_ledger,         200, None,                          "What the calls so far have caused"),
     Route("POST",   "/_mock/sessions/{sessionId}/complete", "sandbox", forced.complete_session, 200, "control.completeSession",     "The end user finishes the flow"),
     Route("POST",   "/_mock/sessions/{sessionId}/fail",   "sandbox", forced.fail_session,         200, "control.failSession",         "The connection fails"),
     Route("POST",   "/_mock/sessions/{sessionId}/cancel", "sandbox", forced.cancel_session,       200, None,                          "The end user cancels"),

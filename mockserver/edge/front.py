@@ -1,5 +1,5 @@
 """
-The front door: a path leads to a sandbox by its prefix, then to its API, its control plane or its media.
+The front door: a path leads to a sandbox by its prefix, then to its API, its control plane, its media or its hosted page.
 
 Flask and the in-process transports come in here alike. What is no other door's belongs to the API, so that a client
 with a wrong base path meets the documented error and stands in the journal.
@@ -11,18 +11,25 @@ import json
 from urllib.parse import quote
 
 from mockserver.core.records import Media
-from mockserver.edge import control, gateway, spelling
-from mockserver.edge.gateway import Answer, Wire
+from mockserver.edge import connect, control, gateway, spelling
+from mockserver.edge.doors import PATIENT, Door
+from mockserver.edge.gateway import Wire
 from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted
+from mockserver.edge.replies import Answer, redactor
 
 _SANDBOXES = "/sandboxes/"
 
 
-def respond(host: Host, wire: Wire, root: Hosted | None = None) -> Answer:
+def respond(
+    host: Host,
+    wire: Wire,
+    root: Hosted | None = None,
+    door: Door = PATIENT,
+) -> Answer:
     """
     The answer to a request whose target is the whole path.
 
-    `root` is the sandbox at the root, the default one where it is left out.
+    `root` is the sandbox at the root, the default one where it is left out; `door` is how a scripted wait is spent.
     """
     if root is not None and host.sandboxes.get(root.id) is not root:
         return _no_sandbox(host, wire._replace(target=f"{_SANDBOXES}{root.id}{wire.target}"))
@@ -31,13 +38,24 @@ def respond(host: Host, wire: Wire, root: Hosted | None = None) -> Answer:
         return _no_sandbox(host, wire)
     hosted.dispatch.attend()  # what an earlier call in process has made due: its caller has the answer by now
     if wire.target.startswith("/_mock/"):
-        return control.serve(host, hosted, wire)
+        answer = control.serve(host, hosted, wire)
+        if host.watch is not None:
+            host.watch(hosted)
+        return answer
     if wire.target.startswith("/media/") and wire.method in ("GET", "HEAD"):
         return _media(hosted, wire)
-    answer = gateway.serve(hosted.sandbox, wire, host.manner)
+    if wire.target.startswith("/connect/"):
+        answer = connect.serve(hosted, wire)
+        hosted.dispatch.deliver_early()
+        if host.watch is not None:
+            host.watch(hosted)
+        return answer
+    answer = gateway.serve(hosted.sandbox, wire, host.manner, door)
     hosted.dispatch.deliver_early()
     if host.log is not None:
         host.log(_line(hosted, wire, answer))
+    if host.watch is not None:
+        host.watch(hosted)
     return answer
 
 
@@ -110,10 +128,19 @@ def _media_headers(media: Media) -> tuple[tuple[str, str], ...]:
 
 def _line(hosted: Hosted, wire: Wire, answer: Answer) -> str:
     """One readable line: when by the sandbox's clock, what was called, what came of it and, of a refusal, why."""
-    told = {name: value for name, value in answer.headers if name in ("Date", "X-Mock-Reason")}
-    code = f" {answer.json()['code']}" if answer.status >= 400 and answer.body else ""
-    why = f"  {told['X-Mock-Reason']}" if "X-Mock-Reason" in told else ""
+    told = {name: value for name, value in answer.headers if name == "X-Mock-Reason"}
+    why = f"  {told['X-Mock-Reason']}" if told else ""
     with hosted.sandbox.lock:
-        hide = gateway.redactor(hosted.sandbox)
-    target = hide.text(wire.target)
-    return f"{told['Date'][17:25]} {answer.status} {wire.method[:20]} {hosted.prefix}{target}{code}{why}"
+        hide, now = redactor(hosted.sandbox), hosted.sandbox.now
+    target, what = hide.text(wire.target), answer.status or (answer.play and answer.play.ends)
+    time_of_day = spelling.http_date(now)[17:25]
+    return f"{time_of_day} {what} {wire.method[:20]} {hosted.prefix}{target}{_code(answer)}{why}"
+
+
+def _code(answer: Answer) -> str:
+    """The code of a refusal in the API's words, after a space; nothing where a script has said something else."""
+    try:
+        said = answer.json() if answer.status >= 400 and answer.body else {}
+    except ValueError:
+        return ""
+    return f" {said['code']}" if isinstance(said, dict) and "code" in said else ""

@@ -17,10 +17,10 @@ from mockserver.core.instants import Instant, Span
 from mockserver.core.sandbox import Checkpoint, Clock, Sandbox
 from mockserver.core.settle import Fired, settle
 from mockserver.core.tenant import Tenant
-from mockserver.edge import clocks
+from mockserver.edge import clocks, staging
 from mockserver.edge.courier import TIMEOUT_SECONDS
 from mockserver.edge.dispatch import Dispatch
-from mockserver.edge.gateway import Manner
+from mockserver.edge.replies import Manner
 from mockserver.scenario import library
 from mockserver.scenario.apply import DEFAULT_TENANT, apply, found
 from mockserver.scenario.documents import check, plain
@@ -115,7 +115,8 @@ class Host:
     The sandboxes of one server. Two hosts never share anything.
 
     `origin` is the scheme and authority under which it is reached. Ids count from 1, so that the same run names the same.
-    The control plane answers to `names` alone and, where there is a `token`, to whoever sends it. `log` gets a line a call.
+    The control plane answers to `names` alone and, where there is a `token`, to whoever sends it. `log` gets a line a call,
+    `watch` the sandbox after each.
     Webhooks go to this machine and to `allow_webhook_hosts`; a `background` sends them where the server runs by itself.
     """
 
@@ -132,6 +133,7 @@ class Host:
         self.token: str | None = None
         self.names = {"127.0.0.1", "localhost", "::1", "mockserver.test"}
         self.log: Callable[[str], None] | None = None
+        self.watch: Callable[[Hosted], None] | None = None
         self.sandboxes: dict[str, Hosted] = {}
         self.closed: dict[str, int] = {}  # id -> late calls
         self.allow_webhook_hosts = frozenset(each.lower() for each in allow_webhook_hosts)
@@ -150,12 +152,14 @@ class Host:
         seed = recipe.seed if recipe.seed is not None else document.get("seed", 0)
         if not 0 <= seed <= _SEED_MAX:
             raise ValueError(f"seed {seed}; wanted a whole number from 0 to {_SEED_MAX}")
+        stage = staging.HostStage()
         sandbox = Sandbox(
             seed=seed,
             clock=clock or self.default_clock(),
             lock=threading.RLock(),
             process_now=clocks.process_now,
             choices=DEFAULTS,
+            stage=stage,
         )
         sandbox.outbox.allowed_hosts = self.allow_webhook_hosts
         found(sandbox)
@@ -167,6 +171,7 @@ class Host:
                 self._count += 1
                 id = f"sandbox_{self._count}"
             hosted = Hosted(id, sandbox, self, sandbox.now)
+            stage.pass_time = lambda by: hosted.advance(by=by)
             self.sandboxes[id] = hosted
         return hosted
 
@@ -175,7 +180,7 @@ class Host:
         with self._lock:
             hosted = self.sandboxes.pop(id, None)
             if hosted is not None:
-                hosted.sandbox.epoch += 1
+                hosted.sandbox.begin_epoch()
                 hosted.dispatch.let_go(for_good=True)
                 self.closed[id] = 0
                 while len(self.closed) > _CLOSED_REMEMBERED:

@@ -15,18 +15,20 @@ from mockserver.core.journal import Exchange, Transition
 from mockserver.core.records import Execution, Sends
 from mockserver.core.redaction import Redactor, short
 from mockserver.core.sandbox import Sandbox
+from mockserver.core.script import listed
 from mockserver.core.sends import counts
 from mockserver.core.settle import Fired
 from mockserver.core.tenant import TABLES, Tenant
 from mockserver.edge import outgoing, represent, spelling
-from mockserver.edge.gateway import redactor
 from mockserver.edge.reasons import sentence
+from mockserver.edge.replies import redactor
 
 JSON = dict[str, Any]
 
 # Fields that hold an instant; everything else is shown as it is.
 _INSTANTS = frozenset(
-    ("created_at", "updated_at", "birth_date", "last_message_at", "last_update_at", "started_at", "ended_at", "expires_at", "uploaded_at")
+    ("created_at", "updated_at", "birth_date", "last_message_at", "last_update_at", "started_at", "ended_at", "expires_at", "uploaded_at",
+     "begun_at", "consumed_at")
 )  # fmt: skip
 
 _SECRETS = ("secret", "old_secret", "token")
@@ -79,10 +81,15 @@ def state(sandbox: Sandbox) -> JSON:
         "seed": sandbox.seed,
         "choices": dict(sorted(sandbox.choices.items())),
         "tenants": [_tenant_state(sandbox, each) for each in sandbox.tenants.values()],
-        "rules": [],
+        "rules": rules(sandbox),
         **outgoing.state(sandbox),
     }
     return world
+
+
+def rules(sandbox: Sandbox) -> list[JSON]:
+    """The rules in force, in order, with their counts; keys that stand in them in their short form."""
+    return [redactor(sandbox).value(dict(each)) for each in listed(sandbox.script)]
 
 
 def _tenant_state(sandbox: Sandbox, owner: Tenant) -> JSON:
@@ -164,7 +171,11 @@ def exchange(kept: Exchange, hide: Redactor) -> JSON:
         "headers": dict(call.headers),
         "body": kept.body if kept.body is not None else _body_text(call.body),
     }
-    response: JSON = {"status": kept.status, "headers": dict(kept.headers), "body": _json_or_text(kept.answer)}
+    response = kept.status and {
+        "status": kept.status,
+        "headers": dict(kept.headers),
+        "body": _json_or_text(kept.answer),
+    }
     reason = sentence(kept.error, hide) if kept.error else None
     shown: JSON = {
         "n": kept.n,
@@ -172,9 +183,9 @@ def exchange(kept: Exchange, hide: Redactor) -> JSON:
         "operation": kept.operation,
         "tenantId": kept.tenant_id,
         "request": hide.value(request),
-        "response": hide.value(response),
+        "response": hide.value(response) if response else None,
         "applied": kept.applied,
-        "fault": None,
+        "fault": kept.fault and {"rule": kept.fault.rule, "effects": dict(kept.fault.effects)},
         "reason": reason,
         "choices": dict(kept.choices),
     }

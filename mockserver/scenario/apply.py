@@ -1,19 +1,20 @@
-"""Applying a document to a sandbox: choices, clock and seed data, all or nothing."""
+"""Applying a document to a sandbox: choices, clock, seed data and script, all or nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from mockserver.contract import choices
 from mockserver.core import ids, timekeeping
 from mockserver.core.instants import parse
 from mockserver.core.redaction import spelled
 from mockserver.core.sandbox import KeyHolder, Sandbox
 from mockserver.core.tenant import Tenant
-from mockserver.scenario.documents import Problem, ScenarioError, check, nearest, plain
+from mockserver.scenario.documents import Problem, ScenarioError, check, plain
+from mockserver.scenario.rules import put_in_force
 from mockserver.scenario.seeding import Seeding
 from mockserver.scenario.seeds import BUILDERS
+from mockserver.scenario.settings import set_choices
 
 DEFAULT_TENANT = "tenant_default"
 
@@ -26,6 +27,7 @@ class Applied(NamedTuple):
     created: dict[str, list[str]]
     ignored: list[str]
     secrets: dict[str, str]
+    rules: list[str]
 
     def as_json(self) -> dict[str, Any]:
         """The answer of the control plane; the one place where keys and signing secrets that were assigned stand whole."""
@@ -34,7 +36,7 @@ class Applied(NamedTuple):
             "scenario": self.scenario,
             "tenants": tenants,
             "created": self.created,
-            "rules": [],
+            "rules": self.rules,
             "ignored": self.ignored,
         } | ({"webhookSecrets": self.secrets} if self.secrets else {})
 
@@ -53,43 +55,19 @@ def apply(sandbox: Sandbox, document: Mapping[str, Any], *, newborn: bool = Fals
     """
     checked = check(plain(document))
     problems: list[Problem] = []
-    applied = Applied(checked.get("scenario"), [], {}, ["seed"] if "seed" in checked and not newborn else [], {})
+    applied = Applied(checked.get("scenario"), [], {}, ["seed"] if "seed" in checked and not newborn else [], {}, [])
     kept = sandbox.checkpoint()
     try:
         set_choices(sandbox, checked.get("choices", {}), problems)
         _set_clock(sandbox, checked.get("clock"), problems)
         _give(sandbox, checked.get("given", {}), problems, applied)
+        applied.rules.extend(put_in_force(sandbox, checked.get("script", ()), checked.get("scenario"), problems))
         if problems:
             raise ScenarioError(problems)
     except BaseException:
         sandbox.take(kept)
         raise
     return applied
-
-
-def set_choices(sandbox: Sandbox, wanted: Mapping[str, object], problems: list[Problem]) -> None:
-    """Set these choices, keys left out of a number-valued one keeping what they had; collects what is no option."""
-    chosen = sandbox.choices.copy() if isinstance(sandbox.choices, dict) else dict(sandbox.choices)
-    for choice_id, value in wanted.items():
-        wrong = choice_problem(choice_id, value)
-        if wrong is not None:
-            problems.append(wrong)
-        else:
-            chosen[choice_id] = choices.merged(choice_id, chosen[choice_id], value)
-    if wanted and not problems:
-        sandbox.choices = chosen
-
-
-def choice_problem(choice_id: str, value: object) -> Problem | None:
-    """What is wrong with this value of a choice, and where it stands in a document, or None."""
-    path = f"/choices/{choice_id}"
-    if choice_id not in choices.CHOICES and choice_id not in choices.FIXED:
-        return Problem(path, spelled(choice_id), "the id of a choice", nearest(choice_id, choices.CHOICES))
-    wrong = choices.problem(choice_id, value)
-    if wrong is None:
-        return None
-    said, _, hint = wrong.partition("; the nearest is ")
-    return Problem(path, spelled(value), said.partition("wanted ")[2] or said, hint.strip("'") or None)
 
 
 def _set_clock(sandbox: Sandbox, clock: Mapping[str, Any] | None, problems: list[Problem]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -10,26 +9,22 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from mockserver.core.instants import exact_text, from_datetime, span, to_datetime
 from mockserver.core.settle import settle
-from mockserver.edge import commands, control, forced, front
-from mockserver.edge.gateway import Wire, body_limit_bytes
+from mockserver.edge import commands, oracles
 from mockserver.edge.hosting import Hosted
-from mockserver.edge.refusals import ControlError
-from mockserver.testing import transports
-from mockserver.testing.transports import Reply
+from mockserver.testing.calling import Calling
+from mockserver.testing.end_user import EndUser, link_of
+from mockserver.testing.holding import JSON
+from mockserver.testing.ledger import Ledger
+from mockserver.testing.moves import Moves
+from mockserver.testing.rules import Rules
 from mockserver.testing.webhooks import Webhooks
 
 if TYPE_CHECKING:
-    import flask
-    import httpx
-    import requests
-
     from mockserver.testing.server import MockServer
     from mockserver.testing.sweep import Witness
 
-JSON = dict[str, Any]
 
-
-class Sandbox(Webhooks):
+class Sandbox(Calling, Moves, Rules, Webhooks):
     """
     One isolated universe: a clock, tenants, choices, a journal. This type has no public constructor.
 
@@ -38,8 +33,8 @@ class Sandbox(Webhooks):
     """
 
     def __init__(self, server: MockServer, hosted: Hosted) -> None:
+        super().__init__(hosted)
         self._server = server
-        self._hosted = hosted
         self._witness: Witness | None = None
 
     @property
@@ -83,35 +78,17 @@ class Sandbox(Webhooks):
         found: list[JSON] = self._command(commands.read_events)["events"]
         return found
 
+    @property
+    def ledger(self) -> Ledger:
+        """What the calls so far have caused: executions, sends, duplicates, clones, what was left behind."""
+        return Ledger(self._command(oracles.read_ledger))
+
     def keys(self, tenant_id: str) -> tuple[str, str]:
         """The secret and the public key of one of the sandbox's tenants."""
         tenant = self._hosted.sandbox.tenants.get(tenant_id)
         if tenant is None:
             raise ValueError(f"no tenant {tenant_id!r}; there is {', '.join(self._hosted.sandbox.tenants)}")
         return tenant.secret_key, tenant.public_key
-
-    def call(
-        self,
-        method: str,
-        path: str,
-        *,
-        key: str | None = None,
-        json: Any = None,
-        body: bytes = b"",
-        headers: Mapping[str, str] | None = None,
-    ) -> Reply:
-        """One call in process; `key` is the secret key where it is left out, "" sends none; `json` becomes the body."""
-        sent = {name.lower(): value for name, value in (headers or {}).items()}
-        if key != "":
-            sent.setdefault("x-api-key", key or self.secret_key)
-        if json is not None:
-            body = jsonlib.dumps(json).encode()
-            sent.setdefault("content-type", "application/json")
-        hosted = self._hosted
-        read = body if len(body) <= body_limit_bytes(path) else None
-        wire = Wire(method, path, sent, read, hosted.base_url)
-        answer = front.respond(hosted.host, wire, hosted)
-        return Reply(answer.status, {name.lower(): value for name, value in answer.headers}, answer.body)
 
     def apply(self, document: Mapping[str, Any] | str) -> JSON:
         """Apply a scenario document, or the library's of this name. Refuses with ScenarioError, and then nothing was applied."""
@@ -167,26 +144,17 @@ class Sandbox(Webhooks):
         """The world as JSON."""
         return self._command(commands.read_state)
 
-    def complete_session(self, session_id: str, *, phone: str | None = None, name: str | None = None) -> JSON:
-        """The end user finishes the flow; answers the session as it is then read."""
-        given = {key: value for key, value in (("phone", phone), ("name", name)) if value is not None}
-        return self._command(forced.complete_session, sessionId=session_id, **given)
+    def end_user(
+        self, session: str | Mapping[str, Any], *, socket: bool = False, user_agent: str = "EndUser"
+    ) -> EndUser:
+        """
+        A person before a session's hosted page, in process, or over the server's socket.
 
-    def fail_session(self, session_id: str, *, reason: str = "token_exchange_failed") -> JSON:
-        """The connection fails for a documented reason."""
-        return self._command(forced.fail_session, sessionId=session_id, reason=reason)
-
-    def cancel_session(self, session_id: str) -> JSON:
-        """The end user cancels the flow."""
-        return self._command(forced.cancel_session, sessionId=session_id)
-
-    def expire_session(self, session_id: str) -> JSON:
-        """The session expires now, also before its deadline."""
-        return self._command(forced.expire_session, sessionId=session_id)
-
-    def fail_campaign(self, campaign_id: str) -> JSON:
-        """A running campaign meets an unrecoverable error."""
-        return self._command(forced.fail_campaign, id=campaign_id)
+        `session` is its id, its url, or the JSON of its creation.
+        """
+        if socket:
+            self._server.open()
+        return EndUser(self._hosted, link_of(self._hosted, session), socket=socket, user_agent=user_agent)
 
     def set_tenant(self, tenant_id: str | None = None, **settings: Any) -> JSON:
         """Change `name`, `developersEnabled` or `subscription` of a tenant, the default one where none is named."""
@@ -208,36 +176,9 @@ class Sandbox(Webhooks):
         if self._witness is not None:
             self.watch_choices(self._witness)
 
-    def requests_session(self) -> requests.Session:
-        """A requests session that reaches this mock in process, by full urls."""
-        return transports.requests_session(self._hosted)
-
-    def httpx_client(self) -> httpx.Client:
-        """An httpx client on this sandbox's base url, in process."""
-        return transports.httpx_client(self._hosted)
-
-    def httpx_async_client(self) -> httpx.AsyncClient:
-        """The same for asyncio."""
-        return transports.httpx_async_client(self._hosted)
-
-    @property
-    def app(self) -> flask.Flask:
-        """The Flask application over this sandbox: `test_client()` works, and it mounts in other WSGI programs."""
-        from mockserver.edge import app
-
-        return app.build(self._hosted.host, self._hosted)
-
     def close(self) -> None:
         """End the sandbox; a second time does nothing."""
         self._hosted.host.close(self.id)
-
-    def _command(self, command: Any, **arguments: Any) -> JSON:
-        """Run a command as the control plane does; what it refuses is a ValueError that says how to mend the call."""
-        try:
-            answer: JSON = control.run(self._hosted, command, arguments)
-        except ControlError as refusal:
-            raise ValueError(refusal.message) from None
-        return answer
 
     def __enter__(self) -> Self:
         return self

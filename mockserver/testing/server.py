@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -10,13 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from mockserver.core.instants import exact_text, from_datetime
 from mockserver.edge import clocks
-from mockserver.edge.gateway import Manner
 from mockserver.edge.hosting import Host, Recipe
+from mockserver.edge.replies import Manner
 from mockserver.scenario import profiles
 from mockserver.testing.sandbox import Sandbox
 
 if TYPE_CHECKING:
     from mockserver.edge.server import Server
+
+
+_MADE_REMEMBERED = 20
 
 
 class MockServer:
@@ -36,6 +40,7 @@ class MockServer:
             default_clock=clocks.fixture_clock,
             allow_webhook_hosts=allow_webhook_hosts,
         )
+        self.made: deque[Sandbox] = deque(maxlen=_MADE_REMEMBERED)  # the latest, closed ones too
         self._port = port
         self._server: Server | None = None
         self._opening = threading.Lock()
@@ -80,15 +85,17 @@ class MockServer:
         started = clocks.following() if clock == "follow" else None
         frozen = {"freeze": exact_text(from_datetime(now)) if isinstance(now, datetime) else now} if now else None
         recipe = Recipe(scenario, seed, profiles.chosen(profile, choices), frozen, given)
-        return Sandbox(self, self._host.create(recipe, clock=started))
+        sandbox = Sandbox(self, self._host.create(recipe, clock=started))
+        self.made.append(sandbox)
+        return sandbox
 
     def close(self) -> None:
         """Stop listening and end every sandbox."""
+        for sandbox_id in list(self._host.sandboxes):
+            self._host.close(sandbox_id)  # first: a call that is held has to be let go before its thread can end
         if self._server is not None:
             self._server.stop()
             self._server = None
-        for sandbox_id in list(self._host.sandboxes):
-            self._host.close(sandbox_id)
 
     def __enter__(self) -> Self:
         self.open()

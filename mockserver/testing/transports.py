@@ -10,12 +10,16 @@ import io
 import json as jsonlib
 from collections.abc import Mapping
 from http import HTTPStatus
+from http.client import IncompleteRead
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
+from mockserver.core.instants import SECOND
 from mockserver.edge import front
-from mockserver.edge.gateway import Answer, Wire, body_limit_bytes
+from mockserver.edge.doors import BROKEN, PATIENT, InProcess
+from mockserver.edge.gateway import Wire, body_limit_bytes
 from mockserver.edge.hosting import IN_PROCESS_ORIGIN, Hosted
+from mockserver.edge.replies import Answer, pieces
 
 if TYPE_CHECKING:
     import httpx
@@ -34,8 +38,14 @@ class Reply(NamedTuple):
         return jsonlib.loads(self.body)
 
 
-def ask(hosted: Hosted, method: str, url: str, headers: dict[str, str], body: bytes) -> Answer:
-    """The front door's answer to a whole url; refuses one that is not the sandbox's host."""
+def ask(
+    hosted: Hosted, method: str, url: str, headers: dict[str, str], body: bytes, patience: float | None = None
+) -> Answer:
+    """
+    The front door's answer to a whole url, for a client that waits `patience` seconds for it (None: for ever).
+
+    Refuses with ValueError a url that is not the sandbox's host.
+    """
     parts = urlsplit(url)
     origin = f"{parts.scheme}://{parts.netloc}"
     if origin not in (hosted.host.origin, IN_PROCESS_ORIGIN):
@@ -46,7 +56,25 @@ def ask(hosted: Hosted, method: str, url: str, headers: dict[str, str], body: by
     target = f"{path}?{parts.query}" if parts.query else path
     inner = target.removeprefix(hosted.prefix)
     read = None if len(body) > body_limit_bytes(inner) else body
-    return front.respond(hosted.host, Wire(method, target, headers, read, origin), root=None)
+    door = PATIENT if patience is None else InProcess(round(patience * SECOND))
+    return front.respond(hosted.host, Wire(method, target, headers, read, origin), None, door)
+
+
+def whole(answer: Answer) -> bytes:
+    """The body once it has come whole; the standard library's exception where it does not, or never comes."""
+    play = answer.play
+    if play is None:
+        return answer.body
+    if play.ends is not None and play.ends in BROKEN:
+        raise BROKEN[play.ends]()
+    body = b""
+    for piece in pieces(answer):
+        if piece is None:
+            raise BROKEN["timeout"]()
+        body += piece
+    if len(body) < len(answer.body):
+        raise IncompleteRead(body, len(answer.body) - len(body))
+    return body
 
 
 def requests_session(hosted: Hosted) -> requests.Session:
@@ -55,14 +83,21 @@ def requests_session(hosted: Hosted) -> requests.Session:
     from requests.adapters import BaseAdapter
     from requests.exceptions import ConnectionError as RequestsConnectionError
 
+    from mockserver.testing.broken_requests import played, read_timeout_s
+
     class Adapter(BaseAdapter):
-        def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
+        def send(  # type: ignore[override]  # the stubs name each argument
+            self, request: requests.PreparedRequest, stream: bool = False, timeout: Any = None, **kwargs: Any
+        ) -> requests.Response:
             headers = {name.lower(): _text(value) for name, value in request.headers.items()}
+            patience = read_timeout_s(timeout)
             try:
-                answer = ask(hosted, request.method or "GET", request.url or "", headers, _bytes(request.body))
+                answer = ask(
+                    hosted, request.method or "GET", request.url or "", headers, _bytes(request.body), patience
+                )
             except ValueError as refusal:
                 raise RequestsConnectionError(str(refusal), request=request) from None
-            return _requests_response(request, answer)
+            return played(request, answer) if answer.play else _requests_response(request, answer)
 
         def close(self) -> None:
             """Nothing is held open."""
@@ -133,7 +168,12 @@ def _answered(hosted: Hosted, request: httpx.Request, body: bytes) -> httpx.Resp
 
     headers = {name.lower(): value for name, value in request.headers.items()}
     try:
-        answer = ask(hosted, request.method, str(request.url), headers, body)
+        patience = request.extensions.get("timeout", {}).get("read")
+        answer = ask(hosted, request.method, str(request.url), headers, body, patience)
     except ValueError as refusal:
         raise httpx.ConnectError(str(refusal), request=request) from None
+    if answer.play is not None:
+        from mockserver.testing.broken_httpx import played
+
+        return played(request, answer)
     return httpx.Response(answer.status, headers=list(answer.headers), content=answer.body, request=request)

@@ -58,7 +58,7 @@ GOOD: dict[str, Any] = {
 BAD: dict[str, tuple[Any, str]] = {
     "a list":                       ([], "$"),
     "a misspelt key":               ({"scenrio": "x"}, "$"),
-    "a script, not yet":            ({"script": []}, "$"),
+    "a script that is no list":     ({"script": {}}, "$.script"),
     "a name that is a number":      ({"scenario": 7}, "$.scenario"),
     "an empty name":                ({"scenario": ""}, "$.scenario"),
     "a clause that is a number":    ({"clauses": [1]}, "$.clauses[0]"),

@@ -80,6 +80,9 @@ PROFILES: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
                 "wh-body-bytes": "escaped",
                 "wh-retry": "none",
                 "wh-idempotency": "new-per-try",
+                "link-consumed-when": "first-get",
+                "return-on-failure": "return-with-error",
+                "return-query": "session-and-status",
                 "wh-data-asymmetry": "same-keys",
             }
         ),

@@ -1,0 +1,68 @@
+"""
+How a call came in, and so how a scripted wait is spent: on a socket in real time, in process by moving the sandbox's clock.
+
+No wait holds a lock. A real one ends early when the sandbox begins a new epoch; a virtual one ends when the client's
+patience does, with the clock moved by as much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from errno import ECONNRESET
+from http.client import RemoteDisconnected
+from types import MappingProxyType
+from typing import NamedTuple, Protocol
+
+from mockserver.core.instants import SECOND, Span
+from mockserver.core.sandbox import Sandbox
+from mockserver.edge.answer import RawSocket
+from mockserver.edge.replies import Waited
+
+# How an answer that never came is told in Python where nobody else has a word for it.
+BROKEN: Mapping[str, Callable[[], OSError]] = MappingProxyType(
+    {
+        "drop": lambda: RemoteDisconnected("Remote end closed connection without response"),
+        "reset": lambda: ConnectionResetError(ECONNRESET, "Connection reset by peer"),
+        "timeout": lambda: TimeoutError("timed out"),
+    }
+)
+
+
+class Door(Protocol):
+    """The side of a call on which its client waits."""
+
+    def wait(self, sandbox: Sandbox, epoch: int, span: Span) -> Waited:
+        """Let the call wait: `passed`, `released` by a new epoch, or `gone` where the client has given up meanwhile."""
+
+    def is_forsaken(self) -> bool:
+        """True where the client is known to have left."""
+
+
+class InProcess(NamedTuple):
+    """A client in this process: it waits by moving the clock, and gives up after `patience` (None: never)."""
+
+    patience: Span | None = None
+
+    def wait(self, sandbox: Sandbox, epoch: int, span: Span) -> Waited:
+        gives_up = self.patience is not None and span > self.patience
+        sandbox.stage.elapse(sandbox, self.patience if gives_up and self.patience is not None else span)
+        return "gone" if gives_up else "passed"
+
+    def is_forsaken(self) -> bool:
+        return False
+
+
+PATIENT = InProcess()  # waits for ever
+
+
+class OnSocket(NamedTuple):
+    """A client on a connection: it waits in real time, which no frozen clock follows."""
+
+    raw: RawSocket
+
+    def wait(self, sandbox: Sandbox, epoch: int, span: Span) -> Waited:
+        return "released" if sandbox.stage.hold(sandbox, epoch, span / SECOND) else "passed"
+
+    def is_forsaken(self) -> bool:
+        """The client has closed its side; an unread byte of a next request says that it has not."""
+        return self.raw.is_at_end()

@@ -1,0 +1,140 @@
+"""
+One exchange: the operation, its answer, and its entry in the journal; under a script with what the rules make of it.
+
+A scripted wait is spent at the door with no lock held. Whoever comes back to a sandbox of a newer epoch finds nothing of
+what he left, and is let go without an answer.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable
+
+from mockserver.core import scripted
+from mockserver.core.answer import answer
+from mockserver.core.calls import Answered, ApiError, Call
+from mockserver.core.journal import entry
+from mockserver.core.sandbox import Sandbox
+from mockserver.core.scripted import Met
+from mockserver.core.settle import settle
+from mockserver.edge import replies
+from mockserver.edge.doors import Door
+from mockserver.edge.replies import Answer, Manner, Play, redactor
+
+_LOG = logging.getLogger("mockserver")
+_GARBAGE = b'{"data": [{"id": "camp\xff\x00\x1b] <<\xc3(>>'  # neither JSON nor UTF-8
+_DROPPED = Answer(0, (), b"", Play("drop"))
+_TIMED_OUT = Answer(0, (), b"", Play("timeout"))
+
+Operate = Callable[[Sandbox, Call], Answered]
+
+
+def exchange(sandbox: Sandbox, call: Call, manner: Manner, operate: Operate = answer, met: Met | None = None) -> Answer:
+    """The answer to a call, kept in the journal. The caller holds the lock and has let time pass up to now."""
+    try:
+        answered = operate(sandbox, call)
+        said = (
+            replies.reply(sandbox, call, answered.outcome, manner)
+            if met is None
+            else _said(sandbox, call, answered, manner, met)
+        )
+    except Exception as failure:  # noqa: BLE001 - whatever it is, the client gets the documented error
+        _report(sandbox, call)
+        answered = Answered(_internal(failure), None, None)
+        said = replies.reply(sandbox, call, answered.outcome, manner._replace(strict=False))
+    if met is None or met.owner is None:
+        sandbox.journal.keep(entry(sandbox, call, answered, said.status, said.headers, said.body))
+        return said
+    came = said.body[: said.play.cut_bytes] if said.play and said.play.ends == "cut" else said.body
+    kept = entry(sandbox, call, answered, said.status or None, said.headers, came, met.owner.fault())
+    sandbox.journal.keep(kept)
+    return said
+
+
+def under_script(sandbox: Sandbox, call: Call, manner: Manner, door: Door) -> Answer:
+    """The answer to a call at which rules may fire."""
+    with sandbox.lock:
+        settle(sandbox, sandbox.read_clock())
+        scripted.remember(sandbox)
+        met, epoch, came_at = scripted.meet(sandbox, call), sandbox.epoch, sandbox.now
+        said = None if met.before else _concluded(sandbox, call, manner, met)
+        n = sandbox.journal.last_exchange
+    if said is None:
+        waited = door.wait(sandbox, epoch, met.before)
+        with sandbox.lock:
+            if waited == "released" or sandbox.epoch != epoch:
+                return _DROPPED
+            settle(sandbox, sandbox.read_clock())
+            if waited == "gone":
+                scripted.park(sandbox, call, met, came_at + met.before)
+                return _TIMED_OUT
+            scripted.remember(sandbox)
+            said = _concluded(sandbox, call, manner, met)
+            n = sandbox.journal.last_exchange
+    return _held(sandbox, said, met, door, epoch, n)
+
+
+def _concluded(sandbox: Sandbox, call: Call, manner: Manner, met: Met) -> Answer:
+    def operate(sandbox: Sandbox, call: Call) -> Answered:
+        return scripted.conclude(sandbox, call, met)
+
+    return exchange(sandbox, call, manner, operate, met)
+
+
+def _held(sandbox: Sandbox, said: Answer, met: Met, door: Door, epoch: int, n: int) -> Answer:
+    """The answer once its own wait is over, and how its body goes; an answer that finds nobody is noted as lost."""
+    if met.after:
+        waited = door.wait(sandbox, epoch, met.after)
+        if waited == "released" or sandbox.epoch != epoch:
+            return _DROPPED
+        if waited == "gone":
+            _lose(sandbox, n)
+            return _TIMED_OUT
+    if (met.before or met.after) and door.is_forsaken():
+        _lose(sandbox, n)
+    if said.play is None or not said.play.pieces:
+        return said
+    return said._replace(play=said.play._replace(wait=lambda span: door.wait(sandbox, epoch, span)))
+
+
+def _lose(sandbox: Sandbox, n: int) -> None:
+    with sandbox.lock:
+        sandbox.journal.lose(n)
+
+
+def _said(sandbox: Sandbox, call: Call, answered: Answered, manner: Manner, met: Met) -> Answer:
+    """The outcome as an answer, bent on the wire as the rules have it."""
+    if met.owner is None:
+        return replies.reply(sandbox, call, answered.outcome, manner, answered.at)
+    wire = met.wire
+    if answered.outcome is not None:
+        said = replies.reply(sandbox, call, answered.outcome, manner, answered.at)
+    else:
+        said = replies.raw(sandbox, *wire.reply) if wire.reply is not None else _DROPPED
+    if wire.garbled:
+        said = said._replace(status=200, body=_GARBAGE)
+    if wire.ends == "reset":
+        return Answer(0, (), b"", Play("reset"))
+    if wire.ends == "drop":
+        return _DROPPED
+    if wire.cut_bytes is not None:
+        return said._replace(play=Play("cut", wire.cut_bytes))
+    if wire.pieces:
+        return said._replace(play=Play(pieces=wire.pieces, gap=wire.spread // (wire.pieces - 1)))
+    return said
+
+
+def _report(sandbox: Sandbox, call: Call) -> None:
+    """Log the failure under way with its traceback, in which no secret is left."""
+    hide = redactor(sandbox)
+    told = hide.text(f"unexpected failure in {call.method} {call.path}")
+    record = _LOG.makeRecord(_LOG.name, logging.ERROR, __file__, 0, told, (), None)
+    record.exc_text = hide.text(traceback.format_exc())
+    _LOG.handle(record)
+
+
+def _internal(failure: Exception) -> ApiError:
+    return ApiError(
+        "INTERNAL_ERROR", clause="base.internal", reason=f"the mock failed: {type(failure).__name__}: {failure}"
+    )

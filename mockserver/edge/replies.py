@@ -1,0 +1,143 @@
+"""What goes back for an outcome: the answer's status, headers and bytes, held to its schema where the server is strict."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+from mockserver.contract import schemas
+from mockserver.core.calls import ApiError, Call, Shown
+from mockserver.core.instants import Instant, Span
+from mockserver.core.redaction import Redactor
+from mockserver.core.sandbox import Sandbox
+from mockserver.edge import reasons, represent, spelling
+
+# Compact, accents as they are; a Decimal is a number that a client spelled with a fraction.
+_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=float).encode
+_JSON_TYPE = ("Content-Type", "application/json; charset=utf-8")
+
+# Options that make an answer go beyond its schema on purpose, so that `strict` has nothing to say about it.
+_BEYOND = (("additive-fields", "unknown-fields"), ("new-enum-values", "unseen"), ("error-extra-keys", "details"))
+
+
+Waited = Literal["passed", "released", "gone"]
+
+
+class Play(NamedTuple):
+    """
+    How an answer leaves where a script bends the wire.
+
+    `ends` is drop or reset where nothing is said, timeout where the client has given up, cut after `cut_bytes` of the body.
+    A dribbled body goes in `pieces`, `wait(gap)` between them.
+    """
+
+    ends: Literal["drop", "reset", "timeout", "cut"] | None = None
+    cut_bytes: int = 0
+    pieces: int = 0
+    gap: Span = 0
+    wait: Callable[[Span], Waited] = lambda span: "passed"
+
+
+class Answer(NamedTuple):
+    """What goes back: status, headers in order, and the body's bytes; `play` says how, where it is not in one go."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+    play: Play | None = None
+
+    def json(self) -> Any:
+        """The body as JSON."""
+        return json.loads(self.body)
+
+
+def pieces(answer: Answer) -> Iterator[bytes | None]:
+    """
+    The body as it comes: the first piece at once, a wait before each other one; None where the client has given up.
+
+    It stops early where it is cut, and where the sandbox lets go of the call.
+    """
+    play = answer.play or Play()
+    body = answer.body[: play.cut_bytes] if play.ends == "cut" else answer.body
+    size = -(-len(answer.body) // play.pieces) if play.pieces else len(body)
+    for start in range(0, len(body), size or 1):
+        waited = play.wait(play.gap) if start else "passed"
+        if waited == "released":
+            return
+        yield None if waited == "gone" else body[start : start + size]
+
+
+class Manner(NamedTuple):
+    """How a server answers beside the document: with reasons in a header, and with its own answers checked."""
+
+    explain: bool = True
+    strict: bool = False
+
+
+def reply(sandbox: Sandbox, call: Call, outcome: Any, manner: Manner, at: Instant | None = None) -> Answer:
+    """The answer that says an outcome, as of `at` where that is not now; in strict manner ValueError for a bug of the mock."""
+    if isinstance(outcome, ApiError):
+        return _refusal(sandbox, call, outcome, manner)
+    endpoint = call.endpoint
+    assert endpoint is not None and isinstance(outcome, Shown)
+    choices = sandbox.choices
+    status = spelling.status_of_success(choices, endpoint)
+    now = sandbox.now if at is None else at
+    date = ("Date", spelling.http_date(sandbox.now))
+    if endpoint.response_schema is None:
+        return Answer(status, (date,), b"")
+    view = represent.View(choices, sandbox.seed, now, call.base_url)
+    body = represent.BODIES[endpoint.id](view, outcome.facts)
+    if manner.strict:
+        _hold_to_schema(choices, endpoint.response_schema, body)
+    if choices["additive-fields"] != "none":
+        body = spelling.with_unknown_fields(body)
+    return _json(status, body, (date,))
+
+
+def _refusal(sandbox: Sandbox, call: Call, refusal: ApiError, manner: Manner) -> Answer:
+    choices = sandbox.choices
+    status, body = spelling.error(choices, refusal, call.endpoint)
+    if manner.strict:
+        _hold_to_schema(choices, "error", body)
+    headers: list[tuple[str, str]] = [("Date", spelling.http_date(sandbox.now))]
+    if refusal.code == "RATE_LIMIT_EXCEEDED":
+        headers += spelling.retry_headers(choices, refusal, sandbox.now)
+    if call.endpoint is None and call.allow:
+        headers.append(("Allow", ", ".join(call.allow)))
+    if manner.explain:
+        headers.append(("X-Mock-Reason", reasons.header(refusal, redactor(sandbox))))
+    return _json(status, body, tuple(headers))
+
+
+def raw(sandbox: Sandbox, status: int, headers: Mapping[str, str], body: Any) -> Answer:
+    """An answer in a script's own words: text as it is, any other value as JSON."""
+    content = body.encode() if isinstance(body, str) else b"" if body is None else _ENCODE(body).encode()
+    own = {name.lower() for name in headers}
+    given = [
+        ("Date", spelling.http_date(sandbox.now)),
+        *(() if isinstance(body, str) or body is None else (_JSON_TYPE,)),
+    ]
+    return Answer(status, (*(each for each in given if each[0].lower() not in own), *headers.items()), content)
+
+
+def _json(status: int, body: Any, headers: tuple[tuple[str, str], ...]) -> Answer:
+    return Answer(status, (_JSON_TYPE, *headers), _ENCODE(body).encode())
+
+
+def _hold_to_schema(choices: Mapping[str, object], schema: str, body: Any) -> None:
+    """An answer that its schema does not allow is a bug of the mock, and says so."""
+    if any(choices[choice] == option for choice, option in _BEYOND):
+        return
+    problems = schemas.check(schema, body)
+    if problems:
+        worst = problems[0]
+        raise ValueError(
+            f"the answer breaks {schema} at {worst.pointer or 'its top'}: {worst.found!r}; wanted {worst.wanted}"
+        )
+
+
+def redactor(sandbox: Sandbox) -> Redactor:
+    """What hides the sandbox's own keys and signing secrets."""
+    return Redactor(sandbox.secrets())
