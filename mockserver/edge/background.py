@@ -42,7 +42,7 @@ class Background:
         """Let go of everything under way, and end every thread; harmless when done twice."""
         self._over.set()
         for hosted in list(self._host.sandboxes.values()):
-            hosted.dispatch.let_go(for_good=True)
+            hosted.let_go(for_good=True)
         self._pool.shutdown(wait=True, cancel_futures=True)
         if self._ticker.is_alive():
             self._ticker.join()
@@ -72,4 +72,4 @@ class Background:
                 with hosted.sandbox.lock:
                     if not hosted.sandbox.clock.frozen:
                         settle(hosted.sandbox, hosted.sandbox.read_clock())
-                hosted.dispatch.attend()
+                hosted.attend()

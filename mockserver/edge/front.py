@@ -36,26 +36,28 @@ def respond(
     hosted, wire = _entered(host, wire, root)
     if hosted is None:
         return _no_sandbox(host, wire)
-    hosted.dispatch.attend()  # what an earlier call in process has made due: its caller has the answer by now
-    if wire.target.startswith("/_mock/"):
-        answer = control.serve(host, hosted, wire)
-        if host.watch is not None:
-            host.watch(hosted)
-        return answer
-    if wire.target.startswith("/media/") and wire.method in ("GET", "HEAD"):
-        return _media(hosted, wire)
-    if wire.target.startswith("/connect/"):
-        answer = connect.serve(hosted, wire)
-        hosted.dispatch.deliver_early()
-        if host.watch is not None:
-            host.watch(hosted)
-        return answer
-    answer = gateway.serve(hosted.sandbox, wire, host.manner, door)
-    hosted.dispatch.deliver_early()
-    if host.log is not None:
-        host.log(_line(hosted, wire, answer))
+    outbox = hosted.sandbox.outbox
+    if outbox.queues or outbox.loose:  # what an earlier call in process has made due: its caller has the answer by now
+        hosted.attend()
+    answer = _answered(host, hosted, wire, door)
     if host.watch is not None:
         host.watch(hosted)
+    return answer
+
+
+def _answered(host: Host, hosted: Hosted, wire: Wire, door: Door) -> Answer:
+    """The answer of the door that the path leads to."""
+    if wire.target.startswith("/_mock/"):
+        return control.serve(host, hosted, wire)
+    if wire.target.startswith("/media/") and wire.method in ("GET", "HEAD"):
+        return _media(hosted, wire)
+    is_page = wire.target.startswith("/connect/")
+    answer = connect.serve(hosted, wire) if is_page else gateway.serve(hosted.sandbox, wire, host.manner, door)
+    outbox = hosted.sandbox.outbox  # not the one from before, where a reset came meanwhile
+    if outbox.queues or outbox.loose:
+        hosted.dispatch.deliver_early()
+    if host.log is not None and not is_page:
+        host.log(_line(hosted, wire, answer))
     return answer
 
 
@@ -74,7 +76,7 @@ def attend(host: Host, target: str, root: Hosted | None = None) -> None:
     """The answer to a request of this target is out: see to what the request has made due."""
     hosted = _entered(host, Wire("", target, {}, None, ""), root)[0]
     if hosted is not None:
-        hosted.dispatch.attend()
+        hosted.attend()
 
 
 def _no_sandbox(host: Host, wire: Wire) -> Answer:

@@ -57,7 +57,25 @@ class Hosted:
         self.birth = sandbox.checkpoint()
         self.checkpoints: dict[str, Checkpoint] = {}
         self._kept = 0
-        self.dispatch = Dispatch(self)
+        self._dispatch: Dispatch | None = None
+
+    @property
+    def dispatch(self) -> Dispatch:
+        """What makes the sandbox's deliveries; most sandboxes never need it, so it is made when it is first asked for."""
+        if self._dispatch is None:
+            with self.sandbox.lock:
+                self._dispatch = self._dispatch or Dispatch(self)
+        return self._dispatch
+
+    def attend(self) -> None:
+        """See to the deliveries that are due now, if any are."""
+        if not self.sandbox.outbox.is_idle:
+            self.dispatch.attend()
+
+    def let_go(self, *, for_good: bool = False) -> None:
+        """Throw away what will come of the deliveries under way; `for_good` nothing is sent any more."""
+        if self._dispatch is not None or not self.sandbox.outbox.is_idle:
+            self.dispatch.let_go(for_good=for_good)
 
     @property
     def prefix(self) -> str:
@@ -88,11 +106,11 @@ class Hosted:
         What the command makes due is then sent. What takes long to show, or lets time pass, is answered as a function,
         which is called once the lock is free again.
         """
-        self.dispatch.attend()
+        self.attend()
         with self.sandbox.lock:
             settle(self.sandbox, self.sandbox.read_clock())
             answer = command(self, arguments)
-        self.dispatch.attend()
+        self.attend()
         return answer() if callable(answer) else answer
 
     def advance(self, *, by: Span | None = None, to: Instant | None = None, until_idle: bool = False) -> list[Fired]:
@@ -107,7 +125,7 @@ class Hosted:
         """Be again as at the checkpoint; what was in flight is let go."""
         with self.sandbox.lock:
             self.sandbox.restore(kept)
-        self.dispatch.let_go()
+        self.let_go()
 
 
 class Host:
@@ -181,7 +199,7 @@ class Host:
             hosted = self.sandboxes.pop(id, None)
             if hosted is not None:
                 hosted.sandbox.begin_epoch()
-                hosted.dispatch.let_go(for_good=True)
+                hosted.let_go(for_good=True)
                 self.closed[id] = 0
                 while len(self.closed) > _CLOSED_REMEMBERED:
                     del self.closed[next(iter(self.closed))]

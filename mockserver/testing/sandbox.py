@@ -98,7 +98,7 @@ class Sandbox(Calling, Moves, Rules, Webhooks):
         with self._hosted.sandbox.lock:
             settle(self._hosted.sandbox, self._hosted.sandbox.read_clock())
             applied = apply.apply(self._hosted.sandbox, found).as_json()
-        self._hosted.dispatch.attend()
+        self._hosted.attend()
         return applied
 
     def choose(self, choices: Mapping[str, object]) -> None:
