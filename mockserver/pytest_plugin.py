@@ -26,6 +26,7 @@ _SETTINGS = ("scenario", "profile", "choices", "now", "clock", "seed", "given")
 _CASE: pytest.StashKey[Case] = pytest.StashKey()
 _NODEID: pytest.StashKey[str] = pytest.StashKey()
 _WITNESS: pytest.StashKey[Witness] = pytest.StashKey()
+_SERVER: pytest.StashKey[MockServer] = pytest.StashKey()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -169,6 +170,32 @@ def _with_option(name: str, case: Case | None) -> str:
     return f"{name[:-1]}-{said}]" if name.endswith("]") else f"{name}[{said}]"
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test answers for its own sandboxes alone."""
+    if _SERVER in item.config.stash:
+        item.config.stash[_SERVER].made.clear()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """A rule that had to fire and has not, fails the test that passed otherwise."""
+    result = yield
+    idle = [rule for rule in _unfired(item.config) if rule.get("mustFire")]
+    if idle:
+        from mockserver.testing.reporting import unfired
+
+        pytest.fail("\n".join(["a rule that must fire never fired:", *unfired(idle)]), pytrace=False)
+    return result
+
+
+def _unfired(config: pytest.Config) -> list[dict[str, Any]]:
+    """The rules of this test's sandboxes that never fired."""
+    if _SERVER not in config.stash:
+        return []
+    return [rule for sandbox in config.stash[_SERVER].made for rule in sandbox.rules if not rule["fired"]]
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     """A failure under a swept option names the option, its default and the clause."""
@@ -176,15 +203,19 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report.nodeid = item.stash.get(_NODEID, report.nodeid)
     if report.when == "call" and report.failed and _CASE in item.stash:
         report.sections.append(("mockserver", item.stash[_CASE].explained()))
+    if report.when == "call" and report.failed and (idle := _unfired(item.config)):
+        from mockserver.testing.reporting import unfired
+
+        report.sections.append(("mockserver: rules that never fired", "\n".join(unfired(idle))))
     return report
 
 
 @pytest.fixture(scope="session")
-def mockserver_server() -> Iterator[MockServer]:
+def mockserver_server(pytestconfig: pytest.Config) -> Iterator[MockServer]:
     """The session's server; `mockserver_server.sandbox(...)` is a context manager, for use with `@given`."""
     from mockserver.testing.server import MockServer
 
-    server = MockServer()
+    server = pytestconfig.stash[_SERVER] = MockServer()
     yield server
     server.close()
 

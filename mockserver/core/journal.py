@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mockserver.contract.choices import DEFAULTS
@@ -18,6 +19,9 @@ from mockserver.core.instants import Instant
 if TYPE_CHECKING:
     from mockserver.core.rules import Fault
     from mockserver.core.sandbox import Sandbox
+
+
+_NONE: Mapping[str, object] = MappingProxyType({})
 
 
 class Exchange(NamedTuple):
@@ -49,7 +53,11 @@ class Exchange(NamedTuple):
 
 
 class Transition(NamedTuple):
-    """One move of one record; `cause` is {"exchange": n}, {"timer": trigger} or {"forced": command}."""
+    """
+    One move of one record; `cause` is {"exchange": n}, {"timer": trigger}, {"rule": id}, {"page": step} or {"forced": command}.
+
+    Of a delivery it may also be {"event": id}, {"attempt": n}, {"script": effect} or {"webhook": "disabled"}.
+    """
 
     n: int
     at: Instant
@@ -124,13 +132,11 @@ def entry(
         body,
         isinstance(answered.outcome, Shown),
         refusal,
-        _own(sandbox.choices),
+        _NONE if sandbox.choices is DEFAULTS else _own(sandbox.choices),
         fault,
     )
 
 
 def _own(choices: Mapping[str, object]) -> Mapping[str, object]:
     """The choices that differ from their default."""
-    if choices is DEFAULTS:
-        return {}
     return {key: each for key, each in choices.items() if each != DEFAULTS[key]}

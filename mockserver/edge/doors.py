@@ -52,6 +52,9 @@ class InProcess(NamedTuple):
         return False
 
 
+PATIENT = InProcess()  # waits for ever
+
+
 class OnSocket(NamedTuple):
     """A client on a connection: it waits in real time, which no frozen clock follows."""
 

@@ -34,7 +34,11 @@ def exchange(sandbox: Sandbox, call: Call, manner: Manner, operate: Operate = an
     """The answer to a call, kept in the journal. The caller holds the lock and has let time pass up to now."""
     try:
         answered = operate(sandbox, call)
-        said = _said(sandbox, call, answered, manner, met)
+        said = (
+            replies.reply(sandbox, call, answered.outcome, manner)
+            if met is None
+            else _said(sandbox, call, answered, manner, met)
+        )
     except Exception as failure:  # noqa: BLE001 - whatever it is, the client gets the documented error
         _report(sandbox, call)
         answered = Answered(_internal(failure), None, None)
@@ -99,9 +103,9 @@ def _lose(sandbox: Sandbox, n: int) -> None:
         sandbox.journal.lose(n)
 
 
-def _said(sandbox: Sandbox, call: Call, answered: Answered, manner: Manner, met: Met | None) -> Answer:
+def _said(sandbox: Sandbox, call: Call, answered: Answered, manner: Manner, met: Met) -> Answer:
     """The outcome as an answer, bent on the wire as the rules have it."""
-    if met is None or met.owner is None:
+    if met.owner is None:
         return replies.reply(sandbox, call, answered.outcome, manner, answered.at)
     wire = met.wire
     if answered.outcome is not None:

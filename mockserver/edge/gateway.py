@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
-from mockserver.contract.limits import JSON_BODY_MAX_BYTES, UPLOAD_MAX_BYTES
+from mockserver.contract.limits import FORM_BODY_MAX_BYTES, JSON_BODY_MAX_BYTES, UPLOAD_MAX_BYTES
 from mockserver.core.calls import Call
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.settle import settle
 from mockserver.edge import exchanging, multipart, routing
-from mockserver.edge.doors import Door, InProcess
+from mockserver.edge.doors import PATIENT, Door
 from mockserver.edge.replies import Answer, Manner
 
 
@@ -38,6 +38,8 @@ class Wire(NamedTuple):
 
 def body_limit_bytes(target: str) -> int:
     """How large a body of this target may be."""
+    if target.startswith("/connect/"):
+        return FORM_BODY_MAX_BYTES
     return UPLOAD_MAX_BYTES if target.startswith("/v1/messaging/media") else JSON_BODY_MAX_BYTES
 
 
@@ -45,7 +47,7 @@ def serve(
     sandbox: Sandbox,
     wire: Wire,
     manner: Manner = Manner(),  # noqa: B008 - an immutable default
-    door: Door = InProcess(),  # noqa: B008 - an immutable default
+    door: Door = PATIENT,
 ) -> Answer:
     """
     The answer to one request, after letting time pass up to now; the exchange is in the journal when this returns.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mockserver.core.instants import SECOND
 from mockserver.edge import front
-from mockserver.edge.doors import InProcess
+from mockserver.edge.doors import PATIENT, InProcess
 from mockserver.edge.gateway import Wire, body_limit_bytes
 from mockserver.testing import transports
 from mockserver.testing.holding import Holding
@@ -49,7 +49,7 @@ class Calling(Holding):
         hosted = self._hosted
         read = body if len(body) <= body_limit_bytes(path) else None
         wire = Wire(method, path, sent, read, hosted.base_url)
-        door = InProcess(None if timeout is None else round(timeout * SECOND))
+        door = PATIENT if timeout is None else InProcess(round(timeout * SECOND))
         answer = front.respond(hosted.host, wire, hosted, door)
         return Reply(answer.status, {name.lower(): value for name, value in answer.headers}, transports.whole(answer))
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from mockserver.core.instants import SECOND
 from mockserver.edge import front
-from mockserver.edge.doors import BROKEN, InProcess
+from mockserver.edge.doors import BROKEN, PATIENT, InProcess
 from mockserver.edge.gateway import Wire, body_limit_bytes
 from mockserver.edge.hosting import IN_PROCESS_ORIGIN, Hosted
 from mockserver.edge.replies import Answer, pieces
@@ -56,7 +56,7 @@ def ask(
     target = f"{path}?{parts.query}" if parts.query else path
     inner = target.removeprefix(hosted.prefix)
     read = None if len(body) > body_limit_bytes(inner) else body
-    door = InProcess(None if patience is None else round(patience * SECOND))
+    door = PATIENT if patience is None else InProcess(round(patience * SECOND))
     return front.respond(hosted.host, Wire(method, target, headers, read, origin), None, door)
 
 

@@ -1,0 +1,153 @@
+"""`mockserver serve` and `play`: their options, what they print, and how they end."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import secrets
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TextIO
+
+from mockserver.version import VERSION
+
+DEFAULT_PORT = 5055
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--host", default="127.0.0.1", help="address to listen on; any but loopback demands a token")
+    command.add_argument("--port", type=int, default=DEFAULT_PORT, help="0 takes a free one (default: %(default)s)")
+    command.add_argument(
+        "--choose", action="append", default=[], metavar="ID=OPTION", help="set a choice; may be repeated"
+    )
+    command.add_argument(
+        "--profile", metavar="NAME|FILE", help="literal, guide, hostile, or a file {choices: {id: option}}"
+    )
+    command.add_argument("--freeze", metavar="INSTANT", help="stand still at this instant; without it time goes by")
+    command.add_argument("--seed", type=int, help="ids, keys and tokens follow from it (default: 0)")
+    command.add_argument("--token", help="what the control plane demands; generated where it must have one")
+    command.add_argument("--strict", action="store_true", help="check every answer against its schema")
+    command.add_argument("--no-reason", action="store_true", help="leave the header X-Mock-Reason out")
+    command.add_argument(
+        "--allow-webhook-host",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="send webhooks to this host too, not to this machine alone; may be repeated",
+    )
+    command.add_argument(
+        "--log-format", choices=("text", "json", "off"), default="text", help="a line a call, on standard error"
+    )
+
+
+def play(options: argparse.Namespace, out: TextIO) -> int:
+    """Serve a scenario until SIGINT or SIGTERM, and tell what happens in it."""
+    from mockserver.edge.narrator import Narrator
+    from mockserver.scenario import library
+
+    document = _document(options.scenario)
+    narrator = Narrator(lambda line: print(line, file=out, flush=True))
+    told = library.document(document) if isinstance(document, str) else document
+    return serve(options, out, lambda hosted: narrator.introduce(told), narrator.look)
+
+
+def serve(
+    options: argparse.Namespace,
+    out: TextIO,
+    greet: Callable[[Any], None] = lambda hosted: None,
+    watch: Callable[[Any], None] | None = None,
+) -> int:
+    """Serve until SIGINT or SIGTERM; the first line printed is the base url, once it listens."""
+    from mockserver.edge import app
+    from mockserver.edge.background import Background
+    from mockserver.edge.hosting import DEFAULT_ID, Host
+    from mockserver.edge.replies import Manner
+    from mockserver.edge.server import Server
+
+    manner = Manner(explain=not options.no_reason, strict=options.strict)
+    host = Host(manner=manner, allow_webhook_hosts=options.allow_webhook_host)
+    host.token = options.token or (None if options.host in _LOOPBACK else secrets.token_urlsafe(24))
+    host.names |= {options.host.lower()} - {"0.0.0.0", "::"}
+    host.log = _logger(options.log_format)
+    hosted = host.create(_recipe(options), id=DEFAULT_ID)
+    server = Server(app.build(host), options.host, options.port, explain=host.manner.explain)
+    host.origin = server.url
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: server.stop())
+    print(_greeting(hosted, host.token), file=out, flush=True)
+    greet(hosted)
+    host.watch = watch
+    background = Background(host)
+    background.start()
+    try:
+        server.serve_forever()
+    finally:
+        background.stop()
+        for each in list(host.sandboxes):
+            host.close(each)
+    return 0
+
+
+def _recipe(options: argparse.Namespace) -> Any:
+    from mockserver.edge.hosting import Recipe
+    from mockserver.scenario import profiles
+
+    scenario = _document(options.scenario)
+    chosen: dict[str, object] = profiles.choices_of(options.profile) if options.profile else {}
+    for setting in options.choose:
+        choice, sign, option = setting.partition("=")
+        if not sign:
+            raise ValueError(f"--choose {setting!r}: wanted ID=OPTION, such as dual-status=guide")
+        chosen[choice] = _value(option)
+    return Recipe(scenario, options.seed, chosen or None, {"freeze": options.freeze} if options.freeze else None)
+
+
+def _document(written: str) -> Any:
+    """The document of a file, or the name of a library scenario as it is."""
+    from mockserver.scenario.documents import read_file
+
+    file = Path(written)
+    return read_file(file) if file.suffix in (".yaml", ".yml", ".json") else written
+
+
+def _value(written: str) -> object:
+    """An option's name, or the JSON value of a number-valued choice."""
+    try:
+        read = json.loads(written)
+    except ValueError:
+        return written
+    return read if isinstance(read, dict | int) and not isinstance(read, bool) else written
+
+
+def _greeting(hosted: Any, token: str | None) -> str:
+    """What a newcomer needs: the address, the keys, and calls to begin with."""
+    url, tenant = hosted.base_url, hosted.tenant
+    bearer = f" -H 'Authorization: Bearer {token}'" if token else ""
+    lines = [
+        f"mockserver {VERSION} listens on {url}",
+        "",
+        f"  secret key   {tenant.secret_key}",
+        f"  public key   {tenant.public_key}",
+        *([f"  token        {token}   (for the control plane)"] if token else []),
+        f"  health       {url}/_mock/health",
+        f"  state        {url}/_mock/state",
+        f"  journal      {url}/_mock/journal",
+        "",
+        "A first call, and twenty minutes gone by:",
+        f"  curl -H 'X-API-Key: {tenant.secret_key}' {url}/v1/message-templates",
+        f'  curl -X POST{bearer} -d \'{{"by": "20m"}}\' {url}/_mock/clock/advance',
+        "",
+        "Stop it with Ctrl-C.",
+    ]
+    return "\n".join(lines)
+
+
+def _logger(form: str) -> Callable[[str], None] | None:
+    if form == "off":
+        return None
+    if form == "json":
+        return lambda line: print(json.dumps({"exchange": line}, ensure_ascii=False), file=sys.stderr, flush=True)
+    return lambda line: print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,94 @@
+"""The narrator: what is told of a scenario that is played, in which words, and nothing twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mockserver.edge.narrator import Narrator, describe
+from mockserver.testing.sandbox import Sandbox
+
+DOCUMENT = {
+    "scenario": "short-run",
+    "summary": "A run that fails midway.",
+    "clauses": ["send.failed"],
+    "given": {"templates": [{"id": "template_t", "name": "T"}], "chats": {"count": 10}},
+    "script": [
+        {"after": {"sent": 3}, "do": {"fail-campaign": {}}},
+        {"at": "5m", "do": {"resume-sends": {}}},
+    ],
+}
+
+
+@pytest.fixture
+def told() -> list[str]:
+    return []
+
+
+@pytest.mark.mockserver(scenario=DOCUMENT, now="2026-03-01T12:00:00Z")
+def test_what_happened_since_the_last_look_is_told_once(mockserver: Sandbox, told: list[str]):
+    narrator = Narrator(told.append)
+    body = {"name": "Spring", "platform": "chatapp", "templateId": "template_t", "cadence": 60}
+    campaign = mockserver.call("POST", "/v1/campaigns", json=body).json()["campaignId"]
+    execution = mockserver.call("POST", f"/v1/campaigns/{campaign}/start").json()["executionId"]
+    mockserver.advance("10s")
+
+    narrator.look(mockserver._hosted)
+    narrator.look(mockserver._hosted)
+
+    assert told == [
+        "    * rule_1 fires: after 3 sent: fail-campaign",
+        f"    12:00:00 campaign {campaign}: draft  (exchange 1)",
+        f"    12:00:00 execution {execution}: processing  (exchange 2)",
+        f"    12:00:00 campaign {campaign}: draft -> processing  (exchange 2)",
+        f"    12:00:02 campaign {campaign}: processing -> failed  (rule rule_1)",
+        f"    12:00:02 execution {execution}: processing -> failed  (rule rule_1)",
+    ]
+
+
+@pytest.mark.mockserver(scenario=DOCUMENT)
+def test_a_rule_that_met_nothing_is_told_with_the_reason(mockserver: Sandbox, told: list[str]):
+    mockserver.advance("5m")
+    Narrator(told.append).look(mockserver._hosted)
+
+    assert told == ["    * rule_2 fires: 5m from the start: resume-sends - but resume-sends: no campaign is processing"]
+
+
+@pytest.mark.mockserver(scenario=DOCUMENT)
+def test_an_event_is_told_with_its_session(mockserver: Sandbox, told: list[str]):
+    session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions").json()["sessionId"]
+    mockserver.fail_session(session)
+    Narrator(told.append).look(mockserver._hosted)
+
+    assert f"event entrypoints.chatapp.connection_failed of {session}" in told[-1]
+
+
+def test_a_scenario_is_introduced_by_what_it_shows(told: list[str]):
+    Narrator(told.append).introduce(DOCUMENT)
+
+    assert told == [
+        "Scenario short-run",
+        "  A run that fails midway.",
+        "  shows: send.failed",
+        "  rule 1: after 3 sent: fail-campaign",
+        "  rule 2: 5m from the start: resume-sends",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ({"on": "*", "chance": 0.2, "do": {"garble": True}}, "on *, chance 0.2: garble yes"),
+        (
+            {"on": "startCampaign", "where": {"path.id": "c"}, "nth": 2, "do": {"drop": "after"}},
+            "on startCampaign, where path.id c, nth 2: drop after",
+        ),
+        (
+            {"on": "readCampaign", "while": {"sent": ">=2"}, "do": {"error": "INTERNAL_ERROR", "delay": "5s"}},
+            "on readCampaign, while sent >=2: error INTERNAL_ERROR, delay 5s",
+        ),
+    ],
+)
+def test_a_rule_reads_in_one_line(rule: dict[str, Any], words: str):
+    assert describe(rule) == words

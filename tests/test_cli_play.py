@@ -1,0 +1,58 @@
+"""`mockserver play` in a process of its own: it greets, introduces the scenario, and tells what happens in it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import requests
+
+from mockserver.cli import main
+
+ROOT = Path(__file__).resolve().parents[1]
+DEADLINE_SECONDS = 20
+DOCUMENT = """
+scenario: lost-answer
+summary: The draft is made, but its answer never comes.
+given: {templates: [{id: template_t, name: T}]}
+script:
+  - {on: createCampaign, nth: 1, do: {drop: after}}
+"""
+
+
+@pytest.fixture
+def document(tmp_path: Path) -> Path:
+    path = tmp_path / "lost-answer.yaml"
+    path.write_text(DOCUMENT, encoding="utf-8")
+    return path
+
+
+def test_a_scenario_is_played_and_told(document: Path):
+    command = [sys.executable, "-W", "error", "-m", "mockserver", "play", str(document), "--port", "0"]
+    command += ["--freeze", "2026-03-01T12:00:00Z", "--log-format", "off"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8") as process:
+        assert process.stdout is not None
+        greeting = ""
+        while "rule 1" not in greeting:
+            greeting += process.stdout.readline()
+        url = greeting.split()[4]
+        key = greeting.partition("secret key")[2].split()[0]
+        body = {"name": "Spring", "platform": "chatapp", "templateId": "template_t", "cadence": 60}
+        with pytest.raises(requests.ConnectionError):
+            requests.post(f"{url}/v1/campaigns", json=body, headers={"X-API-Key": key}, timeout=DEADLINE_SECONDS)
+        fires, made = process.stdout.readline(), process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        assert 0 == process.wait(DEADLINE_SECONDS)
+
+    assert "Scenario lost-answer\n  The draft is made, but its answer never comes.\n" in greeting
+    assert "  rule 1: on createCampaign, nth 1: drop after\n" in greeting
+    assert "    * rule_1 fires: on createCampaign, nth 1: drop after\n" == fires
+    assert made.startswith("    12:00:00 campaign campaign_") and made.endswith(": draft  (exchange 1)\n")
+
+
+def test_an_unknown_scenario_is_refused_with_the_nearest_name(capsys: pytest.CaptureFixture[str]):
+    assert 2 == main(["play", "dmo", "--port", "0"])
+    assert "the nearest is 'demo'" in capsys.readouterr().err

@@ -1,0 +1,86 @@
+"""Rules in pytest's reports: one that must fire fails its test, and a failing test tells which never fired."""
+
+from __future__ import annotations
+
+from tests.testing.conftest import Suite
+
+RULE = '{"on": "startCampaign", "nth": 2, "mustFire": True, "do": {"drop": "after"}}'
+
+
+def test_a_rule_that_must_fire_and_does_not_fails_the_test_in_its_call(suite: Suite):
+    result = suite.run(
+        f"""
+        def test_nothing_is_started(mockserver):
+            mockserver.apply({{"scenario": "lost", "script": [{RULE}]}})
+            mockserver.call("POST", "/v1/campaigns/none/start")
+        """
+    )
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "a rule that must fire never fired:",
+            "  rule_1 (scenario lost) on startCampaign, nth 2: drop after; matched 1 times",
+        ]
+    )
+
+
+def test_a_rule_that_must_fire_and_does_passes(suite: Suite):
+    result = suite.run(
+        f"""
+        import pytest
+
+        def test_two_starts(mockserver):
+            mockserver.apply({{"script": [{RULE}]}})
+            mockserver.call("POST", "/v1/campaigns/none/start")
+            with pytest.raises(ConnectionError):
+                mockserver.call("POST", "/v1/campaigns/none/start")
+        """
+    )
+
+    result.assert_outcomes(passed=1)
+
+
+def test_what_must_fire_never_hides_the_tests_own_failure_and_is_told_beside_it(suite: Suite):
+    result = suite.run(
+        f"""
+        def test_own(mockserver):
+            mockserver.apply({{"script": [{RULE}]}})
+            assert "own" == "failure"
+        """
+    )
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*assert 'own' == 'failure'*", "*mockserver: rules that never fired*", "  rule_1 (no scenario) *"]
+    )
+    result.stdout.no_fnmatch_line("a rule that must fire never fired:")
+
+
+def test_an_expected_failure_holds_for_a_rule_that_must_fire(suite: Suite):
+    result = suite.run(
+        f"""
+        import pytest
+
+        @pytest.mark.xfail(strict=True)
+        def test_own(mockserver):
+            mockserver.apply({{"script": [{RULE}]}})
+        """
+    )
+
+    result.assert_outcomes(xfailed=1)
+
+
+def test_a_test_answers_for_its_own_sandboxes_alone(suite: Suite):
+    result = suite.run(
+        f"""
+        def test_first(mockserver_server):
+            with mockserver_server.sandbox() as sandbox:
+                sandbox.apply({{"script": [{RULE}]}})
+
+        def test_second(mockserver):
+            pass
+        """
+    )
+
+    result.assert_outcomes(failed=1, passed=1)
