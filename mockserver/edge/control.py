@@ -17,7 +17,7 @@ from mockserver.contract import schemas
 from mockserver.core.bodies import parse as parse_json
 from mockserver.core.calls import ApiError
 from mockserver.core.instants import exact_text
-from mockserver.edge import clocks, commands, forced, scripts
+from mockserver.edge import clocks, commands, forced, hooks, oracles, scripts
 from mockserver.edge.gateway import Wire
 from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted, Recipe
 from mockserver.edge.refusals import ControlError
@@ -109,12 +109,16 @@ ROUTES: tuple[Route, ...] = (
     Route("POST",   "/_mock/checkpoints/{id}/restore",    "sandbox", commands.restore_checkpoint, 204, None,                          "Restore a kept state"),
     Route("GET",    "/_mock/journal",                     "sandbox", commands.read_journal,       200, None,                          "Exchanges and transitions so far"),
     Route("POST",   "/_mock/journal/verify",              "sandbox", commands.verify_journal,     200, "control.verifyJournal",       "Count the calls of an operation"),
+    Route("GET",    "/_mock/ledger",                      "sandbox", oracles.read_ledger,         200, None,                          "What the calls so far have caused"),
     Route("POST",   "/_mock/sessions/{sessionId}/complete", "sandbox", forced.complete_session, 200, "control.completeSession",     "The end user finishes the flow"),
     Route("POST",   "/_mock/sessions/{sessionId}/fail",   "sandbox", forced.fail_session,         200, "control.failSession",         "The connection fails"),
     Route("POST",   "/_mock/sessions/{sessionId}/cancel", "sandbox", forced.cancel_session,       200, None,                          "The end user cancels"),
     Route("POST",   "/_mock/sessions/{sessionId}/expire", "sandbox", forced.expire_session,       200, None,                          "The session expires now"),
     Route("POST",   "/_mock/campaigns/{id}/fail",         "sandbox", forced.fail_campaign,        200, None,                          "A running campaign fails"),
     Route("GET",    "/_mock/events",                      "sandbox", commands.read_events,        200, None,                          "The events so far"),
+    Route("POST",   "/_mock/events/{id}/redeliver",       "sandbox", hooks.redeliver,             200, None,                          "Send an event again"),
+    Route("POST",   "/_mock/webhooks/{id}/recover",       "sandbox", hooks.recover,               200, None,                          "Send an endpoint all that was given up"),
+    Route("POST",   "/_mock/webhooks/{id}/rotate",        "sandbox", hooks.rotate,                200, "control.rotateWebhook",       "Give an endpoint a new secret"),
 )
 # fmt: on
 

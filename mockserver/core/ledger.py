@@ -1,0 +1,224 @@
+"""
+The ledger: what the client's calls caused, as data. Reading it changes nothing.
+
+1. An execution's exchange is the start that made it; a campaign's and a session's the create.
+2. A send is duplicate where a chat got the same template with the same values from two executions that began within a day.
+3. A campaign is a clone where it equals an earlier one but for its name, and was made after that one's create or start had
+   been refused as done already, or its answer had been lost.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from mockserver.core import sends
+from mockserver.core.instants import DAY
+from mockserver.core.journal import Exchange
+from mockserver.core.records import Campaign, Execution, Session
+from mockserver.core.sandbox import Sandbox
+from mockserver.core.tenant import Tenant
+
+_DONE_ALREADY = ("CAMPAIGN_NAME_ALREADY_EXISTS", "CAMPAIGN_ALREADY_PROCESSING", "CAMPAIGN_NOT_DRAFT")
+
+Row = Mapping[str, Any]
+
+
+class Ledger(NamedTuple):
+    """Side effects, each a list of rows with ids and exchange numbers; empty lists are good news, but for the first and third."""
+
+    executions: Sequence[Row]
+    duplicate_executions: Sequence[Row]
+    sends: Sequence[Row]
+    duplicate_sends: Sequence[Row]
+    cloned_campaigns: Sequence[Row]
+    abandoned_sessions: Sequence[Row]
+    unused_media: Sequence[Row]
+
+
+def read(sandbox: Sandbox) -> Ledger:
+    """The ledger of every tenant of the sandbox, as it stands now."""
+    made = _origins(sandbox)
+    tenants = list(sandbox.tenants.values())
+    runs = [(tenant, execution) for tenant in tenants for execution in tenant.executions.values()]
+    all_sends = [row for tenant, execution in runs for row in _sends(sandbox, tenant, execution)]
+    return Ledger(
+        [_execution(sandbox, tenant, execution, made) for tenant, execution in runs],
+        [row for tenant in tenants for row in _duplicate_executions(tenant, made)],
+        all_sends,
+        _duplicate_sends(all_sends),
+        [row for tenant in tenants for row in _clones(sandbox, tenant, made)],
+        [row for tenant in tenants for row in _abandoned(sandbox, tenant, made)],
+        [row for tenant in tenants for row in _unused_media(sandbox, tenant)],
+    )
+
+
+def _origins(sandbox: Sandbox) -> Mapping[str, int]:
+    """The exchange that made each campaign, execution and session."""
+    found = {}
+    for moved in sandbox.journal.transitions:
+        exchange = moved.cause.get("exchange")
+        if moved.source is None and isinstance(exchange, int):
+            found[moved.id] = exchange
+    return found
+
+
+def _execution(sandbox: Sandbox, tenant: Tenant, execution: Execution, made: Mapping[str, int]) -> Row:
+    counts = sends.counts(execution.sends, sandbox.now)
+    return {
+        "tenantId": tenant.id,
+        "campaignId": execution.campaign_id,
+        "executionId": execution.id,
+        "templateId": execution.template.id,
+        "status": execution.status,
+        "targetCount": counts.target,
+        "sentCount": counts.sent,
+        "failedCount": counts.failed,
+        "exchange": made.get(execution.id),
+    }
+
+
+def _duplicate_executions(tenant: Tenant, made: Mapping[str, int]) -> Iterator[Row]:
+    """Executions of one template, with the same values, to the same chats, begun within a day of one another."""
+    groups: dict[Any, list[Execution]] = {}
+    for execution in tenant.executions.values():
+        chats = tuple(chat.id for chat in execution.targets)
+        key = (execution.template.id, execution.platform, tuple(sorted(execution.values.items())), chats)
+        groups.setdefault(key, []).append(execution)
+    for alike in groups.values():
+        for first, second in pairwise(alike):
+            if second.targets and second.started_at - first.started_at < DAY:
+                yield {
+                    "tenantId": tenant.id,
+                    "campaignIds": [first.campaign_id, second.campaign_id],
+                    "executionIds": [first.id, second.id],
+                    "exchanges": [made.get(first.id), made.get(second.id)],
+                }
+
+
+def _sends(sandbox: Sandbox, tenant: Tenant, execution: Execution) -> Iterator[Row]:
+    """What was sent up to now, failed sends left out."""
+    for position in range(sends.processed(execution.sends, sandbox.now)):
+        if not sends.is_failed(execution.sends, position):
+            yield {
+                "tenantId": tenant.id,
+                "chatId": execution.targets[position].id,
+                "templateId": execution.template.id,
+                "values": dict(execution.values),
+                "executionId": execution.id,
+                "at": sends.shown_at(execution.sends, position),
+            }
+
+
+def _duplicate_sends(rows: Sequence[Row]) -> list[Row]:
+    groups: dict[Any, list[Row]] = {}
+    for row in rows:
+        key = (row["tenantId"], row["chatId"], row["templateId"], tuple(sorted(row["values"].items())))
+        groups.setdefault(key, []).append(row)
+    return [
+        {
+            "tenantId": tenant_id,
+            "chatId": chat_id,
+            "templateId": template_id,
+            "count": len(alike),
+            "executionIds": [row["executionId"] for row in alike],
+        }
+        for (tenant_id, chat_id, template_id, _), alike in groups.items()
+        if any(
+            later["at"] - earlier["at"] < DAY for earlier, later in pairwise(sorted(alike, key=lambda row: row["at"]))
+        )
+    ]
+
+
+def _clones(sandbox: Sandbox, tenant: Tenant, made: Mapping[str, int]) -> Iterator[Row]:
+    earlier: list[Campaign] = []
+    for campaign in tenant.campaigns.values():
+        made_in = made.get(campaign.id, 0)
+        for original in reversed(earlier):
+            proof = _why_cloned(sandbox, tenant, original, made_in) if _is_twin(original, campaign) else None
+            if proof is not None:
+                yield {
+                    "tenantId": tenant.id,
+                    "originalId": original.id,
+                    "cloneId": campaign.id,
+                    "why": proof[1],
+                    "exchanges": [proof[0], made_in],
+                }
+                break
+        earlier.append(campaign)
+
+
+def _is_twin(one: Campaign, other: Campaign) -> bool:
+    return (one.template_id, one.platform, one.filters, one.cadence) == (
+        other.template_id,
+        other.platform,
+        other.filters,
+        other.cadence,
+    )
+
+
+def _why_cloned(sandbox: Sandbox, tenant: Tenant, original: Campaign, before: int) -> tuple[int, str] | None:
+    """The exchange about the original, before the clone's create, that said it was done already or whose answer was lost."""
+    for exchange in reversed(sandbox.journal.exchanges):
+        if exchange.n < before and exchange.tenant_id == tenant.id and _concerns(exchange, original):
+            code = exchange.error.code if exchange.error else None
+            if code in _DONE_ALREADY:
+                return exchange.n, str(code)
+            if exchange.applied and (exchange.status is None or (exchange.fault and exchange.status >= 500)):
+                return exchange.n, "answer lost"
+    return None
+
+
+def _concerns(exchange: Exchange, campaign: Campaign) -> bool:
+    if exchange.operation == "createCampaign":
+        return isinstance(exchange.body, dict) and exchange.body.get("name") == campaign.name
+    return exchange.operation == "startCampaign" and exchange.call.params["id"] == campaign.id
+
+
+def _abandoned(sandbox: Sandbox, tenant: Tenant, made: Mapping[str, int]) -> Iterator[Row]:
+    """Sessions that the client left behind: over without success, or still open, and never read."""
+    read_ids = {
+        exchange.call.params["sessionId"]
+        for exchange in sandbox.journal.exchanges
+        if exchange.operation == "readConnectionSession"
+    }
+    for session in tenant.sessions.values():
+        if session.id not in read_ids and _is_left(session):
+            yield {
+                "tenantId": tenant.id,
+                "sessionId": session.id,
+                "status": session.status,
+                "exchange": made.get(session.id),
+            }
+
+
+def _is_left(session: Session) -> bool:
+    return session.status != "completed"
+
+
+def _unused_media(sandbox: Sandbox, tenant: Tenant) -> Iterator[Row]:
+    """Uploaded files that no template and no message uses."""
+    used = {item.media_id for template in tenant.templates.values() for item in template.items}
+    used |= {(message.fields.get("media") or {}).get("id") for rows in tenant.messages.values() for message in rows}
+    uploads = {
+        name: exchange.n
+        for exchange in sandbox.journal.exchanges
+        if exchange.operation == "uploadMedia"
+        for name in _named(exchange)
+    }
+    for media in tenant.media.values():
+        if media.id not in used:
+            yield {"tenantId": tenant.id, "mediaId": media.id, "name": media.name, "exchange": uploads.get(media.id)}
+
+
+def _named(exchange: Exchange) -> list[str]:
+    """The ids of the files that an upload's answer named."""
+    try:
+        answer = json.loads(exchange.answer)
+    except ValueError:
+        return []
+    return (
+        [each["id"] for each in answer if isinstance(each, dict) and "id" in each] if isinstance(answer, list) else []
+    )

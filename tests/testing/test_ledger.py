@@ -1,0 +1,166 @@
+"""The ledger: each kind of side effect is told with its ids and exchanges, and good behaviour leaves the lists empty."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mockserver.testing.sandbox import Sandbox
+
+GIVEN = {"templates": [{"id": "template_t", "name": "T"}], "chats": [{"id": "chat_a"}, {"id": "chat_b"}]}
+PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89"
+
+pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
+
+
+def create(sandbox: Sandbox, name: str, **changes: Any) -> str:
+    body = {"name": name, "platform": "chatapp", "templateId": "template_t", "cadence": 60} | changes
+    return str(sandbox.call("POST", "/v1/campaigns", json=body).json()["campaignId"])
+
+
+def start(sandbox: Sandbox, campaign_id: str) -> str:
+    return str(sandbox.call("POST", f"/v1/campaigns/{campaign_id}/start").json()["executionId"])
+
+
+def test_an_execution_is_told_with_the_exchange_that_started_it(mockserver: Sandbox):
+    campaign = create(mockserver, "Spring")
+    execution = start(mockserver, campaign)
+    mockserver.advance("5s")
+
+    assert mockserver.ledger.executions == [
+        {
+            "tenantId": "tenant_default",
+            "campaignId": campaign,
+            "executionId": execution,
+            "templateId": "template_t",
+            "status": "completed",
+            "targetCount": 2,
+            "sentCount": 2,
+            "failedCount": 0,
+            "exchange": 2,
+        }
+    ]
+
+
+def test_what_was_sent_is_told_by_chat_and_template_and_failures_are_not(mockserver: Sandbox):
+    campaign = create(mockserver, "Spring")
+    mockserver.on("startCampaign").fail_sends(chats=["chat_b"])
+    execution = start(mockserver, campaign)
+    mockserver.advance("5s")
+
+    assert mockserver.ledger.sends == [
+        {
+            "tenantId": "tenant_default",
+            "chatId": "chat_a",
+            "templateId": "template_t",
+            "values": {},
+            "executionId": execution,
+            "at": "2026-03-01T12:00:00.000Z",
+        }
+    ]
+
+
+def test_two_campaigns_alike_within_a_day_send_twice(mockserver: Sandbox):
+    campaigns = [create(mockserver, name) for name in ("Spring", "Spring (2)")]
+    executions = [start(mockserver, campaign) for campaign in campaigns]
+    mockserver.advance("5s")
+
+    (duplicate,) = mockserver.ledger.duplicate_executions
+    assert (duplicate["campaignIds"], duplicate["executionIds"], duplicate["exchanges"]) == (
+        campaigns,
+        executions,
+        [3, 4],
+    )
+    assert [(row["chatId"], row["count"]) for row in mockserver.ledger.duplicate_sends] == [
+        ("chat_a", 2),
+        ("chat_b", 2),
+    ]
+
+
+def test_the_same_campaign_next_week_is_no_duplicate(mockserver: Sandbox):
+    start(mockserver, create(mockserver, "Week 1"))
+    mockserver.advance("7d")
+    start(mockserver, create(mockserver, "Week 2"))
+    mockserver.advance("5s")
+
+    assert mockserver.ledger.duplicate_executions == []
+    assert mockserver.ledger.duplicate_sends == []
+
+
+def test_other_values_are_another_send(mockserver: Sandbox):
+    mockserver.apply({"given": {"templates": [{"id": "template_v", "name": "V", "variables": [{"key": "var1"}]}]}})
+    for value in ("A", "B"):
+        campaign = create(mockserver, value, templateId="template_v")
+        mockserver.call("POST", f"/v1/campaigns/{campaign}/start", json={"commonVariables": {"var1": value}})
+    mockserver.advance("5s")
+
+    assert mockserver.ledger.duplicate_sends == []
+    assert mockserver.ledger.duplicate_executions == []
+
+
+def test_a_campaign_made_again_after_a_lost_create_is_a_clone(mockserver: Sandbox):
+    mockserver.on("createCampaign").times(1).drop("after")
+    with pytest.raises(ConnectionError):
+        create(mockserver, "Spring")
+    mockserver.call(
+        "POST",
+        "/v1/campaigns",
+        json={"name": "Spring", "platform": "chatapp", "templateId": "template_t", "cadence": 60},
+    )
+    clone = create(mockserver, "Spring (2)")
+
+    (row,) = mockserver.ledger.cloned_campaigns
+    assert (row["cloneId"], row["why"], row["exchanges"]) == (clone, "CAMPAIGN_NAME_ALREADY_EXISTS", [2, 3])
+
+
+def test_a_campaign_made_again_after_a_refused_start_is_a_clone(mockserver: Sandbox):
+    original = create(mockserver, "Spring")
+    start(mockserver, original)
+    mockserver.call("POST", f"/v1/campaigns/{original}/start")
+    clone = create(mockserver, "Spring again")
+
+    (row,) = mockserver.ledger.cloned_campaigns
+    assert (row["originalId"], row["cloneId"], row["why"]) == (original, clone, "CAMPAIGN_ALREADY_PROCESSING")
+
+
+def test_a_second_campaign_for_its_own_sake_is_no_clone(mockserver: Sandbox):
+    for name in ("Spring", "Summer"):
+        start(mockserver, create(mockserver, name))
+
+    assert mockserver.ledger.cloned_campaigns == []
+
+
+def test_a_session_that_nobody_came_back_for_is_left_behind(mockserver: Sandbox):
+    sessions = [
+        mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions").json()["sessionId"] for _ in range(2)
+    ]
+    mockserver.call("GET", f"/v1/entrypoints/chatapp/connection-sessions/{sessions[0]}")
+    mockserver.advance("20m")
+
+    assert mockserver.ledger.abandoned_sessions == [
+        {"tenantId": "tenant_default", "sessionId": sessions[1], "status": "expired", "exchange": 2}
+    ]
+
+
+def test_a_file_that_nothing_uses_is_told_with_its_upload(mockserver: Sandbox):
+    files = {"files": ("a.png", PNG, "image/png")}
+    url = f"{mockserver.base_url}/v1/messaging/media"
+    uploaded = mockserver.requests_session().post(url, files=files, headers={"X-API-Key": mockserver.secret_key}).json()
+    assert [row | {"mediaId": ""} for row in mockserver.ledger.unused_media] == [
+        {"tenantId": "tenant_default", "mediaId": "", "name": "a.png", "exchange": 1}
+    ]
+
+    item = {"type": "image", "text": "Oi", "mediaId": uploaded[0]["id"]}
+    mockserver.apply({"given": {"templates": [{"id": "template_media", "name": "M", "items": [item]}]}})
+    assert mockserver.ledger.unused_media == []
+
+
+def test_the_control_plane_tells_the_same(mockserver: Sandbox):
+    start(mockserver, create(mockserver, "Spring"))
+
+    answer = mockserver.call("GET", "/_mock/ledger", key="").json()
+    assert answer["executions"] == mockserver.ledger.executions
+    assert list(answer) == [
+        "executions", "duplicateExecutions", "sends", "duplicateSends", "clonedCampaigns", "abandonedSessions", "unusedMedia",
+    ]  # fmt: skip
