@@ -58,7 +58,12 @@ class Campaigns(GatewayMachine):
         except Trouble as trouble:
             told = trouble
         last = self.sandbox._hosted.sandbox.journal.exchanges[-1]
-        if last.operation == "createCampaign" and last.error and last.error.code == "CAMPAIGN_NAME_ALREADY_EXISTS":
+        if (
+            last.operation == "createCampaign"
+            and last.fault is None
+            and last.error
+            and last.error.code == "CAMPAIGN_NAME_ALREADY_EXISTS"
+        ):
             assert isinstance(told, NameTaken), f"a taken name was told as {told!r}"
 
     @precondition(lambda self: self.launched)

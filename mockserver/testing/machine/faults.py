@@ -17,7 +17,7 @@ JSON = dict[str, Any]
 _WRITES = ("startCampaign", "createCampaign", "cancelCampaign", "createConnectionSession")
 _READS = ("readExecution", "readCampaign", "readConnectionSession", "listCampaigns", "listMessages", "previewAudience")
 _ALL = (*_WRITES, *_READS)
-_NTH, _TIMES = 3, 3
+_SKIPS, _COUNTS = st.integers(0, 2), st.integers(1, 3)
 _HTML = "<html><body><h1>502 Bad Gateway</h1></body></html>"
 _WAITS = (1, 30, 61)
 _TELLING = ("drop-after", "reset-after")
@@ -79,13 +79,13 @@ def drawn(names: Iterable[str], operations: Iterable[str] | None = None) -> st.S
         if wanted is None or operation in wanted
     ]
     lost = [pair for pair in pairs if pair[1].name in _TELLING]  # weighed: they find most of what clients get wrong
-    return _rules(lost * (len(pairs) // (2 * len(lost) or 1)) + pairs) if pairs else None
+    return _rules(st.sampled_from(lost * (len(pairs) // (2 * len(lost) or 1)) + pairs)) if pairs else None
 
 
 @st.composite
-def _rules(draw: st.DrawFn, pairs: Sequence[tuple[str, Fault]]) -> JSON:
-    operation, fault = draw(st.sampled_from(pairs))
-    entry: JSON = {"on": operation, "skip": draw(st.integers(0, _NTH - 1)), "times": draw(st.integers(1, _TIMES))}
+def _rules(draw: st.DrawFn, pairs: st.SearchStrategy[tuple[str, Fault]]) -> JSON:
+    operation, fault = draw(pairs)
+    entry: JSON = {"on": operation, "skip": draw(_SKIPS), "times": draw(_COUNTS)}
     return {**entry, "do": draw(fault.effects)}
 
 

@@ -125,7 +125,7 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
 
     # What comes with it: the service's side, time and faults; the people stand in Actors
 
-    @precondition(lambda self: self._cases and not self._story.exchanges and not self._chosen)
+    @precondition(lambda self: self._cases and self._story.is_untouched and not self._chosen)
     @rule(
         chosen=st.runner().flatmap(
             lambda self: st.lists(

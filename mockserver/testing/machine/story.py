@@ -31,8 +31,13 @@ class Story:
 
     def __init__(self, sandbox: Sandbox) -> None:
         self.sandbox = sandbox
-        self._judged = sandbox.journal.last_exchange
+        self._first = self._judged = sandbox.journal.last_exchange
         self.new: Sequence[Exchange] = ()
+
+    @property
+    def is_untouched(self) -> bool:
+        """True until the first call of the example; what prepared it does not count."""
+        return self.sandbox.journal.last_exchange == self._first
 
     def look(self) -> None:
         """See what the step has added so far."""

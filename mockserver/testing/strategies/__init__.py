@@ -9,7 +9,7 @@ from mockserver.testing.strategies.bodies import GIVEN, Invalid, bodies, invalid
 from mockserver.testing.strategies.chatting import chats
 from mockserver.testing.strategies.entities import given, templates, tenants, webhooks
 from mockserver.testing.strategies.evaluating import audience
-from mockserver.testing.strategies.options import choices
+from mockserver.testing.strategies.options import choices, scripts
 from mockserver.testing.strategies.timelines import spans, timelines
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "given",
     "invalid_bodies",
     "invalid_filters",
+    "scripts",
     "spans",
     "templates",
     "tenants",

@@ -52,46 +52,61 @@ def _numbered(rows: list[JSON], prefix: str) -> list[JSON]:
     return [{"id": f"{prefix}{number}", **row} for number, row in enumerate(rows, 1)]
 
 
-def webhooks(*, max_size: int = 2) -> st.SearchStrategy[list[JSON]]:
+def webhooks(*, min_size: int = 0, max_size: int = 2) -> st.SearchStrategy[list[JSON]]:
     """Lists of registered receivers, of all events or of a group, with secrets of the usual form or of none."""
     secrets = st.binary(min_size=24, max_size=64).map(lambda key: f"whsec_{b64encode(key).decode()}")
     entry = st.fixed_dictionaries(
         {"url": st.sampled_from(["http://127.0.0.1:9000/hook", "http://localhost:9000/a?b=c"])},
         optional={"secret": secrets, "events": st.sampled_from([["entrypoints"], []])},
     )
-    return st.lists(entry, max_size=max_size)
+    return st.lists(entry, min_size=min_size, max_size=max_size)
+
+
+def funnels(*, min_size: int = 0, stem: str = "") -> st.SearchStrategy[list[JSON]]:
+    """One funnel of up to two steps, or none."""
+    steps = st.lists(st.just({}), min_size=min_size, max_size=2).map(
+        lambda rows: _numbered(rows, f"funnel_step_{stem}")
+    )
+    return steps.map(lambda rows: [{"id": f"funnel_{stem}1", "steps": rows}] if rows else [])
+
+
+def entrypoints(*, min_size: int = 0, stem: str = "") -> st.SearchStrategy[list[JSON]]:
+    """Connected numbers, no number twice."""
+    phones = st.lists(st.sampled_from(_PHONES), unique=True, min_size=min_size, max_size=2)
+    pairs = phones.flatmap(lambda found: st.tuples(*(st.tuples(st.just(each), st.booleans()) for each in found)))
+    return pairs.map(
+        lambda rows: _numbered(
+            [{"displayPhone": phone, "isCoexistence": coexists} for phone, coexists in rows], f"entrypoint_{stem}"
+        )
+    )
+
+
+def forms(*, min_size: int = 0, stem: str = "") -> st.SearchStrategy[list[JSON]]:
+    """Forms, active or not, embeddable or not."""
+    origins = st.lists(st.sampled_from(["https://www.clinic.example", "https://a.example:8443"]), unique=True)
+    form: st.SearchStrategy[JSON] = st.fixed_dictionaries(
+        {}, optional={"active": st.booleans(), "iframeEmbedAllowedOrigins": origins}
+    )
+    return st.lists(form, min_size=min_size, max_size=2).map(lambda rows: _numbered(rows, f"form_{stem}"))
 
 
 @st.composite
 def belongings(draw: st.DrawFn, stem: str = "") -> JSON:
-    """Everything of one tenant, ids beginning with `stem` after their kind."""
-    steps = [f"funnel_step_{stem}{number}" for number in range(1, draw(st.integers(0, 2)) + 1)]
-    funnels = [{"id": f"funnel_{stem}1", "steps": [{"id": step} for step in steps]}] if steps else []
-    phones = draw(st.lists(st.sampled_from(_PHONES), unique=True, max_size=2)) if not stem else []
-    entrypoints: list[JSON] = [
-        {"id": f"entrypoint_{stem}{number}", "displayPhone": phone, "isCoexistence": draw(st.booleans())}
-        for number, phone in enumerate(phones, 1)
-    ]
-    places = [each["id"] for each in entrypoints]
+    """Everything of one tenant, ids beginning with `stem` after their kind; numbers belong to the first tenant alone."""
+    flow = draw(funnels(stem=stem))
+    numbers = draw(entrypoints(stem=stem)) if not stem else []
+    steps = [step["id"] for funnel in flow for step in funnel["steps"]]
+    places = [each["id"] for each in numbers]
     rows = draw(chatting.chats(prefix=f"chat_{stem}", entrypoints=places, steps=steps))
-    messages = [
-        {"chatId": chat["id"], "text": draw(values.texts(0, 80, plain=("Bom dia!",)))}
-        for chat in draw(st.lists(st.sampled_from(rows), max_size=3) if rows else st.just([]))
-    ]
+    spoken_to = draw(st.lists(st.sampled_from(rows), max_size=3)) if rows else []
     return {
-        "funnels": funnels,
-        "entrypoints": entrypoints,
+        "funnels": flow,
+        "entrypoints": numbers,
         "templates": draw(templates(prefix=f"template_{stem}")),
         "chats": rows,
-        "messages": messages,
-        "forms": draw(_forms(stem)),
+        "messages": [{"chatId": chat["id"], "text": draw(values.texts(0, 80, plain=("Oi",)))} for chat in spoken_to],
+        "forms": draw(forms(stem=stem)),
     }
-
-
-def _forms(stem: str) -> st.SearchStrategy[list[JSON]]:
-    origins = st.lists(st.sampled_from(["https://www.clinic.example", "https://a.example:8443"]), unique=True)
-    form = st.fixed_dictionaries({}, optional={"active": st.booleans(), "iframeEmbedAllowedOrigins": origins})
-    return st.lists(form, max_size=2).map(lambda rows: _numbered(rows, f"form_{stem}"))
 
 
 @st.composite

@@ -1,0 +1,75 @@
+"""Record types are known to Hypothesis through its entry point, at no cost to those who do not draw them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from mockserver.core import records
+from mockserver.core.tenant import Tenant
+from mockserver.testing import hypothesis_types
+
+ROOT = Path(__file__).resolve().parents[2]
+TYPES = (
+    records.Chat,
+    records.Template,
+    records.Entrypoint,
+    records.Funnel,
+    records.Form,
+    records.Webhook,
+    records.Campaign,
+    records.Execution,
+    records.Session,
+    Tenant,
+)
+
+
+def test_the_entry_point_names_the_function():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+    assert {"mockserver": "mockserver.testing.hypothesis_types:register"} == project["entry-points"]["hypothesis"]
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_a_record_is_drawn_from_its_type(kind: type):
+    hypothesis_types.register()
+
+    @settings(max_examples=5, database=None, phases=[Phase.generate])
+    @given(st.from_type(kind))
+    def check(record):
+        assert isinstance(record, kind)
+
+    check()
+
+
+def test_a_record_is_one_that_a_sandbox_holds():
+    hypothesis_types.register()
+
+    @settings(max_examples=20, database=None, phases=[Phase.generate])
+    @given(st.from_type(records.Chat))
+    def check(chat):
+        assert not chat.is_group_chat or (None, None) == (chat.contact, chat.birth_date)
+
+    check()
+
+
+@pytest.mark.parametrize(
+    ("imported", "heavy"),
+    [
+        ("mockserver.testing.hypothesis_types", ("hypothesis", "flask", "jsonschema", "mockserver.testing.strategies")),
+        ("mockserver", ("hypothesis",)),
+        ("mockserver.testing.server", ("hypothesis",)),
+    ],
+)
+def test_importing_it_imports_nothing_heavy(imported: str, heavy: tuple[str, ...]):
+    code = f"import sys, {imported}; print([name for name in {heavy!r} if name in sys.modules])"
+
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert "[]" == done.stdout.strip()
