@@ -10,8 +10,12 @@ from typing import Any, NamedTuple
 from hypothesis import HealthCheck, Phase, settings
 
 from mockserver import MockServer
+from mockserver.testing.machine import GatewayMachine
+from tests.kit import client, receiving
 from tests.kit.campaigns import Campaigns
-from tests.kit.client import BUGS
+from tests.kit.receiving import Receiving
+
+BUGS: Mapping[str, str] = MappingProxyType({**client.BUGS, **receiving.BUGS})
 
 # How each bug shows: the invariant that it breaks, or the words of the machine's own assertion.
 SHOWS: Mapping[str, str] = MappingProxyType(
@@ -39,6 +43,7 @@ SHOWS: Mapping[str, str] = MappingProxyType(
         "cancel-and-forget": "cancels-until-sure",
         "wrong-variable-keys": "known-variables",
         "naive-dates": "dates-with-offset",
+        **receiving.SHOWS,
     }
 )
 assert list(BUGS) == list(SHOWS)
@@ -66,11 +71,14 @@ class Found(NamedTuple):
     scenario: dict[str, Any]
 
 
-def hunt(server: MockServer, bug: str | None, rounds: settings = ROUNDS) -> Found:
-    """Run the machine around a client with this bug, the invariants that it does not break switched on too."""
+def hunt(
+    server: MockServer, bug: str | None, rounds: settings = ROUNDS, machine: type[GatewayMachine] | None = None
+) -> Found:
+    """Run its machine around a client with this bug, the invariants that it does not break switched on too."""
+    base: Any = machine or (Receiving if bug in receiving.BUGS else Campaigns)
     counts: dict[str, Any] = {"made": 0, "first": 0, "scenario": {}}
 
-    class Hunting(Campaigns):
+    class Hunting(base):
         def make_client(self) -> Any:
             counts["made"] += 1
             return super().make_client()

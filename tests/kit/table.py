@@ -7,14 +7,15 @@ import warnings
 from pathlib import Path
 
 from mockserver import MockServer
-from tests.kit.client import BUGS
-from tests.kit.planted import ROUNDS, SHOWS, Found, hunt
+from tests.kit.campaigns import Campaigns
+from tests.kit.planted import BUGS, ROUNDS, SHOWS, Found, hunt
+from tests.kit.receiving import Receiving
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "planted-bugs.md"
 HEAD = f"""# Planted bugs
 
 A small client (`tests/kit/client.py`) has the bugs that real clients have, each switched on by its name.
-One machine around it (`tests/kit/campaigns.py`), every invariant on, hunts each of them with at most {ROUNDS.max_examples} examples of {ROUNDS.stateful_step_count} steps.
+One machine around it (`tests/kit/campaigns.py`), every invariant on, and another around a receiver of events (`tests/kit/receiving.py`) hunt each of them with at most {ROUNDS.max_examples} examples of {ROUNDS.stateful_step_count} steps.
 "Needed" is the number of examples up to the first that failed; the seconds are those of the whole hunt, shrinking included, on the machine that wrote this page.
 "Script" is the number of rules in the scenario document that replays the shrunk example.
 This page is measured, not typed: `python -m tests.kit.table` writes it.
@@ -40,12 +41,11 @@ def main() -> None:
     for bug in BUGS:
         rows.append(row(bug, hunt(server, bug)))
         print(rows[-1], end="", flush=True)
-    clean = hunt(server, None)
-    told = "nothing" if clean.failure is None else str(clean.failure)
-    rows.append(
-        f"\nThe client without a bug: {told} found in {clean.examples} examples, {clean.seconds:.1f} seconds.\n"
-    )
-    print(rows[-1], file=sys.stderr)
+    for what, machine in (("client", Campaigns), ("receiver", Receiving)):
+        clean = hunt(server, None, machine=machine)
+        told = "nothing was found" if clean.failure is None else str(clean.failure)
+        rows.append(f"\nThe {what} without a bug: {told} in {clean.examples} examples, {clean.seconds:.1f} seconds.\n")
+        print(rows[-1], file=sys.stderr, flush=True)
     PAGE.write_text(HEAD + "".join(rows), encoding="utf-8")
 
 

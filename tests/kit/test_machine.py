@@ -25,7 +25,9 @@ def played(bug: str | None = None, **attributes: Any) -> Campaigns:
 
 def lived(machine: Campaigns) -> None:
     """A little of everything: faults, people, time and the client."""
-    machine.something_will_go_wrong({"on": "readConnectionSession", "skip": 1, "times": 2, "do": {"error": "INTERNAL_ERROR"}})
+    machine.something_will_go_wrong(
+        {"on": "readConnectionSession", "skip": 1, "times": 2, "do": {"error": "INTERNAL_ERROR"}}
+    )
     machine.connect()
     machine.time_passes(1.5)
     machine.something_will_go_wrong(LOST)
@@ -69,7 +71,9 @@ def test_what_a_machine_did_happens_again_from_its_scenario():
 
 def test_a_scenario_tells_the_world_and_no_key():
     keys = {"secretKey": "sk_of_the_other", "publicKey": "pk_of_the_other"}
-    machine = played(given={**Campaigns.given, "tenants": [{"id": "tenant_other", **keys}]}, choices={"dual-status": "guide"})
+    machine = played(
+        given={**Campaigns.given, "tenants": [{"id": "tenant_other", **keys}]}, choices={"dual-status": "guide"}
+    )
 
     document = machine.as_scenario("mine", "A summary.")
 
@@ -80,11 +84,15 @@ def test_a_scenario_tells_the_world_and_no_key():
     assert not any(key in json.dumps(document) for key in (*keys.values(), machine.sandbox.secret_key))
 
 
-def test_a_failure_prints_and_keeps_a_scenario_that_makes_a_sandbox(mockserver_server: MockServer, tmp_path, capsys, monkeypatch):
+def test_a_failure_prints_and_keeps_a_scenario_that_makes_a_sandbox(
+    mockserver_server: MockServer, tmp_path, capsys, monkeypatch
+):
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     machine = type("Mine", (with_bug("lost-filters"),), {"failures": str(tmp_path)})
 
-    with pytest.raises(AssertionError, match="^no-start-without-filters: campaign .* lost filters\nThe API document: ") as told:
+    with pytest.raises(
+        AssertionError, match="^no-start-without-filters: campaign .* lost filters\nThe API document: "
+    ) as told:
         machine.check(mockserver_server, settings=settings(FEW, max_examples=100, derandomize=True))
 
     (kept,) = tmp_path.iterdir()

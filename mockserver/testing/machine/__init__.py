@@ -15,8 +15,8 @@ A state machine that tests a client of the gateway: subclass `GatewayMachine`, a
         Campaigns.check(mockserver_server)
 """
 
-from mockserver.testing.machine.faults import FAULTS
+from mockserver.testing.machine.faults import FAULTS, ON_CALLS, ON_DELIVERIES
 from mockserver.testing.machine.gateway import GatewayMachine
 from mockserver.testing.machine.promises import INVARIANTS, InvariantError
 
-__all__ = ["FAULTS", "INVARIANTS", "GatewayMachine", "InvariantError"]
+__all__ = ["FAULTS", "INVARIANTS", "ON_CALLS", "ON_DELIVERIES", "GatewayMachine", "InvariantError"]

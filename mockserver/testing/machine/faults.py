@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
+from mockserver.contract.effects import FORGERIES
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.testing.strategies import spans
 
@@ -17,6 +18,7 @@ JSON = dict[str, Any]
 _WRITES = ("startCampaign", "createCampaign", "cancelCampaign", "createConnectionSession")
 _READS = ("readExecution", "readCampaign", "readConnectionSession", "listCampaigns", "listMessages", "previewAudience")
 _ALL = (*_WRITES, *_READS)
+DELIVERY = "delivery"
 _SKIPS, _COUNTS = st.integers(0, 2), st.integers(1, 3)
 _HTML = "<html><body><h1>502 Bad Gateway</h1></body></html>"
 _WAITS = (1, 30, 61)
@@ -57,10 +59,17 @@ _ROWS = (
     Fault("campaign-fails",  ("readExecution", "readCampaign"), _one("fail-campaign", {}), "the campaign fails while it is watched"),
     Fault("session-fails",   ("readConnectionSession",), st.sampled_from(["phone_in_use", "token_exchange_failed", "funnel_not_found"]).map(lambda reason: {"fail-session": {"reason": reason}}), "the connection fails while it is watched"),
     Fault("session-completes", ("readConnectionSession",), _one("complete-session", {}), "the end user finishes while the client waits"),
+    Fault("duplicate-event", (DELIVERY,), st.integers(1, 2).map(lambda count: {"deliver": {"duplicate": count}}), "an event comes again after it was accepted"),
+    Fault("forged-event",    (DELIVERY,), st.sampled_from(FORGERIES).map(lambda how: {"deliver": {"forge": how}}), "a forgery comes beside the true event"),
+    Fault("late-event",      (DELIVERY,), st.sampled_from(["30m", "2s"]).map(lambda wait: {"deliver": {"delay": wait}}), "an event waits while later ones pass"),
+    Fault("swapped-events",  (DELIVERY,), _one("deliver", {"reorder": True}), "an event changes places with the next"),
+    Fault("lost-event",      (DELIVERY,), _one("deliver", {"lose": True}),    "an event never comes, and is never sent again"),
 )
 # fmt: on
 
 FAULTS: Mapping[str, Fault] = MappingProxyType({row.name: row for row in _ROWS})
+ON_DELIVERIES = tuple(row.name for row in _ROWS if DELIVERY in row.operations)
+ON_CALLS = tuple(row.name for row in _ROWS if DELIVERY not in row.operations)
 
 
 def drawn(names: Iterable[str], operations: Iterable[str] | None = None) -> st.SearchStrategy[JSON] | None:
@@ -71,7 +80,7 @@ def drawn(names: Iterable[str], operations: Iterable[str] | None = None) -> st.S
     """
     names, wanted = tuple(names), None if operations is None else tuple(operations)
     _refuse_unknown(names, FAULTS, "fault")
-    _refuse_unknown(wanted or (), ENDPOINTS, "operation")
+    _refuse_unknown(wanted or (), {**ENDPOINTS, DELIVERY: None}, "operation")
     pairs = [
         (operation, FAULTS[name])
         for name in names

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from mockserver.testing import sweep
 from mockserver.testing.machine import promises, replay
 from mockserver.testing.machine.actors import Actors
-from mockserver.testing.machine.faults import FAULTS, drawn
+from mockserver.testing.machine.faults import ON_CALLS, drawn
 from mockserver.testing.machine.ground import Ground
 from mockserver.testing.machine.promises import ENDLESS, Breach, Invariant
 from mockserver.testing.machine.story import Story
@@ -45,7 +45,7 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
     time: ClassVar[bool] = True
     end_user: ClassVar[bool] = True
     operator: ClassVar[bool] = True
-    faults: ClassVar[Sequence[str]] = tuple(FAULTS)
+    faults: ClassVar[Sequence[str]] = ON_CALLS
     fault_operations: ClassVar[Sequence[str] | None] = None
     longest_span: ClassVar[float] = 3600
     waits_at_most: ClassVar[int] = 50
@@ -55,7 +55,7 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
         invariants: ClassVar[Any]  # type: ignore[misc]  # names, until the class is made; Hypothesis has its own use of the word
 
     _promises: ClassVar[tuple[Invariant, ...]] = ()
-    _faults: ClassVar[st.SearchStrategy[JSON] | None] = drawn(FAULTS)
+    _faults: ClassVar[st.SearchStrategy[JSON] | None] = drawn(ON_CALLS)
     _cases: ClassVar[Sequence[sweep.Case]] = ()
     _spans: ClassVar[st.SearchStrategy[Any]] = spans(at_most=3600)
 
@@ -75,7 +75,7 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
         self._stack = ExitStack()
         self.sandbox: Sandbox = self._stack.enter_context(self._ground.example())
         self._story = Story(self.sandbox._hosted.sandbox)
-        self._record = replay.Record(self.sandbox._hosted.sandbox)
+        self._record = replay.Record(self.sandbox)
         self._chosen: JSON = {}
         self._waits = 0
         self._breach: Breach | None = None

@@ -13,8 +13,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mockserver.core.sandbox import Sandbox
+from mockserver.core.sandbox import Sandbox as Core
 from mockserver.edge.replies import redactor
+from mockserver.testing.machine.faults import DELIVERY
+from mockserver.testing.sandbox import Sandbox
 
 JSON = dict[str, Any]
 
@@ -40,8 +42,11 @@ class Record:
         self._done.append((self._calls(None), dict(effects)))
 
     def _calls(self, operation: str | None) -> int:
-        """How many calls of an operation, or of any, have come so far."""
-        sandbox = self._sandbox
+        """How many calls of an operation, or of any, or attempts to deliver, there were so far."""
+        if operation == DELIVERY:
+            deliveries = (each for event in self._sandbox.events for each in event["deliveries"])
+            return sum(len(delivery["attempts"]) for delivery in deliveries)
+        sandbox = self._sandbox._hosted.sandbox
         kept = [each.operation for each in sandbox.journal.exchanges]
         kept += [each.call.endpoint.id if each.call.endpoint else None for each in sandbox.script.parked.values()]
         return sum(each == operation if operation else each is not None for each in kept)
@@ -67,7 +72,7 @@ def _tied(before: int, calls: int, effects: JSON) -> JSON:
     return {"on": "*", "nth": before, "do": effects} if before else {"at": _AT_ONCE, "do": effects}
 
 
-def document(sandbox: Sandbox, name: str, summary: str, world: Mapping[str, Any], script: Sequence[JSON]) -> JSON:
+def document(sandbox: Core, name: str, summary: str, world: Mapping[str, Any], script: Sequence[JSON]) -> JSON:
     """The whole document; `world` is seed, clock, choices and given. No key and no secret is left in it."""
     parts = {key: _without_secrets(value) for key, value in world.items() if value not in ({}, None)}
     found: JSON = redactor(sandbox).value({"scenario": name, "summary": summary, **parts, "script": list(script)})
