@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -122,7 +123,7 @@ def test_examples_do_not_see_one_another(mockserver_server: MockServer):
 
     Counting.check(mockserver_server, settings=FEW)
 
-    firsts = [after for before, after in zip(seen, seen[1:], strict=False) if before == "begin" and after != "begin"]
+    firsts = [after for before, after in pairwise(seen) if before == "begin" and after != "begin"]
     assert 201 in firsts
     assert 400 not in firsts
 

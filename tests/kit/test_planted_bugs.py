@@ -48,7 +48,9 @@ def test_what_is_found_shrinks_to_the_call_that_matters(mockserver_server: MockS
 
 
 def test_the_page_tells_of_every_bug_as_found():
-    rows = re.findall(r"^\| ([a-z0-9-]+) \|.*\| (\d+|-) \| [\d.]+ \| \d+ \|$", PAGE.read_text(encoding="utf-8"), re.M)
+    rows = re.findall(
+        r"^\| ([a-z0-9-]+) \|.*\| (\d+|-) \| [\d.]+ \| \d+ \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE
+    )
 
     assert list(BUGS) == [bug for bug, _ in rows]
     assert "-" not in [needed for _, needed in rows]

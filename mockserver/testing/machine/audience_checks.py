@@ -38,14 +38,14 @@ def _body(exchange: Exchange) -> Mapping[str, Any]:
 
 def lost_filters(story: Story) -> Iterator[str]:
     """A campaign for everyone, though the preview before it had filters, or a key nearly called filters came."""
-    made = {
+    made: dict[str, Any] = {
         transition.id: transition.cause.get("exchange")
         for transition in story.sandbox.journal.transitions
         if transition.kind == "campaign" and transition.source is None
     }
     creates = {each.n: each for each in story.of("createCampaign")}
     for start, campaign, execution in _started(story):
-        create = creates.get(made.get(campaign.id))
+        create = creates.get(made.get(campaign.id) or 0)
         if campaign.filters or create is None:
             continue
         near = [key for key in _body(create) if key != "filters" and get_close_matches(key, ["filters"], cutoff=0.7)]
@@ -104,13 +104,21 @@ def _statements(groups: Any) -> Iterator[Mapping[str, Any]]:
 
 def secrets(story: Story) -> Iterator[str]:
     """A key or signing secret anywhere but in X-API-Key."""
-    known = story.sandbox.secrets()
+    known = story.sandbox.secrets() if story.new else []
     for each in story.new:
-        places = {
-            "the path": each.call.path,
-            "the query": " ".join(value for _, value in each.call.query),
-            "the body": (each.call.body or b"").decode("utf-8", "replace"),
-        } | {f"the header {name}": value for name, value in each.call.headers.items() if name != "x-api-key"}
-        for place, text in places.items():
-            if any(secret in text for secret in known):
-                yield f"{each.operation} (#{each.n}) carries a key in {place}"
+        places = _texts(each)
+        everything = "\n".join(places.values())
+        for place in (place for secret in known if secret in everything for place in places if secret in places[place]):
+            yield f"{each.operation} (#{each.n}) carries a key in {place}"
+
+
+def _texts(exchange: Exchange) -> Mapping[str, str]:
+    """The places of a request where no key belongs, with what stands there."""
+    call = exchange.call
+    headers = {f"the header {name}": value for name, value in call.headers.items() if name != "x-api-key"}
+    return {
+        "the path": call.path,
+        "the query": " ".join(value for _, value in call.query),
+        "the body": (call.body or b"").decode("utf-8", "replace"),
+        **headers,
+    }

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import HypothesisException
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
+from mockserver.contract.choices import CHOICES
 from mockserver.testing import sweep
 from mockserver.testing.machine import promises, replay
 from mockserver.testing.machine.actors import Actors
@@ -65,7 +66,7 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
             cls._promises = promises.named(cls.__dict__["invariants"])
             del cls.invariants
         cls._faults = drawn(cls.faults, cls.fault_operations)
-        cls._cases = sweep.cases(cls.varied)
+        cls._cases = [case for case in sweep.cases(cls.varied) if case.option != CHOICES[case.choice].default]
         cls._spans = spans(at_most=cls.longest_span)
 
     def __init__(self, ground: Ground | None = None) -> None:
@@ -129,7 +130,7 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
     @rule(
         chosen=st.runner().flatmap(
             lambda self: st.lists(
-                st.sampled_from(self._cases), min_size=1, max_size=2, unique_by=lambda case: case.choice
+                st.sampled_from(self._cases), min_size=1, max_size=3, unique_by=lambda case: case.choice
             )
         )
     )

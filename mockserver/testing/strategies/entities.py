@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import strategies as st
@@ -48,7 +49,7 @@ def templates(*, min_size: int = 0, max_size: int = 3, prefix: str = "template_"
     return drawn.map(lambda rows: _numbered(rows, prefix))
 
 
-def _numbered(rows: list[JSON], prefix: str) -> list[JSON]:
+def _numbered(rows: Sequence[JSON], prefix: str) -> list[JSON]:
     return [{"id": f"{prefix}{number}", **row} for number, row in enumerate(rows, 1)]
 
 
