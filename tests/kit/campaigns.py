@@ -16,13 +16,14 @@ from tests.kit.client import Client, NameTaken, Trouble
 
 TAKEN = "Já existe"
 SINCE = "2020-01-01T00:00:"  # and a second of its own, which tells one launch from the next
+MORE = [{"id": f"chat_more_{number}"} for number in range(3)]  # so that a campaign takes its time
 MESSAGES = [{"chatId": "chat_ana", "text": f"Mensagem {number}"} for number in range(5)]
 
 
 class Campaigns(GatewayMachine):
     """What a CRM does with the gateway."""
 
-    given: ClassVar[Mapping[str, Any]] = {**GIVEN, "messages": MESSAGES}
+    given: ClassVar[Mapping[str, Any]] = {**GIVEN, "chats": [*GIVEN["chats"], *MORE], "messages": MESSAGES}
     invariants = tuple(INVARIANTS)
     varied = ("message-text", "dual-status", "success-status", "short-pages")
     failures = None

@@ -76,7 +76,7 @@ def test_the_audience_of_a_start_is_the_one_told(mockserver_server: MockServer, 
 def test_every_operator_of_a_field_can_be_drawn(field: str):
     operators: set[str] = set()
 
-    @settings(max_examples=300, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=120, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
     @drawn(filters(fields=[field]))
     def collect(groups):
         operators.update(statement["operator"] for group in groups for statement in group["statements"])

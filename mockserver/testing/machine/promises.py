@@ -56,6 +56,7 @@ _ROWS = (
     _row("no-restart-of-ended",    "Only a draft can be started.",                                                                         effect_checks.restarts),
     _row("reads-before-restart",   "After a network timeout on start, read the campaign before retrying, to avoid a duplicate execution.", retry_checks.blind_restarts),
     _row("no-blind-retry",         "A call whose answer was lost may have taken effect; nothing says that a POST may be repeated.",        retry_checks.blind_retries),
+    _row("no-session-storm",       "After expired or failed a new session is created - by the user's wish, not in a loop.",                pace_checks.storms),
     _row("no-repeat-after-success","Success status codes are not shown but for two: any 2xx is a success, 204 has no content.",           retry_checks.repeats),
     _row("no-hopeless-retry",      "Clients handle errors by code; the same call meets the same refusal.",                                 retry_checks.hopeless),
     _row("heeds-retry-after",      "Too many in a short interval return 429 with RATE_LIMIT_EXCEEDED; clients back off.",                  retry_checks.hasty),
@@ -68,7 +69,6 @@ _ROWS = (
     _row("no-poll-after-final",    "Clients poll until status is completed, failed or canceled, and a session only while pending.",        pace_checks.polls_after_final),
     _row("polls-gently",           "An interval of 10-30 seconds is suggested for executions, every 2-5 seconds for sessions.",            pace_checks.fast_polls),
     _row("reads-all-pages",        "The list envelope is records and nextCursor: a cursor says that there is more.",                       pace_checks.early_stops),
-    _row("no-session-storm",       "After expired or failed a new session is created - by the user's wish, not in a loop.",                pace_checks.storms),
     _row("no-endless-wait",        "completed, failed and canceled are all final; so are completed, failed and expired of a session.",     _never),
     _row("secrets-unseen",         "Every request carries the key in the header X-API-Key; it must never be exposed elsewhere.",           audience_checks.secrets),
 )
