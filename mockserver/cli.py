@@ -46,6 +46,9 @@ def _parser() -> argparse.ArgumentParser:
     playing = commands.add_parser("play", help="start the server in a scenario, and tell what happens")
     playing.add_argument("scenario", metavar="NAME|FILE", help="a name that `scenarios` lists, or a document")
     playing.set_defaults(run=play)
+    replaying = commands.add_parser("replay", help="send a failing run's calls again, and tell where an answer differs")
+    replaying.add_argument("file", type=Path, help="a document that a failing test has left in .mockserver/failures")
+    replaying.set_defaults(run=replay)
     for command in (serving, playing):
         _serve_options(command)
     for name, run, words in (
@@ -91,6 +94,14 @@ def play(options: argparse.Namespace, out: TextIO) -> int:
     narrator = Narrator(lambda line: print(line, file=out, flush=True))
     told = library.document(document) if isinstance(document, str) else document
     return serve(options, out, lambda hosted: narrator.introduce(told), narrator.look)
+
+
+def replay(options: argparse.Namespace, out: TextIO) -> int:
+    """Send a document's calls to a fresh sandbox; 0 when every answer is as recorded, else 1."""
+    from mockserver.scenario.documents import read_file
+    from mockserver.testing.replaying import tell
+
+    return tell(read_file(options.file), out)
 
 
 def serve(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mockserver.core.sandbox import Sandbox
 
 
+STEPS_MAX = 1_000  # commands are few; whoever sends more needs no document that repeats them
 _NONE: Mapping[str, object] = MappingProxyType({})
 
 
@@ -64,16 +65,36 @@ class Transition(NamedTuple):
     cause: Mapping[str, object]
 
 
+class Step(NamedTuple):
+    """
+    One thing that was done to the sandbox from outside the API: a command with its arguments, keys redacted.
+
+    It came after exchange `exchanges` and transition `transitions`. A `call` stands here too where a script made it wait:
+    its arguments are the call as it came and how long its client would wait.
+    """
+
+    at: Instant
+    exchanges: int
+    transitions: int
+    command: str
+    arguments: Mapping[str, Any]
+
+    def __repr__(self) -> str:  # a call's headers hold a key
+        return f"Step(command={self.command!r}, exchanges={self.exchanges})"
+
+
 class Journal:
     """What happened in one sandbox so far. Lives as long as its sandbox."""
 
-    __slots__ = ("exchanges", "last_exchange", "last_transition", "transitions")
+    __slots__ = ("exchanges", "last_exchange", "last_transition", "lost_steps", "steps", "transitions")
 
     def __init__(self) -> None:
         self.exchanges: deque[Exchange] = deque(maxlen=JOURNAL_MAX_ENTRIES)
         self.transitions: deque[Transition] = deque(maxlen=JOURNAL_MAX_ENTRIES)
+        self.steps: deque[Step] = deque(maxlen=STEPS_MAX)
         self.last_exchange = 0
         self.last_transition = 0
+        self.lost_steps = 0
 
     def keep(self, exchange: Exchange) -> None:
         self.last_exchange = exchange.n
@@ -84,6 +105,11 @@ class Journal:
     ) -> None:
         self.last_transition += 1
         self.transitions.append(Transition(self.last_transition, at, kind, id, source, target, cause))
+
+    def did(self, command: str, arguments: Mapping[str, Any], at: Instant, exchanges: int, transitions: int) -> None:
+        """Note what was done to the sandbox; of too many the oldest goes, and is counted."""
+        self.lost_steps += len(self.steps) == STEPS_MAX
+        self.steps.append(Step(at, exchanges, transitions, command, arguments))
 
     def lose(self, n: int) -> None:
         """Note that the answer of exchange `n` never reached its client."""
@@ -100,6 +126,7 @@ class Journal:
         twin = Journal()
         twin.exchanges, twin.transitions = self.exchanges.copy(), self.transitions.copy()
         twin.last_exchange, twin.last_transition = self.last_exchange, self.last_transition
+        twin.steps, twin.lost_steps = self.steps.copy(), self.lost_steps
         return twin
 
 

@@ -17,7 +17,7 @@ from mockserver.contract import schemas
 from mockserver.core.bodies import parse as parse_json
 from mockserver.core.calls import ApiError
 from mockserver.core.instants import exact_text
-from mockserver.edge import clocks, commands, forced, oracles, scripts
+from mockserver.edge import clocks, commands, forced, oracles, scripts, steps
 from mockserver.edge.gateway import Wire
 from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted, Recipe
 from mockserver.edge.refusals import ControlError
@@ -143,7 +143,7 @@ def _run(host: Host, hosted: Hosted | None, route: Route, args: Mapping[str, Any
             "MOCK_NOT_FOUND",
             "this server has no default sandbox; make one with POST /_mock/sandboxes and use its baseUrl",
         )
-    return hosted.perform(route.command, args)
+    return hosted.perform(route.command, args, steps.name_of(route.method, route.command))
 
 
 def _answer(status: int, body: Any, headers: tuple[tuple[str, str], ...] = ()) -> Answer:
@@ -196,10 +196,10 @@ def _arguments(route: Route, wire: Wire) -> Mapping[str, Any]:
 
 def run(hosted: Hosted, command: Command, arguments: Mapping[str, Any]) -> Any:
     """A command by another door than HTTP, its body held to the same schema; ids that HTTP has in the path stand beside."""
-    schema = next((route.schema for route in ROUTES if route.command is command), None)
-    if schema is not None:
-        hold(schema, {key: each for key, each in arguments.items() if key not in ("id", "sessionId")})
-    return hosted.perform(command, arguments)
+    route = next((route for route in ROUTES if route.command is command), None)
+    if route is not None and route.schema is not None:
+        hold(route.schema, {key: each for key, each in arguments.items() if key not in ("id", "sessionId")})
+    return hosted.perform(command, arguments, steps.name_of(route.method if route else "GET", command))
 
 
 def hold(schema: str, body: Any) -> None:

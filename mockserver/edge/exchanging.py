@@ -18,7 +18,7 @@ from mockserver.core.journal import entry
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.scripted import Met
 from mockserver.core.settle import settle
-from mockserver.edge import replies
+from mockserver.edge import replies, steps
 from mockserver.edge.doors import Door
 from mockserver.edge.replies import Answer, Manner, Play, redactor
 
@@ -58,6 +58,8 @@ def under_script(sandbox: Sandbox, call: Call, manner: Manner, door: Door) -> An
         settle(sandbox, sandbox.read_clock())
         scripted.remember(sandbox)
         met, epoch, came_at = scripted.meet(sandbox, call), sandbox.epoch, sandbox.now
+        if met.before or met.after or met.wire.pieces:
+            sandbox.journal.did("call", {"call": call, "waits": door.limit()}, *steps.before(sandbox))
         said = None if met.before else _concluded(sandbox, call, manner, met)
         n = sandbox.journal.last_exchange
     if said is None:

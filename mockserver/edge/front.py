@@ -38,12 +38,14 @@ def respond(
         return _no_sandbox(host, wire)
     if wire.target.startswith("/_mock/"):
         answer = control.serve(host, hosted, wire)
+        hosted.stir()
         if host.watch is not None:
             host.watch(hosted)
         return answer
     if wire.target.startswith("/media/") and wire.method in ("GET", "HEAD"):
         return _media(hosted, wire)
     answer = gateway.serve(hosted.sandbox, wire, host.manner, door)
+    hosted.stir()
     if host.log is not None:
         host.log(_line(hosted, wire, answer))
     if host.watch is not None:

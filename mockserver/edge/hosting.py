@@ -17,7 +17,7 @@ from mockserver.core.instants import Instant
 from mockserver.core.sandbox import Checkpoint, Clock, Sandbox
 from mockserver.core.settle import settle
 from mockserver.core.tenant import Tenant
-from mockserver.edge import clocks, staging
+from mockserver.edge import clocks, staging, steps
 from mockserver.edge.replies import Manner
 from mockserver.scenario import library
 from mockserver.scenario.apply import DEFAULT_TENANT, apply, found
@@ -40,16 +40,21 @@ class Recipe(NamedTuple):
     clock: Mapping[str, Any] | None = None
     given: Mapping[str, Any] | None = None
 
+    def __repr__(self) -> str:  # a document may hold keys
+        return f"Recipe(seed={self.seed!r})"
+
 
 class Hosted:
     """A sandbox with its place in a host: id, prefix, birth. Lives until it is closed."""
 
-    def __init__(self, id: str, sandbox: Sandbox, host: Host, created_at: Instant) -> None:
+    def __init__(self, id: str, sandbox: Sandbox, host: Host, created_at: Instant, recipe: Recipe = Recipe()) -> None:  # noqa: B008
         self.id = id
         self.sandbox = sandbox
         self.host = host
         self.created_at = created_at
         self.birth = sandbox.checkpoint()
+        self.recipe = recipe
+        self.listeners: tuple[Callable[[], None], ...] = ()  # told after each call and each command
         self.checkpoints: dict[str, Checkpoint] = {}
         self._kept = 0
 
@@ -75,16 +80,30 @@ class Hosted:
             del self.checkpoints[next(iter(self.checkpoints))]
         return f"checkpoint_{self._kept}"
 
-    def perform(self, command: Callable[[Hosted, Mapping[str, Any]], Any], arguments: Mapping[str, Any]) -> Any:
+    def perform(
+        self,
+        command: Callable[[Hosted, Mapping[str, Any]], Any],
+        arguments: Mapping[str, Any],
+        step: str | None = None,
+    ) -> Any:
         """
-        Run a command with the lock held and time settled up to now.
+        Run a command with the lock held and time settled up to now; it is kept as a `step` of this name, where it has one.
 
         What takes long to show is answered as a function over a copy, which is called once the lock is free again.
         """
         with self.sandbox.lock:
             settle(self.sandbox, self.sandbox.read_clock())
+            before = steps.before(self.sandbox)
             answer = command(self, arguments)
+            if step is not None:
+                steps.keep(self.sandbox, step, arguments, before)
+        self.stir()
         return answer() if callable(answer) else answer
+
+    def stir(self) -> None:
+        """Something may have happened here: whoever waits for it is told."""
+        for tell in self.listeners:
+            tell()
 
     def reset(self) -> None:
         """Be as at birth: same keys, same ids to come; what was in flight belongs to an older epoch."""
@@ -120,7 +139,7 @@ class Host:
 
         Refuses with ScenarioError what the recipe asks for in vain, and then no sandbox was made.
         """
-        document = _document(recipe)
+        document = document_of(recipe)
         seed = recipe.seed if recipe.seed is not None else document.get("seed", 0)
         if not 0 <= seed <= _SEED_MAX:
             raise ValueError(f"seed {seed}; wanted a whole number from 0 to {_SEED_MAX}")
@@ -140,7 +159,7 @@ class Host:
             if id is None:
                 self._count += 1
                 id = f"sandbox_{self._count}"
-            hosted = Hosted(id, sandbox, self, sandbox.now)
+            hosted = Hosted(id, sandbox, self, sandbox.now, recipe)
             self.sandboxes[id] = hosted
         return hosted
 
@@ -164,7 +183,7 @@ class Host:
             return True
 
 
-def _document(recipe: Recipe) -> dict[str, Any]:
+def document_of(recipe: Recipe) -> dict[str, Any]:
     """The recipe's scenario with its own choices and clock, which win over the scenario's."""
     scenario = recipe.scenario
     document = dict(library.document(scenario) if isinstance(scenario, str) else check(plain(scenario or {})))
