@@ -66,7 +66,7 @@ def _warn(config: pytest.Config, owner: str, sandbox_id: str, count: int, meanwh
     """In pytest's summary, under the test whose sandbox it was; a filter that makes warnings errors has no part in it."""
     calls = "a call" if count == 1 else f"{count} calls"
     text = f"{calls} came to {sandbox_id} after its test had ended, and got 410 (noticed after {meanwhile})"
-    warning = warnings.WarningMessage(LateCallWarning(text), LateCallWarning, owner.partition("::")[0], 1)
+    warning = warnings.WarningMessage(LateCallWarning(text), LateCallWarning, owner.partition("::")[0], 1, line="")
     config.hook.pytest_warning_recorded.call_historic(
         kwargs={"warning_message": warning, "when": "runtest", "nodeid": owner, "location": None}
     )

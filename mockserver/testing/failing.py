@@ -20,6 +20,7 @@ from mockserver.testing.sandbox import Sandbox
 
 _SHOWN = 3  # sandboxes of one test: of many, as under `@given`, the last are those that failed
 _DEFAULT_FOLDER = ".mockserver/failures"
+_OFF = "off"
 _NAME_CHARS = 120
 
 
@@ -46,6 +47,8 @@ def _lines(item: pytest.Item, sandbox: Sandbox, place: int, failure: BaseExcepti
     yield from cause(seen, failure)
     yield from told(seen, failure.nearest if isinstance(failure, CallMismatch) else None)
     file = _written(item, sandbox, place)
+    if file is None and _folder(item) != _OFF:
+        yield "no document repeats it: the sandbox lives on another server"
     if file is not None:
         item.user_properties.append(("mockserver_replay", file))
         yield f"to repeat it: mockserver replay {file}"
@@ -72,10 +75,14 @@ def look(sandbox: Sandbox) -> Seen:
     )
 
 
+def _folder(item: pytest.Item) -> str:
+    return options.run_option(item.config, "failures") or _DEFAULT_FOLDER
+
+
 def _written(item: pytest.Item, sandbox: Sandbox, place: int) -> str | None:
     """The path of the document that repeats the run, from where pytest was started; None where none is wanted or can be."""
-    folder = options.run_option(item.config, "failures") or _DEFAULT_FOLDER
-    document = sandbox.replay_document(item.nodeid) if folder != "off" else None
+    folder = _folder(item)
+    document = sandbox.replay_document(item.nodeid) if folder != _OFF else None
     if document is None:
         return None
     home = item.config.rootpath / folder

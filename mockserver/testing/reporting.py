@@ -7,6 +7,7 @@ Keys are in their short form throughout: all of it is read through the same view
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -67,9 +68,17 @@ def _standing(seen: Seen) -> Iterator[str]:
     born = f", scenario {name}{_by(source, 'scenario')}" if name is not None else ""
     yield f"{seen.id}: {stands} {seen.clock['now']}{said}{seed}{born}"
     if seen.choices:
-        yield "choices: " + ", ".join(
-            f"{key}={_short(value)}{_chosen_by(seen, key)}" for key, value in seen.choices.items()
-        )
+        yield "choices: " + ", ".join(_chosen(seen))
+
+
+def _chosen(seen: Seen) -> Iterator[str]:
+    """Each choice with who set it; of a profile its name, and how many are as it has them."""
+    sources = {choice: _chosen_by(seen, choice) for choice in seen.choices}
+    profiles = Counter(source for source in sources.values() if source.startswith(" (profile "))
+    yield from (f"{count} as in {source.strip(' ()')}" for source, count in profiles.items())
+    for choice, source in sources.items():
+        if source not in profiles:
+            yield f"{choice}={_short(seen.choices[choice])}{source}"
 
 
 def _by(sources: Mapping[str, str], name: str) -> str:
@@ -94,8 +103,10 @@ def _history(seen: Seen, nearest: int | None) -> Iterator[tuple[Place, list[str]
         yield (each.n, 0, 0), _call(each, each.n == nearest)
     for step in seen.steps:
         yield (step.exchanges, 1, step.transitions + 0.5), [f"  {_time(exact_text(step.at))}  {_step(step)}"]
+    after = 0
     for moved in seen.transitions:
-        yield (_after(seen, moved), 1, moved["n"]), [f"  {_time(moved['at'])}     {_move(moved)}"]
+        after = max(after, _after(seen, moved))  # changes stand in their own order, whatever is known of their cause
+        yield (after, 1, moved["n"]), [f"  {_time(moved['at'])}     {_move(moved)}"]
 
 
 def _after(seen: Seen, moved: JSON) -> int:
