@@ -16,7 +16,6 @@ from types import TracebackType
 from mockserver.edge.body import Body
 from mockserver.edge.http1 import Head
 
-_AT_ONCE = getattr(socket, "MSG_DONTWAIT", 0)  # not everywhere
 _STATUS = re.compile("[2-9][0-9][0-9]( .*)?")
 
 _ExcInfo = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None]
@@ -41,12 +40,16 @@ class RawSocket:
 
     def is_at_end(self) -> bool:
         """True where the client has ended the connection and nothing of it is left to read; this takes nothing over."""
+        patience = self._wire.gettimeout()
         try:
-            return self._wire.recv(1, socket.MSG_PEEK | _AT_ONCE) == b""
+            self._wire.settimeout(0)  # with a timeout Python waits for a byte before it asks, whatever the flags say
+            return self._wire.recv(1, socket.MSG_PEEK) == b""
         except BlockingIOError:
             return False
         except OSError:
             return True
+        finally:
+            self._wire.settimeout(patience)
 
     def close(self) -> None:
         """End the connection in order, after what was written; the client reads an end."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from mockserver.contract.endpoints import Operation
 from mockserver.edge import commands
+from mockserver.edge.refusals import ControlError
 from mockserver.testing.calls import CallMismatch, Calls, miss, told_journal
 from mockserver.testing.exchanges import Conditions, Exchange, line, paths, read
 from mockserver.testing.holding import Holding
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
     from mockserver.testing import bodies
 
 _Any = Exchange[Any, Any]
+
+
+def _operations(written: str) -> tuple[str, ...]:
+    try:
+        return commands.operations(written)
+    except ControlError as refusal:
+        raise ValueError(refusal.message) from None
 
 
 class Asking(Holding):
@@ -90,13 +98,13 @@ class Asking(Holding):
         return self._calls(operation, self.exchanges)
 
     def _calls(self, operation: str, journal: list[_Any]) -> Calls[Any, Any]:
-        wanted = commands.operations(operation)
+        wanted = _operations(operation)
         return Calls(operation, [each for each in journal if each.operation in wanted], journal)
 
     def assert_order(self, *operations: Operation, exact: bool = False) -> None:
         """These were called in this order, with others between them; `exact`, these and no others."""
         __tracebackhide__ = True
-        journal, left = self.exchanges, [commands.operations(each) for each in operations]
+        journal, left = self.exchanges, [_operations(each) for each in operations]
         names, came = list(operations), "at the start"
         for each in journal:
             if left and each.operation in left[0]:

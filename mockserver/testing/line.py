@@ -47,7 +47,9 @@ class Line:
         try:
             said = reply.json()
             message, problems = said["message"], said.get("problems")
-        except (ValueError, KeyError, TypeError):
+            if not said["code"].startswith("MOCK_"):
+                raise KeyError("no refusal of a control plane")
+        except (ValueError, LookupError, TypeError, AttributeError):
             raise ValueError(f"{method} {url} answered {reply.status}; wanted a mockserver there") from None
         if problems and said["code"] == "MOCK_BAD_SCENARIO":
             raise ScenarioError(

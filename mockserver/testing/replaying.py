@@ -19,6 +19,7 @@ from mockserver.edge.hosting import Host, Hosted, Recipe
 from mockserver.edge.narrator import describe
 from mockserver.edge.refusals import ControlError
 from mockserver.edge.replies import Answer, Waited, redactor
+from mockserver.scenario.documents import nearest
 from mockserver.testing import replays, transports
 from mockserver.testing.exchanges import leaves, unlike
 
@@ -68,7 +69,8 @@ def tell(document: Mapping[str, Any], out: TextIO) -> int:
     for outcome in replay(document):
         count, differing = count + 1, differing + bool(outcome.differs)
         print("\n".join(_lines(outcome)), file=out)
-    print(f"{count} calls and commands, {differing or 'none'} with another outcome than recorded", file=out)
+    entries = "1 call or command" if count == 1 else f"{count} calls and commands"
+    print(f"{entries}, {differing or 'none'} with another outcome than recorded", file=out)
     return 1 if differing else 0
 
 
@@ -91,7 +93,8 @@ def _done(hosted: Hosted, entry: JSON) -> Outcome:
     name, arguments = entry["do"], entry.get("with", {})
     command = next((row.command for row in control.ROUTES if row.command.__name__ == name), None)
     if command is None:
-        raise ValueError(f"no command is called {name!r}")
+        hint = nearest(name, [row.command.__name__ for row in control.ROUTES if row.method != "GET"])
+        raise ValueError(f"no command is called {name!r}{f'; the nearest is {hint!r}' if hint else ''}")
     try:
         control.run(hosted, command, arguments)
     except ControlError as refusal:

@@ -99,7 +99,7 @@ def test_one_layer_with_two_words_for_the_clock_is_refused():
         (("--mockserver-choices", "dual-status"), "*--mockserver-choices: 'dual-status'; wanted ID=OPTION*"),
         (("--mockserver-seed", "seven"), "*--mockserver-seed: 'seven'; wanted a whole number*"),
         (("--mockserver-clock", "folow"), "*--mockserver-clock: 'folow'; wanted 'follow'*"),
-        (("-o", "mockserver_profile=hostil"), "*mockserver_profile: *nearest is 'hostile'*"),
+        (("-o", "mockserver_profile=hostil"), "*/profile: *nearest is 'hostile'*"),
         (("-o", "mockserver_scenario=dem"), "*mockserver_scenario: *nearest is 'demo'*"),
     ],
 )
