@@ -7,9 +7,9 @@ Nothing heavy is imported before a fixture is asked for; what a hook does stands
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
-from unittest import TestCase
 
 import pytest
 
@@ -173,6 +173,7 @@ def mockserver(
         request.config.stash[_BOOK] = booking.Book(mockserver_server)
     with mockserver_server.make(layers) as sandbox:
         request.config.stash[_BOOK].enter(request.node, sandbox)
-        if isinstance(request.instance, TestCase):
-            request.instance.mockserver = sandbox  # type: ignore[attr-defined]  # its class takes no fixtures as arguments
+        unittest = sys.modules.get("unittest")
+        if unittest is not None and isinstance(request.instance, unittest.TestCase):
+            request.instance.mockserver = sandbox  # its class takes no fixtures as arguments
         yield sandbox

@@ -143,6 +143,15 @@ class Script:
                 self.match(rule, moment, fired)
         return sorted(fired, key=lambda rule: rule.seq) if len(fired) > 1 else fired
 
+    def meet_delivery(self, event: str, attempt: int, moment: Moment) -> list[Rule]:
+        """Count an attempt to deliver an event of this kind; the rules that fire at it, in order."""
+        fired: list[Rule] = []
+        told = {"event": event, "attempt": attempt}
+        for rule in self.rules.values():
+            if rule.deliveries and all(holds(told.get(key, ABSENT), wanted) for key, wanted in rule.where.items()):
+                self.match(rule, moment, fired)
+        return fired
+
     def match(self, rule: Rule, moment: Moment, into: list[Rule]) -> None:
         """Note that the rule has matched, if its condition holds, and that it fires where its numbers, bounds and chance say so."""
         if rule.condition and not moment.holds(rule):

@@ -118,17 +118,24 @@ def conclude(sandbox: Sandbox, call: Call, met: Met) -> Answered:
     An outcome of None means that the operation did not run and that the rule's own words, or nothing, are the answer.
     """
     scope = scope_of(sandbox, call)
-    for rule in met.rules:
-        if rule.early or "fail-media" in dict(rule.world):
-            world.run(sandbox, rule, scope)
+    early = [rule for rule in met.rules if rule.early or _is_about_this_upload(rule, call)]
+    storage = sandbox.script.storage
+    for rule in early:
+        world.run(sandbox, rule, scope)
     answered = _operated(sandbox, call, met, scope)
+    if any(_is_about_this_upload(rule, call) for rule in early):
+        sandbox.script.storage = storage  # what a call of its own triggers holds for that call alone
     scope = _grown(scope, answered, call)
     for rule in met.rules:
-        if not rule.early and "fail-media" not in dict(rule.world):
+        if rule not in early:
             world.run(sandbox, rule, scope)
-        elif "fail-media" in dict(rule.world):
-            sandbox.script.storage = None  # it held for this call alone
     return answered
+
+
+def _is_about_this_upload(rule: Rule, call: Call) -> bool:
+    """True for a fault of the storage that the upload itself triggers: it has to be there before the files are stored."""
+    is_upload = call.endpoint is not None and call.endpoint.id == "uploadMedia"
+    return is_upload and any(name == "fail-media" for name, _ in rule.world)
 
 
 def _operated(sandbox: Sandbox, call: Call, met: Met, scope: Scope) -> Answered:

@@ -26,10 +26,14 @@ def build(host: Host, root: Hosted | None = None) -> Flask:
     def serve() -> Response:
         raw: RawSocket | None = request.environ.get("mockserver.socket")
         door: Door = OnSocket(raw) if raw is not None else InProcess()
-        answer = front.respond(host, read(request, host.origin), root, door)
+        wire = read(request, host.origin)
+        answer = front.respond(host, wire, root, door)
         if answer.play is not None and answer.play.ends in ("drop", "reset", "timeout"):
-            return _broken(answer.play.ends, raw)
-        return _response(answer)
+            response = _broken(answer.play.ends, raw)
+        else:
+            response = _response(answer)
+        response.call_on_close(lambda: front.attend(host, wire.target, root))
+        return response
 
     return app
 

@@ -83,11 +83,11 @@ def reply(sandbox: Sandbox, call: Call, outcome: Any, manner: Manner, at: Instan
     assert endpoint is not None and isinstance(outcome, Shown)
     choices = sandbox.choices
     status = spelling.status_of_success(choices, endpoint)
-    now = sandbox.now if at is None else at
-    date = ("Date", spelling.http_date(sandbox.now))
+    now = sandbox.clock.now
+    date = ("Date", spelling.http_date(now))
     if endpoint.response_schema is None:
         return Answer(status, (date,), b"")
-    view = represent.View(choices, sandbox.seed, now, call.base_url)
+    view = represent.View(choices, sandbox.seed, now if at is None else at, call.base_url)
     body = represent.BODIES[endpoint.id](view, outcome.facts)
     if manner.strict:
         _hold_to_schema(choices, endpoint.response_schema, body)

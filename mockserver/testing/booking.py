@@ -54,9 +54,14 @@ class Book:
             pytest.fail("\n".join(["a rule that must fire never fired:", *unfired(idle)]), pytrace=False)
 
     def close(self, config: pytest.Config) -> None:
-        """A test has ended: book what came late on the test whose sandbox it was."""
-        self._owners.update((sandbox.id, self.test) for sandbox in self.server.made if sandbox.id not in self._owners)
-        for sandbox_id, count in list(self.server.late_calls().items()):
+        """A test has ended: book what came late on the test whose sandbox it was, if that is another."""
+        late = self.server.late_calls()
+        for sandbox in self.server.made:
+            self._owners.setdefault(sandbox.id, self.test)
+            self._told[sandbox.id] = late.get(
+                sandbox.id, 0
+            )  # what a test sends to a sandbox that it has closed is its own
+        for sandbox_id, count in list(late.items()):
             if count > self._told.get(sandbox_id, 0) and sandbox_id in self._owners:
                 self._told[sandbox_id] = count
                 _warn(config, self._owners[sandbox_id], sandbox_id, count, self.test)

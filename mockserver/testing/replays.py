@@ -21,7 +21,8 @@ from mockserver.core.instants import SECOND, exact_text
 from mockserver.core.journal import Exchange, Step
 from mockserver.core.redaction import Redactor
 from mockserver.core.sandbox import Sandbox
-from mockserver.edge.hosting import Hosted, document_of
+from mockserver.edge.hosting import Hosted
+from mockserver.edge.recipes import document_of
 from mockserver.edge.replies import redactor
 from mockserver.edge.steps import without_secrets
 from mockserver.scenario.apply import DEFAULT_TENANT

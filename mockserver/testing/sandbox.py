@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from mockserver.contract.durations import parse_duration
 from mockserver.core.instants import exact_text, from_datetime, span, to_datetime
-from mockserver.core.journal import Step
-from mockserver.core.settle import next_due
 from mockserver.edge import commands, oracles
-from mockserver.edge.hosting import IN_PROCESS_ORIGIN, Hosted
-from mockserver.testing import replays, waiting
-from mockserver.testing.asking import Asking
+from mockserver.edge.hosting import Hosted
 from mockserver.testing.calling import Calling
+from mockserver.testing.end_user import EndUser, link_of
 from mockserver.testing.holding import JSON
 from mockserver.testing.ledger import Ledger
+from mockserver.testing.looking import Looking
 from mockserver.testing.moves import Moves
 from mockserver.testing.rules import Rules
 from mockserver.testing.settings import Settings
+from mockserver.testing.webhooks import Webhooks
 
 if TYPE_CHECKING:
     from mockserver.testing.server import MockServer
     from mockserver.testing.sweep import Witness
 
 
-class Sandbox(Calling, Moves, Rules, Asking):
+class Sandbox(Calling, Moves, Rules, Webhooks, Looking):
     """
     One isolated universe: a clock, tenants, choices, a journal. This type has no public constructor.
 
@@ -87,28 +85,6 @@ class Sandbox(Calling, Moves, Rules, Asking):
         """What the calls so far have caused: executions, sends, duplicates, clones, what was left behind."""
         return Ledger(self._command(oracles.read_ledger))
 
-    @property
-    def address(self) -> str | None:
-        """The base url where somebody has asked for it; None where there is no socket yet."""
-        return None if self._hosted.host.origin == IN_PROCESS_ORIGIN else self._hosted.base_url
-
-    @property
-    def steps(self) -> list[Step]:
-        """What was done to the sandbox beside its API so far, keys left out."""
-        with self._hosted.sandbox.lock:
-            return list(self._hosted.sandbox.journal.steps)
-
-    @property
-    def in_flight(self) -> list[str]:
-        """Calls that their client has given up and that arrive later, in words."""
-        with self._hosted.sandbox.lock:
-            parked = list(self._hosted.sandbox.script.parked.values())
-        return [f"{each.call.method} {each.call.path} is delayed by {', '.join(each.rule_ids)}" for each in parked]
-
-    def replay_document(self, name: str = "replay") -> JSON | None:
-        """The scenario document that repeats what has happened so far; None where it cannot be made."""
-        return replays.document(self._hosted, name)
-
     def keys(self, tenant_id: str) -> tuple[str, str]:
         """The secret and the public key of one of the sandbox's tenants."""
         tenant = self._hosted.sandbox.tenants.get(tenant_id)
@@ -159,38 +135,6 @@ class Sandbox(Calling, Moves, Rules, Asking):
         )["fired"]
         return fired
 
-    @property
-    def next_due(self) -> datetime | None:
-        """When the next scheduled thing will happen, or None where nothing is scheduled."""
-        with self._hosted.sandbox.lock:
-            due = next_due(self._hosted.sandbox)
-        return None if due is None else to_datetime(due)
-
-    @property
-    def upcoming(self) -> str | None:
-        """What is due next, and the call that lets it come; None where nothing is scheduled."""
-        with self._hosted.sandbox.lock:
-            sandbox = self._hosted.sandbox
-            timer = min((each for each in sandbox.timers if sandbox.subject(each) is not None), default=None)
-        if timer is None:
-            return None
-        wait = f"{max(0, timer.due - sandbox.now) / 1_000_000:g}"
-        return f'"{timer.trigger}" of {timer.id} is due in {wait} s; mockserver.advance({wait}) lets it come'
-
-    def _wait_until(self, holds: Callable[[], bool], timeout_s: float) -> bool:
-        return waiting.until(self._hosted, holds, timeout_s)
-
-    def _pass_until(self, holds: Callable[[], bool], within: str | float) -> bool:
-        length = parse_duration(within)
-        if length is None:
-            raise ValueError(f"within came as {within!r}; wanted 20m, 1h30m, 3500ms, PT20M or seconds")
-        limit = self.now + timedelta(microseconds=length)
-        while not holds():
-            if self.now >= limit:
-                return False
-            self.advance(to=max(self.now, min(self.next_due or limit, limit)))
-        return True
-
     def freeze(self, at: str | datetime | Literal[True] = True) -> None:
         """Stand still at this instant, or where the clock is."""
         self._command(commands.set_clock, freeze=exact_text(from_datetime(at)) if isinstance(at, datetime) else at)
@@ -202,6 +146,18 @@ class Sandbox(Calling, Moves, Rules, Asking):
     def state(self) -> JSON:
         """The world as JSON."""
         return self._command(commands.read_state)
+
+    def end_user(
+        self, session: str | Mapping[str, Any], *, socket: bool = False, user_agent: str = "EndUser"
+    ) -> EndUser:
+        """
+        A person before a session's hosted page, in process, or over the server's socket.
+
+        `session` is its id, its url, or the JSON of its creation.
+        """
+        if socket:
+            self._server.open()
+        return EndUser(self._hosted, link_of(self._hosted, session), socket=socket, user_agent=user_agent)
 
     def set_tenant(self, tenant_id: str | None = None, **settings: Any) -> JSON:
         """Change `name`, `developersEnabled` or `subscription` of a tenant, the default one where none is named."""
@@ -215,8 +171,7 @@ class Sandbox(Calling, Moves, Rules, Asking):
         try:
             yield
         finally:
-            with self._hosted.sandbox.lock:
-                self._hosted.sandbox.restore(kept)
+            self._hosted.restore(kept)
 
     def reset(self) -> None:
         """Be as at birth: same keys and address, nothing else."""

@@ -29,14 +29,25 @@ class MockServer:
     One server on loopback with any number of sandboxes. Lives until it is closed; two of them share nothing.
 
     The socket is opened by `with`, or when an address is first asked for. `strict` checks each answer against its schema;
-    `explain` puts the reason of each refusal into the header X-Mock-Reason. `layers` are settings for every sandbox.
+    `explain` puts the reason of each refusal into the header X-Mock-Reason. Webhooks go to this machine alone, and to
+    `allow_webhook_hosts`. `layers` are settings for every sandbox.
     """
 
     def __init__(
-        self, *, strict: bool = False, explain: bool = True, port: int = 0, layers: Iterable[Layer] = ()
+        self,
+        *,
+        strict: bool = False,
+        explain: bool = True,
+        port: int = 0,
+        allow_webhook_hosts: Iterable[str] = (),
+        layers: Iterable[Layer] = (),
     ) -> None:
         self.layers = tuple(layers)
-        self._host = Host(manner=Manner(explain, strict), default_clock=clocks.fixture_clock)
+        self._host = Host(
+            manner=Manner(explain, strict),
+            default_clock=clocks.fixture_clock,
+            allow_webhook_hosts=allow_webhook_hosts,
+        )
         self.made: deque[Sandbox] = deque(maxlen=_MADE_REMEMBERED)  # the latest, closed ones too
         self._port = port
         self._server: Server | None = None

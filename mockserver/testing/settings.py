@@ -10,7 +10,6 @@ How a sandbox is made, and who said so: layers of settings, the later ones winni
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -109,5 +108,7 @@ def _profile_problem(profile: Any) -> str | None:
 
 def hint(found: str, known: Any) -> str:
     """The nearest known name, as the end of a sentence; nothing where none is near."""
+    from difflib import get_close_matches
+
     close = get_close_matches(found, list(known), n=1, cutoff=0.5)
     return f"; the nearest is {close[0]!r}" if close else ""

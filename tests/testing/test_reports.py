@@ -368,6 +368,19 @@ def test_a_late_call_is_booked_on_the_test_whose_sandbox_it_was(suite: Suite):
     )
 
 
+def test_a_call_to_a_sandbox_that_the_test_itself_has_closed_is_no_late_one(suite: Suite):
+    result = suite.run(
+        """
+        def test_it(mockserver_server):
+            with mockserver_server.sandbox() as sandbox:
+                pass
+            assert 410 == sandbox.call("GET", "/v1/campaigns").status
+        """
+    )
+
+    result.assert_outcomes(passed=1, warnings=0)
+
+
 def test_a_unittest_test_case_has_its_sandbox_as_an_attribute(suite: Suite):
     result = suite.run(
         """

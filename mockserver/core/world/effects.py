@@ -46,6 +46,7 @@ WORLD: Mapping[str, Act] = MappingProxyType(
         "fail-session": links.fail_session,
         "expire-session": links.expire_session,
         "cancel-session": links.cancel_session,
+        "visit-link": links.visit_link,
         "fail-campaign": runs.fail_campaign,
         "stall-sends": runs.stall_sends,
         "resume-sends": runs.resume_sends,

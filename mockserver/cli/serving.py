@@ -1,14 +1,13 @@
-"""The command line: `mockserver serve`, `play`, `scenarios`, `choices`, `clauses` and `verify`."""
+"""`mockserver serve` and `play`: their options, what they print, and how they end."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import secrets
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -18,55 +17,7 @@ DEFAULT_PORT = 5055
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; 0 when it did its work, 2 when it was asked for something that it cannot do."""
-    options = _parser().parse_args(arguments)
-    try:
-        run: Callable[[argparse.Namespace, TextIO], int] = options.run
-        return run(options, sys.stdout)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except (OSError, ValueError) as refusal:
-        print(f"mockserver: {refusal}", file=sys.stderr)
-        return 2
-
-
-def _parser() -> argparse.ArgumentParser:
-    from mockserver.verify import command as verifying
-
-    parser = argparse.ArgumentParser("mockserver", description="A stateful contract mock of a CRM gateway's HTTP API.")
-    parser.add_argument("--version", action="version", version=f"mockserver {VERSION}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    serving = commands.add_parser("serve", help="start the server, on its embedded demo data unless told otherwise")
-    serving.add_argument(
-        "--scenario", default="demo", metavar="NAME|FILE", help="what is there at the start (default: %(default)s)"
-    )
-    serving.set_defaults(run=serve)
-    playing = commands.add_parser("play", help="start the server in a scenario, and tell what happens")
-    playing.add_argument("scenario", metavar="NAME|FILE", help="a name that `scenarios` lists, or a document")
-    playing.set_defaults(run=play)
-    replaying = commands.add_parser("replay", help="send a failing run's calls again, and tell where an answer differs")
-    replaying.add_argument("file", type=Path, help="a document that a failing test has left in .mockserver/failures")
-    replaying.set_defaults(run=replay)
-    for command in (serving, playing):
-        _serve_options(command)
-    for name, run, words in (
-        ("scenarios", list_scenarios, "list the scenario library, one line each"),
-        ("choices", list_choices, "list every point that the API document leaves open"),
-        ("clauses", list_clauses, "list the testable sentences of the API document"),
-    ):
-        command = commands.add_parser(name, help=words)
-        forms = command.add_mutually_exclusive_group()
-        forms.add_argument("--json", action="store_true", help="for programs")
-        if name != "clauses":
-            forms.add_argument("--markdown", action="store_true", help="the page of the documentation")
-        command.set_defaults(run=run)
-    verifying.add_options(commands.add_parser("verify", help="hold any service to the document, by its public API"))
-    return parser
-
-
-def _serve_options(command: argparse.ArgumentParser) -> None:
+def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--host", default="127.0.0.1", help="address to listen on; any but loopback demands a token")
     command.add_argument("--port", type=int, default=DEFAULT_PORT, help="0 takes a free one (default: %(default)s)")
     command.add_argument(
@@ -80,6 +31,13 @@ def _serve_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--token", help="what the control plane demands; generated where it must have one")
     command.add_argument("--strict", action="store_true", help="check every answer against its schema")
     command.add_argument("--no-reason", action="store_true", help="leave the header X-Mock-Reason out")
+    command.add_argument(
+        "--allow-webhook-host",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="send webhooks to this host too, not to this machine alone; may be repeated",
+    )
     command.add_argument(
         "--log-format", choices=("text", "json", "off"), default="text", help="a line a call, on standard error"
     )
@@ -96,14 +54,6 @@ def play(options: argparse.Namespace, out: TextIO) -> int:
     return serve(options, out, lambda hosted: narrator.introduce(told), narrator.look)
 
 
-def replay(options: argparse.Namespace, out: TextIO) -> int:
-    """Send a document's calls to a fresh sandbox; 0 when every answer is as recorded, else 1."""
-    from mockserver.scenario.documents import read_file
-    from mockserver.testing.replaying import tell
-
-    return tell(read_file(options.file), out)
-
-
 def serve(
     options: argparse.Namespace,
     out: TextIO,
@@ -112,11 +62,13 @@ def serve(
 ) -> int:
     """Serve until SIGINT or SIGTERM; the first line printed is the base url, once it listens."""
     from mockserver.edge import app
+    from mockserver.edge.background import Background
     from mockserver.edge.hosting import DEFAULT_ID, Host
     from mockserver.edge.replies import Manner
     from mockserver.edge.server import Server
 
-    host = Host(manner=Manner(explain=not options.no_reason, strict=options.strict))
+    manner = Manner(explain=not options.no_reason, strict=options.strict)
+    host = Host(manner=manner, allow_webhook_hosts=options.allow_webhook_host)
     host.token = options.token or (None if options.host in _LOOPBACK else secrets.token_urlsafe(24))
     host.names |= {options.host.lower()} - {"0.0.0.0", "::"}
     host.log = _logger(options.log_format)
@@ -128,9 +80,14 @@ def serve(
     print(_greeting(hosted, host.token), file=out, flush=True)
     greet(hosted)
     host.watch = watch
-    server.serve_forever()
-    for each in list(host.sandboxes):
-        host.close(each)
+    background = Background(host)
+    background.start()
+    try:
+        server.serve_forever()
+    finally:
+        background.stop()
+        for each in list(host.sandboxes):
+            host.close(each)
     return 0
 
 
@@ -194,56 +151,3 @@ def _logger(form: str) -> Callable[[str], None] | None:
     if form == "json":
         return lambda line: print(json.dumps({"exchange": line}, ensure_ascii=False), file=sys.stderr, flush=True)
     return lambda line: print(line, file=sys.stderr, flush=True)
-
-
-def list_scenarios(options: argparse.Namespace, out: TextIO) -> int:
-    """The library's names with what each shows."""
-    from mockserver.scenario import library, page
-
-    if options.markdown:
-        print(page.markdown(), end="", file=out)
-        return 0
-    documents = [library.document(name) for name in library.paths()]
-    rows = [
-        {"name": each["scenario"], "summary": each.get("summary", ""), "clauses": each.get("clauses", [])}
-        for each in documents
-    ]
-    _print(options, out, rows, lambda row: f"{row['name']:<28}{row['summary']}")
-    return 0
-
-
-def list_choices(options: argparse.Namespace, out: TextIO) -> int:
-    """Every choice: its question, its options with the default first told, and why."""
-    from mockserver.contract.choices import CHOICES
-
-    if options.markdown:
-        from mockserver.contract.choices.page import markdown
-
-        print(markdown(), end="", file=out)
-        return 0
-    rows = [{**row._asdict(), "options": list(row.options), "clauses": list(row.clauses)} for row in CHOICES.values()]
-    _print(options, out, rows, _choice_text)
-    return 0
-
-
-def _choice_text(row: dict[str, Any]) -> str:
-    options = ", ".join(f"{each} (default)" if each == row["default"] else each for each in row["options"])
-    default = "" if row["default"] in row["options"] else f"\n  default: {json.dumps(row['default'])}"
-    return f"{row['id']}  [{row['where']}, {row['provenance']}]\n  {row['question']}\n  options: {options or 'a value'}{default}\n  why: {row['why']}\n"
-
-
-def list_clauses(options: argparse.Namespace, out: TextIO) -> int:
-    """Every testable sentence of the API document, with its id."""
-    from mockserver.contract.clauses import read
-
-    rows = [each._asdict() | {"choices": list(each.choices)} for each in read()]
-    _print(options, out, rows, lambda row: f"{row['id']:<30}{row['text']}")
-    return 0
-
-
-def _print(options: argparse.Namespace, out: TextIO, rows: list[Any], text: Callable[[Any], str]) -> None:
-    if options.json:
-        print(json.dumps(rows, ensure_ascii=False, indent=2), file=out)
-        return
-    for row in rows:
-        print(text(row), file=out)
