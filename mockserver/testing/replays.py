@@ -32,7 +32,18 @@ BASE_URL = "{base_url}"
 _ANSWER_MAX_BYTES = 20_000  # a larger answer is compared by its digest
 # Headers that a client library sends by itself, and what says them otherwise.
 _UNTOLD = frozenset(
-    ("host", "user-agent", "accept", "accept-encoding", "accept-language", "connection", "content-length", "x-api-key")
+    (
+        "host",
+        "user-agent",
+        "accept",
+        "accept-encoding",
+        "accept-language",
+        "connection",
+        "content-length",
+        "x-api-key",
+        "origin",
+        "referer",
+    )
 )
 
 
@@ -79,6 +90,8 @@ def _entries(sandbox: Sandbox, hide: Redactor, was_frozen: bool) -> Iterator[JSO
             yield {**at, **_call(sandbox, hide, what.call), "answer": _answer(hide, what)}
         elif what.command == "call":
             yield {**at, **_waiting(sandbox, hide, what, answered[id(what)])}
+        elif what.command == "visit":
+            yield {**at, **_call(sandbox, hide, what.arguments["call"])}
         elif not (timed and what.command in ("set_clock", "advance")):
             yield {**at, "do": what.command, "with": dict(what.arguments)}
 

@@ -132,6 +132,8 @@ def _call(each: Exchange[Any, Any], is_nearest: bool) -> list[str]:
 
 
 def _step(step: Step) -> str:
+    if step.command == "visit":
+        return f"end user: {step.arguments['call'].method} of the hosted page"  # its link is for the end user alone
     if step.command != "call":
         return f"test: {replaying.step(step.command, step.arguments)}"
     call, waits = step.arguments["call"], step.arguments["waits"]
@@ -151,10 +153,14 @@ def _move(moved: JSON) -> str:
 
 def _event(event: JSON) -> str:
     deliveries = [
-        f"{each['endpoint']}: {each['status']}, {len(each['attempts'])} attempts"
+        f"{each['endpoint']}: {each['status']} after {', '.join(map(_attempt, each['attempts'])) or 'no attempt'}"
         for each in event.get("deliveries", ())
     ]
     return f"{_time(event['at'])}  {event['event']} {event['id']} -> {'; '.join(deliveries) or 'no endpoint'}"
+
+
+def _attempt(attempt: JSON) -> str:
+    return str(attempt.get("status") or attempt.get("error") or "under way")
 
 
 def unfired(rules: Iterable[JSON]) -> list[str]:

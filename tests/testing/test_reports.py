@@ -180,6 +180,23 @@ def test_commands_and_what_they_moved_stand_between_the_calls_and_events_after_t
     ] == [re.sub(r"connection_session_\w+", "connection_session", each) for each in found[3:11]]
 
 
+def test_deliveries_are_told_with_what_each_attempt_met(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        mockserver.receive_webhooks(lambda letter: 500)
+        session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
+        mockserver.complete_session(session)
+        mockserver.advance("1m")
+        assert 0
+        """,
+    )
+
+    told = next(each for each in found if "entrypoints.chatapp.connected" in each)
+    assert re.search(r" -> webhook_\w+: resting after 500, 500$", told)
+
+
 def test_what_an_assertion_missed_comes_first_with_the_call_that_is_nearest(suite: Suite):
     found = reported(
         suite,
