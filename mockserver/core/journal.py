@@ -8,21 +8,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from mockserver.contract.choices import DEFAULTS
-from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES, JOURNAL_MAX_ENTRIES
-from mockserver.core.calls import Answered, ApiError, Call, Shown
+from mockserver.contract.limits import JOURNAL_MAX_ENTRIES
+from mockserver.core.calls import ApiError, Call
 from mockserver.core.instants import Instant
-
-if TYPE_CHECKING:
-    from mockserver.core.rules import Fault
-    from mockserver.core.sandbox import Sandbox
-
+from mockserver.core.rules import Fault
 
 STEPS_MAX = 1_000  # commands are few; whoever sends more needs no document that repeats them
-_NONE: Mapping[str, object] = MappingProxyType({})
 
 
 class Exchange(NamedTuple):
@@ -132,38 +125,3 @@ class Journal:
         twin.last_exchange, twin.last_transition = self.last_exchange, self.last_transition
         twin.steps, twin.lost_steps = self.steps.copy(), self.lost_steps
         return twin
-
-
-def entry(
-    sandbox: Sandbox,
-    call: Call,
-    answered: Answered,
-    status: int | None,
-    headers: tuple[tuple[str, str], ...] = (),
-    body: bytes = b"",
-    fault: Fault | None = None,
-) -> Exchange:
-    """The next exchange of the sandbox's journal; a very long request body is kept in part."""
-    refusal = answered.outcome if isinstance(answered.outcome, ApiError) else None
-    if call.body and len(call.body) > JOURNAL_BODY_MAX_BYTES:
-        call = call._replace(body=call.body[:JOURNAL_BODY_MAX_BYTES], files=tuple)
-    return Exchange(
-        sandbox.journal.last_exchange + 1,
-        sandbox.now,
-        call.endpoint.id if call.endpoint else None,
-        answered.tenant_id,
-        call,
-        answered.body,
-        status,
-        headers,
-        body,
-        isinstance(answered.outcome, Shown),
-        refusal,
-        _NONE if sandbox.choices is DEFAULTS else _own(sandbox.choices),
-        fault,
-    )
-
-
-def _own(choices: Mapping[str, object]) -> Mapping[str, object]:
-    """The choices that differ from their default."""
-    return {key: each for key, each in choices.items() if each != DEFAULTS[key]}

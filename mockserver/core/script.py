@@ -107,6 +107,7 @@ class Script:
         tables: list[dict[Any, tuple[Rule, ...]]] = [self._turns, self._watched, *self._by_value.values()]
         for table in tables:
             _without(table, gone)
+        self._by_value = {key: table for key, table in self._by_value.items() if table}
         return True
 
     def clear(self) -> None:

@@ -46,6 +46,7 @@ def _fire(sandbox: Sandbox, timer: Timer) -> None:
     rule = sandbox.script.rules[timer.id]
     if world.fits(sandbox, rule.condition, Scope()) and rule.is_lucky(sandbox.seed, 1):
         sandbox.script.note_fired(rule)
+        sandbox.script.unmet.pop(rule.id, None)
         world.run(sandbox, rule, Scope())
 
 
@@ -60,6 +61,7 @@ def _reach(sandbox: Sandbox, timer: Timer) -> None:
     scope = Scope(tenant.id, campaign)
     if world.fits(sandbox, rule.condition, scope) and rule.is_lucky(sandbox.seed, len(script.done)):
         script.note_fired(rule)
+        script.unmet.pop(rule.id, None)
         world.run(sandbox, rule, scope)
 
 

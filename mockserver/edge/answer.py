@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import selectors
 import socket
 import struct
 import time
@@ -40,16 +41,13 @@ class RawSocket:
 
     def is_at_end(self) -> bool:
         """True where the client has ended the connection and nothing of it is left to read; this takes nothing over."""
-        patience = self._wire.gettimeout()
         try:
-            self._wire.settimeout(0)  # with a timeout Python waits for a byte before it asks, whatever the flags say
-            return self._wire.recv(1, socket.MSG_PEEK) == b""
-        except BlockingIOError:
-            return False
-        except OSError:
+            # A socket with a timeout waits for it in `recv`, whatever its flags say; so it is asked first.
+            with selectors.DefaultSelector() as waiting:
+                waiting.register(self._wire, selectors.EVENT_READ)
+                return bool(waiting.select(0)) and self._wire.recv(1, socket.MSG_PEEK) == b""
+        except (OSError, ValueError):  # it is broken, or closed on this side
             return True
-        finally:
-            self._wire.settimeout(patience)
 
     def close(self) -> None:
         """End the connection in order, after what was written; the client reads an end."""
