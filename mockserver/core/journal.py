@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES, JOURNAL_MAX_ENTRIES
 from mockserver.core.calls import Answered, ApiError, Call, Shown
-from mockserver.core.instants import Instant
+from mockserver.core.instants import Instant, Span
 
 if TYPE_CHECKING:
     from mockserver.core.rules import Fault
@@ -32,6 +32,7 @@ class Exchange(NamedTuple):
     `status` is None where no answer reached the client; `fault` is what a rule did to the exchange on the wire.
     `body` is the request's JSON value, as it came, where it was read as one.
     `choices` are the sandbox's own ones (those that differ from their default) at the time.
+    `real` is the process's stopwatch in microseconds, where it has one; no answer or view shows it.
     """
 
     n: int
@@ -47,6 +48,7 @@ class Exchange(NamedTuple):
     error: ApiError | None
     choices: Mapping[str, object]
     fault: Fault | None = None
+    real: Span | None = None
 
     def __repr__(self) -> str:  # the call's headers hold a key
         return f"Exchange(n={self.n}, operation={self.operation!r}, status={self.status})"
@@ -130,6 +132,7 @@ def entry(
         refusal,
         _NONE if sandbox.choices is DEFAULTS else _own(sandbox.choices),
         fault,
+        sandbox.stage.stopwatch(),
     )
 
 

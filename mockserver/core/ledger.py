@@ -40,7 +40,7 @@ class Ledger(NamedTuple):
 
 def read(sandbox: Sandbox) -> Ledger:
     """The ledger of every tenant of the sandbox, as it stands now."""
-    made = _origins(sandbox)
+    made = origins(sandbox)
     tenants = list(sandbox.tenants.values())
     runs = [(tenant, execution) for tenant in tenants for execution in tenant.executions.values()]
     all_sends = [row for tenant, execution in runs for row in _sends(sandbox, tenant, execution)]
@@ -55,7 +55,7 @@ def read(sandbox: Sandbox) -> Ledger:
     )
 
 
-def _origins(sandbox: Sandbox) -> Mapping[str, int]:
+def origins(sandbox: Sandbox) -> Mapping[str, int]:
     """The exchange that made each campaign, execution and session."""
     found = {}
     for moved in sandbox.journal.transitions:

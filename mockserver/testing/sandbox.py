@@ -12,6 +12,7 @@ from mockserver.core.settle import settle
 from mockserver.edge import commands, oracles
 from mockserver.edge.hosting import Hosted
 from mockserver.testing.calling import Calling
+from mockserver.testing.conduct import Conducting
 from mockserver.testing.holding import JSON
 from mockserver.testing.ledger import Ledger
 from mockserver.testing.moves import Moves
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from mockserver.testing.sweep import Witness
 
 
-class Sandbox(Calling, Moves, Rules):
+class Sandbox(Calling, Moves, Rules, Conducting):
     """
     One isolated universe: a clock, tenants, choices, a journal. This type has no public constructor.
 
