@@ -77,7 +77,7 @@ def only_200_is_ok(seen: Evidence) -> Iterator[Proof]:
         if not succeeded(first) or first.status == 200:
             continue
         again = next((each for each in posts[place + 1 :] if same_request(first, each)), None)
-        if again is not None:
+        if again is not None and not seen.between(first, again, "cancelCampaign", *_LOOKS):
             yield Proof(f"{first.operation} was repeated after {first.status}", numbers((first, again)))
 
 
