@@ -226,7 +226,9 @@ def other_platforms(c: Client, **changes: Any) -> None:
     c.launch(**changes)
 
 
-ON_CHATAPP = [{"combinator": "and", "statements": [{"field": "chat.platform", "operator": "equals", "value": "chatapp"}]}]
+ON_CHATAPP = [
+    {"combinator": "and", "statements": [{"field": "chat.platform", "operator": "equals", "value": "chatapp"}]}
+]
 
 
 def with_variables(c: Client, **variables: str) -> None:

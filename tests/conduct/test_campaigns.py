@@ -13,7 +13,9 @@ EACH = pytest.mark.parametrize("provocation", PROVOCATIONS, ids=lambda each: eac
 
 
 @EACH
-@pytest.mark.clause("advice.poll-execution", "advice.read-before-restart", "advice.back-off", "advice.secret-server-side")
+@pytest.mark.clause(
+    "advice.poll-execution", "advice.read-before-restart", "advice.back-off", "advice.secret-server-side"
+)
 def test_a_careless_client_is_found_with_the_exchanges_that_prove_it(mockserver: Sandbox, provocation: Provocation):
     provocation.careless(Client(mockserver))
 
