@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from _pytest.runner import runtestprotocol
 
+from mockserver.testing.conduct_plugin import NAME, ConductPlugin, pytest_addoption  # noqa: F401 - a hook
+
 if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
     from mockserver.testing.server import MockServer
     from mockserver.testing.sweep import Case, Witness
 
 _MARKERS = (
-    "mockserver(*, scenario, profile, choices, now, clock, seed, given): how this test's sandbox is made.",
+    "mockserver(*, scenario, profile, choices, now, clock, seed, given, conduct): how this test's sandbox is made.",
     "mockserver_sweep(*names): run the test once for each option of these choices or families, or of those 'touched'.",
 )
-_SETTINGS = ("scenario", "profile", "choices", "now", "clock", "seed", "given")
+_SETTINGS = ("scenario", "profile", "choices", "now", "clock", "seed", "given", "conduct")
 _CASE: pytest.StashKey[Case] = pytest.StashKey()
 _NODEID: pytest.StashKey[str] = pytest.StashKey()
 _WITNESS: pytest.StashKey[Witness] = pytest.StashKey()
@@ -32,6 +34,7 @@ _SERVER: pytest.StashKey[MockServer] = pytest.StashKey()
 def pytest_configure(config: pytest.Config) -> None:
     for marker in _MARKERS:
         config.addinivalue_line("markers", marker)
+    config.pluginmanager.register(ConductPlugin(config), NAME)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -237,7 +240,7 @@ def mockserver(
     """A sandbox of this test's own, its clock frozen at the present; `@pytest.mark.mockserver(...)` says how it is made."""
     settings: dict[str, Any] = {}
     for marker in reversed(list(request.node.iter_markers("mockserver"))):  # the closest mark has the last word
-        settings |= marker.kwargs
+        settings |= {name: value for name, value in marker.kwargs.items() if name != "conduct"}
     if mockserver_option:
         settings["choices"] = {**settings.get("choices", {}), **mockserver_option}
     with mockserver_server.sandbox(**settings) as sandbox:
