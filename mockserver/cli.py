@@ -1,4 +1,4 @@
-"""The command line: `mockserver serve`, `play`, `scenarios`, `choices`, `clauses` and `verify`."""
+"""The command line: `mockserver serve`, `play`, `scenarios`, `choices`, `clauses`, `conduct` and `verify`."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    from mockserver import listing
     from mockserver.verify import command as verifying
 
     parser = argparse.ArgumentParser("mockserver", description="A stateful contract mock of a CRM gateway's HTTP API.")
@@ -49,9 +50,10 @@ def _parser() -> argparse.ArgumentParser:
     for command in (serving, playing):
         _serve_options(command)
     for name, run, words in (
-        ("scenarios", list_scenarios, "list the scenario library, one line each"),
-        ("choices", list_choices, "list every point that the API document leaves open"),
-        ("clauses", list_clauses, "list the testable sentences of the API document"),
+        ("scenarios", listing.scenarios, "list the scenario library, one line each"),
+        ("choices", listing.choices, "list every point that the API document leaves open"),
+        ("clauses", listing.clauses, "list the testable sentences of the API document"),
+        ("conduct", listing.conduct, "list the rules by which a client's conduct is judged"),
     ):
         command = commands.add_parser(name, help=words)
         forms = command.add_mutually_exclusive_group()
@@ -183,56 +185,3 @@ def _logger(form: str) -> Callable[[str], None] | None:
     if form == "json":
         return lambda line: print(json.dumps({"exchange": line}, ensure_ascii=False), file=sys.stderr, flush=True)
     return lambda line: print(line, file=sys.stderr, flush=True)
-
-
-def list_scenarios(options: argparse.Namespace, out: TextIO) -> int:
-    """The library's names with what each shows."""
-    from mockserver.scenario import library, page
-
-    if options.markdown:
-        print(page.markdown(), end="", file=out)
-        return 0
-    documents = [library.document(name) for name in library.paths()]
-    rows = [
-        {"name": each["scenario"], "summary": each.get("summary", ""), "clauses": each.get("clauses", [])}
-        for each in documents
-    ]
-    _print(options, out, rows, lambda row: f"{row['name']:<28}{row['summary']}")
-    return 0
-
-
-def list_choices(options: argparse.Namespace, out: TextIO) -> int:
-    """Every choice: its question, its options with the default first told, and why."""
-    from mockserver.contract.choices import CHOICES
-
-    if options.markdown:
-        from mockserver.contract.choices.page import markdown
-
-        print(markdown(), end="", file=out)
-        return 0
-    rows = [{**row._asdict(), "options": list(row.options), "clauses": list(row.clauses)} for row in CHOICES.values()]
-    _print(options, out, rows, _choice_text)
-    return 0
-
-
-def _choice_text(row: dict[str, Any]) -> str:
-    options = ", ".join(f"{each} (default)" if each == row["default"] else each for each in row["options"])
-    default = "" if row["default"] in row["options"] else f"\n  default: {json.dumps(row['default'])}"
-    return f"{row['id']}  [{row['where']}, {row['provenance']}]\n  {row['question']}\n  options: {options or 'a value'}{default}\n  why: {row['why']}\n"
-
-
-def list_clauses(options: argparse.Namespace, out: TextIO) -> int:
-    """Every testable sentence of the API document, with its id."""
-    from mockserver.contract.clauses import read
-
-    rows = [each._asdict() | {"choices": list(each.choices)} for each in read()]
-    _print(options, out, rows, lambda row: f"{row['id']:<30}{row['text']}")
-    return 0
-
-
-def _print(options: argparse.Namespace, out: TextIO, rows: list[Any], text: Callable[[Any], str]) -> None:
-    if options.json:
-        print(json.dumps(rows, ensure_ascii=False, indent=2), file=out)
-        return
-    for row in rows:
-        print(text(row), file=out)

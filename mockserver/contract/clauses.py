@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 _COURIER = "deliveries to registered webhook endpoints"
 _PAGE = "the hosted page"
-_CONDUCT = "the report on a client's conduct"
 
 # Clause -> what must exist before a test can show the whole of it. Take a row out with the feature's first test.
 # fmt: off
@@ -27,14 +26,6 @@ DEFERRED: Mapping[str, str] = MappingProxyType({
     "events.once":                _COURIER,
     "events.subscribed":          _COURIER,
     "events.nothing-lost":        _COURIER,
-    "advice.poll-execution":      _CONDUCT,
-    "advice.poll-session":        _CONDUCT,
-    "advice.read-before-restart": _CONDUCT,
-    "advice.back-off":            _CONDUCT,
-    "advice.secret-server-side":  _CONDUCT,
-    "advice.top-level":           _CONDUCT,
-    "advice.store-session":       _CONDUCT,
-    "advice.code-not-message":    _CONDUCT,
 })
 # fmt: on
 

@@ -1,0 +1,72 @@
+"""The commands that list what there is: scenarios, choices, clauses and rules of conduct, as text, JSON or a page."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from typing import Any, TextIO
+
+
+def scenarios(options: argparse.Namespace, out: TextIO) -> int:
+    """The library's names with what each shows."""
+    from mockserver.scenario import library, page
+
+    if options.markdown:
+        print(page.markdown(), end="", file=out)
+        return 0
+    documents = [library.document(name) for name in library.paths()]
+    rows = [
+        {"name": each["scenario"], "summary": each.get("summary", ""), "clauses": each.get("clauses", [])}
+        for each in documents
+    ]
+    _print(options, out, rows, lambda row: f"{row['name']:<28}{row['summary']}")
+    return 0
+
+
+def choices(options: argparse.Namespace, out: TextIO) -> int:
+    """Every choice: its question, its options with the default first told, and why."""
+    from mockserver.contract.choices import CHOICES
+
+    if options.markdown:
+        from mockserver.contract.choices.page import markdown
+
+        print(markdown(), end="", file=out)
+        return 0
+    rows = [{**row._asdict(), "options": list(row.options), "clauses": list(row.clauses)} for row in CHOICES.values()]
+    _print(options, out, rows, _choice_text)
+    return 0
+
+
+def _choice_text(row: dict[str, Any]) -> str:
+    options = ", ".join(f"{each} (default)" if each == row["default"] else each for each in row["options"])
+    default = "" if row["default"] in row["options"] else f"\n  default: {json.dumps(row['default'])}"
+    return f"{row['id']}  [{row['where']}, {row['provenance']}]\n  {row['question']}\n  options: {options or 'a value'}{default}\n  why: {row['why']}\n"
+
+
+def clauses(options: argparse.Namespace, out: TextIO) -> int:
+    """Every testable sentence of the API document, with its id."""
+    from mockserver.contract.clauses import read
+
+    rows = [each._asdict() | {"choices": list(each.choices)} for each in read()]
+    _print(options, out, rows, lambda row: f"{row['id']:<30}{row['text']}")
+    return 0
+
+
+def conduct(options: argparse.Namespace, out: TextIO) -> int:
+    """Every rule of conduct, with what proves it and what to do instead."""
+    from mockserver.core.conduct import page
+
+    if options.markdown:
+        print(page.markdown(), end="", file=out)
+    else:
+        _print(options, out, page.rows(), page.line)
+    return 0
+
+
+def _print(options: argparse.Namespace, out: TextIO, rows: list[Any], text: Callable[[Any], str]) -> None:
+    if options.json:
+        print(json.dumps(rows, ensure_ascii=False, indent=2), file=out)
+        return
+    for row in rows:
+        print(text(row), file=out)
