@@ -8,6 +8,7 @@ not heard: nobody can be blamed for what it said.
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -35,18 +36,50 @@ class Evidence:
             each for each in self.everything if each.operation and each.call.method not in ("HEAD", "OPTIONS")
         )
         self.made = ledger.origins(sandbox)  # record id -> the exchange that made it
+        self._by_number = {each.n: each for each in self.exchanges}
+        self._by_operation: dict[str | None, list[Exchange]] = {}
+        self._by_request: dict[Any, list[Exchange]] = {}
+        self._by_id: dict[str | None, list[Exchange]] = {}
+        for each in self.exchanges:
+            self._by_operation.setdefault(each.operation, []).append(each)
+            self._by_request.setdefault(_request(each), []).append(each)
+            for record_id in each.call.params.values():
+                self._by_id.setdefault(record_id, []).append(each)
         self.letters = letters(sandbox)
         self.visits = visits(sandbox)
+        moves = sandbox.journal.transitions
+        self._ends = {each.id: each.at for each in reversed(moves) if each.target in FINAL}
         self._answers: dict[int, Any] = {}
         self.waits = self._has_waits()
 
     def of(self, *operations: str) -> list[Exchange]:
         """The calls of these operations, in order."""
+        if len(operations) == 1:
+            return self._by_operation.get(operations[0], [])
         return [each for each in self.exchanges if each.operation in operations]
+
+    def numbered(self, n: int) -> Exchange | None:
+        return self._by_number.get(n)
+
+    def again(self, exchange: Exchange) -> list[Exchange]:
+        """The calls that ask for the same later on, byte for byte."""
+        alike = self._by_request[_request(exchange)]
+        return alike[bisect_right(alike, exchange.n, key=_number) :]
+
+    def next_alike(self, exchange: Exchange) -> Exchange | None:
+        """The first of them."""
+        alike = self._by_request[_request(exchange)]
+        place = bisect_right(alike, exchange.n, key=_number)
+        return alike[place] if place < len(alike) else None
+
+    def concerning(self, record_id: str | None) -> list[Exchange]:
+        """The calls with this id in their path, in order."""
+        return self._by_id.get(record_id, [])
 
     def between(self, first: Exchange, last: Exchange, *operations: str) -> list[Exchange]:
         """The calls of these operations after one exchange and before another."""
-        return [each for each in self.of(*operations) if first.n < each.n < last.n]
+        start, end = (bisect_right(self.exchanges, n, key=_number) for n in (first.n, last.n - 1))
+        return [each for each in self.exchanges[start:end] if each.operation in operations]
 
     def answer(self, exchange: Exchange) -> Any:
         """The JSON value of the answer as the client heard it; None where it heard none."""
@@ -73,8 +106,7 @@ class Evidence:
 
     def maker(self, record_id: str) -> Exchange | None:
         """The exchange that made a record."""
-        n = self.made.get(record_id)
-        return next((each for each in self.exchanges if each.n == n), None)
+        return self.numbered(self.made.get(record_id, 0))
 
     def campaigns(self) -> Iterator[tuple[Tenant, Campaign]]:
         return ((tenant, each) for tenant in self.sandbox.tenants.values() for each in tenant.campaigns.values())
@@ -92,8 +124,8 @@ class Evidence:
 
     def reads(self, session_id: str) -> list[Exchange]:
         """The reads of a session that its client heard."""
-        reads = self.of("readConnectionSession")
-        return [each for each in reads if each.call.params["sessionId"] == session_id and succeeded(each)]
+        reads = (each for each in self.concerning(session_id) if each.operation == "readConnectionSession")
+        return [each for each in reads if succeeded(each)]
 
     def is_acknowledged(self, session_id: str) -> bool:
         """True where some receiver has accepted the session's event."""
@@ -101,8 +133,7 @@ class Evidence:
 
     def ended_at(self, record_id: str) -> Instant | None:
         """When a record came into its final state."""
-        moves = (each for each in self.sandbox.journal.transitions if each.id == record_id and each.target in FINAL)
-        return next((each.at for each in moves), None)
+        return self._ends.get(record_id)
 
     def gap(self, earlier: Exchange, later: Exchange) -> Span | None:
         """
@@ -125,6 +156,10 @@ class Evidence:
                 return True
             latest[key] = each
         return False
+
+
+def _number(exchange: Exchange) -> int:
+    return exchange.n
 
 
 def _real(earlier: Exchange, later: Exchange) -> Span:
@@ -154,15 +189,10 @@ def broke(exchange: Exchange) -> bool:
     return not heard(exchange) or (exchange.status or 0) >= 500
 
 
-def same_request(one: Exchange, other: Exchange) -> bool:
-    """True where the two calls ask for the same, byte for byte."""
-    mine, theirs = one.call, other.call
-    return (one.operation, mine.params, list(mine.query), mine.body) == (
-        other.operation,
-        theirs.params,
-        list(theirs.query),
-        theirs.body,
-    )
+def _request(exchange: Exchange) -> Any:
+    """What makes two calls ask for the same."""
+    call = exchange.call
+    return exchange.operation, tuple(call.params.items()), tuple(call.query), call.body
 
 
 def caller(exchange: Exchange) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from statistics import median
 from typing import NamedTuple
 
 from mockserver.contract.durations import parse_duration
-from mockserver.core.conduct.evidence import FINAL, Evidence, broke, caller, heard, numbers, same_request, succeeded
+from mockserver.core.conduct.evidence import FINAL, Evidence, broke, caller, heard, numbers, succeeded
 from mockserver.core.conduct.records import Proof, Silence
 from mockserver.core.conduct.waits import told_wait
 from mockserver.core.instants import MINUTE, SECOND, Span
@@ -19,6 +19,7 @@ _LEAST: dict[str, Span] = {"readExecution": 10 * SECOND, "readConnectionSession"
 _SAME_LOOP = 5 * MINUTE  # a read later than that is another look, not a poll
 _GIVEN_UP_AFTER = 2 * MINUTE
 _STALLED = 2 * MINUTE
+_HOPELESS = (400, 401, 403, 404, 409, 422)
 
 
 class Watch(NamedTuple):
@@ -103,9 +104,8 @@ def poll_dies_on_error(seen: Evidence) -> Iterator[Proof | Silence]:
         last, before = watch.reads[-1], [each for each in watch.reads if succeeded(each)]
         if not (broke(last) or last.status == 429) or not before or seen.told(before[-1], "status") in FINAL:
             continue
-        campaign_id = last.call.params.get("id")
-        later = [each for each in seen.exchanges if each.n > last.n]
-        if any(watch.id in each.call.params.values() or campaign_id in each.call.params.values() for each in later):
+        later = [*seen.concerning(watch.id), *seen.concerning(last.call.params.get("id"))]
+        if any(each.n > last.n for each in later):
             continue
         if seen.now - last.at >= _GIVEN_UP_AFTER:
             came = f"status {last.status}" if heard(last) else "no answer"
@@ -121,18 +121,18 @@ def progress_is_done(seen: Evidence) -> Iterator[Proof]:
             continue
         progress, looks_done = seen.told(last, "progress"), seen.told(last, "targetCount") == 0
         looks_done = looks_done or (isinstance(progress, int | float) and progress >= 99)
-        others = [each for each in seen.of("readCampaign", "listCampaigns", "cancelCampaign") if each.n > last.n]
-        if looks_done and not others and seen.now - last.at >= MINUTE:
+        if not looks_done or seen.now - last.at < MINUTE:
+            continue
+        others = [*seen.concerning(last.call.params.get("id")), *seen.of("listCampaigns")]
+        if not any(each.n > last.n for each in others):
             yield Proof(f"the last poll of {watch.id} said {progress} %, and that it was still processing", (last.n,))
 
 
 def ignore_retry_after(seen: Evidence) -> Iterator[Proof | Silence]:
     blind = False
-    for place, first in enumerate(seen.exchanges):
-        if first.status != 429 or not heard(first):
-            continue
-        following = seen.exchanges[place + 1 :]
-        again = [each for each in following if same_request(first, each) and caller(each) == caller(first)]
+    for first in seen.exchanges:
+        limited = first.status == 429 and heard(first)
+        again = [each for each in seen.again(first) if caller(each) == caller(first)] if limited else []
         if not again:
             continue
         waited, wanted = seen.gap(first, again[0]), told_wait(first)
@@ -150,16 +150,14 @@ def ignore_retry_after(seen: Evidence) -> Iterator[Proof | Silence]:
 
 
 def retry_hopeless(seen: Evidence) -> Iterator[Proof]:
-    told_already: list[Exchange] = []
-    for place, first in enumerate(seen.exchanges):
-        if first.status not in (400, 401, 403, 404, 409, 422) or any(
-            same_request(first, each) for each in told_already
-        ):
+    told_already: set[int] = set()
+    for first in seen.exchanges:
+        if first.status not in _HOPELESS or first.n in told_already:
             continue
-        again = [each for each in seen.exchanges[place + 1 :] if same_request(first, each)]
+        again = seen.again(first)
         stubborn = [each for each in again if seen.code(each) == seen.code(first) and each.at - first.at <= 10 * MINUTE]
         if len(stubborn) >= 2 and stubborn == again[: len(stubborn)]:
-            told_already.append(first)
+            told_already |= {each.n for each in again}
             told = f"{first.operation} was refused with {seen.code(first)} {len(stubborn) + 1} times"
             yield Proof(told, numbers((first, *stubborn[:2])))
 

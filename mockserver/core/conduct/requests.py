@@ -24,12 +24,10 @@ _SHOWN = 3  # as many exchanges prove a habit
 
 
 def lost_filters(seen: Evidence) -> Iterator[Proof]:
-    creates = seen.of("createCampaign")
+    creates, starts = seen.of("createCampaign"), dict(seen.about("id", "startCampaign"))
     for _, campaign in seen.campaigns():
         create = seen.maker(campaign.id)
-        start = next(
-            (each for each in seen.of("startCampaign") if each.call.params["id"] == campaign.id and each.applied), None
-        )
+        start = next((each for each in starts.get(campaign.id, ()) if each.applied), None)
         if create is None or start is None or campaign.filters:
             continue
         since = max((each.n for each in creates if each.n < create.n), default=0)
@@ -53,9 +51,11 @@ def platform_is_not_audience(seen: Evidence) -> Iterator[Proof]:
     for tenant, execution in seen.executions():
         campaign, start = tenant.campaigns[execution.campaign_id], seen.maker(execution.id)
         create = seen.maker(campaign.id)
-        others = sorted({chat.platform for chat in execution.targets} - {campaign.platform})
         chosen = {each.get("field") for each in _statements(campaign.filters)}
-        if start is not None and others and chosen.isdisjoint(_ON_CHANNEL):
+        if start is None or not chosen.isdisjoint(_ON_CHANNEL):
+            continue
+        others = sorted({chat.platform for chat in execution.targets} - {campaign.platform})
+        if others:
             told = (
                 f"campaign {campaign.id} is for {campaign.platform}, and its audience has chats of {', '.join(others)}"
             )

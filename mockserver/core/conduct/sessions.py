@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from mockserver.core import ledger
-from mockserver.core.conduct.evidence import Evidence, body_of, caller, heard, numbers, same_request, succeeded
+from mockserver.core.conduct.evidence import Evidence, body_of, caller, heard, numbers, succeeded
 from mockserver.core.conduct.polling import after_final, watches
 from mockserver.core.conduct.records import Proof, Silence
 from mockserver.core.instants import MINUTE, SECOND
@@ -76,7 +76,7 @@ def _unnoticed(seen: Evidence) -> Iterator[tuple[Session, Exchange]]:
 
 
 def webhook_only(seen: Evidence) -> Iterator[Proof]:
-    left = {row["sessionId"] for row in ledger.read(seen.sandbox).abandoned_sessions}
+    left = {row["sessionId"] for row in ledger.abandoned(seen.sandbox, seen.made)}
     for session, made in seen.sessions():
         over = seen.now >= session.expires_at and session.status != "pending"
         unread = session.id in left or (session.status == "completed" and not seen.reads(session.id))
@@ -123,13 +123,14 @@ def funnel_misuse(seen: Evidence) -> Iterator[Proof]:
 
 
 def session_storm(seen: Evidence) -> Iterator[Proof]:
-    left = {row["exchange"] for row in ledger.read(seen.sandbox).abandoned_sessions}
+    left = {row["exchange"] for row in ledger.abandoned(seen.sandbox, seen.made)}
     creates = [each for each in seen.of("createConnectionSession") if succeeded(each)]
-    for place, first in enumerate(creates):
-        for again in creates[place + 1 :]:
-            alike = same_request(first, again) and caller(first) == caller(again)
-            if alike and (seen.gap(first, again) or 0) < SECOND and (first.n in left) != (again.n in left):
-                yield Proof("one click created two equal sessions, of which one was left", numbers((first, again)))
+    for first in creates:
+        again = seen.next_alike(first)
+        if again is None or not succeeded(again) or caller(again) != caller(first):
+            continue
+        if (seen.gap(first, again) or 0) < SECOND and (first.n in left) != (again.n in left):
+            yield Proof("one click created two equal sessions, of which one was left", numbers((first, again)))
     told = _told_reason(seen, "phone_in_use")
     after = [each for each in creates if told and each.n > told[0].n]
     if len(after) >= 3:
@@ -193,12 +194,8 @@ def ack_then_lose(seen: Evidence) -> Iterator[Proof | Silence]:
     for session, made in seen.sessions():
         if not seen.is_acknowledged(session.id):
             continue
-        about = (session.id, session.entrypoint_id)
-        follow = [
-            each
-            for each in seen.exchanges
-            if about[0] in each.call.params.values() or about[1] in each.call.params.values()
-        ]
+        follow = [*seen.concerning(session.id), *seen.concerning(session.entrypoint_id)]
+        follow.sort(key=lambda each: each.n)
         if not follow or succeeded(follow[-1]) or any(seen.told(each, "status") == session.status for each in follow):
             continue
         if seen.now - follow[-1].at >= MINUTE:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from mockserver.core import ledger
-from mockserver.core.conduct.evidence import Evidence, body_of, broke, heard, numbers, same_request, succeeded
+from mockserver.core.conduct.evidence import Evidence, body_of, broke, heard, numbers, succeeded
 from mockserver.core.conduct.records import Proof
 from mockserver.core.instants import MINUTE
 from mockserver.core.journal import Exchange
@@ -36,10 +36,9 @@ def _looked(seen: Evidence, first: Exchange, last: Exchange) -> bool:
 
 def blind_post_retry(seen: Evidence) -> Iterator[Proof]:
     """Sessions and uploads are let off: there is nothing that a client could read first."""
-    posts = seen.of("createCampaign", "startCampaign")
-    for place, first in enumerate(posts):
-        again = next((each for each in posts[place + 1 :] if same_request(first, each)), None)
-        if again is None or not broke(first) or again.at - first.at > _RETRIED_WITHIN:
+    for first in seen.of("createCampaign", "startCampaign"):
+        again = seen.next_alike(first) if broke(first) else None
+        if again is None or again.at - first.at > _RETRIED_WITHIN:
             continue
         cut_start = first.operation == "startCampaign" and not heard(first)  # that is duplicate-start
         if not cut_start and not _looked(seen, first, again):
@@ -58,9 +57,8 @@ def rename_after_lost_create(seen: Evidence) -> Iterator[Proof]:
 def _clones(seen: Evidence, cause: str) -> Iterator[Proof]:
     """The ledger's clones that were started, by the operation whose answer led to them."""
     starts = {execution.campaign_id: seen.maker(execution.id) for _, execution in seen.executions()}
-    by_number = {each.n: each for each in seen.exchanges}
-    for row in ledger.read(seen.sandbox).cloned_campaigns:
-        why, start = by_number.get(row["exchanges"][0]), starts.get(row["cloneId"])
+    for row in ledger.clones(seen.sandbox, seen.made):
+        why, start = seen.numbered(row["exchanges"][0]), starts.get(row["cloneId"])
         original = starts.get(row["originalId"])
         if why is None or start is None or original is None or why.operation != cause:
             continue
@@ -72,11 +70,10 @@ def _clones(seen: Evidence, cause: str) -> Iterator[Proof]:
 
 
 def only_200_is_ok(seen: Evidence) -> Iterator[Proof]:
-    posts = seen.of("createCampaign", "startCampaign")
-    for place, first in enumerate(posts):
+    for first in seen.of("createCampaign", "startCampaign"):
         if not succeeded(first) or first.status == 200:
             continue
-        again = next((each for each in posts[place + 1 :] if same_request(first, each)), None)
+        again = seen.next_alike(first)
         if again is not None and not seen.between(first, again, "cancelCampaign", *_LOOKS):
             yield Proof(f"{first.operation} was repeated after {first.status}", numbers((first, again)))
 
@@ -93,7 +90,7 @@ def json_on_204(seen: Evidence) -> Iterator[Proof]:
 def restart_canceled(seen: Evidence) -> Iterator[Proof]:
     for campaign_id, starts in seen.about("id", "startCampaign"):
         for start in starts:
-            told = _told_final(seen, campaign_id, start)
+            told = _told_final(seen, campaign_id, start) if (start.status or 0) >= 400 else None
             lost = [each for each in starts if each.n < start.n and not heard(each)]
             if told is not None and not lost:
                 yield Proof(f"campaign {campaign_id} was started after it had ended", numbers((told, start)))
@@ -101,22 +98,25 @@ def restart_canceled(seen: Evidence) -> Iterator[Proof]:
 
 def _told_final(seen: Evidence, campaign_id: str, before: Exchange) -> Exchange | None:
     """The exchange that told the client that the campaign was canceled or failed."""
-    for each in seen.of("cancelCampaign", "readCampaign"):
-        ended = each.operation == "cancelCampaign" or seen.told(each, "status") in ("canceled", "failed")
-        if each.n < before.n and each.call.params["id"] == campaign_id and succeeded(each) and ended:
+    for each in seen.concerning(campaign_id):
+        ended = each.operation == "cancelCampaign" or (
+            each.operation == "readCampaign" and seen.told(each, "status") in ("canceled", "failed")
+        )
+        if each.n < before.n and succeeded(each) and ended:
             return each
     return None
 
 
 def wrong_variable_keys(seen: Evidence) -> Iterator[Proof]:
     by_campaign = {execution.campaign_id: execution.template for _, execution in seen.executions()}
+    starts = dict(seen.about("id", "startCampaign"))
     for tenant, campaign in seen.campaigns():
         template = by_campaign.get(campaign.id) or tenant.templates.get(campaign.template_id)
         manual = {each.key for each in template.variables if each.source is None} if template else set()
-        for start in seen.of("startCampaign"):
+        for start in starts.get(campaign.id, ()):
             given = body_of(start).get("commonVariables")
             wrong = sorted(set(given) - manual) if isinstance(given, dict) else []
-            if template and start.call.params["id"] == campaign.id and wrong:
+            if template and wrong:
                 keys, known = ", ".join(each[:40] for each in wrong), ", ".join(sorted(manual)) or "none"
                 yield Proof(f"the start sent {keys}; template {template.id} has {known}", (start.n,))
 
@@ -127,7 +127,7 @@ def stale_template(seen: Evidence) -> Iterator[Proof]:
         for first, again in pairwise(starts):
             if seen.code(first) != "CAMPAIGN_MISSING_COMMON_VARIABLES":
                 continue
-            reads = [each for each in seen.of("readTemplate") if each.call.params["id"] == templates.get(campaign_id)]
+            reads = [each for each in seen.concerning(templates.get(campaign_id)) if each.operation == "readTemplate"]
             read_after = any(first.n < each.n < again.n for each in reads)
             before = [each for each in reads if each.n < first.n and succeeded(each)]
             if not read_after and (seen.code(again) == seen.code(first) or _lacked(seen, before, again)):
