@@ -158,6 +158,13 @@ class TestBenignLookAlikes:
 
         assert () == client.judged().findings
 
+    def test_who_goes_on_after_a_201_took_it_for_success(self, mockserver: Sandbox):
+        client = Client(mockserver)
+        client.launch()
+        client.create()
+
+        assert [] == list(mockserver.conduct)
+
     def test_next_weeks_campaign_is_no_clone(self, mockserver: Sandbox):
         client = Client(mockserver)
         client.launch("Week 1")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from mockserver.contract.endpoints import OPERATIONS
 from mockserver.core import ledger
 from mockserver.core.conduct.evidence import Evidence, body_of, broke, heard, numbers, succeeded
 from mockserver.core.conduct.records import Proof
@@ -74,7 +75,9 @@ def only_200_is_ok(seen: Evidence) -> Iterator[Proof]:
         if not succeeded(first) or first.status == 200:
             continue
         again = seen.next_alike(first)
-        if again is not None and not seen.between(first, again, "cancelCampaign", *_LOOKS):
+        if again is None or again.at - first.at > _RETRIED_WITHIN:
+            continue
+        if not seen.between(first, again, *OPERATIONS):  # whoever goes on took the first one for success
             yield Proof(f"{first.operation} was repeated after {first.status}", numbers((first, again)))
 
 
