@@ -29,7 +29,10 @@ def reuse_dead_session(seen: Evidence) -> Iterator[Proof]:
         if len(found[1]) >= 2:
             told = f"{watch.id} was {status}, and was read {len(found[1])} times more"
             yield Proof(told, numbers((found[0], *found[1][:2])))
-        late = [each for each in seen.visits if each.session_id == watch.id and each.at > found[0].at]
+        dead = [
+            each for each in seen.visits if each.method == "GET" and each.status == 410
+        ]  # a tab that was open meets its end
+        late = [each for each in dead if each.session_id == watch.id and each.at > found[0].at]
         if late:
             made = seen.maker(watch.id)
             yield Proof(
