@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -219,3 +220,25 @@ def test_a_log_that_is_off_says_nothing(serve: Serve):
     served.ask("GET", "/v1/campaigns", key=None)
 
     assert [] == served.log()
+
+
+def test_an_event_leaves_by_itself_and_only_for_hosts_that_were_allowed(serve: Serve):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(DEADLINE_SECONDS)
+        served = serve("--allow-webhook-host", "hooks.example")
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/hook"
+        for target, status in ((url, 201), ("http://hooks.example/", 201), ("http://other.example/", 400)):
+            reply = served.ask("POST", "/_mock/scenarios", json={"given": {"webhooks": [{"url": target}]}})
+            assert status == reply.status_code
+        session_id = served.ask("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
+
+        assert (
+            200 == served.ask("POST", f"/_mock/sessions/{session_id}/fail", json={"reason": "phone_in_use"}).status_code
+        )
+
+        wire, _ = listener.accept()
+        with wire:  # which is never answered
+            assert wire.recv(100).startswith(b"POST /hook HTTP/1.1\r\n")
+            code, seconds = served.stop(signal.SIGTERM)
+
+    assert 0 == code and seconds < STOP_SECONDS

@@ -23,7 +23,7 @@ ROOMS = {
     "core": 2,
     "scenario": 3,
     "edge": 4,
-    "testing": 5, "verify": 5, "pytest_plugin": 5, "listing": 5, "cli": 5,
+    "testing": 5, "verify": 5, "pytest_plugin": 5, "cli": 5,
     "__init__": 6, "__main__": 6,
 }  # fmt: skip
 PURE = ("contract", "core")

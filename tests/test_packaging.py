@@ -18,8 +18,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 DATA_FOLDERS = ("schemas", "scenarios")
 HEAVY = (
-    "flask", "freezegun", "httpx", "hypothesis", "jsonschema", "jsonschema_rs", "puremagic", "requests", "ruamel",
-    "time_machine", "werkzeug",
+    "flask", "freezegun", "httpx", "hypothesis", "jinja2", "jsonschema", "jsonschema_rs", "puremagic", "requests",
+    "ruamel", "segno", "standardwebhooks", "time_machine", "urllib3", "werkzeug",
 )  # fmt: skip
 DEADLINE_SECONDS = 120
 
@@ -95,6 +95,8 @@ def test_the_wheel_holds_the_package_and_its_data_and_nothing_else(built: Built)
         "mockserver/schemas/error.json",
         "mockserver/scenarios/.mockserver-data",
         "mockserver/scenarios/demo.yaml",
+        "mockserver/edge/connect/static/style.css",
+        "mockserver/edge/connect/templates/base.html",
     ],
 )
 def test_the_wheel_holds_what_is_looked_up_at_run_time(built: Built, file: str):

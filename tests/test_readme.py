@@ -56,6 +56,14 @@ def test_the_example_without_pytest_runs() -> None:
     assert done.stdout.splitlines()[-1] == "entrypoints.chatapp.connected"
 
 
+@pytest.mark.parametrize("number", [4, 5])
+def test_the_examples_of_faults_and_of_webhooks_pass(pytester: pytest.Pytester, number: int) -> None:
+    pytester.makepyfile(blocks("python")[number])
+
+    result = pytester.runpytest_subprocess("-p", "mockserver.pytest_plugin", "-q")
+    assert (0, 0) == (result.ret, result.parseoutcomes().get("failed", 0))
+
+
 def test_the_sweeps_pass_under_every_option(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(blocks("python")[2])
 

@@ -55,7 +55,11 @@ class Exchange(NamedTuple):
 
 
 class Transition(NamedTuple):
-    """One move of one record; `cause` is {"exchange": n}, {"timer": trigger} or {"forced": command}."""
+    """
+    One move of one record; `cause` is {"exchange": n}, {"timer": trigger}, {"rule": id}, {"page": step} or {"forced": command}.
+
+    Of a delivery it may also be {"event": id}, {"attempt": n}, {"script": effect} or {"webhook": "disabled"}.
+    """
 
     n: int
     at: Instant

@@ -7,6 +7,8 @@ A path is `path.NAME`, `query.NAME`, `header.NAME` or `body.NAME...`; a wanted t
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -36,16 +38,28 @@ _SIGNS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
     }
 )
 ABSENT = object()  # where a call has nothing
+_ORDER = (">=", "<=", ">", "<")
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
 def differences(exchange: Exchange, where: Mapping[str, Any]) -> list[Difference]:
     """What keeps the exchange from being as wanted; empty where it is."""
-    found = ((path, wanted, value_at(exchange.call, lambda: exchange.body, path)) for path, wanted in where.items())
+    found = (
+        (path, wanted, value_at(exchange.call, lambda: exchange.body, path)) for path, wanted in readable(where).items()
+    )
     return [
         Difference(path, wanted, None if actual is ABSENT else actual)
         for path, wanted, actual in found
         if not holds(actual, wanted)
     ]
+
+
+def readable(where: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The conditions with numbers and booleans as texts where a call has nothing but texts: path, query, header."""
+    return {
+        path: json.dumps(wanted) if isinstance(wanted, bool | int | float) and not path.startswith("body") else wanted
+        for path, wanted in where.items()
+    }
 
 
 def holds(actual: Any, wanted: Any) -> bool:
@@ -61,6 +75,8 @@ def holds(actual: Any, wanted: Any) -> bool:
             operand = float(operand)
         except ValueError:
             return sign == "!="
+    elif sign in _ORDER and isinstance(actual, str) and _NUMBER.fullmatch(actual) and _NUMBER.fullmatch(operand):
+        actual, operand = float(actual), float(operand)  # of a query or a header everything is text
     try:
         return _SIGNS[sign](actual, operand)
     except TypeError:

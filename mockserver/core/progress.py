@@ -19,13 +19,13 @@ from mockserver.core.tenant import Tenant
 
 
 def arm(sandbox: Sandbox, tenant: Tenant, execution: Execution) -> None:
-    """Arm the execution's finish, and the rules that wait for its progress."""
-    last = sends.settled_at(execution.sends, execution.sends.total - 1) if execution.sends.total else sandbox.now
-    if last is not None:
-        sandbox.arm(last, "execution", "finish", tenant.id, execution.id, execution.stay)
+    """Arm the rules that wait for the execution's progress, and its finish: a rule may wait for the very last send."""
     for rule in sandbox.script.rules.values():
         if rule.sent is not None:
             arm_rule(sandbox, tenant, execution, rule)
+    last = sends.settled_at(execution.sends, execution.sends.total - 1) if execution.sends.total else sandbox.now
+    if last is not None:
+        sandbox.arm(last, "execution", "finish", tenant.id, execution.id, execution.stay)
 
 
 def arm_rule(sandbox: Sandbox, tenant: Tenant, execution: Execution, rule: Rule) -> None:
@@ -76,3 +76,8 @@ def fail_rest(
     else:
         failed = sorted({each for each in (*execution.sends.failed, *chosen) if each >= first})
     bend(sandbox, tenant, execution, sends.failing(execution.sends, first, failed))
+
+
+def spare_rest(sandbox: Sandbox, tenant: Tenant, execution: Execution, first: int) -> None:
+    """From `first` on no position fails."""
+    bend(sandbox, tenant, execution, sends.failing(execution.sends, first, ()))

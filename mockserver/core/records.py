@@ -1,9 +1,8 @@
 """
 The records of a sandbox: frozen, so that a change makes a new one and a checkpoint can share them.
 
-Every instant is in whole microseconds since 1970, UTC (`instants`). `seq` is the order of creation within the sandbox;
-on equal instants the larger `seq` counts as later. `stay` numbers a record's stay in its state; a timer that was armed
-for another stay does nothing.
+Every instant is in whole microseconds since 1970, UTC (`instants`). `seq` is the order of creation within the sandbox:
+on equal instants the larger is later. `stay` numbers a stay in a state; a timer armed for another stay does nothing.
 """
 
 from __future__ import annotations
@@ -120,8 +119,7 @@ class Sends:
     """
     The sends of an execution as arithmetic: nothing in here changes when time passes.
 
-    `total` positions follow the `segments`; no position from `stop` on is ever processed; `failed` lists, ascending,
-    the positions that fail.
+    `total` positions follow the `segments`; none from `stop` on is ever processed; those in `failed`, ascending, fail.
     """
 
     total: int
@@ -228,12 +226,14 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """A registered receiver of events; an empty `events` takes every group."""
+    """A receiver of events: of the groups or kinds in `events`, or of all; with an `old_secret` it gets two signatures."""
 
     id: str
     url: str
     secret: str = field(repr=False)
     events: tuple[str, ...]
+    old_secret: str | None = field(default=None, repr=False)
+    disabled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

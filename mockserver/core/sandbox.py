@@ -17,18 +17,25 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mockserver.contract.choices import DEFAULTS
+from mockserver.contract.limits import JOURNAL_MAX_ENTRIES
 from mockserver.core import ids
 from mockserver.core.instants import Instant, Span
 from mockserver.core.journal import Journal
+from mockserver.core.outbox import Outbox
 from mockserver.core.records import Event
 from mockserver.core.script import Script
 from mockserver.core.stage import EMPTY_STAGE, Stage
 from mockserver.core.tenant import Tenant, holds
+from mockserver.core.walks import Visit
 
 # The table of a tenant in which the records of a kind stand.
 TABLE_OF: Mapping[str, str] = MappingProxyType(
     {"campaign": "campaigns", "execution": "executions", "session": "sessions"}
 )
+
+
+# The tables of a tenant whose records share one space of ids.
+WITH_IDS = ("chats", "templates", "campaigns", "executions", "sessions", "entrypoints", "media", "forms", "funnels")
 
 
 class Timer(NamedTuple):
@@ -70,7 +77,9 @@ class Checkpoint(NamedTuple):
     counters: Mapping[str, int]
     events: tuple[Event, ...]
     journal: Journal
+    outbox: Outbox
     script: Script
+    visits: tuple[Visit, ...] = ()
 
     def __repr__(self) -> str:  # its keys are whole
         return f"Checkpoint(tenants={list(self.tenants)}, exchanges={self.journal.last_exchange})"
@@ -104,7 +113,9 @@ class Sandbox:
         self.timers: list[Timer] = []
         self.counters: dict[str, int] = {}
         self.events: list[Event] = []
+        self.visits: deque[Visit] = deque(maxlen=JOURNAL_MAX_ENTRIES)
         self.journal = Journal()
+        self.outbox = Outbox()
         self.script = Script()
         self.epoch = 0
         self.budgets: dict[str, deque[Instant]] = {}
@@ -140,19 +151,8 @@ class Sandbox:
 
     def has_id(self, record_id: str) -> bool:
         """True where a tenant, or a chat, template, campaign, execution, session, entrypoint, file or form has this id."""
-        tables = (
-            "chats",
-            "templates",
-            "campaigns",
-            "executions",
-            "sessions",
-            "entrypoints",
-            "media",
-            "forms",
-            "funnels",
-        )
         return record_id in self.tenants or any(
-            holds(tenant, table, record_id) for tenant in self.tenants.values() for table in tables
+            holds(tenant, table, record_id) for tenant in self.tenants.values() for table in WITH_IDS
         )
 
     def next_seq(self) -> int:
@@ -170,7 +170,10 @@ class Sandbox:
         if timer.kind in ("rule", "call"):
             return self.script.rules.get(timer.id) or self.script.parked.get(timer.id)
         tenant = self.tenants.get(timer.tenant_id)
-        record = getattr(tenant, TABLE_OF[timer.kind]).get(timer.id) if tenant else None
+        if timer.kind == "delivery":
+            record = self.outbox.deliveries.get(timer.id)
+        else:
+            record = getattr(tenant, TABLE_OF[timer.kind]).get(timer.id) if tenant else None
         return record if record is not None and record.stay == timer.stay else None
 
     def holder(self, key: str) -> KeyHolder | None:
@@ -178,10 +181,9 @@ class Sandbox:
 
     def secrets(self) -> list[str]:
         """Every key and signing secret of the sandbox: what no answer, journal or log may show."""
-        return [
-            *self.keys,
-            *(webhook.secret for tenant in self.tenants.values() for webhook in tenant.webhooks.values()),
-        ]
+        webhooks = [webhook for tenant in self.tenants.values() for webhook in tenant.webhooks.values()]
+        signing = (secret for webhook in webhooks for secret in (webhook.secret, webhook.old_secret) if secret)
+        return [*self.keys, *signing]
 
     def checkpoint(self) -> Checkpoint:
         """The state as it is, to be restored any number of times."""
@@ -194,7 +196,9 @@ class Sandbox:
             self.counters.copy(),
             tuple(self.events),
             self.journal.copy(),
+            self.outbox.copy(),
             self.script.copy(),
+            tuple(self.visits),
         )
 
     def twin(self) -> Sandbox:
@@ -232,7 +236,9 @@ class Sandbox:
         self.counters = dict(kept.counters)
         self.events = list(kept.events)
         self.journal = kept.journal.copy()
+        self.outbox = kept.outbox.copy()
         self.script = kept.script.copy()
+        self.visits = deque(kept.visits, maxlen=JOURNAL_MAX_ENTRIES)
 
     def __repr__(self) -> str:
         return f"Sandbox(seed={self.seed}, tenants={list(self.tenants)})"

@@ -107,6 +107,7 @@ class Script:
         tables: list[dict[Any, tuple[Rule, ...]]] = [self._turns, self._watched, *self._by_value.values()]
         for table in tables:
             _without(table, gone)
+        self._by_value = {key: table for key, table in self._by_value.items() if table}
         return True
 
     def clear(self) -> None:
@@ -142,6 +143,15 @@ class Script:
             if all(holds(value_at(call, body, path), wanted) for path, wanted in rule.where.items()):
                 self.match(rule, moment, fired)
         return sorted(fired, key=lambda rule: rule.seq) if len(fired) > 1 else fired
+
+    def meet_delivery(self, event: str, attempt: int, moment: Moment) -> list[Rule]:
+        """Count an attempt to deliver an event of this kind; the rules that fire at it, in order."""
+        fired: list[Rule] = []
+        told = {"event": event, "attempt": attempt}
+        for rule in self.rules.values():
+            if rule.deliveries and all(holds(told.get(key, ABSENT), wanted) for key, wanted in rule.where.items()):
+                self.match(rule, moment, fired)
+        return fired
 
     def match(self, rule: Rule, moment: Moment, into: list[Rule]) -> None:
         """Note that the rule has matched, if its condition holds, and that it fires where its numbers, bounds and chance say so."""

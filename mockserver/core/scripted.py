@@ -42,13 +42,18 @@ _ABOUT: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 
 class Met(NamedTuple):
-    """The rules that fire at a call, the wire effects in force with their owner, and the drawn waits around the operation."""
+    """
+    The rules that fire at a call, the wire effects in force with their owner, and the drawn waits around the operation.
+
+    `scope` is what the call was about when it came in, whatever becomes of its key on the way.
+    """
 
     rules: tuple[Rule, ...]
     owner: Rule | None
     wire: Wire
     before: Span
     after: Span
+    scope: Scope
 
 
 def meet(sandbox: Sandbox, call: Call) -> Met:
@@ -57,14 +62,14 @@ def meet(sandbox: Sandbox, call: Call) -> Met:
     scope = scope_of(sandbox, call)
     moment = Moment(sandbox.seed, sandbox.now, lambda rule: world.fits(sandbox, rule.condition, scope))
     fired = tuple(sandbox.script.meet(call.endpoint.id, call, _reader(call), moment))
-    return _met(sandbox, fired)
+    return _met(sandbox, fired, scope)
 
 
-def _met(sandbox: Sandbox, fired: tuple[Rule, ...]) -> Met:
+def _met(sandbox: Sandbox, fired: tuple[Rule, ...], scope: Scope) -> Met:
     owner = next((rule for rule in fired if rule.wire is not None), None)
     wire = owner.wire if owner is not None and owner.wire is not None else _NO_WIRE
     before, after = (_drawn(sandbox, owner, wait) for wait in (wire.before, wire.after))
-    return Met(fired, owner, wire, before, after)
+    return Met(fired, owner, wire, before, after, scope)
 
 
 def _drawn(sandbox: Sandbox, owner: Rule | None, wait: Span | Latency) -> Span:
@@ -87,7 +92,7 @@ def _reader(call: Call) -> Callable[[], Any]:
         if not read:
             try:
                 read.append(json.loads(call.body) if call.body else None)
-            except ValueError:
+            except (ValueError, RecursionError):
                 read.append(None)
         return read[0]
 
@@ -113,22 +118,27 @@ def scope_of(sandbox: Sandbox, call: Call) -> Scope:
 
 def conclude(sandbox: Sandbox, call: Call, met: Met) -> Answered:
     """
-    Run what the rules leave of the call: world effects, the operation, world effects.
+    Run what the rules leave of the call: the world effects that come before it, and the operation.
 
     An outcome of None means that the operation did not run and that the rule's own words, or nothing, are the answer.
+    `follow` has to come after it, once the answer and its place in the journal are settled.
     """
-    scope = scope_of(sandbox, call)
+    scope, stored = met.scope, sandbox.script.storage
     for rule in met.rules:
-        if rule.early or "fail-media" in dict(rule.world):
-            world.run(sandbox, rule, scope)
+        sandbox.script.unmet.pop(rule.id, None)
+        world.run(sandbox, rule, scope, "whole" if rule.early else "bending")
     answered = _operated(sandbox, call, met, scope)
-    scope = _grown(scope, answered, call)
-    for rule in met.rules:
-        if not rule.early and "fail-media" not in dict(rule.world):
-            world.run(sandbox, rule, scope)
-        elif "fail-media" in dict(rule.world):
-            sandbox.script.storage = None  # it held for this call alone
+    if call.endpoint is not None and call.endpoint.id == "uploadMedia":
+        sandbox.script.storage = stored  # what a rule at this call has set held for it alone
     return answered
+
+
+def follow(sandbox: Sandbox, call: Call, met: Met, answered: Answered) -> None:
+    """Run the world effects that come after the operation and before its answer leaves."""
+    scope = _grown(met.scope, answered, call)
+    for rule in met.rules:
+        if not rule.early:
+            world.run(sandbox, rule, scope, "following")
 
 
 def _operated(sandbox: Sandbox, call: Call, met: Met, scope: Scope) -> Answered:
@@ -171,10 +181,12 @@ def arrive(sandbox: Sandbox, timer: Timer) -> None:
     """A parked call reaches the operation."""
     parked = sandbox.script.parked.pop(timer.id)
     rules = sandbox.script.rules
-    met = _met(sandbox, tuple(rules[each] for each in parked.rule_ids if each in rules))
+    left = tuple(rules[each] for each in parked.rule_ids if each in rules)
+    met = _met(sandbox, left, scope_of(sandbox, parked.call))
     answered = conclude(sandbox, parked.call, met)
     fault = met.owner.fault() if met.owner else None
     sandbox.journal.keep(entry(sandbox, parked.call, answered, None, fault=fault))
+    follow(sandbox, parked.call, met, answered)
 
 
 def remember(sandbox: Sandbox) -> None:

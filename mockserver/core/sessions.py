@@ -7,12 +7,13 @@ What the end user meets is decided here, at completion time: a number in use and
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from mockserver.contract.lifecycles import SESSION
 from mockserver.contract.limits import RETURN_URL_MAX_CHARS, SESSION_LIFETIME
-from mockserver.core import entrypoints, ids
+from mockserver.core import entrypoints, ids, resends
 from mockserver.core.bodies import refuse
 from mockserver.core.calls import ApiError, Call, Shown
 from mockserver.core.instants import MINUTE, span
@@ -91,6 +92,8 @@ def read(sandbox: Sandbox, tenant: Tenant, call: Call) -> Shown:
         sandbox.choices["expiry-driver"] != "sweeper"
     ):  # a timer has done it, unless the choice was another at the deadline
         session = expire_if_due(sandbox, tenant, session, this_exchange(sandbox))
+    if sandbox.choices["state-vs-event-order"] == "event-first" and resends.is_unsent(sandbox, session):
+        session = replace(session, status=SESSION.initial, reason=None, entrypoint_id=None)
     return Shown(shown(tenant, session))
 
 

@@ -11,7 +11,7 @@ from heapq import heappop
 from types import MappingProxyType
 from typing import NamedTuple
 
-from mockserver.core import campaigns, scripted, sessions, world
+from mockserver.core import campaigns, deliveries, scripted, sessions, world
 from mockserver.core.instants import Instant
 from mockserver.core.rules import Scope
 from mockserver.core.sandbox import Sandbox, Timer
@@ -37,11 +37,16 @@ def _expire(sandbox: Sandbox, timer: Timer) -> None:
     sessions.expire_on_time(sandbox, sandbox.tenants[timer.tenant_id], timer.id, {"timer": timer.trigger})
 
 
+def _wake(sandbox: Sandbox, timer: Timer) -> None:
+    deliveries.wake(sandbox, timer.id, {"timer": timer.trigger})
+
+
 def _fire(sandbox: Sandbox, timer: Timer) -> None:
     """The instant of a rule has come."""
     rule = sandbox.script.rules[timer.id]
     if world.fits(sandbox, rule.condition, Scope()) and rule.is_lucky(sandbox.seed, 1):
         sandbox.script.note_fired(rule)
+        sandbox.script.unmet.pop(rule.id, None)
         world.run(sandbox, rule, Scope())
 
 
@@ -56,6 +61,7 @@ def _reach(sandbox: Sandbox, timer: Timer) -> None:
     scope = Scope(tenant.id, campaign)
     if world.fits(sandbox, rule.condition, scope) and rule.is_lucky(sandbox.seed, len(script.done)):
         script.note_fired(rule)
+        script.unmet.pop(rule.id, None)
         world.run(sandbox, rule, scope)
 
 
@@ -66,6 +72,7 @@ DUE: Mapping[tuple[str, str], Callable[[Sandbox, Timer], None]] = MappingProxyTy
         ("execution", "drain"): _drain,
         ("execution", "sent"): _reach,
         ("session", "expire"): _expire,
+        ("delivery", "wake"): _wake,
         ("rule", "fire"): _fire,
         ("call", "arrive"): scripted.arrive,
     }
@@ -75,10 +82,16 @@ DUE: Mapping[tuple[str, str], Callable[[Sandbox, Timer], None]] = MappingProxyTy
 _ALWAYS = ("rule", "call")  # these happen whenever they fall due; a record's timer may find nothing to do
 
 
-def settle(sandbox: Sandbox, until: Instant) -> list[Fired]:
-    """Let time pass up to `until`; answers what happened, in order. The caller holds the sandbox's lock."""
+def settle(sandbox: Sandbox, until: Instant, pause: Callable[[Sandbox], bool] | None = None) -> list[Fired]:
+    """
+    Let time pass up to `until`; answers what happened, in order. The caller holds the sandbox's lock.
+
+    Time stands still before, at the first instant at which, with all that was due at it done, `pause` says so.
+    """
     fired: list[Fired] = []
     while sandbox.timers and sandbox.timers[0].due <= until:
+        if pause is not None and sandbox.timers[0].due > sandbox.now and pause(sandbox):
+            return fired
         timer = heappop(sandbox.timers)
         before = sandbox.subject(timer)
         if before is None:
@@ -88,6 +101,8 @@ def settle(sandbox: Sandbox, until: Instant) -> list[Fired]:
         DUE[timer.kind, timer.trigger](sandbox, timer)
         if timer.kind in _ALWAYS or sandbox.subject(timer) is not before:
             fired.append(Fired(sandbox.now, f"{timer.kind}.{timer.trigger}", timer.id))
+    if pause is not None and until > sandbox.now and pause(sandbox):
+        return fired
     if until != sandbox.now:
         sandbox.pass_to(max(sandbox.now, until))
     return fired

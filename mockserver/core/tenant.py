@@ -19,6 +19,7 @@ from mockserver.core.records import (
     Template,
     Webhook,
 )
+from mockserver.core.walks import Walk
 
 
 class Chats:
@@ -86,6 +87,7 @@ class Tenant:
     campaigns: dict[str, Campaign] = field(default_factory=dict)
     executions: dict[str, Execution] = field(default_factory=dict)
     sessions: dict[str, Session] = field(default_factory=dict)
+    walks: dict[str, Walk] = field(default_factory=dict)  # by session id
     media: dict[str, Media] = field(default_factory=dict)
 
     def copy(self) -> Tenant:
@@ -111,6 +113,7 @@ TABLES: tuple[str, ...] = (
     "campaigns",
     "executions",
     "sessions",
+    "walks",
     "media",
 )
 

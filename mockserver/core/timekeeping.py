@@ -6,11 +6,11 @@ Each refuses with ValueError, saying what came and what would do, before it chan
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from mockserver.core.instants import EARLIEST, LATEST, Instant, Span, exact_text
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.settle import Fired, next_due, settle
-
-_MOST_STEPS = 1_000_000  # of `until_idle`: whatever re-arms itself for ever is a bug, not a wait
 
 
 def has_past(sandbox: Sandbox) -> bool:
@@ -42,43 +42,41 @@ def follow(sandbox: Sandbox, *, catch_up: bool = False) -> None:
     settle(sandbox, sandbox.read_clock())
 
 
-def advance(sandbox: Sandbox, by: Span) -> list[Fired]:
-    """Let this much time pass; everything due on the way happens at its own instant."""
-    if by < 0:
+def goal(sandbox: Sandbox, *, by: Span | None = None, to: Instant | None = None) -> Instant:
+    """The instant to which an advance leads: `by` a length from now, or `to` itself."""
+    now = sandbox.read_clock()
+    if by is not None and by < 0:
         raise ValueError(f"advance by {by / 1_000_000:g} s goes back; time only goes forward")
-    now = sandbox.read_clock()
-    return _advance(sandbox, now, now + by)
-
-
-def advance_to(sandbox: Sandbox, instant: Instant) -> list[Fired]:
-    """Let time pass up to this instant."""
-    return _advance(sandbox, sandbox.read_clock(), instant)
-
-
-def advance_until_idle(sandbox: Sandbox) -> list[Fired]:
-    """
-    Let time pass from one due thing to the next until nothing is scheduled any more.
-
-    Refuses where something is scheduled for an instant that cannot be shown; what came before it has then happened.
-    """
-    now = sandbox.read_clock()
-    fired = settle(sandbox, now)
-    for _ in range(_MOST_STEPS):
-        due = next_due(sandbox)
-        if due is None:
-            break
-        fired += _advance(sandbox, now, max(due, now))
-    return fired
-
-
-def _advance(sandbox: Sandbox, now: Instant, instant: Instant) -> list[Fired]:
+    instant = to if to is not None else now + (by or 0)
     _refuse_beyond(instant)
     if instant < now:
         raise ValueError(f"advance to {exact_text(instant)} lies before now, {exact_text(now)}; time only goes forward")
-    fired = settle(sandbox, instant)
+    return instant
+
+
+def step(
+    sandbox: Sandbox, end: Instant | None, pause: Callable[[Sandbox], bool] | None = None
+) -> tuple[list[Fired], bool]:
+    """
+    Let time pass to `end`, or to the next due thing where it is None; less far where `pause` says so (see `settle`).
+
+    Answers what happened, and whether there is nothing left to come before the end. Refuses where something is
+    scheduled for an instant that cannot be shown; what came before it has then happened.
+    """
+    instant = next_due(sandbox) if end is None else end
+    if instant is None:
+        return [], True
+    instant = max(instant, sandbox.read_clock())
+    _refuse_beyond(instant)
+    fired = settle(sandbox, instant, pause)
     if not sandbox.clock.frozen:
-        sandbox.clock = sandbox.clock._replace(lead=instant - sandbox.process_now())
-    return fired
+        sandbox.clock = sandbox.clock._replace(lead=sandbox.now - sandbox.process_now())
+    return fired, end is not None and sandbox.now >= end
+
+
+def advance(sandbox: Sandbox, by: Span) -> list[Fired]:
+    """Let this much time pass at one go, within whatever holds the lock: what falls due on the way is delivered after it."""
+    return step(sandbox, goal(sandbox, by=by))[0]
 
 
 def _refuse_beyond(instant: Instant) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
 from mockserver.contract.lifecycles import LIFECYCLES
-from mockserver.core import ids
+from mockserver.core import deliveries, ids
 from mockserver.core.instants import span
 from mockserver.core.records import Campaign, Event, Execution, Session
 from mockserver.core.sandbox import TABLE_OF, Sandbox
@@ -64,8 +64,10 @@ def _enter(
 
 
 def emit(sandbox: Sandbox, tenant: Tenant, kind: str, session: Session) -> None:
-    """Put an event into the sandbox's outbox; who is subscribed is asked when it is delivered."""
+    """Note an event, and put a delivery of it into the outbox for each endpoint that takes it."""
     count = sandbox.count("event")
     event_id = "event_" + ids.draw(sandbox.seed, "event", count, sandbox.epoch)
     entrypoint = tenant.entrypoints.get(session.entrypoint_id) if session.entrypoint_id else None
-    sandbox.events.append(Event(sandbox.next_seq(), event_id, sandbox.now, kind, tenant.id, session, entrypoint))
+    event = Event(sandbox.next_seq(), event_id, sandbox.now, kind, tenant.id, session, entrypoint)
+    sandbox.events.append(event)
+    deliveries.send(sandbox, tenant, event)

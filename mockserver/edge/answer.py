@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import selectors
 import socket
 import struct
 import time
@@ -16,7 +17,6 @@ from types import TracebackType
 from mockserver.edge.body import Body
 from mockserver.edge.http1 import Head
 
-_AT_ONCE = getattr(socket, "MSG_DONTWAIT", 0)  # not everywhere
 _STATUS = re.compile("[2-9][0-9][0-9]( .*)?")
 
 _ExcInfo = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None]
@@ -42,10 +42,11 @@ class RawSocket:
     def is_at_end(self) -> bool:
         """True where the client has ended the connection and nothing of it is left to read; this takes nothing over."""
         try:
-            return self._wire.recv(1, socket.MSG_PEEK | _AT_ONCE) == b""
-        except BlockingIOError:
-            return False
-        except OSError:
+            # A socket with a timeout waits for it in `recv`, whatever its flags say; so it is asked first.
+            with selectors.DefaultSelector() as waiting:
+                waiting.register(self._wire, selectors.EVENT_READ)
+                return bool(waiting.select(0)) and self._wire.recv(1, socket.MSG_PEEK) == b""
+        except (OSError, ValueError):  # it is broken, or closed on this side
             return True
 
     def close(self) -> None:

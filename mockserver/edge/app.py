@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from http.client import IncompleteRead
 from urllib.parse import quote
 
 from flask import Flask, Request, Response, request
@@ -26,10 +27,14 @@ def build(host: Host, root: Hosted | None = None) -> Flask:
     def serve() -> Response:
         raw: RawSocket | None = request.environ.get("mockserver.socket")
         door: Door = OnSocket(raw) if raw is not None else InProcess()
-        answer = front.respond(host, read(request, host.origin), root, door)
+        wire = read(request, host.origin)
+        answer = front.respond(host, wire, root, door)
         if answer.play is not None and answer.play.ends in ("drop", "reset", "timeout"):
-            return _broken(answer.play.ends, raw)
-        return _response(answer)
+            response = _broken(answer.play.ends, raw)
+        else:
+            response = _response(answer, raw)
+        response.call_on_close(lambda: front.attend(host, wire.target, root))
+        return response
 
     return app
 
@@ -88,16 +93,20 @@ def _broken(ends: str, raw: RawSocket | None) -> Response:
     return Response()
 
 
-def _played(answer: Answer) -> Iterator[bytes]:
-    """The body piece by piece; a client of this process that gives up meets its own exception."""
+def _played(answer: Answer, raw: RawSocket | None) -> Iterator[bytes]:
+    """The body piece by piece; without a socket of ours one that breaks off is the exception of that."""
+    sent = 0
     for piece in pieces(answer):
         if piece is None:
             raise BROKEN["timeout"]()
+        sent += len(piece)
         yield piece
+    if sent < len(answer.body) and raw is None:
+        raise IncompleteRead(b"", len(answer.body) - sent)
 
 
-def _response(answer: Answer) -> Response:
-    response = Response(answer.body if answer.play is None else _played(answer), status=answer.status)
+def _response(answer: Answer, raw: RawSocket | None) -> Response:
+    response = Response(answer.body if answer.play is None else _played(answer, raw), status=answer.status)
     response.headers.clear()
     for name, value in answer.headers:
         response.headers.add(name, value)

@@ -15,7 +15,6 @@ from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
 from mockserver.core import timekeeping
 from mockserver.core.instants import Instant, parse
 from mockserver.core.matching import ROOTS, differences
-from mockserver.core.settle import Fired
 from mockserver.core.tenant import Tenant
 from mockserver.edge import views
 from mockserver.edge.hosting import Hosted
@@ -58,26 +57,32 @@ def set_clock(hosted: Hosted, args: Arguments) -> JSON:
     return views.clock(hosted.sandbox)
 
 
-def advance(hosted: Hosted, args: Arguments) -> JSON:
-    """Let time pass, and say what happened on the way, in order."""
+def advance(hosted: Hosted, args: Arguments) -> Callable[[], JSON]:
+    """Let time pass, delivering what falls due, and say what happened on the way, in order; once the lock is free."""
     if len(args) != 1:
         raise ControlError(
             400, "MOCK_BAD_ADVANCE", 'wanted one of {"by": "20m"}, {"to": instant} and {"until": "idle"}'
         )
-    try:
-        happened = _advanced(hosted, args)
-    except ValueError as refusal:
-        raise ControlError(400, "MOCK_TIME_GOES_FORWARD", str(refusal)) from None
-    return {"now": views.clock(hosted.sandbox)["now"], "fired": views.fired(happened)}
+    end = _end(args)
+
+    def advanced() -> JSON:
+        try:
+            happened = hosted.advance(**end)
+        except ValueError as refusal:
+            raise ControlError(400, "MOCK_TIME_GOES_FORWARD", str(refusal)) from None
+        return {"now": views.clock(hosted.sandbox)["now"], "fired": views.fired(happened)}
+
+    return advanced
 
 
-def _advanced(hosted: Hosted, args: Arguments) -> list[Fired]:
+def _end(args: Arguments) -> Mapping[str, Any]:
+    """How far an advance goes, as `Hosted.advance` takes it."""
     if "until" in args:
         if args["until"] != "idle":
             raise ControlError(400, "MOCK_BAD_ADVANCE", f"until came as {args['until']!r}; wanted 'idle'")
-        return timekeeping.advance_until_idle(hosted.sandbox)
+        return {"until_idle": True}
     if "to" in args:
-        return timekeeping.advance_to(hosted.sandbox, instant(args["to"], "to"))
+        return {"to": instant(args["to"], "to")}
     by = parse_duration(args["by"])
     if by is None:
         raise ControlError(
@@ -85,7 +90,7 @@ def _advanced(hosted: Hosted, args: Arguments) -> list[Fired]:
             "MOCK_BAD_DURATION",
             f"by came as {args['by']!r}; wanted 20m, 1h30m, 3500ms, PT20M or seconds, never negative",
         )
-    return timekeeping.advance(hosted.sandbox, by)
+    return {"by": by}
 
 
 def read_choices(hosted: Hosted, args: Arguments) -> JSON:
@@ -148,7 +153,7 @@ def restore_checkpoint(hosted: Hosted, args: Arguments) -> None:
     if kept is None:
         known = ", ".join(hosted.checkpoints) or "none"
         raise ControlError(404, "MOCK_NOT_FOUND", f"no checkpoint {args['id']!r}; there is {known}")
-    hosted.sandbox.restore(kept)
+    hosted.restore(kept)
 
 
 def read_journal(hosted: Hosted, args: Arguments) -> Callable[[], JSON]:

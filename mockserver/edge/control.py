@@ -17,7 +17,7 @@ from mockserver.contract import schemas
 from mockserver.core.bodies import parse as parse_json
 from mockserver.core.calls import ApiError
 from mockserver.core.instants import exact_text
-from mockserver.edge import clocks, commands, forced, oracles, scripts
+from mockserver.edge import clocks, commands, forced, hooks, oracles, scripts
 from mockserver.edge.gateway import Wire
 from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted, Recipe
 from mockserver.edge.refusals import ControlError
@@ -117,6 +117,9 @@ ROUTES: tuple[Route, ...] = (
     Route("POST",   "/_mock/sessions/{sessionId}/expire", "sandbox", forced.expire_session,       200, None,                          "The session expires now"),
     Route("POST",   "/_mock/campaigns/{id}/fail",         "sandbox", forced.fail_campaign,        200, None,                          "A running campaign fails"),
     Route("GET",    "/_mock/events",                      "sandbox", commands.read_events,        200, None,                          "The events so far"),
+    Route("POST",   "/_mock/events/{id}/redeliver",       "sandbox", hooks.redeliver,             200, None,                          "Send an event again"),
+    Route("POST",   "/_mock/webhooks/{id}/recover",       "sandbox", hooks.recover,               200, None,                          "Send an endpoint all that was given up"),
+    Route("POST",   "/_mock/webhooks/{id}/rotate",        "sandbox", hooks.rotate,                200, "control.rotateWebhook",       "Give an endpoint a new secret"),
 )
 # fmt: on
 

@@ -44,6 +44,8 @@ class InProcess(NamedTuple):
     patience: Span | None = None
 
     def wait(self, sandbox: Sandbox, epoch: int, span: Span) -> Waited:
+        if sandbox.epoch != epoch:
+            return "released"
         gives_up = self.patience is not None and span > self.patience
         sandbox.stage.elapse(sandbox, self.patience if gives_up and self.patience is not None else span)
         return "gone" if gives_up else "passed"

@@ -58,8 +58,7 @@ def under_script(sandbox: Sandbox, call: Call, manner: Manner, door: Door) -> An
         settle(sandbox, sandbox.read_clock())
         scripted.remember(sandbox)
         met, epoch, came_at = scripted.meet(sandbox, call), sandbox.epoch, sandbox.now
-        said = None if met.before else _concluded(sandbox, call, manner, met)
-        n = sandbox.journal.last_exchange
+        said, n = (None, 0) if met.before else _concluded(sandbox, call, manner, met)
     if said is None:
         waited = door.wait(sandbox, epoch, met.before)
         with sandbox.lock:
@@ -70,16 +69,23 @@ def under_script(sandbox: Sandbox, call: Call, manner: Manner, door: Door) -> An
                 scripted.park(sandbox, call, met, came_at + met.before)
                 return _TIMED_OUT
             scripted.remember(sandbox)
-            said = _concluded(sandbox, call, manner, met)
-            n = sandbox.journal.last_exchange
+            said, n = _concluded(sandbox, call, manner, met)
     return _held(sandbox, said, met, door, epoch, n)
 
 
-def _concluded(sandbox: Sandbox, call: Call, manner: Manner, met: Met) -> Answer:
-    def operate(sandbox: Sandbox, call: Call) -> Answered:
-        return scripted.conclude(sandbox, call, met)
+def _concluded(sandbox: Sandbox, call: Call, manner: Manner, met: Met) -> tuple[Answer, int]:
+    """The answer and its number in the journal; what the world does after the operation has then happened."""
+    operated: list[Answered] = []
 
-    return exchange(sandbox, call, manner, operate, met)
+    def operate(sandbox: Sandbox, call: Call) -> Answered:
+        operated.append(scripted.conclude(sandbox, call, met))
+        return operated[0]
+
+    said = exchange(sandbox, call, manner, operate, met)
+    n = sandbox.journal.last_exchange  # before effects that may let another call arrive
+    for answered in operated:
+        scripted.follow(sandbox, call, met, answered)
+    return said, n
 
 
 def _held(sandbox: Sandbox, said: Answer, met: Met, door: Door, epoch: int, n: int) -> Answer:
@@ -89,18 +95,19 @@ def _held(sandbox: Sandbox, said: Answer, met: Met, door: Door, epoch: int, n: i
         if waited == "released" or sandbox.epoch != epoch:
             return _DROPPED
         if waited == "gone":
-            _lose(sandbox, n)
+            _lose(sandbox, epoch, n)
             return _TIMED_OUT
     if (met.before or met.after) and door.is_forsaken():
-        _lose(sandbox, n)
+        _lose(sandbox, epoch, n)
     if said.play is None or not said.play.pieces:
         return said
     return said._replace(play=said.play._replace(wait=lambda span: door.wait(sandbox, epoch, span)))
 
 
-def _lose(sandbox: Sandbox, n: int) -> None:
+def _lose(sandbox: Sandbox, epoch: int, n: int) -> None:
     with sandbox.lock:
-        sandbox.journal.lose(n)
+        if sandbox.epoch == epoch:
+            sandbox.journal.lose(n)
 
 
 def _said(sandbox: Sandbox, call: Call, answered: Answered, manner: Manner, met: Met) -> Answer:
@@ -121,7 +128,7 @@ def _said(sandbox: Sandbox, call: Call, answered: Answered, manner: Manner, met:
     if wire.cut_bytes is not None:
         return said._replace(play=Play("cut", wire.cut_bytes))
     if wire.pieces:
-        return said._replace(play=Play(pieces=wire.pieces, gap=wire.spread // (wire.pieces - 1)))
+        return said._replace(play=Play(pieces=wire.pieces, spread=wire.spread))
     return said
 
 

@@ -1,5 +1,5 @@
 """
-The front door: a path leads to a sandbox by its prefix, then to its API, its control plane or its media.
+The front door: a path leads to a sandbox by its prefix, then to its API, its control plane, its media or its hosted page.
 
 Flask and the in-process transports come in here alike. What is no other door's belongs to the API, so that a client
 with a wrong base path meets the documented error and stands in the journal.
@@ -11,7 +11,7 @@ import json
 from urllib.parse import quote
 
 from mockserver.core.records import Media
-from mockserver.edge import control, gateway, spelling
+from mockserver.edge import connect, control, gateway, spelling
 from mockserver.edge.doors import PATIENT, Door
 from mockserver.edge.gateway import Wire
 from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted
@@ -36,18 +36,28 @@ def respond(
     hosted, wire = _entered(host, wire, root)
     if hosted is None:
         return _no_sandbox(host, wire)
-    if wire.target.startswith("/_mock/"):
-        answer = control.serve(host, hosted, wire)
-        if host.watch is not None:
-            host.watch(hosted)
-        return answer
-    if wire.target.startswith("/media/") and wire.method in ("GET", "HEAD"):
-        return _media(hosted, wire)
-    answer = gateway.serve(hosted.sandbox, wire, host.manner, door)
-    if host.log is not None:
-        host.log(_line(hosted, wire, answer))
+    outbox = hosted.sandbox.outbox
+    if outbox.queues or outbox.loose:  # what an earlier call in process has made due: its caller has the answer by now
+        hosted.attend()
+    answer = _answered(host, hosted, wire, door)
     if host.watch is not None:
         host.watch(hosted)
+    return answer
+
+
+def _answered(host: Host, hosted: Hosted, wire: Wire, door: Door) -> Answer:
+    """The answer of the door that the path leads to."""
+    if wire.target.startswith("/_mock/"):
+        return control.serve(host, hosted, wire)
+    if wire.target.startswith("/media/") and wire.method in ("GET", "HEAD"):
+        return _media(hosted, wire)
+    is_page = wire.target.startswith("/connect/")
+    answer = connect.serve(hosted, wire) if is_page else gateway.serve(hosted.sandbox, wire, host.manner, door)
+    outbox = hosted.sandbox.outbox  # not the one from before, where a reset came meanwhile
+    if outbox.queues or outbox.loose:
+        hosted.dispatch.deliver_early()
+    if host.log is not None and not is_page:
+        host.log(_line(hosted, wire, answer))
     return answer
 
 
@@ -60,6 +70,13 @@ def _entered(host: Host, wire: Wire, root: Hosted | None) -> tuple[Hosted | None
     if hosted is None:
         return None, wire
     return hosted, wire._replace(target=slash + rest, base_url=wire.base_url + _SANDBOXES + sandbox_id)
+
+
+def attend(host: Host, target: str, root: Hosted | None = None) -> None:
+    """The answer to a request of this target is out: see to what the request has made due."""
+    hosted = _entered(host, Wire("", target, {}, None, ""), root)[0]
+    if hosted is not None:
+        hosted.attend()
 
 
 def _no_sandbox(host: Host, wire: Wire) -> Answer:

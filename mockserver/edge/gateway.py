@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
-from mockserver.contract.limits import JSON_BODY_MAX_BYTES, UPLOAD_MAX_BYTES
+from mockserver.contract.limits import FORM_BODY_MAX_BYTES, JSON_BODY_MAX_BYTES, UPLOAD_MAX_BYTES
 from mockserver.core.calls import Call
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.settle import settle
@@ -38,6 +38,8 @@ class Wire(NamedTuple):
 
 def body_limit_bytes(target: str) -> int:
     """How large a body of this target may be."""
+    if target.startswith("/connect/"):
+        return FORM_BODY_MAX_BYTES
     return UPLOAD_MAX_BYTES if target.startswith("/v1/messaging/media") else JSON_BODY_MAX_BYTES
 
 

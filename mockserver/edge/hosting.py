@@ -9,20 +9,25 @@ Hosting: many sandboxes behind one address, each under its own prefix.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mockserver.contract.choices import DEFAULTS
-from mockserver.core.instants import Instant
+from mockserver.core.instants import Instant, Span
 from mockserver.core.sandbox import Checkpoint, Clock, Sandbox
-from mockserver.core.settle import settle
+from mockserver.core.settle import Fired, settle
 from mockserver.core.tenant import Tenant
 from mockserver.edge import clocks, staging
+from mockserver.edge.courier import TIMEOUT_SECONDS
+from mockserver.edge.dispatch import Dispatch
 from mockserver.edge.replies import Manner
 from mockserver.scenario import library
 from mockserver.scenario.apply import DEFAULT_TENANT, apply, found
 from mockserver.scenario.documents import check, plain
 from mockserver.scenario.profiles import joined
+
+if TYPE_CHECKING:
+    from mockserver.edge.background import Background
 
 DEFAULT_ID = "default"
 IN_PROCESS_ORIGIN = "http://mockserver.test"  # a name that no resolver knows (RFC 6761): never a real call
@@ -52,6 +57,25 @@ class Hosted:
         self.birth = sandbox.checkpoint()
         self.checkpoints: dict[str, Checkpoint] = {}
         self._kept = 0
+        self._dispatch: Dispatch | None = None
+
+    @property
+    def dispatch(self) -> Dispatch:
+        """What makes the sandbox's deliveries; most sandboxes never need it, so it is made when it is first asked for."""
+        if self._dispatch is None:
+            with self.sandbox.lock:
+                self._dispatch = self._dispatch or Dispatch(self)
+        return self._dispatch
+
+    def attend(self) -> None:
+        """See to the deliveries that are due now, if any are."""
+        if not self.sandbox.outbox.is_idle:
+            self.dispatch.attend()
+
+    def let_go(self, *, for_good: bool = False) -> None:
+        """Throw away what will come of the deliveries under way; `for_good` nothing is sent any more."""
+        if self._dispatch is not None or not self.sandbox.outbox.is_idle:
+            self.dispatch.let_go(for_good=for_good)
 
     @property
     def prefix(self) -> str:
@@ -79,17 +103,29 @@ class Hosted:
         """
         Run a command with the lock held and time settled up to now.
 
-        What takes long to show is answered as a function over a copy, which is called once the lock is free again.
+        What the command makes due is then sent. What takes long to show, or lets time pass, is answered as a function,
+        which is called once the lock is free again.
         """
+        self.attend()
         with self.sandbox.lock:
             settle(self.sandbox, self.sandbox.read_clock())
             answer = command(self, arguments)
+        self.attend()
         return answer() if callable(answer) else answer
+
+    def advance(self, *, by: Span | None = None, to: Instant | None = None, until_idle: bool = False) -> list[Fired]:
+        """Let time pass, delivering on the way; without the lock held (see `Dispatch.advance`)."""
+        return self.dispatch.advance(by=by, to=to, until_idle=until_idle)
 
     def reset(self) -> None:
         """Be as at birth: same keys, same ids to come; what was in flight belongs to an older epoch."""
+        self.restore(self.birth)
+
+    def restore(self, kept: Checkpoint) -> None:
+        """Be again as at the checkpoint; what was in flight is let go."""
         with self.sandbox.lock:
-            self.sandbox.restore(self.birth)
+            self.sandbox.restore(kept)
+        self.let_go()
 
 
 class Host:
@@ -99,9 +135,16 @@ class Host:
     `origin` is the scheme and authority under which it is reached. Ids count from 1, so that the same run names the same.
     The control plane answers to `names` alone and, where there is a `token`, to whoever sends it. `log` gets a line a call,
     `watch` the sandbox after each.
+    Webhooks go to this machine and to `allow_webhook_hosts`; a `background` sends them where the server runs by itself.
     """
 
-    def __init__(self, *, manner: Manner = Manner(), default_clock: Callable[[], Clock] = clocks.following) -> None:  # noqa: B008
+    def __init__(
+        self,
+        *,
+        manner: Manner = Manner(),  # noqa: B008 - an immutable default
+        default_clock: Callable[[], Clock] = clocks.following,
+        allow_webhook_hosts: Iterable[str] = (),
+    ) -> None:
         self.origin = IN_PROCESS_ORIGIN
         self.manner = manner
         self.default_clock = default_clock
@@ -111,6 +154,9 @@ class Host:
         self.watch: Callable[[Hosted], None] | None = None
         self.sandboxes: dict[str, Hosted] = {}
         self.closed: dict[str, int] = {}  # id -> late calls
+        self.allow_webhook_hosts = frozenset(each.lower() for each in allow_webhook_hosts)
+        self.webhook_timeout_seconds = TIMEOUT_SECONDS
+        self.background: Background | None = None
         self._lock = threading.Lock()
         self._count = 0
 
@@ -124,14 +170,16 @@ class Host:
         seed = recipe.seed if recipe.seed is not None else document.get("seed", 0)
         if not 0 <= seed <= _SEED_MAX:
             raise ValueError(f"seed {seed}; wanted a whole number from 0 to {_SEED_MAX}")
+        stage = staging.HostStage()
         sandbox = Sandbox(
             seed=seed,
             clock=clock or self.default_clock(),
             lock=threading.RLock(),
             process_now=clocks.process_now,
             choices=DEFAULTS,
-            stage=staging.HostStage(),
+            stage=stage,
         )
+        sandbox.outbox.allowed_hosts = self.allow_webhook_hosts
         found(sandbox)
         for part in (document, {"given": recipe.given} if recipe.given else {}):
             if part:
@@ -141,6 +189,7 @@ class Host:
                 self._count += 1
                 id = f"sandbox_{self._count}"
             hosted = Hosted(id, sandbox, self, sandbox.now)
+            stage.pass_time = lambda by: hosted.advance(by=by)
             self.sandboxes[id] = hosted
         return hosted
 
@@ -150,6 +199,7 @@ class Host:
             hosted = self.sandboxes.pop(id, None)
             if hosted is not None:
                 hosted.sandbox.begin_epoch()
+                hosted.let_go(for_good=True)
                 self.closed[id] = 0
                 while len(self.closed) > _CLOSED_REMEMBERED:
                     del self.closed[next(iter(self.closed))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 from mockserver.contract import schemas
@@ -29,13 +30,13 @@ class Play(NamedTuple):
     How an answer leaves where a script bends the wire.
 
     `ends` is drop or reset where nothing is said, timeout where the client has given up, cut after `cut_bytes` of the body.
-    A dribbled body goes in `pieces`, `wait(gap)` between them.
+    A dribbled body goes in `pieces`, a wait between each two, `spread` in all.
     """
 
     ends: Literal["drop", "reset", "timeout", "cut"] | None = None
     cut_bytes: int = 0
     pieces: int = 0
-    gap: Span = 0
+    spread: Span = 0
     wait: Callable[[Span], Waited] = lambda span: "passed"
 
 
@@ -60,12 +61,16 @@ def pieces(answer: Answer) -> Iterator[bytes | None]:
     """
     play = answer.play or Play()
     body = answer.body[: play.cut_bytes] if play.ends == "cut" else answer.body
-    size = -(-len(answer.body) // play.pieces) if play.pieces else len(body)
-    for start in range(0, len(body), size or 1):
-        waited = play.wait(play.gap) if start else "passed"
+    count = min(play.pieces, len(body)) or 1
+    bounds = [number * len(body) // count for number in range(count + 1)]
+    for number, (start, end) in enumerate(pairwise(bounds)):
+        # Whole microseconds, which add up to the spread however many there are.
+        gap = play.spread * number // (count - 1) - play.spread * (number - 1) // (count - 1) if number else 0
+        waited = play.wait(gap) if number else "passed"
         if waited == "released":
             return
-        yield None if waited == "gone" else body[start : start + size]
+        if end > start:
+            yield None if waited == "gone" else body[start:end]
 
 
 class Manner(NamedTuple):
@@ -83,11 +88,11 @@ def reply(sandbox: Sandbox, call: Call, outcome: Any, manner: Manner, at: Instan
     assert endpoint is not None and isinstance(outcome, Shown)
     choices = sandbox.choices
     status = spelling.status_of_success(choices, endpoint)
-    now = sandbox.now if at is None else at
-    date = ("Date", spelling.http_date(sandbox.now))
+    now = sandbox.clock.now
+    date = ("Date", spelling.http_date(now))
     if endpoint.response_schema is None:
         return Answer(status, (date,), b"")
-    view = represent.View(choices, sandbox.seed, now, call.base_url)
+    view = represent.View(choices, sandbox.seed, now if at is None else at, call.base_url)
     body = represent.BODIES[endpoint.id](view, outcome.facts)
     if manner.strict:
         _hold_to_schema(choices, endpoint.response_schema, body)
@@ -104,6 +109,8 @@ def _refusal(sandbox: Sandbox, call: Call, refusal: ApiError, manner: Manner) ->
     headers: list[tuple[str, str]] = [("Date", spelling.http_date(sandbox.now))]
     if refusal.code == "RATE_LIMIT_EXCEEDED":
         headers += spelling.retry_headers(choices, refusal, sandbox.now)
+    elif "wait_s" in refusal.facts:
+        headers.append(("Retry-After", str(refusal.facts["wait_s"])))  # a script's own words
     if call.endpoint is None and call.allow:
         headers.append(("Allow", ", ".join(call.allow)))
     if manner.explain:

@@ -19,7 +19,7 @@ from mockserver.core.script import listed
 from mockserver.core.sends import counts
 from mockserver.core.settle import Fired
 from mockserver.core.tenant import TABLES, Tenant
-from mockserver.edge import represent, spelling
+from mockserver.edge import outgoing, represent, spelling
 from mockserver.edge.reasons import sentence
 from mockserver.edge.replies import redactor
 
@@ -27,8 +27,11 @@ JSON = dict[str, Any]
 
 # Fields that hold an instant; everything else is shown as it is.
 _INSTANTS = frozenset(
-    ("created_at", "updated_at", "birth_date", "last_message_at", "last_update_at", "started_at", "ended_at", "expires_at", "uploaded_at")
+    ("created_at", "updated_at", "birth_date", "last_message_at", "last_update_at", "started_at", "ended_at", "expires_at", "uploaded_at",
+     "begun_at", "consumed_at")
 )  # fmt: skip
+
+_SECRETS = ("secret", "old_secret", "token")
 
 
 def clock(sandbox: Sandbox) -> JSON:
@@ -79,6 +82,7 @@ def state(sandbox: Sandbox) -> JSON:
         "choices": dict(sorted(sandbox.choices.items())),
         "tenants": [_tenant_state(sandbox, each) for each in sandbox.tenants.values()],
         "rules": rules(sandbox),
+        **outgoing.state(sandbox),
     }
     return world
 
@@ -100,7 +104,7 @@ def _tenant_state(sandbox: Sandbox, owner: Tenant) -> JSON:
 
 def _plain(sandbox: Sandbox, value: Any, name: str = "") -> Any:
     """A record as JSON: camelCase keys, instants as text, contents and targets in short, secrets redacted."""
-    if value is None or (isinstance(value, str | bool) and name not in ("secret", "token")):
+    if value is None or (isinstance(value, str | bool) and name not in _SECRETS):
         return value
     if isinstance(value, Sends):
         return counts(value, sandbox.now)._asdict()
@@ -111,7 +115,7 @@ def _plain(sandbox: Sandbox, value: Any, name: str = "") -> Any:
         return {"bytes": len(value), "sha256": hashlib.sha256(value).hexdigest()}
     if name in _INSTANTS and isinstance(value, int):
         return exact_text(value)
-    if name in ("secret", "token"):
+    if name in _SECRETS:
         return short(value)
     if isinstance(value, Mapping):
         return {key: _plain(sandbox, each) for key, each in value.items()}
@@ -146,7 +150,12 @@ def events(sandbox: Sandbox) -> JSON:
     rows = ((happened, spell(represent.channels.event(view, happened))) for happened in sandbox.events)
     return {
         "events": [
-            {"id": happened.id, "at": exact_text(happened.at), **envelope, "deliveries": []}
+            {
+                "id": happened.id,
+                "at": exact_text(happened.at),
+                **envelope,
+                "deliveries": outgoing.of_event(sandbox, happened.id),
+            }
             for happened, envelope in rows
         ]
     }

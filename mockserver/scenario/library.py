@@ -30,8 +30,6 @@ def document(name: str) -> dict[str, Any]:
     """
     known = paths()
     if name not in known:
-        raise ScenarioError(
-            [Problem("/scenario", spelled(name), f"one of {', '.join(known)}", nearest(name, known))],
-            "the scenario's name",
-        )
+        wanted = f"the name of one of the library's {len(known)} scenarios, which `mockserver scenarios` lists"
+        raise ScenarioError([Problem("/scenario", spelled(name), wanted, nearest(name, known))], "the scenario's name")
     return _document(known[name])

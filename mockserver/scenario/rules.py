@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mockserver.contract import choices
+from mockserver.contract import choices, schemas
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.effects import ALIASES, EFFECTS
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
 from mockserver.core import progress
 from mockserver.core.entrypoints import e164
 from mockserver.core.instants import Instant
-from mockserver.core.matching import ROOTS
+from mockserver.core.matching import ROOTS, readable
 from mockserver.core.redaction import spelled
 from mockserver.core.rules import Rule
 from mockserver.core.sandbox import Sandbox
@@ -48,9 +48,9 @@ def _arm(sandbox: Sandbox, rule: Rule) -> None:
         sandbox.arm(rule.at, "rule", "fire", "", rule.id, 0)
     if rule.sent is not None:
         for tenant in sandbox.tenants.values():
-            for execution in tenant.executions.values():
-                if execution.status == "processing":
-                    progress.arm_rule(sandbox, tenant, execution, rule)
+            for execution in list(tenant.executions.values()):
+                if execution.status == "processing":  # with its finish after the rule, where both fall on one instant
+                    progress.bend(sandbox, tenant, execution, execution.sends)
 
 
 def _rule(sandbox: Sandbox, entry: Entry, scenario: str | None, path: str, problems: list[Problem]) -> Rule | None:
@@ -88,7 +88,7 @@ def _built(
         chance=entry.get("chance"),
         opens=due["from"],
         closes=due["until"],
-        where=entry.get("where", {}),
+        where=entry.get("where", {}) if on == DELIVERY else readable(entry.get("where", {})),
         condition=entry.get("while", {}),
         early=entry.get("when") == "before",
         wire=wire,
@@ -135,7 +135,7 @@ def _effects(written: Entry, path: str, problems: list[Problem]) -> dict[str, An
         own, meant = ALIASES.get(name, (name, None))
         if own in effects or (name in ALIASES and own in written):
             problems.append(Problem(f"{path}/{name}", spelled(args), f"{own} once: {name} is another name of it"))
-        if name in ALIASES and args is not True and type(args) is not type(meant):
+        if name in ALIASES and args is not True and schemas.check("scenario", {"script": [{"do": {own: args}}]}):
             problems.append(Problem(f"{path}/{name}", spelled(args), f"true, or what {own} takes, such as {meant!r}"))
         effects[own] = meant if name in ALIASES and args is True else args
     return effects

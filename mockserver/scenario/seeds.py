@@ -8,16 +8,14 @@ Seed data: the entries of `given` become records of a tenant, one function a kin
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from mockserver.contract.filters import PLATFORMS
-from mockserver.core import ids
+from mockserver.core import deliveries, resends, targets
 from mockserver.core.entrypoints import e164, provider_id
 from mockserver.core.records import Chat, Entrypoint, Form, Funnel, Message, Template, TemplateItem, Variable, Webhook
-from mockserver.core.sandbox import Sandbox
 from mockserver.scenario.seed_chats import chats
 from mockserver.scenario.seeding import Entry, Seeding
 
@@ -176,15 +174,15 @@ def forms(seeding: Seeding, entries: Sequence[Entry], path: str) -> None:
 def webhooks(seeding: Seeding, entries: Sequence[Entry], path: str) -> None:
     for number, entry in enumerate(entries):
         webhook_id = seeding.name_id("webhooks", "webhook_", entry, f"{path}/{number}")
-        secret = entry.get("secret") or _signing_secret(seeding.sandbox)
+        wrong = targets.wanted(entry["url"], seeding.sandbox.outbox.allowed_hosts)
+        if wrong is not None:
+            seeding.wrong(f"{path}/{number}/url", entry["url"], wrong)
+            continue
+        secret = entry.get("secret") or resends.new_secret(seeding.sandbox)
         if "secret" not in entry:
             seeding.secrets[webhook_id] = secret
-        seeding.tenant.webhooks[webhook_id] = Webhook(webhook_id, entry["url"], secret, tuple(entry.get("events", ())))
-
-
-def _signing_secret(sandbox: Sandbox) -> str:
-    drawn = ids.draw(sandbox.seed, "signing secret", sandbox.count("signing secret"), chars=24)
-    return "whsec_" + b64encode(drawn.encode()).decode()
+        webhook = Webhook(webhook_id, entry["url"], secret, tuple(entry.get("events", ())))
+        deliveries.register(seeding.sandbox, seeding.tenant, webhook)
 
 
 # In the order in which they are made, so that what is referred to comes first.

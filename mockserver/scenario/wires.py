@@ -7,11 +7,13 @@ from typing import Any
 
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.effects import of_group
+from mockserver.core.instants import DAY
 from mockserver.core.redaction import spelled
 from mockserver.core.rules import Latency, Wire
 from mockserver.scenario.documents import Problem
 
 _DURATION = "a duration such as 20m, 1h30m, 3500ms, PT20M or seconds, never negative"
+_LONGEST_WAIT = 366 * DAY  # a client that waits longer has no clock left to tell it by
 # Of each group only one can hold; waits go with everything.
 _EXCLUSIVE = (("error", "reply", "stale"), ("drop", "reset", "truncate", "dribble"), ("error", "reply", "garble"))
 
@@ -60,4 +62,6 @@ def _span(written: object, path: str, problems: list[Problem]) -> int:
     span = parse_duration(written)
     if span is None:
         problems.append(Problem(path, spelled(written), _DURATION))
+    elif span > _LONGEST_WAIT:
+        problems.append(Problem(path, spelled(written), "a wait of at most 366 days"))
     return span or 0

@@ -10,7 +10,7 @@ from requests.adapters import HTTPAdapter
 from requests.exceptions import ConnectionError as RequestsConnectionError
 from requests.exceptions import ReadTimeout
 from urllib3 import HTTPResponse
-from urllib3.exceptions import ProtocolError
+from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
 from mockserver.edge.doors import BROKEN
 from mockserver.edge.replies import Answer, Play, pieces
@@ -28,7 +28,8 @@ def played(request: requests.PreparedRequest, answer: Answer) -> requests.Respon
     """The response whose body breaks off or dribbles, or the exception of an answer that never came."""
     play = answer.play or Play()
     if play.ends == "timeout":
-        raise ReadTimeout(f"in-process read of {request.url} timed out", request=request)
+        late = ReadTimeoutError(None, request.url or "", "Read timed out.")  # type: ignore[arg-type]  # there is no pool
+        raise ReadTimeout(late, request=request)
     if play.ends in ("drop", "reset"):
         raise RequestsConnectionError(ProtocolError("Connection aborted.", BROKEN[play.ends]()), request=request)
     headers = dict(answer.headers) | {"Content-Length": str(len(answer.body))}

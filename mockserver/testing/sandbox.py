@@ -13,17 +13,19 @@ from mockserver.edge import commands, oracles
 from mockserver.edge.hosting import Hosted
 from mockserver.testing.calling import Calling
 from mockserver.testing.conduct import Conducting
+from mockserver.testing.end_user import EndUser, link_of
 from mockserver.testing.holding import JSON
 from mockserver.testing.ledger import Ledger
 from mockserver.testing.moves import Moves
 from mockserver.testing.rules import Rules
+from mockserver.testing.webhooks import Webhooks
 
 if TYPE_CHECKING:
     from mockserver.testing.server import MockServer
     from mockserver.testing.sweep import Witness
 
 
-class Sandbox(Calling, Moves, Rules, Conducting):
+class Sandbox(Calling, Moves, Rules, Webhooks, Conducting):
     """
     One isolated universe: a clock, tenants, choices, a journal. This type has no public constructor.
 
@@ -96,7 +98,9 @@ class Sandbox(Calling, Moves, Rules, Conducting):
         found = library.document(document) if isinstance(document, str) else document
         with self._hosted.sandbox.lock:
             settle(self._hosted.sandbox, self._hosted.sandbox.read_clock())
-            return apply.apply(self._hosted.sandbox, found).as_json()
+            applied = apply.apply(self._hosted.sandbox, found).as_json()
+        self._hosted.attend()
+        return applied
 
     def choose(self, choices: Mapping[str, object]) -> None:
         """Set choices by id; one that is wrong leaves all as they were."""
@@ -141,6 +145,18 @@ class Sandbox(Calling, Moves, Rules, Conducting):
         """The world as JSON."""
         return self._command(commands.read_state)
 
+    def end_user(
+        self, session: str | Mapping[str, Any], *, socket: bool = False, user_agent: str = "EndUser"
+    ) -> EndUser:
+        """
+        A person before a session's hosted page, in process, or over the server's socket.
+
+        `session` is its id, its url, or the JSON of its creation.
+        """
+        if socket:
+            self._server.open()
+        return EndUser(self._hosted, link_of(self._hosted, session), socket=socket, user_agent=user_agent)
+
     def set_tenant(self, tenant_id: str | None = None, **settings: Any) -> JSON:
         """Change `name`, `developersEnabled` or `subscription` of a tenant, the default one where none is named."""
         return self._command(commands.set_tenant, **settings, id=tenant_id or self.tenant_id)
@@ -153,8 +169,7 @@ class Sandbox(Calling, Moves, Rules, Conducting):
         try:
             yield
         finally:
-            with self._hosted.sandbox.lock:
-                self._hosted.sandbox.restore(kept)
+            self._hosted.restore(kept)
 
     def reset(self) -> None:
         """Be as at birth: same keys and address, nothing else."""

@@ -176,6 +176,10 @@ class When:
         """The connection fails."""
         return self._act("fail-session", session_id, {"reason": reason})
 
+    def cancel_session(self, session_id: str | None = None) -> ScriptedRule:
+        """The end user cancels the flow."""
+        return self._act("cancel-session", session_id)
+
     def expire_session(self, session_id: str | None = None) -> ScriptedRule:
         """The session expires."""
         return self._act("expire-session", session_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -28,11 +28,18 @@ class MockServer:
     One server on loopback with any number of sandboxes. Lives until it is closed; two of them share nothing.
 
     The socket is opened by `with`, or when an address is first asked for. `strict` checks each answer against its schema;
-    `explain` puts the reason of each refusal into the header X-Mock-Reason.
+    `explain` puts the reason of each refusal into the header X-Mock-Reason. Webhooks go to this machine alone, and to
+    `allow_webhook_hosts`.
     """
 
-    def __init__(self, *, strict: bool = False, explain: bool = True, port: int = 0) -> None:
-        self._host = Host(manner=Manner(explain, strict), default_clock=clocks.fixture_clock)
+    def __init__(
+        self, *, strict: bool = False, explain: bool = True, port: int = 0, allow_webhook_hosts: Iterable[str] = ()
+    ) -> None:
+        self._host = Host(
+            manner=Manner(explain, strict),
+            default_clock=clocks.fixture_clock,
+            allow_webhook_hosts=allow_webhook_hosts,
+        )
         self.made: deque[Sandbox] = deque(maxlen=_MADE_REMEMBERED)  # the latest, closed ones too
         self._port = port
         self._server: Server | None = None
@@ -83,7 +90,10 @@ class MockServer:
         return sandbox
 
     def close(self) -> None:
-        """Stop listening and end every sandbox."""
+        """Stop listening and end every sandbox; a call that is held is let go first, so that its thread ends too."""
+        for hosted in list(self._host.sandboxes.values()):
+            with hosted.sandbox.lock:
+                hosted.sandbox.begin_epoch()
         for sandbox_id in list(self._host.sandboxes):
             self._host.close(sandbox_id)  # first: a call that is held has to be let go before its thread can end
         if self._server is not None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import io
 import json as jsonlib
 from collections.abc import Mapping
-from http import HTTPStatus
-from http.client import IncompleteRead
+from http.client import IncompleteRead, responses
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -129,7 +128,7 @@ def _requests_response(request: requests.PreparedRequest, answer: Answer) -> req
 
     response = requests.Response()
     response.status_code = answer.status
-    response.reason = HTTPStatus(answer.status).phrase
+    response.reason = responses.get(answer.status, "")
     response.headers = CaseInsensitiveDict(answer.headers)
     response.url = request.url or ""
     response.request = request

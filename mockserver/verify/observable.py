@@ -115,6 +115,7 @@ OBSERVABLE: Final[Mapping[str, Sight]] = MappingProxyType({row.choice: row for r
 
 _RUNNING = "only a campaign that really sends shows it, and a run sends to nobody"
 _ENDING = "only a session that has ended shows it, and a run waits for none"
+_USER = "only an end user at the hosted page shows it"
 HIDDEN: Final[Mapping[str, str]] = MappingProxyType(
     {
         "rate-limit-numbers": "a run keeps below any sensible limit and does not look for one",
@@ -131,6 +132,20 @@ HIDDEN: Final[Mapping[str, str]] = MappingProxyType(
         "entrypoint-when-failed": _ENDING,
         "user-cancels": _ENDING,
         "expiry-driver": _ENDING,
-        "wh-data-asymmetry": "events go to registered endpoints, not through the API",
+        "link-consumed-when": _USER,
+        "return-on-failure": _USER,
+        "return-query": _USER,
+        "state-vs-event-order": _ENDING,
+        **dict.fromkeys(
+            (
+                "wh-signature",
+                "wh-body-bytes",
+                "wh-retry",
+                "wh-idempotency",
+                "wh-no-endpoint",
+                "wh-data-asymmetry",
+            ),
+            "events go to registered endpoints, not through the API",
+        ),
     }
 )

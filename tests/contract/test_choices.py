@@ -25,6 +25,7 @@ from mockserver.contract.choices import (
 TESTS = Path(__file__).resolve().parents[1]
 FAMILIES = (access, campaigns, filters, content, sessions, events)
 NAMED = [(choice.id, option) for choice in CHOICES.values() for option in choice.options]
+EFFECTS = [row.id for row in FIXED.values() if row.kind == "effect"]
 
 # Every open point of the document, in the order in which it was surveyed.
 OPEN_POINTS = re.findall(
@@ -252,10 +253,22 @@ def test_a_test_claims_only_options_that_there_are() -> None:
     unknown = {
         f"{path.relative_to(TESTS)}: {id}: {option}"
         for (id, option), path in claimed().items()
-        if id not in CHOICES or (option not in CHOICES[id].options and not CHOICES[id].value)
+        if not _is_there(id, option)
     }
 
     assert set() == unknown
+
+
+def _is_there(id: str, option: str) -> bool:
+    if id in EFFECTS:
+        return option == "effect"
+    return id in CHOICES and (option in CHOICES[id].options or bool(CHOICES[id].value))
+
+
+def test_every_row_that_is_reached_by_an_effect_has_a_test() -> None:
+    missing = [id for id in EFFECTS if (id, "effect") not in claimed()]
+
+    assert missing == [], f"mark a test with option({missing[:1]}, 'effect')"
 
 
 def test_every_option_has_a_test() -> None:

@@ -51,7 +51,9 @@ def by_socket(sandbox: Sandbox) -> Way:
 
 def through(session: requests.Session, base_url: str) -> Way:
     def ask(method: str, path: str, headers: Headers, body: bytes) -> Plain:
-        answer = session.request(method, base_url + path, headers=dict(headers), data=body or None, timeout=10)
+        answer = session.request(
+            method, base_url + path, headers=dict(headers), data=body or None, timeout=10, allow_redirects=False
+        )
         return plain(answer.status_code, answer.headers, answer.content)
 
     return Way(base_url, ask)

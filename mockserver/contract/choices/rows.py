@@ -44,6 +44,3 @@ class Fixed(NamedTuple):
     why: str
     kind: FixedKind = "fixed"
     note: str = ""
-
-
-LATER = "comes with the hosted page and deliveries"

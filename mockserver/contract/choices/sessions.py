@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from mockserver.contract.choices.rows import LATER, Choice, Fixed
+from mockserver.contract.choices.rows import Choice, Fixed
 
 FAMILY: Final = "sessions"
 
@@ -33,6 +33,21 @@ CHOICES: Final[tuple[Choice, ...]] = (
     Choice("expiry-driver", FAMILY, "What makes a session expire?",
            "L217", ("timer", "sweeper", "on-read"), "timer",
            "Twenty minutes pass, with nothing else to wait for.", "documented", ("session.expired",)),
+    Choice("state-vs-event-order", FAMILY, "Can the end of a session be read before its event is sent?",
+           "L323, L372", ("state-first", "event-first"), "state-first",
+           "A receiver that reads at once should find what it was told.", "inferred",
+           ("session.completed",)),
+    Choice("link-consumed-when", FAMILY, "What uses up the one-use link?",
+           "L137", ("continue", "first-get", "completion"), "continue",
+           "Previews and scanners open links without meaning to use them, and do not press the button.", "inferred",
+           ("session.url",)),
+    Choice("return-on-failure", FAMILY, "Where does the end user go after a failure?",
+           "L315", ("stay", "return-with-error"), "stay",
+           "The return is promised after success alone, so the hosted page is the end.", "documented",
+           ("session.return",)),
+    Choice("return-query", FAMILY, "What is appended to the returnUrl?",
+           "L315", ("nothing", "session-and-status"), "nothing",
+           "No parameter is documented; the url's own query is kept.", "documented", ("session.return",)),
 )
 
 FIXED: Final[tuple[Fixed, ...]] = (
@@ -40,12 +55,6 @@ FIXED: Final[tuple[Fixed, ...]] = (
     Fixed("body-missing", FAMILY, "taken as {}", "Every field is optional."),
     Fixed("return-url-rules", FAMILY, "https with a host and no user; ports, IPs, localhost and fragments are allowed",
           "The rule forbids nothing but other schemes and user or password."),
-    Fixed("return-on-failure", FAMILY, "the hosted page stays, without a return",
-          "The return is promised after success alone.", note=LATER),
-    Fixed("return-query", FAMILY, "nothing is appended, and the url's own query is kept",
-          "No parameter is documented.", note=LATER),
-    Fixed("link-consumed-when", FAMILY, "when continue is pressed",
-          "Previews and scanners open links without meaning to use them.", note=LATER),
     Fixed("link-after-use", FAMILY, "410 with one Portuguese page for used, expired and unknown links",
           "A stranger learns nothing from it."),
     Fixed("expiry-boundary", FAMILY, "expired at expiresAt itself", "The deadline has then passed."),
@@ -54,8 +63,6 @@ FIXED: Final[tuple[Fixed, ...]] = (
     Fixed("same-number-again", FAMILY, "phone_in_use, also for an active number of the same tenant",
           "A number is linked once."),
     Fixed("two-sessions-one-number", FAMILY, "the first wins, the second is phone_in_use", "A number is linked once."),
-    Fixed("state-vs-event-order", FAMILY, "the state can be read before its event is sent",
-          "A receiver that reads at once should find what it was told.", note=LATER),
     Fixed("event-before-202-read", FAMILY, "only by a scenario", "Completion may overtake the answer on the wire.",
           "effect"),
     Fixed("session-retention", FAMILY, "for ever", "No end is mentioned."),

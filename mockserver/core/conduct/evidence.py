@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mockserver.core import ledger
-from mockserver.core.conduct.letters import letters, visits
+from mockserver.core.conduct.letters import letters
 from mockserver.core.instants import SECOND, Instant, Span
 from mockserver.core.journal import Exchange
 from mockserver.core.records import Campaign, Execution, Session
@@ -46,7 +46,7 @@ class Evidence:
             for record_id in each.call.params.values():
                 self._by_id.setdefault(record_id, []).append(each)
         self.letters = letters(sandbox)
-        self.visits = visits(sandbox)
+        self.visits = tuple(sandbox.visits)
         moves = sandbox.journal.transitions
         self._ends = {each.id: each.at for each in reversed(moves) if each.target in FINAL}
         self._answers: dict[int, Any] = {}

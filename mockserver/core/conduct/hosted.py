@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from mockserver.core.conduct.evidence import Evidence, numbers
 from mockserver.core.conduct.records import Proof
 from mockserver.core.instants import MINUTE
+from mockserver.core.walks import Visit
 
 _FRAMES = ("iframe", "frame", "embed", "object")
 _SCANNER = re.compile(
@@ -16,11 +16,11 @@ _SCANNER = re.compile(
 )
 
 
-def _looks(seen: Evidence, session_id: str) -> list[Any]:
+def _looks(seen: Evidence, session_id: str) -> list[Visit]:
     return [each for each in seen.visits if each.session_id == session_id]
 
 
-def _is_scanner(visit: Any) -> bool:
+def _is_scanner(visit: Visit) -> bool:
     return _SCANNER.search(visit.user_agent or "") is not None
 
 

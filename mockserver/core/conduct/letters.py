@@ -1,13 +1,9 @@
-"""
-What receivers of events have answered, and who looked at hosted pages, as plain rows.
-
-A sandbox without deliveries or visits has none of either: judges then say so.
-"""
+"""What receivers of events have answered, a row an attempt."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mockserver.core.instants import Instant
 from mockserver.core.sandbox import Sandbox
@@ -45,8 +41,7 @@ class Letter(NamedTuple):
 
 
 def letters(sandbox: Sandbox) -> Sequence[Letter]:
-    """Every attempt that reached out for an endpoint, in the order of sending; none where the sandbox delivers nothing."""
-    outbox: Any = getattr(sandbox, "outbox", None)
+    """Every attempt that reached out for an endpoint, in the order of sending."""
     found = [
         Letter(
             delivery.webhook_id,
@@ -62,12 +57,7 @@ def letters(sandbox: Sandbox) -> Sequence[Letter]:
             each.body,
             each.answer,
         )
-        for delivery in (outbox.deliveries.values() if outbox is not None else ())
+        for delivery in sandbox.outbox.deliveries.values()
         for each in delivery.attempts
     ]
     return sorted(found, key=lambda letter: letter.at)
-
-
-def visits(sandbox: Sandbox) -> Sequence[Any]:
-    """Every look at a hosted page, in order; none where the sandbox has no page."""
-    return tuple(getattr(sandbox, "visits", ()))

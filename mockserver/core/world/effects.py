@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from mockserver.contract import choices
 from mockserver.core.rules import Rule, Scope
@@ -17,7 +17,7 @@ Act = Callable[[Sandbox, Rule, Scope, Any], None]
 
 
 def fail_media(sandbox: Sandbox, rule: Rule, scope: Scope, args: Mapping[str, Any]) -> None:
-    """Storage fails for these files: of this call's upload where a call triggered it, else from now on."""
+    """Storage fails for these files: of this very upload where one triggered it, else from now on."""
     sandbox.script.storage = StorageFault(args.get("ratio"), args.get("every"), tuple(args.get("names", ())))
 
 
@@ -30,7 +30,7 @@ def rate_limit(sandbox: Sandbox, rule: Rule, scope: Scope, args: Any) -> None:
 
 
 def set_choice(sandbox: Sandbox, rule: Rule, scope: Scope, args: Mapping[str, Any]) -> None:
-    chosen = dict(sandbox.choices)
+    chosen = sandbox.choices.copy() if isinstance(sandbox.choices, dict) else dict(sandbox.choices)
     for choice_id, value in args.items():
         chosen[choice_id] = choices.merged(choice_id, chosen[choice_id], value)
     sandbox.choices = chosen
@@ -40,12 +40,16 @@ def advance(sandbox: Sandbox, rule: Rule, scope: Scope, by: int) -> None:
     sandbox.stage.advance(sandbox, by)
 
 
+# Effects that bend how the operation itself runs, and so come before it whatever the rule says.
+OF_THE_OPERATION = ("fail-media",)
+
 WORLD: Mapping[str, Act] = MappingProxyType(
     {
         "complete-session": links.complete_session,
         "fail-session": links.fail_session,
         "expire-session": links.expire_session,
         "cancel-session": links.cancel_session,
+        "visit-link": links.visit_link,
         "fail-campaign": runs.fail_campaign,
         "stall-sends": runs.stall_sends,
         "resume-sends": runs.resume_sends,
@@ -67,10 +71,15 @@ WORLD: Mapping[str, Act] = MappingProxyType(
 )
 
 
-def run(sandbox: Sandbox, rule: Rule, scope: Scope) -> None:
-    """Run the rule's world effects in order; what meets nothing to act on is noted in the rule's entry."""
-    sandbox.script.unmet.pop(rule.id, None)
+def run(sandbox: Sandbox, rule: Rule, scope: Scope, part: Literal["whole", "bending", "following"] = "whole") -> None:
+    """
+    Run the rule's world effects in order; what meets nothing to act on is noted in the rule's entry.
+
+    `bending` are those alone that bend how an operation runs, `following` the others.
+    """
     for name, args in rule.world:
+        if part != "whole" and (part == "bending") != (name in OF_THE_OPERATION):
+            continue
         try:
             WORLD[name](sandbox, rule, scope, args)
         except ValueError as refusal:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mockserver.contract.lifecycles import SESSION
-from mockserver.core import entrypoints, sessions
+from mockserver.core import entrypoints, hosted, sessions
 from mockserver.core.records import Session
 from mockserver.core.rules import Rule, Scope
 from mockserver.core.sandbox import Sandbox
@@ -46,6 +46,19 @@ def cancel_session(sandbox: Sandbox, rule: Rule, scope: Scope, args: Mapping[str
         sessions.cancel(sandbox, tenant, session, {"rule": rule.id})
 
     _each(sandbox, scope, args, "fail", cancel)
+
+
+def visit_link(sandbox: Sandbox, rule: Rule, scope: Scope, args: Mapping[str, Any]) -> None:
+    """Somebody opens the session's url: a link preview, a scanner, a second person."""
+    for tenant, session in sessions_of(sandbox, scope, args):
+        found = hosted.Found(tenant, session, tenant.walks.get(session.id))
+        is_good = hosted.is_good(sandbox, found)
+        walk = hosted.opened(sandbox, found) if is_good else None
+        step, status = (
+            (hosted.WALKS[session.coexistence][0], 200 if walk is None else 303) if is_good else ("gone", 410)
+        )
+        headers = {"user-agent": args["userAgent"]} if "userAgent" in args else {}
+        hosted.note(sandbox, found, "GET", step, headers, status)
 
 
 def _each(

@@ -11,7 +11,7 @@ from mockserver.core.records import Template, Variable
 from mockserver.core.rules import Rule, Scope
 from mockserver.core.sandbox import KeyHolder, Sandbox
 from mockserver.core.tenant import Tenant
-from mockserver.core.world.runs import fail_what_is_left
+from mockserver.core.world.runs import fail_what_is_left, spare_what_is_left
 from mockserver.core.world.scope import Unmet, tenant_of
 
 _ATTRIBUTES = {"secret": "secret_key", "public": "public_key"}
@@ -44,7 +44,7 @@ def rotate_key(sandbox: Sandbox, rule: Rule, scope: Scope, args: Mapping[str, An
 
 
 def set_template(sandbox: Sandbox, rule: Rule, scope: Scope, args: Mapping[str, Any]) -> None:
-    """Change status, variables or text; what is still to come of a template that is no longer approved fails."""
+    """Change status, variables or text; while a template is not approved what is still to come of it fails."""
     tenant, template = _template(sandbox, scope, args)
     changes: dict[str, Any] = {"updated_at": sandbox.now}
     if "status" in args:
@@ -61,6 +61,8 @@ def set_template(sandbox: Sandbox, rule: Rule, scope: Scope, args: Mapping[str, 
     tenant.templates[template.id] = changed
     if template.can_be_sent and not changed.can_be_sent:
         fail_what_is_left(sandbox, tenant, template_id=template.id)
+    elif changed.can_be_sent and not template.can_be_sent:
+        spare_what_is_left(sandbox, tenant, template.id)
 
 
 def remove_template(sandbox: Sandbox, rule: Rule, scope: Scope, args: Mapping[str, Any]) -> None:

@@ -75,3 +75,11 @@ def fail_what_is_left(sandbox: Sandbox, tenant: Tenant, *, template_id: str = ""
         execution = campaigns.active_execution(tenant, campaign)
         if execution is not None and (execution.template.id == template_id or execution.platform == platform):
             progress.fail_rest(sandbox, tenant, execution, progress.to_come(sandbox, execution, Scope()))
+
+
+def spare_what_is_left(sandbox: Sandbox, tenant: Tenant, template_id: str) -> None:
+    """The sends still to come of every running campaign of this template, which is approved again, go through."""
+    for campaign in tenant.campaigns.values():
+        execution = campaigns.active_execution(tenant, campaign)
+        if execution is not None and execution.template.id == template_id:
+            progress.spare_rest(sandbox, tenant, execution, progress.to_come(sandbox, execution, Scope()))

@@ -1,14 +1,13 @@
-"""The command line: `mockserver serve`, `play`, `scenarios`, `choices`, `clauses`, `conduct` and `verify`."""
+"""`mockserver serve` and `play`: their options, what they print, and how they end."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import secrets
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -18,54 +17,7 @@ DEFAULT_PORT = 5055
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; 0 when it did its work, 2 when it was asked for something that it cannot do."""
-    options = _parser().parse_args(arguments)
-    try:
-        run: Callable[[argparse.Namespace, TextIO], int] = options.run
-        return run(options, sys.stdout)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except (OSError, ValueError) as refusal:
-        print(f"mockserver: {refusal}", file=sys.stderr)
-        return 2
-
-
-def _parser() -> argparse.ArgumentParser:
-    from mockserver import listing
-    from mockserver.verify import command as verifying
-
-    parser = argparse.ArgumentParser("mockserver", description="A stateful contract mock of a CRM gateway's HTTP API.")
-    parser.add_argument("--version", action="version", version=f"mockserver {VERSION}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    serving = commands.add_parser("serve", help="start the server, on its embedded demo data unless told otherwise")
-    serving.add_argument(
-        "--scenario", default="demo", metavar="NAME|FILE", help="what is there at the start (default: %(default)s)"
-    )
-    serving.set_defaults(run=serve)
-    playing = commands.add_parser("play", help="start the server in a scenario, and tell what happens")
-    playing.add_argument("scenario", metavar="NAME|FILE", help="a name that `scenarios` lists, or a document")
-    playing.set_defaults(run=play)
-    for command in (serving, playing):
-        _serve_options(command)
-    for name, run, words in (
-        ("scenarios", listing.scenarios, "list the scenario library, one line each"),
-        ("choices", listing.choices, "list every point that the API document leaves open"),
-        ("clauses", listing.clauses, "list the testable sentences of the API document"),
-        ("conduct", listing.conduct, "list the rules by which a client's conduct is judged"),
-    ):
-        command = commands.add_parser(name, help=words)
-        forms = command.add_mutually_exclusive_group()
-        forms.add_argument("--json", action="store_true", help="for programs")
-        if name != "clauses":
-            forms.add_argument("--markdown", action="store_true", help="the page of the documentation")
-        command.set_defaults(run=run)
-    verifying.add_options(commands.add_parser("verify", help="hold any service to the document, by its public API"))
-    return parser
-
-
-def _serve_options(command: argparse.ArgumentParser) -> None:
+def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--host", default="127.0.0.1", help="address to listen on; any but loopback demands a token")
     command.add_argument("--port", type=int, default=DEFAULT_PORT, help="0 takes a free one (default: %(default)s)")
     command.add_argument(
@@ -79,6 +31,13 @@ def _serve_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--token", help="what the control plane demands; generated where it must have one")
     command.add_argument("--strict", action="store_true", help="check every answer against its schema")
     command.add_argument("--no-reason", action="store_true", help="leave the header X-Mock-Reason out")
+    command.add_argument(
+        "--allow-webhook-host",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="send webhooks to this host too, not to this machine alone; may be repeated",
+    )
     command.add_argument(
         "--log-format", choices=("text", "json", "off"), default="text", help="a line a call, on standard error"
     )
@@ -103,11 +62,13 @@ def serve(
 ) -> int:
     """Serve until SIGINT or SIGTERM; the first line printed is the base url, once it listens."""
     from mockserver.edge import app
+    from mockserver.edge.background import Background
     from mockserver.edge.hosting import DEFAULT_ID, Host
     from mockserver.edge.replies import Manner
     from mockserver.edge.server import Server
 
-    host = Host(manner=Manner(explain=not options.no_reason, strict=options.strict))
+    manner = Manner(explain=not options.no_reason, strict=options.strict)
+    host = Host(manner=manner, allow_webhook_hosts=options.allow_webhook_host)
     host.token = options.token or (None if options.host in _LOOPBACK else secrets.token_urlsafe(24))
     host.names |= {options.host.lower()} - {"0.0.0.0", "::"}
     host.log = _logger(options.log_format)
@@ -119,9 +80,14 @@ def serve(
     print(_greeting(hosted, host.token), file=out, flush=True)
     greet(hosted)
     host.watch = watch
-    server.serve_forever()
-    for each in list(host.sandboxes):
-        host.close(each)
+    background = Background(host)
+    background.start()
+    try:
+        server.serve_forever()
+    finally:
+        background.stop()
+        for each in list(host.sandboxes):
+            host.close(each)
     return 0
 
 

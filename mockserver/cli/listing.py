@@ -1,4 +1,4 @@
-"""The commands that list what there is: scenarios, choices, clauses and rules of conduct, as text, JSON or a page."""
+"""`mockserver scenarios`, `choices`, `clauses` and `conduct`: lists for people and for programs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, TextIO
 
 
-def scenarios(options: argparse.Namespace, out: TextIO) -> int:
+def list_scenarios(options: argparse.Namespace, out: TextIO) -> int:
     """The library's names with what each shows."""
     from mockserver.scenario import library, page
 
@@ -20,11 +20,12 @@ def scenarios(options: argparse.Namespace, out: TextIO) -> int:
         {"name": each["scenario"], "summary": each.get("summary", ""), "clauses": each.get("clauses", [])}
         for each in documents
     ]
-    _print(options, out, rows, lambda row: f"{row['name']:<28}{row['summary']}")
+    width = max(len(row["name"]) for row in rows) + 2
+    _print(options, out, rows, lambda row: f"{row['name']:<{width}}{row['summary']}")
     return 0
 
 
-def choices(options: argparse.Namespace, out: TextIO) -> int:
+def list_choices(options: argparse.Namespace, out: TextIO) -> int:
     """Every choice: its question, its options with the default first told, and why."""
     from mockserver.contract.choices import CHOICES
 
@@ -44,7 +45,7 @@ def _choice_text(row: dict[str, Any]) -> str:
     return f"{row['id']}  [{row['where']}, {row['provenance']}]\n  {row['question']}\n  options: {options or 'a value'}{default}\n  why: {row['why']}\n"
 
 
-def clauses(options: argparse.Namespace, out: TextIO) -> int:
+def list_clauses(options: argparse.Namespace, out: TextIO) -> int:
     """Every testable sentence of the API document, with its id."""
     from mockserver.contract.clauses import read
 
@@ -53,7 +54,7 @@ def clauses(options: argparse.Namespace, out: TextIO) -> int:
     return 0
 
 
-def conduct(options: argparse.Namespace, out: TextIO) -> int:
+def list_conduct(options: argparse.Namespace, out: TextIO) -> int:
     """Every rule of conduct, with what proves it and what to do instead."""
     from mockserver.core.conduct import page
 

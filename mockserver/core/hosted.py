@@ -1,0 +1,235 @@
+"""
+The hosted page of a connection session: a person's walk from the one-use link to its end.
+
+1. A link is good while its session is pending, the deadline lies ahead and nothing has consumed it: `is_good` alone decides.
+2. What consumes it is the choice `link-consumed-when`; whoever began the walk goes on under the walk's own secret.
+3. Looking moves nothing, but that opening the link begins the walk under `first-get`. Each look is kept by `note`.
+4. How a session ends is decided in `sessions`, by the moves that the control plane has too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
+
+from mockserver.contract.limits import VISIT_TEXT_MAX_CHARS
+from mockserver.core import entrypoints, ids, sessions
+from mockserver.core.records import Session
+from mockserver.core.sandbox import Sandbox
+from mockserver.core.tenant import Tenant
+from mockserver.core.transitions import can
+from mockserver.core.walks import Visit, Walk
+
+# The steps of a walk in order, by whether the session asked for coexistence. The last one ends it.
+WALKS: Mapping[bool, tuple[str, ...]] = MappingProxyType(
+    {
+        False: ("intro", "account", "number", "authorise"),
+        True: ("intro", "number", "app", "account", "authorise"),
+    }
+)
+CANCELLED = "cancelled"
+SIMULATED = (*sessions.REASONS, "expire")  # the ends that the page forces when it is told to
+NAME_MAX_CHARS = 100
+_PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
+
+
+class Found(NamedTuple):
+    """A session beside its tenant and the walk through its page, None while nobody has begun it."""
+
+    tenant: Tenant
+    session: Session
+    walk: Walk | None
+
+
+def by_link(sandbox: Sandbox, token: str) -> Found | None:
+    """The session whose url ends in this token, of whatever tenant."""
+    for tenant in sandbox.tenants.values():
+        for session in tenant.sessions.values():
+            if session.token == token:
+                return Found(tenant, session, tenant.walks.get(session.id))
+    return None
+
+
+def by_walk(sandbox: Sandbox, secret: str) -> Found | None:
+    """The session whose walk has this secret."""
+    for tenant in sandbox.tenants.values():
+        for walk in tenant.walks.values():
+            if walk.secret == secret:
+                return Found(tenant, tenant.sessions[walk.session_id], walk)
+    return None
+
+
+def is_good(sandbox: Sandbox, found: Found) -> bool:
+    """True while the link still leads to the page (session.url)."""
+    consumed = found.walk is not None and found.walk.consumed_at is not None
+    return _is_pending(found.session) and sandbox.now < found.session.expires_at and not consumed
+
+
+def opened(sandbox: Sandbox, found: Found) -> Walk | None:
+    """The link is opened with GET: that begins the walk under `first-get`, and nothing otherwise."""
+    return begin(sandbox, found) if sandbox.choices["link-consumed-when"] == "first-get" else None
+
+
+def begin(sandbox: Sandbox, found: Found) -> Walk:
+    """
+    Leave the good link behind for the walk, which starts with its first step.
+
+    The link is consumed by that; under `completion` it stays good, and leads whoever comes again into the same walk,
+    at its first step where it was cancelled.
+    """
+    first = WALKS[found.session.coexistence][0]
+    consumed_at = None if sandbox.choices["link-consumed-when"] == "completion" else sandbox.now
+    if found.walk is None:
+        secret = ids.draw(sandbox.seed, "walk", sandbox.count("walk"), chars=40)
+        walk = Walk(found.session.id, secret, begun_at=sandbox.now, consumed_at=consumed_at, step=first)
+    else:
+        step = first if found.walk.step == CANCELLED else found.walk.step
+        walk = replace(found.walk, consumed_at=consumed_at, step=step)
+    found.tenant.walks[walk.session_id] = walk
+    return walk
+
+
+def page(sandbox: Sandbox, session: Session, walk: Walk) -> str:
+    """What the walk shows now: its step, or how it ended (completed, cancelled, failed, expired)."""
+    if session.status == "completed":
+        return "completed"
+    if walk.step == CANCELLED:
+        return CANCELLED
+    if _is_pending(session):
+        return walk.step if sandbox.now < session.expires_at else "expired"
+    return session.status
+
+
+def take(sandbox: Sandbox, tenant: Tenant, session: Session, step: str, given: Mapping[str, str]) -> str | None:
+    """
+    The person answers a step of the walk and goes on; answers which field is wrong, and then nothing has changed.
+
+    A step can be taken again after later ones; one that was not reached yet, and any step of a walk that is over,
+    changes nothing. The answer to the last step completes the session, which may fail it instead. At or after the
+    deadline whatever is answered finds the session expired.
+    """
+    session = sessions.expire_if_due(sandbox, tenant, session, {"page": step})
+    walk, steps = tenant.walks[session.id], WALKS[session.coexistence]
+    if page(sandbox, session, walk) not in steps or step not in steps[: steps.index(walk.step) + 1]:
+        return None
+    if step == steps[-1]:
+        sessions.complete(sandbox, tenant, session, walk.phone or "", walk.name or tenant.name, {"page": step})
+        return None
+    chosen = _CHOSEN[step](tenant, given)
+    if isinstance(chosen, str):
+        return chosen
+    tenant.walks[session.id] = replace(walk, step=steps[steps.index(step) + 1], **chosen)
+    return None
+
+
+def go_back(sandbox: Sandbox, tenant: Tenant, session: Session, step: str) -> None:
+    """Stand again before the step that comes before this one, if the walk has come that far."""
+    walk, steps = tenant.walks[session.id], WALKS[session.coexistence]
+    if page(sandbox, session, walk) in steps and step in steps[1 : steps.index(walk.step) + 1]:
+        tenant.walks[session.id] = replace(walk, step=steps[steps.index(step) - 1])
+
+
+def cancel(sandbox: Sandbox, tenant: Tenant, session: Session) -> None:
+    """The person cancels, which ends the walk; what becomes of the session is the choice `user-cancels`."""
+    walk = tenant.walks[session.id]
+    if page(sandbox, session, walk) == "expired":
+        sessions.expire_if_due(sandbox, tenant, session, {"page": "cancel"})
+    elif _is_pending(session):
+        sessions.cancel(sandbox, tenant, session, {"page": "cancel"})
+        tenant.walks[session.id] = replace(walk, step=CANCELLED)
+
+
+def simulate(sandbox: Sandbox, tenant: Tenant, session: Session, end: str) -> None:
+    """Force one of the `SIMULATED` ends upon a pending session: what a person cannot bring about by walking."""
+    if not _is_pending(session):
+        return
+    if end == "expire":
+        sessions.expire(sandbox, tenant, session, {"page": "simulate"})
+    else:
+        sessions.fail(sandbox, tenant, session, end, {"page": "simulate"})
+
+
+def way_back(sandbox: Sandbox, session: Session) -> str | None:
+    """
+    Where the person goes once the session has ended, None where the page is the end of it (session.return).
+
+    The returnUrl keeps its own query; what is put behind it is said by `return-query` and `return-on-failure`.
+    The text is printable ASCII, so that it can stand in a header: everything else is percent-encoded.
+    """
+    if session.return_url is None or _is_pending(session):
+        return None
+    added = []
+    if session.status != "completed":
+        if sandbox.choices["return-on-failure"] == "stay":
+            return None
+        added = [("error", session.reason or "")]
+    if sandbox.choices["return-query"] == "session-and-status":
+        added = [("sessionId", session.id), ("status", session.status), *added]
+    url, mark, fragment = session.return_url.partition("#")
+    if added:
+        joint = "" if url.endswith(("?", "&")) else "&" if "?" in url else "?"
+        url += joint + urlencode(added)
+    return quote(url + mark + fragment, safe=_PRINTABLE)
+
+
+def free_numbers(sandbox: Sandbox, session: Session, count: int = 2) -> tuple[str, ...]:
+    """Numbers in E.164 that no entrypoint has, for the person to choose from; the same ones at each look."""
+    found: list[str] = []
+    tried = 0
+    while len(found) < count:
+        tried += 1
+        phone = f"+55119{ids.number(sandbox.seed, 'hosted phone', session.seq, tried, below=10**8):08d}"
+        if phone not in found and not entrypoints.is_linked(sandbox, phone):
+            found.append(phone)
+    return tuple(found)
+
+
+def pairing_code(sandbox: Sandbox, session: Session) -> str:
+    """Eight characters that the phone app is said to ask for in the coexistence walk."""
+    return ids.draw(sandbox.seed, "pairing code", session.seq, chars=8).upper()
+
+
+def note(
+    sandbox: Sandbox, found: Found | None, method: str, step: str, headers: Mapping[str, str], status: int
+) -> None:
+    """Keep one look at the page; of very many the last are kept."""
+
+    def told(name: str) -> str | None:
+        return headers[name][:VISIT_TEXT_MAX_CHARS] if name in headers else None
+
+    session_id = found.session.id if found else None
+    seen = (told("user-agent"), told("sec-fetch-dest"), told("referer"))
+    sandbox.visits.append(Visit(sandbox.count("visit"), sandbox.now, session_id, method[:20], step, *seen, status))
+
+
+def _is_pending(session: Session) -> bool:
+    return can("session", session, "complete")
+
+
+def _nothing(tenant: Tenant, given: Mapping[str, str]) -> Mapping[str, Any]:
+    return {}
+
+
+def _name(tenant: Tenant, given: Mapping[str, str]) -> Mapping[str, Any] | str:
+    """The account of the organisation, or a new one under its own name; it becomes the name of the channel."""
+    if given.get("account") == "own":
+        return {"name": tenant.name}
+    name = given.get("name", "").strip()
+    fits = given.get("account") == "new" and 0 < len(name) <= NAME_MAX_CHARS and name.isprintable()
+    return {"name": name} if fits else "name" if given.get("account") == "new" else "account"
+
+
+def _phone(tenant: Tenant, given: Mapping[str, str]) -> Mapping[str, Any] | str:
+    """One of the numbers shown, or another one that was typed, however it was spelt."""
+    picked = given.get("number", "")
+    phone = entrypoints.e164(given.get("phone", "") if picked == "other" else picked)
+    return {"phone": phone} if phone is not None else "phone"
+
+
+# What an answer to a step adds to the walk, or the field in which it is wrong.
+_CHOSEN: Mapping[str, Callable[[Tenant, Mapping[str, str]], Mapping[str, Any] | str]] = MappingProxyType(
+    {"intro": _nothing, "account": _name, "number": _phone, "app": _nothing}
+)

@@ -1,0 +1,203 @@
+"""
+Dispatch: a sandbox's deliveries are made, and its time passes, with the lock let go of while a receiver is at work.
+
+1. What falls due is sent by whoever made it due, right after the command or call: in that thread, in order. Where a
+   host has a background, its threads do it instead; `advance` always does it itself.
+2. What a public call makes due is sent once its answer is out: after the last byte on a socket; in process before the
+   next call or command, since the caller has the answer only then. A script may have it sent before the answer.
+3. A receiver may call the mock: it is answered meanwhile, and what it makes due is left to whoever is delivering.
+4. What was under way when the epoch ended is let go, and what came of it is thrown away.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from mockserver.core import deliveries, timekeeping
+from mockserver.core.instants import Instant, Span
+from mockserver.core.outbox import Attempt, Planned
+from mockserver.core.settle import Fired, settle
+from mockserver.edge import clocks, receivers
+from mockserver.edge.courier import Courier, Outcome
+from mockserver.edge.letters import Letter, Writer
+
+if TYPE_CHECKING:
+    from mockserver.edge.hosting import Hosted
+
+_KEPT_BYTES = 4096  # of an endpoint's answer
+_MOST_STEPS = 1_000_000  # of an advance until idle: whatever re-arms itself for ever is a bug, not a wait
+
+
+class Dispatch:
+    """The deliveries of one hosted sandbox. Lives as long as it."""
+
+    def __init__(self, hosted: Hosted) -> None:
+        self._hosted = hosted
+        self._sandbox = hosted.sandbox
+        self.courier = Courier(hosted.host.allow_webhook_hosts, hosted.host.webhook_timeout_seconds)
+        self.receivers: dict[str, receivers.Target] = {}  # in process, by the url that stands for them
+        self._here = threading.local()
+        self._worked = threading.Condition(hosted.sandbox.lock)  # type: ignore[arg-type]  # an RLock, as the host makes it
+        self._at_work = 0  # threads of the background
+        self._driving = 0  # threads in `deliver`
+        self._is_closed = False
+
+    def stand_in(self, target: receivers.Target, path: str) -> str:
+        """The url that stands for a receiver in process; one never stands for another."""
+        url = f"http://receiver-{len(self.receivers) + 1}.mockserver.test/{path.removeprefix('/')}"
+        self.receivers[url] = target
+        return url
+
+    def attend(self) -> None:
+        """See to what is due now: send it here, or have the background send it."""
+        if self._sandbox.outbox.is_idle or self._is_closed:
+            return
+        background = self._hosted.host.background
+        if background is not None:
+            background.kick(self)
+        elif not self._driving:  # else whoever is delivering comes to it
+            self.deliver()
+
+    def deliver(self, *, early: bool = False) -> None:
+        """Send everything that is due now, in this thread; `early` only what is wanted before an answer. Not for a receiver's own call."""
+        if self._is_inside():
+            return
+        self._here.inside = True
+        self._drive(1)
+        try:
+            while True:
+                with self._sandbox.lock:
+                    planned = self.take(early=early)
+                    if planned is None:
+                        self._drive(-1)  # under the same lock, so that what comes now finds nobody delivering
+                        return
+                self.carry(planned)
+        except BaseException:
+            self._drive(-1)
+            raise
+        finally:
+            self._here.inside = False
+
+    def _drive(self, change: int) -> None:
+        with self._sandbox.lock:
+            self._driving += change
+
+    def deliver_early(self) -> None:
+        """Send what a script wants sent before the answer of the call under way."""
+        if not self._sandbox.outbox.is_idle:
+            self.deliver(early=True)
+
+    def take(self, *, early: bool = False) -> Planned | None:
+        """The next attempt that is due, now under way; None where there is none."""
+        with self._sandbox.lock:
+            if self._is_closed:
+                return None
+            settle(self._sandbox, self._sandbox.read_clock())
+            return deliveries.take(self._sandbox, early=early)
+
+    def take_for_worker(self) -> Planned | None:
+        """The same for a thread of the background, for which an advance waits."""
+        with self._sandbox.lock:
+            planned = self.take()
+            self._at_work += planned is not None
+            return planned
+
+    def worker_done(self) -> None:
+        with self._worked:
+            self._at_work -= 1
+            self._worked.notify_all()
+
+    def carry(self, planned: Planned) -> None:
+        """Send the letters of an attempt, without the lock, and report what came of them."""
+        sandbox = self._sandbox
+        try:
+            made, wait = self._sent_all(planned)
+        except BaseException:  # a test that ends itself within its receiver, or a bug of the mock
+            with sandbox.lock:
+                deliveries.release(sandbox, planned)
+            raise
+        with sandbox.lock:
+            deliveries.report(sandbox, planned, made, wait)
+
+    def _sent_all(self, planned: Planned) -> tuple[list[Attempt], Span | None]:
+        """What came of each letter of an attempt, and the wait that the endpoint asks for."""
+        sandbox = self._sandbox
+        writer = Writer(sandbox, planned, clocks.process_now())
+        made, wait = [], None
+        for letter in writer.beside():
+            made.append(_attempt(planned, letter, self._sent(planned, letter)))
+        if planned.twists.lose:
+            made.append(Attempt(planned.n, planned.at, planned.delivery.due, None, deliveries.LOST, 0))
+        else:
+            letter = writer.true()
+            outcome = self._sent(planned, letter)
+            made.append(_attempt(planned, letter, outcome))
+            wait = outcome.retry_after
+            copies = planned.twists.duplicate if made[-1].accepted else 0
+            for copy in (writer.true("duplicate") for _ in range(copies)):
+                made.append(_attempt(planned, copy, self._sent(planned, copy)))
+        return made, wait
+
+    def _sent(self, planned: Planned, letter: Letter) -> Outcome:
+        if self._sandbox.epoch != planned.epoch:
+            return Outcome(None, "let go")
+        wall, url = clocks.process_now(), planned.webhook.url
+        target = self.receivers.get(url)
+        if target is not None:
+            return receivers.hand(target, url, letter.headers, letter.body, wall)
+        return self.courier.post(url, letter.headers, letter.body, wall)
+
+    def advance(self, *, by: Span | None = None, to: Instant | None = None, until_idle: bool = False) -> list[Fired]:
+        """
+        Let time pass from one due thing to the next; every attempt that is due on the way is made at its own instant.
+
+        The caller does not hold the lock. Answers what happened, in order. Refuses with ValueError what goes back or
+        too far. It ends early where the sandbox is reset, restored or closed meanwhile.
+        """
+        sandbox = self._sandbox
+        with sandbox.lock:
+            epoch, end = sandbox.epoch, None if until_idle else timekeeping.goal(sandbox, by=by, to=to)
+        fired: list[Fired] = []
+        pause = None if self._is_inside() else deliveries.waiting
+        for _ in range(_MOST_STEPS):
+            if pause is not None:
+                self._await_workers()
+                self.deliver()
+            with sandbox.lock:
+                if sandbox.epoch != epoch:
+                    break
+                happened, is_there = timekeeping.step(sandbox, end, pause)
+                fired += happened
+                if is_there and not (pause and (pause(sandbox) or self._at_work)):
+                    break
+        return fired
+
+    def _await_workers(self) -> None:
+        """What the background is sending belongs to the time before: wait for it, as long as an attempt may take."""
+        with self._worked:
+            self._worked.wait_for(lambda: self._at_work == 0, timeout=self.courier.timeout_seconds + 1)
+
+    def _is_inside(self) -> bool:
+        """True where this thread is delivering already: then a receiver is calling."""
+        return getattr(self._here, "inside", False)
+
+    def let_go(self, *, for_good: bool = False) -> None:
+        """End what is under way in an older epoch; `for_good` nothing is sent any more."""
+        self._is_closed = self._is_closed or for_good
+        self.courier.let_go()
+
+
+def _attempt(planned: Planned, letter: Letter, outcome: Outcome) -> Attempt:
+    return Attempt(
+        n=planned.n,
+        at=planned.at,
+        due=planned.delivery.due,
+        status=outcome.status,
+        error=outcome.error,
+        duration_ms=outcome.duration_ms,
+        headers=letter.headers,
+        body=letter.body,
+        answer=outcome.answer[:_KEPT_BYTES],
+        twist=letter.twist,
+    )

@@ -1,0 +1,52 @@
+"""A receiver that keeps its letters and answers as it is told, and what tests ask of the deliveries to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mockserver.core import twists
+from mockserver.core.twists import NO_TWISTS, Twists
+from mockserver.edge.receivers import Letter
+
+
+class Inbox:
+    """Answers 200, or the next of `answers`; a function among them is called, an exception raised."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.letters: list[Letter] = []
+
+    def __call__(self, letter: Letter) -> Any:
+        self.letters.append(letter)
+        answer = self.answers.pop(0) if self.answers else None
+        if isinstance(answer, Exception):
+            raise answer
+        return answer() if callable(answer) else answer
+
+    @property
+    def sessions(self) -> list[str]:
+        """The ids of the sessions that the letters tell of, in the order of arrival."""
+        return [letter.json()["data"]["sessionId"] for letter in self.letters]
+
+
+def attempts(receiver: Any) -> list[list[tuple[str, int | str | None]]]:
+    """When each delivery was tried, in minutes and seconds since noon, and what came of it."""
+    return [
+        [(each["at"][11:19], each.get("status", each.get("error"))) for each in delivery["attempts"]]
+        for delivery in receiver.deliveries
+    ]
+
+
+def script(
+    monkeypatch: pytest.MonkeyPatch, *wanted: Twists, where: Callable[[Any, int], bool] = lambda *_: True
+) -> None:
+    """Have the attempts that `where` picks meet these twists one after the other, and all others none."""
+    left = list(wanted)
+
+    def ask(sandbox: Any, delivery: Any, attempt_no: int) -> Twists:
+        return left.pop(0) if left and where(delivery, attempt_no) else NO_TWISTS
+
+    monkeypatch.setattr(twists, "sandbox_twists", ask)

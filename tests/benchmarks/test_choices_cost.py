@@ -1,0 +1,58 @@
+"""
+What the choices cost a call under their defaults: beside the same call with each default written straight into the code.
+
+The bare way reads no choice where it writes the answer; both answer the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from mockserver import MockServer
+from mockserver.core import sends
+from mockserver.core.campaigns import Detail
+from mockserver.core.instants import text
+from mockserver.core.records import Execution
+from mockserver.edge import replies, represent, spelling
+from mockserver.edge.represent import campaigns
+from tests.benchmarks.worlds import running
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[MockServer]:
+    with MockServer() as running_server:
+        yield running_server
+
+
+def bare_detail(view: represent.View, shown: Detail) -> dict[str, Any]:
+    body = campaigns._campaign_entry(shown.campaign)
+    del body["description"]
+    body["executions"] = [bare_entry(view, each) for each in shown.executions]
+    return body
+
+
+def bare_entry(view: represent.View, execution: Execution) -> dict[str, Any]:
+    return {
+        **campaigns._counted(execution, sends.counts(execution.sends, view.now)),
+        "startedAt": text(execution.started_at),
+        "completedAt": None if execution.ended_at is None else text(campaigns._end_shown(execution)),
+    }
+
+
+@pytest.mark.benchmark(group="a GET of a campaign, its defaults")
+@pytest.mark.parametrize("way", ["by choice", "written straight"])
+def test_a_get_under_the_defaults(
+    benchmark: Any, server: MockServer, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    sandbox, campaign_id = running(server, 100)
+    by_choice = sandbox.call("GET", f"/v1/campaigns/{campaign_id}").body
+    if way == "written straight":
+        monkeypatch.setattr(replies.represent, "BODIES", {"readCampaign": bare_detail})
+        monkeypatch.setattr(spelling, "status_of_success", lambda choices, endpoint: 200)
+    answer = benchmark.pedantic(
+        lambda: sandbox.call("GET", f"/v1/campaigns/{campaign_id}"), rounds=300, iterations=50, warmup_rounds=5
+    )
+    assert answer.body == by_choice

@@ -1,0 +1,56 @@
+"""Figures, not tests: what it takes to deliver a thousand events that fall due at one instant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from mockserver import MockServer, Sandbox
+from mockserver.edge.server import Server
+
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+COUNT = 1_000
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[MockServer]:
+    with MockServer() as running_server:
+        yield running_server
+
+
+def _pending(server: MockServer) -> Sandbox:
+    sandbox = server.sandbox(now="2026-03-01T12:00:00Z")
+    for _ in range(COUNT):
+        assert sandbox.call("POST", SESSIONS, json={}).status == 202
+    return sandbox
+
+
+@pytest.mark.benchmark(group="a thousand sessions expire at one instant")
+@pytest.mark.parametrize("way", ["nobody", "in process", "over a socket"])
+def test_a_thousand_sessions_expire(benchmark: Any, server: MockServer, way: str) -> None:
+    seen: list[int] = []
+
+    def app(environ: Any, start: Any) -> list[bytes]:
+        environ["wsgi.input"].read()
+        seen.append(1)
+        start("204 No Content", [])
+        return []
+
+    with Server(app) as receiver:
+
+        def ready() -> tuple[tuple[Sandbox], dict[str, Any]]:
+            seen.clear()
+            sandbox = _pending(server)
+            if way == "in process":
+                sandbox.receive_webhooks(lambda letter: seen.append(1))
+            elif way == "over a socket":
+                sandbox.receive_webhooks(receiver.url)
+            return (sandbox,), {}
+
+        def expire(sandbox: Sandbox) -> None:
+            sandbox.advance("20m")
+            assert len(seen) == (0 if way == "nobody" else COUNT)
+
+        benchmark.pedantic(expire, setup=ready, rounds=3)

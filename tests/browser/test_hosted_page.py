@@ -1,0 +1,262 @@
+"""The hosted page in a real browser, without scripts, on a phone and on a desktop."""
+
+import re
+
+import pytest
+
+from tests.api.session_calls import FUNNELS, PHONE, create, read
+from tests.edge.page_calls import visits
+
+PHONE_PX, DESKTOP_PX = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+BACK = "https://clinic.example/back?tab=2#done"
+WALK = ("Conecte seu número oficial", "Escolha a conta comercial", "Escolha o número", "Revise e autorize")
+
+
+@pytest.fixture
+def session(mockserver):
+    mockserver.base_url  # noqa: B018 - opens the socket, so that the url leads there
+    return create_at_socket(mockserver)
+
+
+def create_at_socket(mockserver, body=None) -> dict:
+    mockserver.base_url  # noqa: B018 - as above
+    return create(mockserver, body)
+
+
+def go(page, *, number=None) -> None:
+    """Take the page as it proposes itself and go on; with a number, type it."""
+    if number is not None:
+        page.locator("input[value=other]").check()
+        page.get_by_label("Outro número, com código").fill(number)
+    page.locator("button.main").click()
+
+
+def heading(page) -> str:
+    return page.locator("h1").inner_text()
+
+
+def walked(page, url, *, number=None, steps=4) -> list[str]:
+    """Open the link and go through all steps; answers their headings."""
+    page.goto(url)
+    seen = []
+    for _ in range(steps):
+        seen.append(heading(page))
+        go(page, number=number if "número?" in seen[-1] or seen[-1] == "Escolha o número" else None)
+    return seen
+
+
+@pytest.mark.parametrize("context", [PHONE_PX, DESKTOP_PX], ids=["phone", "desktop"], indirect=True)
+def test_success_leads_back_to_the_return_url(mockserver, context):
+    session = create_at_socket(mockserver, {"returnUrl": BACK})
+    page, told = context.new_page(), []
+    page.on("console", lambda message: told.append(message.text))
+
+    seen = walked(page, session["url"], number="+55 11 99999-0000")
+
+    page.wait_for_url(BACK)
+    assert list(WALK) == seen
+    assert PHONE == read(mockserver, session["sessionId"])["entrypoint"]["displayPhone"]
+    assert [] == told
+    assert {"createConnectionSession", "readConnectionSession"} == {
+        exchange["operation"] for exchange in mockserver.journal["exchanges"]
+    }
+
+
+def test_success_without_a_return_url_ends_on_a_page(mockserver, context, session):
+    page = context.new_page()
+
+    walked(page, session["url"])
+
+    assert "Número conectado" == heading(page)
+    assert "Você já pode fechar esta janela." in page.locator("main").inner_text()
+    assert "completed" == read(mockserver, session["sessionId"])["status"]
+
+
+def test_cancelling_ends_the_session(mockserver, context, session):
+    page = context.new_page()
+    page.goto(session["url"])
+    go(page)
+
+    page.get_by_role("button", name="Cancelar").click()
+
+    assert "Conexão cancelada" == heading(page)
+    assert "token_exchange_failed" == read(mockserver, session["sessionId"])["reason"]
+
+
+def test_a_number_in_use_is_told(mockserver, context, session):
+    mockserver.end_user(create(mockserver)).connect(PHONE)
+    page = context.new_page()
+
+    walked(page, session["url"], number="5511999990000")
+
+    assert "Este número já está vinculado" in page.locator("main").inner_text()
+    assert "phone_in_use" == read(mockserver, session["sessionId"])["reason"]
+
+
+@pytest.mark.mockserver(given=FUNNELS)
+def test_a_funnel_removed_meanwhile_is_told(mockserver, context):
+    session = create_at_socket(mockserver, {"funnelStepId": "funnel_step_new", "returnUrl": BACK})
+    page = context.new_page()
+    walked(page, session["url"], steps=3)
+
+    mockserver._hosted.tenant.funnels.clear()
+    go(page)
+
+    assert "O funil ou a etapa informada não existe mais" in page.locator("main").inner_text()
+    assert "funnel_not_found" == read(mockserver, session["sessionId"])["reason"]
+
+
+def test_a_session_that_expires_while_the_page_is_open_is_told(mockserver, context, session):
+    page = context.new_page()
+    walked(page, session["url"], steps=3)
+
+    mockserver.advance("20m")
+    go(page)
+
+    assert "O link de conexão expirou antes da conclusão." in page.locator("main").inner_text()
+    assert "expired" == read(mockserver, session["sessionId"])["status"]
+
+
+@pytest.mark.clause("session.url")
+def test_a_link_used_by_one_leads_the_other_nowhere(mockserver, context, browser, session):
+    page, stranger = context.new_page(), browser.new_context()
+    late = stranger.new_page()
+    page.goto(session["url"])
+    late.goto(session["url"])
+    go(page)
+
+    go(late)
+    assert "Link indisponível" == heading(late)
+    assert 410 == late.goto(session["url"]).status
+    go(page)
+    assert "Escolha o número" == heading(page)
+    stranger.close()
+
+
+def test_reload_back_and_a_second_tab_stay_sensible(mockserver, context, session):
+    page = context.new_page()
+    walked(page, session["url"], steps=2)
+
+    page.reload()
+    assert "Escolha o número" == heading(page)
+    tab = context.new_page()
+    tab.goto(page.url)
+    go(tab)
+    assert "Revise e autorize" == heading(tab)
+    go(page)
+    assert "Revise e autorize" == heading(page)
+    page.get_by_role("button", name="Voltar").click()
+    assert "Escolha o número" == heading(page)
+    go(page)
+    go(page)
+    go(tab)
+    assert ("Número conectado", "Número conectado") == (heading(page), heading(tab))
+    page.go_back()
+    assert heading(page) in ("Número conectado", "Link indisponível")
+    assert 1 == len(mockserver.events)
+
+
+def test_coexistence_pairs_with_the_phone_app(mockserver, context):
+    session = create_at_socket(mockserver, {"coexistence": True, "returnUrl": BACK})
+    page = context.new_page()
+    walked(page, session["url"], steps=2)
+
+    code = page.get_by_role("img", name="Código QR de pareamento")
+    assert "Confirme no aplicativo" == heading(page)
+    assert 150 < code.bounding_box()["width"] == pytest.approx(code.bounding_box()["height"])
+    assert re.search(r"código [A-Z2-7]{4}-[A-Z2-7]{4}", page.locator("figcaption").inner_text())
+    for _ in range(3):
+        go(page)
+    page.wait_for_url(BACK)
+    assert read(mockserver, session["sessionId"])["entrypoint"]["isCoexistence"] is True
+
+
+@pytest.mark.clause("session.url")
+def test_a_frame_shows_nothing_of_the_page(mockserver, context, session, shop):
+    page = context.new_page()
+
+    page.goto(shop(f"<iframe src='{session['url']}' width=300 height=300></iframe>"))
+
+    frame = page.frames[1]
+    assert ("chrome-error://chromewebdata/", 0) == (frame.url, frame.locator("form").count())
+    assert ["iframe"] == [visit.sec_fetch_dest for visit in visits(mockserver)]
+    assert 200 == page.goto(session["url"]).status
+
+
+def test_a_form_of_another_site_is_refused(mockserver, context, session, shop):
+    """Even one that knows the link, and the secret of its form."""
+    secret = mockserver.end_user(session).open().forms[0].values["secret"]
+    page = context.new_page()
+    fields = f"<input name=secret value={secret}><input name=step value=intro><button name=press value=continue>"
+    page.goto(shop(f"<form method=post action='{session['url']}'>{fields}</form>"))
+
+    page.locator("button").click()
+
+    assert "Envio recusado" == heading(page)
+    assert 200 == page.goto(session["url"]).status
+
+
+def test_the_keyboard_is_enough(mockserver, context, session):
+    page = context.new_page()
+    page.goto(session["url"])
+
+    def tab_to(locator):
+        for _ in range(12):
+            page.keyboard.press("Tab")
+            if locator.and_(page.locator(":focus")).count():
+                return
+        pytest.fail(f"no way to {locator} by Tab")
+
+    tab_to(page.locator("button.main"))
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=Escolha a conta comercial")
+    tab_to(page.get_by_label("Conta da empresa"))
+    page.keyboard.press("ArrowDown")
+    tab_to(page.get_by_label("Nome da outra conta"))
+    page.keyboard.type("Filial Norte")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=Escolha o número")
+    tab_to(page.locator("button.main"))
+    page.keyboard.press("Space")
+    page.wait_for_selector("text=Filial Norte")
+    tab_to(page.locator("button.main"))
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=Número conectado")
+
+    assert "Filial Norte" == read(mockserver, session["sessionId"])["entrypoint"]["name"]
+
+
+@pytest.mark.parametrize(
+    ("button", "status", "reason"),
+    [
+        ("Provedor falha", "failed", "token_exchange_failed"),
+        ("Número em uso", "failed", "phone_in_use"),
+        ("Funil removido", "failed", "funnel_not_found"),
+        ("Prazo esgotado", "expired", "expired"),
+    ],
+)
+def test_the_mock_s_own_panel_forces_each_end(mockserver, context, session, button, status, reason):
+    page = context.new_page()
+    page.goto(session["url"])
+
+    page.get_by_role("complementary", name="Simular").get_by_role("button", name=button).click()
+
+    page.wait_for_selector("h1")
+    assert (status, reason) == tuple(read(mockserver, session["sessionId"])[key] for key in ("status", "reason"))
+
+
+@pytest.mark.parametrize("context", [PHONE_PX, DESKTOP_PX], ids=["phone", "desktop"], indirect=True)
+def test_no_page_is_wider_than_the_screen_and_each_has_one_heading(mockserver, context):
+    mockserver.set_tenant(name="Associação-Interestadual-de-Odontologia-Reconstrutiva-" * 3)
+    page = context.new_page()
+    page.goto(create_at_socket(mockserver, {"coexistence": True})["url"])
+    for _ in range(6):
+        assert 1 == page.locator("h1").count()
+        assert page.locator("body").bounding_box()["width"] == page.viewport_size["width"]
+        assert page.locator("main").bounding_box()["width"] <= page.viewport_size["width"]
+        for each in page.locator("main :is(p, dd, label, button, svg)").all():
+            box = each.bounding_box()
+            assert box is None or box["x"] + box["width"] <= page.viewport_size["width"]
+        if page.locator("button.main").count():
+            go(page)
+    assert "Número conectado" == heading(page)

@@ -1,0 +1,313 @@
+"""
+A careful client of the API: it holds on to what the document promises, and to nothing else.
+
+A write whose answer is lost is looked up before it is repeated; unknown fields and unknown values are left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import requests
+
+from tests.clients.calls import TRIES, Calls, Refused, Unreachable, Unsure, Wait, back_off_s
+
+JSON = Mapping[str, Any]
+
+POLL_EXECUTION_S = 15
+POLL_SESSION_S = 5
+DRAIN_S = 60  # how long after a cancel what was queued may still be sent
+SESSION_LIFE_S = 20 * 60
+SESSION_GRACE_S = 60  # a service may take its time to notice that a deadline has passed
+
+FINAL = frozenset({"completed", "failed", "canceled"})
+STARTED_ALREADY = frozenset({"CAMPAIGN_ALREADY_PROCESSING", "CAMPAIGN_NOT_DRAFT"})
+ENDED_ALREADY = frozenset({"UNPROCESSABLE_REQUEST", "CAMPAIGN_NOT_DRAFT"})
+WORTH_ANOTHER_SESSION = frozenset({"expired", "token_exchange_failed"})
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A campaign as its author thinks of it."""
+
+    name: str
+    template_id: str
+    cadence: int
+    filters: Sequence[JSON]
+    platform: str = "chatapp"
+
+    def body(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "platform": self.platform,
+            "templateId": self.template_id,
+            "cadence": self.cadence,
+            "filters": list(self.filters),
+        }
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How far an execution is; a status that is not a final one, known or not, means that it goes on."""
+
+    status: str
+    target: int
+    sent: int
+    failed: int
+
+    @property
+    def is_final(self) -> bool:
+        return self.status in FINAL
+
+    @property
+    def reached_everyone(self) -> bool:
+        return self.status == "completed" and self.sent == self.target
+
+    @classmethod
+    def of(cls, shown: JSON) -> Outcome:
+        return cls(shown["status"], shown["targetCount"], shown["sentCount"], shown["failedCount"])
+
+
+@dataclass(frozen=True)
+class Uploaded:
+    """The ids of the files that were stored, by name, and the names of the others."""
+
+    ids: Mapping[str, str]
+    failed: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Connection:
+    """How a session ended; `pending` where its deadline passed and the service still says so."""
+
+    session_id: str
+    status: str
+    reason: str | None
+    entrypoint: JSON | None
+
+
+class Careful:
+    """The API as one tenant sees it."""
+
+    def __init__(
+        self, base_url: str, key: str, http: requests.Session, wait: Wait, renew_key: Callable[[], str] | None = None
+    ) -> None:
+        self._calls = Calls(base_url, key, http, wait, renew_key)
+        self._wait = wait
+
+    # Campaigns
+
+    def templates(self) -> list[JSON]:
+        found: list[JSON] = self._calls.read("/v1/message-templates")["templates"]
+        return found
+
+    def audience(self, filters: Sequence[JSON]) -> int:
+        """How many chats the filters select now; a start may meet more or fewer."""
+        counted = self._calls.repeatable("POST", "/v1/campaigns/audience-preview", json={"filters": list(filters)})
+        return int(counted["estimatedCount"])
+
+    def launch(self, plan: Plan, values: Mapping[str, str] | None = None) -> tuple[str, str]:
+        """Create and start; the ids of campaign and execution. `values` by variable, of which the template's are sent."""
+        campaign_id = self.create(plan)
+        return campaign_id, self.start(campaign_id, plan.template_id, values or {})
+
+    def create(self, plan: Plan) -> str:
+        """A draft as planned, made once: after a lost answer, or where the name is taken, it is looked for by name."""
+        for attempt in range(TRIES):
+            try:
+                return str(self._calls.write("/v1/campaigns", json=plan.body())["campaignId"])
+            except Unsure:
+                self._wait(back_off_s(attempt))
+            except Refused as refusal:
+                if refusal.code != "CAMPAIGN_NAME_ALREADY_EXISTS":
+                    raise
+                found = self._draft_of(plan)
+                if found is None:
+                    raise
+                return found
+            found = self._draft_of(plan)
+            if found is not None:
+                return found
+        raise Unreachable(plan.name)
+
+    def start(self, campaign_id: str, template_id: str, values: Mapping[str, str]) -> str:
+        """The one execution of the campaign: started here, or found running after an answer that was lost."""
+        for attempt in range(TRIES):
+            try:
+                return self._start(campaign_id, template_id, values, may_ask_again=True)
+            except Unsure:
+                self._wait(back_off_s(attempt))
+            except Refused as refusal:
+                if refusal.code not in STARTED_ALREADY:
+                    raise
+            runs = self.campaign(campaign_id)["executions"]
+            if runs:
+                return str(runs[0]["id"])
+            self._refuse_ended(campaign_id)
+        raise Unreachable(campaign_id)
+
+    def _start(self, campaign_id: str, template_id: str, values: Mapping[str, str], may_ask_again: bool) -> str:
+        wanted = [variable["key"] for variable in self.template(template_id)["commonVariables"]]
+        body = {"commonVariables": {key: values[key] for key in wanted if key in values}}
+        try:
+            return str(self._calls.write(f"/v1/campaigns/{campaign_id}/start", json=body)["executionId"])
+        except Refused as refusal:
+            # The template may have changed since it was read.
+            if refusal.code != "CAMPAIGN_MISSING_COMMON_VARIABLES" or not may_ask_again:
+                raise
+        return self._start(campaign_id, template_id, values, may_ask_again=False)
+
+    def _refuse_ended(self, campaign_id: str) -> None:
+        """A draft that was canceled, or a run that has left no execution, is not started again."""
+        status = self.campaign(campaign_id)["status"]
+        if status in FINAL:
+            raise Refused(422, "CAMPAIGN_NOT_DRAFT")
+
+    def template(self, template_id: str) -> JSON:
+        found: JSON = self._calls.read(f"/v1/message-templates/{template_id}")
+        return found
+
+    def campaign(self, campaign_id: str) -> JSON:
+        found: JSON = self._calls.read(f"/v1/campaigns/{campaign_id}")
+        return found
+
+    def campaigns(self) -> list[JSON]:
+        found: list[JSON] = self._calls.read("/v1/campaigns")["campaigns"]
+        return found
+
+    def follow(self, campaign_id: str, execution_id: str, patience_s: float = 3600) -> Outcome:
+        """Poll until the status is final or the patience is over; what was read last."""
+        waited_s = 0.0
+        while True:
+            outcome = self.outcome(campaign_id, execution_id)
+            if outcome.is_final or waited_s >= patience_s:
+                return outcome
+            self._wait(POLL_EXECUTION_S)
+            waited_s += POLL_EXECUTION_S
+
+    def outcome(self, campaign_id: str, execution_id: str) -> Outcome:
+        return Outcome.of(self._calls.read(f"/v1/campaigns/{campaign_id}/executions/{execution_id}"))
+
+    def cancel(self, campaign_id: str) -> str:
+        """Cancel until the campaign has ended; its final status, which may be that it had completed."""
+        for attempt in range(TRIES):
+            try:
+                self._calls.write(f"/v1/campaigns/{campaign_id}/cancel")
+            except Unsure:
+                self._wait(back_off_s(attempt))
+            except Refused as refusal:
+                if refusal.code not in ENDED_ALREADY:
+                    raise
+            status = str(self.campaign(campaign_id)["status"])
+            if status in FINAL:
+                return status
+        raise Unreachable(campaign_id)
+
+    def settled(self, campaign_id: str, execution_id: str) -> Outcome:
+        """The counts of a canceled run once nothing of it can be under way."""
+        self._wait(DRAIN_S)
+        return self.outcome(campaign_id, execution_id)
+
+    def _draft_of(self, plan: Plan) -> str | None:
+        """The campaign that is this plan's: the name alone might be somebody else's."""
+        wanted = {key: value for key, value in plan.body().items() if key != "filters"}
+        for campaign in self.campaigns():
+            if all(campaign[key] == value for key, value in wanted.items()) and campaign["status"] == "draft":
+                return str(campaign["id"])
+        return None
+
+    # Media and messages
+
+    def upload(self, files: Mapping[str, tuple[bytes, str]]) -> Uploaded:
+        """Store files, given as content and type by name; what storage lost is sent once more, and it alone."""
+        ids: dict[str, str] = {}
+        for attempt in range(2):
+            left = {name: file for name, file in files.items() if name not in ids}
+            ids |= self._upload(left)
+            if len(ids) == len(files):
+                break
+            self._wait(back_off_s(attempt))
+        return Uploaded(ids, tuple(name for name in files if name not in ids))
+
+    def _upload(self, files: Mapping[str, tuple[bytes, str]]) -> dict[str, str]:
+        parts = [("files", (name, content, kind)) for name, (content, kind) in files.items()]
+        try:
+            results = self._calls.write("/v1/messaging/media", files=parts)
+        except Unsure:
+            return {}  # a file that is stored twice does no harm
+        except Refused as refusal:
+            if refusal.code is not None or len(files) == 1:
+                raise
+            # Something on the way found the request too large, so that each file goes by itself.
+            return {name: id for each in files for name, id in self._upload({each: files[each]}).items()}
+        return {result["name"]: result["id"] for result in results if result["success"]}
+
+    def messages(self, chat_id: str, limit: int = 50) -> Iterator[JSON]:
+        """Every message of a chat, newest first and each once, until there is no cursor."""
+        query: dict[str, Any] = {"limit": limit}
+        seen: set[str] = set()
+        cursors: set[str] = set()
+        while True:
+            page = self._calls.read(f"/v1/messaging/chats/{chat_id}", params=query)
+            for record in page["records"]:
+                if record["id"] not in seen:
+                    seen.add(record["id"])
+                    yield record
+            cursor = page.get("nextCursor")
+            if not cursor or cursor in cursors:
+                return
+            cursors.add(cursor)
+            query["cursor"] = cursor
+
+    def form_origins(self, form_id: str) -> list[str]:
+        found: list[str] = self._calls.read(f"/v1/forms/{form_id}/embed-frame-policy")["iframeEmbedAllowedOrigins"]
+        return found
+
+    # Connections
+
+    def connect(
+        self, keep: Callable[[str], object], show: Callable[[str], object], *, attempts: int = 1, **body: Any
+    ) -> Connection:
+        """
+        Have an end user connect a number; a further attempt only for a reason that may pass.
+
+        `keep` gets the session's id before `show` gets the link to open.
+        """
+        while True:
+            created = self._create_session(body)
+            keep(created["sessionId"])
+            show(created["url"])
+            ended = self.await_session(created["sessionId"])
+            attempts -= 1
+            if ended.reason not in WORTH_ANOTHER_SESSION or not attempts:
+                return ended
+
+    def _create_session(self, body: JSON) -> JSON:
+        for attempt in range(TRIES):
+            try:
+                created: JSON = self._calls.write(SESSIONS, json=dict(body))
+                return created
+            except Unsure:
+                self._wait(back_off_s(attempt))  # the lost one expires unseen, since nothing lists sessions
+        raise Unreachable(SESSIONS)
+
+    def await_session(self, session_id: str) -> Connection:
+        """Poll while the session is pending, a little beyond its deadline at most."""
+        waited_s = 0.0
+        while True:
+            ended = self.session(session_id)
+            if ended.status != "pending" or waited_s > SESSION_LIFE_S + SESSION_GRACE_S:
+                return ended
+            self._wait(POLL_SESSION_S)
+            waited_s += POLL_SESSION_S
+
+    def session(self, session_id: str) -> Connection:
+        read = self._calls.read(f"{SESSIONS}/{session_id}")
+        return Connection(session_id, read["status"], read.get("reason"), read.get("entrypoint"))
+
+    def entrypoint(self, entrypoint_id: str) -> JSON:
+        found: JSON = self._calls.read(f"/v1/entrypoints/{entrypoint_id}")["entrypoint"]
+        return found

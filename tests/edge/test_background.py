@@ -1,0 +1,175 @@
+"""A server that runs by itself: events leave unasked, a slow receiver holds up nobody, and nothing is left behind."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+import requests
+from freezegun import freeze_time
+from werkzeug.wrappers import Response
+
+from mockserver.edge import app as flask_app
+from mockserver.edge.background import Background
+from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted, Recipe
+from mockserver.edge.server import Server
+from tests.edge.control_calls import SESSIONS, Made
+from tests.edge.sockets import Post, app
+
+pytestmark = pytest.mark.clause("events.nothing-lost")
+PATIENCE_SECONDS = 10.0
+_REAL = (time.monotonic, time.sleep)
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    """Wait until it holds; fail where it never does."""
+    now, sleep = _REAL
+    end = now() + PATIENCE_SECONDS
+    while not holds():
+        assert now() < end, "it never came to hold"
+        sleep(0.005)
+
+
+class Standalone:
+    """A running server with its background, and calls to its default sandbox."""
+
+    def __init__(self, host: Host, hosted: Hosted, server: Server, background: Background) -> None:
+        self.host, self.hosted, self.background = host, hosted, background
+        tenant = hosted.tenant
+        self.made = Made(server.url, hosted.id, server.url, tenant.id, tenant.secret_key, tenant.public_key)
+
+    def receive(self, url: str, **settings) -> str:
+        told = self.made.control("POST", "/scenarios", {"given": {"webhooks": [{"url": url, **settings}]}}).json()
+        return told["created"]["webhooks"][0]
+
+    def events(self) -> list[dict]:
+        return self.made.control("GET", "/events").json()["events"]
+
+    def complete(self, session_id: str) -> None:
+        assert 200 == self.made.control("POST", f"/sessions/{session_id}/complete", {}).status_code
+
+
+@pytest.fixture
+def standalone() -> Iterator[Standalone]:
+    before = set(threading.enumerate())
+    host = Host()
+    hosted = host.create(Recipe(), id=DEFAULT_ID)
+    background = Background(host)
+    with Server(flask_app.build(host)) as server:
+        host.origin = server.url
+        background.start()
+        yield Standalone(host, hosted, server, background)
+        background.stop()
+    assert [] == [each for each in set(threading.enumerate()) - before if "mockserver" in each.name and each.is_alive()]
+
+
+def test_an_event_leaves_by_itself(standalone, serve):
+    seen = []
+    standalone.receive(serve(app(lambda letter: seen.append(letter.json["data"]["sessionId"]))).url)
+    session_id = standalone.made.session()
+
+    standalone.complete(session_id)
+
+    eventually(lambda: [session_id] == seen)
+
+
+def test_a_slow_receiver_holds_up_neither_the_api_nor_another_endpoint(standalone, serve):
+    held, seen = threading.Event(), []
+    standalone.receive(serve(app(lambda _: held.wait(PATIENCE_SECONDS) and None)).url)
+    standalone.receive(serve(app(lambda letter: seen.append(letter.json["data"]["sessionId"]))).url)
+    sessions = [standalone.made.session() for _ in range(3)]
+
+    for session_id in sessions:
+        standalone.complete(session_id)
+    eventually(lambda: sessions == seen)
+
+    assert "completed" == standalone.made.api("GET", f"{SESSIONS}/{sessions[0]}").json()["status"]
+    slow, quick = standalone.events()[0]["deliveries"]
+    assert ("due", "delivered") == (slow["status"], quick["status"])
+    assert [{"at"}] == [set(each) for each in slow["attempts"]]
+    held.set()
+    eventually(lambda: {"delivered"} == {each["deliveries"][0]["status"] for each in standalone.events()})
+
+
+def test_an_expiry_leaves_unasked_also_where_the_processs_clock_is_frozen(serve):
+    with freeze_time("2031-01-01T00:00:00Z") as frozen:
+        host = Host()
+        hosted = host.create(Recipe(), id=DEFAULT_ID)
+        background, seen = Background(host), []
+        with Server(flask_app.build(host)) as server:
+            host.origin = server.url
+            background.start()
+            standalone = Standalone(host, hosted, server, background)
+            standalone.receive(serve(app(lambda letter: seen.append(letter.json["data"]["status"]))).url)
+            standalone.made.session()
+            frozen.tick(1200)
+            eventually(lambda: ["expired"] == seen)
+            background.stop()
+
+
+def test_an_advance_waits_for_what_is_under_way_and_tries_again_at_its_instants(standalone, serve, monkeypatch):
+    arrived, waits, held, fired = threading.Event(), threading.Event(), threading.Event(), []
+    worked = standalone.hosted.dispatch._worked
+    wait_for = worked.wait_for
+    monkeypatch.setattr(worked, "wait_for", lambda *given, **named: waits.set() or wait_for(*given, **named))
+
+    def answer(_: Post) -> Response:
+        arrived.set()
+        held.wait(PATIENCE_SECONDS)
+        return Response(status=503)
+
+    def advance() -> None:
+        fired.extend(standalone.made.control("POST", "/clock/advance", {"by": "40m"}).json()["fired"])
+
+    standalone.made.control("PUT", "/clock", {"freeze": "2031-01-01T00:00:00Z"})
+    standalone.receive(serve(app(answer)).url)
+    standalone.complete(standalone.made.session())
+    assert arrived.wait(PATIENCE_SECONDS)
+    advancing = threading.Thread(target=advance)
+    advancing.start()
+    assert waits.wait(PATIENCE_SECONDS)
+    held.set()
+    advancing.join(PATIENCE_SECONDS)
+
+    assert ["delivery.wake"] * 3 == [each["what"] for each in fired]
+    [delivery] = standalone.events()[0]["deliveries"]
+    assert ["00:00:00", "00:00:05", "00:05:05", "00:35:05"] == [each["at"][11:19] for each in delivery["attempts"]]
+
+
+@pytest.mark.parametrize("end", ["reset", "delete"])
+def test_what_is_under_way_is_let_go_when_its_sandbox_is_reset_or_ends(standalone, serve, end):
+    held, arrived = threading.Event(), threading.Event()
+    url = serve(app(lambda _: arrived.set() or held.wait(PATIENCE_SECONDS) and None)).url
+    other = requests.post(f"{standalone.made.server}/_mock/sandboxes", json={}, timeout=10).json()
+    made = Made(
+        standalone.made.server, *(other[key] for key in ("sandboxId", "baseUrl", "tenantId", "secretKey", "publicKey"))
+    )
+    dispatch = standalone.host.sandboxes[made.id].dispatch
+    made.control("POST", "/scenarios", {"given": {"webhooks": [{"url": url}]}})
+    made.control("POST", f"/sessions/{made.session()}/complete", {})
+    assert arrived.wait(PATIENCE_SECONDS)
+
+    if end == "reset":
+        assert 204 == made.control("POST", "/reset").status_code
+    else:
+        requests.delete(f"{made.server}/_mock/sandboxes/{made.id}", timeout=10)
+
+    eventually(lambda: dispatch._at_work == 0)
+    assert not held.is_set()
+    if end == "reset":
+        assert [] == made.control("GET", "/events").json()["events"]
+    held.set()
+
+
+def test_stopping_ends_what_is_under_way(standalone, serve):
+    held, arrived = threading.Event(), threading.Event()
+    standalone.receive(serve(app(lambda _: arrived.set() or held.wait(PATIENCE_SECONDS) and None)).url)
+    standalone.complete(standalone.made.session())
+    assert arrived.wait(PATIENCE_SECONDS)
+
+    standalone.background.stop()
+
+    assert not held.is_set()
+    held.set()

@@ -1,0 +1,234 @@
+"""Letters over real sockets: signed as reference verifiers take them, bounded in time and size, and to this machine alone."""
+
+from __future__ import annotations
+
+import socket
+import threading
+
+import pytest
+import standardwebhooks
+import svix.webhooks
+from freezegun import freeze_time
+from werkzeug.wrappers import Response
+
+from mockserver import MockServer
+from mockserver.edge.courier import ANSWER_MAX_BYTES, Courier
+from tests.api.session_calls import NOON, begin
+from tests.edge.sockets import Post, app, raw
+
+pytestmark = [pytest.mark.mockserver(now=NOON), pytest.mark.clause("events.subscribed")]
+HEADERS = {"Content-Type": "application/json"}
+
+
+def post(url: str, courier: Courier | None = None):
+    return (courier or Courier()).post(url, HEADERS, b"{}", 0)
+
+
+@pytest.mark.parametrize(
+    ("option", "verifier"),
+    [("standard-webhooks", standardwebhooks.Webhook), ("standard-webhooks", svix.webhooks.Webhook), ("svix", svix.webhooks.Webhook)],
+)  # fmt: skip
+def test_the_reference_verifiers_take_every_attempt_of_a_service_that_is_months_ahead(
+    mockserver, serve, option, verifier
+):
+    mockserver.choose({"wh-signature": option})
+    seen: list[str] = []
+
+    def answer(letter: Post) -> Response:
+        verifier(secret).verify(letter.data, letter.sent)
+        seen.append(letter.json["data"]["entrypoint"]["name"])
+        return Response(status=500 if len(seen) == 1 else 204)
+
+    url = serve(app(answer)).url
+    secret = mockserver.receive_webhooks(url).secret
+    mockserver.advance("100d")
+    mockserver.complete_session(begin(mockserver), name="São João ☕/")
+    mockserver.advance("1m")
+
+    assert ["São João ☕/"] * 2 == seen
+
+
+def test_a_frozen_process_verifies_what_it_is_sent(serve):
+    verified = []
+
+    def answer(letter: Post) -> None:
+        verified.append(standardwebhooks.Webhook(secret).verify(letter.data, letter.sent))
+
+    url = serve(app(answer)).url
+    with freeze_time("2031-01-01T00:00:00Z") as frozen, MockServer() as server, server.sandbox() as sandbox:
+        secret = sandbox.receive_webhooks(url).secret
+        begin(sandbox)
+        frozen.tick(1200)
+        sandbox.advance(0)
+
+    assert ["expired"] == [each["data"]["status"] for each in verified]
+
+
+def test_a_redirect_is_a_failure_and_is_not_followed(mockserver, serve):
+    paths = []
+
+    def answer(letter: Post) -> Response:
+        paths.append(letter.path)
+        return Response(status=308, headers={"Location": "/elsewhere"})
+
+    receiver = mockserver.receive_webhooks(f"{serve(app(answer)).url}/hook")
+    mockserver.complete_session(begin(mockserver))
+
+    assert ["/hook"] == paths
+    assert [308] == [each["status"] for each in receiver.deliveries[0]["attempts"]]
+    assert "resting" == receiver.deliveries[0]["status"]
+
+
+def test_an_answer_is_read_up_to_a_bound(serve):
+    outcome = post(serve(app(lambda _: Response(b"x" * 1_000_000))).url)
+
+    assert (200, ANSWER_MAX_BYTES) == (outcome.status, len(outcome.answer))
+
+
+def test_an_answer_without_end_is_read_up_to_the_bound_alone():
+    with raw(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 200_000, hold=threading.Event()) as url:
+        outcome = post(url)
+
+    assert (200, ANSWER_MAX_BYTES) == (outcome.status, len(outcome.answer))
+
+
+@pytest.mark.parametrize("reply", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"])
+def test_an_endpoint_that_never_finishes_its_answer_meets_the_time_limit(reply):
+    held = threading.Event()
+    with raw(reply, hold=held) as url:
+        outcome = post(url, Courier(timeout_seconds=0.05))
+
+    assert (None, "timeout") == (outcome.status, outcome.error)
+
+
+def test_an_answer_that_drips_meets_the_time_limit_as_a_whole():
+    with raw(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", drips=100) as url:
+        outcome = post(url, Courier(timeout_seconds=0.2))
+
+    assert (None, "timeout") == (outcome.status, outcome.error)
+
+
+@pytest.mark.parametrize("reply", [b"nonsense\r\n\r\n", b""])
+def test_what_is_no_answer_is_a_failed_attempt(reply):
+    with raw(reply) as url:
+        outcome = post(url)
+
+    assert outcome.status is None and outcome.error.startswith("no answer: ")
+
+
+def test_an_endpoint_that_does_not_listen_is_a_failed_attempt(mockserver):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/"
+    receiver = mockserver.receive_webhooks(url)
+    mockserver.complete_session(begin(mockserver))
+
+    [attempt] = receiver.deliveries[0]["attempts"]
+    assert {"at", "error", "durationMs"} == set(attempt)
+    assert attempt["error"].startswith("no answer: ")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://192.0.2.1/hook", "https://example.com/hook", "http://0.0.0.0:80/", "http://2130706433/",
+        "http://127.0.0.1@example.com/", "http://user:word@127.0.0.1/", "http://127.0.0.1.example.com/",
+        "ftp://127.0.0.1/", "http://[::ffff:192.0.2.1]/", "http://127.0.0.1:99999/", "http://[::1/",
+    ],
+)  # fmt: skip
+def test_a_target_that_is_not_this_machine_is_refused(mockserver, url):
+    with pytest.raises(ValueError, match="wanted"):
+        mockserver.receive_webhooks(url)
+    with pytest.raises(ValueError, match="webhooks/0"):
+        mockserver.apply({"given": {"webhooks": [{"url": url}]}})
+    assert post(url).error.startswith("refused: wanted ")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://localhost:1/", "http://127.1.2.3:1/", "http://[::1]:1/", "https://LOCALHOST:1/"]
+)
+def test_this_machine_is_a_target_by_any_of_its_names(mockserver, url):
+    assert url == mockserver.receive_webhooks(url).url
+
+
+def test_a_host_that_was_allowed_is_a_target():
+    with MockServer(allow_webhook_hosts=["Hooks.Example"]) as server, server.sandbox() as sandbox:
+        assert "http://hooks.example/a" == sandbox.receive_webhooks("http://hooks.example/a").url
+        sandbox.apply({"given": {"webhooks": [{"url": "https://hooks.example/b"}]}})
+        with pytest.raises(ValueError, match="--allow-webhook-host"):
+            sandbox.receive_webhooks("http://other.example/")
+
+
+def resolve_to(monkeypatch, *addresses: str) -> list[str]:
+    asked = []
+
+    def getaddrinfo(host, port, *_, **__):
+        asked.append(host)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in addresses]
+
+    monkeypatch.setattr("mockserver.edge.courier.socket.getaddrinfo", getaddrinfo)
+    return asked
+
+
+def test_a_name_of_this_machine_that_leads_elsewhere_is_refused_when_it_is_sent(monkeypatch):
+    resolve_to(monkeypatch, "127.0.0.1", "192.0.2.7")
+
+    assert "refused: localhost is 192.0.2.7, which is not this machine" == post("http://localhost:1/").error
+
+
+def test_the_connection_goes_to_the_address_that_was_looked_at(monkeypatch, serve):
+    hosts = []
+    server = serve(app(lambda letter: hosts.append(letter.headers["Host"])))
+    real = socket.getaddrinfo
+    asked: list[str] = []
+
+    def getaddrinfo(host, port, *rest, **named):
+        asked.append(host)
+        return real("127.0.0.1" if host == "hooks.example" else host, port, *rest, **named)
+
+    monkeypatch.setattr("socket.getaddrinfo", getaddrinfo)
+    outcome = post(f"http://hooks.example:{server.port}/a", Courier(frozenset(["hooks.example"])))
+
+    assert 200 == outcome.status
+    assert [f"hooks.example:{server.port}"] == hosts
+    assert 1 == asked.count("hooks.example")
+
+
+def test_the_next_address_is_tried_where_one_does_not_listen(monkeypatch, serve):
+    server = serve(app(lambda _: None))
+    real = socket.getaddrinfo
+
+    def getaddrinfo(host, port, *rest, **named):
+        if host != "localhost":
+            return real(host, port, *rest, **named)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in ("127.9.9.9", "127.0.0.1")]
+
+    monkeypatch.setattr("socket.getaddrinfo", getaddrinfo)
+
+    assert 200 == post(f"http://localhost:{server.port}/").status
+
+
+def test_a_certificate_is_asked_for_where_the_target_is_https(serve):
+    outcome = post(serve(app(lambda _: None)).url.replace("http://", "https://"))
+
+    assert outcome.status is None and "SSL" in outcome.error
+
+
+def test_letting_go_ends_what_is_under_way():
+    courier, arrived, held = Courier(), threading.Event(), threading.Event()
+    outcomes = []
+    with raw(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", hold=held) as url:
+        thread = threading.Thread(target=lambda: (arrived.set(), outcomes.append(post(url, courier))))
+        thread.start()
+        arrived.wait(5)
+        while thread.is_alive():
+            courier.let_go()
+            thread.join(0.01)
+        assert not held.is_set()
+
+    assert [None] == [each.status for each in outcomes]
+
+
+def test_no_thread_is_left_behind(serve):
+    post(serve(app(lambda _: None)).url)
+
+    assert [] == [each for each in threading.enumerate() if isinstance(each, threading.Timer)]

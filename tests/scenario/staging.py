@@ -1,0 +1,121 @@
+"""Playing a scenario: a sandbox made of it, the clients on it, and what has become of it in the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import requests
+
+from mockserver import MockServer, Sandbox
+from mockserver.scenario import library
+from tests.clients.careful import Careful, Plan
+from tests.clients.naive import Naive, OnlyTwoHundred
+
+
+@dataclass
+class Stage:
+    """A sandbox that plays a library scenario, and how clients reach it."""
+
+    name: str
+    sandbox: Sandbox
+    http: requests.Session
+
+    def careful(self, renew_key: Callable[[], str] | None = None) -> Careful:
+        return Careful(self.sandbox.base_url, self.sandbox.secret_key, self.http, self.sandbox.advance, renew_key)
+
+    def naive(self, *, clones: bool = True, patience: int = 200) -> Naive:
+        where = (self.sandbox.base_url, self.sandbox.secret_key, self.http, self.sandbox.advance)
+        return Naive(*where, clones=clones, patience=patience)
+
+    def only_two_hundred(self) -> Naive:
+        return OnlyTwoHundred(self.sandbox.base_url, self.sandbox.secret_key, self.http, self.sandbox.advance)
+
+    def plan(self, **changes: Any) -> Plan:
+        """A campaign with the scenario's template to the chats that carry its tag, one message a second."""
+        (template, *_) = library.document(self.name)["given"]["templates"]
+        stem = template["id"].removeprefix("template_")
+        tagged = {"field": "chat.tagIds", "operator": "has-any", "value": [f"tag_{stem}"]}
+        filters = [{"combinator": "and", "statements": [tagged]}]
+        return Plan(**{"name": "Promo", "template_id": template["id"], "cadence": 60, "filters": filters, **changes})
+
+    @property
+    def tenant(self) -> Mapping[str, Any]:
+        """The default tenant's records as they are."""
+        found: Mapping[str, Any] = self.sandbox.state()["tenants"][0]
+        return found
+
+    @property
+    def campaigns(self) -> list[Mapping[str, Any]]:
+        return list(self.tenant["campaigns"])
+
+    @property
+    def executions(self) -> list[Mapping[str, Any]]:
+        return list(self.tenant["executions"])
+
+    @property
+    def messaged_twice(self) -> int:
+        """How many chats are targets of more than one execution."""
+        targets = Counter(chat for execution in self.executions for chat in execution["targets"])
+        return sum(1 for times in targets.values() if times > 1)
+
+    def calls(self, operation: str) -> list[Mapping[str, Any]]:
+        """The exchanges of an operation, in order."""
+        return [each for each in self.sandbox.journal["exchanges"] if each["operation"] == operation]
+
+    def codes(self, operation: str) -> list[str | None]:
+        """The code of each refusal of an operation, None for what was no refusal in JSON."""
+        bodies = [each["response"] and each["response"]["body"] for each in self.calls(operation)]
+        return [body["code"] if isinstance(body, Mapping) and "code" in body else None for body in bodies]
+
+    @property
+    def silent_rules(self) -> list[Mapping[str, Any]]:
+        """The rules that have not fired."""
+        return [rule for rule in self.sandbox.rules if rule["fired"] < 1]
+
+
+@contextmanager
+def staged(
+    server: MockServer,
+    name: str,
+    *,
+    on_socket: bool = False,
+    now: str | None = None,
+    to_the_end: bool = True,
+    is_heard: bool = True,
+    joins: str | None = None,
+) -> Iterator[Stage]:
+    """
+    A sandbox that plays this scenario, a fresh one or one that another scenario has made.
+
+    In the end every rule has fired and met something to act on. `to_the_end` is False for a client that does not get so
+    far, `is_heard` where no endpoint takes events, so that none is delivered.
+    """
+    with server.sandbox(joins or name, now=now) as sandbox, _session(sandbox, on_socket) as http:
+        if joins is not None:
+            sandbox.apply(name)
+        stage = Stage(name, sandbox, http)
+        yield stage
+        if to_the_end:
+            _hold_to_effect(stage, is_heard)
+
+
+def _hold_to_effect(stage: Stage, is_heard: bool) -> None:
+    """Every rule has fired, and whatever it was to act on was there."""
+    silent = [rule for rule in stage.silent_rules if is_heard or rule.get("on") != "delivery"]
+    if silent:
+        raise AssertionError(f"never fired in {stage.name}: {silent}")
+    unmet = [rule for rule in stage.sandbox.rules if "unmet" in rule]
+    if unmet:
+        raise AssertionError(f"met nothing to act on in {stage.name}: {unmet}")
+
+
+def _session(sandbox: Sandbox, on_socket: bool) -> requests.Session:
+    if not on_socket:
+        return sandbox.requests_session()
+    session = requests.Session()
+    session.trust_env = False
+    return session

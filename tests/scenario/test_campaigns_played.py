@@ -1,0 +1,504 @@
+"""Campaign scenarios, each played by the careful client, and by the naive one where it teaches a lesson."""
+
+from __future__ import annotations
+
+import pytest
+import requests
+
+from mockserver import MockServer
+from tests.api.campaigning import refusal
+from tests.clients.calls import Refused
+from tests.clients.careful import Outcome
+from tests.clients.naive import Failed, NeverEnds
+from tests.scenario.staging import staged
+
+DOORS = pytest.mark.parametrize("on_socket", [False, True], ids=["in process", "socket"])
+
+# What a careful client has in the end, having launched one campaign: status, target, sent, failed.
+# fmt: off
+ENDS = {
+    "happy-campaign":             ("completed", 12, 12,  0),
+    "start-timeout-applied":      ("completed", 20, 20,  0),
+    "start-timeout-not-applied":  ("completed", 20, 20,  0),
+    "start-answer-late":          ("completed", 20, 20,  0),
+    "start-arrives-late":         ("completed", 20, 20,  0),
+    "stale-read-after-start":     ("completed", 20, 20,  0),
+    "create-answer-lost":         ("completed",  8,  8,  0),
+    "create-answer-cut":          ("completed",  8,  8,  0),
+    "failed-after-commit":        ("completed",  6,  6,  0),
+    "gateway-html-502":           ("completed",  6,  6,  0),
+    "poll-meets-500":             ("completed", 40, 40,  0),
+    "rate-limit-tightens":        ("completed", 40, 40,  0),
+    "all-sends-fail":             ("completed", 10,  0, 10),
+    "half-fail-then-complete":    ("completed", 10,  5,  5),
+    "campaign-fails-midway":      ("failed",    20,  5,  0),
+    "empty-audience":             ("completed",  0,  0,  0),
+    "audience-grows-after-start": ("completed", 10, 10,  0),
+    "audience-crosses-channels":  ("completed",  9,  6,  3),
+    "template-paused-midrun":     ("completed", 12,  5,  7),
+    "template-gains-variable":    ("completed",  6,  6,  0),
+    "stalled-run":                ("completed", 10, 10,  0),
+    "slow-run":                   ("completed", 10, 10,  0),
+    "progress-rounds-up":         ("completed", 200, 200, 0),
+    "execution-status-lags":      ("completed", 10, 10,  0),
+    "every-post-answers-200":     ("completed",  3,  3,  0),
+    "every-post-answers-201":     ("completed",  3,  3,  0),
+    "answers-gain-fields":        ("completed",  1,  1,  0),
+}
+# fmt: on
+VALUES = {"var1": "SORRISO10", "var2": "31/03"}
+
+
+@pytest.mark.parametrize("world", [None, "demo"])
+@pytest.mark.parametrize("name", ENDS)
+def test_a_careful_client_sends_once_and_knows_how_it_ended(
+    mockserver_server: MockServer, name: str, world: str | None
+):
+    """Also in a sandbox that is full of other things: filters and ids keep to the scenario's own."""
+    with staged(mockserver_server, name, joins=world) as stage:
+        client = stage.careful()
+
+        ids = client.launch(stage.plan(), VALUES)
+
+        assert Outcome(*ENDS[name]) == client.follow(*ids)
+        assert (1, 1) == (len(stage.campaigns), len(stage.executions))
+
+
+BENT_ON_THE_WIRE = [
+    "start-timeout-not-applied", "create-answer-lost", "create-answer-cut", "failed-after-commit", "gateway-html-502",
+    "stale-read-after-start", "poll-meets-500",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BENT_ON_THE_WIRE)
+def test_so_it_does_on_the_socket(mockserver_server: MockServer, name: str):
+    with staged(mockserver_server, name, on_socket=True) as stage:
+        client = stage.careful()
+
+        assert Outcome(*ENDS[name]) == client.follow(*client.launch(stage.plan()))
+        assert (1, 1) == (len(stage.campaigns), len(stage.executions))
+
+
+# What it met on the way: an operation, and the code or nothing that each of its first calls was answered with.
+# fmt: off
+MET = {
+    "stale-read-after-start": ("startCampaign", [None, "CAMPAIGN_ALREADY_PROCESSING"]),
+    "start-arrives-late":     ("startCampaign", [None]),
+    "template-gains-variable": ("startCampaign", ["CAMPAIGN_MISSING_COMMON_VARIABLES", None]),
+    "poll-meets-500":         ("readExecution", [None, "INTERNAL_ERROR", None, None, None]),
+    "rate-limit-tightens":    ("readExecution", [None, None, None, "RATE_LIMIT_EXCEEDED", None]),
+    "gateway-html-502":       ("createCampaign", [None, None]),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("name", MET)
+def test_a_careful_client_meets_trouble_on_the_way(mockserver_server: MockServer, name: str):
+    operation, codes = MET[name]
+    with staged(mockserver_server, name) as stage:
+        client = stage.careful()
+        client.follow(*client.launch(stage.plan(), VALUES))
+
+        assert codes == stage.codes(operation)
+
+
+def test_a_start_that_arrives_late_meets_the_one_that_took_its_place(mockserver_server: MockServer):
+    with staged(mockserver_server, "start-arrives-late") as stage:
+        client = stage.careful()
+        ids = client.launch(stage.plan())
+        stage.sandbox.advance("2m")
+
+        assert Outcome("completed", 20, 20, 0) == client.outcome(*ids)
+        assert [True, False] == [each["applied"] for each in stage.calls("startCampaign")]
+        assert 1 == len(stage.executions)
+
+
+def test_an_audience_that_grows_after_the_start_is_not_sent_to(mockserver_server: MockServer):
+    with staged(mockserver_server, "audience-grows-after-start") as stage:
+        client = stage.careful()
+        ids = client.launch(stage.plan())
+
+        outcome = client.follow(*ids)
+
+        assert (14, 10) == (client.audience(stage.plan().filters), outcome.target)
+
+
+def test_a_slow_channel_takes_its_time_whatever_the_cadence(mockserver_server: MockServer):
+    """Ten messages at two a minute: the last goes after four and a half."""
+    with staged(mockserver_server, "slow-run") as stage:
+        client = stage.careful()
+        ids = client.launch(stage.plan())
+        stage.sandbox.advance("4m29s")
+        shortly_before = client.outcome(*ids)
+        stage.sandbox.advance("1s")
+
+        assert Outcome("processing", 10, 9, 0) == shortly_before
+        assert Outcome("completed", 10, 10, 0) == client.outcome(*ids)
+
+
+@DOORS
+def test_after_a_lost_start_a_careful_client_reads_and_sends_once(mockserver_server: MockServer, on_socket: bool):
+    with staged(mockserver_server, "start-timeout-applied", on_socket=on_socket) as stage:
+        client = stage.careful()
+
+        ids = client.launch(stage.plan())
+
+        assert Outcome("completed", 20, 20, 0) == client.follow(*ids)
+        assert 1 == len(stage.calls("startCampaign"))
+        assert (1, 0) == (len(stage.executions), stage.messaged_twice)
+
+
+@DOORS
+def test_after_a_lost_start_a_naive_client_clones_and_everyone_is_messaged_twice(
+    mockserver_server: MockServer, on_socket: bool
+):
+    with staged(mockserver_server, "start-timeout-applied", on_socket=on_socket) as stage:
+        stage.naive().launch(stage.plan().body())
+
+        assert ["Promo", "Promo (2)"] == [each["name"] for each in stage.campaigns]
+        assert (2, 20) == (len(stage.executions), stage.messaged_twice)
+
+
+@DOORS
+def test_after_a_lost_start_a_naive_client_that_does_not_clone_is_refused(
+    mockserver_server: MockServer, on_socket: bool
+):
+    with staged(mockserver_server, "start-timeout-applied", on_socket=on_socket) as stage:
+        with pytest.raises(Failed):
+            stage.naive(clones=False).launch(stage.plan().body())
+
+        assert [None, "CAMPAIGN_ALREADY_PROCESSING"] == stage.codes("startCampaign")
+        assert 1 == len(stage.executions)
+
+
+def test_a_start_that_never_arrived_is_sent_again_by_both(mockserver_server: MockServer):
+    for make in ("careful", "naive"):
+        with staged(mockserver_server, "start-timeout-not-applied") as stage:
+            client = getattr(stage, make)()
+
+            client.launch(stage.plan() if make == "careful" else stage.plan().body())
+
+            assert [False, True] == [each["applied"] for each in stage.calls("startCampaign")]
+            assert (1, 0) == (len(stage.executions), stage.messaged_twice)
+
+
+@pytest.mark.parametrize("name", ["start-answer-late", "start-arrives-late"])
+def test_a_late_answer_costs_its_time_and_no_second_start_takes_effect(mockserver_server: MockServer, name: str):
+    """Neither an impatient client nor one that waits for ever sends twice, as long as it makes no clone."""
+    with staged(mockserver_server, name) as stage:
+        began = stage.sandbox.now
+
+        stage.naive().launch(stage.plan().body())
+
+        assert 60 <= (stage.sandbox.now - began).total_seconds()
+        assert 1 == len(stage.executions)
+
+
+@pytest.mark.parametrize("name", ["create-answer-lost"])
+def test_after_a_lost_creation_a_naive_client_leaves_a_second_campaign(mockserver_server: MockServer, name: str):
+    with staged(mockserver_server, name) as stage:
+        stage.naive().launch(stage.plan().body())
+
+        assert ["Promo", "Promo (2)"] == [each["name"] for each in stage.campaigns]
+        assert ["draft", "processing"] == [each["status"] for each in stage.campaigns]
+
+
+@pytest.mark.parametrize("name", ["create-answer-cut", "failed-after-commit"])
+def test_half_an_answer_is_the_end_of_a_naive_client(mockserver_server: MockServer, name: str):
+    with staged(mockserver_server, name, to_the_end=False) as stage:
+        with pytest.raises(requests.RequestException):
+            stage.naive().launch(stage.plan().body())
+
+        assert ["draft"] == [each["status"] for each in stage.campaigns]
+
+
+def test_a_naive_client_meets_a_page_where_it_wants_json(mockserver_server: MockServer):
+    with staged(mockserver_server, "gateway-html-502") as stage:
+        client = stage.naive()
+        ids = client.launch(stage.plan().body())  # blind repetition helps where the call never arrived
+
+        client.follow(*ids)
+
+        assert 2 == len(stage.calls("createCampaign"))
+
+
+@pytest.mark.parametrize(
+    ("name", "status"), [("campaign-fails-midway", "failed"), ("campaign-canceled-by-another", "canceled")]
+)
+def test_a_poll_for_completed_alone_never_ends(mockserver_server: MockServer, name: str, status: str):
+    with staged(mockserver_server, name) as stage:
+        client = stage.naive(patience=60)
+        ids = client.launch(stage.plan().body())
+        if status == "canceled":
+            stage.sandbox.call("POST", f"/v1/campaigns/{ids[0]}/cancel")
+
+        with pytest.raises(NeverEnds):
+            client.follow(*ids)
+
+        served = [each["response"]["body"]["status"] for each in stage.calls("readExecution")]
+        assert 40 < served.count(status)
+
+
+def test_a_careful_client_stops_where_a_colleague_cancels(mockserver_server: MockServer):
+    with staged(mockserver_server, "campaign-canceled-by-another") as stage:
+        client = stage.careful()
+        ids = client.launch(stage.plan())
+        stage.sandbox.advance("30s")
+        stage.sandbox.call("POST", f"/v1/campaigns/{ids[0]}/cancel")
+
+        assert Outcome("canceled", 200, 31, 0) == client.follow(*ids)
+        assert 1 == len(stage.calls("readExecution"))
+
+
+@pytest.mark.parametrize("name", ["all-sends-fail", "half-fail-then-complete", "audience-crosses-channels"])
+def test_completed_is_not_sent(mockserver_server: MockServer, name: str):
+    with staged(mockserver_server, name) as stage:
+        careful = stage.careful()
+
+        outcome = careful.follow(*careful.launch(stage.plan()))
+
+        assert ("completed", False) == (outcome.status, outcome.reached_everyone)
+
+
+def test_a_client_that_gives_up_on_a_stalled_run_says_that_it_goes_on(mockserver_server: MockServer):
+    with staged(mockserver_server, "stalled-run") as stage:
+        client = stage.careful()
+        ids = client.launch(stage.plan())
+
+        assert Outcome("processing", 10, 5, 0) == client.follow(*ids, patience_s=300)
+        assert Outcome("completed", 10, 10, 0) == client.follow(*ids)
+
+
+def test_a_full_bar_is_not_the_end(mockserver_server: MockServer):
+    with staged(mockserver_server, "progress-rounds-up") as stage:
+        client = stage.naive(patience=300)
+
+        seen = client.follow_bar(*client.launch(stage.plan().body()))
+
+        assert ("processing", 199, 200) == (seen["status"], seen["sentCount"], seen["targetCount"])
+
+
+def test_the_preview_is_not_the_target(mockserver_server: MockServer):
+    with staged(mockserver_server, "audience-grows-after-preview") as stage:
+        plan, careful, naive = stage.plan(), stage.careful(), stage.naive()
+        expected = naive.audience(plan.filters)
+
+        outcome = careful.follow(*careful.launch(plan))
+
+        assert (10, Outcome("completed", 14, 14, 0)) == (expected, outcome)
+        assert 1.4 == outcome.sent / expected  # a bar that a naive client would draw
+
+
+def test_a_stale_template_fails_the_start_and_the_clone_too(mockserver_server: MockServer):
+    with staged(mockserver_server, "template-gains-variable") as stage:
+        client = stage.naive()
+        keys = {each["key"] for each in client.template(stage.plan().template_id)["commonVariables"]}
+
+        with pytest.raises(Failed):
+            client.launch(stage.plan().body(), {key: VALUES[key] for key in keys})
+
+        assert ["draft", "draft"] == [each["status"] for each in stage.campaigns]
+        assert ["CAMPAIGN_MISSING_COMMON_VARIABLES"] * 2 == stage.codes("startCampaign")
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("audience-too-big", "CAMPAIGN_SIZE_LIMIT_EXCEEDED"),
+        ("template-removed-before-start", "MESSAGE_TEMPLATE_NOT_FOUND"),
+    ],
+)
+def test_a_start_without_hope_is_tried_once_and_leaves_a_draft(mockserver_server: MockServer, name: str, code: str):
+    with staged(mockserver_server, name) as stage:
+        with pytest.raises(Refused) as told:
+            stage.careful().launch(stage.plan())
+
+        assert code == told.value.code
+        assert ["draft"] == [each["status"] for each in stage.campaigns]
+        assert [] == stage.executions
+
+
+def test_an_audience_that_is_too_big_is_too_big_for_the_clone(mockserver_server: MockServer):
+    with staged(mockserver_server, "audience-too-big") as stage:
+        with pytest.raises(Failed):
+            stage.naive().launch(stage.plan().body())
+
+        assert 2 == len(stage.campaigns)
+
+
+def test_a_canceled_draft_is_given_up(mockserver_server: MockServer):
+    with staged(mockserver_server, "draft-canceled") as stage:
+        client, plan = stage.careful(), stage.plan()
+        campaign_id = client.create(plan)
+
+        assert "canceled" == client.cancel(campaign_id)
+        with pytest.raises(Refused) as told:
+            client.start(campaign_id, plan.template_id, {})
+
+        assert "CAMPAIGN_NOT_DRAFT" == told.value.code
+        assert [] == stage.executions
+
+
+# After ten seconds of sending: the final status, and the counts once nothing is under way.
+# fmt: off
+CANCELS = {
+    "cancel-while-sending-with-stragglers": ("canceled",  60, 16, 0),
+    "cancel-answer-500":                    ("canceled",  60, 12, 0),
+    "cancel-answer-lost":                   ("canceled",  60, 11, 0),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("name", CANCELS)
+def test_a_careful_client_cancels_until_the_campaign_has_ended(mockserver_server: MockServer, name: str):
+    with staged(mockserver_server, name) as stage:
+        client = stage.careful()
+        ids = client.launch(stage.plan())
+        stage.sandbox.advance("10s")
+
+        assert "canceled" == client.cancel(ids[0])
+        at_once = client.outcome(*ids)
+        settled = client.settled(*ids)
+
+        assert Outcome(*CANCELS[name]) == settled
+        assert (settled.sent > at_once.sent) == (name == "cancel-while-sending-with-stragglers")
+
+
+def test_a_cancel_that_comes_too_late_finds_the_campaign_completed(mockserver_server: MockServer):
+    with staged(mockserver_server, "cancel-races-completion") as stage:
+        client = stage.careful()
+        ids = client.launch(stage.plan())
+        stage.sandbox.advance("1s")
+
+        assert "completed" == client.cancel(ids[0])
+        assert Outcome("completed", 4, 4, 0) == client.outcome(*ids)
+        assert ["UNPROCESSABLE_REQUEST"] == stage.codes("cancelCampaign")
+
+
+def test_a_naive_client_stumbles_over_the_empty_body_of_a_cancel_that_worked(mockserver_server: MockServer):
+    with staged(mockserver_server, "cancel-while-sending-with-stragglers") as stage:
+        client = stage.naive()
+        ids = client.launch(stage.plan().body())
+
+        with pytest.raises(requests.JSONDecodeError):
+            client.cancel(ids[0])
+
+        assert ["canceled"] == [each["status"] for each in stage.campaigns]
+
+
+def test_a_naive_client_takes_a_cancel_that_worked_for_one_that_failed(mockserver_server: MockServer):
+    with staged(mockserver_server, "cancel-answer-lost") as stage:
+        client = stage.naive()
+        ids = client.launch(stage.plan().body())
+
+        with pytest.raises(Failed):
+            client.cancel(ids[0])
+
+        assert ["canceled"] == [each["status"] for each in stage.campaigns]
+
+
+def test_who_counts_only_200_as_a_success_gives_up_a_campaign_that_was_made(mockserver_server: MockServer):
+    with staged(mockserver_server, "every-post-answers-201") as stage:
+        with pytest.raises(Failed):
+            stage.only_two_hundred().launch(stage.plan().body())
+
+        assert [201] == [each["response"]["status"] for each in stage.calls("createCampaign")]
+        assert ["draft"] == [each["status"] for each in stage.campaigns]
+
+
+def test_who_counts_only_200_as_a_success_works_where_all_is_200(mockserver_server: MockServer):
+    with staged(mockserver_server, "every-post-answers-200") as stage:
+        stage.only_two_hundred().launch(stage.plan().body())
+
+        assert 1 == len(stage.executions)
+
+
+@pytest.mark.parametrize(
+    ("name", "statuses"), [("every-post-answers-200", [200, 200]), ("every-post-answers-201", [201, 201])]
+)
+def test_a_careful_client_takes_any_success(mockserver_server: MockServer, name: str, statuses: list[int]):
+    with staged(mockserver_server, name) as stage:
+        stage.careful().launch(stage.plan())
+
+        made = [*stage.calls("createCampaign"), *stage.calls("startCampaign")]
+        assert statuses == [each["response"]["status"] for each in made]
+
+
+def test_a_campaign_may_be_over_before_its_execution_says_so(mockserver_server: MockServer):
+    with staged(mockserver_server, "execution-status-lags") as stage:
+        client = stage.careful()
+        ids = client.launch(stage.plan())
+        stage.sandbox.advance("10s")
+
+        assert ("completed", "processing") == (client.campaign(ids[0])["status"], client.outcome(*ids).status)
+        assert "completed" == client.follow(*ids).status
+
+
+def test_a_lost_channel_fails_what_is_left(mockserver_server: MockServer):
+    with staged(mockserver_server, "channel-lost-midrun") as stage:
+        client = stage.careful()
+
+        outcome = client.follow(*client.launch(stage.plan(platform="photoapp")))
+
+        assert Outcome("completed", 12, 5, 7) == outcome
+
+
+@pytest.mark.parametrize(
+    ("name", "status"), [("contradicting-catalogue-catalog", 400), ("contradicting-catalogue-guide", 422)]
+)
+def test_the_four_codes_have_the_status_of_one_side(mockserver_server: MockServer, name: str, status: int):
+    with staged(mockserver_server, name) as stage:
+        plan, call = stage.plan(), stage.sandbox.call
+        draft_id = stage.careful().create(plan)
+        refused = {
+            "CAMPAIGN_NAME_ALREADY_EXISTS": call("POST", "/v1/campaigns", json=plan.body()),
+            "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH": call(
+                "POST", "/v1/campaigns", json=stage.plan(name="Outra", platform="chatapp_lite").body()
+            ),
+            "CAMPAIGN_MISSING_COMMON_VARIABLES": call("POST", f"/v1/campaigns/{draft_id}/start"),
+            "VALIDATION_ERROR": call("POST", "/v1/campaigns", json={}),
+        }
+
+        assert {code: (status, code) for code in refused} == {code: refusal(each) for code, each in refused.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "audience"), [("contradicting-catalogue-catalog", 3), ("contradicting-catalogue-guide", 5)]
+)
+def test_a_client_that_branches_on_the_status_messages_everyone(
+    mockserver_server: MockServer, name: str, audience: int
+):
+    """To it a 422 means bad filters, so that it leaves them out; two chats carry no tag."""
+    with staged(mockserver_server, name) as stage:
+        stage.sandbox.apply({"given": {"chats": {"count": 2}}})
+        client, body = stage.naive(), stage.plan().body()
+        client.create(body)
+
+        client.start(client.create(body), VALUES)
+
+        assert [audience] == [len(each["targets"]) for each in stage.executions]
+
+
+@pytest.mark.parametrize("name", ["contradicting-catalogue-catalog", "contradicting-catalogue-guide"])
+def test_a_client_that_branches_on_the_code_does_the_same_under_both_statuses(mockserver_server: MockServer, name: str):
+    with staged(mockserver_server, name) as stage:
+        client, plan = stage.careful(), stage.plan()
+        client.create(plan)
+
+        with pytest.raises(Refused) as told:
+            client.launch(plan, {})  # finds its draft by name, and lacks a variable
+
+        assert "CAMPAIGN_MISSING_COMMON_VARIABLES" == told.value.code
+        assert (1, 0) == (len(stage.campaigns), len(stage.executions))
+
+
+def test_a_client_that_reads_messages_is_lost_where_they_are_reworded(mockserver_server: MockServer):
+    with staged(mockserver_server, "messages-reworded") as stage:
+        careful, naive, plan = stage.careful(), stage.naive(), stage.plan()
+        drafted = careful.create(plan)
+
+        with pytest.raises(Failed):
+            naive.create(plan.body())
+
+        assert drafted == careful.create(plan)
+        assert 1 == len(stage.campaigns)

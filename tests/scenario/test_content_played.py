@@ -1,0 +1,156 @@
+"""Media and message scenarios, each played by the careful client and the naive one."""
+
+from __future__ import annotations
+
+import pytest
+import requests
+
+from mockserver import MockServer
+from mockserver.contract import schemas
+from tests.api.media_files import PDF, PNG, TEXT
+from tests.clients.calls import Refused
+from tests.clients.careful import Uploaded
+from tests.clients.naive import Failed, NeverEnds
+from tests.scenario.staging import staged
+
+FILES = {
+    "vitrine.png": (PNG, "image/png"),
+    "precos.pdf": (PDF, "application/pdf"),
+    "recado.txt": (TEXT, "text/plain"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [("media-one-bad-file", [3, 1]), ("media-storage-down", [3, 3]), ("media-proxy-413", [3, 1, 1, 1])],
+)
+def test_a_careful_client_stores_every_file_and_sends_none_twice_that_was_stored(
+    mockserver_server: MockServer, name: str, parts: list[int]
+):
+    with staged(mockserver_server, name) as stage:
+        uploaded = stage.careful().upload(FILES)
+
+        stored = {each["id"]: each["name"] for each in stage.tenant["media"]}
+        assert list(FILES) == sorted(uploaded.ids, key=list(FILES).index)
+        assert {id: file for file, id in uploaded.ids.items()} == stored
+        assert len(parts) == len(stage.calls("uploadMedia"))
+
+
+def test_a_file_that_is_not_taken_is_named(mockserver_server: MockServer):
+    files = FILES | {"planilha.bin": (b"\x00\x01", "application/octet-stream")}
+    with staged(mockserver_server, "media-one-refused-file") as stage:
+        uploaded = stage.careful().upload(files)
+
+        assert Uploaded(uploaded.ids, ("planilha.bin",)) == uploaded
+        assert set(FILES) == set(uploaded.ids)
+        assert 3 == len(stage.tenant["media"])
+
+
+def test_a_client_that_expects_every_file_to_be_stored_crashes_or_keeps_nothing(mockserver_server: MockServer):
+    with staged(mockserver_server, "media-one-bad-file") as stage:
+        with pytest.raises(KeyError):
+            stage.naive().upload(FILES)
+
+        assert 2 == len(stage.tenant["media"])  # stored, and their ids thrown away
+    with staged(mockserver_server, "media-storage-down") as stage:
+        assert dict.fromkeys(FILES) == stage.naive().upload(FILES)
+
+
+def test_results_paired_by_their_place_give_files_each_other_s_ids(mockserver_server: MockServer):
+    with staged(mockserver_server, "media-one-bad-file", to_the_end=False) as stage:
+        stage.sandbox.remove_rules()
+
+        ids = stage.naive().upload(FILES)
+
+        stored = {each["id"]: each["name"] for each in stage.tenant["media"]}
+        assert ("recado.txt", "vitrine.png") == (stored[ids["vitrine.png"]], stored[ids["recado.txt"]])
+
+
+def test_a_page_of_a_proxy_is_not_json(mockserver_server: MockServer):
+    with staged(mockserver_server, "media-proxy-413") as stage, pytest.raises(requests.JSONDecodeError):
+        stage.naive().upload(FILES)
+
+
+def test_one_file_that_is_too_large_for_a_proxy_stays_refused(mockserver_server: MockServer):
+    with staged(mockserver_server, "media-proxy-413") as stage, pytest.raises(Refused) as refusal:
+        stage.careful().upload({"video.mp4": (b"", "video/mp4")})
+
+    assert (413, None) == (refusal.value.status, refusal.value.code)
+
+
+# The scenario, its chat, and how many messages there were at the beginning.
+CHATS = [
+    ("long-chat-moving", "chat_moving", 9),
+    ("long-chat-ends-with-null", "chat_ends_null", 5),
+    ("long-chat-ends-without-cursor", "chat_ends_absent", 5),
+    ("page-read-fails-midway", "chat_page_fails", 5),
+]
+
+
+@pytest.mark.parametrize(("name", "chat_id", "count"), CHATS)
+def test_a_careful_client_reads_every_message_once(mockserver_server: MockServer, name: str, chat_id: str, count: int):
+    with staged(mockserver_server, name) as stage:
+        there = [each["id"] for each in stage.tenant["messages"]]
+
+        read = [each["id"] for each in stage.careful().messages(chat_id, limit=4)]
+
+        assert count == len(there)
+        assert there[::-1] == read
+
+
+def test_unknown_fields_and_values_do_no_harm(mockserver_server: MockServer):
+    with staged(mockserver_server, "answers-gain-fields") as stage:
+        (message,) = stage.careful().messages("chat_gain_fields")
+
+        assert "Oi" == message["text"]
+        assert "text" != message["type"]
+        assert set(message) - set(schemas.load("messageRecord")["properties"])
+
+
+def test_a_page_that_failed_is_asked_for_again_by_its_own_cursor(mockserver_server: MockServer):
+    with staged(mockserver_server, "page-read-fails-midway") as stage:
+        list(stage.careful().messages("chat_page_fails", limit=2))
+
+        cursors = [each["request"]["query"].get("cursor") for each in stage.calls("listMessages")]
+        assert [None, "INTERNAL_ERROR", None, None] == stage.codes("listMessages")
+        assert (None, cursors[2]) == (cursors[0], cursors[1])
+
+
+def test_a_page_that_is_not_full_is_not_the_last(mockserver_server: MockServer):
+    with staged(mockserver_server, "long-chat-moving", to_the_end=False) as stage:
+        read = stage.naive().messages("chat_moving", limit=4)
+
+        assert 2 == len(read)
+        assert 1 == len(stage.calls("listMessages"))
+
+
+def test_a_client_that_asks_for_a_cursor_that_is_not_there_crashes(mockserver_server: MockServer):
+    """With pages of five the last one is full, and what follows it depends on the end marker."""
+    with staged(mockserver_server, "long-chat-ends-without-cursor") as stage, pytest.raises(KeyError):
+        stage.naive().messages("chat_ends_absent", limit=5)
+
+
+def test_a_client_that_takes_null_for_a_cursor_begins_anew_for_ever(mockserver_server: MockServer):
+    with staged(mockserver_server, "long-chat-ends-with-null") as stage:
+        with pytest.raises(NeverEnds):
+            stage.naive(patience=20).messages("chat_ends_null", limit=5)
+
+        assert 20 == len(stage.calls("listMessages"))
+
+
+def test_a_client_that_sends_an_empty_cursor_is_refused(mockserver_server: MockServer):
+    with staged(mockserver_server, "long-chat-ends-with-null") as stage:
+        stage.sandbox.choose({"next-cursor-end": "empty"})
+        with pytest.raises(Failed):
+            stage.naive().messages("chat_ends_null", limit=5)
+
+        assert [None, "VALIDATION_ERROR"] == stage.codes("listMessages")
+
+
+def test_messages_that_arrive_meanwhile_are_met_twice_by_who_keeps_no_count(mockserver_server: MockServer):
+    with staged(mockserver_server, "long-chat-moving") as stage:
+        stage.sandbox.choose({"short-pages": "full"})
+
+        read = [each["id"] for each in stage.naive().messages("chat_moving", limit=2)]
+
+        assert len(set(read)) < len(read)

@@ -1,0 +1,112 @@
+"""The table of effects, the schema of documents and what runs them name the same effects, in the same groups."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mockserver.contract import schemas
+from mockserver.contract.effects import ALIASES, BODY_SPELLINGS, EFFECTS, FORGERIES, of_group
+from mockserver.contract.errors import ERRORS
+from mockserver.core.world import WORLD
+from mockserver.scenario.documents import check
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "schemas" / "scenario.json").read_text(encoding="utf-8"))
+DEFINITIONS = SCHEMA["$defs"]
+DO = DEFINITIONS["effects"]["properties"]
+
+# As the page of scenario documents lists them.
+DOCUMENTED = {
+    "wire": "error reply delay delay-after drop reset truncate garble dribble stale",
+    "world": "complete-session fail-session expire-session cancel-session visit-link fail-campaign stall-sends"
+    " resume-sends slow-sends fail-sends set-tenant revoke-key rotate-key set-template remove-template remove-funnel"
+    " remove-entrypoint fail-media given rate-limit set-choice advance",
+    "delivery": "deliver",
+}
+KNOWN_AS = {
+    "CONNECTION_RESET_BY_PEER": "reset",
+    "EMPTY_RESPONSE": "drop",
+    "MALFORMED_RESPONSE_CHUNK": "truncate",
+    "RANDOM_DATA_THEN_CLOSE": "garble",
+}
+
+
+@pytest.mark.parametrize("group", DOCUMENTED)
+def test_each_group_is_the_documented_one(group):
+    assert sorted(DOCUMENTED[group].split()) == sorted(of_group(group))
+
+
+def test_the_schema_has_every_effect_and_every_other_name_and_no_more():
+    assert sorted([*EFFECTS, *ALIASES]) == sorted(DO)
+    assert KNOWN_AS == {name: own for name, (own, _) in ALIASES.items()}
+
+
+def test_every_world_effect_has_its_function():
+    assert set(of_group("world")) == set(WORLD)
+
+
+def test_closed_sets_of_the_schema_are_those_of_the_tables():
+    codes = DO["error"]["anyOf"]
+    assert set(ERRORS) == set(codes[0]["enum"]) == set(codes[1]["properties"]["code"]["enum"])
+    assert list(FORGERIES) == DO["deliver"]["properties"]["forge"]["enum"]
+    assert list(BODY_SPELLINGS) == DO["deliver"]["properties"]["spell"]["enum"]
+
+
+def _resolved(place):
+    return DEFINITIONS[place["$ref"].rpartition("/")[2]] if "$ref" in place else place
+
+
+def _properties(place, path):
+    """Every property at or below this place, as (pointer, schema)."""
+    for name, inner in place.get("properties", {}).items():
+        yield f"{path}/{name}", inner
+        yield from _properties(inner, f"{path}/{name}")
+    for key in ("items", "anyOf", "oneOf"):
+        inner = place.get(key, [])
+        for number, each in enumerate(inner if isinstance(inner, list) else [inner]):
+            if isinstance(each, dict):
+                yield from _properties(each, f"{path}/{key}/{number}")
+
+
+@pytest.mark.parametrize("name", ["rule", "effects", "latency", "when", "clock", "choiceValue"])
+def test_an_editor_finds_a_title_for_every_property(name):
+    nameless = [
+        path for path, place in _properties(DEFINITIONS[name], name) if not {**_resolved(place), **place}.get("title")
+    ]
+    assert [] == nameless
+
+
+def test_every_example_of_a_rule_and_of_an_effect_is_valid():
+    rules = list(DEFINITIONS["rule"]["examples"])
+    rules += [{"on": each, "do": {"advance": "1s"}} for each in DEFINITIONS["rule"]["properties"]["on"]["examples"]]
+    rules += [{"on": "*", "do": each} for each in DEFINITIONS["effects"]["examples"]]
+    for key, place in DEFINITIONS["rule"]["properties"].items():
+        rules += [{"on": "*", "do": {"advance": 1}, key: each} for each in place.get("examples", ()) if key != "on"]
+    for name, place in DO.items():
+        written = {**_resolved(place), **place}
+        rules += [{"on": "*", "do": {name: each}} for each in written.get("examples", ())]
+    assert len(rules) > 25
+    for rule in rules:
+        assert [] == schemas.check("scenario", {"script": [rule]}), rule
+
+
+def test_the_example_of_the_page_is_valid():
+    check(
+        {
+            "scenario": "start-timeout-applied",
+            "script": [
+                {"on": "startCampaign", "nth": 1, "do": {"drop": "after"}},
+                {"at": "5m", "do": {"set-tenant": {"subscription": "suspended"}}},
+                {"after": {"sent": 40}, "do": {"fail-campaign": {}}},
+                {
+                    "on": "readConnectionSession",
+                    "nth": 3,
+                    "do": {"complete-session": {"phone": "+5511999990000"}},
+                    "where": {"path.id": "...", "body.name": "..."},
+                    "while": {"campaign": "processing", "sent": ">=20"},
+                },
+            ],
+        }
+    )

@@ -1,0 +1,119 @@
+"""What effects on the world leave behind: for how long they hold, in which order, and whose moves are whose."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.api.world import DRAFT, GIVEN, running, upload
+
+pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
+
+
+def _do(sandbox, effect, arguments=None):
+    """Have the effect happen now, by an instant of the clock; answers its rule."""
+    rule = sandbox.at(0).do({effect: {} if arguments is None else arguments})
+    sandbox.advance(0)
+    assert 1 == rule.fired
+    return rule
+
+
+def _counts(sandbox, ids):
+    read = sandbox.call("GET", f"/v1/campaigns/{ids[0]}/executions/{ids[1]}").json()
+    return read["status"], read["sentCount"], read["failedCount"]
+
+
+def test_a_template_that_is_paused_midrun_fails_what_is_left_until_it_is_approved_again(mockserver):
+    ids = running(mockserver, templateId="template_official", cadence=1)
+    seen = []
+    for status in ("PAUSED", "APPROVED"):
+        mockserver.advance("1m")
+        _do(mockserver, "set-template", {"id": "template_official", "status": status})
+        seen.append(_counts(mockserver, ids))
+        mockserver.advance(0)
+    other = running(mockserver, templateId="template_plain", name="Other")
+    mockserver.advance("10m")
+
+    assert [("processing", 2, 0), ("completed", 2, 1)] == seen
+    assert ("completed", 3, 0) == _counts(mockserver, other)
+
+
+def test_an_approval_that_comes_midrun_lets_the_rest_through(mockserver):
+    mockserver.apply({"given": {"templates": [{"id": "template_pending", "providerTemplateStatus": "PENDING"}]}})
+    ids = running(mockserver, templateId="template_pending", cadence=1)
+    _do(mockserver, "set-template", {"id": "template_pending", "status": "APPROVED"})
+    mockserver.advance("10m")
+
+    assert ("completed", 2, 1) == _counts(mockserver, ids)
+
+
+def test_storage_fails_for_the_very_upload_that_a_rule_fires_at(mockserver):
+    mockserver.on("uploadMedia").nth(2).do({"fail-media": {"every": 1}, "set-tenant": {"name": "After"}})
+    files = ("a.txt", "text/plain", b"nota")
+
+    assert [[True], [False], [True]] == [
+        [each["success"] for each in upload(mockserver, files).json()] for _ in range(3)
+    ]
+    assert 1 == len(mockserver.state()["tenants"][0]["media"]) - 1
+
+
+def test_storage_that_fails_at_large_goes_on_after_an_upload_with_a_rule_of_its_own(mockserver):
+    _do(mockserver, "fail-media", {"names": ["a.txt"]})
+    mockserver.on("uploadMedia").times(1).do(
+        {"fail-media": {"names": ["b.txt"]}, "set-tenant": {"subscription": "suspended"}}
+    )
+    files = [(f"{each}.txt", "text/plain", b"nota") for each in "ab"]
+
+    first = upload(mockserver, *files)
+    mockserver.set_tenant(subscription="active")
+
+    assert [[True, False], [False, True]] == [
+        [each["success"] for each in reply.json()] for reply in (first, upload(mockserver, *files))
+    ]
+
+
+def test_a_call_that_a_rule_lets_arrive_has_its_own_number_and_its_own_moves(mockserver):
+    mockserver.on("createCampaign").nth(1).delay("10s")
+    mockserver.on("createCampaign").nth(2).advance("1h")
+    with pytest.raises(TimeoutError):
+        mockserver.call("POST", "/v1/campaigns", json=DRAFT, timeout=1)
+    mockserver.call("POST", "/v1/campaigns", json=DRAFT | {"name": "Second"})
+
+    exchanges, moves = mockserver.journal["exchanges"], mockserver.journal["transitions"]
+    names = {each["id"]: each["name"] for each in mockserver.state()["tenants"][0]["campaigns"]}
+    assert [(1, "Second"), (2, DRAFT["name"])] == [(each["n"], each["request"]["body"]["name"]) for each in exchanges]
+    assert [(1, "Second"), (2, DRAFT["name"])] == [(each["cause"]["exchange"], names[each["id"]]) for each in moves]
+
+
+def test_no_key_that_a_rule_hands_out_is_shown_whole(mockserver):
+    old = mockserver.secret_key
+    _do(mockserver, "rotate-key", {"key": "sk_written_in_the_script"})
+    mockserver.call("GET", "/v1/campaigns/" + old)
+    mockserver.call("GET", "/v1/campaigns/sk_written_in_the_script", key=old)
+
+    shown = json.dumps([mockserver.rules, mockserver.journal, mockserver.state()])
+    assert "sk_written_in_the_script" not in shown
+    assert old not in shown
+
+
+def test_effects_of_a_rule_come_in_the_order_in_which_they_are_written(mockserver):
+    ids = running(mockserver)
+    mockserver.on("listCampaigns").do(
+        {"stall-sends": {}, "advance": "1h", "resume-sends": {}, "given": {"chats": [{"id": "chat_x"}]}}
+    )
+    mockserver.call("GET", "/v1/campaigns")
+
+    assert ("processing", 2, 0) == _counts(mockserver, ids)
+    assert "chat_x" in [each["id"] for each in mockserver.state()["tenants"][0]["chats"]]
+
+
+def test_what_cannot_be_given_leaves_everything_as_it_was_and_the_call_is_answered(mockserver):
+    rule = mockserver.on("createCampaign").do(
+        {"given": {"chats": [{"id": "chat_new"}, {"id": "chat_ana"}]}, "set-tenant": {"name": "Next"}}
+    )
+
+    assert 201 == mockserver.call("POST", "/v1/campaigns", json=DRAFT).status
+    tenant = mockserver.state()["tenants"][0]
+    assert ("Next", 3, 1) == (tenant["name"], len(tenant["chats"]), len(tenant["campaigns"]))
+    assert "chat_ana" in rule.unmet

@@ -1,0 +1,163 @@
+"""
+The scenarios of the 39 error codes: each is provoked by a call, and answered with the catalogue's status and code.
+
+A code is met at an operation that declares it; those that no documented operation leads to are injected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+from mockserver import MockServer, Sandbox
+from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, Operation
+from mockserver.contract.errors import ERRORS, INJECTED_ONLY
+from tests.api.campaigning import refusal
+from tests.api.media_files import PDF, PNG, TEXT, File, upload
+from tests.clients.calls import Refused, Unreachable
+from tests.clients.careful import SESSIONS, Careful
+from tests.scenario.staging import staged
+
+NOBODY = "that_never_was"
+ORPHANS = INJECTED_ONLY - {*COMMON_ERRORS}
+
+
+class Play(NamedTuple):
+    """The operation that refuses, and the calls that lead there: the answer of the last is the refusal."""
+
+    operation: Operation
+    calls: Callable[[Sandbox], Any]
+
+
+def get(path: str, **rest: Any) -> Callable[[Sandbox], Any]:
+    return lambda sandbox: sandbox.call("GET", path, **rest)
+
+
+def post(path: str, body: Any = None) -> Callable[[Sandbox], Any]:
+    return lambda sandbox: sandbox.call("POST", path, json=body)
+
+
+def twice(call: Callable[[Sandbox], Any]) -> Callable[[Sandbox], Any]:
+    def calls(sandbox: Sandbox) -> Any:
+        assert 400 > call(sandbox).status
+        return call(sandbox)
+
+    return calls
+
+
+def draft(template: str, **changes: Any) -> Callable[[Sandbox], Any]:
+    body = {"name": "Promo", "platform": "chatapp", "templateId": f"template_{template}", "cadence": 60}
+    return post("/v1/campaigns", body | changes)
+
+
+def acts(template: str, *verbs: str, pause_s: float = 0) -> Callable[[Sandbox], Any]:
+    """A draft, and then what is done to it, with a pause after each."""
+
+    def calls(sandbox: Sandbox) -> Any:
+        campaign_id = draft(template)(sandbox).json()["campaignId"]
+        for verb in verbs:
+            answer = sandbox.call("POST", f"/v1/campaigns/{campaign_id}/{verb}")
+            sandbox.advance(pause_s)
+        return answer
+
+    return calls
+
+
+def files(*sent: File) -> Callable[[Sandbox], Any]:
+    return lambda sandbox: upload(sandbox, *sent)
+
+
+TEMPLATES = "/v1/message-templates"
+LISTING = get(TEMPLATES)
+POLICY = get(f"/v1/forms/form_{NOBODY}/embed-frame-policy")
+SESSION = post(SESSIONS, {})
+MISFIT = [{"combinator": "and", "statements": [{"field": "chat.status", "operator": "greater-than", "value": 1}]}]
+STRANGE = [{"combinator": "and", "statements": [{"field": "chat.platform", "operator": "equals", "value": "fax"}]}]
+
+# fmt: off
+PLAYS = {
+    "API_KEY_MISSING":                    Play("listTemplates", get(TEMPLATES, key="")),
+    "API_KEY_INVALID":                    Play("listTemplates", twice(LISTING)),
+    "API_KEY_WRONG_TYPE":                 Play("listTemplates", get(TEMPLATES, key="pk_wrong_type_scenario")),
+    "DEVELOPERS_DISABLED":                Play("listTemplates", LISTING),
+    "SUBSCRIPTION_INACTIVE":              Play("createConnectionSession", SESSION),
+    "LEAD_LIMIT_EXCEEDED":                Play("createConnectionSession", SESSION),
+    "FORM_INACTIVE":                      Play("readFormPolicy", get("/v1/forms/form_error_inactive/embed-frame-policy")),
+    "RESOURCE_ACCESS_DENIED":             Play("createCampaign", draft("access_denied")),
+    "ENTRYPOINT_NOT_FOUND":               Play("readEntrypoint", twice(get("/v1/entrypoints/entrypoint_error_gone"))),
+    "FORM_NOT_FOUND":                     Play("readFormPolicy", POLICY),
+    "CHAT_NOT_FOUND":                     Play("listMessages", get("/v1/messaging/chats/chat_error_theirs")),
+    "RESOURCE_NOT_FOUND":                 Play("readConnectionSession", get(f"{SESSIONS}/connection_session_{NOBODY}")),
+    "FORM_ALREADY_SUBMITTED":             Play("readFormPolicy", POLICY),
+    "VALIDATION_ERROR":                   Play("createCampaign", draft("error_validation", cadence=0)),
+    "INVALID_PHONE":                      Play("createConnectionSession", SESSION),
+    "ENTRYPOINT_PLATFORM_UNSUPPORTED":    Play("readEntrypoint", get("/v1/entrypoints/entrypoint_error_platform")),
+    "PLATFORM_UNSUPPORTED":               Play("previewAudience", post("/v1/campaigns/audience-preview", {"filters": STRANGE})),
+    "FORM_MISSING_ENTRYPOINTS":           Play("readFormPolicy", POLICY),
+    "FORM_INVALID_ANSWERS":               Play("readFormPolicy", POLICY),
+    "FORM_INVALID_DESTINATION":           Play("readFormPolicy", POLICY),
+    "MEDIA_UPLOAD_EMPTY":                 Play("uploadMedia", files(File(PNG, "image/png", field="file"))),
+    "MEDIA_UPLOAD_TOO_MANY_FILES":        Play("uploadMedia", files(*[File(PNG, "image/png")] * 3)),
+    "MEDIA_FILE_TOO_LARGE":               Play("uploadMedia", files(File(PDF, "application/pdf"))),
+    "MEDIA_INVALID_FORMAT":               Play("uploadMedia", files(File(TEXT, "image/png"))),
+    "INVALID_REQUEST":                    Play("createConnectionSession", post(SESSIONS, {"funnelId": "funnel_error_alone"})),
+    "UNPROCESSABLE_REQUEST":              Play("cancelCampaign", acts("error_unprocessable", "start", "cancel", pause_s=60)),
+    "MESSAGE_CAMPAIGN_NOT_ALLOWED":       Play("startCampaign", acts("error_reference", "start")),
+    "CAMPAIGN_NOT_FOUND":                 Play("startCampaign", post(f"/v1/campaigns/campaign_{NOBODY}/start")),
+    "CAMPAIGN_NAME_ALREADY_EXISTS":       Play("createCampaign", twice(draft("error_name"))),
+    "CAMPAIGN_TEMPLATE_NOT_FOUND":        Play("createCampaign", draft(NOBODY)),
+    "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH": Play("createCampaign", draft("error_mismatch", platform="chatapp_lite")),
+    "CAMPAIGN_INVALID_FILTERS":           Play("previewAudience", post("/v1/campaigns/audience-preview", {"filters": MISFIT})),
+    "CAMPAIGN_NOT_DRAFT":                 Play("startCampaign", acts("error_not_draft", "cancel", "start")),
+    "CAMPAIGN_ALREADY_PROCESSING":        Play("startCampaign", acts("error_already", "start", "start")),
+    "CAMPAIGN_MISSING_COMMON_VARIABLES":  Play("startCampaign", acts("error_variables", "start")),
+    "CAMPAIGN_SIZE_LIMIT_EXCEEDED":       Play("startCampaign", acts("error_size", "start")),
+    "MESSAGE_TEMPLATE_NOT_FOUND":         Play("readTemplate", twice(get(f"{TEMPLATES}/template_error_template"))),
+    "RATE_LIMIT_EXCEEDED":                Play("listTemplates", twice(LISTING)),
+    "INTERNAL_ERROR":                     Play("listTemplates", LISTING),
+}
+# fmt: on
+CODES = pytest.mark.parametrize("code", ERRORS)
+
+
+def scenario_of(code: str) -> str:
+    """`error-api-key-missing` and its like."""
+    return f"error-{code.lower().replace('_', '-')}"
+
+
+@CODES
+def test_each_code_is_provoked_at_an_operation_that_declares_it(mockserver_server: MockServer, code: str):
+    operation, calls = PLAYS[code]
+    with staged(mockserver_server, scenario_of(code)) as stage:
+        answer = calls(stage.sandbox)
+
+        assert (ERRORS[code].status, code) == refusal(answer)
+        assert operation == stage.sandbox.journal["exchanges"][-1]["operation"]
+        assert code in ORPHANS or code in {*COMMON_ERRORS, *ENDPOINTS[operation].errors}
+
+
+@CODES
+def test_a_code_comes_of_seed_data_choices_or_the_call_wherever_the_document_leads_to_it(
+    mockserver_server: MockServer, code: str
+):
+    with mockserver_server.sandbox(scenario_of(code)) as sandbox:
+        injects = any("error" in rule["do"] for rule in sandbox.rules)
+
+    assert (code in INJECTED_ONLY) == injects
+
+
+@CODES
+def test_a_careful_client_tells_each_code_by_its_code(mockserver: Sandbox, code: str):
+    """A refusal is one, whatever its status; the two codes after which a call may be made again are apart."""
+    mockserver.on("listCampaigns").error(code)
+    client = Careful(mockserver.base_url, mockserver.secret_key, mockserver.requests_session(), mockserver.advance)
+
+    with pytest.raises((Refused, Unreachable)) as told:
+        client.campaigns()
+
+    passing = code in ("INTERNAL_ERROR", "RATE_LIMIT_EXCEEDED")
+    assert (Unreachable if passing else Refused) is told.type
+    assert (8 if passing else 1) == len(mockserver.journal["exchanges"])
+    assert passing or code == told.value.code

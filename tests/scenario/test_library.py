@@ -1,0 +1,100 @@
+"""The library as documents: each applies anywhere, is named and summed up, and is played by some test."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mockserver import ScenarioError
+from mockserver.contract import clauses
+from mockserver.contract.errors import ERRORS
+from mockserver.scenario import library
+
+NAMES = sorted(set(library.paths()) - {"demo"})
+OWN = pytest.mark.parametrize("name", NAMES)
+
+# What conduct rules are named after: client bugs that each of these provokes.
+PROVOKING = (
+    "happy-campaign", "start-timeout-applied", "start-timeout-not-applied", "create-answer-lost", "all-sends-fail",
+    "half-fail-then-complete", "campaign-fails-midway", "cancel-while-sending-with-stragglers", "cancel-answer-500",
+    "empty-audience", "audience-too-big", "audience-grows-after-preview", "template-paused-midrun",
+    "template-gains-variable", "rate-limited-burst", "gateway-html-502", "subscription-lapses", "key-rotated",
+    "foreign-ids", "media-one-bad-file", "media-proxy-413", "long-chat-moving", "connect-standard",
+    "connect-coexistence", "connect-complete-before-202", "connect-last-second", "connect-expires-unread",
+    "connect-expires-sweeper-late", "connect-user-cancels", "connect-tab-closed", "connect-phone-in-use",
+    "connect-funnel-deleted", "connect-preview-bot-first", "connect-iframe", "connect-forged-return",
+    "connect-orphan-number", "connect-second-session-then-late-failure", "hook-duplicate", "hook-out-of-order",
+    "hook-forged", "hook-unicode-body", "hook-receiver-down-30-min", "hook-secret-rotation", "hook-lost",
+    "hook-unknown-kind", "hook-slow-receiver",
+)  # fmt: skip
+
+# Played once there is a hosted page to visit.
+WAITING = frozenset({"connect-preview-bot-first"})
+
+
+def test_the_library_is_large_and_has_every_name_that_is_promised():
+    assert 46 == len(set(PROVOKING))
+    assert set() == set(PROVOKING) - set(NAMES)
+    assert 80 <= len(NAMES)
+
+
+def test_every_error_code_has_a_scenario():
+    named = {f"error-{code.lower().replace('_', '-')}" for code in ERRORS}
+
+    assert named == {name for name in NAMES if name.startswith("error-")}
+
+
+def test_a_misspelt_name_is_told_the_nearest_and_not_the_whole_list(mockserver):
+    with pytest.raises(ScenarioError, match="the nearest is 'start-timeout-applied'") as refusal:
+        mockserver.apply("start-timeout-aplied")
+
+    assert 300 > len(str(refusal.value))
+
+
+@OWN
+def test_a_document_is_named_as_its_file_and_says_in_one_sentence_what_it_shows(name: str):
+    document = library.document(name)
+
+    assert name == document["scenario"]
+    assert re.fullmatch(r"[A-Z][^.!?]*\.(?<!\.\.)", document["summary"])
+    assert 100 >= len(document["summary"])
+
+
+@OWN
+def test_a_document_names_clauses_that_exist(name: str):
+    named = library.document(name)["clauses"]
+
+    assert named
+    assert set() == set(named) - {clause.id for clause in clauses.read()}
+
+
+@OWN
+def test_a_document_leaves_clock_and_seed_to_its_sandbox(name: str):
+    assert set() == {"clock", "seed"} & set(library.document(name))
+
+
+@OWN
+def test_a_document_makes_a_sandbox_and_joins_the_demo_s(mockserver_server, name: str):
+    rules = len(library.document(name).get("script", ()))
+
+    with mockserver_server.sandbox(name) as fresh:
+        assert rules == len(fresh.rules)
+    with mockserver_server.sandbox("demo") as furnished:
+        applied = furnished.apply(name)
+        assert (name, rules, []) == (applied["scenario"], len(applied["rules"]), applied["ignored"])
+
+
+def test_all_documents_that_bring_records_join_one_sandbox(mockserver):
+    """Their ids are their own, whatever else has been applied."""
+    joined = [mockserver.apply({"given": library.document(name).get("given", {})}) for name in NAMES]
+
+    assert len(NAMES) == len(joined)
+
+
+def test_every_document_is_played_by_a_test_or_waits_for_what_plays_it():
+    played = "".join(file.read_text(encoding="utf-8") for file in Path(__file__).parent.glob("test_*_played.py"))
+    by_code = {f"error-{code.lower().replace('_', '-')}" for code in ERRORS}  # one test goes through them all
+
+    assert WAITING == {name for name in NAMES if f'"{name}"' not in played} - by_code

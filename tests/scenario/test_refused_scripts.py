@@ -1,0 +1,142 @@
+"""Broken scripts: each is refused whole, at its place, with what would do and the nearest name; nothing is applied."""
+
+from __future__ import annotations
+
+import pytest
+
+from mockserver.scenario.documents import ScenarioError
+from tests.api.world import GIVEN
+
+DO = {"error": "INTERNAL_ERROR"}
+ON = {"on": "startCampaign"}
+
+
+def _on(do, **more):
+    return {**ON, "do": do, **more}
+
+
+# The rule, where it is wrong (below /script/1), a word of what would do, and the nearest name where there is one.
+BROKEN = [
+    ({"on": "startCampain", "do": DO}, "/on", "operation id", "startCampaign"),
+    ({"on": "POST /v1/campaign/{id}/start", "do": DO}, "/on", "METHOD /path", "POST /v1/campaigns/{id}/start"),
+    ({"on": "delivry", "do": DO}, "/on", "operation id", "delivery"),
+    ({"on": "", "do": DO}, "/on", "character", None),
+    ({"on": 7, "do": DO}, "/on", "string", None),
+    ({"do": DO}, "", "exactly one of on, at and after", None),
+    ({"on": "*", "at": "5m", "do": {"advance": 1}}, "", "exactly one of", None),
+    ({"at": "5m", "after": {"sent": 1}, "do": {"advance": 1}}, "", "exactly one of", None),
+    ({**ON}, "/do", "required", None),
+    (_on({}), "/do", "", None),
+    (_on([]), "/do", "object", None),
+    (_on({"eror": "INTERNAL_ERROR"}), "/do/eror", "", "error"),
+    (_on({"set-tenent": {}}), "/do/set-tenent", "", "set-tenant"),
+    (_on({"error": "INTERNAL_EROR"}), "/do/error", "", "INTERNAL_ERROR"),
+    (_on({"error": {"code": "RATE_LIMIT_EXCEDED"}}), "/do/error", "", "RATE_LIMIT_EXCEEDED"),
+    (_on({"error": {"retryAfter": 3}}), "/do/error", "", None),
+    (_on({"drop": "befor"}), "/do/drop", "before", "before"),
+    (_on({"reset": True}), "/do/reset", "before", None),
+    (_on({"truncate": -1}), "/do/truncate", "0", None),
+    (_on({"truncate": "20"}), "/do/truncate", "integer", None),
+    (_on({"garble": False}), "/do/garble", "true", None),
+    (_on({"stale": "yes"}), "/do/stale", "true", None),
+    (_on({"delay": "5 parsecs"}), "/do/delay", "duration", None),
+    (_on({"delay": -1}), "/do/delay", "0", None),
+    (_on({"delay": "100000d"}), "/do/delay", "", None),
+    (_on({"delay": "9000h"}), "/do/delay", "at most 366 days", None),
+    (_on({"delay-after": {"p99": "2s"}}), "/do/delay-after/median", "required", None),
+    (_on({"delay": {"median": "2s", "p99": "1s"}}), "/do/delay", "p99", None),
+    (_on({"delay": {"median": "0s"}}), "/do/delay", "above zero", None),
+    (_on({"delay": {"median": "x"}}), "/do/delay/median", "duration", None),
+    (_on({"dribble": {"chunks": 1, "over": "1s"}}), "/do/dribble/chunks", "2", None),
+    (_on({"dribble": {"chunks": 5}}), "/do/dribble/over", "required", None),
+    (_on({"dribble": {"chunks": 5, "over": "soon"}}), "/do/dribble/over", "duration", None),
+    (_on({"reply": {}}), "/do/reply/status", "required", None),
+    (_on({"reply": {"status": 100}}), "/do/reply/status", "200", None),
+    (_on({"reply": {"status": 200, "headers": {"X-A": "a\r\nX-B: b"}}}), "/do/reply/headers/X-A", "", None),
+    (_on({"reply": {"status": 200, "headers": {"X-A": "日"}}}), "/do/reply/headers/X-A", "", None),
+    (_on({"reply": {"status": 200, "headers": {"X A": "a"}}}), "/do/reply/headers", "", None),
+    (_on({"reply": {"status": 200, "bodi": 1}}), "/do/reply/bodi", "", "body"),
+    (_on({"error": "INTERNAL_ERROR", "reply": {"status": 200}}), "/do", "one of error, reply", None),
+    (_on({"drop": "after", "reset": "after"}), "/do", "one of drop, reset", None),
+    (_on({"garble": True, "error": "INTERNAL_ERROR"}), "/do", "one of error, reply, garble", None),
+    (_on({"truncate": 2, "dribble": {"chunks": 2, "over": 1}}), "/do", "one of", None),
+    (_on({"reset": "after", "CONNECTION_RESET_BY_PEER": True}), "/do/CONNECTION_RESET_BY_PEER", "reset once", None),
+    (_on({"EMPTY_RESPONSE": 3}), "/do/EMPTY_RESPONSE", "true, or what drop takes", None),
+    (_on({"EMPTY_RESPONSE": "never"}), "/do/EMPTY_RESPONSE", "true, or what drop takes", None),
+    (_on({"MALFORMED_RESPONSE_CHUNK": -1}), "/do/MALFORMED_RESPONSE_CHUNK", "", None),
+    ({"at": "5m", "do": DO}, "/do", "only beside `on`", None),
+    ({"after": {"sent": 5}, "do": {"delay": 1}}, "/do", "only beside `on`", None),
+    ({"on": "delivery", "do": DO}, "/do", "only beside `on`", None),
+    (_on({"deliver": {"lose": True}}), "/do/deliver", "only beside `on: delivery`", None),
+    ({"on": "delivery", "do": {"deliver": {}}}, "/do/deliver", "", None),
+    ({"on": "delivery", "do": {"deliver": {"forge": "wrong-secrets"}}}, "/do/deliver/forge", "", "wrong-secret"),
+    ({"on": "delivery", "do": {"deliver": {"delay": "x"}}}, "/do/deliver/delay", "duration", None),
+    ({"on": "delivery", "where": {"evnt": "x"}, "do": {"advance": 1}}, "/where/evnt", "event, attempt", "event"),
+    ({"at": "soon", "do": {"advance": 1}}, "/at", "duration", None),
+    ({"at": "5m", "nth": 1, "do": {"advance": 1}}, "/nth", "no nth beside at", None),
+    ({"at": "5m", "when": "before", "do": {"advance": 1}}, "/when", "no when beside at", None),
+    ({"after": {"sent": 1}, "times": 2, "do": {"advance": 1}}, "/times", "no times beside after", None),
+    ({"after": {"sent": 1}, "where": {"path.id": 1}, "do": {"advance": 1}}, "/where", "no where beside after", None),
+    ({"after": {"sent": -1}, "do": {"advance": 1}}, "/after/sent", "0", None),
+    ({"after": {"failed": 1}, "do": {"advance": 1}}, "/after/failed", "", None),
+    ({"after": {}, "do": {"advance": 1}}, "/after/sent", "required", None),
+    (_on(DO, nth=0), "/nth", "1", None),
+    (_on(DO, times=1.5), "/times", "integer", None),
+    (_on(DO, chance=1.5), "/chance", "1", None),
+    (_on(DO, chance="often"), "/chance", "number", None),
+    (_on(DO, until="later"), "/until", "duration", None),
+    (_on(DO, tims=2), "/tims", "", "times"),
+    (_on(DO, when="befor"), "/when", "before", "before"),
+    (_on(DO, where={"bdy.name": "x"}), "/where/bdy.name", "path, query, header, body", "body"),
+    (_on(DO, where={}), "/where", "", None),
+    (_on(DO, **{"while": {"campain": "processing"}}), "/while/campain", "", "campaign"),
+    (_on(DO, mustFire="yes"), "/mustFire", "true or false", None),
+    (_on({"complete-session": {"phone": "call me"}}), "/do/complete-session/phone", "7 to 15 digits", None),
+    (_on({"fail-session": {"reason": "phone_in_us"}}), "/do/fail-session/reason", "", "phone_in_use"),
+    (_on({"slow-sends": {}}), "/do/slow-sends/perMinute", "required", None),
+    (_on({"slow-sends": {"perMinute": 0}}), "/do/slow-sends/perMinute", "1", None),
+    (_on({"fail-sends": {"ratio": 0.5, "every": 2}}), "/do/fail-sends", "one of ratio, every, chats", None),
+    (_on({"fail-sends": {"ratio": 2}}), "/do/fail-sends/ratio", "1", None),
+    (_on({"fail-media": {"every": 2, "names": ["a"]}}), "/do/fail-media", "one of ratio, every, names", None),
+    (_on({"set-tenant": {"subscription": "suspnded"}}), "/do/set-tenant/subscription", "", "suspended"),
+    (_on({"revoke-key": {"kind": "sekret"}}), "/do/revoke-key/kind", "", "secret"),
+    (_on({"rotate-key": {"key": "a b"}}), "/do/rotate-key/key", "", None),
+    (_on({"set-template": {"status": "PAUSE"}}), "/do/set-template/status", "", "PAUSED"),
+    (_on({"set-choice": {"dual-statsu": "guide"}}), "/do/set-choice/dual-statsu", "id of a choice", "dual-status"),
+    (_on({"set-choice": {"dual-status": "giude"}}), "/do/set-choice/dual-status", "", "guide"),
+    (_on({"rate-limit": {"requests": -1, "per": 60}}), "/do/rate-limit", "", None),
+    (_on({"rate-limit": "on"}), "/do/rate-limit", "off", None),
+    (_on({"advance": "x"}), "/do/advance", "duration", None),
+    (_on({"given": {"chat": []}}), "/do/given/chat", "", "chats"),
+    (_on({"given": {"templates": [{"nme": "x"}]}}), "/do/given/templates/0/nme", "", "name"),
+    ("startCampaign", "", "object", None),
+]
+
+
+@pytest.mark.mockserver(given=GIVEN)
+@pytest.mark.parametrize("rule, place, wanted, nearest", BROKEN, ids=[str(each[0])[:70] for each in BROKEN])
+def test_a_broken_rule_refuses_the_whole_document_at_its_place(mockserver, rule, place, wanted, nearest):
+    before = mockserver.state()
+    sound = {"on": "listCampaigns", "do": {"garble": True}}
+    document = {"choices": {"dual-status": "guide"}, "given": {"chats": [{"id": "chat_new"}]}, "script": [sound, rule]}
+
+    with pytest.raises(ScenarioError) as refusal:
+        mockserver.apply(document)
+
+    problems = [each for each in refusal.value.problems if each.path == f"/script/1{place}"]
+    assert problems, refusal.value
+    assert any(wanted in each.wanted for each in problems), problems
+    assert nearest in [each.nearest for each in problems], problems
+    assert before == mockserver.state()
+
+
+def test_every_problem_of_a_script_is_told_at_once(mockserver):
+    with pytest.raises(ScenarioError) as refusal:
+        mockserver.apply({"script": [{"on": "x", "do": DO}, {"at": "x", "do": {"advance": "y"}}]})
+
+    assert ["/script/0/on", "/script/1/do/advance", "/script/1/at"] == [each.path for each in refusal.value.problems]
+
+
+def test_a_list_that_is_no_list_is_refused(mockserver):
+    with pytest.raises(ScenarioError, match="/script"):
+        mockserver.apply({"script": {"on": "*", "do": DO}})

@@ -1,0 +1,130 @@
+"""Which calls a rule fires at, held against the sentence of the document in twenty plain lines."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mockserver import MockServer
+from mockserver.core import ids
+
+NUMBERS = st.one_of(st.none(), st.integers(1, 4))
+COUNTS = st.fixed_dictionaries({"skip": st.integers(0, 4), "nth": NUMBERS, "every": NUMBERS, "times": NUMBERS})
+BOUNDS = st.fixed_dictionaries({"from": st.none() | st.integers(0, 12), "until": st.none() | st.integers(0, 12)})
+CHANCES = st.sampled_from([None, 0, 0.3, 0.5, 1])
+PATH = "/v1/campaigns/nobody"
+
+
+def _fires_at(rule, calls, seed):
+    """
+    The numbers of the calls at which a rule of a fresh sandbox fires, one call a second, the first at second 0.
+
+    skip, nth, every, from/until, chance, times: in that order, each on what the one before it has left.
+    """
+    fired = []
+    for match in range(1, calls + 1):
+        left = match - rule["skip"]
+        if left < 1:
+            continue
+        if rule["nth"] and left != rule["nth"]:
+            continue
+        if rule["every"] and left % rule["every"]:
+            continue
+        second = match - 1
+        if (rule["from"] or 0) > second or (rule["until"] is not None and second >= rule["until"]):
+            continue
+        chance = rule["chance"]
+        if chance is not None and ids.number(seed, "chance", 1, match, below=1_000_000) >= chance * 1_000_000:
+            continue
+        if not rule["times"] or len(fired) < rule["times"]:
+            fired.append(match)
+    return fired
+
+
+def _written(rule, **more):
+    kept = {key: each for key, each in rule.items() if each is not None}
+    return {"on": "readCampaign", "do": {"error": "INTERNAL_ERROR"}, **kept, **more}
+
+
+def _errors(sandbox, calls):
+    found = []
+    for number in range(1, calls + 1):
+        if sandbox.call("GET", PATH).status == 500:
+            found.append(number)
+        sandbox.advance(timedelta(seconds=1))
+    return found
+
+
+@given(COUNTS, st.integers(0, 20))
+def test_a_rule_of_numbers_alone_fires_where_the_document_says(rule, calls):
+    rule |= {"chance": None, "from": None, "until": None}
+    with MockServer().sandbox() as sandbox:
+        sandbox.apply({"script": [_written(rule)]})
+
+        assert _fires_at(rule, calls, 0) == _errors(sandbox, calls)
+        (listed,) = sandbox.rules
+        assert (calls, len(_fires_at(rule, calls, 0))) == (listed["matched"], listed["fired"])
+
+
+@given(COUNTS, BOUNDS, CHANCES, st.integers(0, 20), st.integers(0, 2**53 - 1))
+def test_bounds_and_chance_come_after_the_numbers_and_before_times(rule, bounds, chance, calls, seed):
+    rule |= bounds | {"chance": chance}
+    with MockServer().sandbox(seed=seed) as sandbox:
+        sandbox.apply({"script": [_written(rule)]})
+
+        assert _fires_at(rule, calls, seed) == _errors(sandbox, calls)
+
+
+@given(COUNTS, st.integers(0, 20), st.sampled_from([{"path.id": "nobody"}, {"path.id": "~body"}]))
+def test_a_condition_that_every_call_meets_changes_nothing(rule, calls, where):
+    """However the engine finds the rule: by the number of the call, by a value of it, or by asking the rule."""
+    rule |= {"chance": None, "from": None, "until": None}
+    with MockServer().sandbox() as sandbox:
+        sandbox.apply({"script": [_written(rule, where=where)]})
+
+        assert _fires_at(rule, calls, 0) == _errors(sandbox, calls)
+
+
+@given(st.lists(COUNTS, min_size=2, max_size=5), st.integers(0, 12), st.data())
+def test_rules_count_by_themselves_and_the_first_in_order_has_the_wire(rules, calls, data):
+    codes = ["INTERNAL_ERROR", "RATE_LIMIT_EXCEEDED", "CHAT_NOT_FOUND", "FORM_NOT_FOUND", "INVALID_PHONE"]
+    statuses, script, fires = [], [], []
+    for number, rule in enumerate(rules):
+        rule |= {"chance": None, "from": None, "until": None}
+        on = data.draw(st.sampled_from(["readCampaign", "*", "GET /v1/campaigns/{id}"]))
+        script.append(_written(rule, on=on, do={"error": codes[number]}))
+        fires.append(_fires_at(rule, calls, 0))
+    with MockServer().sandbox() as sandbox:
+        sandbox.apply({"script": script})
+        for call in range(1, calls + 1):
+            owner = next((number for number, each in enumerate(fires) if call in each), None)
+            statuses.append(sandbox.call("GET", PATH).json()["code"])
+            assert ("CAMPAIGN_NOT_FOUND" if owner is None else codes[owner]) == statuses[-1]
+
+        assert [len(each) for each in fires] == [each["fired"] for each in sandbox.rules]
+
+
+@pytest.mark.parametrize("on", ["readCampaign", "*"])
+def test_a_rule_counts_from_where_it_was_applied(mockserver, on):
+    mockserver.on("listCampaigns").nth(99).error("INTERNAL_ERROR")
+    mockserver.call("GET", PATH)
+    rule = mockserver.on(on).nth(2).error("INTERNAL_ERROR")
+
+    assert [404, 500, 404] == [mockserver.call("GET", PATH).status for _ in range(3)]
+    assert (3, 1) == (rule.matched, rule.fired)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
+@given(st.integers(0, 2**53 - 1))
+def test_the_same_seed_draws_the_same_chances_whatever_else_is_called(mockserver_server, seed):
+    def fired(noise):
+        with mockserver_server.sandbox(seed=seed) as sandbox:
+            sandbox.on("readCampaign").chance(0.5).error("INTERNAL_ERROR")
+            for _ in range(noise):
+                sandbox.call("GET", "/v1/campaigns")
+            return _errors(sandbox, 12)
+
+    assert fired(0) == fired(3)

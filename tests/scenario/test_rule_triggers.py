@@ -1,0 +1,260 @@
+"""What a rule waits for, whose the wire is, and what a rule that is removed or restored remembers."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.api.world import DRAFT, GIVEN, OPERATIONS, OTHER_KEY, draft, running, session
+
+pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
+
+CAMPAIGNS = ("GET", "/v1/campaigns")
+
+
+def _status(sandbox, **options):
+    return sandbox.call(*CAMPAIGNS, **options).status
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_an_asterisk_takes_every_operation(mockserver, operation):
+    rule = mockserver.on("*").error("INTERNAL_ERROR")
+
+    assert 500 == mockserver.call(*OPERATIONS[operation]).status
+    assert 1 == rule.fired
+
+
+def test_a_path_that_is_no_operation_is_no_call_of_any(mockserver):
+    rule = mockserver.on("*").error("INTERNAL_ERROR")
+
+    assert 404 == mockserver.call("GET", "/v1/nothing").status
+    assert 0 == rule.matched
+
+
+def test_a_method_and_path_mean_their_operation_alone(mockserver):
+    mockserver.on("GET /v1/campaigns").error("INTERNAL_ERROR")
+
+    assert [500, 404, 201] == [
+        _status(mockserver),
+        mockserver.call("GET", "/v1/campaigns/nobody").status,
+        mockserver.call("POST", "/v1/campaigns", json=DRAFT).status,
+    ]
+
+
+def test_a_refused_call_counts_too(mockserver):
+    mockserver.on("listCampaigns").nth(3).error("INTERNAL_ERROR")
+
+    assert [401, 401, 500] == [
+        _status(mockserver, key=""),
+        _status(mockserver, key="sk_nobody"),
+        _status(mockserver, key=""),
+    ]
+
+
+def test_the_first_rule_has_the_wire_and_the_world_effects_of_all_run(mockserver):
+    mockserver.on("listCampaigns").set_tenant(name="First")
+    first = mockserver.on("listCampaigns").do({"error": "INTERNAL_ERROR", "set-tenant": {"developersEnabled": False}})
+    second = mockserver.on("listCampaigns").do({"reply": {"status": 299}, "set-tenant": {"subscription": "suspended"}})
+
+    assert 500 == _status(mockserver)
+    assert [1, 1] == [first.fired, second.fired]
+    tenant = mockserver.state()["tenants"][0]
+    assert ("First", False, "suspended") == (tenant["name"], tenant["developersEnabled"], tenant["subscription"])
+    assert first.id == mockserver.journal["exchanges"][0]["fault"]["rule"]
+
+
+def test_world_effects_come_after_the_operation_or_before_it(mockserver):
+    after = mockserver.on("listCampaigns").times(1).set_tenant(subscription="suspended")
+    assert [200, 403] == [_status(mockserver), _status(mockserver)]
+    assert 1 == after.fired
+
+    mockserver.on("listCampaigns").before_operation().set_tenant(subscription="active")
+    assert 200 == _status(mockserver)
+
+
+def test_what_follows_the_operation_has_happened_when_the_answer_comes_and_is_no_part_of_it(mockserver):
+    """The answer is of one piece: as of the operation, though an hour has passed since."""
+    campaign_id, _ = running(mockserver, cadence=1)
+    mockserver.on("readCampaign").times(1).advance("1h")
+
+    read = [mockserver.call("GET", f"/v1/campaigns/{campaign_id}").json() for _ in range(2)]
+
+    assert [("processing", 1), ("completed", 3)] == [
+        (each["status"], each["executions"][0]["sentCount"]) for each in read
+    ]
+
+
+def test_where_compares_the_values_of_a_call_by_path(mockserver):
+    path = "/v1/messaging/chats/chat_ana"
+    taken = {
+        "path.chatId": ["chat_ana", "~ana", "!=chat_bia"],
+        "query.limit": [20, "20", ">=9", "<100"],
+        "header.x-trace": ["one", "~n"],
+        "query.cursor": [],
+    }
+    left = {
+        "path.chatId": ["chat_bia"],
+        "query.limit": [2, ">=100", "<9"],
+        "header.x-trace": ["two"],
+        "query.cursor": ["x", None],
+    }
+    for wanted, status in ((taken, 500), (left, 200)):
+        for key, values in wanted.items():
+            for value in values:
+                rule = mockserver.on("listMessages").where({key: value}).error("INTERNAL_ERROR")
+                got = mockserver.call("GET", path + "?limit=20", headers={"X-Trace": "one"})
+                assert status == got.status, (key, value)
+                rule.remove()
+
+
+def test_where_reads_the_body_as_json_and_keeps_true_apart_from_one(mockserver):
+    rule = mockserver.on("createCampaign").where(cadence=1).error("INTERNAL_ERROR")
+
+    bodies = [DRAFT | {"cadence": each, "name": str(each)} for each in (1, 1.0, True, "1")]
+    assert [500, 500, 400, 400] == [mockserver.call("POST", "/v1/campaigns", json=each).status for each in bodies]
+    assert 2 == rule.matched
+
+
+@pytest.mark.parametrize("body", [b"[" * 200_000, b"{", b"\xff\xfe", b'{"name": ' + b"9" * 10_000 + b"}", b""])
+def test_a_body_that_cannot_be_read_matches_nothing_and_meets_its_own_refusal(mockserver, body):
+    rule = mockserver.on("createCampaign").where(name="x").error("INTERNAL_ERROR")
+
+    reply = mockserver.call("POST", "/v1/campaigns", body=body, headers={"Content-Type": "application/json"})
+
+    assert (400, 0) == (reply.status, rule.matched)
+
+
+def test_all_of_where_has_to_hold(mockserver):
+    mockserver.on("createCampaign").where(name="a", cadence=">=50").error("INTERNAL_ERROR")
+
+    bodies = [DRAFT | each for each in ({"name": "a"}, {"name": "a", "cadence": 5}, {"name": "b"})]
+    assert [500, 201, 201] == [mockserver.call("POST", "/v1/campaigns", json=each).status for each in bodies]
+
+
+def test_a_rule_holds_only_while_the_world_is_so(mockserver):
+    campaign_id, _ = running(mockserver, cadence=1)
+    rule = mockserver.on("readCampaign").during(campaign="processing", sent=">=2").error("INTERNAL_ERROR")
+    path = f"/v1/campaigns/{campaign_id}"
+
+    seen = []
+    for _ in range(3):
+        seen.append(mockserver.call("GET", path).status)
+        mockserver.advance("1m")
+    seen.append(mockserver.call("GET", path).status)
+
+    assert [200, 500, 200, 200] == seen  # 1 sent, 2 sent, completed
+    assert 1 == rule.matched
+
+
+def test_conditions_on_sessions_and_subscriptions(mockserver):
+    mockserver.on("listTemplates").during(session="pending").error("INTERNAL_ERROR")
+    mockserver.on("listCampaigns").during(subscription="active").error("INTERNAL_ERROR")
+
+    assert [200, 500] == [mockserver.call(*OPERATIONS["listTemplates"]).status, _status(mockserver)]
+    session(mockserver)
+    mockserver.set_tenant(subscription="suspended")
+    assert [500, 403] == [mockserver.call(*OPERATIONS["listTemplates"]).status, _status(mockserver)]
+
+
+def test_a_removed_rule_is_gone_and_the_others_count_on(mockserver):
+    first = mockserver.on("listCampaigns").nth(1).error("INTERNAL_ERROR")
+    second = mockserver.on("listCampaigns").nth(2).error("FORM_NOT_FOUND")
+    third = mockserver.on("listCampaigns").where({"query.a": "1"}).error("INTERNAL_ERROR")
+    first.remove()
+    third.remove()
+
+    assert [200, 404] == [mockserver.call("GET", "/v1/campaigns?a=1").status, _status(mockserver)]
+    assert [second.id] == [each["id"] for each in mockserver.rules]
+    with pytest.raises(ValueError, match=f"no rule '{first.id}'; there is {second.id}"):
+        first.remove()
+    mockserver.remove_rules()
+    assert [] == mockserver.rules
+
+
+def test_counters_are_part_of_a_checkpoint(mockserver):
+    rule = mockserver.on("listCampaigns").nth(3).error("INTERNAL_ERROR")
+    late = mockserver.on("listCampaigns").where({"query.a": "1"}).every(2).error("FORM_NOT_FOUND")
+    statuses = lambda: [mockserver.call("GET", "/v1/campaigns?a=1").status for _ in range(2)]
+    assert 200 == mockserver.call("GET", "/v1/campaigns?a=1").status
+    with mockserver.checkpoint():
+        inside = statuses()
+        mockserver.on("listCampaigns").error("RATE_LIMIT_EXCEEDED")
+
+    assert [404, 500] == inside == statuses()
+    assert [(3, 1), (3, 1)] == [(each.matched, each.fired) for each in (rule, late)]
+
+
+def test_an_effect_that_meets_nothing_says_so_in_its_rule_until_it_meets_something(mockserver):
+    rule = mockserver.on("listCampaigns").fail_campaign()
+    assert None is rule.unmet
+    _status(mockserver)
+    assert "fail-campaign: no campaign is processing" == rule.unmet
+
+    running(mockserver)
+    _status(mockserver)
+    assert None is rule.unmet
+
+
+def test_effects_act_on_what_the_call_is_about_else_on_all(mockserver):
+    one, other = (running(mockserver, name=name)[0] for name in "AB")
+    mockserver.on("readCampaign").times(1).fail_campaign()
+    mockserver.call("GET", f"/v1/campaigns/{other}")
+    states = {each["id"]: each["status"] for each in mockserver.state()["tenants"][0]["campaigns"]}
+    assert {one: "processing", other: "failed"} == states
+
+    third, _ = running(mockserver, name="C")
+    mockserver.on("listCampaigns").fail_campaign()
+    _status(mockserver)
+    states = {each["id"]: each["status"] for each in mockserver.state()["tenants"][0]["campaigns"]}
+    assert {one: "failed", other: "failed", third: "failed"} == states
+
+
+def test_the_tenant_is_the_calls_unless_one_is_named(mockserver):
+    mockserver.on("listCampaigns").set_tenant(name="Called")
+    mockserver.on("listTemplates").set_tenant(name="Named", tenant="tenant_default")
+    mockserver.on("listCampaigns").before_operation().do({"revoke-key": {}})
+    _status(mockserver, key=OTHER_KEY)
+    mockserver.call(*OPERATIONS["listTemplates"], key=OTHER_KEY)
+
+    assert ["Named", "Called"] == [each["name"] for each in mockserver.state()["tenants"]]
+
+
+def test_an_instant_is_counted_from_when_the_rule_was_applied(mockserver):
+    mockserver.advance("1m")
+    rule = mockserver.at("5m").set_tenant(subscription="suspended")
+
+    mockserver.advance("4m59.999999s")
+    assert (200, 0) == (_status(mockserver), rule.fired)
+    mockserver.advance(0.000001)
+    assert (403, 1) == (_status(mockserver), rule.fired)
+
+
+def test_what_an_instant_does_is_told_by_the_clock_and_happens_once(mockserver):
+    rule = mockserver.at("5s").set_tenant(name="Later")
+
+    happened = mockserver.advance("1h")
+
+    assert [{"at": "2026-03-01T12:00:05.000000Z", "what": "rule.fire", "id": rule.id}] == [
+        {**each, "at": each["at"].replace(".000Z", ".000000Z")} for each in happened
+    ]
+    assert [] == mockserver.advance("1h")
+
+
+def test_an_instant_of_a_following_clock_keeps_what_a_rule_has_added(mockserver_server):
+    """The clock goes on from where the rule has put it, and does not stand still until the process catches up."""
+    with mockserver_server.sandbox(clock="follow", given=GIVEN) as sandbox:
+        began = sandbox.now
+        sandbox.at("1s").advance("1h")
+        sandbox.advance("2s")
+        reached = sandbox.now
+        while sandbox.now == reached:
+            pass  # it moves by itself, or the test never ends
+
+        assert 3601 <= (sandbox.now - began).total_seconds() < 3700
+
+
+def test_a_rule_for_another_tenants_campaign_acts_on_that_one(mockserver):
+    theirs = draft(mockserver, key=OTHER_KEY, templateId="template_other")
+    mockserver.on("readCampaign").do({"remove-template": {"tenant": "tenant_other"}})
+
+    assert 404 == mockserver.call("GET", f"/v1/campaigns/{theirs}").status
+    assert [] == mockserver.state()["tenants"][1]["templates"]

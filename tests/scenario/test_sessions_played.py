@@ -1,0 +1,221 @@
+"""Connection scenarios, each played by the careful client, and by the naive one where it teaches a lesson."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from mockserver import MockServer
+from tests.clients.careful import Careful, Connection
+from tests.clients.naive import Failed, Naive, NeverEnds
+from tests.scenario.staging import Stage, staged
+
+# Between two whole minutes, so that a sweeper at the next one is late.
+HALF_PAST = "2026-03-01T12:00:30Z"
+
+# How the last of so many attempts ends for a careful client: attempts, sessions made, status, reason.
+# fmt: off
+ENDS = {
+    "connect-standard":               (1, 1, "completed", None),
+    "connect-coexistence":            (1, 1, "completed", None),
+    "connect-tab-closed":             (1, 1, "completed", None),
+    "connect-last-second":            (1, 1, "completed", None),
+    "connect-poll-meets-429":         (1, 1, "completed", None),
+    "connect-create-answer-lost":     (1, 2, "completed", None),
+    "connect-token-exchange-fails":   (2, 2, "completed", None),
+    "connect-expires-at-the-instant": (1, 1, "expired",   "expired"),
+    "connect-expires-unread":         (1, 1, "expired",   "expired"),
+    "connect-expires-sweeper-late":   (1, 1, "expired",   "expired"),
+    "connect-expires-on-read":        (1, 1, "expired",   "expired"),
+    "connect-user-cancels":           (1, 1, "failed",    "token_exchange_failed"),
+    "connect-user-cancels-unseen":    (1, 1, "expired",   "expired"),
+    "connect-phone-in-use":           (3, 1, "failed",    "phone_in_use"),
+    "connect-forged-return":          (1, 1, "failed",    "token_exchange_failed"),
+    "connect-orphan-number":          (3, 2, "failed",    "phone_in_use"),
+}
+# fmt: on
+
+
+def connect(client: Careful | Naive, **rest: Any) -> tuple[Any, list[str]]:
+    """What becomes of a connection, and what was kept and shown, in order."""
+    told: list[str] = []
+    ended = client.connect(told.append, told.append, returnUrl="https://loja.example/volta", **rest)
+    return ended, told
+
+
+def sessions(stage: Stage) -> list[str]:
+    return [each["status"] for each in stage.tenant["sessions"]]
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_a_careful_client_knows_how_a_connection_ended(mockserver_server: MockServer, name: str):
+    attempts, made, status, reason = ENDS[name]
+    with staged(mockserver_server, name, now=HALF_PAST) as stage:
+        if name == "connect-expires-at-the-instant":
+            stage.sandbox.remove_rules()  # what fires at that instant is looked at below
+        ended, _ = connect(stage.careful(), attempts=attempts)
+
+        assert (status, reason) == (ended.status, ended.reason)
+        assert (ended.entrypoint is not None) == (status == "completed")
+        assert made == len(sessions(stage))
+
+
+def test_at_the_very_instant_the_deadline_wins(mockserver_server: MockServer):
+    with staged(mockserver_server, "connect-expires-at-the-instant", now=HALF_PAST) as stage:
+        session_id = stage.sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions").json()["sessionId"]
+        stage.sandbox.advance("20m")
+
+        assert Connection(session_id, "expired", "expired", None) == stage.careful().session(session_id)
+        assert [] == stage.tenant["entrypoints"]
+        assert [1] == [rule["fired"] for rule in stage.sandbox.rules]
+
+
+def test_the_id_is_kept_before_the_link_is_shown(mockserver_server: MockServer):
+    with staged(mockserver_server, "connect-standard") as stage:
+        ended, (kept, shown) = connect(stage.careful())
+
+        assert (ended.session_id, True) == (kept, shown.startswith("http"))
+    with staged(mockserver_server, "connect-standard") as stage:
+        _, (shown, kept) = connect(stage.naive())
+
+        assert shown.startswith("http") and kept.startswith("connection_session_")
+
+
+def test_what_was_asked_for_is_what_is_connected(mockserver_server: MockServer):
+    with staged(mockserver_server, "connect-standard") as stage:
+        funnel = {"funnelId": "funnel_standard", "funnelStepId": "funnel_step_standard"}
+        ended, _ = connect(stage.careful(), **funnel)
+
+        assert ended.entrypoint is not None
+        assert funnel.items() <= ended.entrypoint.items()
+        assert "Recepção" == stage.careful().entrypoint(ended.entrypoint["id"])["displayName"]
+    with staged(mockserver_server, "connect-coexistence") as stage:
+        ended, _ = connect(stage.careful(), coexistence=True)
+
+        assert ended.entrypoint is not None and ended.entrypoint["isCoexistence"]
+
+
+def test_a_funnel_that_is_deleted_meanwhile_fails_the_connection(mockserver_server: MockServer):
+    with staged(mockserver_server, "connect-funnel-deleted") as stage:
+        ended, _ = connect(stage.careful(), attempts=3, funnelStepId="funnel_step_deleted")
+
+        assert ("failed", "funnel_not_found") == (ended.status, ended.reason)
+        assert 1 == len(sessions(stage))
+
+
+def test_a_completion_in_the_last_second_is_seen(mockserver_server: MockServer):
+    with staged(mockserver_server, "connect-last-second") as stage:
+        connect(stage.careful())
+
+        assert ["completed"] == sessions(stage)
+
+
+@pytest.mark.parametrize("name", ["connect-expires-unread", "connect-expires-sweeper-late", "connect-expires-on-read"])
+def test_a_careful_client_polls_a_little_beyond_the_deadline_and_no_more(mockserver_server: MockServer, name: str):
+    with staged(mockserver_server, name, now=HALF_PAST) as stage:
+        began = stage.sandbox.now
+
+        connect(stage.careful())
+
+        assert timedelta(minutes=20) <= stage.sandbox.now - began <= timedelta(minutes=22)
+
+
+# The scenario, and the statuses that are read right after the deadline and half a minute later.
+LATE = [
+    ("connect-expires-unread", ["expired", "expired"]),
+    ("connect-expires-sweeper-late", ["pending", "expired"]),
+    ("connect-expires-on-read", ["expired", "expired"]),
+]
+
+
+@pytest.mark.parametrize(("name", "statuses"), LATE)
+def test_a_deadline_may_be_noticed_late(mockserver_server: MockServer, name: str, statuses: list[str]):
+    with staged(mockserver_server, name, now=HALF_PAST) as stage:
+        client = stage.careful()
+        session_id = stage.sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions").json()["sessionId"]
+        stage.sandbox.advance("20m")
+        events = len(stage.sandbox.events)
+
+        assert (0 if name != "connect-expires-unread" else 1) == events
+        assert statuses[0] == client.session(session_id).status
+        stage.sandbox.advance("30s")
+        assert statuses[1] == client.session(session_id).status
+
+
+def test_a_deadline_that_nobody_enforces_is_given_up(mockserver_server: MockServer):
+    """However long a session lingers, a careful client stops and says so: its own time passes, the service's stands."""
+    with staged(mockserver_server, "connect-expires-unread") as stage:
+        client = Careful(stage.sandbox.base_url, stage.sandbox.secret_key, stage.http, lambda seconds: None)
+
+        ended, _ = connect(client)
+
+        assert ("pending", None) == (ended.status, ended.reason)
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("connect-user-cancels", "failed"), ("connect-phone-in-use", "failed"), ("connect-forged-return", "failed")],
+)
+def test_a_poll_for_completed_alone_never_ends(mockserver_server: MockServer, name: str, status: str):
+    with staged(mockserver_server, name) as stage:
+        with pytest.raises(NeverEnds):
+            connect(stage.naive(patience=60))
+
+        served = [each["response"]["body"]["status"] for each in stage.calls("readConnectionSession")]
+        assert 50 < served.count(status)
+
+
+def test_a_number_that_is_taken_is_not_tried_again_and_again(mockserver_server: MockServer):
+    with staged(mockserver_server, "connect-phone-in-use") as stage:
+        connect(stage.careful(), attempts=5)
+
+        assert ["failed"] == sessions(stage)
+
+
+def test_a_lost_session_is_left_behind_by_both(mockserver_server: MockServer):
+    """Nothing lists sessions: the first one can only expire."""
+    with staged(mockserver_server, "connect-create-answer-lost") as stage:
+        connect(stage.careful())
+
+        assert ["pending", "completed"] == sessions(stage)
+
+
+def test_one_429_ends_the_watching_of_a_naive_client(mockserver_server: MockServer):
+    with staged(mockserver_server, "connect-poll-meets-429") as stage:
+        with pytest.raises(Failed):
+            connect(stage.naive())
+
+        assert ["completed"] == sessions(stage)  # connected, and nobody knows
+
+
+# Scenarios about events, played where no endpoint is registered: what reading the sessions tells, and which events
+# there would have been to deliver.
+FAILED, CONNECTED = "entrypoints.chatapp.connection_failed", "entrypoints.chatapp.connected"
+UNHEARD = {
+    "connect-complete-before-202": ["completed"],
+    "connect-iframe": ["expired"],
+    "connect-second-session-then-late-failure": ["failed", "completed"],
+    "hook-duplicate": ["completed"],
+    "hook-forged": ["completed"],
+    "hook-late": ["completed"],
+    "hook-lost": ["completed"],
+    "hook-out-of-order": ["failed", "completed"],
+    "hook-receiver-down-30-min": ["completed"],
+    "hook-secret-rotation": ["completed"],
+    "hook-slow-receiver": ["completed"],
+    "hook-unicode-body": ["completed"],
+    "hook-unknown-kind": ["completed"],
+}
+
+
+@pytest.mark.parametrize("name", UNHEARD)
+def test_who_hears_of_no_event_reads_the_session(mockserver_server: MockServer, name: str):
+    with staged(mockserver_server, name, is_heard=False) as stage:
+        ended, _ = connect(stage.careful(), attempts=len(UNHEARD[name]))
+
+        assert UNHEARD[name] == sessions(stage)
+        assert UNHEARD[name][-1] == ended.status
+        told = [CONNECTED if status == "completed" else FAILED for status in UNHEARD[name]]
+        assert told == [each["event"] for each in stage.sandbox.events]

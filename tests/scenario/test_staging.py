@@ -1,0 +1,31 @@
+"""What the plays of the library rest on: a rule that does nothing fails its play."""
+
+from __future__ import annotations
+
+import pytest
+
+from mockserver import MockServer
+from tests.scenario.staging import staged
+
+
+def test_a_play_that_leaves_a_rule_silent_fails(mockserver_server: MockServer):
+    with pytest.raises(AssertionError, match="startCampaign"), staged(mockserver_server, "start-timeout-applied"):
+        pass
+
+
+def test_a_play_whose_rule_meets_nothing_fails(mockserver_server: MockServer):
+    """The rule fires at its minute, and no session is there to complete."""
+    with (
+        pytest.raises(AssertionError, match="no session is pending"),
+        staged(mockserver_server, "hook-lost", is_heard=False) as stage,
+    ):
+        stage.sandbox.advance("2m")
+
+
+def test_a_play_that_stops_early_or_is_not_heard_is_let_off_what_it_cannot_reach(mockserver_server: MockServer):
+    with staged(mockserver_server, "start-timeout-applied", to_the_end=False) as stage:
+        assert ["startCampaign"] == [rule["on"] for rule in stage.silent_rules]
+    with staged(mockserver_server, "hook-lost", is_heard=False) as stage:
+        stage.sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions")
+        stage.sandbox.advance("2m")
+        assert ["delivery"] == [rule["on"] for rule in stage.silent_rules]

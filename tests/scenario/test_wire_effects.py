@@ -1,0 +1,193 @@
+"""Effects on the wire, in process: errors, replies, waits and what is stale."""
+
+from __future__ import annotations
+
+import json
+from statistics import median
+
+import pytest
+
+from mockserver.contract.errors import ERRORS
+from tests.api.world import DRAFT, GIVEN, OPERATIONS, draft, running
+
+pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
+
+LIST = OPERATIONS["listCampaigns"]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_any_code_can_be_the_answer_of_any_operation_which_then_does_not_run(mockserver, operation):
+    before = mockserver.state()["tenants"]
+    for code, row in ERRORS.items():
+        rule = mockserver.on(operation).error(code)
+        reply = mockserver.call(*OPERATIONS[operation])
+        assert (row.status, code) == (reply.status, reply.json()["code"])
+        assert {"statusCode", "code", "message"} == set(reply.json())
+        rule.remove()
+    assert before == mockserver.state()["tenants"]
+    assert {False} == {each["applied"] for each in mockserver.journal["exchanges"]}
+
+
+@pytest.mark.parametrize("code", ["RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR"])
+def test_an_error_tells_the_wait_that_it_was_given(mockserver, code):
+    mockserver.on("listCampaigns").times(1).error(code, retry_after_s=12)
+    mockserver.on("listCampaigns").error("INTERNAL_ERROR")
+
+    assert ["12", None] == [mockserver.call(*LIST).headers.get("retry-after") for _ in range(2)]
+
+
+@pytest.mark.parametrize(
+    "body, content, kind",
+    [
+        ({"data": [1, "ã"]}, '{"data":[1,"ã"]}', "application/json; charset=utf-8"),
+        ([], "[]", "application/json; charset=utf-8"),
+        (False, "false", "application/json; charset=utf-8"),
+        ("<h1>Bad gateway</h1>", "<h1>Bad gateway</h1>", None),
+        (None, "", None),
+    ],
+)
+def test_a_reply_is_text_as_it_is_or_json(mockserver, body, content, kind):
+    mockserver.on("listCampaigns").reply(502, body)
+    reply = mockserver.call(*LIST)
+
+    assert (502, content.encode(), kind) == (reply.status, reply.body, reply.headers.get("content-type"))
+
+
+def test_headers_of_a_reply_win(mockserver):
+    mockserver.on("listCampaigns").reply(503, "x", {"content-type": "text/html", "Date": "yesterday", "X-A": "1"})
+    reply = mockserver.call(*LIST)
+
+    assert ("text/html", "yesterday", "1") == tuple(reply.headers[each] for each in ("content-type", "date", "x-a"))
+
+
+@pytest.mark.parametrize("status", [200, 204, 299, 304, 418, 499, 520, 599])
+def test_a_reply_has_any_status_for_every_client(mockserver, status):
+    mockserver.on("listCampaigns").reply(status)
+    url = mockserver.base_url + LIST[1]
+
+    assert status == mockserver.call(*LIST).status
+    assert status == mockserver.requests_session().get(url).status_code
+    assert status == mockserver.httpx_client().get(url).status_code
+    assert status == mockserver.app.test_client().get(LIST[1]).status_code
+
+
+def test_a_delay_moves_the_clock_before_the_operation_and_a_late_answer_after_it(mockserver):
+    mockserver.on("createCampaign").nth(1).delay("5s")
+    mockserver.on("createCampaign").nth(2).delay_after("7s")
+    for name in "AB":
+        mockserver.call("POST", "/v1/campaigns", json=DRAFT | {"name": name})
+
+    campaigns = mockserver.state()["tenants"][0]["campaigns"]
+    assert ["12:00:05", "12:00:05"] == [each["createdAt"][11:19] for each in campaigns]
+    assert 12 == mockserver.now.second
+
+
+def _waits(server, seed, wait, calls=400):
+    with server.sandbox(seed=seed, given=GIVEN) as sandbox:
+        sandbox.on("listCampaigns").do({"delay": wait})
+        seen = []
+        for _ in range(calls):
+            before = sandbox.now
+            sandbox.call(*LIST)
+            seen.append((sandbox.now - before).total_seconds())
+        return seen
+
+
+def test_a_drawn_wait_has_its_median_its_99th_percentile_and_its_bound(mockserver_server):
+    wait = {"median": "80ms", "p99": "2s", "max": "3s"}
+    waits = _waits(mockserver_server, 7, wait, 1000)
+
+    assert waits == _waits(mockserver_server, 7, wait, 1000)
+    assert waits != _waits(mockserver_server, 8, wait, 1000)
+    assert 0.07 < median(waits) < 0.09
+    assert 2 <= sum(each > 2 for each in waits) <= 20
+    assert max(waits) <= 3
+
+
+def test_a_drawn_wait_without_a_spread_is_its_median(mockserver_server):
+    assert {0.25} == set(_waits(mockserver_server, 1, {"median": "250ms"}, 5))
+
+
+@pytest.mark.parametrize("name, path", [("garble", "/v1/campaigns"), ("RANDOM_DATA_THEN_CLOSE", "/v1/campaigns")])
+def test_a_garbled_answer_is_200_and_no_json_though_the_operation_ran(mockserver, name, path):
+    mockserver.on("createCampaign").do({name: True})
+    reply = mockserver.call("POST", path, json=DRAFT)
+
+    assert 200 == reply.status
+    with pytest.raises(UnicodeDecodeError):
+        json.loads(reply.body)
+    assert 1 == len(mockserver.state()["tenants"][0]["campaigns"])
+
+
+def _stale(sandbox, operation):
+    return sandbox.on(operation).times(1).stale()
+
+
+def test_after_a_create_a_stale_read_finds_nothing(mockserver):
+    rule = _stale(mockserver, "readCampaign")
+    mockserver.call(*LIST)
+    path = f"/v1/campaigns/{draft(mockserver)}"
+
+    assert [404, 200] == [mockserver.call("GET", path).status for _ in range(2)]
+    assert None is rule.unmet
+
+
+def test_after_a_start_a_stale_read_shows_the_draft(mockserver):
+    campaign_id = draft(mockserver)
+    _stale(mockserver, "readCampaign")
+    assert 202 == mockserver.call("POST", f"/v1/campaigns/{campaign_id}/start").status
+    read = [mockserver.call("GET", f"/v1/campaigns/{campaign_id}").json() for _ in range(2)]
+
+    assert [("draft", 0), ("processing", 1)] == [(each["status"], len(each["executions"])) for each in read]
+
+
+def test_after_a_cancel_a_stale_read_shows_it_running(mockserver):
+    campaign_id, _ = running(mockserver, cadence=1)
+    _stale(mockserver, "readCampaign")
+    mockserver.advance("1m")
+    mockserver.call("POST", f"/v1/campaigns/{campaign_id}/cancel")
+    mockserver.advance("5m")
+    read = [mockserver.call("GET", f"/v1/campaigns/{campaign_id}").json() for _ in range(2)]
+
+    assert ["processing", "canceled"] == [each["status"] for each in read]
+    assert [2, 2] == [each["executions"][0]["sentCount"] for each in read]
+
+
+def test_time_alone_is_a_change_too(mockserver):
+    campaign_id, _ = running(mockserver)
+    _stale(mockserver, "readCampaign")
+    mockserver.call(*LIST)
+    mockserver.advance("1h")
+
+    assert ["processing", "completed"] == [
+        mockserver.call("GET", f"/v1/campaigns/{campaign_id}").json()["status"] for _ in range(2)
+    ]
+
+
+def test_a_stale_read_without_a_change_answers_as_it_is_and_says_so(mockserver):
+    draft(mockserver)
+    rule = _stale(mockserver, "listCampaigns")
+
+    assert 1 == len(mockserver.call(*LIST).json()["campaigns"])
+    assert "stale: nothing has changed since the rule was applied" == rule.unmet
+
+
+def test_a_stale_read_changes_nothing_but_the_journal(mockserver):
+    draft(mockserver)
+    _stale(mockserver, "listCampaigns")
+    draft(mockserver, name="Second")
+    before = mockserver.state()["tenants"]
+    mockserver.call(*LIST)
+
+    assert before == mockserver.state()["tenants"]
+
+
+def test_a_call_with_an_effect_on_the_wire_has_its_fault_in_the_journal(mockserver):
+    mockserver.on("listCampaigns").nth(1).error("INTERNAL_ERROR")
+    mockserver.on("listCampaigns").nth(2).set_tenant(name="World alone")
+    for _ in range(2):
+        mockserver.call(*LIST)
+
+    assert [{"rule": "rule_1", "effects": {"error": "INTERNAL_ERROR"}}, None] == [
+        each["fault"] for each in mockserver.journal["exchanges"]
+    ]

@@ -1,0 +1,245 @@
+"""Every effect on the world, seen from outside: what a client reads before and after."""
+
+from __future__ import annotations
+
+import pytest
+
+from mockserver.contract.effects import of_group
+from tests.api.world import (
+    GIVEN,
+    OPERATIONS,
+    OTHER_KEY,
+    SESSIONS,
+    draft,
+    running,
+    session,
+    upload,
+)
+
+pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
+
+LIST = OPERATIONS["listTemplates"]
+
+
+def _do(sandbox, effect, arguments=None):
+    """Have the effect happen now, by an instant of the clock; answers its rule."""
+    rule = sandbox.at(0).do({effect: {} if arguments is None else arguments})
+    sandbox.advance(0)
+    assert 1 == rule.fired
+    return rule
+
+
+def _session(sandbox, session_id):
+    read = sandbox.call("GET", f"{SESSIONS}/{session_id}").json()
+    return read["status"], read.get("reason")
+
+
+def _counts(sandbox, ids):
+    read = sandbox.call("GET", f"/v1/campaigns/{ids[0]}/executions/{ids[1]}").json()
+    return read["status"], read["sentCount"], read["failedCount"]
+
+
+def _complete(sandbox):
+    session_id = session(sandbox)
+    assert None is _do(sandbox, "complete-session", {"phone": "+55 11 99999-0000", "name": "Balcão"}).unmet
+    made = sandbox.state()["tenants"][0]["entrypoints"][-1]
+    return _session(sandbox, session_id)[0], made["displayPhone"].replace(" ", "").replace("-", "")
+
+
+def _fail_session(sandbox):
+    session_id = session(sandbox)
+    _do(sandbox, "fail-session", {"id": session_id, "reason": "phone_in_use"})
+    return _session(sandbox, session_id)
+
+
+def _expire(sandbox):
+    session_id = session(sandbox)
+    _do(sandbox, "expire-session")
+    return _session(sandbox, session_id)[0]
+
+
+def _cancel_session(sandbox):
+    session_id = session(sandbox)
+    _do(sandbox, "cancel-session")
+    return _session(sandbox, session_id)[0]
+
+
+def _visit(sandbox):
+    session_id = session(sandbox)
+    _do(sandbox, "visit-link", {"userAgent": "TelegramBot"})
+    return _session(sandbox, session_id)[0]
+
+
+def _fail_campaign(sandbox):
+    ids = running(sandbox)
+    sandbox.advance("1s")
+    _do(sandbox, "fail-campaign")
+    sandbox.advance("1h")
+    return _counts(sandbox, ids)
+
+
+def _stall(sandbox):
+    ids = running(sandbox)
+    sandbox.advance("1s")
+    _do(sandbox, "stall-sends")
+    sandbox.advance("1h")
+    return _counts(sandbox, ids)
+
+
+def _resume(sandbox):
+    ids = running(sandbox)
+    _do(sandbox, "stall-sends")
+    sandbox.advance("1h")
+    _do(sandbox, "resume-sends")
+    seen = [_counts(sandbox, ids)]
+    sandbox.advance("1s")
+    return [*seen, _counts(sandbox, ids)]
+
+
+def _slow(sandbox):
+    ids = running(sandbox)
+    _do(sandbox, "slow-sends", {"perMinute": 1})
+    sandbox.advance("59s")
+    seen = [_counts(sandbox, ids)]
+    sandbox.advance("1s")
+    return [*seen, _counts(sandbox, ids)]
+
+
+def _fail_sends(sandbox):
+    ids = running(sandbox)
+    _do(sandbox, "fail-sends", {"chats": ["chat_ana", "chat_bia"]})
+    sandbox.advance("1h")
+    return _counts(sandbox, ids)
+
+
+def _set_tenant(sandbox):
+    seen = [sandbox.call(*LIST).status]
+    for settings in ({"subscription": "suspended"}, {"subscription": "active", "developersEnabled": False}):
+        _do(sandbox, "set-tenant", settings)
+        seen.append(sandbox.call(*LIST).json()["code"])
+    return seen
+
+
+def _revoke(sandbox):
+    _do(sandbox, "revoke-key")
+    again = _do(sandbox, "revoke-key")
+    assert "revoked already" in again.unmet
+    return sandbox.call(*LIST).json()["code"], sandbox.call(*LIST, key=OTHER_KEY).status
+
+
+def _rotate(sandbox):
+    old = sandbox.secret_key
+    _do(sandbox, "rotate-key", {"key": "sk_brand_new_key"})
+    assert "sk_brand_new_key" == sandbox.secret_key
+    assert "known already" in _do(sandbox, "rotate-key", {"key": OTHER_KEY}).unmet
+    return [sandbox.call(*LIST, key=key).status for key in (old, "sk_brand_new_key")]
+
+
+def _set_template(sandbox):
+    _do(
+        sandbox,
+        "set-template",
+        {
+            "id": "template_plain",
+            "status": "REJECTED",
+            "text": "Tchau {{1}}",
+            "variables": [{"key": "var1", "label": "Cupom", "required": True}],
+        },
+    )
+    read = sandbox.call("GET", "/v1/message-templates/template_plain").json()
+    start = sandbox.call("POST", f"/v1/campaigns/{draft(sandbox)}/start").json()["code"]
+    listed = {each["id"]: each for each in sandbox.call(*LIST).json()["templates"]}["template_plain"]
+    return listed["providerTemplateStatus"], read["items"][0]["text"], start
+
+
+def _remove_template(sandbox):
+    campaign_id = draft(sandbox)
+    _do(sandbox, "remove-template", {"id": "template_plain"})
+    return (
+        sandbox.call("GET", "/v1/message-templates/template_plain").status,
+        sandbox.call("POST", f"/v1/campaigns/{campaign_id}/start").status,
+    )
+
+
+def _remove_funnel(sandbox):
+    session_id = session(sandbox, funnelId="funnel_sales", funnelStepId="funnel_step_first")
+    _do(sandbox, "remove-funnel", {"id": "funnel_sales"})
+    sandbox.complete_session(session_id)
+    return _session(sandbox, session_id)
+
+
+def _remove_entrypoint(sandbox):
+    ids = running(sandbox)
+    _do(sandbox, "remove-entrypoint", {"id": "entrypoint_desk"})
+    sandbox.advance("1h")
+    return sandbox.call(*OPERATIONS["readEntrypoint"]).status, _counts(sandbox, ids)
+
+
+def _fail_media(sandbox):
+    _do(sandbox, "fail-media", {"names": ["b.txt"]})
+    files = [(f"{each}.txt", "text/plain", b"nota") for each in "abc"]
+    return [[each["success"] for each in upload(sandbox, *files).json()] for _ in range(2)]
+
+
+def _given(sandbox):
+    _do(sandbox, "given", {"templates": [{"id": "template_late"}]})
+    assert "template_late" in _do(sandbox, "given", {"templates": [{"id": "template_late"}]}).unmet
+    return sandbox.call("GET", "/v1/message-templates/template_late").status
+
+
+def _rate_limit(sandbox):
+    _do(sandbox, "rate-limit", {"requests": 2, "per": 60})
+    seen = [sandbox.call(*LIST) for _ in range(3)]
+    wait = int(seen[-1].headers["retry-after"])
+    sandbox.advance(wait - 1)
+    early = sandbox.call(*LIST).status
+    sandbox.advance(1)
+    return [each.status for each in seen], early, sandbox.call(*LIST).status
+
+
+def _set_choice(sandbox):
+    _do(sandbox, "set-choice", {"dual-status": "guide", "message-text": "empty"})
+    read = sandbox.call(*OPERATIONS["readCampaign"]).json()
+    return read["message"]
+
+
+def _advance(sandbox):
+    _do(sandbox, "advance", "1h30m")
+    return sandbox.now.isoformat()
+
+
+SEEN = {
+    "complete-session": (_complete, ("completed", "+5511999990000")),
+    "fail-session": (_fail_session, ("failed", "phone_in_use")),
+    "expire-session": (_expire, "expired"),
+    "cancel-session": (_cancel_session, "failed"),
+    "visit-link": (_visit, "pending"),
+    "fail-campaign": (_fail_campaign, ("failed", 2, 0)),
+    "stall-sends": (_stall, ("processing", 2, 0)),
+    "resume-sends": (_resume, [("processing", 2, 0), ("completed", 3, 0)]),
+    "slow-sends": (_slow, [("processing", 1, 0), ("processing", 2, 0)]),
+    "fail-sends": (_fail_sends, ("completed", 2, 1)),
+    "set-tenant": (_set_tenant, [200, "SUBSCRIPTION_INACTIVE", "DEVELOPERS_DISABLED"]),
+    "revoke-key": (_revoke, ("API_KEY_INVALID", 200)),
+    "rotate-key": (_rotate, [401, 200]),
+    "set-template": (_set_template, ("REJECTED", "Tchau {{1}}", "CAMPAIGN_MISSING_COMMON_VARIABLES")),
+    "remove-template": (_remove_template, (404, 404)),
+    "remove-funnel": (_remove_funnel, ("failed", "funnel_not_found")),
+    "remove-entrypoint": (_remove_entrypoint, (404, ("completed", 1, 2))),
+    "fail-media": (_fail_media, [[True, False, True]] * 2),
+    "given": (_given, 200),
+    "rate-limit": (_rate_limit, ([200, 200, 429], 429, 200)),
+    "set-choice": (_set_choice, ""),
+    "advance": (_advance, "2026-03-01T13:30:00+00:00"),
+}
+
+
+def test_no_effect_is_left_out():
+    assert set(of_group("world")) == set(SEEN)
+
+
+@pytest.mark.parametrize("effect", SEEN)
+def test_an_effect_is_seen_by_clients(mockserver, effect):
+    seen, expected = SEEN[effect]
+
+    assert expected == seen(mockserver)

@@ -1,0 +1,111 @@
+"""The person at the hosted page that a test holds in its hands: found by id, url or creation, and helpful in its errors."""
+
+import pytest
+
+from tests.api.session_calls import PHONE, begin, create, read
+
+
+@pytest.mark.parametrize("named", ["sessionId", "url", None])
+def test_a_person_is_sent_to_a_session_by_its_id_its_url_or_its_creation(mockserver, named):
+    session = create(mockserver)
+
+    page = mockserver.end_user(session[named] if named else session).open()
+
+    assert (200, "intro") == (page.status, page.step)
+
+
+@pytest.mark.parametrize("body", [{}, {"coexistence": True}], ids=["standard", "coexistence"])
+def test_over_the_socket_a_person_sees_what_they_see_in_process(mockserver, body):
+    mockserver.base_url  # noqa: B018 - opens the socket, so that both are under one address
+    seen = []
+    for socket in (False, True):
+        session_id = begin(mockserver, body)
+        page = mockserver.end_user(session_id, socket=socket).connect("+551199999000" + str(int(socket)))
+        assert "completed" == read(mockserver, session_id)["status"]
+        seen.append((page.status, page.title, page.text.replace("0001", "0000")))
+
+    assert seen[0] == seen[1]
+
+
+def test_the_socket_may_open_while_a_person_walks(mockserver):
+    user = mockserver.end_user(begin(mockserver))
+    user.open()
+    mockserver.base_url  # noqa: B018 - opens the socket, and with it changes the address
+
+    assert "account" == user.proceed().step
+
+
+def test_a_step_that_the_page_does_not_offer_says_what_it_offers(mockserver):
+    user = mockserver.end_user(begin(mockserver))
+    user.open()
+
+    with pytest.raises(ValueError, match="wanted the step 'authorise', but the page 'Conecte .* has the step 'intro'"):
+        user.authorise()
+    assert "intro" == user.page.step
+
+
+def test_a_misspelt_button_names_the_nearest(mockserver):
+    user = mockserver.end_user(begin(mockserver))
+    user.open()
+
+    with pytest.raises(ValueError, match="the nearest is 'simulate-phone_in_use'"):
+        user.simulate("phone_in_us")
+
+
+def test_a_closed_tab_has_no_buttons(mockserver):
+    user = mockserver.end_user(begin(mockserver))
+    user.open()
+    user.close_tab()
+
+    with pytest.raises(ValueError, match=r"the tab is closed: call open\(\) first"):
+        user.proceed()
+
+
+def test_a_number_that_is_none_is_refused_with_the_page_s_words(mockserver):
+    with pytest.raises(ValueError, match="O telefone informado não é válido"):
+        mockserver.end_user(begin(mockserver)).connect("12")
+
+
+def test_an_unknown_session_is_refused_with_the_nearest(mockserver):
+    session_id = begin(mockserver)
+
+    with pytest.raises(ValueError, match=f"the nearest is '{session_id}'"):
+        mockserver.end_user(session_id[:-1])
+
+
+def test_a_link_is_known_under_whatever_host_it_was_handed_out(mockserver):
+    token = create(mockserver)["url"].rpartition("/")[2]
+
+    assert "intro" == mockserver.end_user(f"https://gateway.example/mock/connect/{token}").open().step
+
+
+def test_a_link_of_another_sandbox_is_refused(mockserver):
+    with pytest.raises(ValueError, match="no link of this sandbox"):
+        mockserver.end_user("https://elsewhere.example/connect/abc")
+
+
+def test_a_person_s_words_hold_no_secret(mockserver):
+    session = create(mockserver)
+    user = mockserver.end_user(session)
+    user.open()
+    user.proceed()
+
+    told = repr(user) + repr(user.page)
+
+    assert session["url"].rpartition("/")[2] not in told
+    assert user.page.forms[0].values["secret"] not in told
+
+
+def test_back_and_reload_stay_in_the_walk(mockserver):
+    user = mockserver.end_user(begin(mockserver))
+    for go in (user.open, user.proceed, user.choose_account):
+        go()
+
+    assert ["authorise", "number", "number", "account"] == [
+        user.choose_number(PHONE).step,
+        user.back().step,
+        user.reload().step,
+        user.back().step,
+    ]
+    user.choose_account("Filial")
+    assert PHONE in user.proceed().text  # the number that was typed before is proposed again

@@ -1,0 +1,62 @@
+"""In process a fault is what it is on a socket: the same exceptions, the same effects, the same words in the journal."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.api.world import DRAFT, GIVEN
+from tests.testing.faults import EFFECTS, PAIRS, outcome, patience
+
+OTHER = ("GET", "/v1/message-templates/template_coupon", None)
+
+
+def _wait_until(holds):
+    deadline = time.monotonic() + 1.5
+    while not holds():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.002)
+
+
+def _left(sandbox):
+    """What took effect, ids and instants included, less the clock: virtual waits move it and real ones do not."""
+    state = sandbox.state()
+    state.pop("clock")
+    for tenant in state["tenants"]:
+        for campaign in tenant["campaigns"]:
+            campaign.pop("createdAt")
+    told = [
+        (each["applied"], each["fault"], (each["response"] or {}).get("status"), each["operation"])
+        for each in sandbox.journal["exchanges"]
+    ]
+    return state, told
+
+
+def _play(server, ask_by, effect, request):
+    with server.sandbox(given=GIVEN, now="2026-03-01T12:00:00Z", seed=3) as sandbox:
+        sandbox.apply({"script": [{"on": "*", "nth": 2, "do": EFFECTS[effect]}]})
+        ask = ask_by(sandbox, patience(effect))
+        outcomes = [outcome(ask, *OTHER), outcome(ask, *request)]
+        sandbox.advance(1)  # a call whose client of this process has given up arrives
+        # On the socket it arrives, and its answer finds nobody, when its time has really come.
+        gives_up = effect.startswith("delay") and "beyond" in effect
+        _wait_until(lambda: _is_told(sandbox, gives_up))
+        return [*outcomes, outcome(ask, *OTHER)], _left(sandbox)
+
+
+def _is_told(sandbox, gives_up):
+    exchanges = sandbox.journal["exchanges"]
+    return len(exchanges) == 2 and (not gives_up or exchanges[1]["response"] is None)
+
+
+@pytest.mark.parametrize(
+    "request_", [("POST", "/v1/campaigns", DRAFT), ("GET", "/v1/campaigns/filters/schema", None)], ids=["POST", "GET"]
+)
+@pytest.mark.parametrize("effect", EFFECTS)
+@pytest.mark.parametrize("client", PAIRS)
+def test_both_ways_in_tell_and_leave_the_same(mockserver_server, client, effect, request_):
+    by_socket, in_process = (_play(mockserver_server, way, effect, request_) for way in PAIRS[client])
+
+    assert by_socket[0] == in_process[0]
+    assert by_socket[1] == in_process[1]
