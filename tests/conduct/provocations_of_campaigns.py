@@ -175,11 +175,19 @@ def hopeless(c: Client, times: int = 3) -> None:
         c.campaigns()
 
 
-def repeated_a_201(c: Client, again: bool = True) -> None:
+def repeated_a_202(c: Client, again: bool = True) -> None:
     c.sandbox.choose({"success-status": "rest"})
-    c.create()
+    campaign, _ = c.launch()
     if again:
-        c.create()
+        c.start(campaign)
+
+
+def poll_met_trouble(c: Client) -> None:
+    c.sandbox.on("readExecution").every(2).error("INTERNAL_ERROR")
+    pair = c.launch(cadence=1)
+    for length in ("15s", "2s") * 3:
+        c.execution(pair)
+        c.wait(length)
 
 
 def canceled(c: Client, times: int = 2) -> None:
@@ -360,13 +368,14 @@ PROVOCATIONS = (
     Provocation("no-timeout", (1,), waits_for_ever, has_a_timeout),
     Provocation("poll-after-final", (3, 4, 5), polled_on, read_once_more),
     Provocation("poll-too-fast", (3, 4, 5), _with(every, "poll_too_fast", "3s"), _with(every, "slowly", "15s")),
+    Provocation("poll-too-fast", (3, 4, 5), _with(every, "hastily", "1s"), poll_met_trouble),
     Provocation("poll-final-set-incomplete", (3, 4, 5), failed_and_polled, _with(failed_and_polled, "once", 1)),
     Provocation("poll-dies-on-error", (3, 4), poll_meets_500, _with(poll_meets_500, "went_on", again=True)),
     Provocation("ignore-retry-after", (1, 2), too_early, _with(too_early, "patient", "7s")),
     Provocation("ignore-retry-after", (1, 2), too_early_by_date, _with(too_early, "patient", "7s")),
     Provocation("ignore-retry-after", (3, 4, 5), burst, backed_off),
     Provocation("retry-hopeless", (1, 2, 3), hopeless, _with(hopeless, "once", 1)),
-    Provocation("only-200-is-ok", (1, 2), repeated_a_201, _with(repeated_a_201, "believed", again=False)),
+    Provocation("only-200-is-ok", (2, 3), repeated_a_202, _with(repeated_a_202, "believed", again=False)),
     Provocation("json-on-204", (3, 4), canceled, _with(canceled, "once", 1)),
     Provocation("progress-is-done", (3,), believed_the_progress, _with(believed_the_progress, "to_the_end", 2)),
     Provocation("restart-canceled", (3, 4), restarted, _with(restarted, "anew", again=False)),

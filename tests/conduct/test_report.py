@@ -158,10 +158,21 @@ class TestBenignLookAlikes:
 
         assert () == client.judged().findings
 
-    def test_who_goes_on_after_a_201_took_it_for_success(self, mockserver: Sandbox):
+    def test_who_asks_for_a_taken_name_is_told_so(self, mockserver: Sandbox):
         client = Client(mockserver)
-        client.launch()
         client.create()
+        client.create()
+
+        assert [] == list(mockserver.conduct)
+
+    def test_a_start_that_arrives_late_is_no_second_one(self, mockserver: Sandbox):
+        client = Client(mockserver)
+        mockserver.on("startCampaign").nth(1).delay("1m")
+        campaign = client.create()
+        client.ask("POST", f"/v1/campaigns/{campaign}/start", timeout=10)
+        client.campaign(campaign)
+        client.start(campaign)
+        client.wait("2m")
 
         assert [] == list(mockserver.conduct)
 

@@ -71,11 +71,12 @@ def _clones(seen: Evidence, cause: str) -> Iterator[Proof]:
 
 
 def only_200_is_ok(seen: Evidence) -> Iterator[Proof]:
-    for first in seen.of("createCampaign", "startCampaign"):
+    """Starts alone: a create sent twice may well be meant, and its second answer says whether the name is taken."""
+    for first in seen.of("startCampaign"):
         if not succeeded(first) or first.status == 200:
             continue
         again = seen.next_alike(first)
-        if again is None or again.at - first.at > _RETRIED_WITHIN:
+        if again is None or not heard(again) or again.at - first.at > _RETRIED_WITHIN:
             continue
         if not seen.between(first, again, *OPERATIONS):  # whoever goes on took the first one for success
             yield Proof(f"{first.operation} was repeated after {first.status}", numbers((first, again)))
