@@ -8,20 +8,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from mockserver.contract.choices import DEFAULTS
-from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES, JOURNAL_MAX_ENTRIES
-from mockserver.core.calls import Answered, ApiError, Call, Shown
+from mockserver.contract.limits import JOURNAL_MAX_ENTRIES
+from mockserver.core.calls import ApiError, Call
 from mockserver.core.instants import Instant, Span
-
-if TYPE_CHECKING:
-    from mockserver.core.rules import Fault
-    from mockserver.core.sandbox import Sandbox
-
-
-_NONE: Mapping[str, object] = MappingProxyType({})
+from mockserver.core.rules import Fault
 
 
 class Exchange(NamedTuple):
@@ -107,39 +99,3 @@ class Journal:
         twin.exchanges, twin.transitions = self.exchanges.copy(), self.transitions.copy()
         twin.last_exchange, twin.last_transition = self.last_exchange, self.last_transition
         return twin
-
-
-def entry(
-    sandbox: Sandbox,
-    call: Call,
-    answered: Answered,
-    status: int | None,
-    headers: tuple[tuple[str, str], ...] = (),
-    body: bytes = b"",
-    fault: Fault | None = None,
-) -> Exchange:
-    """The next exchange of the sandbox's journal; a very long request body is kept in part."""
-    refusal = answered.outcome if isinstance(answered.outcome, ApiError) else None
-    if call.body and len(call.body) > JOURNAL_BODY_MAX_BYTES:
-        call = call._replace(body=call.body[:JOURNAL_BODY_MAX_BYTES], files=tuple)
-    return Exchange(
-        sandbox.journal.last_exchange + 1,
-        sandbox.now,
-        call.endpoint.id if call.endpoint else None,
-        answered.tenant_id,
-        call,
-        answered.body,
-        status,
-        headers,
-        body,
-        isinstance(answered.outcome, Shown),
-        refusal,
-        _NONE if sandbox.choices is DEFAULTS else _own(sandbox.choices),
-        fault,
-        sandbox.stage.stopwatch(),
-    )
-
-
-def _own(choices: Mapping[str, object]) -> Mapping[str, object]:
-    """The choices that differ from their default."""
-    return {key: each for key, each in choices.items() if each != DEFAULTS[key]}

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from mockserver.core import scripted
 from mockserver.core.answer import answer
 from mockserver.core.calls import Answered, ApiError, Call
-from mockserver.core.journal import entry
+from mockserver.core.entries import entry
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.scripted import Met
 from mockserver.core.settle import settle
