@@ -75,7 +75,7 @@ class CarefulReceiver:
         if event.get("data", {}).get("tenantId", self._tenant_id) != self._tenant_id:
             self.refused += 1
             return 403
-        letter_id = letter.headers["webhook-id"]
+        letter_id = _header(letter, "webhook-id")
         if letter_id not in self._seen:
             self._seen.add(letter_id)
             self._inbox.append(event)
@@ -110,7 +110,7 @@ class CarefulReceiver:
         for secret in self.secrets:
             try:
                 Webhook(secret).verify(letter.body, dict(letter.headers.items()))
-            except WebhookVerificationError:
+            except (WebhookVerificationError, ValueError):  # the latter for a header that is no signature at all
                 continue
             return True
         return False
@@ -120,3 +120,8 @@ class CarefulReceiver:
             self._ends[session_id] = end
             if end.entrypoint is not None:
                 self.welcomed.append(session_id)
+
+
+def _header(letter: Letter, name: str) -> str:
+    """The value of a header, however its name is spelt."""
+    return next(value for spelt, value in letter.headers.items() if spelt.lower() == name)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Thread
+from typing import Any, NamedTuple
+
+from werkzeug.serving import WSGIRequestHandler, make_server
+from werkzeug.wrappers import Request, Response
 
 from mockserver.testing.webhooks import Receiver
 from tests.clients.connecting import SESSIONS
@@ -10,10 +16,28 @@ from tests.clients.receiving import CarefulReceiver
 from tests.scenario.staging import Stage
 
 
-def careful_app(stage: Stage) -> tuple[CarefulReceiver, Receiver]:
-    """A careful application, registered."""
+class Arrived(NamedTuple):
+    """A letter that came over a socket."""
+
+    headers: dict[str, str]
+    body: bytes
+
+
+class _Quiet(WSGIRequestHandler):
+    def log(self, *_: object) -> None:
+        pass
+
+
+def careful_app(stage: Stage, arrived: list[str] | None = None) -> tuple[CarefulReceiver, Receiver]:
+    """A careful application, registered; `arrived` gets the session of each letter in the order of arrival."""
     app = CarefulReceiver([], stage.sandbox.tenant_id)
-    registered = stage.sandbox.receive_webhooks(app)
+
+    def noted(letter: Any) -> int:
+        if arrived is not None:
+            arrived.append(letter.json()["data"]["sessionId"])
+        return app(letter)
+
+    registered = stage.sandbox.receive_webhooks(noted)
     app.secrets.append(registered.secret)
     return app, registered
 
@@ -31,6 +55,25 @@ def connect(stage: Stage, app: CarefulReceiver, attempts: int = 1) -> None:
     ended = stage.careful().connect(app.keep, lambda url: None, attempts=attempts)
     app.work()
     app.learn(ended)
+
+
+@contextmanager
+def served(app: Any, is_down: Callable[[], bool]) -> Iterator[str]:
+    """The receiver as a web application on a real socket of this machine; while it is down it says 503."""
+
+    @Request.application
+    def answer(request: Request) -> Response:
+        return Response(status=503 if is_down() else app(Arrived(dict(request.headers), request.get_data())))
+
+    listener = make_server("127.0.0.1", 0, answer, threaded=True, request_handler=_Quiet)
+    thread = Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.server_port}/hooks"
+    finally:
+        listener.shutdown()
+        thread.join()
+        listener.server_close()
 
 
 def said(receiver: Receiver) -> list[list[tuple[str, str | None, int | str]]]:
