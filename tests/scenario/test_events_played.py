@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from threading import Event
+
 import pytest
 
 from mockserver import MockServer
+from tests.clients.receiving import Letter
 from tests.clients.trusting import ForgettingReceiver, KnowingReceiver, NaiveReceiver, NarrowReceiver, SlowReceiver
-from tests.scenario.hearing import begin, careful_app, connect, said
+from tests.scenario.hearing import begin, careful_app, connect, said, served
 from tests.scenario.staging import staged
 
 NOON = "2026-03-01T12:00:00Z"
@@ -164,6 +167,30 @@ def test_what_answers_too_late_gets_an_event_again_and_books_it_again(mockserver
         assert made * 2 == app.welcomed
 
 
+def test_a_receiver_on_a_socket_that_answers_too_late_is_not_waited_for():
+    """The limit is made short here, since on a socket it is waited for in earnest."""
+    hung_up = Event()
+
+    def slow(letter: Letter) -> int:
+        status = naive(letter)
+        if len(naive.welcomed) == 1:
+            hung_up.wait(20)
+        return status
+
+    naive = NaiveReceiver()
+    with MockServer() as server:
+        server._host.webhook_timeout_seconds = 0.2
+        with staged(server, "hook-slow-receiver", now=NOON) as stage, served(slow, lambda: False) as url:
+            receiver = stage.sandbox.receive_webhooks(url)
+            made = begin(stage)
+            stage.sandbox.advance("1m")
+            hung_up.set()
+            stage.sandbox.advance("1h")
+
+            assert [[("12:01:00", None, "timeout"), ("12:02:00", None, 200)]] == said(receiver)
+            assert made * 2 == naive.welcomed
+
+
 def test_a_careful_app_whose_answer_was_late_books_an_event_once(mockserver_server: MockServer):
     """Were the answer late all the same, the second letter has the same id."""
     with staged(mockserver_server, "hook-slow-receiver", now=NOON) as stage:
@@ -204,4 +231,26 @@ def test_an_unknown_kind_is_refused_or_taken_for_a_failure_by_who_knows_two(mock
         stage.sandbox.advance("1m")
 
         assert [[("12:01:00", "unknown-kind", 400), ("12:01:00", None, 200)]] == said(receiver)
-        assert ["connected"] == shown
+        assert ["failed", "connected"] == shown  # an alarm, and then none
+
+
+# The scenario, and what each of several endpoints sees of it: times of day and what a script made of each letter.
+AT_SEVERAL = [
+    ("hook-duplicate", [("12:01:00", None), ("12:01:00", "duplicate")]),
+    ("hook-late", [("12:31:00", None)]),
+    ("hook-unknown-kind", [("12:01:00", "unknown-kind"), ("12:01:00", None)]),
+]
+
+
+@pytest.mark.parametrize(("name", "seen"), AT_SEVERAL)
+def test_a_scenario_is_the_same_to_each_of_several_endpoints(
+    mockserver_server: MockServer, name: str, seen: list[tuple[str, str | None]]
+):
+    with staged(mockserver_server, name, now=NOON) as stage:
+        _, one = careful_app(stage)
+        _, other = careful_app(stage)
+        begin(stage)
+        stage.sandbox.advance("1h")
+
+        assert [seen] == [[letter[:2] for letter in letters] for letters in said(one)]
+        assert said(one) == said(other)
