@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mockserver.testing import options
-from mockserver.testing.settings import NAMES, Layer, problem
+from mockserver.testing import conduct_plugin, options
+from mockserver.testing.settings import NAMES, Layer, hint, problem
 
 if TYPE_CHECKING:
     from mockserver.testing.booking import Book
     from mockserver.testing.sandbox import Sandbox
     from mockserver.testing.server import MockServer
 
+_OF_A_MARK = (*NAMES, "conduct")
 _MARKERS = (
-    f"mockserver(*, {', '.join(NAMES)}): how this test's sandbox is made.",
+    f"mockserver(*, {', '.join(_OF_A_MARK)}): how this test's sandbox is made.",
     "mockserver_sweep(*names): run the test once for each option of these choices or families, or of those 'touched'.",
 )
 _BOOK: pytest.StashKey[Book] = pytest.StashKey()
@@ -30,11 +31,13 @@ _BOOK: pytest.StashKey[Book] = pytest.StashKey()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     options.add(parser)
+    conduct_plugin.pytest_addoption(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     for marker in _MARKERS:
         config.addinivalue_line("markers", marker)
+    config.pluginmanager.register(conduct_plugin.ConductPlugin(config), conduct_plugin.NAME)
     try:
         for _ in options.layers(config):
             """A misspelt option ends the run before any test, with the nearest name."""
@@ -55,10 +58,20 @@ def _check(item: pytest.Item, marker: pytest.Mark) -> None:
             f"{item.nodeid}: @pytest.mark.mockserver takes keywords only; it was given {marker.args!r}"
         )
     for name, value in marker.kwargs.items():
-        wrong = problem(name, value)
+        wrong = _wrong(name, value)
         if wrong:
-            said = f"@pytest.mark.mockserver {wrong}" if name not in NAMES else wrong
-            raise pytest.UsageError(f"{item.nodeid}: {said}")
+            raise pytest.UsageError(f"{item.nodeid}: {wrong}")
+
+
+def _wrong(name: str, value: Any) -> str | None:
+    """What is wrong with a setting of a mark, with the nearest name."""
+    if name not in _OF_A_MARK:
+        known = ", ".join(_OF_A_MARK)
+        return f"@pytest.mark.mockserver has no {name!r}{hint(name, _OF_A_MARK)}; it has {known}"
+    if name == "conduct":
+        wrong = conduct_plugin.problem(value)
+        return f"conduct={wrong}" if wrong else None
+    return problem(name, value)
 
 
 @pytest.hookimpl(trylast=True)  # so that the test's own parameters come first in its ids
@@ -167,7 +180,8 @@ def mockserver(
     from mockserver.testing import booking
 
     layers = [*mockserver_server.layers]
-    layers += [Layer("mark", mark.kwargs) for mark in reversed(list(request.node.iter_markers("mockserver")))]
+    for mark in reversed(list(request.node.iter_markers("mockserver"))):
+        layers.append(Layer("mark", {name: value for name, value in mark.kwargs.items() if name != "conduct"}))
     layers.append(Layer("sweep", {"choices": mockserver_option}))
     if _BOOK not in request.config.stash:  # the server is one of the suite's own
         request.config.stash[_BOOK] = booking.Book(mockserver_server)

@@ -1,4 +1,4 @@
-"""The command line: `mockserver serve`, `play`, `scenarios`, `choices`, `clauses` and `verify`."""
+"""The command line: `mockserver serve`, `play`, `scenarios`, `choices`, `clauses`, `conduct` and `verify`."""
 
 from __future__ import annotations
 
@@ -50,6 +50,7 @@ def _parser() -> argparse.ArgumentParser:
         ("scenarios", listing.list_scenarios, "list the scenario library, one line each"),
         ("choices", listing.list_choices, "list every point that the API document leaves open"),
         ("clauses", listing.list_clauses, "list the testable sentences of the API document"),
+        ("conduct", listing.list_conduct, "list the rules by which a client's conduct is judged"),
     ):
         command = commands.add_parser(name, help=words)
         forms = command.add_mutually_exclusive_group()

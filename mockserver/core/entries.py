@@ -42,6 +42,7 @@ def entry(
         refusal,
         _NONE if sandbox.choices is DEFAULTS else _own(sandbox.choices),
         fault,
+        sandbox.stage.stopwatch(),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from mockserver.contract.limits import JOURNAL_MAX_ENTRIES
 from mockserver.core.calls import ApiError, Call
-from mockserver.core.instants import Instant
+from mockserver.core.instants import Instant, Span
 from mockserver.core.rules import Fault
 
 STEPS_MAX = 1_000  # commands are few; whoever sends more needs no document that repeats them
@@ -26,6 +26,7 @@ class Exchange(NamedTuple):
     `status` is None where no answer reached the client; `fault` is what a rule did to the exchange on the wire.
     `body` is the request's JSON value, as it came, where it was read as one.
     `choices` are the sandbox's own ones (those that differ from their default) at the time.
+    `real` is the process's stopwatch in microseconds, where it has one; no answer or view shows it.
     """
 
     n: int
@@ -41,6 +42,7 @@ class Exchange(NamedTuple):
     error: ApiError | None
     choices: Mapping[str, object]
     fault: Fault | None = None
+    real: Span | None = None
 
     def __repr__(self) -> str:  # the call's headers hold a key
         return f"Exchange(n={self.n}, operation={self.operation!r}, status={self.status})"

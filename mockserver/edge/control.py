@@ -110,6 +110,7 @@ ROUTES: tuple[Route, ...] = (
     Route("GET",    "/_mock/journal",                     "sandbox", commands.read_journal,       200, None,                          "Exchanges and transitions so far"),
     Route("POST",   "/_mock/journal/verify",              "sandbox", commands.verify_journal,     200, "control.verifyJournal",       "Count the calls of an operation"),
     Route("GET",    "/_mock/ledger",                      "sandbox", oracles.read_ledger,         200, None,                          "What the calls so far have caused"),
+    Route("GET",    "/_mock/conduct",                     "sandbox", oracles.read_conduct,        200, None,                          "What the client did against the document's advice"),
     Route("POST",   "/_mock/sessions/{sessionId}/complete", "sandbox", forced.complete_session, 200, "control.completeSession",     "The end user finishes the flow"),
     Route("POST",   "/_mock/sessions/{sessionId}/fail",   "sandbox", forced.fail_session,         200, "control.failSession",         "The connection fails"),
     Route("POST",   "/_mock/sessions/{sessionId}/cancel", "sandbox", forced.cancel_session,       200, None,                          "The end user cancels"),

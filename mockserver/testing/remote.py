@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote, urlencode
 
 from mockserver.contract.durations import parse_duration
+from mockserver.core.conduct.records import Report
 from mockserver.core.instants import exact_text, from_datetime, parse, to_datetime
-from mockserver.edge import clocks, commands, control, scripts
+from mockserver.edge import clocks, commands, control, oracles, scripts
 from mockserver.scenario import library
 from mockserver.scenario.documents import read_file
 from mockserver.testing import waiting
 from mockserver.testing.calling import prepared
+from mockserver.testing.conduct import from_answer
 from mockserver.testing.holding import JSON
 from mockserver.testing.line import TIMEOUT_S, Line
 from mockserver.testing.sandbox import Sandbox
@@ -94,7 +96,7 @@ class RemoteSandbox(Sandbox):
         self.settings = Settings({}, {})
         self._line = line
         self._answer = made
-        self._open = True
+        self._last_report: Report | None = None  # there once it is closed
 
     @property
     def _hosted(self) -> NoReturn:  # type: ignore[override]  # whatever reaches for it cannot be done from here
@@ -125,9 +127,7 @@ class RemoteSandbox(Sandbox):
     def base_url(self) -> str:
         return self._answer["baseUrl"]
 
-    @property
-    def address(self) -> str | None:
-        return self.base_url
+    address = base_url
 
     @property
     def tenant_id(self) -> str:
@@ -230,10 +230,13 @@ class RemoteSandbox(Sandbox):
             self.advance(within)
         return holds()
 
+    def _judged(self) -> Report:
+        return self._last_report or from_answer(self._command(oracles.read_conduct))
+
     def close(self) -> None:
-        if self._open:
-            self._open = False
-            self._line.command("DELETE", f"{self._line.url}/_mock/sandboxes/{self.id}", None)
+        if self._last_report is None:
+            self._last_report = self._judged()
+            self._line.command("DELETE", f"{self._server.url}/_mock/sandboxes/{self.id}", None)
 
     def __repr__(self) -> str:
         return f"<RemoteSandbox {self.id} on {self._line.url}>"

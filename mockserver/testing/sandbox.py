@@ -11,6 +11,7 @@ from mockserver.core.instants import exact_text, from_datetime, span, to_datetim
 from mockserver.edge import commands, oracles
 from mockserver.edge.hosting import Hosted
 from mockserver.testing.calling import Calling
+from mockserver.testing.conduct import Conducting
 from mockserver.testing.end_user import EndUser, link_of
 from mockserver.testing.holding import JSON
 from mockserver.testing.ledger import Ledger
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from mockserver.testing.sweep import Witness
 
 
-class Sandbox(Calling, Moves, Rules, Webhooks, Looking):
+class Sandbox(Calling, Moves, Rules, Webhooks, Looking, Conducting):
     """
     One isolated universe: a clock, tenants, choices, a journal. This type has no public constructor.
 

@@ -119,6 +119,24 @@ def test_refusals_are_those_of_this_process(running: MockServer, sandbox: Sandbo
         sandbox.advance(to="2020-01-01T00:00:00Z")
 
 
+def test_conduct_is_judged_over_the_control_plane_and_told_after_the_end_too(running: MockServer):
+    with (
+        RemoteServer(running.url).sandbox(given=GIVEN, now=NOW) as there,
+        running.sandbox(given=GIVEN, now=NOW) as here,
+    ):
+        for each in (here, there):
+            path = f"/v1/campaigns/{each.call('POST', '/v1/campaigns', json=BODY).json()['campaignId']}/start"
+            assert [202, 202] != [each.call("POST", path).status for _ in range(2)]
+        expected = [(each.rule, each.severity, each.exchanges, each.line, each.advice) for each in here.conduct]
+        assert expected
+        assert str(here.conduct).count("\n") == str(there.conduct).count("\n")
+        assert expected == [
+            (each.rule, each.severity, each.exchanges, each.line, each.advice) for each in there.conduct
+        ]
+
+    assert expected == [(each.rule, each.severity, each.exchanges, each.line, each.advice) for each in there.conduct]
+
+
 def test_a_call_that_breaks_is_the_standard_librarys_exception(sandbox: Sandbox):
     sandbox.on("listCampaigns").drop("after")
 
