@@ -11,7 +11,7 @@ import json
 from urllib.parse import quote
 
 from mockserver.core.records import Media
-from mockserver.edge import connect, control, gateway, spelling
+from mockserver.edge import connect, control, gateway, spelling, steps
 from mockserver.edge.doors import PATIENT, Door
 from mockserver.edge.gateway import Wire
 from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted
@@ -40,6 +40,7 @@ def respond(
     if outbox.queues or outbox.loose:  # what an earlier call in process has made due: its caller has the answer by now
         hosted.attend()
     answer = _answered(host, hosted, wire, door)
+    hosted.stir()
     if host.watch is not None:
         host.watch(hosted)
     return answer
@@ -52,6 +53,9 @@ def _answered(host: Host, hosted: Hosted, wire: Wire, door: Door) -> Answer:
     if wire.target.startswith("/media/") and wire.method in ("GET", "HEAD"):
         return _media(hosted, wire)
     is_page = wire.target.startswith("/connect/")
+    if is_page:
+        with hosted.sandbox.lock:  # a page's visit stands in no journal, and yet moves a session
+            hosted.sandbox.journal.did("visit", {"call": gateway.read_call(wire)}, *steps.before(hosted.sandbox))
     answer = connect.serve(hosted, wire) if is_page else gateway.serve(hosted.sandbox, wire, host.manner, door)
     outbox = hosted.sandbox.outbox  # not the one from before, where a reset came meanwhile
     if outbox.queues or outbox.loose:
