@@ -40,6 +40,7 @@ class Hosted:
 
     def __init__(self, id: str, sandbox: Sandbox, host: Host, created_at: Instant, recipe: Recipe = Recipe()) -> None:  # noqa: B008
         self.id = id
+        self.prefix = "" if id == DEFAULT_ID else f"/sandboxes/{id}"
         self.sandbox = sandbox
         self.host = host
         self.created_at = created_at
@@ -67,10 +68,6 @@ class Hosted:
         """Throw away what will come of the deliveries under way; `for_good` nothing is sent any more."""
         if self._dispatch is not None or not self.sandbox.outbox.is_idle:
             self.dispatch.let_go(for_good=for_good)
-
-    @property
-    def prefix(self) -> str:
-        return "" if self.id == DEFAULT_ID else f"/sandboxes/{self.id}"
 
     @property
     def base_url(self) -> str:
