@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 
 from mockserver import MockServer
+from mockserver.testing.machine import INVARIANTS
 from tests.kit.campaigns import Campaigns
 from tests.kit.planted import BUGS, ROUNDS, SHOWS, Found, hunt
 from tests.kit.receiving import Receiving
@@ -16,7 +17,7 @@ HEAD = f"""# Planted bugs
 
 A small client (`tests/kit/client.py`) has the bugs that real clients have, each switched on by its name.
 One machine around it (`tests/kit/campaigns.py`), every invariant on, and another around a receiver of events (`tests/kit/receiving.py`) hunt each of them with at most {ROUNDS.max_examples} examples of {ROUNDS.stateful_step_count} steps.
-"Needed" is the number of examples up to the first that failed; the seconds are those of the whole hunt, shrinking included, on the machine that wrote this page.
+"Needed" is the number of examples up to the first that failed; the seconds are processor time, those of the whole hunt, shrinking included.
 "Script" is the number of rules in the scenario document that replays the shrunk example.
 This page is measured, not typed: `python -m tests.kit.table` writes it.
 
@@ -27,11 +28,14 @@ This page is measured, not typed: `python -m tests.kit.table` writes it.
 
 def row(bug: str, found: Found) -> str:
     shown = str(found.failure).partition("\n")[0]
-    is_found = shown.startswith(SHOWS[bug])
-    by = f"`{SHOWS[bug]}`" if is_found and ":" in shown[: len(SHOWS[bug]) + 1] else "the machine's own assertion"
-    needed = str(found.examples_needed) if is_found else "-"
+    words = next((each for each in SHOWS[bug] if shown.startswith(each)), None)
+    if words is None:
+        by = f"not found ({shown[:60]})"
+    else:
+        by = f"`{words}`" if words in INVARIANTS else "the machine's own assertion"
+    needed = str(found.examples_needed) if words else "-"
     rules = len(found.scenario.get("script", ()))
-    return f"| {bug} | {BUGS[bug]} | {by if is_found else f'not found ({shown[:60]})'} | {needed} | {found.seconds:.1f} | {rules} |\n"
+    return f"| {bug} | {BUGS[bug]} | {by} | {needed} | {found.seconds:.1f} | {rules} |\n"
 
 
 def main() -> None:

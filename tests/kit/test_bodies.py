@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, find, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver import MockServer, Sandbox
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS
 from mockserver.testing.strategies import GIVEN, bodies, invalid_bodies
+from tests.kit.steady import STEADY, drawn_one, find
 
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 TAKEN = "Já existe"
@@ -39,6 +40,7 @@ def send(sandbox: Sandbox, operation: str, body: object):
 
 
 @pytest.mark.parametrize("operation", WITH_JSON)
+@STEADY
 @given(data=st.data())
 def test_a_valid_body_is_taken(world: Sandbox, operation: str, data: st.DataObject):
     body = data.draw(bodies(operation))
@@ -50,6 +52,7 @@ def test_a_valid_body_is_taken(world: Sandbox, operation: str, data: st.DataObje
 
 
 @pytest.mark.parametrize("operation", WITH_JSON)
+@STEADY
 @given(data=st.data())
 def test_an_invalid_body_meets_its_code(world: Sandbox, operation: str, data: st.DataObject):
     wrong = data.draw(invalid_bodies(operation, taken=(TAKEN,) if operation == "createCampaign" else ()))
@@ -60,6 +63,7 @@ def test_an_invalid_body_meets_its_code(world: Sandbox, operation: str, data: st
     assert (wrong.code, wrong.why) == (reply.json().get("code"), wrong.why)
 
 
+@STEADY
 @given(files=bodies("uploadMedia"))
 def test_files_are_taken(world: Sandbox, files):
     with world.checkpoint():
@@ -84,7 +88,7 @@ def test_files_are_taken(world: Sandbox, files):
     ],
 )
 def test_every_refusal_of_a_body_can_be_drawn(operation: str, code: str):
-    assert code == find(invalid_bodies(operation, taken=(TAKEN,)), lambda wrong: wrong.code == code).code
+    assert code == drawn_one(invalid_bodies(operation, taken=(TAKEN,)), lambda wrong: wrong.code == code).code
 
 
 @pytest.mark.parametrize(
@@ -102,7 +106,7 @@ def test_every_refusal_of_a_body_can_be_drawn(operation: str, code: str):
 def test_boundaries_are_drawn_often(operation: str, is_boundary, least: float):
     seen: Counter[bool] = Counter()
 
-    @settings(max_examples=300, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(STEADY, max_examples=300)
     @given(bodies(operation))
     def count(body):
         seen[is_boundary(body)] += 1

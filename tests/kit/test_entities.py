@@ -6,8 +6,8 @@ from collections import Counter
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import HealthCheck, find, settings
 from hypothesis import given as drawn
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from mockserver import MockServer, Sandbox
@@ -24,6 +24,7 @@ from mockserver.testing.strategies import (
     timelines,
     webhooks,
 )
+from tests.kit.steady import STEADY, drawn_one, find
 
 NOON = "2026-03-01T12:00:00Z"
 PREVIEW = "/v1/campaigns/audience-preview"
@@ -33,6 +34,7 @@ def preview(sandbox: Sandbox, groups: object) -> int:
     return int(sandbox.call("POST", PREVIEW, json={"filters": groups}).json()["estimatedCount"])
 
 
+@STEADY
 @drawn(world=given(max_tenants=2))
 def test_a_drawn_world_applies(mockserver_server: MockServer, world: dict):
     with mockserver_server.sandbox(given=world) as sandbox:
@@ -40,6 +42,7 @@ def test_a_drawn_world_applies(mockserver_server: MockServer, world: dict):
         assert len(world["chats"]) == preview(sandbox, [])
 
 
+@STEADY
 @drawn(others=tenants(), hooks=webhooks(), rows=templates())
 def test_the_parts_of_a_world_apply_by_themselves(mockserver_server: MockServer, others, hooks, rows):
     with mockserver_server.sandbox(given={"tenants": others, "webhooks": hooks, "templates": rows}) as sandbox:
@@ -48,6 +51,7 @@ def test_the_parts_of_a_world_apply_by_themselves(mockserver_server: MockServer,
     assert (len(hooks), [row["id"] for row in rows]) == (len(own["webhooks"]), [row["id"] for row in own["templates"]])
 
 
+@STEADY
 @drawn(data=st.data())
 def test_the_second_opinion_on_an_audience_is_the_previews(mockserver_server: MockServer, data: st.DataObject):
     rows = data.draw(chats(max_size=4), "chats")
@@ -57,6 +61,7 @@ def test_the_second_opinion_on_an_audience_is_the_previews(mockserver_server: Mo
             assert len(selected) == preview(sandbox, groups)
 
 
+@STEADY
 @drawn(data=st.data())
 def test_the_audience_of_a_start_is_the_one_told(mockserver_server: MockServer, data: st.DataObject):
     rows = data.draw(chats(min_size=1, max_size=4), "chats")
@@ -76,7 +81,7 @@ def test_the_audience_of_a_start_is_the_one_told(mockserver_server: MockServer, 
 def test_every_operator_of_a_field_can_be_drawn(field: str):
     operators: set[str] = set()
 
-    @settings(max_examples=120, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(STEADY, max_examples=120)
     @drawn(filters(fields=[field]))
     def collect(groups):
         operators.update(statement["operator"] for group in groups for statement in group["statements"])
@@ -94,7 +99,7 @@ def test_audiences_are_often_neither_empty_nor_everyone():
         {"id": "chat_3", "isGroupChat": True, "lastMessageAt": NOON},
     ]
 
-    @settings(max_examples=300, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(STEADY, max_examples=300)
     @drawn(filters_with_audience(rows, made_at=NOON))
     def count(pair):
         seen["some" if 0 < len(pair[1]) < len(rows) else "none or all"] += 1
@@ -121,9 +126,10 @@ def test_without_knowing_when_a_chat_was_made_no_filter_asks_for_it():
 
 @pytest.mark.parametrize("seconds", [1200, 1199.999999, 1200.000001, 0, 300, 6])
 def test_times_at_which_something_happens_are_drawn(seconds: float):
-    assert seconds == find(spans(cadence=10), lambda span: span == seconds)
+    assert seconds == drawn_one(spans(cadence=10), lambda span: span == seconds)
 
 
+@STEADY
 @drawn(spans=timelines(cadence=7, at_most=60))
 def test_a_timeline_keeps_its_bounds_and_can_be_lived_through(mockserver_server: MockServer, spans):
     assert all(0 <= span <= 60 for span in spans)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from mockserver.core import records
 from mockserver.core.tenant import Tenant
 from mockserver.testing import hypothesis_types
+from tests.kit.steady import STEADY
 
 ROOT = Path(__file__).resolve().parents[2]
 TYPES = (
@@ -40,7 +41,7 @@ def test_the_entry_point_names_the_function():
 def test_a_record_is_drawn_from_its_type(kind: type):
     hypothesis_types.register()
 
-    @settings(max_examples=5, database=None, phases=[Phase.generate])
+    @settings(STEADY, max_examples=5, phases=[Phase.generate])
     @given(st.from_type(kind))
     def check(record):
         assert isinstance(record, kind)
@@ -51,7 +52,7 @@ def test_a_record_is_drawn_from_its_type(kind: type):
 def test_a_record_is_one_that_a_sandbox_holds():
     hypothesis_types.register()
 
-    @settings(max_examples=20, database=None, phases=[Phase.generate])
+    @settings(STEADY, max_examples=20, phases=[Phase.generate])
     @given(st.from_type(records.Chat))
     def check(chat):
         assert not chat.is_group_chat or (None, None) == (chat.contact, chat.birth_date)

@@ -19,10 +19,17 @@ _WRITES = ("startCampaign", "createCampaign", "cancelCampaign", "createConnectio
 _READS = ("readExecution", "readCampaign", "readConnectionSession", "listCampaigns", "listMessages", "previewAudience")
 _ALL = (*_WRITES, *_READS)
 DELIVERY = "delivery"
-_SKIPS, _COUNTS = st.integers(0, 2), st.integers(1, 3)
+_SKIPS, _COUNTS = st.sampled_from((0, 0, 0, 1, 2)), st.integers(1, 3)
 _HTML = "<html><body><h1>502 Bad Gateway</h1></body></html>"
 _WAITS = (1, 30, 61)
-_TELLING = ("drop-after", "reset-after")
+# Of each operation's faults, how often they are drawn: the more they find of what clients get wrong, the oftener.
+_WEIGHTS: Mapping[str, int] = MappingProxyType(
+    {
+        **dict.fromkeys(("drop-after", "reset-after"), 3),
+        **dict.fromkeys(("drop-before", "reset-before", "internal-error", "rate-limit"), 2),
+        **dict.fromkeys(("campaign-fails", "session-fails"), 6),
+    }
+)
 
 
 class Fault(NamedTuple):
@@ -81,19 +88,22 @@ def drawn(names: Iterable[str], operations: Iterable[str] | None = None) -> st.S
     names, wanted = tuple(names), None if operations is None else tuple(operations)
     _refuse_unknown(names, FAULTS, "fault")
     _refuse_unknown(wanted or (), {**ENDPOINTS, DELIVERY: None}, "operation")
-    pairs = [
-        (operation, FAULTS[name])
-        for name in names
-        for operation in FAULTS[name].operations
+    befalls = {
+        operation: [FAULTS[name] for name in names if operation in FAULTS[name].operations]
+        for operation in dict.fromkeys(operation for name in names for operation in FAULTS[name].operations)
         if wanted is None or operation in wanted
-    ]
-    lost = [pair for pair in pairs if pair[1].name in _TELLING]  # weighed: they find most of what clients get wrong
-    return _rules(st.sampled_from(lost * (len(pairs) // (2 * len(lost) or 1)) + pairs)) if pairs else None
+    }
+    return _rules({operation: _weighed(faults) for operation, faults in befalls.items()}) if befalls else None
+
+
+def _weighed(faults: Sequence[Fault]) -> Sequence[Fault]:
+    return [fault for fault in faults for _ in range(_WEIGHTS.get(fault.name, 1))]
 
 
 @st.composite
-def _rules(draw: st.DrawFn, pairs: st.SearchStrategy[tuple[str, Fault]]) -> JSON:
-    operation, fault = draw(pairs)
+def _rules(draw: st.DrawFn, befalls: Mapping[str, Sequence[Fault]]) -> JSON:
+    operation = draw(st.sampled_from(list(befalls)))
+    fault = draw(st.sampled_from(befalls[operation]))
     entry: JSON = {"on": operation, "skip": draw(_SKIPS), "times": draw(_COUNTS)}
     return {**entry, "do": draw(fault.effects)}
 

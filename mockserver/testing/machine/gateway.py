@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from hypothesis import note, settings
 from hypothesis import strategies as st
 from hypothesis.errors import HypothesisException
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from mockserver.contract.choices import CHOICES
 from mockserver.testing import sweep
@@ -27,6 +34,8 @@ if TYPE_CHECKING:
     from mockserver.testing.server import MockServer
 
 JSON = dict[str, Any]
+
+_FAULTS_AT_FIRST = 3
 
 
 class GatewayMachine(Actors, RuleBasedStateMachine):
@@ -126,18 +135,26 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
 
     # What comes with it: the service's side, time and faults; the people stand in Actors
 
-    @precondition(lambda self: self._cases and self._story.is_untouched and not self._chosen)
-    @rule(
-        chosen=st.runner().flatmap(
-            lambda self: st.lists(
-                st.sampled_from(self._cases), min_size=1, max_size=3, unique_by=lambda case: case.choice
-            )
-        )
+    @initialize(
+        options=st.runner().flatmap(lambda self: self._drawn_options()),
+        faults=st.runner().flatmap(lambda self: self._drawn_faults()),
     )
-    def service_takes_other_options(self, chosen: Sequence[sweep.Case]) -> None:
-        """The real service answers as the document also allows."""
-        self._chosen = {case.choice: case.option for case in chosen}
-        self.sandbox.choose(self._chosen)
+    def begin(self, options: Mapping[str, str], faults: Sequence[JSON]) -> None:
+        """The service answers as the document also allows, and some calls to come are bound to fail."""
+        if options:
+            self._chosen = dict(options)
+            self.sandbox.choose(self._chosen)
+        for fault in faults:
+            self.something_will_go_wrong(fault)
+
+    def _drawn_options(self) -> st.SearchStrategy[Mapping[str, str]]:
+        if not self._cases or not self._story.is_untouched:
+            return st.just({})
+        cases = st.lists(st.sampled_from(self._cases), max_size=3, unique_by=lambda case: case.choice)
+        return cases.map(lambda chosen: {case.choice: case.option for case in chosen})
+
+    def _drawn_faults(self) -> st.SearchStrategy[Sequence[JSON]]:
+        return st.just([]) if self._faults is None else st.lists(self._faults, max_size=_FAULTS_AT_FIRST)
 
     @precondition(lambda self: self.time)
     @rule(seconds=st.runner().flatmap(lambda self: self._spans))
