@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import time
 from base64 import b64decode, b64encode
 from typing import Any
@@ -25,7 +26,7 @@ class Receiver:
     """Keeps whether the account is connected, and how often each session was provisioned."""
 
     def __init__(self, bug: str | None) -> None:
-        self.bug, self.secret = bug, ""
+        self.bug, self.secret, self.tenant = bug, "", ""
         self.seen: set[str] = set()
         self.provisioned: dict[str, int] = {}
         self.known: set[str] = set()
@@ -51,6 +52,7 @@ class Receiver:
         return 200
 
     def is_genuine(self, headers: dict[str, str], body: bytes) -> bool:
+        """True where it is signed, of now, and about the own tenant: a signature tells nothing of whose event it is."""
         try:
             age = abs(time.time() - int(headers["webhook-timestamp"]))
             signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
@@ -60,7 +62,11 @@ class Receiver:
             hmac.new(b64decode(self.secret.removeprefix("whsec_")), signed, hashlib.sha256).digest()
         ).decode()
         given = [each.removeprefix("v1,") for each in headers.get("webhook-signature", "").split()]
-        return age <= TOLERANCE_S and mac in given
+        return age <= TOLERANCE_S and mac in given and self.is_own(json.loads(body)["data"])
+
+    def is_own(self, data: dict[str, Any]) -> bool:
+        """A signature does not say whose event it is; failures name no tenant."""
+        return bool(data.get("tenantId", self.tenant) == self.tenant)
 
 
 class Receiving(GatewayMachine):
@@ -74,6 +80,7 @@ class Receiving(GatewayMachine):
     def make_client(self) -> Receiver:
         receiver = Receiver(self.bug)
         receiver.secret = self.sandbox.receive_webhooks(receiver).secret
+        receiver.tenant = self.sandbox.state()["tenants"][0]["tenantId"]
         return receiver
 
     @rule()
