@@ -153,12 +153,20 @@ def _check_effects(entry: Entry, effects: Entry, path: str, problems: list[Probl
     if phone is not None and e164(phone) is None:
         wanted = "7 to 15 digits with the country code, such as +5511999990000"
         problems.append(Problem(f"{path}/complete-session/phone", spelled(phone), wanted))
+    _check_new_key(effects.get("rotate-key", {}), f"{path}/rotate-key/key", problems)
     if "advance" in effects:
         _span(effects["advance"], f"{path}/advance", problems)
     if "delay" in effects.get("deliver", {}):
         _span(effects["deliver"]["delay"], f"{path}/deliver/delay", problems)
     _check_choices(effects, path, problems)
     _check_one_way(effects, path, problems)
+
+
+def _check_new_key(rotated: Entry, path: str, problems: list[Problem]) -> None:
+    """A secret key begins with sk_, and a public one with pk_: nothing else opens a door."""
+    prefix = {"secret": "sk_", "public": "pk_"}[rotated.get("kind", "secret")]
+    if "key" in rotated and not rotated["key"].startswith(prefix):
+        problems.append(Problem(path, spelled(rotated["key"]), f"a key that begins with {prefix}"))
 
 
 def _check_choices(effects: Entry, path: str, problems: list[Problem]) -> None:
