@@ -14,9 +14,7 @@ def wanted(url: str, allowed_hosts: Collection[str]) -> str | None:
         host, _ = (parts.hostname or "").lower(), parts.port
     except ValueError:
         return "a url"
-    if not all(
-        "!" <= char <= "~" for char in url
-    ):  # urlsplit drops tabs and line breaks; a request line cannot hold them
+    if not all("!" <= char <= "~" for char in url):  # urlsplit drops line breaks; a request line cannot hold them
         return "a url of visible ASCII characters, all others percent-encoded"
     if parts.scheme not in ("http", "https") or not host:
         return "an http or https url with a host"
