@@ -1,4 +1,4 @@
-"""The command line: `mockserver serve`, `play`, `scenarios`, `choices`, `clauses` and `verify`."""
+"""The command line: `mockserver serve`, `play`, `scenarios`, `choices`, `clauses`, `conduct` and `verify`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TextIO
 
-from mockserver.cli import listing, serving
+from mockserver.cli import listing, repeating, serving
 from mockserver.version import VERSION
 
 
@@ -40,12 +41,16 @@ def _parser() -> argparse.ArgumentParser:
     play = commands.add_parser("play", help="start the server in a scenario, and tell what happens")
     play.add_argument("scenario", metavar="NAME|FILE", help="a name that `scenarios` lists, or a document")
     play.set_defaults(run=serving.play)
+    replay = commands.add_parser("replay", help="send a failing run's calls again, and tell where an answer differs")
+    replay.add_argument("file", type=Path, help="a document that a failing test has left in .mockserver/failures")
+    replay.set_defaults(run=repeating.replay)
     for command in (serve, play):
         serving.add_options(command)
     for name, run, words in (
         ("scenarios", listing.list_scenarios, "list the scenario library, one line each"),
         ("choices", listing.list_choices, "list every point that the API document leaves open"),
         ("clauses", listing.list_clauses, "list the testable sentences of the API document"),
+        ("conduct", listing.list_conduct, "list the rules by which a client's conduct is judged"),
     ):
         command = commands.add_parser(name, help=words)
         forms = command.add_mutually_exclusive_group()

@@ -1,4 +1,4 @@
-"""`mockserver scenarios`, `choices` and `clauses`: lists for people and for programs."""
+"""`mockserver scenarios`, `choices`, `clauses` and `conduct`: lists for people and for programs."""
 
 from __future__ import annotations
 
@@ -51,6 +51,17 @@ def list_clauses(options: argparse.Namespace, out: TextIO) -> int:
 
     rows = [each._asdict() | {"choices": list(each.choices)} for each in read()]
     _print(options, out, rows, lambda row: f"{row['id']:<30}{row['text']}")
+    return 0
+
+
+def list_conduct(options: argparse.Namespace, out: TextIO) -> int:
+    """Every rule of conduct, with what proves it and what to do instead."""
+    from mockserver.core.conduct import page
+
+    if options.markdown:
+        print(page.markdown(), end="", file=out)
+    else:
+        _print(options, out, page.rows(), page.line)
     return 0
 
 

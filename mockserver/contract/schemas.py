@@ -52,8 +52,10 @@ def is_valid(name: str, value: object) -> bool:
         fits = _compiled(name).is_valid(value)
     except (ValueError, TypeError, OverflowError, RecursionError):
         return not problems(name, value)
-    if fits and any(isinstance(found, Decimal) for place in _integer_places(name) for found in _at(value, place)):
-        return not problems(name, value)
+    if fits:
+        for place in _integer_places(name):
+            if _is_decimal_at(value, place):
+                return not problems(name, value)
     return fits
 
 
@@ -139,13 +141,14 @@ def _places(schema: Any, place: _Place) -> Iterator[_Place]:
         yield from _places(alternative, place)
 
 
-def _at(value: object, place: _Place) -> Iterator[object]:
-    if not place:
-        yield value
-    elif isinstance(value, dict):
-        below = value.values() if place[0] is _EACH else [value[key] for key in place[:1] if key in value]
-        for element in below:
-            yield from _at(element, place[1:])
-    elif place[0] is _EACH and isinstance(value, list | tuple):
-        for element in value:
-            yield from _at(element, place[1:])
+def _is_decimal_at(value: Any, place: _Place) -> bool:
+    """Whether a Decimal stands at the place, or at one of its places where it goes through each element."""
+    for number, key in enumerate(place):
+        if key is _EACH:
+            elements = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+            rest = place[number + 1 :]
+            return any(_is_decimal_at(element, rest) for element in elements)
+        if not isinstance(value, dict) or key not in value:
+            return False
+        value = value[key]
+    return isinstance(value, Decimal)

@@ -10,7 +10,7 @@ Deliveries: each event goes to each endpoint that takes it, in the order of happ
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +22,8 @@ from mockserver.core.outbox import Attempt, Delivery, Outbox, Planned
 from mockserver.core.records import Event, Webhook
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.tenant import Tenant
+
+Ask = Callable[[Sandbox, Delivery, int], twists.Twists]
 
 Cause = Mapping[str, object]
 
@@ -112,16 +114,16 @@ def waiting(sandbox: Sandbox) -> bool:
     return not sandbox.outbox.is_idle and next(_ready(sandbox), None) is not None
 
 
-def take(sandbox: Sandbox, *, early: bool = False) -> Planned | None:
+def take(sandbox: Sandbox, ask: Ask, *, early: bool = False) -> Planned | None:
     """
     The attempt to be made next, which is under way from now on until it is reported; None where there is none.
 
-    `early` takes only what a script wants sent before the answer of the call under way.
+    `ask` says what a script has in mind for an attempt. `early` takes only what a script wants sent before the answer of the call under way.
     """
     while True:
         ready = sorted(_ready(sandbox), key=lambda each: (each.due, each.seq))
         for delivery in ready:
-            asked = _asked(sandbox, delivery)
+            asked = _asked(sandbox, delivery, ask)
             wanted = asked.twists or twists.NO_TWISTS
             if wanted.delay or (wanted.reorder and asked.webhook_id not in sandbox.outbox.aside):
                 _step_aside(sandbox, asked, wanted)
@@ -132,10 +134,10 @@ def take(sandbox: Sandbox, *, early: bool = False) -> Planned | None:
             return None
 
 
-def _asked(sandbox: Sandbox, delivery: Delivery) -> Delivery:
+def _asked(sandbox: Sandbox, delivery: Delivery, ask: Ask) -> Delivery:
     """The delivery with what the script has in mind for its next attempt, asked once."""
     if delivery.twists is None:
-        delivery = replace(delivery, twists=twists.sandbox_twists(sandbox, delivery, delivery.next_try))
+        delivery = replace(delivery, twists=ask(sandbox, delivery, delivery.next_try))
         sandbox.outbox.deliveries[delivery.id] = delivery
     return delivery
 

@@ -8,20 +8,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from mockserver.contract.choices import DEFAULTS
-from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES, JOURNAL_MAX_ENTRIES
-from mockserver.core.calls import Answered, ApiError, Call, Shown
-from mockserver.core.instants import Instant
+from mockserver.contract.limits import JOURNAL_MAX_ENTRIES
+from mockserver.core.calls import ApiError, Call
+from mockserver.core.instants import Instant, Span
+from mockserver.core.rules import Fault
 
-if TYPE_CHECKING:
-    from mockserver.core.rules import Fault
-    from mockserver.core.sandbox import Sandbox
-
-
-_NONE: Mapping[str, object] = MappingProxyType({})
+STEPS_MAX = 1_000  # commands are few; whoever sends more needs no document that repeats them
 
 
 class Exchange(NamedTuple):
@@ -32,6 +26,7 @@ class Exchange(NamedTuple):
     `status` is None where no answer reached the client; `fault` is what a rule did to the exchange on the wire.
     `body` is the request's JSON value, as it came, where it was read as one.
     `choices` are the sandbox's own ones (those that differ from their default) at the time.
+    `real` is the process's stopwatch in microseconds, where it has one; no answer or view shows it.
     """
 
     n: int
@@ -47,6 +42,7 @@ class Exchange(NamedTuple):
     error: ApiError | None
     choices: Mapping[str, object]
     fault: Fault | None = None
+    real: Span | None = None
 
     def __repr__(self) -> str:  # the call's headers hold a key
         return f"Exchange(n={self.n}, operation={self.operation!r}, status={self.status})"
@@ -68,16 +64,36 @@ class Transition(NamedTuple):
     cause: Mapping[str, object]
 
 
+class Step(NamedTuple):
+    """
+    One thing that was done to the sandbox from outside the API: a command with its arguments, keys redacted.
+
+    It came after exchange `exchanges` and transition `transitions`. A `call` stands here too where a script made it wait:
+    its arguments are the call as it came and how long its client would wait.
+    """
+
+    at: Instant
+    exchanges: int
+    transitions: int
+    command: str
+    arguments: Mapping[str, Any]
+
+    def __repr__(self) -> str:  # a call's headers hold a key
+        return f"Step(command={self.command!r}, exchanges={self.exchanges})"
+
+
 class Journal:
     """What happened in one sandbox so far. Lives as long as its sandbox."""
 
-    __slots__ = ("exchanges", "last_exchange", "last_transition", "transitions")
+    __slots__ = ("exchanges", "last_exchange", "last_transition", "lost_steps", "steps", "transitions")
 
     def __init__(self) -> None:
         self.exchanges: deque[Exchange] = deque(maxlen=JOURNAL_MAX_ENTRIES)
         self.transitions: deque[Transition] = deque(maxlen=JOURNAL_MAX_ENTRIES)
+        self.steps: deque[Step] = deque(maxlen=STEPS_MAX)
         self.last_exchange = 0
         self.last_transition = 0
+        self.lost_steps = 0
 
     def keep(self, exchange: Exchange) -> None:
         self.last_exchange = exchange.n
@@ -88,6 +104,11 @@ class Journal:
     ) -> None:
         self.last_transition += 1
         self.transitions.append(Transition(self.last_transition, at, kind, id, source, target, cause))
+
+    def did(self, command: str, arguments: Mapping[str, Any], at: Instant, exchanges: int, transitions: int) -> None:
+        """Note what was done to the sandbox; of too many the oldest goes, and is counted."""
+        self.lost_steps += len(self.steps) == STEPS_MAX
+        self.steps.append(Step(at, exchanges, transitions, command, arguments))
 
     def lose(self, n: int) -> None:
         """Note that the answer of exchange `n` never reached its client."""
@@ -104,39 +125,5 @@ class Journal:
         twin = Journal()
         twin.exchanges, twin.transitions = self.exchanges.copy(), self.transitions.copy()
         twin.last_exchange, twin.last_transition = self.last_exchange, self.last_transition
+        twin.steps, twin.lost_steps = self.steps.copy(), self.lost_steps
         return twin
-
-
-def entry(
-    sandbox: Sandbox,
-    call: Call,
-    answered: Answered,
-    status: int | None,
-    headers: tuple[tuple[str, str], ...] = (),
-    body: bytes = b"",
-    fault: Fault | None = None,
-) -> Exchange:
-    """The next exchange of the sandbox's journal; a very long request body is kept in part."""
-    refusal = answered.outcome if isinstance(answered.outcome, ApiError) else None
-    if call.body and len(call.body) > JOURNAL_BODY_MAX_BYTES:
-        call = call._replace(body=call.body[:JOURNAL_BODY_MAX_BYTES], files=tuple)
-    return Exchange(
-        sandbox.journal.last_exchange + 1,
-        sandbox.now,
-        call.endpoint.id if call.endpoint else None,
-        answered.tenant_id,
-        call,
-        answered.body,
-        status,
-        headers,
-        body,
-        isinstance(answered.outcome, Shown),
-        refusal,
-        _NONE if sandbox.choices is DEFAULTS else _own(sandbox.choices),
-        fault,
-    )
-
-
-def _own(choices: Mapping[str, object]) -> Mapping[str, object]:
-    """The choices that differ from their default."""
-    return {key: each for key, each in choices.items() if each != DEFAULTS[key]}

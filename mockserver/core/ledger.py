@@ -40,7 +40,7 @@ class Ledger(NamedTuple):
 
 def read(sandbox: Sandbox) -> Ledger:
     """The ledger of every tenant of the sandbox, as it stands now."""
-    made = _origins(sandbox)
+    made = origins(sandbox)
     tenants = list(sandbox.tenants.values())
     runs = [(tenant, execution) for tenant in tenants for execution in tenant.executions.values()]
     all_sends = [row for tenant, execution in runs for row in _sends(sandbox, tenant, execution)]
@@ -49,13 +49,23 @@ def read(sandbox: Sandbox) -> Ledger:
         [row for tenant in tenants for row in _duplicate_executions(tenant, made)],
         all_sends,
         _duplicate_sends(all_sends),
-        [row for tenant in tenants for row in _clones(sandbox, tenant, made)],
-        [row for tenant in tenants for row in _abandoned(sandbox, tenant, made)],
+        clones(sandbox, made),
+        abandoned(sandbox, made),
         [row for tenant in tenants for row in _unused_media(sandbox, tenant)],
     )
 
 
-def _origins(sandbox: Sandbox) -> Mapping[str, int]:
+def clones(sandbox: Sandbox, made: Mapping[str, int]) -> list[Row]:
+    """Campaigns that are another one once more; `made` is `origins`."""
+    return [row for tenant in sandbox.tenants.values() for row in _clones(sandbox, tenant, made)]
+
+
+def abandoned(sandbox: Sandbox, made: Mapping[str, int]) -> list[Row]:
+    """Sessions that were left behind."""
+    return [row for tenant in sandbox.tenants.values() for row in _abandoned(sandbox, tenant, made)]
+
+
+def origins(sandbox: Sandbox) -> Mapping[str, int]:
     """The exchange that made each campaign, execution and session."""
     found = {}
     for moved in sandbox.journal.transitions:
@@ -133,11 +143,12 @@ def _duplicate_sends(rows: Sequence[Row]) -> list[Row]:
 
 
 def _clones(sandbox: Sandbox, tenant: Tenant, made: Mapping[str, int]) -> Iterator[Row]:
+    troubles = _troubles(sandbox, tenant)
     earlier: list[Campaign] = []
-    for campaign in tenant.campaigns.values():
+    for campaign in tenant.campaigns.values() if troubles else ():
         made_in = made.get(campaign.id, 0)
         for original in reversed(earlier):
-            proof = _why_cloned(sandbox, tenant, original, made_in) if _is_twin(original, campaign) else None
+            proof = _why_cloned(troubles, original, made_in) if _is_twin(original, campaign) else None
             if proof is not None:
                 yield {
                     "tenantId": tenant.id,
@@ -159,16 +170,26 @@ def _is_twin(one: Campaign, other: Campaign) -> bool:
     )
 
 
-def _why_cloned(sandbox: Sandbox, tenant: Tenant, original: Campaign, before: int) -> tuple[int, str] | None:
+def _why_cloned(troubles: Sequence[tuple[Exchange, str]], original: Campaign, before: int) -> tuple[int, str] | None:
     """The exchange about the original, before the clone's create, that said it was done already or whose answer was lost."""
-    for exchange in reversed(sandbox.journal.exchanges):
-        if exchange.n < before and exchange.tenant_id == tenant.id and _concerns(exchange, original):
-            code = exchange.error.code if exchange.error else None
-            if code in _DONE_ALREADY:
-                return exchange.n, str(code)
-            if exchange.applied and (exchange.status is None or (exchange.fault and exchange.status >= 500)):
-                return exchange.n, "answer lost"
+    for exchange, why in troubles:
+        if exchange.n < before and _concerns(exchange, original):
+            return exchange.n, why
     return None
+
+
+def _troubles(sandbox: Sandbox, tenant: Tenant) -> list[tuple[Exchange, str]]:
+    """The creates and starts that were refused as done already, or whose answer was lost; the latest first."""
+    found = []
+    for exchange in reversed(sandbox.journal.exchanges):
+        if exchange.tenant_id != tenant.id or exchange.operation not in ("createCampaign", "startCampaign"):
+            continue
+        code = exchange.error.code if exchange.error else None
+        if code in _DONE_ALREADY:
+            found.append((exchange, str(code)))
+        elif exchange.applied and (exchange.status is None or (exchange.fault and exchange.status >= 500)):
+            found.append((exchange, "answer lost"))
+    return found
 
 
 def _concerns(exchange: Exchange, campaign: Campaign) -> bool:

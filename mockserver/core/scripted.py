@@ -18,8 +18,8 @@ from mockserver.contract.errors import ERRORS
 from mockserver.core import ids, world
 from mockserver.core.answer import answer
 from mockserver.core.calls import Answered, ApiError, Call, Shown
+from mockserver.core.entries import entry
 from mockserver.core.instants import Instant, Span
-from mockserver.core.journal import entry
 from mockserver.core.records import Campaign, Execution, Session
 from mockserver.core.rules import Latency, Parked, Rule, Scope, Wire
 from mockserver.core.sandbox import Sandbox, Timer

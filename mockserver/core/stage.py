@@ -29,6 +29,10 @@ class Stage:
         """Wait in real time, the lock free; True at once when the sandbox leaves this epoch."""
         return sandbox.epoch != epoch
 
+    def stopwatch(self) -> Span | None:
+        """Real time that only goes on, from anywhere; None where there is none."""
+        return None
+
     def release(self) -> None:
         """Let everything go that is held for an older epoch."""
 

@@ -162,15 +162,15 @@ def read_journal(hosted: Hosted, args: Arguments) -> Callable[[], JSON]:
         if key not in _JOURNAL_QUERY:
             raise ControlError(400, "MOCK_BAD_QUERY", f"the journal takes {', '.join(_JOURNAL_QUERY)}, not {key!r}")
     numbers = {key: _whole(args[key], key) for key in ("status", "since", "limit") if key in args}
-    operations = _operations(args["operation"]) if "operation" in args else None
+    wanted = operations(args["operation"]) if "operation" in args else None
     twin = hosted.sandbox.twin()
-    return lambda: views.journal(twin, operations=operations, **numbers)
+    return lambda: views.journal(twin, operations=wanted, **numbers)
 
 
 _JOURNAL_QUERY = ("operation", "status", "since", "limit")
 
 
-def _operations(written: str) -> tuple[str, ...]:
+def operations(written: str) -> tuple[str, ...]:
     """The operations that a name means: an id, `METHOD /path` as the document writes it, or `*` for all."""
     found = named(written)
     if not found:
@@ -199,8 +199,8 @@ def verify_journal(hosted: Hosted, args: Arguments) -> JSON:
             )
     if "times" in args and ("atLeast" in args or "atMost" in args):
         raise ControlError(400, "MOCK_BAD_VERIFY", "wanted times alone, or atLeast and atMost")
-    operations = _operations(args["operation"])
-    calls = [each for each in hosted.sandbox.journal.exchanges if each.operation in operations]
+    wanted = operations(args["operation"])
+    calls = [each for each in hosted.sandbox.journal.exchanges if each.operation in wanted]
     compared = [(each, differences(each, where)) for each in calls]
     count = sum(not differs for _, differs in compared)
     least = args.get("times", args.get("atLeast", 0 if "atMost" in args else 1))

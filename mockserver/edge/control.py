@@ -17,7 +17,7 @@ from mockserver.contract import schemas
 from mockserver.core.bodies import parse as parse_json
 from mockserver.core.calls import ApiError
 from mockserver.core.instants import exact_text
-from mockserver.edge import clocks, commands, forced, hooks, oracles, scripts
+from mockserver.edge import clocks, commands, forced, hooks, oracles, scripts, steps
 from mockserver.edge.gateway import Wire
 from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted, Recipe
 from mockserver.edge.refusals import ControlError
@@ -110,6 +110,7 @@ ROUTES: tuple[Route, ...] = (
     Route("GET",    "/_mock/journal",                     "sandbox", commands.read_journal,       200, None,                          "Exchanges and transitions so far"),
     Route("POST",   "/_mock/journal/verify",              "sandbox", commands.verify_journal,     200, "control.verifyJournal",       "Count the calls of an operation"),
     Route("GET",    "/_mock/ledger",                      "sandbox", oracles.read_ledger,         200, None,                          "What the calls so far have caused"),
+    Route("GET",    "/_mock/conduct",                     "sandbox", oracles.read_conduct,        200, None,                          "What the client did against the document's advice"),
     Route("POST",   "/_mock/sessions/{sessionId}/complete", "sandbox", forced.complete_session, 200, "control.completeSession",     "The end user finishes the flow"),
     Route("POST",   "/_mock/sessions/{sessionId}/fail",   "sandbox", forced.fail_session,         200, "control.failSession",         "The connection fails"),
     Route("POST",   "/_mock/sessions/{sessionId}/cancel", "sandbox", forced.cancel_session,       200, None,                          "The end user cancels"),
@@ -146,7 +147,7 @@ def _run(host: Host, hosted: Hosted | None, route: Route, args: Mapping[str, Any
             "MOCK_NOT_FOUND",
             "this server has no default sandbox; make one with POST /_mock/sandboxes and use its baseUrl",
         )
-    return hosted.perform(route.command, args)
+    return hosted.perform(route.command, args, steps.name_of(route.method, route.command))
 
 
 def _answer(status: int, body: Any, headers: tuple[tuple[str, str], ...] = ()) -> Answer:
@@ -199,10 +200,10 @@ def _arguments(route: Route, wire: Wire) -> Mapping[str, Any]:
 
 def run(hosted: Hosted, command: Command, arguments: Mapping[str, Any]) -> Any:
     """A command by another door than HTTP, its body held to the same schema; ids that HTTP has in the path stand beside."""
-    schema = next((route.schema for route in ROUTES if route.command is command), None)
-    if schema is not None:
-        hold(schema, {key: each for key, each in arguments.items() if key not in ("id", "sessionId")})
-    return hosted.perform(command, arguments)
+    route = next((route for route in ROUTES if route.command is command), None)
+    if route is not None and route.schema is not None:
+        hold(route.schema, {key: each for key, each in arguments.items() if key not in ("id", "sessionId")})
+    return hosted.perform(command, arguments, steps.name_of(route.method if route else "GET", command))
 
 
 def hold(schema: str, body: Any) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from mockserver.core import deliveries, timekeeping
+from mockserver.core import deliveries, timekeeping, twisting
 from mockserver.core.instants import Instant, Span
 from mockserver.core.outbox import Attempt, Planned
 from mockserver.core.settle import Fired, settle
@@ -94,7 +94,7 @@ class Dispatch:
             if self._is_closed:
                 return None
             settle(self._sandbox, self._sandbox.read_clock())
-            return deliveries.take(self._sandbox, early=early)
+            return deliveries.take(self._sandbox, twisting.of_script, early=early)
 
     def take_for_worker(self) -> Planned | None:
         """The same for a thread of the background, for which an advance waits."""

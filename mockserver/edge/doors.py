@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from errno import ECONNRESET
 from http.client import RemoteDisconnected
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from mockserver.core.instants import SECOND, Span
 from mockserver.core.sandbox import Sandbox
@@ -37,6 +37,9 @@ class Door(Protocol):
     def is_forsaken(self) -> bool:
         """True where the client is known to have left."""
 
+    def limit(self) -> Span | Literal["socket"] | None:
+        """How long the client waits: a span, None for ever, or `socket` where it does so in real time."""
+
 
 class InProcess(NamedTuple):
     """A client in this process: it waits by moving the clock, and gives up after `patience` (None: never)."""
@@ -53,6 +56,9 @@ class InProcess(NamedTuple):
     def is_forsaken(self) -> bool:
         return False
 
+    def limit(self) -> Span | None:
+        return self.patience
+
 
 PATIENT = InProcess()  # waits for ever
 
@@ -68,3 +74,6 @@ class OnSocket(NamedTuple):
     def is_forsaken(self) -> bool:
         """The client has closed its side; an unread byte of a next request says that it has not."""
         return self.raw.is_at_end()
+
+    def limit(self) -> Literal["socket"]:
+        return "socket"

@@ -11,7 +11,7 @@ import json
 from urllib.parse import quote
 
 from mockserver.core.records import Media
-from mockserver.edge import connect, control, gateway, spelling
+from mockserver.edge import connect, control, gateway, spelling, steps
 from mockserver.edge.doors import PATIENT, Door
 from mockserver.edge.gateway import Wire
 from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted
@@ -39,7 +39,10 @@ def respond(
     outbox = hosted.sandbox.outbox
     if outbox.queues or outbox.loose:  # what an earlier call in process has made due: its caller has the answer by now
         hosted.attend()
-    answer = _answered(host, hosted, wire, door)
+    is_api = wire.target.startswith("/v1/")
+    answer = _of_api(host, hosted, wire, door) if is_api else _answered(host, hosted, wire, door)
+    if hosted.listeners:
+        hosted.stir()
     if host.watch is not None:
         host.watch(hosted)
     return answer
@@ -51,12 +54,21 @@ def _answered(host: Host, hosted: Hosted, wire: Wire, door: Door) -> Answer:
         return control.serve(host, hosted, wire)
     if wire.target.startswith("/media/") and wire.method in ("GET", "HEAD"):
         return _media(hosted, wire)
-    is_page = wire.target.startswith("/connect/")
-    answer = connect.serve(hosted, wire) if is_page else gateway.serve(hosted.sandbox, wire, host.manner, door)
-    outbox = hosted.sandbox.outbox  # not the one from before, where a reset came meanwhile
+    if not wire.target.startswith("/connect/"):
+        return _of_api(host, hosted, wire, door)
+    with hosted.sandbox.lock:  # a page's visit stands in no journal, and yet moves a session
+        hosted.sandbox.journal.did("visit", {"call": gateway.read_call(wire)}, *steps.before(hosted.sandbox))
+    answer = connect.serve(hosted, wire)
+    hosted.dispatch.deliver_early()
+    return answer
+
+
+def _of_api(host: Host, hosted: Hosted, wire: Wire, door: Door) -> Answer:
+    answer = gateway.serve(hosted.sandbox, wire, host.manner, door)
+    outbox = hosted.sandbox.outbox  # as it is now: a reset may have come meanwhile
     if outbox.queues or outbox.loose:
         hosted.dispatch.deliver_early()
-    if host.log is not None and not is_page:
+    if host.log is not None:
         host.log(_line(hosted, wire, answer))
     return answer
 

@@ -10,21 +10,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mockserver.contract.choices import DEFAULTS
 from mockserver.core.instants import Instant, Span
 from mockserver.core.sandbox import Checkpoint, Clock, Sandbox
 from mockserver.core.settle import Fired, settle
 from mockserver.core.tenant import Tenant
-from mockserver.edge import clocks, staging
+from mockserver.edge import clocks, staging, steps
 from mockserver.edge.courier import TIMEOUT_SECONDS
 from mockserver.edge.dispatch import Dispatch
+from mockserver.edge.recipes import Recipe as Recipe  # noqa: PLC0414 - whoever has a host asks here for what it takes
+from mockserver.edge.recipes import document_of
 from mockserver.edge.replies import Manner
-from mockserver.scenario import library
 from mockserver.scenario.apply import DEFAULT_TENANT, apply, found
-from mockserver.scenario.documents import check, plain
-from mockserver.scenario.profiles import joined
 
 if TYPE_CHECKING:
     from mockserver.edge.background import Background
@@ -36,25 +35,18 @@ _CHECKPOINTS_KEPT = 1_000
 _SEED_MAX = 2**53 - 1
 
 
-class Recipe(NamedTuple):
-    """What a sandbox is made from; a document named by `scenario` comes first, then choices, clock and given."""
-
-    scenario: str | Mapping[str, Any] | None = None
-    seed: int | None = None
-    choices: Mapping[str, object] | None = None
-    clock: Mapping[str, Any] | None = None
-    given: Mapping[str, Any] | None = None
-
-
 class Hosted:
     """A sandbox with its place in a host: id, prefix, birth. Lives until it is closed."""
 
-    def __init__(self, id: str, sandbox: Sandbox, host: Host, created_at: Instant) -> None:
+    def __init__(self, id: str, sandbox: Sandbox, host: Host, created_at: Instant, recipe: Recipe = Recipe()) -> None:  # noqa: B008
         self.id = id
+        self.prefix = "" if id == DEFAULT_ID else f"/sandboxes/{id}"
         self.sandbox = sandbox
         self.host = host
         self.created_at = created_at
         self.birth = sandbox.checkpoint()
+        self.recipe = recipe
+        self.listeners: tuple[Callable[[], None], ...] = ()  # told after each call and each command
         self.checkpoints: dict[str, Checkpoint] = {}
         self._kept = 0
         self._dispatch: Dispatch | None = None
@@ -78,10 +70,6 @@ class Hosted:
             self.dispatch.let_go(for_good=for_good)
 
     @property
-    def prefix(self) -> str:
-        return "" if self.id == DEFAULT_ID else f"/sandboxes/{self.id}"
-
-    @property
     def base_url(self) -> str:
         """The address of this sandbox: of the host's socket, where it has one."""
         return self.host.origin + self.prefix
@@ -99,9 +87,14 @@ class Hosted:
             del self.checkpoints[next(iter(self.checkpoints))]
         return f"checkpoint_{self._kept}"
 
-    def perform(self, command: Callable[[Hosted, Mapping[str, Any]], Any], arguments: Mapping[str, Any]) -> Any:
+    def perform(
+        self,
+        command: Callable[[Hosted, Mapping[str, Any]], Any],
+        arguments: Mapping[str, Any],
+        step: str | None = None,
+    ) -> Any:
         """
-        Run a command with the lock held and time settled up to now.
+        Run a command with the lock held and time settled up to now; it is kept as a `step` of this name, where it has one.
 
         What the command makes due is then sent. What takes long to show, or lets time pass, is answered as a function,
         which is called once the lock is free again.
@@ -109,9 +102,20 @@ class Hosted:
         self.attend()
         with self.sandbox.lock:
             settle(self.sandbox, self.sandbox.read_clock())
+            before = steps.before(self.sandbox)
             answer = command(self, arguments)
         self.attend()
-        return answer() if callable(answer) else answer
+        answer = answer() if callable(answer) else answer
+        if step is not None:
+            with self.sandbox.lock:
+                steps.keep(self.sandbox, step, arguments, before)
+        self.stir()
+        return answer
+
+    def stir(self) -> None:
+        """Something may have happened here: whoever waits for it is told."""
+        for tell in self.listeners:
+            tell()
 
     def advance(self, *, by: Span | None = None, to: Instant | None = None, until_idle: bool = False) -> list[Fired]:
         """Let time pass, delivering on the way; without the lock held (see `Dispatch.advance`)."""
@@ -166,7 +170,7 @@ class Host:
 
         Refuses with ScenarioError what the recipe asks for in vain, and then no sandbox was made.
         """
-        document = _document(recipe)
+        document = document_of(recipe)
         seed = recipe.seed if recipe.seed is not None else document.get("seed", 0)
         if not 0 <= seed <= _SEED_MAX:
             raise ValueError(f"seed {seed}; wanted a whole number from 0 to {_SEED_MAX}")
@@ -188,7 +192,7 @@ class Host:
             if id is None:
                 self._count += 1
                 id = f"sandbox_{self._count}"
-            hosted = Hosted(id, sandbox, self, sandbox.now)
+            hosted = Hosted(id, sandbox, self, sandbox.now, recipe)
             stage.pass_time = lambda by: hosted.advance(by=by)
             self.sandboxes[id] = hosted
         return hosted
@@ -212,14 +216,3 @@ class Host:
                 return False
             self.closed[id] += 1
             return True
-
-
-def _document(recipe: Recipe) -> dict[str, Any]:
-    """The recipe's scenario with its own choices and clock, which win over the scenario's."""
-    scenario = recipe.scenario
-    document = dict(library.document(scenario) if isinstance(scenario, str) else check(plain(scenario or {})))
-    if recipe.choices:
-        document["choices"] = joined(document.get("choices", {}), recipe.choices)
-    if recipe.clock:
-        document["clock"] = recipe.clock
-    return document

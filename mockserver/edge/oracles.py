@@ -1,4 +1,4 @@
-"""Commands that judge: the ledger of side effects."""
+"""Commands that judge: the ledger of side effects, and the client's conduct."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mockserver.core import ledger
+from mockserver.core.conduct import judging
+from mockserver.core.conduct.records import Report
 from mockserver.core.instants import exact_text
+from mockserver.core.sandbox import Sandbox
 from mockserver.edge.hosting import Hosted
+from mockserver.edge.replies import redactor
 
 JSON = dict[str, Any]
 Arguments = Mapping[str, Any]
@@ -36,3 +40,32 @@ def _ledger(found: ledger.Ledger) -> JSON:
 
 def _row(row: Mapping[str, Any]) -> JSON:
     return {key: exact_text(value) if key == "at" else value for key, value in row.items()}
+
+
+def judge_conduct(hosted: Hosted, args: Arguments) -> Callable[[], Report]:
+    """The report on the client's conduct so far, judged while the sandbox goes on; keys in its messages redacted."""
+    twin = hosted.sandbox.twin()
+    twin.choices = dict(twin.choices)  # a copy: to judge by a choice is not to act on it
+    return lambda: _redacted(twin, judging.judge(twin))
+
+
+def _redacted(twin: Sandbox, report: Report) -> Report:
+    hide = redactor(twin)
+    return report._replace(
+        findings=tuple(each._replace(message=hide.text(each.message)) for each in report.findings),
+        not_assessed=tuple(each._replace(why=hide.text(each.why)) for each in report.not_assessed),
+    )
+
+
+def read_conduct(hosted: Hosted, args: Arguments) -> Callable[[], JSON]:
+    """The same as JSON."""
+    judged = judge_conduct(hosted, args)
+    return lambda: _conduct(judged())
+
+
+def _conduct(report: Report) -> JSON:
+    shown = ("rule", "clause", "severity", "message", "exchanges")
+    return {
+        "findings": [{name: getattr(each, name) for name in shown} for each in report.findings],
+        "notAssessed": [each._asdict() for each in report.not_assessed],
+    }

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 from mockserver.contract import schemas
+from mockserver.contract.choices import DEFAULTS
 from mockserver.core.calls import ApiError, Call, Shown
 from mockserver.core.instants import Instant, Span
 from mockserver.core.redaction import Redactor
@@ -135,7 +136,7 @@ def _json(status: int, body: Any, headers: tuple[tuple[str, str], ...]) -> Answe
 
 def _hold_to_schema(choices: Mapping[str, object], schema: str, body: Any) -> None:
     """An answer that its schema does not allow is a bug of the mock, and says so."""
-    if any(choices[choice] == option for choice, option in _BEYOND):
+    if choices is not DEFAULTS and any(choices[choice] == option for choice, option in _BEYOND):
         return
     problems = schemas.check(schema, body)
     if problems:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -37,17 +37,19 @@ class Node:
         else:
             self.literal.setdefault(parts[0], Node()).grow(parts[1:], endpoint)
 
-    def find(self, parts: Sequence[str], place: int = 0) -> Iterator[Node]:
-        """The nodes of a path that have operations; what a literal branch leads to comes before what an id's does."""
-        if place == len(parts):
-            if self.methods:
-                yield self
-            return
-        branch = self.literal.get(parts[place])
-        if branch is not None:
-            yield from branch.find(parts, place + 1)
-        if self.any is not None and parts[place]:
-            yield from self.any.find(parts, place + 1)
+    def find(self, parts: Sequence[str]) -> list[Node]:
+        """Where a path leads; what a literal branch leads to comes before what an id's does."""
+        nodes = [self]
+        for part in parts:
+            below = []
+            for node in nodes:
+                branch = node.literal.get(part)
+                if branch is not None:
+                    below.append(branch)
+                if part and node.any is not None:
+                    below.append(node.any)
+            nodes = below
+        return nodes
 
 
 @cache

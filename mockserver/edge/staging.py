@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -39,6 +40,9 @@ class HostStage(Stage):
             let_go = self._let_go = self._let_go or threading.Event()
         # An event waits on a lock with a timeout, in C: nothing that freezes the process's clock reaches it.
         return let_go.wait(min(seconds, threading.TIMEOUT_MAX))
+
+    def stopwatch(self) -> Span:
+        return time.monotonic_ns() // 1000
 
     def release(self) -> None:
         with self._lock:

@@ -55,7 +55,7 @@ def apply(sandbox: Sandbox, document: Mapping[str, Any], *, newborn: bool = Fals
     """
     checked = check(plain(document))
     problems: list[Problem] = []
-    applied = Applied(checked.get("scenario"), [], {}, ["seed"] if "seed" in checked and not newborn else [], {}, [])
+    applied = Applied(checked.get("scenario"), [], {}, _ignored(checked, newborn), {}, [])
     kept = sandbox.checkpoint()
     try:
         set_choices(sandbox, checked.get("choices", {}), problems)
@@ -68,6 +68,11 @@ def apply(sandbox: Sandbox, document: Mapping[str, Any], *, newborn: bool = Fals
         sandbox.take(kept)
         raise
     return applied
+
+
+def _ignored(document: Mapping[str, Any], newborn: bool) -> list[str]:
+    """What of a document is not for this: a seed makes a sandbox, and calls are for who repeats them."""
+    return [key for key in ("seed", "calls") if key in document and (key == "calls" or not newborn)]
 
 
 def _set_clock(sandbox: Sandbox, clock: Mapping[str, Any] | None, problems: list[Problem]) -> None:

@@ -20,6 +20,19 @@ if TYPE_CHECKING:
     import requests
 
 
+def prepared(
+    secret_key: str, key: str | None, json: Any, body: bytes, headers: Mapping[str, str] | None
+) -> tuple[dict[str, str], bytes]:
+    """Headers and body of a call: the secret key unless another or none is wanted, and the JSON value as its text."""
+    sent = {name.lower(): value for name, value in (headers or {}).items()}
+    if key != "":
+        sent.setdefault("x-api-key", key or secret_key)
+    if json is not None:
+        body = jsonlib.dumps(json).encode()
+        sent.setdefault("content-type", "application/json")
+    return sent, body
+
+
 class Calling(Holding):
     """How a sandbox is called without a socket."""
 
@@ -40,18 +53,14 @@ class Calling(Holding):
         A scripted wait beyond `timeout` seconds is a TimeoutError; an answer that never comes or breaks off is the
         exception of the standard library: RemoteDisconnected, ConnectionResetError, IncompleteRead.
         """
-        sent = {name.lower(): value for name, value in (headers or {}).items()}
-        if key != "":
-            sent.setdefault("x-api-key", key or self._hosted.tenant.secret_key)
-        if json is not None:
-            body = jsonlib.dumps(json).encode()
-            sent.setdefault("content-type", "application/json")
+        sent, body = prepared(self._hosted.tenant.secret_key, key, json, body, headers)
         hosted = self._hosted
-        read = body if len(body) <= body_limit_bytes(path) else None
+        read = body if not body or len(body) <= body_limit_bytes(path) else None
         wire = Wire(method, path, sent, read, hosted.base_url)
         door = PATIENT if timeout is None else InProcess(round(timeout * SECOND))
         answer = front.respond(hosted.host, wire, hosted, door)
-        return Reply(answer.status, {name.lower(): value for name, value in answer.headers}, transports.whole(answer))
+        came = answer.body if answer.play is None else transports.whole(answer)
+        return Reply(answer.status, {name.lower(): value for name, value in answer.headers}, came)
 
     def requests_session(self) -> requests.Session:
         """A requests session that reaches this mock in process, by full urls."""

@@ -1,17 +1,188 @@
-"""What a report says about a sandbox, in lines."""
+"""
+What a failing test's report says about a sandbox, in lines: the most likely cause first, then everything in its order.
+
+Keys are in their short form throughout: all of it is read through the same views as the control plane's.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
 
+from mockserver.core.instants import SECOND, exact_text, from_datetime
+from mockserver.core.journal import Step
 from mockserver.edge.narrator import describe
+from mockserver.testing import replaying
+from mockserver.testing.exchanges import Exchange, line
+from mockserver.testing.settings import Settings
+
+JSON = Mapping[str, Any]
+_HEAD, _TAIL = 5, 30  # of the calls and changes that are shown
+_VALUE_CHARS = 300
 
 
-def unfired(rules: Iterable[Mapping[str, Any]]) -> list[str]:
+class Seen(NamedTuple):
+    """A sandbox as a report finds it; `pending` says in words what is still on its way."""
+
+    id: str
+    address: str | None
+    clock: JSON
+    seed: int
+    choices: Mapping[str, Any]
+    settings: Settings
+    exchanges: Sequence[Exchange[Any, Any]]
+    transitions: Sequence[JSON]
+    steps: Sequence[Step]
+    events: Sequence[JSON]
+    rules: Sequence[JSON]
+    upcoming: str | None
+    pending: Sequence[str]
+
+
+def told(seen: Seen, nearest: int | None) -> Iterator[str]:
+    """The body of the section, after its cause."""
+    yield from _standing(seen)
+    if seen.exchanges or seen.transitions or seen.steps:
+        yield "what happened:"
+        yield from _shortened([row for _, rows in sorted(_history(seen, nearest), key=itemgetter(0)) for row in rows])
+    if seen.events:
+        yield "events:"
+        yield from (f"  {_event(each)}" for each in seen.events[-_TAIL:])
+    idle = [rule for rule in seen.rules if not rule["fired"]]
+    if idle:
+        yield "rules that never fired:"
+        yield from unfired(idle)
+
+
+def _standing(seen: Seen) -> Iterator[str]:
+    """Clock, seed and choices, each with who said so where somebody did."""
+    source = seen.settings.sources
+    said = f" ({source['now']})" if "now" in source and "now" in seen.settings.values else ""
+    stands = "clock stands at" if seen.clock["frozen"] else "clock follows the process's, now"
+    seed = f", seed {seen.seed}{_by(source, 'seed')}"
+    scenario = seen.settings.get("scenario")
+    name = scenario.get("scenario", "a document") if isinstance(scenario, Mapping) else scenario
+    born = f", scenario {name}{_by(source, 'scenario')}" if name is not None else ""
+    yield f"{seen.id}: {stands} {seen.clock['now']}{said}{seed}{born}"
+    if seen.choices:
+        yield "choices: " + ", ".join(_chosen(seen))
+
+
+def _chosen(seen: Seen) -> Iterator[str]:
+    """Each choice with who set it; of a profile its name, and how many are as it has them."""
+    sources = {choice: _chosen_by(seen, choice) for choice in seen.choices}
+    profiles = Counter(source for source in sources.values() if source.startswith(" (profile "))
+    yield from (f"{count} as in {source.strip(' ()')}" for source, count in profiles.items())
+    for choice, source in sources.items():
+        if source not in profiles:
+            yield f"{choice}={_short(seen.choices[choice])}{source}"
+
+
+def _by(sources: Mapping[str, str], name: str) -> str:
+    return f" ({sources[name]})" if name in sources else ""
+
+
+def _chosen_by(seen: Seen, choice: str) -> str:
+    """Who set a choice: a setting, if it still has the value that the setting gave, else the scenario or the test."""
+    settings = seen.settings
+    if (settings.get("choices") or {}).get(choice) == seen.choices[choice]:
+        return _by(settings.sources, choice)
+    by_test = any(step.command == "choose" and choice in step.arguments for step in seen.steps)
+    return " (set meanwhile)" if by_test else " (scenario)"
+
+
+Place = tuple[int, int, float]
+
+
+def _history(seen: Seen, nearest: int | None) -> Iterator[tuple[Place, list[str]]]:
+    """Calls, changes and commands, each with its place in the order."""
+    for each in seen.exchanges:
+        yield (each.n, 0, 0), _call(each, each.n == nearest)
+    for step in seen.steps:
+        yield (step.exchanges, 1, step.transitions + 0.5), [f"  {_time(exact_text(step.at))}  {_step(step)}"]
+    after = 0
+    for moved in seen.transitions:
+        after = max(after, _after(seen, moved))  # changes stand in their own order, whatever is known of their cause
+        yield (after, 1, moved["n"]), [f"  {_time(moved['at'])}     {_move(moved)}"]
+
+
+def _after(seen: Seen, moved: JSON) -> int:
+    """The number of the exchange after which a change came."""
+    if "exchange" in moved["cause"]:
+        return int(moved["cause"]["exchange"])
+    by_step = max((step.exchanges for step in seen.steps if step.transitions < moved["n"]), default=0)
+    by_time = max((each.n for each in seen.exchanges if exact_text(from_datetime(each.at)) < moved["at"]), default=0)
+    return max(by_step, by_time)
+
+
+def _call(each: Exchange[Any, Any], is_nearest: bool) -> list[str]:
+    rows = [f"  {_time(exact_text(from_datetime(each.at)))}  {line(each)}"]
+    if not (is_nearest or each.fault or each.status is None or each.status >= 400):
+        return rows
+    if each.body is not None:
+        rows.append(f"                sent      {_short(each.body)}")
+    if each.status is not None and each.said is not None:
+        rows.append(f"                answered  {_short(each.said)}")
+    if each.reason:
+        rows.append(f"                because   {each.reason}")
+    return rows
+
+
+def _step(step: Step) -> str:
+    if step.command == "visit":
+        return f"end user: {step.arguments['call'].method} of the hosted page"  # its link is for the end user alone
+    if step.command != "call":
+        return f"test: {replaying.step(step.command, step.arguments)}"
+    call, waits = step.arguments["call"], step.arguments["waits"]
+    patience = f"; its client waits {waits / SECOND:g} s" if isinstance(waits, int) else ""
+    return f"a rule holds {call.method} {call.path}{patience}"
+
+
+def _move(moved: JSON) -> str:
+    source = f"{moved['from']} -> " if moved["from"] else ""
+    cause = (
+        ""
+        if "exchange" in moved["cause"]
+        else f"  ({', '.join(f'{key} {value}' for key, value in moved['cause'].items())})"
+    )
+    return f"{moved['kind']} {moved['id']}: {source}{moved['to']}{cause}"
+
+
+def _event(event: JSON) -> str:
+    deliveries = [
+        f"{each['endpoint']}: {each['status']} after {', '.join(map(_attempt, each['attempts'])) or 'no attempt'}"
+        for each in event.get("deliveries", ())
+    ]
+    return f"{_time(event['at'])}  {event['event']} {event['id']} -> {'; '.join(deliveries) or 'no endpoint'}"
+
+
+def _attempt(attempt: JSON) -> str:
+    return str(attempt.get("status") or attempt.get("error") or "under way")
+
+
+def unfired(rules: Iterable[JSON]) -> list[str]:
     """The rules that never fired: what each waited for, and how often that came."""
     return [f"  {rule['id']} ({_origin(rule)}) {describe(rule)}; matched {rule['matched']} times" for rule in rules]
 
 
-def _origin(rule: Mapping[str, Any]) -> str:
+def _origin(rule: JSON) -> str:
     return f"scenario {rule['scenario']}" if rule["scenario"] else "no scenario"
+
+
+def _shortened(rows: list[str]) -> list[str]:
+    if len(rows) <= _HEAD + _TAIL:
+        return rows
+    return [*rows[:_HEAD], f"  ... {len(rows) - _HEAD - _TAIL} lines left out", *rows[-_TAIL:]]
+
+
+def _time(written: str) -> str:
+    """The time of day of an instant as text, to the millisecond where it has any."""
+    return written[11:].removesuffix("Z")[:12]
+
+
+def _short(value: Any) -> str:
+    written = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return written if len(written) <= _VALUE_CHARS else written[: _VALUE_CHARS - 3] + "..."

@@ -8,15 +8,17 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from mockserver.core.instants import exact_text, from_datetime, span, to_datetime
-from mockserver.core.settle import settle
 from mockserver.edge import commands, oracles
 from mockserver.edge.hosting import Hosted
 from mockserver.testing.calling import Calling
+from mockserver.testing.conduct import Conducting
 from mockserver.testing.end_user import EndUser, link_of
 from mockserver.testing.holding import JSON
 from mockserver.testing.ledger import Ledger
+from mockserver.testing.looking import Looking
 from mockserver.testing.moves import Moves
 from mockserver.testing.rules import Rules
+from mockserver.testing.settings import Settings
 from mockserver.testing.webhooks import Webhooks
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from mockserver.testing.sweep import Witness
 
 
-class Sandbox(Calling, Moves, Rules, Webhooks):
+class Sandbox(Calling, Moves, Rules, Webhooks, Looking, Conducting):
     """
     One isolated universe: a clock, tenants, choices, a journal. This type has no public constructor.
 
@@ -36,6 +38,7 @@ class Sandbox(Calling, Moves, Rules, Webhooks):
         super().__init__(hosted)
         self._server = server
         self._witness: Witness | None = None
+        self.settings = Settings({}, {})
 
     @property
     def id(self) -> str:
@@ -95,10 +98,11 @@ class Sandbox(Calling, Moves, Rules, Webhooks):
         from mockserver.scenario import apply, library
 
         found = library.document(document) if isinstance(document, str) else document
-        with self._hosted.sandbox.lock:
-            settle(self._hosted.sandbox, self._hosted.sandbox.read_clock())
-            applied = apply.apply(self._hosted.sandbox, found).as_json()
-        self._hosted.attend()
+
+        def put(hosted: Hosted, document: Mapping[str, Any]) -> JSON:
+            return apply.apply(hosted.sandbox, document).as_json()
+
+        applied: JSON = self._hosted.perform(put, found, "apply_scenario")
         return applied
 
     def choose(self, choices: Mapping[str, object]) -> None:

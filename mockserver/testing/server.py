@@ -13,8 +13,9 @@ from mockserver.core.instants import exact_text, from_datetime
 from mockserver.edge import clocks
 from mockserver.edge.hosting import Host, Recipe
 from mockserver.edge.replies import Manner
-from mockserver.scenario import profiles
+from mockserver.scenario.documents import read_file
 from mockserver.testing.sandbox import Sandbox
+from mockserver.testing.settings import FILES, Layer, Settings, joined
 
 if TYPE_CHECKING:
     from mockserver.edge.server import Server
@@ -29,12 +30,19 @@ class MockServer:
 
     The socket is opened by `with`, or when an address is first asked for. `strict` checks each answer against its schema;
     `explain` puts the reason of each refusal into the header X-Mock-Reason. Webhooks go to this machine alone, and to
-    `allow_webhook_hosts`.
+    `allow_webhook_hosts`. `layers` are settings for every sandbox.
     """
 
     def __init__(
-        self, *, strict: bool = False, explain: bool = True, port: int = 0, allow_webhook_hosts: Iterable[str] = ()
+        self,
+        *,
+        strict: bool = False,
+        explain: bool = True,
+        port: int = 0,
+        allow_webhook_hosts: Iterable[str] = (),
+        layers: Iterable[Layer] = (),
     ) -> None:
+        self.layers = tuple(layers)
         self._host = Host(
             manner=Manner(explain, strict),
             default_clock=clocks.fixture_clock,
@@ -74,20 +82,37 @@ class MockServer:
         given: Mapping[str, Any] | None = None,
     ) -> Sandbox:
         """
-        A fresh sandbox, from a library scenario or a document where one is given; close it, or use it with `with`.
+        A fresh sandbox, from a library scenario, a file or a document where one is given; close it, or use it with `with`.
 
         `profile` is `literal`, `guide`, `hostile` or a file `{choices: {id: option}}`; `choices` win over it.
         Its clock stands at the process's present, or at `now`; `clock="follow"` lets it go with the process's.
         Refuses with ScenarioError, naming every problem.
         """
-        if clock not in (None, "follow") or (clock and now):
-            raise ValueError(f"clock={clock!r} with now={now!r}; wanted now=INSTANT, clock='follow', or neither")
-        started = clocks.following() if clock == "follow" else None
-        frozen = {"freeze": exact_text(from_datetime(now)) if isinstance(now, datetime) else now} if now else None
-        recipe = Recipe(scenario, seed, profiles.chosen(profile, choices), frozen, given)
-        sandbox = Sandbox(self, self._host.create(recipe, clock=started))
+        said: dict[str, Any] = {"scenario": scenario, "seed": seed, "profile": profile, "choices": choices}
+        said |= {"now": now, "clock": clock, "given": given}
+        own = Layer("sandbox(...)", {name: value for name, value in said.items() if value is not None})
+        return self.make([*self.layers, own])
+
+    def make(self, layers: Iterable[Layer]) -> Sandbox:
+        """A fresh sandbox as these layers of settings have it."""
+        settings = joined(layers)
+        sandbox = self._made(settings)
+        sandbox.settings = settings
         self.made.append(sandbox)
         return sandbox
+
+    def _made(self, settings: Settings) -> Sandbox:
+        now, scenario = settings.get("now"), settings.get("scenario")
+        if isinstance(scenario, str) and Path(scenario).suffix in FILES:
+            scenario = read_file(Path(scenario))
+        frozen = {"freeze": exact_text(from_datetime(now)) if isinstance(now, datetime) else now} if now else None
+        recipe = Recipe(scenario, settings.get("seed"), settings.get("choices"), frozen, settings.get("given"))
+        started = clocks.following() if settings.get("clock") == "follow" else None
+        return Sandbox(self, self._host.create(recipe, clock=started))
+
+    def late_calls(self) -> Mapping[str, int]:
+        """How many calls came to each sandbox after it was closed."""
+        return self._host.closed
 
     def close(self) -> None:
         """Stop listening and end every sandbox; a call that is held is let go first, so that its thread ends too."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core import twists
+from mockserver.core import twisting
 from mockserver.core.twists import NO_TWISTS, Twists
 from mockserver.edge.receivers import Letter
 
@@ -49,4 +49,4 @@ def script(
     def ask(sandbox: Any, delivery: Any, attempt_no: int) -> Twists:
         return left.pop(0) if left and where(delivery, attempt_no) else NO_TWISTS
 
-    monkeypatch.setattr(twists, "sandbox_twists", ask)
+    monkeypatch.setattr(twisting, "of_script", ask)

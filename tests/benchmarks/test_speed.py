@@ -7,13 +7,16 @@ They are left out of the test run; `python -m pytest tests/benchmarks --benchmar
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
 
-from mockserver import MockServer, Sandbox
+from mockserver import MockServer, Sandbox, pytest_plugin
 from mockserver.edge.hosting import Host, Recipe
+from mockserver.testing import options, settings
 from tests.benchmarks.worlds import FILTERS, draft, running, world
 
 
@@ -131,3 +134,16 @@ def test_the_same_four_statements_as_closures(benchmark: Any, million: tuple[San
         lambda chat: chat.contact is not None and chat.contact.startswith("+55"),
     )
     assert benchmark(lambda: sum(all(holds(chat) for holds in statements) for chat in rows)) == 300_000
+
+
+def test_loading_the_plugin_in_a_suite_that_does_not_use_it(benchmark: Any) -> None:
+    """What it adds to the start of every suite; 5 ms are too many."""
+    files = [Path(module.__file__ or "") for module in (settings, options, pytest_plugin)]
+
+    def load() -> None:
+        for file in files:
+            spec = spec_from_file_location("fresh", file)
+            assert spec is not None and spec.loader is not None
+            spec.loader.exec_module(module_from_spec(spec))
+
+    benchmark(load)

@@ -13,20 +13,16 @@ from typing import Any
 import requests
 
 from tests.clients.calls import TRIES, Calls, Refused, Unreachable, Unsure, Wait, back_off_s
+from tests.clients.connecting import Connecting
 
 JSON = Mapping[str, Any]
 
 POLL_EXECUTION_S = 15
-POLL_SESSION_S = 5
 DRAIN_S = 60  # how long after a cancel what was queued may still be sent
-SESSION_LIFE_S = 20 * 60
-SESSION_GRACE_S = 60  # a service may take its time to notice that a deadline has passed
 
 FINAL = frozenset({"completed", "failed", "canceled"})
 STARTED_ALREADY = frozenset({"CAMPAIGN_ALREADY_PROCESSING", "CAMPAIGN_NOT_DRAFT"})
 ENDED_ALREADY = frozenset({"UNPROCESSABLE_REQUEST", "CAMPAIGN_NOT_DRAFT"})
-WORTH_ANOTHER_SESSION = frozenset({"expired", "token_exchange_failed"})
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 
 
 @dataclass(frozen=True)
@@ -79,17 +75,7 @@ class Uploaded:
     failed: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Connection:
-    """How a session ended; `pending` where its deadline passed and the service still says so."""
-
-    session_id: str
-    status: str
-    reason: str | None
-    entrypoint: JSON | None
-
-
-class Careful:
+class Careful(Connecting):
     """The API as one tenant sees it."""
 
     def __init__(
@@ -264,50 +250,4 @@ class Careful:
 
     def form_origins(self, form_id: str) -> list[str]:
         found: list[str] = self._calls.read(f"/v1/forms/{form_id}/embed-frame-policy")["iframeEmbedAllowedOrigins"]
-        return found
-
-    # Connections
-
-    def connect(
-        self, keep: Callable[[str], object], show: Callable[[str], object], *, attempts: int = 1, **body: Any
-    ) -> Connection:
-        """
-        Have an end user connect a number; a further attempt only for a reason that may pass.
-
-        `keep` gets the session's id before `show` gets the link to open.
-        """
-        while True:
-            created = self._create_session(body)
-            keep(created["sessionId"])
-            show(created["url"])
-            ended = self.await_session(created["sessionId"])
-            attempts -= 1
-            if ended.reason not in WORTH_ANOTHER_SESSION or not attempts:
-                return ended
-
-    def _create_session(self, body: JSON) -> JSON:
-        for attempt in range(TRIES):
-            try:
-                created: JSON = self._calls.write(SESSIONS, json=dict(body))
-                return created
-            except Unsure:
-                self._wait(back_off_s(attempt))  # the lost one expires unseen, since nothing lists sessions
-        raise Unreachable(SESSIONS)
-
-    def await_session(self, session_id: str) -> Connection:
-        """Poll while the session is pending, a little beyond its deadline at most."""
-        waited_s = 0.0
-        while True:
-            ended = self.session(session_id)
-            if ended.status != "pending" or waited_s > SESSION_LIFE_S + SESSION_GRACE_S:
-                return ended
-            self._wait(POLL_SESSION_S)
-            waited_s += POLL_SESSION_S
-
-    def session(self, session_id: str) -> Connection:
-        read = self._calls.read(f"{SESSIONS}/{session_id}")
-        return Connection(session_id, read["status"], read.get("reason"), read.get("entrypoint"))
-
-    def entrypoint(self, entrypoint_id: str) -> JSON:
-        found: JSON = self._calls.read(f"/v1/entrypoints/{entrypoint_id}")["entrypoint"]
         return found

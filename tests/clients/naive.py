@@ -12,7 +12,7 @@ from typing import Any
 import requests
 
 from tests.clients.calls import Wait
-from tests.clients.careful import SESSIONS
+from tests.clients.connecting import SESSIONS
 
 JSON = Mapping[str, Any]
 
@@ -124,6 +124,10 @@ class Naive:
 
     def await_session(self, session_id: str) -> JSON:
         return self._poll(f"{SESSIONS}/{session_id}", lambda read: _is(read, "completed"))
+
+    def returned(self, url: str) -> bool:
+        """True where the end user is back from a success, which every visit of the returnUrl is taken for."""
+        return "error=" not in url
 
     def _poll(self, path: str, is_over: Callable[[JSON], bool]) -> JSON:
         for _ in range(self._patience):

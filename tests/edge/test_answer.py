@@ -153,3 +153,17 @@ def test_a_date_is_added_only_where_the_app_has_none(serve: Serve) -> None:
         assert [day] == re.findall("(?i)^date: (.*)$", raw, re.MULTILINE)
     with RawClient(serve(answering([b""])).port) as client:
         assert client.say("GET / HTTP/1.1").answer().headers["date"].endswith(" GMT")
+
+
+def test_a_client_that_waits_is_not_at_its_end_whatever_the_connections_timeout():
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.settimeout(0.01)
+
+        assert not RawSocket(ours).is_at_end()
+        theirs.send(b"G")
+        assert not RawSocket(ours).is_at_end()
+        assert b"G" == ours.recv(1)
+        theirs.close()
+        assert RawSocket(ours).is_at_end()
+        assert 0.01 == ours.gettimeout()

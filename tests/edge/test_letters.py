@@ -348,7 +348,7 @@ def test_a_script_is_asked_once_for_each_attempt(mockserver, monkeypatch):
         asked.append((delivery.event.kind, attempt_no))
         return Twists(delay=MINUTE) if attempt_no == 1 else Twists()
 
-    monkeypatch.setattr("mockserver.core.twists.sandbox_twists", ask)
+    monkeypatch.setattr("mockserver.core.twisting.of_script", ask)
     told(mockserver, 500)
     mockserver.advance("1h")
 

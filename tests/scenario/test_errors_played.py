@@ -17,7 +17,8 @@ from mockserver.contract.errors import ERRORS, INJECTED_ONLY
 from tests.api.campaigning import refusal
 from tests.api.media_files import PDF, PNG, TEXT, File, upload
 from tests.clients.calls import Refused, Unreachable
-from tests.clients.careful import SESSIONS, Careful
+from tests.clients.careful import Careful
+from tests.clients.connecting import SESSIONS
 from tests.scenario.staging import staged
 
 NOBODY = "that_never_was"

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
-from tests.clients.careful import Careful, Connection
+from tests.clients.careful import Careful
+from tests.clients.connecting import Connection
 from tests.clients.naive import Failed, Naive, NeverEnds
 from tests.scenario.staging import Stage, staged
 

@@ -40,33 +40,26 @@ def named(sandbox: Sandbox, table: str, record_id: str) -> tuple[Tenant, Any]:
 
 def sessions_of(sandbox: Sandbox, scope: Scope, args: Mapping[str, Any]) -> Sequence[tuple[Tenant, Session]]:
     """The sessions that an effect is about, as they are now."""
-    record_id = args.get("id") or (scope.session.id if scope.session else None)
-    if record_id is not None:
-        return [named(sandbox, "sessions", record_id)]
-    found = [
-        (tenant, session)
-        for tenant in sandbox.tenants.values()
-        for session in tenant.sessions.values()
-        if session.status == "pending"
-    ]
-    if not found:
-        raise Unmet("no session is pending")
-    return found
+    return _about(sandbox, "sessions", args.get("id") or (scope.session.id if scope.session else None), "pending")
 
 
 def campaigns_of(sandbox: Sandbox, scope: Scope, args: Mapping[str, Any]) -> Sequence[tuple[Tenant, Campaign]]:
     """The campaigns that an effect is about, as they are now."""
-    record_id = args.get("id") or (scope.campaign.id if scope.campaign else None)
-    if record_id is not None:
-        return [named(sandbox, "campaigns", record_id)]
+    return _about(sandbox, "campaigns", args.get("id") or (scope.campaign.id if scope.campaign else None), "processing")
+
+
+def _about(sandbox: Sandbox, table: str, record_id: str | None, status: str) -> Sequence[tuple[Tenant, Any]]:
+    """The record of this id, or without one every record in this status."""
+    if record_id:
+        return [named(sandbox, table, record_id)]
     found = [
-        (tenant, campaign)
+        (tenant, record)
         for tenant in sandbox.tenants.values()
-        for campaign in tenant.campaigns.values()
-        if campaign.status == "processing"
+        for record in getattr(tenant, table).values()
+        if record.status == status
     ]
     if not found:
-        raise Unmet("no campaign is processing")
+        raise Unmet(f"no {table.removesuffix('s')} is {status}")
     return found
 
 

@@ -1,0 +1,210 @@
+"""
+The evidence: a sandbox's exchanges, deliveries and visits, with what judges ask of them.
+
+HEAD and OPTIONS are looked at by nobody but the judge of browsers. An answer that was cut, garbled or never came was
+not heard: nobody can be blamed for what it said.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from mockserver.core import ledger
+from mockserver.core.conduct.letters import letters
+from mockserver.core.instants import SECOND, Instant, Span
+from mockserver.core.journal import Exchange
+from mockserver.core.records import Campaign, Execution, Session
+from mockserver.core.sandbox import Sandbox
+from mockserver.core.tenant import Tenant
+
+FINAL = ("completed", "failed", "canceled", "expired")
+_BENT = frozenset(("truncate", "garble", "MALFORMED_RESPONSE_CHUNK", "RANDOM_DATA_THEN_CLOSE"))
+_OWN_MOVE = SECOND // 2  # a clock that went this much further than real time was moved by somebody
+
+
+class Evidence:
+    """What one sandbox has seen so far. Reads, never writes."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.sandbox = sandbox
+        self.now: Instant = sandbox.now
+        self.everything = tuple(sandbox.journal.exchanges)
+        self.exchanges = tuple(
+            each for each in self.everything if each.operation and each.call.method not in ("HEAD", "OPTIONS")
+        )
+        self.made = ledger.origins(sandbox)  # record id -> the exchange that made it
+        self._by_number = {each.n: each for each in self.exchanges}
+        self._by_operation: dict[str | None, list[Exchange]] = {}
+        self._by_request: dict[Any, list[Exchange]] = {}
+        self._by_id: dict[str | None, list[Exchange]] = {}
+        for each in self.exchanges:
+            self._by_operation.setdefault(each.operation, []).append(each)
+            self._by_request.setdefault(_request(each), []).append(each)
+            for record_id in each.call.params.values():
+                self._by_id.setdefault(record_id, []).append(each)
+        self.letters = letters(sandbox)
+        self.visits = tuple(sandbox.visits)
+        moves = sandbox.journal.transitions
+        self._ends = {each.id: each.at for each in reversed(moves) if each.target in FINAL}
+        self._answers: dict[int, Any] = {}
+        self.waits = self._has_waits()
+
+    def of(self, *operations: str) -> list[Exchange]:
+        """The calls of these operations, in order."""
+        if len(operations) == 1:
+            return self._by_operation.get(operations[0], [])
+        return [each for each in self.exchanges if each.operation in operations]
+
+    def numbered(self, n: int) -> Exchange | None:
+        return self._by_number.get(n)
+
+    def again(self, exchange: Exchange) -> list[Exchange]:
+        """The calls that ask for the same later on, byte for byte."""
+        alike = self._by_request[_request(exchange)]
+        return alike[bisect_right(alike, exchange.n, key=_number) :]
+
+    def next_alike(self, exchange: Exchange) -> Exchange | None:
+        """The first of them."""
+        alike = self._by_request[_request(exchange)]
+        place = bisect_right(alike, exchange.n, key=_number)
+        return alike[place] if place < len(alike) else None
+
+    def concerning(self, record_id: str | None) -> list[Exchange]:
+        """The calls with this id in their path, in order."""
+        return self._by_id.get(record_id, [])
+
+    def between(self, first: Exchange, last: Exchange, *operations: str) -> list[Exchange]:
+        """The calls of these operations after one exchange and before another."""
+        start, end = (bisect_right(self.exchanges, n, key=_number) for n in (first.n, last.n - 1))
+        return [each for each in self.exchanges[start:end] if each.operation in operations]
+
+    def answer(self, exchange: Exchange) -> Any:
+        """The JSON value of the answer as the client heard it; None where it heard none."""
+        if exchange.n not in self._answers:
+            self._answers[exchange.n] = _json(exchange.answer) if heard(exchange) else None
+        return self._answers[exchange.n]
+
+    def told(self, exchange: Exchange, field: str) -> Any:
+        """A field of the object that was answered, None where there is none."""
+        answer = self.answer(exchange)
+        return answer.get(field) if isinstance(answer, dict) else None
+
+    def code(self, exchange: Exchange) -> str | None:
+        """The error code that the client was told."""
+        found = self.told(exchange, "code") if exchange.status and exchange.status >= 400 else None
+        return found if isinstance(found, str) else None
+
+    def about(self, parameter: str, *operations: str) -> Iterator[tuple[str, list[Exchange]]]:
+        """The calls of these operations by the id in their path."""
+        found: dict[str, list[Exchange]] = {}
+        for each in self.of(*operations):
+            found.setdefault(each.call.params.get(parameter, ""), []).append(each)
+        yield from found.items()
+
+    def maker(self, record_id: str) -> Exchange | None:
+        """The exchange that made a record."""
+        return self.numbered(self.made.get(record_id, 0))
+
+    def campaigns(self) -> Iterator[tuple[Tenant, Campaign]]:
+        return ((tenant, each) for tenant in self.sandbox.tenants.values() for each in tenant.campaigns.values())
+
+    def executions(self) -> Iterator[tuple[Tenant, Execution]]:
+        return ((tenant, each) for tenant in self.sandbox.tenants.values() for each in tenant.executions.values())
+
+    def sessions(self) -> Iterator[tuple[Session, Exchange]]:
+        """The sessions that a call has made, each with that call."""
+        for tenant in self.sandbox.tenants.values():
+            for session in tenant.sessions.values():
+                made = self.maker(session.id)
+                if made is not None:
+                    yield session, made
+
+    def reads(self, session_id: str) -> list[Exchange]:
+        """The reads of a session that its client heard."""
+        reads = (each for each in self.concerning(session_id) if each.operation == "readConnectionSession")
+        return [each for each in reads if succeeded(each)]
+
+    def is_acknowledged(self, session_id: str) -> bool:
+        """True where some receiver has accepted the session's event."""
+        return any(each.session_id == session_id and each.accepted and each.is_true for each in self.letters)
+
+    def ended_at(self, record_id: str) -> Instant | None:
+        """When a record came into its final state."""
+        return self._ends.get(record_id)
+
+    def gap(self, earlier: Exchange, later: Exchange) -> Span | None:
+        """
+        How long the client let pass between two calls; None where no clock tells.
+
+        By the sandbox's clock where that was moved, else in real time where at least a second went by. A client whose
+        sleep was taken out of the test lets nothing pass that could be seen.
+        """
+        virtual, real = later.at - earlier.at, _real(earlier, later)
+        if virtual - real > _OWN_MOVE:
+            return virtual
+        return real if real >= SECOND else None
+
+    def _has_waits(self) -> bool:
+        """True where some call was made again after a wait that a clock has seen."""
+        latest: dict[Any, Exchange] = {}
+        for each in self.exchanges:
+            key = (each.operation, tuple(each.call.params.items()))
+            if key in latest and self.gap(latest[key], each) is not None:
+                return True
+            latest[key] = each
+        return False
+
+
+def _number(exchange: Exchange) -> int:
+    return exchange.n
+
+
+def _real(earlier: Exchange, later: Exchange) -> Span:
+    return 0 if earlier.real is None or later.real is None else later.real - earlier.real
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except ValueError:
+        return None
+
+
+def heard(exchange: Exchange) -> bool:
+    """True where the whole answer reached the client as the API gave it."""
+    bent = exchange.fault is not None and not _BENT.isdisjoint(exchange.fault.effects)
+    return exchange.status is not None and not bent
+
+
+def succeeded(exchange: Exchange) -> bool:
+    """True where the client heard a 2xx."""
+    return heard(exchange) and exchange.status is not None and 200 <= exchange.status < 300
+
+
+def broke(exchange: Exchange) -> bool:
+    """True where the client heard nothing whole, or a 5xx."""
+    return not heard(exchange) or (exchange.status or 0) >= 500
+
+
+def _request(exchange: Exchange) -> Any:
+    """What makes two calls ask for the same."""
+    call = exchange.call
+    return exchange.operation, tuple(call.params.items()), tuple(call.query), call.body
+
+
+def caller(exchange: Exchange) -> tuple[str, str]:
+    """Who calls, as far as headers tell: workers that share a key are told apart by their user agent."""
+    headers: Mapping[str, str] = exchange.call.headers
+    return headers.get("x-api-key", ""), headers.get("user-agent", "")
+
+
+def body_of(exchange: Exchange) -> Mapping[str, Any]:
+    """The request's JSON object; empty where it is none."""
+    return exchange.body if isinstance(exchange.body, dict) else {}
+
+
+def numbers(exchanges: Iterable[Exchange]) -> tuple[int, ...]:
+    return tuple(each.n for each in exchanges)

@@ -1,0 +1,177 @@
+"""Judges of polling and patience: executions and sessions that are watched too long, too often, or not to the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from statistics import median_high
+from typing import NamedTuple
+
+from mockserver.contract.durations import parse_duration
+from mockserver.core.conduct.evidence import FINAL, Evidence, broke, caller, heard, numbers, succeeded
+from mockserver.core.conduct.records import Proof, Silence
+from mockserver.core.conduct.waits import told_wait
+from mockserver.core.instants import MINUTE, SECOND, Span
+from mockserver.core.journal import Exchange
+
+_WATCHED = {"readExecution": "executionId", "readConnectionSession": "sessionId"}
+_LEAST: dict[str, Span] = {"readExecution": 10 * SECOND, "readConnectionSession": 2 * SECOND}
+_SAME_LOOP = 5 * MINUTE  # a read later than that is another look, not a poll
+_GIVEN_UP_AFTER = 2 * MINUTE
+_STALLED = 2 * MINUTE
+_HOPELESS = (400, 401, 403, 404, 409, 422)
+
+
+class Watch(NamedTuple):
+    """One caller's reads of one execution or session, in order."""
+
+    operation: str
+    id: str
+    reads: Sequence[Exchange]
+
+
+def watches(seen: Evidence) -> Iterator[Watch]:
+    """Every watch, callers apart, so that workers which share a key are not taken for one."""
+    for operation, parameter in _WATCHED.items():
+        for record_id, reads in seen.about(parameter, operation):
+            for who in dict.fromkeys(map(caller, reads)):
+                yield Watch(operation, record_id, [each for each in reads if caller(each) == who])
+
+
+def after_final(seen: Evidence, watch: Watch) -> tuple[Exchange, list[Exchange]] | None:
+    """The read that was told the final status, and those that went on in the same loop."""
+    reads = watch.reads
+    for place, each in enumerate(reads):
+        if succeeded(each) and seen.told(each, "status") in FINAL:
+            more: list[Exchange] = []
+            for last, following in zip(reads[place:], reads[place + 1 :], strict=False):
+                if (following.at - last.at) > _SAME_LOOP:
+                    break
+                more.append(following)
+            return each, more
+    return None
+
+
+def poll_after_final(seen: Evidence) -> Iterator[Proof]:
+    for watch in watches(seen):
+        found = after_final(seen, watch)
+        if found is None or len(found[1]) < 2:
+            continue
+        status = seen.told(found[0], "status")
+        others = (
+            status in ("failed", "expired") if watch.operation == "readConnectionSession" else _runs_on(seen, found)
+        )
+        if not others:  # those have rules of their own
+            told = f"{watch.id} was {status}, and was read {len(found[1])} times more"
+            yield Proof(told, numbers((found[0], *found[1][:2])))
+
+
+def _runs_on(seen: Evidence, found: tuple[Exchange, list[Exchange]]) -> bool:
+    return seen.told(found[0], "status") in ("failed", "canceled") and len(found[1]) >= 3
+
+
+def poll_final_set_incomplete(seen: Evidence) -> Iterator[Proof]:
+    for watch in watches(seen):
+        found = after_final(seen, watch)
+        if watch.operation == "readExecution" and found is not None and _runs_on(seen, found):
+            told = (
+                f"{watch.id} was {seen.told(found[0], 'status')}, and the polling went on: {len(found[1])} reads more"
+            )
+            yield Proof(told, numbers((found[0], *found[1][:2])))
+
+
+def poll_too_fast(seen: Evidence) -> Iterator[Proof | Silence]:
+    blind = 0
+    for watch in watches(seen):
+        found = after_final(seen, watch)
+        polls = [each for each in watch.reads if found is None or each.n <= found[0].n]
+        whole = [
+            pair for pair in pairwise(polls) if not broke(pair[0]) and pair[0].status != 429
+        ]  # the rest is retries
+        gaps = [seen.gap(one, other) for one, other in whole]
+        if len(gaps) < 2:
+            continue
+        known = [gap or 0 for gap in gaps]
+        least = _LEAST[watch.operation]
+        if all(gap is None for gap in gaps) and (polls[-1].real or 0) - (polls[0].real or 0) < 3 * least:
+            blind += 1
+        elif median_high(known) < least:
+            told = f"{watch.id} was polled every {median_high(known) / SECOND:g} s, {len(polls)} times; advised are {least // SECOND} s at least"
+            yield Proof(told, numbers(polls[:3]))
+    if blind:
+        yield Silence(f"no clock moved between the polls of {blind} executions or sessions")
+
+
+def poll_dies_on_error(seen: Evidence) -> Iterator[Proof | Silence]:
+    for watch in watches(seen):
+        last, before = watch.reads[-1], [each for each in watch.reads if succeeded(each)]
+        if not (broke(last) or last.status == 429) or not before or seen.told(before[-1], "status") in FINAL:
+            continue
+        later = [*seen.concerning(watch.id), *seen.concerning(last.call.params.get("id"))]
+        if any(each.n > last.n for each in later):
+            continue
+        if seen.now - last.at >= _GIVEN_UP_AFTER:
+            came = f"status {last.status}" if heard(last) else "no answer"
+            yield Proof(f"the watch of {watch.id} ended with {came}, while it was pending", numbers((before[-1], last)))
+        else:
+            yield Silence(f"the last poll of {watch.id} failed, and the run ended there")
+
+
+def progress_is_done(seen: Evidence) -> Iterator[Proof]:
+    for watch in watches(seen):
+        last = watch.reads[-1]
+        if watch.operation != "readExecution" or seen.told(last, "status") in (None, *FINAL):
+            continue
+        progress, looks_done = seen.told(last, "progress"), seen.told(last, "targetCount") == 0
+        looks_done = looks_done or (isinstance(progress, int | float) and progress >= 99)
+        if not looks_done or seen.now - last.at < MINUTE:
+            continue
+        others = [*seen.concerning(last.call.params.get("id")), *seen.of("listCampaigns")]
+        if not any(each.n > last.n for each in others):
+            yield Proof(f"the last poll of {watch.id} said {progress} %, and that it was still processing", (last.n,))
+
+
+def ignore_retry_after(seen: Evidence) -> Iterator[Proof | Silence]:
+    blind = False
+    for first in seen.exchanges:
+        limited = first.status == 429 and heard(first)
+        again = [each for each in seen.again(first) if caller(each) == caller(first)] if limited else []
+        if not again:
+            continue
+        waited, wanted = seen.gap(first, again[0]), told_wait(first)
+        if waited is None and not seen.waits:
+            blind = True
+        elif wanted is not None and (waited or 0) < wanted:
+            told = f"{first.operation} came again after {(waited or 0) / SECOND:g} s; Retry-After said {wanted / SECOND:g} s"
+            yield Proof(told, numbers((first, again[0])))
+        elif wanted is None and len(again) >= 2 and (seen.gap(first, again[1]) or 0) < SECOND:
+            yield Proof(
+                f"{first.operation} came three times within a second through a 429", numbers((first, *again[:2]))
+            )
+    if blind:
+        yield Silence("no clock moved between a 429 and the next call, nor between any other two")
+
+
+def retry_hopeless(seen: Evidence) -> Iterator[Proof]:
+    told_already: set[int] = set()
+    for first in seen.exchanges:
+        if first.status not in _HOPELESS or first.n in told_already:
+            continue
+        again = seen.again(first)
+        stubborn = [each for each in again if seen.code(each) == seen.code(first) and each.at - first.at <= 10 * MINUTE]
+        if len(stubborn) >= 2 and stubborn == again[: len(stubborn)]:
+            told_already |= {each.n for each in again}
+            told = f"{first.operation} was refused with {seen.code(first)} {len(stubborn) + 1} times"
+            yield Proof(told, numbers((first, *stubborn[:2])))
+
+
+def no_timeout(seen: Evidence) -> Iterator[Proof | Silence]:
+    stalled = False
+    for each in seen.exchanges:
+        effects = each.fault.effects if each.fault else {}
+        held = max(parse_duration(effects.get(effect)) or 0 for effect in ("delay", "delay-after"))
+        stalled |= held >= _STALLED
+        if held >= _STALLED and each.status is not None:
+            yield Proof(f"{each.operation} was waited for {held // SECOND} s", (each.n,))
+    if not stalled:
+        yield Silence("no answer was held back for two minutes")

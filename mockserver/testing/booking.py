@@ -1,0 +1,96 @@
+"""
+Which sandbox is which test's: what a test answers for, and calls that come after it has ended.
+
+Asked for with the first fixture of the plugin; lives as long as the session's server.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from mockserver.testing import options
+from mockserver.testing.reporting import unfired
+from mockserver.testing.sandbox import Sandbox
+from mockserver.testing.server import MockServer
+from mockserver.testing.settings import Layer, problem
+
+
+class LateCallWarning(UserWarning):
+    """A call came to a sandbox whose test had ended."""
+
+
+class Book:
+    """The sandboxes of one server by the test that made them."""
+
+    def __init__(self, server: MockServer) -> None:
+        self.server = server
+        self.test = ""
+        self._owners: dict[str, str] = {}
+        self._told: dict[str, int] = {}
+
+    def open(self, test: str) -> None:
+        """A test begins."""
+        self.test = test
+        self.server.made.clear()
+
+    def enter(self, item: pytest.Item, sandbox: Sandbox) -> None:
+        """A test has been given a sandbox by the fixture."""
+        from mockserver.testing import sweeping
+
+        self._owners[sandbox.id] = item.nodeid
+        item.user_properties.append(("mockserver_sandbox", sandbox.id))
+        if sweeping.WITNESS in item.stash:
+            sandbox.watch_choices(item.stash[sweeping.WITNESS])
+
+    def judge(self) -> None:
+        """Fail the test under way where a rule that had to fire has not."""
+        rules = (rule for sandbox in self.server.made for rule in sandbox.rules)
+        idle = [rule for rule in rules if rule.get("mustFire") and not rule["fired"]]
+        if idle:
+            pytest.fail("\n".join(["a rule that must fire never fired:", *unfired(idle)]), pytrace=False)
+
+    def close(self, config: pytest.Config) -> None:
+        """A test has ended: book what came late on the test whose sandbox it was, if that is another."""
+        late = self.server.late_calls()
+        for sandbox in self.server.made:
+            self._owners.setdefault(sandbox.id, self.test)
+            self._told[sandbox.id] = late.get(
+                sandbox.id, 0
+            )  # what a test sends to a sandbox that it has closed is its own
+        for sandbox_id, count in list(late.items()):
+            if count > self._told.get(sandbox_id, 0) and sandbox_id in self._owners:
+                self._told[sandbox_id] = count
+                _warn(config, self._owners[sandbox_id], sandbox_id, count, self.test)
+
+
+def _warn(config: pytest.Config, owner: str, sandbox_id: str, count: int, meanwhile: str) -> None:
+    """In pytest's summary, under the test whose sandbox it was; a filter that makes warnings errors has no part in it."""
+    calls = "a call" if count == 1 else f"{count} calls"
+    text = f"{calls} came to {sandbox_id} after its test had ended, and got 410 (noticed after {meanwhile})"
+    warning = warnings.WarningMessage(LateCallWarning(text), LateCallWarning, owner.partition("::")[0], 1, line="")
+    config.hook.pytest_warning_recorded.call_historic(
+        kwargs={"warning_message": warning, "when": "runtest", "nodeid": owner, "location": None}
+    )
+
+
+def server(config: pytest.Config, said: Mapping[str, Any]) -> MockServer:
+    """The session's server as ini file, command line and `mockserver_settings` have it."""
+    own = dict(said)
+    strict = own.pop("strict", None)
+    for name, value in own.items():
+        wrong = problem(name, value)
+        if wrong:
+            raise pytest.UsageError(f"the fixture mockserver_settings {wrong}")
+    if strict is None:
+        strict = config.getoption("mockserver_strict")
+    layers = [*options.layers(config), Layer("mockserver_settings", own)]
+    url = options.run_option(config, "url")
+    if url is None:
+        return MockServer(strict=config.getini("mockserver_strict") if strict is None else strict, layers=layers)
+    from mockserver.testing.remote import RemoteServer
+
+    return RemoteServer(url, token=options.run_option(config, "token"), layers=layers)

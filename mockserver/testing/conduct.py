@@ -1,0 +1,99 @@
+"""The conduct report in Python: what the client did against the API document's advice, to read and to assert."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mockserver.core.conduct import records
+from mockserver.core.conduct.records import Finding, NotAssessed
+from mockserver.core.conduct.table import RULES
+from mockserver.edge import oracles
+from mockserver.testing.holding import Holding
+
+SEVERITIES = {1: "money, spam or security", 2: "wrong state", 3: "noise"}
+
+
+def spelled(found: Finding) -> str:
+    """A finding in three lines: what happened and where, what it breaks, what to do."""
+    cited = f" (exchange {', '.join(map(str, found.exchanges))})" if found.exchanges else ""
+    return (
+        f"{found.rule}, severity {found.severity} ({SEVERITIES[found.severity]}): {found.message}{cited}\n"
+        f"  breaks {found.clause}, {found.line} of the API document\n"
+        f"  advice: {found.advice}"
+    )
+
+
+class Report(Sequence[Finding]):
+    """
+    Findings as they stood when this was read, the worst first, and the rules that were not assessed.
+
+    `assert not sandbox.conduct` holds for a client without a finding; that praises nothing that stands in `not_assessed`.
+    """
+
+    def __init__(self, report: records.Report) -> None:
+        self.findings: tuple[Finding, ...] = report.findings
+        self.not_assessed: tuple[NotAssessed, ...] = report.not_assessed
+
+    def __getitem__(self, place):  # type: ignore[no-untyped-def]  # a tuple's own, for numbers and slices
+        return self.findings[place]
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def of(self, rule: str) -> list[Finding]:
+        """The findings of one rule."""
+        return [each for each in self.findings if each.rule == rule]
+
+    def worse_than(self, severity: int | None) -> list[Finding]:
+        """The findings that are worse than this severity; all where none is given."""
+        return [each for each in self.findings if severity is None or each.severity < severity]
+
+    def __str__(self) -> str:
+        told = "\n".join(spelled(each) for each in self.findings) or "no findings"
+        return f"{told}\n{len(self.not_assessed)} rules were not assessed"
+
+    def __repr__(self) -> str:
+        rules = ", ".join(dict.fromkeys(each.rule for each in self.findings))
+        return f"<Conduct: {len(self.findings)} findings{f' ({rules})' if rules else ''}, {len(self.not_assessed)} rules not assessed>"
+
+
+def from_answer(answer: Mapping[str, Any]) -> records.Report:
+    """The report that `GET /_mock/conduct` answered; line and advice are the table's."""
+    findings = tuple(
+        Finding(
+            **{**each, "exchanges": tuple(each["exchanges"])},
+            line=RULES[each["rule"]].line,
+            advice=RULES[each["rule"]].advice,
+        )
+        for each in answer["findings"]
+    )
+    return records.Report(findings, tuple(NotAssessed(**each) for each in answer["notAssessed"]))
+
+
+class Conducting(Holding):
+    """What a sandbox says of its client's conduct."""
+
+    @property
+    def conduct(self) -> Report:
+        """The findings so far."""
+        return Report(self._judged())
+
+    def _judged(self) -> records.Report:
+        return self._hosted.perform(oracles.judge_conduct, {})  # type: ignore[no-any-return]
+
+    def assert_conduct(self, *, max_severity: int | None = None) -> None:
+        """
+        Fail for any finding; with `max_severity` only for those that are worse: 1 is the worst, 3 is noise.
+
+        `max_severity=3` lets noise pass, `max_severity=2` wrong state too. The first line of the AssertionError is the
+        worst finding.
+        """
+        if max_severity not in (None, *SEVERITIES):
+            raise ValueError(f"max_severity={max_severity!r}; wanted 1, 2 or 3, or nothing to let nothing pass")
+        found = self.conduct.worse_than(max_severity)
+        if found:
+            raise AssertionError("\n".join(map(spelled, found)))

@@ -1,0 +1,106 @@
+"""How a failing test's report comes about: looked at through each of its sandboxes, with a document that repeats the run."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mockserver.contract.choices import DEFAULTS
+from mockserver.testing import options, replays
+from mockserver.testing.booking import Book
+from mockserver.testing.calls import CallMismatch
+from mockserver.testing.causes import cause
+from mockserver.testing.reporting import Seen, told
+from mockserver.testing.sandbox import Sandbox
+
+_SHOWN = 3  # sandboxes of one test: of many, as under `@given`, the last are those that failed
+_DEFAULT_FOLDER = ".mockserver/failures"
+_OFF = "off"
+_NAME_CHARS = 120
+
+
+def tell(
+    item: pytest.Item, report: pytest.TestReport, raised: pytest.ExceptionInfo[BaseException] | None, book: Book
+) -> None:
+    """Add a section for each sandbox of the test, and properties for JUnit XML; never an error of its own."""
+    made = list(book.server.made)
+    shown = made if len(made) <= _SHOWN else made[-1:]
+    for place, sandbox in enumerate(shown):
+        own = raised.value if raised and sandbox is shown[-1] else None
+        title = "mockserver" if len(made) == 1 else f"mockserver {sandbox.id}"
+        try:
+            lines = list(_lines(item, sandbox, place, own))
+        except Exception as failure:  # noqa: BLE001 - a report must not hide the failure that it is about
+            lines = [f"{sandbox.id} cannot be told: {type(failure).__name__}: {failure}"]
+        report.sections.append((title, "\n".join(lines)))
+    if len(made) > len(shown):
+        report.sections.append(("mockserver", f"this is the last of {len(made)} sandboxes that the test has made"))
+
+
+def _lines(item: pytest.Item, sandbox: Sandbox, place: int, failure: BaseException | None) -> Iterator[str]:
+    seen = look(sandbox)
+    yield from cause(seen, failure)
+    yield from told(seen, failure.nearest if isinstance(failure, CallMismatch) else None)
+    file = _written(item, sandbox, place)
+    if file is None and _folder(item) != _OFF:
+        yield "no document repeats it: the sandbox lives on another server"
+    if file is not None:
+        item.user_properties.append(("mockserver_replay", file))
+        yield f"to repeat it: mockserver replay {file}"
+        yield f"its world alone: @pytest.mark.mockserver(scenario={file!r})"
+
+
+def look(sandbox: Sandbox) -> Seen:
+    """What there is to tell of a sandbox."""
+    journal, state = sandbox.journal, sandbox.state()
+    return Seen(
+        sandbox.id,
+        sandbox.address,
+        state["clock"],
+        state["seed"],
+        {key: value for key, value in state["choices"].items() if value != DEFAULTS.get(key)},
+        sandbox.settings,
+        sandbox.exchanges,
+        journal["transitions"],
+        sandbox.steps,
+        sandbox.events,
+        sandbox.rules,
+        sandbox.upcoming,
+        sandbox.in_flight,
+    )
+
+
+def _folder(item: pytest.Item) -> str:
+    return options.run_option(item.config, "failures") or _DEFAULT_FOLDER
+
+
+def _written(item: pytest.Item, sandbox: Sandbox, place: int) -> str | None:
+    """The path of the document that repeats the run, from where pytest was started; None where none is wanted or can be."""
+    folder = _folder(item)
+    document = sandbox.replay_document(item.nodeid) if folder != _OFF else None
+    if document is None:
+        return None
+    home = item.config.rootpath / folder
+    home.mkdir(parents=True, exist_ok=True)
+    if folder == _DEFAULT_FOLDER and not (ignored := home.parent / ".gitignore").exists():
+        ignored.write_text("*\n", encoding="utf-8")
+    file = home / f"{_slug(item.nodeid)}{f'.{place + 1}' if place else ''}.yaml"
+    beside = file.with_suffix(f".{os.getpid()}")
+    beside.write_text(replays.text(document), encoding="utf-8")
+    beside.replace(file)
+    return os.path.relpath(file, Path.cwd())
+
+
+def _slug(nodeid: str) -> str:
+    """A name for a file, of the test's own; a long one ends in a digest."""
+    name = re.sub(r"[^\w.=\-]+", "-", nodeid.replace("::", ".")).strip("-.")
+    return (
+        name
+        if len(name) <= _NAME_CHARS
+        else f"{name[: _NAME_CHARS - 9]}-{hashlib.sha256(nodeid.encode()).hexdigest()[:8]}"
+    )

@@ -1,0 +1,180 @@
+"""
+The document that repeats a run: what the sandbox was born from, and then every call and every command in their order.
+
+1. No key stands in it: a call names the holder of its key, and keys are drawn from the seed again.
+2. Where the clock followed the process's, each entry says when it came; else it follows from the entries before it.
+3. An address of the sandbox itself is written `{base_url}`, since the next sandbox has another.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from mockserver.contract.choices import DEFAULTS
+from mockserver.core.calls import Call
+from mockserver.core.instants import SECOND, exact_text
+from mockserver.core.journal import Exchange, Step
+from mockserver.core.redaction import Redactor
+from mockserver.core.sandbox import Sandbox
+from mockserver.edge.hosting import Hosted
+from mockserver.edge.recipes import document_of
+from mockserver.edge.replies import redactor
+from mockserver.edge.steps import without_secrets
+from mockserver.scenario.apply import DEFAULT_TENANT
+
+JSON = dict[str, Any]
+BASE_URL = "{base_url}"
+_ANSWER_MAX_BYTES = 20_000  # a larger answer is compared by its digest
+# Headers that a client library sends by itself, and what says them otherwise.
+_UNTOLD = frozenset(
+    (
+        "host",
+        "user-agent",
+        "accept",
+        "accept-encoding",
+        "accept-language",
+        "connection",
+        "content-length",
+        "x-api-key",
+        "origin",
+        "referer",
+    )
+)
+
+
+def document(hosted: Hosted, name: str = "replay") -> JSON:
+    """The scenario document of what has happened in the sandbox, with `calls`."""
+    with hosted.sandbox.lock:
+        twin, birth = hosted.sandbox.twin(), hosted.birth
+    born, given = document_of(hosted.recipe), hosted.recipe.given
+    script = {"script": born["script"]} if "script" in born else {}
+    hide = redactor(twin)
+    found: JSON = {
+        "scenario": name,
+        "seed": twin.seed,
+        "choices": {key: value for key, value in birth.choices.items() if value != DEFAULTS[key]},
+        "clock": {"freeze": exact_text(birth.clock.now)},
+        "given": without_secrets(born.get("given") or ({} if "given" in born else given) or {}),
+        **hide.value(script),
+    }
+    first = [{"do": "apply_scenario", "with": {"given": without_secrets(given)}}] if given and "given" in born else []
+    calls = [*first, *_entries(twin, hide, birth.clock.frozen)]
+    return {key: value for key, value in found.items() if value not in ({}, [])} | {"calls": calls}
+
+
+def is_whole(hosted: Hosted) -> bool:
+    """True where nothing that the document needs has fallen out of the journal."""
+    journal = hosted.sandbox.journal
+    return not journal.lost_steps and len(journal.exchanges) == journal.last_exchange
+
+
+def _entries(sandbox: Sandbox, hide: Redactor, was_frozen: bool) -> Iterator[JSON]:
+    """Calls and steps in their order; a call that a script made wait stands where it came, not where it was answered."""
+    journal = sandbox.journal
+    timed = not was_frozen or any("follow" in step.arguments for step in journal.steps)
+    waited = [step for step in journal.steps if step.command == "call"]
+    answered = {id(step): _exchange_of(step, journal.exchanges) for step in waited}
+    taken = {each.n for each in answered.values() if each is not None}
+    places: list[tuple[int, int, Exchange | Step]] = [
+        (each.n, 0, each) for each in journal.exchanges if each.n not in taken
+    ]
+    places += [(step.exchanges, number + 1, step) for number, step in enumerate(journal.steps)]
+    for _, _, what in sorted(places, key=lambda place: place[:2]):
+        at = {"at": exact_text(what.at)} if timed else {}
+        if isinstance(what, Exchange):
+            yield {**at, **_call(sandbox, hide, what.call), "answer": _answer(hide, what)}
+        elif what.command == "call":
+            yield {**at, **_waiting(sandbox, hide, what, answered[id(what)])}
+        elif what.command == "visit":
+            yield {**at, **_call(sandbox, hide, what.arguments["call"])}
+        elif not (timed and what.command in ("set_clock", "advance")):
+            yield {**at, "do": what.command, "with": dict(what.arguments)}
+
+
+def _exchange_of(step: Step, exchanges: Any) -> Exchange | None:
+    headers = step.arguments["call"].headers
+    return next((each for each in exchanges if each.n > step.exchanges and each.call.headers is headers), None)
+
+
+def _waiting(sandbox: Sandbox, hide: Redactor, step: Step, answered: Exchange | None) -> JSON:
+    waits = step.arguments["waits"]
+    told = {} if waits is None else {"waits": waits if waits == "socket" else waits / SECOND}
+    answer = _answer(hide, answered) if answered is not None else None
+    return {**_call(sandbox, hide, step.arguments["call"]), **told, "answer": answer}
+
+
+def _call(sandbox: Sandbox, hide: Redactor, call: Call) -> JSON:
+    """The call as its client made it, its key by the role of who holds it."""
+    query = f"?{urlencode(call.query)}" if call.query else ""
+    role = _role(sandbox, call.headers.get("x-api-key"))
+    headers = {name: value for name, value in call.headers.items() if name not in _UNTOLD}
+    body = _body(hide, call)
+    if "json" in body:
+        headers.pop("content-type", None)
+    told: JSON = {"call": f"{call.method} {hide.text(call.path)}{hide.text(query)}"}
+    told |= {"key": role} if role != "secret" else {}
+    return told | ({"headers": hide.value(headers)} if headers else {}) | body
+
+
+def _role(sandbox: Sandbox, key: str | None) -> str:
+    """Whose key this is: `secret` or `public`, after the tenant's id where it is not the default one; `unknown`, `none`."""
+    if key is None:
+        return "none"
+    holder = sandbox.holder(key.strip())
+    if holder is None:
+        return "unknown"
+    return holder.kind if holder.tenant_id == DEFAULT_TENANT else f"{holder.tenant_id} {holder.kind}"
+
+
+def _body(hide: Redactor, call: Call) -> JSON:
+    """The body as JSON, as text, or as base64 of its bytes."""
+    if not call.body:
+        return {}
+    neutral = call.body.replace(call.base_url.encode(), BASE_URL.encode()) if call.base_url else call.body
+    try:
+        text = neutral.decode()
+        if call.headers.get("content-type") == "application/json":
+            return {"json": hide.value(json.loads(text))}
+    except ValueError:
+        text = "\0"
+    if all(each.isprintable() or each == "\n" for each in text):
+        return {"body": hide.text(text)}
+    return {"base64": base64.b64encode(call.body).decode()}
+
+
+def _answer(hide: Redactor, each: Exchange) -> JSON | None:
+    """What came back, or None where nothing did."""
+    return None if each.status is None else answer(each.status, each.answer, each.call.base_url, hide)
+
+
+def answer(status: int, body: bytes, base_url: str, hide: Redactor) -> JSON:
+    """An answer in the form in which a document keeps it, to be compared with another."""
+    neutral = body.replace(base_url.encode(), BASE_URL.encode())
+    if len(neutral) > _ANSWER_MAX_BYTES:
+        return {"status": status, "bytes": len(neutral), "sha256": hashlib.sha256(neutral).hexdigest()}
+    try:
+        shown: Any = hide.value(json.loads(neutral)) if neutral else None
+    except ValueError:
+        shown = hide.text(neutral.decode("utf-8", "backslashreplace"))
+    return {"status": status} if shown is None else {"status": status, "body": shown}
+
+
+def text(found: Mapping[str, Any]) -> str:
+    """The document as YAML."""
+    import io
+
+    from ruamel.yaml import YAML
+
+    yaml = YAML(typ="safe", pure=True)
+    yaml.default_flow_style = False
+    yaml.allow_unicode = True
+    yaml.width = 120
+    yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]  # in the order they came
+    out = io.StringIO()
+    yaml.dump(dict(found), out)
+    return out.getvalue()

@@ -1,0 +1,114 @@
+"""
+How a sandbox is made, and who said so: layers of settings, the later ones winning.
+
+1. A layer is what one source says: a default, the ini file, the command line, `mockserver_settings`, marks from far to
+   near, or the arguments of `sandbox(...)`.
+2. Choices are joined id by id. A profile takes the place of every other profile, and wins over what farther layers chose.
+3. `now` and `clock` are two words for one thing: the nearer layer decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+# What can be said of a sandbox; `strict` is the server's own and said once a run.
+NAMES = ("scenario", "profile", "choices", "now", "clock", "seed", "given")
+FILES = (".yaml", ".yml", ".json")
+
+
+class Layer(NamedTuple):
+    """What one source says."""
+
+    source: str
+    said: Mapping[str, Any]
+
+
+class Settings(NamedTuple):
+    """The settings in force, and the source of each; a choice's source stands under its id."""
+
+    values: Mapping[str, Any]
+    sources: Mapping[str, str]
+
+    def get(self, name: str) -> Any:
+        """The value, or None where nobody has said any."""
+        return self.values.get(name)
+
+
+def joined(layers: Iterable[Layer]) -> Settings:
+    """All layers as one; ValueError says which source says something that cannot be."""
+    values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    said = list(layers)
+    for layer in said:
+        _check_clock(layer)
+        for name, value in layer.said.items():
+            values.pop({"now": "clock", "clock": "now"}.get(name, ""), None)
+            values[name], sources[name] = value, layer.source
+    chosen = _choices(said, sources)
+    if chosen:
+        values["choices"] = chosen
+    return Settings({name: value for name, value in values.items() if value is not None and name != "profile"}, sources)
+
+
+def _check_clock(layer: Layer) -> None:
+    now, clock = layer.said.get("now"), layer.said.get("clock")
+    if clock not in (None, "follow") or (clock and now):
+        wanted = "wanted now=INSTANT, clock='follow', or neither"
+        raise ValueError(f"{layer.source}: clock={clock!r} with now={now!r}; {wanted}")
+
+
+def _choices(layers: list[Layer], sources: dict[str, str]) -> dict[str, Any]:
+    from mockserver.scenario import profiles
+
+    of_profile = max((place for place, layer in enumerate(layers) if "profile" in layer.said), default=-1)
+    chosen: dict[str, Any] = {}
+    for place, layer in enumerate(layers):
+        profile = layer.said.get("profile") if place == of_profile else None
+        own = dict(layer.said.get("choices") or {})
+        taken = profiles.choices_of(profile) if profile is not None else {}
+        chosen = profiles.joined(profiles.joined(chosen, taken), own)
+        sources.update(dict.fromkeys(taken, f"profile {profile}, {layer.source}"))
+        sources.update(dict.fromkeys(own, layer.source))
+    return chosen
+
+
+def problem(name: str, value: Any) -> str | None:
+    """What is wrong with a setting, with the nearest name; None where it is right."""
+    if name not in NAMES:
+        return f"has no {name!r}{hint(name, NAMES)}; it has {', '.join(NAMES)}"
+    checks = {"choices": _choices_problem, "scenario": _scenario_problem, "profile": _profile_problem}
+    return checks[name](value) if name in checks and value is not None else None
+
+
+def _choices_problem(chosen: Any) -> str | None:
+    from mockserver.contract.choices import problem
+
+    return next((wrong for choice_id, value in chosen.items() if (wrong := problem(choice_id, value))), None)
+
+
+def _scenario_problem(scenario: Any) -> str | None:
+    from mockserver.scenario.library import paths
+
+    if not isinstance(scenario, str) or scenario in paths() or Path(scenario).suffix in FILES:
+        return None
+    return f"no scenario is called {scenario!r}{hint(scenario, paths())}"
+
+
+def _profile_problem(profile: Any) -> str | None:
+    from mockserver.scenario.profiles import choices_of
+
+    try:
+        choices_of(profile)
+    except ValueError as refusal:
+        return str(refusal)
+    return None
+
+
+def hint(found: str, known: Any) -> str:
+    """The nearest known name, as the end of a sentence; nothing where none is near."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(found, list(known), n=1, cutoff=0.5)
+    return f"; the nearest is {close[0]!r}" if close else ""

@@ -1,0 +1,89 @@
+"""
+Connecting a number, as a careful client does it: the link is for an end user, and reading the session tells how it ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tests.clients.calls import TRIES, Calls, Unreachable, Unsure, Wait, back_off_s
+
+JSON = Mapping[str, Any]
+
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+WORTH_ANOTHER_SESSION = frozenset({"expired", "token_exchange_failed"})
+LINKS_MAX = 3
+POLL_SESSION_S = 5
+SESSION_LIFE_S = 20 * 60
+SESSION_GRACE_S = 60  # a service may take its time to notice that a deadline has passed
+
+
+@dataclass(frozen=True)
+class Connection:
+    """How a session ended; `pending` where its deadline passed and the service still says so."""
+
+    session_id: str
+    status: str
+    reason: str | None
+    entrypoint: JSON | None
+
+
+class Connecting:
+    """The part of `Careful` that is about connection sessions; nothing else is made with it."""
+
+    _calls: Calls
+    _wait: Wait
+
+    def connect(
+        self, keep: Callable[[str], object], show: Callable[[str], object], *, attempts: int = 1, **body: Any
+    ) -> Connection:
+        """
+        Have an end user connect a number; a further attempt only for a reason that may pass.
+
+        `keep` gets the session's id before `show` gets the link to open. Where `show` answers False, the end user has
+        said that the link leads nowhere: then they get a new one, and the old session is left to its deadline.
+        """
+        links = LINKS_MAX
+        while True:
+            created = self._create_session(body)
+            keep(created["sessionId"])
+            links -= 1
+            if show(created["url"]) is False and links:
+                continue
+            ended = self.await_session(created["sessionId"])
+            attempts -= 1
+            if ended.reason not in WORTH_ANOTHER_SESSION or not attempts:
+                return ended
+
+    def _create_session(self, body: JSON) -> JSON:
+        for attempt in range(TRIES):
+            try:
+                created: JSON = self._calls.write(SESSIONS, json=dict(body))
+                return created
+            except Unsure:
+                self._wait(back_off_s(attempt))  # the lost one expires unseen, since nothing lists sessions
+        raise Unreachable(SESSIONS)
+
+    def await_session(self, session_id: str) -> Connection:
+        """Poll while the session is pending, a little beyond its deadline at most."""
+        waited_s = 0.0
+        while True:
+            ended = self.session(session_id)
+            if ended.status != "pending" or waited_s > SESSION_LIFE_S + SESSION_GRACE_S:
+                return ended
+            self._wait(POLL_SESSION_S)
+            waited_s += POLL_SESSION_S
+
+    def session(self, session_id: str) -> Connection:
+        read = self._calls.read(f"{SESSIONS}/{session_id}")
+        return Connection(session_id, read["status"], read.get("reason"), read.get("entrypoint"))
+
+    def returned(self, url: str, session_id: str) -> Connection:
+        """Somebody visits the returnUrl: anybody can, with whatever query, so that it is a reason to read, and no more."""
+        return self.session(session_id)
+
+    def entrypoint(self, entrypoint_id: str) -> JSON:
+        found: JSON = self._calls.read(f"/v1/entrypoints/{entrypoint_id}")["entrypoint"]
+        return found

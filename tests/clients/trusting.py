@@ -1,0 +1,156 @@
+"""
+Naive receivers of events, each with the bug that its first line names.
+
+They work as long as every event comes once, in order, on time, and from the service.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from tests.clients.receiving import CONNECTED, CONNECTION_FAILED, Letter
+
+Event = dict[str, Any]
+
+
+class NaiveReceiver:
+    """
+    It believes every letter, books each as often as it comes, and takes the last one for the truth.
+
+    `welcomed` names the session for each welcome that went out; `status` and `number` are what the application shows.
+    """
+
+    def __init__(self) -> None:
+        self.status: str | None = None
+        self.number: str | None = None
+        self.welcomed: list[str] = []
+
+    def __call__(self, letter: Letter) -> int:
+        self.book(json.loads(letter.body))
+        return 200
+
+    def book(self, event: Event) -> None:
+        """A success is a success, and everything else is a failure."""
+        told = event["data"]
+        if event["event"] == CONNECTED:
+            self.status, self.number = "connected", told["entrypoint"]["displayPhone"]
+            self.welcomed.append(told["sessionId"])
+        else:
+            self.status, self.number = "failed", None
+
+
+class KnowingReceiver(NaiveReceiver):
+    """It books only sessions that are known by now, and breaks at any other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.known: dict[str, str | None] = {}
+
+    def keep(self, session_id: str) -> None:
+        self.known[session_id] = None
+
+    def book(self, event: Event) -> None:
+        session_id = event["data"]["sessionId"]
+        if session_id not in self.known:
+            self.at_stranger(session_id)
+            return
+        super().book(event)
+        self.known[session_id] = self.status
+
+    def at_stranger(self, session_id: str) -> None:
+        raise KeyError(session_id)  # whoever answers for it says 500
+
+
+class ForgettingReceiver(KnowingReceiver):
+    """It accepts the event of a session that is not known by now, and forgets it."""
+
+    def at_stranger(self, session_id: str) -> None:
+        pass
+
+
+class NarrowReceiver(NaiveReceiver):
+    """It refuses kinds of events that the document does not list."""
+
+    def __call__(self, letter: Letter) -> int:
+        if json.loads(letter.body)["event"] not in (CONNECTED, CONNECTION_FAILED):
+            return 400
+        return super().__call__(letter)
+
+
+class RespellingReceiver(NaiveReceiver):
+    """It verifies what it has read and written out again, and not the bytes that came."""
+
+    def __init__(self, secret: str) -> None:
+        super().__init__()
+        self._webhook = Webhook(secret)
+
+    def __call__(self, letter: Letter) -> int:
+        read = json.loads(letter.body)
+        written = {"event": read["event"], "data": read["data"]}
+        text = json.dumps(written, ensure_ascii=False, separators=(",", ":"))
+        try:
+            self._webhook.verify(text, dict(letter.headers.items()))
+        except WebhookVerificationError:
+            return 401
+        return super().__call__(letter)
+
+
+class OneSignatureReceiver(NaiveReceiver):
+    """It looks at the first signature alone, of however many there are."""
+
+    def __init__(self, secret: str) -> None:
+        super().__init__()
+        self._webhook = Webhook(secret)
+
+    def __call__(self, letter: Letter) -> int:
+        first, *_ = letter.headers["webhook-signature"].split(" ")
+        try:
+            self._webhook.verify(letter.body, {**letter.headers, "webhook-signature": first})
+        except WebhookVerificationError:
+            return 401
+        return super().__call__(letter)
+
+
+class UndatedReceiver(NaiveReceiver):
+    """It works out the signature by itself, and does not look at how old the letter is."""
+
+    def __init__(self, secret: str) -> None:
+        super().__init__()
+        self._webhook = Webhook(secret)
+
+    def __call__(self, letter: Letter) -> int:
+        sent = datetime.fromtimestamp(int(letter.headers["webhook-timestamp"]), UTC)
+        right = self._webhook.sign(letter.headers["webhook-id"], sent, letter.body.decode())
+        if letter.headers.get("webhook-signature") != right:
+            return 401
+        return super().__call__(letter)
+
+
+class SlowReceiver(NaiveReceiver):
+    """It does everything before it answers, and by then the service has hung up: the first time only, while caches are cold."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._is_warm = False
+
+    def __call__(self, letter: Letter) -> int:
+        status = super().__call__(letter)
+        if not self._is_warm:
+            self._is_warm = True
+            raise TimeoutError
+        return status
+
+
+class ReceiverBehindAPage(NaiveReceiver):
+    """While it is down, a page that says so answers in its place, with 200."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_down = True
+
+    def __call__(self, letter: Letter) -> int:
+        return 200 if self.is_down else super().__call__(letter)

@@ -1,0 +1,412 @@
+"""Careless clients of campaigns, each beside a careful one at the same task."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from tests.conduct.client import PNG, TAGGED, Client, Provocation
+
+
+def lose_start(c: Client, fault: str = "after") -> str:
+    c.sandbox.on("startCampaign").nth(1).drop(fault)
+    campaign = c.create()
+    c.start(campaign)
+    return campaign
+
+
+def started_again(c: Client) -> None:
+    c.start(lose_start(c))
+
+
+def started_again_unapplied(c: Client) -> None:
+    c.start(lose_start(c, "before"))
+
+
+def started_again_truncated(c: Client) -> None:
+    c.sandbox.on("startCampaign").nth(1).do({"truncate": 5})
+    campaign = c.create()
+    c.start(campaign)
+    c.start(campaign)
+
+
+def read_before_restart(c: Client) -> None:
+    campaign = lose_start(c, "before")
+    if c.campaign(campaign).json()["status"] == "draft":
+        c.start(campaign)
+
+
+def cloned(c: Client) -> None:
+    campaign = lose_start(c)
+    c.campaign(campaign)
+    c.start(campaign)
+    c.launch("Spring, second try")
+
+
+def believed_the_conflict(c: Client) -> None:
+    campaign = lose_start(c)
+    c.campaign(campaign)
+    c.start(campaign)
+    c.campaign(campaign)
+
+
+def renamed(c: Client) -> None:
+    c.sandbox.on("createCampaign").nth(1).drop("after")
+    c.create()
+    listed = c.campaigns().json()["campaigns"]
+    c.start(listed[0]["id"])
+    c.launch("Spring (2)")
+
+
+def looked_for_the_name(c: Client) -> None:
+    c.sandbox.on("createCampaign").nth(1).drop("after")
+    c.create()
+    (found,) = c.campaigns().json()["campaigns"]
+    c.start(found["id"])
+
+
+def retried_the_create(c: Client) -> None:
+    c.sandbox.on("createCampaign").nth(1).error("INTERNAL_ERROR")
+    c.create()
+    c.create()
+
+
+def retried_the_start(c: Client) -> None:
+    c.sandbox.on("startCampaign").nth(1).error("INTERNAL_ERROR")
+    campaign = c.create()
+    c.start(campaign)
+    c.start(campaign)
+
+
+def looked_before_retry(c: Client) -> None:
+    c.sandbox.on("createCampaign").nth(1).error("INTERNAL_ERROR")
+    c.create()
+    c.campaigns()
+    c.create()
+
+
+def waits_for_ever(c: Client) -> None:
+    c.sandbox.on("listCampaigns").delay("10m")
+    c.campaigns()
+
+
+def has_a_timeout(c: Client) -> None:
+    c.sandbox.on("listCampaigns").delay("10m")
+    c.ask("GET", "/v1/campaigns", timeout=30)
+
+
+def finished(c: Client) -> tuple[str, str]:
+    pair = c.launch()
+    c.wait("10s")
+    return pair
+
+
+def polled_on(c: Client) -> None:
+    pair = finished(c)
+    for _ in range(3):
+        c.execution(pair)
+        c.wait("15s")
+
+
+def read_once_more(c: Client) -> None:
+    pair = finished(c)
+    for _ in range(2):
+        c.execution(pair)
+        c.wait("15s")
+
+
+def every(c: Client, length: str, times: int = 4) -> None:
+    pair = c.launch(cadence=1)
+    for _ in range(times):
+        c.execution(pair)
+        c.wait(length)
+
+
+def failed_and_polled(c: Client, times: int = 4) -> None:
+    pair = c.launch(cadence=1)
+    c.sandbox.fail_campaign(pair[0])
+    for _ in range(times):
+        c.execution(pair)
+        c.wait("15s")
+
+
+def poll_meets_500(c: Client, again: bool = False) -> None:
+    pair = c.launch(cadence=1)
+    c.sandbox.on("readExecution").nth(2).error("INTERNAL_ERROR")
+    for _ in range(3 if again else 2):
+        c.execution(pair)
+        c.wait("20s")
+    c.wait("5m")
+
+
+def too_early(c: Client, wait: str = "2s") -> None:
+    c.sandbox.on("listTemplates").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after_s=7)
+    for _ in range(2):
+        c.ask("GET", "/v1/message-templates")
+        c.wait(wait)
+
+
+def too_early_by_date(c: Client) -> None:
+    c.sandbox.choose({"rate-limit-headers": "http-date"})
+    too_early(c)
+
+
+def burst(c: Client) -> None:
+    c.sandbox.choose({"rate-limit-headers": "none"})
+    c.sandbox.on("listTemplates").times(3).error("RATE_LIMIT_EXCEEDED")
+    for _ in range(2):
+        c.campaigns()
+        c.wait("5s")
+    for _ in range(3):
+        c.ask("GET", "/v1/message-templates")
+
+
+def backed_off(c: Client) -> None:
+    c.sandbox.choose({"rate-limit-headers": "none"})
+    c.sandbox.on("listTemplates").times(2).error("RATE_LIMIT_EXCEEDED")
+    for length in ("1s", "2s", "4s"):
+        c.ask("GET", "/v1/message-templates")
+        c.wait(length)
+
+
+def hopeless(c: Client, times: int = 3) -> None:
+    c.sandbox.set_tenant(subscription="suspended")
+    for _ in range(times):
+        c.campaigns()
+
+
+def repeated_a_202(c: Client, again: bool = True) -> None:
+    c.sandbox.choose({"success-status": "rest"})
+    campaign, _ = c.launch()
+    if again:
+        c.start(campaign)
+
+
+def poll_met_trouble(c: Client) -> None:
+    c.sandbox.on("readExecution").every(2).error("INTERNAL_ERROR")
+    pair = c.launch(cadence=1)
+    for length in ("15s", "2s") * 3:
+        c.execution(pair)
+        c.wait(length)
+
+
+def canceled(c: Client, times: int = 2) -> None:
+    campaign, _ = c.launch(cadence=1)
+    for _ in range(times):
+        c.cancel(campaign)
+
+
+def believed_the_progress(c: Client, last: int = 1) -> None:
+    c.sandbox.choose({"progress-rounding": "ceil"})
+    c.sandbox.apply({"given": {"chats": {"count": 200, "each": {"platform": "chatapp"}}}})
+    pair = c.launch(cadence=60)
+    c.wait("200s")
+    for _ in range(last):
+        c.execution(pair)
+        c.wait("2m")
+
+
+def restarted(c: Client, again: bool = True) -> None:
+    campaign, _ = c.launch(cadence=1)
+    c.cancel(campaign)
+    if again:
+        c.start(campaign)
+    else:
+        c.launch("Another", cadence=1, filters=TAGGED)
+
+
+def filters_lost(c: Client) -> None:
+    c.preview(filters=TAGGED)
+    c.launch()
+
+
+def filters_misspelt(c: Client) -> None:
+    c.create(filter=TAGGED)
+
+
+def filters_kept(c: Client) -> None:
+    c.preview(filters=TAGGED)
+    c.launch(filters=TAGGED)
+
+
+def other_platforms(c: Client, **changes: Any) -> None:
+    c.sandbox.apply({"given": {"chats": [{"id": "chat_p", "platform": "photoapp"}]}})
+    c.launch(**changes)
+
+
+ON_CHATAPP = [
+    {"combinator": "and", "statements": [{"field": "chat.platform", "operator": "equals", "value": "chatapp"}]}
+]
+
+
+def with_variables(c: Client, **variables: str) -> None:
+    c.start(c.create(templateId="template_v"), **variables)
+
+
+def template_grew(c: Client, read: bool) -> None:
+    c.ask("GET", "/v1/message-templates/template_t")
+    campaign = c.create()
+    variables = [{"key": "var1", "label": "Cupom", "required": True}]
+    c.sandbox.at("1s").do({"set-template": {"id": "template_t", "variables": variables}})
+    c.wait("2s")
+    c.start(campaign)
+    if read:
+        c.ask("GET", "/v1/message-templates/template_t")
+    c.start(campaign, **({"var1": "X"} if read else {}))
+
+
+def cadence(c: Client, **changes: Any) -> None:
+    c.launch(**changes)
+
+
+def slow_for_many(c: Client) -> None:
+    c.sandbox.apply({"given": {"chats": {"count": 1500, "each": {"platform": "chatapp"}}}})
+    c.launch(cadence=1)
+
+
+def dated(c: Client, value: str) -> None:
+    statement = {"field": "chat.virtual.lastMessageAt", "operator": "greater-than", "value": value}
+    c.preview(filters=[{"combinator": "and", "statements": [statement]}])
+
+
+def from_browser(c: Client, headers: dict[str, str], **how: Any) -> None:
+    c.ask("GET", "/v1/campaigns", headers=headers, **how)
+
+
+def preflight(c: Client) -> None:
+    c.ask("OPTIONS", "/v1/campaigns", key="", headers={"access-control-request-headers": "X-API-Key"})
+
+
+def key_in(c: Client, where: str) -> None:
+    key = c.sandbox.secret_key
+    if where == "query":
+        c.ask("GET", f"/v1/campaigns?apiKey={key}")
+    elif where == "header":
+        c.ask("GET", "/v1/campaigns", headers={"authorization": f"Bearer {key}"})
+    else:
+        c.create(description=key)
+
+
+def upload_by_hand(c: Client, how: str) -> None:
+    if how == "field":
+        c.upload("a.png", field="file")
+    elif how == "json":
+        c.ask("POST", "/v1/messaging/media", json={"files": [base64.b64encode(PNG).decode()]})
+    else:
+        c.ask("POST", "/v1/messaging/media", body=b"--b\r\n", headers={"content-type": "multipart/form-data"})
+
+
+def upload_again(c: Client, *names: str) -> None:
+    c.sandbox.on("uploadMedia").nth(1).do({"fail-media": {"names": ["b.png"]}})
+    c.upload("a.png", "b.png")
+    c.upload(*names)
+
+
+def pages(c: Client, most: int = 99, limit: int = 4) -> None:
+    query, n = f"?limit={limit}", 0
+    while n < most:
+        n += 1
+        cursor = c.messages(query).get("nextCursor")
+        if not cursor:
+            return
+        query = f"?limit={limit}&cursor={cursor}"
+
+
+def stopped_short(c: Client) -> None:
+    c.sandbox.choose({"short-pages": "short"})
+    pages(c, most=1)
+
+
+def read_the_newest(c: Client) -> None:
+    pages(c, most=1)
+
+
+def blank_cursor(c: Client) -> None:
+    pages(c)
+    c.messages("?cursor=")
+
+
+def one_cursor(c: Client) -> None:
+    cursor = c.messages("?limit=2")["nextCursor"]
+    for _ in range(3):
+        c.messages(f"?limit=2&cursor={cursor}")
+
+
+def home_made_cursor(c: Client) -> None:
+    c.messages("?cursor=50")
+
+
+def by_offset(c: Client) -> None:
+    c.messages("?offset=50")
+
+
+def forgot_the_cancel(c: Client, again: bool = False) -> None:
+    c.sandbox.on("cancelCampaign").nth(1).error("INTERNAL_ERROR")
+    campaign, _ = c.launch(cadence=1)
+    c.cancel(campaign)
+    if again:
+        c.cancel(campaign)
+    c.wait("10m")
+
+
+def _with(function: Any, name: str, *args: Any, **how: Any) -> Any:
+    def act(c: Client) -> None:
+        function(c, *args, **how)
+
+    act.__name__ = name
+    return act
+
+
+PROVOCATIONS = (
+    Provocation("duplicate-start", (2, 3), started_again, read_before_restart),
+    Provocation("duplicate-start", (2, 3), started_again_unapplied, read_before_restart),
+    Provocation("duplicate-start", (2, 3), started_again_truncated, read_before_restart),
+    Provocation("clone-after-conflict", (4, 5, 6), cloned, believed_the_conflict),
+    Provocation("rename-after-lost-create", (1, 4, 5), renamed, looked_for_the_name),
+    Provocation("blind-post-retry", (1, 2), retried_the_create, looked_before_retry),
+    Provocation("blind-post-retry", (2, 3), retried_the_start, read_before_restart),
+    Provocation("no-timeout", (1,), waits_for_ever, has_a_timeout),
+    Provocation("poll-after-final", (3, 4, 5), polled_on, read_once_more),
+    Provocation("poll-too-fast", (3, 4, 5), _with(every, "poll_too_fast", "3s"), _with(every, "slowly", "15s")),
+    Provocation("poll-too-fast", (3, 4, 5), _with(every, "hastily", "1s"), poll_met_trouble),
+    Provocation("poll-final-set-incomplete", (3, 4, 5), failed_and_polled, _with(failed_and_polled, "once", 1)),
+    Provocation("poll-dies-on-error", (3, 4), poll_meets_500, _with(poll_meets_500, "went_on", again=True)),
+    Provocation("ignore-retry-after", (1, 2), too_early, _with(too_early, "patient", "7s")),
+    Provocation("ignore-retry-after", (1, 2), too_early_by_date, _with(too_early, "patient", "7s")),
+    Provocation("ignore-retry-after", (3, 4, 5), burst, backed_off),
+    Provocation("retry-hopeless", (1, 2, 3), hopeless, _with(hopeless, "once", 1)),
+    Provocation("only-200-is-ok", (2, 3), repeated_a_202, _with(repeated_a_202, "believed", again=False)),
+    Provocation("json-on-204", (3, 4), canceled, _with(canceled, "once", 1)),
+    Provocation("progress-is-done", (3,), believed_the_progress, _with(believed_the_progress, "to_the_end", 2)),
+    Provocation("restart-canceled", (3, 4), restarted, _with(restarted, "anew", again=False)),
+    Provocation("lost-filters", (1, 2, 3), filters_lost, filters_kept),
+    Provocation("lost-filters", (1,), filters_misspelt, filters_kept),
+    Provocation("platform-is-not-audience", (1, 2), other_platforms, _with(other_platforms, "f", filters=ON_CHATAPP)),
+    Provocation("wrong-variable-keys", (2,), _with(with_variables, "by_number", var1="X", **{"1": "X"}), _with(with_variables, "k", var1="X")),
+    Provocation("wrong-variable-keys", (2,), _with(with_variables, "by_label", var1="X", Cupom="X"), _with(with_variables, "k", var1="X")),
+    Provocation("stale-template", (1, 3, 4), _with(template_grew, "stale_template", read=False), _with(template_grew, "fresh", read=True)),
+    Provocation("cadence-units", (1,), _with(cadence, "text", cadence="60"), cadence),
+    Provocation("cadence-units", (1,), _with(cadence, "fraction", cadence=0.5), cadence),
+    Provocation("cadence-units", (1, 2), _with(cadence, "a_second", cadence=60_000), cadence),
+    Provocation("cadence-units", (1, 2), slow_for_many, cadence),
+    Provocation("nulls-for-omitted", (1,), _with(cadence, "nulls", description=None), cadence),
+    Provocation("naive-dates", (1,), _with(dated, "naive", "2026-02-01T00:00:00"), _with(dated, "utc", "2026-02-01T00:00:00Z")),
+    Provocation("naive-dates", (1,), _with(dated, "a_day", "2026-02-01"), _with(dated, "o", "2026-02-01T00:00:00-03:00")),
+    Provocation("secret-in-browser", (1,), _with(from_browser, "origin", {"origin": "https://crm.example"}), cadence),
+    Provocation("secret-in-browser", (1,), _with(from_browser, "fetch", {"sec-fetch-mode": "cors", "sec-fetch-site": "cross-site"}), _with(from_browser, "node", {"sec-fetch-mode": "cors", "user-agent": "node"})),
+    Provocation("secret-in-browser", (1,), preflight, cadence),
+    Provocation("key-in-wrong-place", (1,), _with(key_in, "in_the_query", "query"), cadence),
+    Provocation("key-in-wrong-place", (1,), _with(key_in, "in_a_header", "header"), cadence),
+    Provocation("key-in-wrong-place", (1,), _with(key_in, "in_a_body", "body"), cadence),
+    Provocation("multipart-by-hand", (1,), _with(upload_by_hand, "field", "field"), _with(upload_again, "b", "b.png")),
+    Provocation("multipart-by-hand", (1,), _with(upload_by_hand, "json", "json"), _with(upload_again, "b", "b.png")),
+    Provocation("multipart-by-hand", (1,), _with(upload_by_hand, "no_boundary", ""), _with(upload_again, "b", "b.png")),
+    Provocation("media-all-or-nothing", (1, 2), _with(upload_again, "all", "a.png", "b.png"), _with(upload_again, "b", "b.png")),
+    Provocation("page-early-stop", (1,), stopped_short, pages),
+    Provocation("page-early-stop", (1,), stopped_short, read_the_newest),
+    Provocation("page-endless", (2, 3), blank_cursor, pages),
+    Provocation("page-endless", (2, 3, 4), one_cursor, pages),
+    Provocation("page-skip", (1,), home_made_cursor, pages),
+    Provocation("page-skip", (1,), by_offset, pages),
+    Provocation("cancel-and-forget", (3,), forgot_the_cancel, _with(forgot_the_cancel, "again", again=True)),
+)  # fmt: skip

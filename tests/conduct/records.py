@@ -1,0 +1,42 @@
+"""Deliveries and visits made by hand, for what a receiver or a browser would have to be made to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mockserver.core.conduct import judging
+from mockserver.core.conduct.records import Report
+from mockserver.core.outbox import Attempt, Delivery
+from mockserver.core.records import Event
+from mockserver.core.walks import Visit
+from tests.conduct.client import Client
+
+CONNECTED, FAILED = "entrypoints.chatapp.connected", "entrypoints.chatapp.connection_failed"
+BROWSER = "Mozilla/5.0"
+
+
+class Watched(Client):
+    """A client whose sandbox is given deliveries and visits by hand."""
+
+    def __init__(self, sandbox: Any) -> None:
+        super().__init__(sandbox)
+        self.core = sandbox._hosted.sandbox
+
+    def deliver(self, session: str, *statuses: int, kind: str = CONNECTED, age: int = 0, **how: Any) -> None:
+        """One attempt for each status, answered so; `age` is how many seconds ago the event happened."""
+        tenant, now, deliveries = next(iter(self.core.tenants.values())), self.core.now, self.core.outbox.deliveries
+        event = Event(
+            0, f"event_{len(deliveries)}", now - age * 1_000_000, kind, tenant.id, tenant.sessions[session], None
+        )
+        fields = {"error": None, "duration_ms": 3, "headers": {"webhook-signature": "v1,a"}, "body": b"{}"} | how
+        made = tuple(Attempt(n=n, at=now, due=now, status=each, **fields) for n, each in enumerate(statuses, start=1))
+        deliveries[event.id] = Delivery(0, event.id, event, "webhook_a", tenant.id, "delivered", 0, now, attempts=made)
+
+    def visit(
+        self, session: str, status: int = 200, method: str = "GET", agent: str = BROWSER, dest: str = "document"
+    ) -> None:
+        n = len(self.core.visits) + 1
+        self.core.visits.append(Visit(n, self.core.now, session, method, "intro", agent, dest, None, status))
+
+    def judged(self) -> Report:
+        return judging.judge(self.core)

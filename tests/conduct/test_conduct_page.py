@@ -1,0 +1,33 @@
+"""The page on conduct is what the table says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mockserver.cli import main
+from mockserver.core.conduct.page import markdown
+from mockserver.core.conduct.table import RULES
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "conduct.md"
+
+
+def test_the_page_in_the_documentation_is_the_generated_one() -> None:
+    assert PAGE.read_text(encoding="utf-8") == markdown(), "write it anew: mockserver conduct --markdown"
+
+
+def test_every_rule_has_its_row() -> None:
+    lines = markdown().splitlines()
+
+    assert [] == [name for name in RULES if sum(line.startswith(f"| `{name}` |") for line in lines) != 1]
+
+
+def test_the_command_line_lists_and_writes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 0 == main(["conduct", "--markdown"])
+    assert capsys.readouterr().out == markdown()
+    assert 0 == main(["conduct", "--json"])
+    assert list(RULES) == [row["id"] for row in json.loads(capsys.readouterr().out)]
+    assert 0 == main(["conduct"])
+    assert len(RULES) == len(capsys.readouterr().out.splitlines())

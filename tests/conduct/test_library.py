@@ -1,0 +1,43 @@
+"""The library's reference clients: the careful one is found nowhere, the naive one by what each scenario teaches."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+import requests
+
+from mockserver import MockServer
+from tests.clients.calls import Refused
+from tests.clients.naive import Failed, NeverEnds
+from tests.scenario.staging import staged
+from tests.scenario.test_campaigns_played import ENDS, VALUES
+
+# What the document itself says is nobody's fault to meet: the audience of this scenario crosses channels on purpose.
+ON_PURPOSE = {"audience-crosses-channels": ["platform-is-not-audience"]}
+TAUGHT = {
+    "start-timeout-applied": "clone-after-conflict",
+    "start-timeout-not-applied": "duplicate-start",
+    "create-answer-lost": "blind-post-retry",
+    "campaign-fails-midway": "poll-final-set-incomplete",
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_a_careful_client_is_found_nowhere(mockserver_server: MockServer, name: str):
+    with staged(mockserver_server, name) as stage:
+        client = stage.careful()
+        client.follow(*client.launch(stage.plan(), VALUES))
+
+        assert ON_PURPOSE.get(name, []) == [each.rule for each in stage.sandbox.conduct]
+
+
+@pytest.mark.parametrize("name", TAUGHT)
+def test_a_naive_client_is_found_by_what_the_scenario_teaches(mockserver_server: MockServer, name: str):
+    with staged(mockserver_server, name) as stage:
+        client = stage.naive(patience=30)
+        with suppress(Failed, NeverEnds, Refused, requests.RequestException):
+            client.follow(*client.launch(stage.plan().body()))
+
+        assert TAUGHT[name] in {each.rule for each in stage.sandbox.conduct}
+        assert all(each.exchanges for each in stage.sandbox.conduct)

@@ -1,0 +1,116 @@
+"""Conduct from what really was delivered and visited: receivers in process, and a person at the hosted page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mockserver import MockServer
+from mockserver.testing.differential import compare
+from mockserver.testing.sandbox import Sandbox
+from tests.conduct.client import GIVEN, NOON, SESSIONS, Client
+
+pytestmark = pytest.mark.mockserver(given=GIVEN, now=NOON)
+FORGED = {
+    "wrong-secret": "no-verify",
+    "changed-body": "no-verify",
+    "changed-id": "no-verify",
+    "no-signature": "missing-header-passes",
+    "old-timestamp": "no-tolerance",
+}
+
+
+def finished(sandbox: Sandbox) -> str:
+    """A session that completes a second after its creation and is read: exchanges 1 and 2."""
+    client = Client(sandbox)
+    session = client.connect()
+    sandbox.advance("1s")
+    sandbox.complete_session(session)
+    sandbox.advance("1s")
+    client.session(session)
+    return session
+
+
+@pytest.mark.parametrize("forge", FORGED)
+def test_a_receiver_that_takes_everything_is_found_by_what_was_forged(mockserver: Sandbox, forge: str):
+    mockserver.receive_webhooks(lambda letter: 204)
+    mockserver.on("delivery").do({"deliver": {"forge": forge}})
+    finished(mockserver)
+
+    assert [(FORGED[forge], (1,))] == [(each.rule, each.exchanges) for each in mockserver.conduct]
+
+
+@pytest.mark.parametrize("forge", FORGED)
+def test_a_receiver_that_refuses_what_is_forged_is_clean(mockserver: Sandbox, forge: str):
+    seen: list[Any] = []
+
+    def receive(letter: Any) -> int:
+        seen.append(letter)
+        return 400 if len(seen) == 1 else 204  # the forged letter comes first
+
+    mockserver.receive_webhooks(receive)
+    mockserver.on("delivery").do({"deliver": {"forge": forge}})
+    finished(mockserver)
+
+    assert 2 == len(seen)
+    assert [] == list(mockserver.conduct)
+
+
+def test_an_unknown_kind_that_is_refused_is_found(mockserver: Sandbox):
+    mockserver.receive_webhooks(
+        lambda letter: 204 if letter.json()["event"].startswith("entrypoints.chatapp.conn") else 422
+    )
+    mockserver.on("delivery").do({"deliver": {"unknown-kind": "campaigns.completed"}})
+    finished(mockserver)
+
+    assert [("refuses-unknown-kind", (1,))] == [(each.rule, each.exchanges) for each in mockserver.conduct]
+
+
+def test_a_secret_that_is_misread_refuses_every_delivery(mockserver: Sandbox):
+    mockserver.receive_webhooks(lambda letter: 401)
+    finished(mockserver)
+
+    assert ["secret-misread"] == [each.rule for each in mockserver.conduct]
+
+
+def test_a_receiver_that_answers_well_is_told_only_what_was_not_tried(mockserver: Sandbox):
+    mockserver.receive_webhooks(lambda letter: 204)
+    finished(mockserver)
+
+    assert [] == list(mockserver.conduct)
+    assert {"no-verify", "missing-header-passes"} <= {each.rule for each in mockserver.conduct.not_assessed}
+
+
+def test_a_person_who_walks_to_the_end_leaves_nothing_to_find(mockserver: Sandbox):
+    client = Client(mockserver)
+    session = client.connect()
+    with mockserver.end_user(session) as person:
+        person.connect()
+    client.session(session)
+
+    assert [] == list(mockserver.conduct)
+    assert "iframe" not in {each.rule for each in mockserver.conduct.not_assessed}
+
+
+def test_a_second_user_agent_on_the_link_is_found(mockserver: Sandbox):
+    client = Client(mockserver)
+    session = client.connect()
+    for agent in ("One/1.0", "Other/2.0"):
+        mockserver.end_user(session, user_agent=agent).open()
+
+    assert [("link-shared-or-cached", (1,))] == [(each.rule, each.exchanges) for each in mockserver.conduct]
+
+
+def test_who_needs_parameters_behind_the_return_url_is_found(mockserver_server: MockServer):
+    def client(sandbox: Sandbox) -> None:
+        session = sandbox.call("POST", SESSIONS, json={"returnUrl": "https://crm.example/back"}).json()["sessionId"]
+        with sandbox.end_user(session) as person:
+            back = person.connect().location or ""
+        if "sessionId=" in back:
+            sandbox.call("GET", f"{SESSIONS}/{session}")
+
+    found = compare(mockserver_server, client, now=NOON)
+
+    assert ["require-return-params"] == [each.rule for each in found.findings]
+    assert "return-query=session-and-status: step 2 was GET" in found.findings[0].message

@@ -1,0 +1,32 @@
+"""Conduct of webhook receivers and around the hosted page, from deliveries and visits."""
+
+from __future__ import annotations
+
+import pytest
+
+from mockserver.testing.sandbox import Sandbox
+from tests.conduct.client import GIVEN, NOON, Provocation
+from tests.conduct.provocations_of_receivers import PAGE, RECEIVERS
+from tests.conduct.records import Watched
+
+pytestmark = pytest.mark.mockserver(given=GIVEN, now=NOON)
+EACH = pytest.mark.parametrize("provocation", (*RECEIVERS, *PAGE), ids=lambda each: each.id)
+
+
+@EACH
+@pytest.mark.clause("advice.top-level", "advice.store-session")
+def test_a_careless_client_is_found_with_the_exchanges_that_prove_it(mockserver: Sandbox, provocation: Provocation):
+    client = Watched(mockserver)
+    provocation.careless(client)
+
+    assert [(provocation.rule, tuple(provocation.exchanges))] == [
+        (each.rule, each.exchanges) for each in client.judged().findings
+    ]
+
+
+@EACH
+def test_a_careful_client_at_the_same_task_is_not(mockserver: Sandbox, provocation: Provocation):
+    client = Watched(mockserver)
+    provocation.careful(client)
+
+    assert () == client.judged().findings

@@ -1,0 +1,282 @@
+"""The report as a whole: every rule is judged or told as not assessed, benign look-alikes are let be, every door says the same."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from mockserver.contract.clauses import read as clauses
+from mockserver.core.conduct import judging
+from mockserver.core.conduct.table import RULES
+from mockserver.testing.sandbox import Sandbox
+from tests.conduct import provocations_of_campaigns, provocations_of_receivers, provocations_of_sessions
+from tests.conduct.client import GIVEN, NOON, TAGGED, Client
+from tests.conduct.records import Watched
+from tests.testing.test_differential import COMPARED
+
+pytestmark = pytest.mark.mockserver(given=GIVEN, now=NOON)
+
+PROVOKED = {
+    each.rule
+    for each in (
+        *provocations_of_campaigns.PROVOCATIONS,
+        *provocations_of_sessions.PROVOCATIONS,
+        *provocations_of_receivers.RECEIVERS,
+        *provocations_of_receivers.PAGE,
+    )
+}
+# What only the client's own test can tell, or a run with an HTML answer: no evidence of the mock's proves it.
+BEYOND = {
+    "completed-means-sent",
+    "dedupe-by-session",
+    "frozen-after-cancel",
+    "json-on-html",
+    "no-dedupe",
+    "preview-as-target",
+    "trust-return-url",
+}
+
+
+def assessed_not(sandbox: Sandbox) -> dict[str, str]:
+    return {each.rule: each.why for each in sandbox.conduct.not_assessed}
+
+
+def test_every_rule_is_provoked_compared_or_beyond_the_mock():
+    assert set(RULES) == PROVOKED | set(COMPARED) | BEYOND
+    assert set() == BEYOND & (PROVOKED | set(COMPARED))
+    assert set(judging.JUDGES) == PROVOKED
+
+
+def test_a_rule_names_a_clause_a_line_and_one_line_of_advice():
+    known = {each.id for each in clauses()}
+
+    assert [] == [row.id for row in RULES.values() if row.clause not in known or not row.line.startswith("L")]
+    assert [] == [row.id for row in RULES.values() if row.severity not in (1, 2, 3) or not set(row.see) <= set("JWPDH")]
+    assert [] == [row.id for row in RULES.values() if "\n" in row.advice or not row.advice.endswith(".")]
+
+
+def test_silence_is_no_praise(mockserver: Sandbox):
+    told = assessed_not(mockserver)
+
+    assert BEYOND <= set(told)
+    assert {row.id for row in RULES.values() if row.see[0] in "WPD"} <= set(told)
+    assert "no hosted page was visited" == told["iframe"]
+    assert "nothing was delivered to a receiver" == told["no-verify"]
+    assert "differential.compare" in told["match-on-message"]
+
+
+def test_what_was_not_forged_says_nothing_of_a_receiver(mockserver: Sandbox):
+    client = Watched(mockserver)
+    session = client.connect()
+    client.deliver(session, 204)
+
+    told = {each.rule: each.why for each in client.judged().not_assessed}
+    assert "nothing of the kind was delivered: no-signature" == told["missing-header-passes"]
+
+
+def test_polls_with_no_time_between_them_are_not_judged(mockserver: Sandbox):
+    client = Client(mockserver)
+    pair = client.launch(cadence=1)
+    for _ in range(5):
+        client.execution(pair)
+
+    assert "no clock moved between the polls of 1 executions or sessions" == assessed_not(mockserver)["poll-too-fast"]
+
+
+def test_real_time_judges_polls_only_where_the_run_lasted_long_enough(mockserver: Sandbox):
+    client, core = Client(mockserver), mockserver._hosted.sandbox
+    ticks = iter(range(0, 1000, 1))
+    core.stage = SimpleNamespace(stopwatch=lambda: next(ticks) * 4_000_000, release=core.stage.release)
+    pair = client.launch(cadence=1)
+    for _ in range(12):
+        client.execution(pair)
+
+    assert [("poll-too-fast", (3, 4, 5))] == [(each.rule, each.exchanges) for each in mockserver.conduct]
+
+
+def test_a_retry_after_that_no_clock_can_tell_is_not_judged(mockserver: Sandbox):
+    client = Client(mockserver)
+    mockserver.on("listTemplates").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after_s=7)
+    for _ in range(2):
+        client.ask("GET", "/v1/message-templates")
+
+    assert [] == list(mockserver.conduct)
+    assert "no clock moved" in assessed_not(mockserver)["ignore-retry-after"]
+
+
+def test_a_last_poll_that_failed_at_the_end_of_the_run_is_not_judged(mockserver: Sandbox):
+    client = Client(mockserver)
+    mockserver.on("readExecution").nth(2).error("INTERNAL_ERROR")
+    pair = client.launch(cadence=1)
+    for _ in range(2):
+        client.execution(pair)
+
+    assert [] == list(mockserver.conduct)
+    assert "the run ended there" in assessed_not(mockserver)["poll-dies-on-error"]
+
+
+class TestBenignLookAlikes:
+    def test_workers_that_share_a_key_each_read_the_end(self, mockserver: Sandbox):
+        client = Client(mockserver)
+        pair = client.launch()
+        mockserver.advance("10s")
+        for worker in ("a", "b", "c"):
+            for _ in range(2):
+                client.execution(pair, headers={"user-agent": worker})
+
+        assert [] == list(mockserver.conduct)
+
+    def test_a_restarted_client_reads_again_much_later(self, mockserver: Sandbox):
+        client = Client(mockserver)
+        pair = client.launch()
+        mockserver.advance("10s")
+        for _ in range(4):
+            client.execution(pair)
+            mockserver.advance("1h")
+
+        assert [] == list(mockserver.conduct)
+
+    def test_head_and_options_are_no_reads(self, mockserver: Sandbox):
+        client = Client(mockserver)
+        campaign, execution = client.launch()
+        mockserver.advance("10s")
+        for method in ("GET", "HEAD", "HEAD", "HEAD", "OPTIONS"):
+            client.ask(method, f"/v1/campaigns/{campaign}/executions/{execution}")
+
+        assert [] == list(mockserver.conduct)
+
+    def test_one_read_after_the_event_is_good_practice(self, mockserver: Sandbox):
+        client = Watched(mockserver)
+        session = client.connect()
+        client.session(session)
+        mockserver.advance("5s")
+        mockserver.complete_session(session)
+        client.deliver(session, 204)
+        client.session(session)
+
+        assert () == client.judged().findings
+
+    def test_who_asks_for_a_taken_name_is_told_so(self, mockserver: Sandbox):
+        client = Client(mockserver)
+        client.create()
+        client.create()
+
+        assert [] == list(mockserver.conduct)
+
+    def test_a_start_that_arrives_late_is_no_second_one(self, mockserver: Sandbox):
+        client = Client(mockserver)
+        mockserver.on("startCampaign").nth(1).delay("1m")
+        campaign = client.create()
+        client.ask("POST", f"/v1/campaigns/{campaign}/start", timeout=10)
+        client.campaign(campaign)
+        client.start(campaign)
+        client.wait("2m")
+
+        assert [] == list(mockserver.conduct)
+
+    def test_next_weeks_campaign_is_no_clone(self, mockserver: Sandbox):
+        client = Client(mockserver)
+        client.launch("Week 1")
+        mockserver.advance("7d")
+        client.launch("Week 2")
+
+        assert [] == list(mockserver.conduct)
+
+    def test_sessions_of_two_users_are_no_storm(self, mockserver: Sandbox):
+        client = Client(mockserver)
+        for session in (client.connect(), client.connect()):
+            mockserver.complete_session(session)
+            client.session(session)
+
+        assert [] == list(mockserver.conduct)
+
+    def test_a_session_created_again_after_a_5xx_has_nothing_to_be_read_first(self, mockserver: Sandbox):
+        client = Client(mockserver)
+        mockserver.on("createConnectionSession").nth(1).error("INTERNAL_ERROR")
+        client.connect()
+        client.session(client.connect())
+
+        assert [] == list(mockserver.conduct)
+
+
+class TestDoors:
+    def provoke(self, sandbox: Sandbox) -> None:
+        client = Client(sandbox)
+        provocations_of_campaigns.started_again(client)
+        client.create("Another", filter=TAGGED, description=None)
+        client.create("Third", description=None)
+
+    def test_the_control_plane_tells_the_same(self, mockserver: Sandbox):
+        self.provoke(mockserver)
+        answer = mockserver.call("GET", "/_mock/conduct", key="").json()
+
+        assert ["rule", "clause", "severity", "message", "exchanges"] == list(answer["findings"][0])
+        assert [each["rule"] for each in answer["findings"]] == [each.rule for each in mockserver.conduct]
+        assert {"rule": "iframe", "why": "no hosted page was visited"} in answer["notAssessed"]
+
+    def test_the_worst_comes_first(self, mockserver: Sandbox):
+        self.provoke(mockserver)
+
+        severities = [each.severity for each in mockserver.conduct]
+        assert severities == sorted(severities)
+        assert len(set(severities)) > 1
+
+    def test_a_finding_reads_well(self, mockserver: Sandbox):
+        provocations_of_campaigns.started_again(Client(mockserver))
+
+        assert str(mockserver.conduct).splitlines()[:3] == [
+            "duplicate-start, severity 1 (money, spam or security): campaign "
+            + mockserver.ledger.executions[0]["campaignId"]
+            + " was started again with no look at it, after a start without an answer that had taken effect (exchange 2, 3)",
+            "  breaks advice.read-before-restart, L300 of the API document",
+            "  advice: After a start without an answer read the campaign; start it again only while it is a draft.",
+        ]
+        assert "1 findings (duplicate-start)" in repr(mockserver.conduct)
+
+    def test_no_key_stands_in_a_message(self, mockserver: Sandbox):
+        mockserver.call(
+            "POST", "/v1/campaigns", json={"name": "A", mockserver.secret_key: 1, "cadence": mockserver.secret_key}
+        )
+        mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={mockserver.secret_key: 1})
+
+        told = str(mockserver.conduct) + json.dumps(mockserver.call("GET", "/_mock/conduct", key="").json())
+        assert {"cadence-units", "key-in-wrong-place", "funnel-misuse"} <= {each.rule for each in mockserver.conduct}
+        assert mockserver.secret_key not in told and mockserver.secret_key[:20] not in told
+
+    def test_to_judge_changes_nothing(self, mockserver: Sandbox):
+        self.provoke(mockserver)
+        before = mockserver.state(), mockserver.journal
+        assert [*mockserver.conduct] == [*mockserver.conduct]
+
+        assert before == (mockserver.state(), mockserver.journal)
+
+
+class TestAssertion:
+    def test_its_first_line_names_the_worst_bug(self, mockserver: Sandbox):
+        TestDoors().provoke(mockserver)
+
+        with pytest.raises(AssertionError, match=r"\A(duplicate-start|lost-filters), severity 1 ") as raised:
+            mockserver.assert_conduct()
+        assert "nulls-for-omitted" in str(raised.value)
+
+    @pytest.mark.parametrize(("most", "passes"), [(3, True), (2, True), (1, True), (None, False)])
+    def test_noise_passes_where_it_may(self, mockserver: Sandbox, most: int | None, passes: bool):
+        Client(mockserver).create(description=None)
+
+        if passes:
+            mockserver.assert_conduct(max_severity=most)
+        else:
+            with pytest.raises(AssertionError, match="nulls-for-omitted"):
+                mockserver.assert_conduct(max_severity=most)
+
+    def test_what_is_worse_than_may_pass_fails(self, mockserver: Sandbox):
+        provocations_of_campaigns.started_again(Client(mockserver))
+
+        with pytest.raises(AssertionError, match="duplicate-start"):
+            mockserver.assert_conduct(max_severity=2)
+
+    def test_another_severity_is_refused(self, mockserver: Sandbox):
+        with pytest.raises(ValueError, match="wanted 1, 2 or 3"):
+            mockserver.assert_conduct(max_severity=0)

@@ -1,0 +1,29 @@
+"""Conduct of connection sessions: a careless client is found with its exchanges, a careful one is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from mockserver.testing.sandbox import Sandbox
+from tests.conduct.client import GIVEN, NOON, Client, Provocation
+from tests.conduct.provocations_of_sessions import PROVOCATIONS
+
+pytestmark = pytest.mark.mockserver(given=GIVEN, now=NOON)
+EACH = pytest.mark.parametrize("provocation", PROVOCATIONS, ids=lambda each: each.id)
+
+
+@EACH
+@pytest.mark.clause("advice.poll-session")
+def test_a_careless_client_is_found_with_the_exchanges_that_prove_it(mockserver: Sandbox, provocation: Provocation):
+    provocation.careless(Client(mockserver))
+
+    assert [(provocation.rule, tuple(provocation.exchanges))] == [
+        (each.rule, each.exchanges) for each in mockserver.conduct
+    ]
+
+
+@EACH
+def test_a_careful_client_at_the_same_task_is_not(mockserver: Sandbox, provocation: Provocation):
+    provocation.careful(Client(mockserver))
+
+    assert [] == list(mockserver.conduct)

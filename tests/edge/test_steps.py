@@ -1,0 +1,108 @@
+"""What is done to a sandbox beside its API is kept in order, without keys, and goes where the journal goes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mockserver import MockServer, Sandbox
+from mockserver.core.journal import STEPS_MAX
+from mockserver.edge import steps
+from mockserver.edge.control import ROUTES
+
+
+@pytest.fixture
+def sandbox() -> Sandbox:
+    return MockServer().sandbox(now="2026-03-01T12:00:00Z")
+
+
+def kept(sandbox: Sandbox) -> list[tuple[str, dict[str, Any]]]:
+    return [(step.command, dict(step.arguments)) for step in sandbox.steps]
+
+
+def test_commands_of_both_doors_are_kept_alike(sandbox: Sandbox):
+    sandbox.advance("20m")
+    sandbox.call("POST", "/_mock/clock/advance", json={"by": "20m"})
+
+    assert [("advance", {"by": "20m"})] * 2 == kept(sandbox)
+
+
+def test_a_step_knows_what_came_before_it(sandbox: Sandbox):
+    sandbox.advance("20m")
+    sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
+    sandbox.advance("20m")
+
+    first, second = sandbox.steps
+    assert (0, 0) == (first.exchanges, first.transitions)
+    assert (1, 1) == (second.exchanges, second.transitions)
+    assert 20 * 60 * 1_000_000 == second.at - first.at
+
+
+def test_what_is_only_read_or_refused_is_no_step(sandbox: Sandbox):
+    assert sandbox.journal and sandbox.state()
+    sandbox.call("POST", "/_mock/journal/verify", json={"operation": "createCampaign"})
+    with pytest.raises(ValueError, match="dual-statu"):
+        sandbox.choose({"dual-statu": "guide"})
+    with pytest.raises(ValueError, match="/given/chat"):
+        sandbox.apply({"given": {"chat": []}})
+
+    assert [] == kept(sandbox)
+
+
+def test_no_key_or_secret_is_kept(sandbox: Sandbox):
+    tenant = {"id": "b", "secretKey": "sk_of_the_test", "publicKey": "pk_of_the_test"}
+    sandbox.apply(
+        {"given": {"tenants": [tenant], "webhooks": [{"url": "http://127.0.0.1:9/", "secret": "whsec_YWJjZGVmZw=="}]}}
+    )
+    sandbox.set_tenant(name=sandbox.secret_key)
+
+    given = {"tenants": [{"id": "b"}], "webhooks": [{"url": "http://127.0.0.1:9/"}]}
+    assert ("apply_scenario", {"given": given}) == kept(sandbox)[0]
+    assert "sk_..." == kept(sandbox)[1][1]["name"]
+
+
+def test_a_document_that_is_changed_later_is_kept_as_it_was(sandbox: Sandbox):
+    document: dict[str, Any] = {"given": {"forms": [{"id": "f"}]}}
+    sandbox.apply(document)
+    document["given"]["forms"].append({"id": "g"})
+
+    assert {"given": {"forms": [{"id": "f"}]}} == kept(sandbox)[0][1]
+
+
+def test_a_restored_checkpoint_takes_the_steps_back(sandbox: Sandbox):
+    sandbox.advance("1m")
+    with sandbox.checkpoint():
+        sandbox.advance("2m")
+    sandbox.advance("3m")
+
+    assert ["1m", "3m"] == [arguments["by"] for _, arguments in kept(sandbox)]
+    sandbox.reset()
+    assert [] == kept(sandbox)
+
+
+def test_of_too_many_the_oldest_goes_and_is_counted(sandbox: Sandbox):
+    for _ in range(STEPS_MAX + 2):
+        sandbox.advance(1)
+
+    assert STEPS_MAX == len(sandbox.steps)
+    assert 2 == sandbox._hosted.sandbox.journal.lost_steps
+
+
+def test_every_command_that_writes_is_a_step_or_said_to_be_none():
+    writing = {route.command.__name__ for route in ROUTES if route.method != "GET" and route.of == "sandbox"}
+
+    assert writing >= steps.SILENT
+    assert writing - steps.SILENT == {
+        steps.name_of(route.method, route.command) for route in ROUTES if route.of == "sandbox"
+    } - {None}
+
+
+def test_only_a_call_that_a_script_makes_wait_is_a_step_of_its_own(sandbox: Sandbox):
+    sandbox.on("listCampaigns").nth(2).delay("5s")
+    sandbox.call("GET", "/v1/campaigns")
+    sandbox.call("GET", "/v1/campaigns", timeout=9)
+
+    (waiting,) = (step for step in sandbox.steps if step.command == "call")
+    assert (1, 9_000_000) == (waiting.exchanges, waiting.arguments["waits"])
+    assert sandbox.secret_key not in repr(waiting)

@@ -1,0 +1,84 @@
+"""Playing scenarios about events: receivers registered before anything happens, and what was said to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Thread
+from typing import Any, NamedTuple
+
+from werkzeug.serving import WSGIRequestHandler, make_server
+from werkzeug.wrappers import Request, Response
+
+from mockserver.testing.webhooks import Receiver
+from tests.clients.connecting import SESSIONS
+from tests.clients.receiving import CarefulReceiver
+from tests.scenario.staging import Stage
+
+
+class Arrived(NamedTuple):
+    """A letter that came over a socket."""
+
+    headers: dict[str, str]
+    body: bytes
+
+
+class _Quiet(WSGIRequestHandler):
+    def log(self, *_: object) -> None:
+        pass
+
+
+def careful_app(stage: Stage, arrived: list[str] | None = None) -> tuple[CarefulReceiver, Receiver]:
+    """A careful application, registered; `arrived` gets the session of each letter in the order of arrival."""
+    app = CarefulReceiver([], stage.sandbox.tenant_id)
+
+    def noted(letter: Any) -> int:
+        if arrived is not None:
+            arrived.append(letter.json()["data"]["sessionId"])
+        return app(letter)
+
+    registered = stage.sandbox.receive_webhooks(noted)
+    app.secrets.append(registered.secret)
+    return app, registered
+
+
+def begin(stage: Stage, count: int = 1, app: Any = None) -> list[str]:
+    """So many sessions, made and kept, that nobody polls."""
+    made = [stage.sandbox.call("POST", SESSIONS).json()["sessionId"] for _ in range(count)]
+    for session_id in made if app is not None else ():
+        app.keep(session_id)
+    return made
+
+
+def connect(stage: Stage, app: CarefulReceiver, attempts: int = 1) -> None:
+    """A connection by an application that hears events, and polls beside."""
+    ended = stage.careful().connect(app.keep, lambda url: None, attempts=attempts)
+    app.work()
+    app.learn(ended)
+
+
+@contextmanager
+def served(app: Any, is_down: Callable[[], bool]) -> Iterator[str]:
+    """The receiver as a web application on a real socket of this machine; while it is down it says 503."""
+
+    @Request.application
+    def answer(request: Request) -> Response:
+        return Response(status=503 if is_down() else app(Arrived(dict(request.headers), request.get_data())))
+
+    listener = make_server("127.0.0.1", 0, answer, threaded=True, request_handler=_Quiet)
+    thread = Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.server_port}/hooks"
+    finally:
+        listener.shutdown()
+        thread.join()
+        listener.server_close()
+
+
+def said(receiver: Receiver) -> list[list[tuple[str, str | None, int | str]]]:
+    """Of each delivery the letters: the time of day, what a script made of it, and what the receiver said."""
+    return [
+        [(each["at"][11:19], each.get("twist"), each.get("status", each.get("error"))) for each in delivery["attempts"]]
+        for delivery in receiver.deliveries
+    ]

@@ -1,0 +1,179 @@
+"""Campaign scenarios about cancels, and about answers of which only the code says what they mean."""
+
+from __future__ import annotations
+
+import pytest
+import requests
+
+from mockserver import MockServer
+from tests.api.campaigning import refusal
+from tests.clients.calls import Refused
+from tests.clients.careful import Outcome
+from tests.clients.naive import Failed
+from tests.scenario.staging import staged
+
+VALUES = {"var1": "SORRISO10", "var2": "31/03"}
+
+# After ten seconds of sending: the final status, and the counts once nothing is under way.
+# fmt: off
+CANCELS = {
+    "cancel-while-sending-with-stragglers": ("canceled",  60, 16, 0),
+    "cancel-answer-500":                    ("canceled",  60, 12, 0),
+    "cancel-answer-lost":                   ("canceled",  60, 11, 0),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("name", CANCELS)
+def test_a_careful_client_cancels_until_the_campaign_has_ended(mockserver_server: MockServer, name: str):
+    with staged(mockserver_server, name) as stage:
+        client = stage.careful()
+        ids = client.launch(stage.plan())
+        stage.sandbox.advance("10s")
+
+        assert "canceled" == client.cancel(ids[0])
+        at_once = client.outcome(*ids)
+        settled = client.settled(*ids)
+
+        assert Outcome(*CANCELS[name]) == settled
+        assert (settled.sent > at_once.sent) == (name == "cancel-while-sending-with-stragglers")
+
+
+def test_a_cancel_that_comes_too_late_finds_the_campaign_completed(mockserver_server: MockServer):
+    with staged(mockserver_server, "cancel-races-completion") as stage:
+        client = stage.careful()
+        ids = client.launch(stage.plan())
+        stage.sandbox.advance("1s")
+
+        assert "completed" == client.cancel(ids[0])
+        assert Outcome("completed", 4, 4, 0) == client.outcome(*ids)
+        assert ["UNPROCESSABLE_REQUEST"] == stage.codes("cancelCampaign")
+
+
+def test_a_naive_client_stumbles_over_the_empty_body_of_a_cancel_that_worked(mockserver_server: MockServer):
+    with staged(mockserver_server, "cancel-while-sending-with-stragglers") as stage:
+        client = stage.naive()
+        ids = client.launch(stage.plan().body())
+
+        with pytest.raises(requests.JSONDecodeError):
+            client.cancel(ids[0])
+
+        assert ["canceled"] == [each["status"] for each in stage.campaigns]
+
+
+def test_a_naive_client_takes_a_cancel_that_worked_for_one_that_failed(mockserver_server: MockServer):
+    with staged(mockserver_server, "cancel-answer-lost") as stage:
+        client = stage.naive()
+        ids = client.launch(stage.plan().body())
+
+        with pytest.raises(Failed):
+            client.cancel(ids[0])
+
+        assert ["canceled"] == [each["status"] for each in stage.campaigns]
+
+
+def test_who_counts_only_200_as_a_success_gives_up_a_campaign_that_was_made(mockserver_server: MockServer):
+    with staged(mockserver_server, "every-post-answers-201") as stage:
+        with pytest.raises(Failed):
+            stage.only_two_hundred().launch(stage.plan().body())
+
+        assert [201] == [each["response"]["status"] for each in stage.calls("createCampaign")]
+        assert ["draft"] == [each["status"] for each in stage.campaigns]
+
+
+def test_who_counts_only_200_as_a_success_works_where_all_is_200(mockserver_server: MockServer):
+    with staged(mockserver_server, "every-post-answers-200") as stage:
+        stage.only_two_hundred().launch(stage.plan().body())
+
+        assert 1 == len(stage.executions)
+
+
+@pytest.mark.parametrize(
+    ("name", "statuses"), [("every-post-answers-200", [200, 200]), ("every-post-answers-201", [201, 201])]
+)
+def test_a_careful_client_takes_any_success(mockserver_server: MockServer, name: str, statuses: list[int]):
+    with staged(mockserver_server, name) as stage:
+        stage.careful().launch(stage.plan())
+
+        made = [*stage.calls("createCampaign"), *stage.calls("startCampaign")]
+        assert statuses == [each["response"]["status"] for each in made]
+
+
+def test_a_campaign_may_be_over_before_its_execution_says_so(mockserver_server: MockServer):
+    with staged(mockserver_server, "execution-status-lags") as stage:
+        client = stage.careful()
+        ids = client.launch(stage.plan())
+        stage.sandbox.advance("10s")
+
+        assert ("completed", "processing") == (client.campaign(ids[0])["status"], client.outcome(*ids).status)
+        assert "completed" == client.follow(*ids).status
+
+
+def test_a_lost_channel_fails_what_is_left(mockserver_server: MockServer):
+    with staged(mockserver_server, "channel-lost-midrun") as stage:
+        client = stage.careful()
+
+        outcome = client.follow(*client.launch(stage.plan(platform="photoapp")))
+
+        assert Outcome("completed", 12, 5, 7) == outcome
+
+
+@pytest.mark.parametrize(
+    ("name", "status"), [("contradicting-catalogue-catalog", 400), ("contradicting-catalogue-guide", 422)]
+)
+def test_the_four_codes_have_the_status_of_one_side(mockserver_server: MockServer, name: str, status: int):
+    with staged(mockserver_server, name) as stage:
+        plan, call = stage.plan(), stage.sandbox.call
+        draft_id = stage.careful().create(plan)
+        refused = {
+            "CAMPAIGN_NAME_ALREADY_EXISTS": call("POST", "/v1/campaigns", json=plan.body()),
+            "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH": call(
+                "POST", "/v1/campaigns", json=stage.plan(name="Outra", platform="chatapp_lite").body()
+            ),
+            "CAMPAIGN_MISSING_COMMON_VARIABLES": call("POST", f"/v1/campaigns/{draft_id}/start"),
+            "VALIDATION_ERROR": call("POST", "/v1/campaigns", json={}),
+        }
+
+        assert {code: (status, code) for code in refused} == {code: refusal(each) for code, each in refused.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "audience"), [("contradicting-catalogue-catalog", 3), ("contradicting-catalogue-guide", 5)]
+)
+def test_a_client_that_branches_on_the_status_messages_everyone(
+    mockserver_server: MockServer, name: str, audience: int
+):
+    """To it a 422 means bad filters, so that it leaves them out; two chats carry no tag."""
+    with staged(mockserver_server, name) as stage:
+        stage.sandbox.apply({"given": {"chats": {"count": 2}}})
+        client, body = stage.naive(), stage.plan().body()
+        client.create(body)
+
+        client.start(client.create(body), VALUES)
+
+        assert [audience] == [len(each["targets"]) for each in stage.executions]
+
+
+@pytest.mark.parametrize("name", ["contradicting-catalogue-catalog", "contradicting-catalogue-guide"])
+def test_a_client_that_branches_on_the_code_does_the_same_under_both_statuses(mockserver_server: MockServer, name: str):
+    with staged(mockserver_server, name) as stage:
+        client, plan = stage.careful(), stage.plan()
+        client.create(plan)
+
+        with pytest.raises(Refused) as told:
+            client.launch(plan, {})  # finds its draft by name, and lacks a variable
+
+        assert "CAMPAIGN_MISSING_COMMON_VARIABLES" == told.value.code
+        assert (1, 0) == (len(stage.campaigns), len(stage.executions))
+
+
+def test_a_client_that_reads_messages_is_lost_where_they_are_reworded(mockserver_server: MockServer):
+    with staged(mockserver_server, "messages-reworded") as stage:
+        careful, naive, plan = stage.careful(), stage.naive(), stage.plan()
+        drafted = careful.create(plan)
+
+        with pytest.raises(Failed):
+            naive.create(plan.body())
+
+        assert drafted == careful.create(plan)
+        assert 1 == len(stage.campaigns)

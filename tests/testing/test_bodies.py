@@ -1,0 +1,105 @@
+"""The typed face: bodies as the schemas have them, `calls` typed by operation, and a user's test that mypy accepts whole."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_overloads, get_type_hints
+
+import pytest
+
+from mockserver.contract.endpoints import OPERATIONS
+from mockserver.testing import asking, bodies
+from mockserver.testing.asking import Asking
+from mockserver.testing.calls import Calls
+from tests.testing.typed_bodies import HOME, modules, names
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("name", modules())
+def test_the_bodies_are_those_of_the_schemas(name: str):
+    assert ast.dump(ast.parse(modules()[name])) == ast.dump(ast.parse((HOME / name).read_text(encoding="utf-8")))
+
+
+def test_every_body_of_an_operation_has_its_name_in_the_package():
+    wanted = {name for pair in names().values() for name in pair} - {"None", "Any"}
+
+    assert wanted == set(bodies.__all__)
+
+
+def test_calls_are_typed_by_operation():
+    space = {**vars(asking), "bodies": bodies}
+    found = {}
+    for overload in get_overloads(Asking.calls):
+        hints = get_type_hints(overload, space)
+        if get_origin(hints["operation"]) is Literal:
+            assert Calls is get_origin(hints["return"])
+            found[get_args(hints["operation"])[0]] = get_args(hints["return"])
+
+    kinds: dict[str, Any] = {"None": None, "Any": Any}
+    assert {
+        operation: tuple(kinds[name] if name in kinds else getattr(bodies, name) for name in pair)
+        for operation, pair in names().items()
+    } == found
+    assert set(OPERATIONS) == set(found)
+
+
+USER = """
+from typing import Literal
+
+import pytest
+
+from mockserver import MockServer, Sandbox
+
+
+@pytest.mark.mockserver(scenario="demo", choices={"dual-status": "guide"}, seed=7)
+def test_mine(mockserver: Sandbox, mockserver_server: MockServer) -> None:
+    call = mockserver.calls("createCampaign").where(name="promo").one()
+    name: str = call.body["name"]
+    campaign: str = call.answer["campaignId"]
+    status: Literal["draft"] = call.answer["status"]
+    first: str = mockserver.calls("listCampaigns")[0].answer["campaigns"][0]["name"]
+    number: int = mockserver.calls("previewAudience").last.answer["estimatedCount"]
+    nothing: None = mockserver.calls("cancelCampaign").one().answer
+    mockserver.assert_order("createCampaign", "startCampaign", exact=True)
+    with mockserver.expecting("startCampaign", times=2, within="5m"):
+        pass
+    assert mockserver.wait_for("startCampaign", timeout=2).last.status == 202
+    with mockserver_server.sandbox(seed=3) as other:
+        assert other.id and name and campaign and status and first and number and nothing is None
+"""
+WRONG = """
+from mockserver import Sandbox
+
+
+def test_mine(mockserver: Sandbox) -> None:
+    mockserver.calls("createCampaign").one().body["nme"]
+    mockserver.calls("createCampaign").one().answer["campaign"]
+    mockserver.assert_order("createCampain")
+    with mockserver.expecting("startCampain"):
+        pass
+"""
+
+
+def test_mypy_accepts_a_users_test_and_finds_what_is_wrong_in_another(tmp_path: Path):
+    (tmp_path / "test_right.py").write_text(USER)
+    (tmp_path / "test_wrong.py").write_text(WRONG)
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", str(tmp_path / "cache")]
+
+    found = subprocess.run(
+        [*command, "test_right.py", "test_wrong.py"],
+        cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    lines = [each for each in found.stdout.splitlines() if ": error:" in each]
+    assert ["test_wrong.py:6", "test_wrong.py:7", "test_wrong.py:8", "test_wrong.py:9"] == [
+        each.partition(": error:")[0] for each in lines
+    ], found.stdout

@@ -1,0 +1,273 @@
+"""What a test asks of a sandbox's calls: which there were, in what order, and what a miss says."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from freezegun import freeze_time
+
+from mockserver import MockServer, Sandbox
+from mockserver.testing.calls import CallMismatch
+
+TEMPLATE = {"id": "t", "name": "T", "items": [{"type": "text", "text": "Oi"}], "variables": []}
+BODY = {"name": "Uma", "platform": "chatapp", "templateId": "t", "cadence": 1}
+
+
+@pytest.fixture
+def sandbox() -> Iterator[Sandbox]:
+    server = MockServer()
+    yield server.sandbox(given={"templates": [TEMPLATE], "chats": [{"id": "one"}]}, now="2026-03-01T12:00:00Z")
+    server.close()
+
+
+def create(sandbox: Sandbox, **other: Any) -> str:
+    found: str = sandbox.call("POST", "/v1/campaigns", json={**BODY, **other}).json().get("campaignId")
+    return found
+
+
+def missed(ask: Any) -> list[str]:
+    with pytest.raises(CallMismatch) as miss:
+        ask()
+    return str(miss.value).splitlines()
+
+
+def test_one_is_the_only_call_with_its_body_and_answer(sandbox: Sandbox):
+    campaign = create(sandbox, name="promo")
+
+    call = sandbox.calls("createCampaign").one()
+
+    assert (1, "createCampaign", "POST", 201) == (call.n, call.operation, call.method, call.status)
+    assert "promo" == call.body["name"]
+    assert campaign == call.answer["campaignId"]
+    assert sandbox.now == call.at
+    assert (True, None, None, None) == (call.applied, call.code, call.reason, call.fault)
+
+
+def test_an_operation_is_named_by_id_by_its_path_or_by_a_star(sandbox: Sandbox):
+    create(sandbox)
+    sandbox.call("GET", "/v1/campaigns")
+
+    assert [1] == [each.n for each in sandbox.calls("POST /v1/campaigns")]
+    assert [1, 2] == [each.n for each in sandbox.calls("*")]
+    with pytest.raises(ValueError, match="nearest is 'createCampaign'"):
+        sandbox.calls("createCampain")
+
+
+def test_a_call_of_no_operation_stands_among_the_exchanges_alone(sandbox: Sandbox):
+    sandbox.call("GET", "/nowhere")
+
+    assert 0 == len(sandbox.calls("*"))
+    assert ["/nowhere"] == [each.path for each in sandbox.exchanges]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "found"),
+    [
+        ({"name": "promo"}, [1]),
+        ({"cadence": ">=2"}, [2]),
+        ({"body": {"name": "promo", "cadence": 1}}, [1]),
+        ({"body": {"filters": [{"combinator": "and", "statements": []}]}}, [2]),
+        ({"header": {"x-try": "1"}}, []),
+        ({"status": 201}, [1]),
+        ({"body.name": "~o"}, [1, 2]),
+        ({"name": "nobody"}, []),
+    ],
+)
+def test_where_takes_values_of_the_body_by_name_and_anything_by_path(
+    sandbox: Sandbox, conditions: dict[str, Any], found: list[int]
+):
+    create(sandbox, name="promo")
+    create(sandbox, name="outro", cadence=2, filters=[{"combinator": "and", "statements": []}])
+
+    assert found == [each.n for each in sandbox.calls("createCampaign").where(**conditions)]
+
+
+def test_where_finds_path_and_query_and_narrows_step_by_step(sandbox: Sandbox):
+    sandbox.call("GET", "/v1/messaging/chats/one?limit=2")
+    sandbox.call("GET", "/v1/messaging/chats/none?limit=2")
+
+    calls = sandbox.calls("listMessages").where({"query.limit": "2"})
+
+    assert 2 == len(calls)
+    assert [1] == [each.n for each in calls.where({"path.chatId": "one"})]
+    assert 404 == calls.last.status
+    with pytest.raises(ValueError, match="'pth.id' is no path; wanted status, or one that begins with path"):
+        calls.where({"pth.id": "one"})
+
+
+def test_none_and_times_hold_or_say_how_many_there_were(sandbox: Sandbox):
+    sandbox.calls("startCampaign").none()
+    create(sandbox)
+    sandbox.calls("createCampaign").times(1)
+
+    assert "expected no call of createCampaign, got 1" == missed(sandbox.calls("createCampaign").none)[0]
+    assert (
+        "expected exactly 2 calls of createCampaign, got 1"
+        == missed(lambda: sandbox.calls("createCampaign").times(2))[0]
+    )
+    assert "expected at least 1 call of startCampaign, got 0" == missed(lambda: sandbox.calls("startCampaign").last)[0]
+
+
+def test_a_miss_shows_the_nearest_call_its_differences_and_the_journal(sandbox: Sandbox):
+    create(sandbox, name="other", cadence=7)
+    create(sandbox, name="promo ", cadence=0)
+
+    assert [
+        "expected exactly 1 call of createCampaign with body.name = 'promo' and body.cadence = 0 and body.description = 'd', got 0",
+        "nearest: #2 createCampaign POST /v1/campaigns -> 400 VALIDATION_ERROR",
+        "  body.name: 'promo ', wanted 'promo'",
+        "  body.description: nothing there, wanted 'd'",
+        "  refused because campaigns.create at /cadence: came 0; wanted a number of at least 1",
+        "all calls:",
+        "  #1 createCampaign POST /v1/campaigns -> 201",
+        "  #2 createCampaign POST /v1/campaigns -> 400 VALIDATION_ERROR",
+    ] == missed(sandbox.calls("createCampaign").where(name="promo", cadence=0, description="d").one)
+
+
+def test_a_miss_shows_five_leaves_at_most_also_inside_lists(sandbox: Sandbox):
+    def statement(value: int) -> dict[str, Any]:
+        return {"field": "chat.monetization", "operator": "equals", "value": value}
+
+    create(sandbox, filters=[{"combinator": "and", "statements": [statement(each) for each in range(8)]}])
+
+    wanted = [{"combinator": "and", "statements": [statement(each + 1) for each in range(8)]}]
+    said = missed(sandbox.calls("createCampaign").where(filters=wanted).one)
+
+    assert [f"  body.filters.0.statements.{each}.value: {each}, wanted {each + 1}" for each in range(5)] == said[2:7]
+    assert "  and 3 more" == said[7]
+
+
+def test_a_miss_without_any_call_says_that(sandbox: Sandbox):
+    assert ["expected exactly 1 call of startCampaign, got 0", "no call reached the sandbox"] == missed(
+        sandbox.calls("startCampaign").one
+    )
+
+
+def test_no_key_stands_in_an_exchange_or_a_miss(sandbox: Sandbox):
+    create(sandbox, name=sandbox.secret_key)
+
+    call = sandbox.calls("createCampaign").one()
+
+    assert ("sk_...", "sk_...") == (call.headers["x-api-key"], call.body["name"])
+    assert sandbox.secret_key not in repr(call)
+
+
+def test_the_answer_of_a_refused_call_is_an_assertion_error_that_says_why(sandbox: Sandbox):
+    create(sandbox, templateId="nope")
+    call = sandbox.calls("createCampaign").one()
+
+    assert "MESSAGE_TEMPLATE_NOT_FOUND" == call.code == call.said["code"]
+    with pytest.raises(AssertionError, match="wanted a success: #1 createCampaign .* because campaigns.template"):
+        _ = call.answer
+
+
+def test_a_call_without_an_answer_has_its_fault(sandbox: Sandbox):
+    sandbox.on("createCampaign").drop("after")
+    with pytest.raises(ConnectionError):
+        create(sandbox)
+
+    call = sandbox.calls("createCampaign").one()
+
+    assert (None, True, "rule_1") == (call.status, call.applied, (call.fault or {})["rule"])
+    assert "#1 createCampaign POST /v1/campaigns -> no answer   [rule_1: drop after]" == str(call)
+
+
+def test_the_order_is_a_subsequence_or_exact(sandbox: Sandbox):
+    campaign = create(sandbox)
+    sandbox.call("GET", f"/v1/campaigns/{campaign}")
+    sandbox.call("POST", f"/v1/campaigns/{campaign}/start")
+
+    sandbox.assert_order("createCampaign", "startCampaign")
+    sandbox.assert_order("createCampaign", "readCampaign", "startCampaign", exact=True)
+    backwards = missed(lambda: sandbox.assert_order("startCampaign", "createCampaign"))
+    too_many = missed(lambda: sandbox.assert_order("createCampaign", "startCampaign", exact=True))
+
+    assert (
+        f"expected the order startCampaign, createCampaign: no createCampaign after #3 startCampaign POST /v1/campaigns/{campaign}/start -> 202"
+        == backwards[0]
+    )
+    assert (
+        "expected the order createCampaign, startCampaign: wanted startCampaign after #1 createCampaign POST /v1/campaigns -> 201;"
+        f" came #2 readCampaign GET /v1/campaigns/{campaign} -> 200" == too_many[0]
+    )
+
+
+def test_expecting_counts_the_calls_of_its_block(sandbox: Sandbox):
+    create(sandbox, name="before")
+
+    with sandbox.expecting("createCampaign", name="inside"):
+        create(sandbox, name="inside")
+    with sandbox.expecting("createCampaign", times=0):
+        pass
+    with (
+        pytest.raises(CallMismatch, match="expected exactly 1 call of createCampaign, got 0"),
+        sandbox.expecting("createCampaign"),
+    ):
+        pass
+
+
+def test_an_error_inside_expecting_is_left_alone(sandbox: Sandbox):
+    with pytest.raises(OSError), sandbox.expecting("createCampaign"):
+        raise OSError
+
+
+def test_wait_for_takes_what_is_there_already(sandbox: Sandbox):
+    create(sandbox)
+
+    assert 1 == sandbox.wait_for("createCampaign", timeout=0).one().n
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_wait_for_is_told_of_the_call_of_another_thread_also_under_a_frozen_clock(sandbox: Sandbox, frozen: bool):
+    waiting = threading.Event()
+
+    def client() -> None:
+        waiting.wait(10)
+        for number in range(3):
+            create(sandbox, name=f"n{number}")
+
+    worker = threading.Thread(target=client)
+    worker.start()
+    waiting.set()
+    with freeze_time("2026-01-01") if frozen else threading.Lock():
+        found = sandbox.wait_for("createCampaign", {"body.name": "n2"}, timeout=10)
+    worker.join()
+
+    assert "n2" == found.one().body["name"]
+
+
+def test_wait_for_ends_after_its_own_time_also_under_a_frozen_clock(sandbox: Sandbox):
+    with freeze_time("2026-01-01"):
+        said = missed(lambda: sandbox.wait_for("createCampaign", times=2, timeout=0.02))
+
+    assert ["expected at least 2 calls of createCampaign within 0.02 s, got 0", "no call reached the sandbox"] == said
+
+
+def test_wait_for_within_moves_the_sandboxs_clock_from_one_due_thing_to_the_next(sandbox: Sandbox):
+    sandbox.on("createCampaign").delay("90s")
+    with pytest.raises(TimeoutError):
+        sandbox.call("POST", "/v1/campaigns", json=BODY, timeout=1)
+
+    assert 1 == len(sandbox.wait_for("createCampaign", within="20m"))
+    assert "2026-03-01T12:01:30+00:00" == sandbox.now.isoformat()
+    assert (
+        "expected at least 1 call of startCampaign within 20m, got 0"
+        == missed(lambda: sandbox.wait_for("startCampaign", within="20m"))[0]
+    )
+    assert "2026-03-01T12:21:30+00:00" == sandbox.now.isoformat()
+
+
+def test_expecting_waits_for_other_threads_where_it_is_told_to(sandbox: Sandbox):
+    with sandbox.expecting("createCampaign", timeout=10):
+        worker = threading.Thread(target=create, args=(sandbox,))
+        worker.start()
+    worker.join()
+
+
+def test_nobody_listens_any_more_once_a_wait_is_over(sandbox: Sandbox):
+    missed(lambda: sandbox.wait_for("createCampaign", timeout=0.01))
+
+    assert () == sandbox._hosted.listeners

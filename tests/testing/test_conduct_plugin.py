@@ -1,0 +1,195 @@
+"""Conduct in pytest: a finding fails where it shall, hides nothing, holds under xfail, and is counted at the end."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.testing.conftest import PLUGIN, Suite
+
+TWICE = """
+        import pytest
+
+        def nulls(sandbox):
+            body = {"name": "A", "description": None}
+            assert sandbox.call("POST", "/v1/campaigns", json=body).status == 400
+"""
+
+
+def test_a_finding_fails_a_test_that_asks_for_it_in_its_call(suite: Suite):
+    result = suite.run(
+        TWICE
+        + """
+        @pytest.mark.mockserver(conduct="error")
+        def test_mine(mockserver):
+            nulls(mockserver)
+        """
+    )
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["nulls-for-omitted, severity 3 (noise): createCampaign was refused for the null at /description (exchange 1)"]
+    )
+
+
+def test_a_finding_is_told_and_counted_where_nobody_asks(suite: Suite):
+    result = suite.run(
+        TWICE
+        + """
+        def test_one(mockserver):
+            nulls(mockserver)
+
+        def test_other(mockserver_server):
+            with mockserver_server.sandbox() as sandbox:
+                nulls(sandbox)
+
+        def test_clean(mockserver):
+            pass
+        """
+    )
+
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "*mockserver: conduct*",
+            "severity 3  nulls-for-omitted: 2 in 2 tests, first in test_mine.py::test_one; Leave out*",
+        ]
+    )
+
+
+def test_a_failing_tests_own_error_comes_first_and_the_finding_beside_it(suite: Suite):
+    result = suite.run(
+        TWICE
+        + """
+        @pytest.mark.mockserver(conduct="error")
+        def test_own(mockserver):
+            nulls(mockserver)
+            assert "own" == "failure"
+
+        def test_reported(mockserver):
+            nulls(mockserver)
+            assert "own" == "failure"
+        """
+    )
+
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*assert 'own' == 'failure'*", "*- mockserver: conduct -*", "nulls-for-omitted, *"])
+
+
+def test_an_expected_failure_holds(suite: Suite):
+    result = suite.run(
+        TWICE
+        + """
+        @pytest.mark.xfail(strict=True, reason="sends nulls")
+        @pytest.mark.mockserver(conduct="error")
+        def test_mine(mockserver):
+            nulls(mockserver)
+        """
+    )
+
+    result.assert_outcomes(xfailed=1)
+
+
+@pytest.mark.parametrize(("ini", "outcomes"), [("error", {"failed": 1, "passed": 1}), ("off", {"passed": 2})])
+def test_the_ini_option_says_it_for_all_and_the_mark_for_one(suite: Suite, ini: str, outcomes: dict[str, int]):
+    suite.pytester.makeini(f"[pytest]\nmockserver_conduct = {ini}\n")
+    result = suite.run(
+        TWICE
+        + """
+        def test_all(mockserver):
+            nulls(mockserver)
+
+        @pytest.mark.mockserver(conduct="off")
+        def test_one(mockserver):
+            nulls(mockserver)
+        """
+    )
+
+    result.assert_outcomes(**outcomes)
+    if ini == "off":
+        result.stdout.no_fnmatch_line("*mockserver: conduct*")
+
+
+def test_a_test_answers_for_its_own_sandboxes_alone(suite: Suite):
+    result = suite.run(
+        TWICE
+        + """
+        from mockserver import MockServer
+
+        @pytest.fixture(scope="session")
+        def mockserver_server():
+            with MockServer() as server:
+                yield server
+
+        @pytest.mark.mockserver(conduct="off")
+        def test_a(mockserver):
+            nulls(mockserver)
+
+        @pytest.mark.mockserver(conduct="report")
+        def test_b(mockserver):
+            nulls(mockserver)
+
+        @pytest.mark.mockserver(conduct="error")
+        def test_c(mockserver):
+            pass
+        """
+    )
+
+    result.assert_outcomes(passed=3)
+
+
+@pytest.mark.parametrize("where", ["mark", "ini"])
+def test_a_misspelt_mode_ends_the_run_with_the_nearest_one(suite: Suite, where: str):
+    if where == "ini":
+        suite.pytester.makeini("[pytest]\nmockserver_conduct = errors\n")
+    result = suite.run(
+        f"""
+        import pytest
+
+        @pytest.mark.mockserver(conduct={"'errors'" if where == "mark" else "'off'"})
+        def test_mine(mockserver):
+            pass
+        """
+    )
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*'errors' is none of error, report, off; the nearest is 'error'*"])
+
+
+def test_findings_are_written_as_json(suite: Suite):
+    file = suite.pytester.path / "conduct.json"
+    suite.run(
+        TWICE
+        + """
+        def test_mine(mockserver):
+            nulls(mockserver)
+        """,
+        f"--mockserver-conduct-json={file}",
+    )
+
+    (found,) = json.loads(file.read_text(encoding="utf-8"))["findings"]
+    assert ("test_mine.py::test_mine", "nulls-for-omitted", 3, [1]) == (
+        found["test"],
+        found["rule"],
+        found["severity"],
+        found["exchanges"],
+    )
+
+
+def test_workers_findings_come_together(suite: Suite):
+    file = suite.pytester.path / "conduct.json"
+    result = suite.run_apart(
+        TWICE
+        + """
+        @pytest.mark.parametrize("n", range(4))
+        def test_mine(mockserver, n):
+            nulls(mockserver)
+        """,
+        *("-p", "xdist", "-n", "2", *PLUGIN),
+        f"--mockserver-conduct-json={file}",
+    )
+
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines(["severity 3  nulls-for-omitted: 4 in 4 tests, *"])
+    assert 4 == len(json.loads(file.read_text(encoding="utf-8"))["findings"])

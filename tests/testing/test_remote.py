@@ -1,0 +1,169 @@
+"""The same suite against a running server: sandboxes made and ended over HTTP, and words for what cannot be done there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from mockserver import MockServer, Sandbox
+from mockserver.scenario.documents import ScenarioError
+from mockserver.testing.calls import CallMismatch
+from mockserver.testing.remote import RemoteServer
+from mockserver.testing.settings import Layer
+from tests.testing.conftest import Suite
+
+NOW = "2026-03-01T12:00:00Z"
+TEMPLATE = {"id": "t", "name": "T", "items": [{"type": "text", "text": "Oi"}], "variables": []}
+GIVEN = {"templates": [TEMPLATE], "chats": [{"id": "one"}]}
+BODY = {"name": "Uma", "platform": "chatapp", "templateId": "t", "cadence": 1}
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[MockServer]:
+    with MockServer() as server:
+        yield server
+
+
+@pytest.fixture
+def sandbox(running: MockServer) -> Iterator[Sandbox]:
+    with RemoteServer(running.url).sandbox(given=GIVEN, now=NOW) as sandbox:
+        yield sandbox
+
+
+def test_a_suite_runs_against_a_running_server_and_leaves_nothing_there(suite: Suite, running: MockServer):
+    before = set(running._host.sandboxes)
+    result = suite.run(
+        """
+        import pytest
+
+        @pytest.mark.mockserver(scenario="demo", now="2026-03-01T12:00:00Z", choices={"success-status": "all-200"})
+        def test_passes(mockserver):
+            assert 2026 == mockserver.now.year
+            assert 200 == mockserver.call("GET", "/v1/message-templates").status
+            assert "all-200" == mockserver.state()["choices"]["success-status"]
+            mockserver.calls("listTemplates").one()
+
+        def test_fails(mockserver):
+            assert 200 == mockserver.call("GET", "/v1/campaigns/none").status
+        """,
+        "--mockserver-url",
+        running.url,
+        "--tb=line",
+    )
+
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "Call #1 readCampaign was refused: 404 CAMPAIGN_NOT_FOUND",
+            "no document repeats it: the sandbox lives on another server",
+        ]
+    )
+    assert before == set(running._host.sandboxes)
+
+
+def test_the_clock_is_frozen_at_the_present_or_as_it_is_asked_for(running: MockServer):
+    server = RemoteServer(running.url, layers=[Layer("mine", {"seed": 4})])
+    with server.sandbox() as bare, server.sandbox(clock="follow") as following, server.sandbox("demo", seed=5) as demo:
+        assert [True, False] == [each.state()["clock"]["frozen"] for each in (bare, following)]
+        assert [4, 4, 5] == [each.state()["seed"] for each in (bare, following, demo)]
+        assert demo.call("GET", "/v1/message-templates").json()["templates"]
+
+
+def test_what_the_control_plane_has_a_door_for_works_as_in_this_process(sandbox: Sandbox):
+    rule = sandbox.on("listCampaigns").times(1).error("INTERNAL_ERROR")
+    assert 500 == sandbox.call("GET", "/v1/campaigns").status
+    assert (1, 1) == (rule.matched, rule.fired)
+    sandbox.remove_rules()
+    with sandbox.checkpoint():
+        assert 201 == sandbox.call("POST", "/v1/campaigns", json=BODY).status
+    assert [] == sandbox.call("GET", "/v1/campaigns").json()["campaigns"]
+    session = sandbox.call("POST", SESSIONS, json={}).json()["sessionId"]
+    assert "completed" == sandbox.complete_session(session, phone="+5511999990000")["status"]
+    assert 1 == len(sandbox.events)
+    sandbox.apply({"given": {"forms": [{"id": "f"}]}})
+    sandbox.choose({"dual-status": "guide"})
+    sandbox.set_tenant(subscription="suspended")
+    sandbox.freeze("2026-03-02T00:00:00Z")
+    sandbox.advance(minutes=20)
+    assert "2026-03-02T00:20:00+00:00" == sandbox.now.isoformat()
+    assert [] == list(sandbox.ledger.executions)
+    sandbox.assert_order("listCampaigns", "createConnectionSession")
+    assert sandbox.wait_for("createConnectionSession", timeout=0.1).one().answer["sessionId"] == session
+    with pytest.raises(CallMismatch, match="within 5m, got 0"):
+        sandbox.wait_for("startCampaign", within="5m")
+    assert "2026-03-02T00:25:00+00:00" == sandbox.now.isoformat()
+    sandbox.reset()
+    assert [] == sandbox.exchanges
+
+
+def test_client_libraries_reach_it_over_the_socket(sandbox: Sandbox):
+    key = {"X-API-Key": sandbox.secret_key}
+    with sandbox.requests_session() as session, sandbox.httpx_client() as client:
+        assert 200 == session.get(f"{sandbox.base_url}/v1/campaigns", headers=key, timeout=10).status_code
+        assert 200 == client.get("/v1/campaigns", headers=key).status_code
+
+    assert 2 == len(sandbox.calls("listCampaigns"))
+
+
+def test_refusals_are_those_of_this_process(running: MockServer, sandbox: Sandbox):
+    with pytest.raises(ScenarioError, match="/given/chat: .*nearest is 'chats'"):
+        RemoteServer(running.url).sandbox(given={"chat": []})
+    with pytest.raises(ScenarioError, match="/given/chat"):
+        sandbox.apply({"given": {"chat": []}})
+    with pytest.raises(ValueError, match="nearest is 'dual-status'"):
+        sandbox.choose({"dual-statu": "guide"})
+    with pytest.raises(ValueError, match="time only goes forward"):
+        sandbox.advance(to="2020-01-01T00:00:00Z")
+
+
+def test_conduct_is_judged_over_the_control_plane_and_told_after_the_end_too(running: MockServer):
+    with (
+        RemoteServer(running.url).sandbox(given=GIVEN, now=NOW) as there,
+        running.sandbox(given=GIVEN, now=NOW) as here,
+    ):
+        for each in (here, there):
+            path = f"/v1/campaigns/{each.call('POST', '/v1/campaigns', json=BODY).json()['campaignId']}/start"
+            assert [202, 202] != [each.call("POST", path).status for _ in range(2)]
+        expected = [(each.rule, each.severity, each.exchanges, each.line, each.advice) for each in here.conduct]
+        assert expected
+        assert str(here.conduct).count("\n") == str(there.conduct).count("\n")
+        assert expected == [
+            (each.rule, each.severity, each.exchanges, each.line, each.advice) for each in there.conduct
+        ]
+
+    assert expected == [(each.rule, each.severity, each.exchanges, each.line, each.advice) for each in there.conduct]
+
+
+def test_a_call_that_breaks_is_the_standard_librarys_exception(sandbox: Sandbox):
+    sandbox.on("listCampaigns").drop("after")
+
+    with pytest.raises(ConnectionError):
+        sandbox.call("GET", "/v1/campaigns")
+    assert 200 != sandbox.calls("listCampaigns").one().status
+
+
+@pytest.mark.parametrize("need", [lambda each: each.app, lambda each: each.keys("tenant_default")])
+def test_what_needs_the_sandbox_in_this_process_says_so(sandbox: Sandbox, need: Any):
+    with pytest.raises(
+        ValueError, match="needs the sandbox in this process, and it is on http.*without --mockserver-url"
+    ):
+        need(sandbox)
+
+
+def test_nobody_at_the_url_and_a_server_of_another_kind_are_named(sandbox: Sandbox):
+    with pytest.raises(ValueError, match="no mockserver answers at http://127.0.0.1:9: .*mockserver serve"):
+        RemoteServer("http://127.0.0.1:9")
+    with pytest.raises(ValueError, match="answered 404; wanted a mockserver there"):
+        RemoteServer(f"{sandbox.base_url}/v1")
+
+
+def test_the_token_of_the_server_opens_its_control_plane():
+    with MockServer() as server:
+        server._host.token = "let-me-in"
+        with pytest.raises(ValueError, match="Authorization: Bearer"):
+            RemoteServer(server.url)
+        with RemoteServer(server.url, token="let-me-in").sandbox() as sandbox:
+            assert 200 == sandbox.call("GET", "/v1/campaigns").status

@@ -1,0 +1,303 @@
+"""A failing run's document, sent again: the same answers byte for byte, and words where one differs."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from ruamel.yaml import YAML
+
+from mockserver import MockServer, Sandbox, cli
+from mockserver.scenario.documents import check, read_file
+from mockserver.testing import replays
+from mockserver.testing.replaying import Outcome, replay, tell
+from tests.testing.conftest import Suite
+
+NOW = "2026-03-01T12:00:00Z"
+TEMPLATE = {"id": "t", "name": "T", "items": [{"type": "text", "text": "Oi"}], "variables": []}
+GIVEN = {"templates": [TEMPLATE], "chats": [{"id": f"chat_{number}"} for number in range(3)]}
+BODY = {"name": "Uma", "platform": "chatapp", "templateId": "t", "cadence": 1}
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+
+
+def create(sandbox: Sandbox, **how: Any) -> Any:
+    return sandbox.call("POST", "/v1/campaigns", json=BODY, **how).json().get("campaignId")
+
+
+def campaigning(sandbox: Sandbox) -> None:
+    campaign = create(sandbox)
+    sandbox.call("POST", f"/v1/campaigns/{campaign}/start", json={"commonVariables": {"var1": "ç"}})
+    sandbox.advance("90s")
+    sandbox.call("GET", f"/v1/campaigns/{campaign}")
+    sandbox.fail_campaign(campaign)
+    sandbox.call("GET", f"/v1/campaigns/{campaign}")
+    sandbox.call("GET", "/v1/campaigns?x=a%20b&x=2", headers={"x-own": "header"})
+
+
+def connecting(sandbox: Sandbox) -> None:
+    session = sandbox.call("POST", SESSIONS, json={}).json()
+    sandbox.complete_session(session["sessionId"])
+    sandbox.call("GET", f"{SESSIONS}/{session['sessionId']}")
+
+
+def setting(sandbox: Sandbox) -> None:
+    sandbox.choose({"dual-status": "guide"})
+    sandbox.call("POST", "/v1/campaigns", json={})
+    sandbox.apply(
+        {"scenario": "more", "given": {"forms": [{"id": "f", "iframeEmbedAllowedOrigins": ["https://a.example"]}]}}
+    )
+    sandbox.call("GET", "/v1/forms/f/embed-frame-policy", key=sandbox.public_key)
+    sandbox.set_tenant(subscription="suspended")
+    sandbox.call("GET", "/v1/campaigns")
+    sandbox.freeze("2026-03-02T00:00:00Z")
+    sandbox.set_tenant(subscription="active")
+    sandbox.call("GET", "/v1/campaigns")
+
+
+def keys(sandbox: Sandbox) -> None:
+    applied = sandbox.apply({"given": {"tenants": [{"id": "tenant_b", "secretKey": "sk_a_key_of_the_test"}]}})
+    for key in ("", "sk_unknown", sandbox.public_key, applied["tenants"][0]["secretKey"]):
+        sandbox.call("GET", "/v1/campaigns", key=key)
+
+
+def bodies(sandbox: Sandbox) -> None:
+    for body in (b"{", b"\xff\x00\r\n", b"", "ã\n".encode()):
+        sandbox.call("POST", "/v1/campaigns", body=body, headers={"content-type": "application/json"})
+    form = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.png"\r\n\r\n\x89PNG\r\n\x1a\n\x00\r\n--x--\r\n'
+    sandbox.call("POST", "/v1/messaging/media", body=form, headers={"content-type": "multipart/form-data; boundary=x"})
+    sandbox.call("POST", "/v1/campaigns", json={**BODY, "description": "x" * 30_000})
+
+
+def scripted(sandbox: Sandbox) -> None:
+    sandbox.on("createCampaign").nth(1).drop("after")
+    sandbox.on("createCampaign").nth(2).truncate(10)
+    sandbox.on("listCampaigns").nth(1).error("INTERNAL_ERROR")
+    sandbox.on("listCampaigns").nth(2).dribble(3, over="9s")
+    sandbox.on("listTemplates").delay_after("30s")
+    for call in (create, create, lambda each: each.call("GET", "/v1/message-templates", timeout=2)):
+        with pytest.raises(Exception, match=r"closed|IncompleteRead|timed out"):
+            call(sandbox)
+    sandbox.call("GET", "/v1/campaigns")
+    sandbox.call("GET", "/v1/campaigns", timeout=20)
+
+
+def parked(sandbox: Sandbox) -> None:
+    sandbox.on("createCampaign").nth(1).delay("30s")
+    with pytest.raises(TimeoutError):
+        create(sandbox, timeout=4)
+    sandbox.call("GET", "/v1/campaigns")
+    sandbox.advance("1m")
+    sandbox.call("GET", "/v1/campaigns")
+
+
+def visiting(sandbox: Sandbox) -> None:
+    session = sandbox.call("POST", SESSIONS, json={}).json()
+    with sandbox.end_user(session) as person:
+        person.connect()
+    sandbox.call("GET", f"{SESSIONS}/{session['sessionId']}")
+
+
+RUNS: tuple[Callable[[Sandbox], None], ...] = (
+    campaigning,
+    connecting,
+    setting,
+    keys,
+    bodies,
+    scripted,
+    parked,
+    visiting,
+)
+
+
+def received(sandbox: Sandbox) -> list[tuple[int | None, bytes]]:
+    return [(each.status, each.answer) for each in sandbox._hosted.sandbox.journal.exchanges]
+
+
+def again(document: Any) -> list[Outcome]:
+    return list(replay(document))
+
+
+@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize(
+    "settings", [{"now": NOW}, {"now": NOW, "seed": 7, "profile": "hostile"}], ids=["plain", "hostile"]
+)
+def test_a_document_repeats_its_run_byte_for_byte(
+    tmp_path: Path, run: Callable[[Sandbox], None], settings: dict[str, Any]
+):
+    sandbox = MockServer().sandbox(given=GIVEN, **settings)
+    run(sandbox)
+    file = tmp_path / "run.yaml"
+    file.write_text(replays.text(sandbox.replay_document() or {}), encoding="utf-8")
+
+    outcomes = again(read_file(file))
+
+    assert [] == [each for each in outcomes if each.differs]
+    answered = [(each.answer["status"], each.body) for each in outcomes if each.answer and " /v1/" in each.told]
+    assert answered == [each for each in received(sandbox) if each[0] is not None]
+
+
+def test_a_scenario_with_seed_data_beside_it_is_repeated(tmp_path: Path):
+    sandbox = MockServer().sandbox("demo", given={"forms": [{"id": "mine"}]}, now=NOW)
+    for path in ("/v1/message-templates", "/v1/forms/mine/embed-frame-policy", "/v1/campaigns"):
+        sandbox.call("GET", path)
+
+    document = sandbox.replay_document() or {}
+
+    assert {"do": "apply_scenario", "with": {"given": {"forms": [{"id": "mine"}]}}} == document["calls"][0]
+    assert [] == [each for each in again(document) if each.differs]
+
+
+def test_a_run_whose_clock_followed_the_processs_is_repeated_at_its_own_instants():
+    sandbox = MockServer().sandbox(given=GIVEN, clock="follow")
+    campaign = create(sandbox)
+    sandbox.call("POST", f"/v1/campaigns/{campaign}/start")
+    sandbox.advance("90s")
+    sandbox.call("GET", f"/v1/campaigns/{campaign}")
+
+    document = sandbox.replay_document() or {}
+
+    assert all("at" in entry for entry in document["calls"])
+    assert [] == [each for each in again(document) if each.differs]
+
+
+def test_a_run_over_a_socket_is_repeated_without_its_real_waits():
+    with MockServer() as server:
+        sandbox = server.sandbox(given=GIVEN, now=NOW)
+        sandbox.on("createCampaign").delay(0.01)
+        answer = requests.post(
+            f"{sandbox.base_url}/v1/campaigns", json=BODY, headers={"X-API-Key": sandbox.secret_key}, timeout=10
+        )
+        session = requests.post(
+            f"{sandbox.base_url}{SESSIONS}", json={}, headers={"X-API-Key": sandbox.secret_key}, timeout=10
+        )
+        document = sandbox.replay_document() or {}
+
+    outcomes = again(document)
+    assert "socket" == document["calls"][1]["waits"]
+    assert "{base_url}" in document["calls"][2]["answer"]["body"]["url"]
+    assert [] == [each.differs for each in outcomes if each.differs]
+    assert [answer.status_code, session.status_code] == [each.answer["status"] for each in outcomes if each.answer]
+
+
+def test_what_a_restored_checkpoint_took_back_is_not_repeated():
+    sandbox = MockServer().sandbox(given=GIVEN, now=NOW)
+    sandbox.call("GET", "/v1/campaigns")
+    with sandbox.checkpoint():
+        sandbox.advance("1h")
+        create(sandbox)
+    sandbox.choose({"dual-status": "guide"})
+
+    calls = (sandbox.replay_document() or {})["calls"]
+
+    assert ["GET /v1/campaigns", "choose"] == [each.get("call") or each["do"] for each in calls]
+
+
+def test_after_a_reset_nothing_is_left_to_repeat():
+    sandbox = MockServer().sandbox(given=GIVEN, now=NOW)
+    sandbox.advance("1h")
+    create(sandbox)
+    sandbox.reset()
+
+    assert [] == (sandbox.replay_document() or {})["calls"]
+
+
+def test_no_key_stands_in_a_document():
+    sandbox = MockServer().sandbox(given={"tenants": [{"id": "b", "secretKey": "sk_of_the_other_tenant"}]}, now=NOW)
+    sandbox.apply({"given": {"webhooks": [{"url": "http://127.0.0.1:9/x", "secret": "whsec_YWJjZGVmZw=="}]}})
+    sandbox.call("POST", "/v1/campaigns", json={"name": sandbox.secret_key}, headers={"x-own": sandbox.public_key})
+
+    text = replays.text(sandbox.replay_document() or {})
+
+    assert [] == re.findall(r"(?:sk|pk|whsec)_\w{4,}", text)
+    check(YAML(typ="safe", pure=True).load(text))
+
+
+def test_a_repeated_run_calls_no_receiver():
+    letters: list[Any] = []
+    sandbox = MockServer().sandbox(now=NOW)
+    sandbox.receive_webhooks(letters.append)
+    connecting(sandbox)
+    sent = len(letters)
+
+    assert [] == [each for each in again(sandbox.replay_document()) if each.differs]
+    assert sent == len(letters) > 0
+
+
+def test_an_answer_that_differs_is_told_leaf_by_leaf_and_by_the_exit_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    sandbox = MockServer().sandbox(given=GIVEN, now=NOW)
+    create(sandbox)
+    document = sandbox.replay_document() or {}
+    document["calls"][0]["answer"]["body"]["status"] = "processing"
+    document["calls"].append({"call": "GET /v1/campaigns", "answer": None})
+    document["calls"].append({"do": "advance", "with": {"by": "-1m"}})
+    file = tmp_path / "run.yaml"
+    file.write_text(replays.text(document), encoding="utf-8")
+
+    assert 1 == cli.main(["replay", str(file)])
+
+    lines = [each for each in capsys.readouterr().out.splitlines() if not each.startswith("  {")]
+    assert [
+        "POST /v1/campaigns -> 201",
+        "  differs:  answer.body.status: 'draft', recorded was 'processing'",
+        "GET /v1/campaigns -> 200",
+        "  differs:  200, recorded was no answer",
+        "advance by -1m",
+        "  differs:  refused: by came as '-1m'; wanted 20m, 1h30m, 3500ms, PT20M or seconds, never negative",
+        "3 calls and commands, 3 with another outcome than recorded",
+    ] == lines
+
+
+def test_a_run_that_is_as_recorded_says_so():
+    sandbox = MockServer().sandbox(given=GIVEN, now=NOW)
+    create(sandbox)
+    out = io.StringIO()
+
+    assert 0 == tell(sandbox.replay_document() or {}, out)
+    assert out.getvalue().endswith("1 call or command, none with another outcome than recorded\n")
+
+
+def test_an_unknown_command_is_refused():
+    with pytest.raises(ValueError, match="no command is called 'advnce'; the nearest is 'advance'"):
+        again({"calls": [{"do": "advnce"}]})
+
+
+def test_whoever_applies_a_document_leaves_its_calls_out():
+    sandbox = MockServer().sandbox()
+
+    assert ["calls"] == sandbox.apply({"calls": [{"call": "GET /v1/campaigns"}]})["ignored"]
+    assert [] == sandbox.exchanges
+
+
+def test_a_failing_tests_document_repeats_it_and_is_a_scenario_for_a_mark(suite: Suite):
+    suite.run(
+        f"""
+        import pytest
+
+        @pytest.mark.mockserver(given={GIVEN!r}, seed=7, now="{NOW}", choices={{"success-status": "all-200"}})
+        def test_it(mockserver):
+            assert 201 == mockserver.call("POST", "/v1/campaigns", json={BODY!r}).status
+        """
+    )
+    file = suite.pytester.path / ".mockserver/failures/test_mine.py.test_it.yaml"
+    document = read_file(file)
+
+    assert [200] == [each.answer["status"] for each in again(document) if each.answer and not each.differs]
+    result = suite.run(
+        f"""
+        import pytest
+
+        @pytest.mark.mockserver(scenario={str(file)!r})
+        def test_it(mockserver):
+            assert "2026-03-01T12:00:00+00:00" == mockserver.now.isoformat()
+            assert 7 == mockserver.state()["seed"]
+            assert 200 == mockserver.call("POST", "/v1/campaigns", json={BODY!r}).status
+        """
+    )
+    result.assert_outcomes(passed=1)

@@ -1,0 +1,424 @@
+"""What a failing test's report says, read line by line, in suites of their own."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree
+from pathlib import Path
+
+import pytest
+
+from tests.testing.conftest import PLUGIN, Suite
+
+ROOT = Path(__file__).resolve().parents[2]
+WORLD = """
+    import pytest
+
+    GIVEN = {"templates": [{"id": "t", "name": "T", "items": [{"type": "text", "text": "Oi"}], "variables": []}],
+             "chats": [{"id": "one"}, {"id": "two"}]}
+    NEW = {"name": "Uma", "platform": "chatapp", "templateId": "t", "cadence": 1}
+    pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
+
+    def create(mockserver, **other):
+        return mockserver.call("POST", "/v1/campaigns", json={**NEW, **other}).json().get("campaignId")
+
+    def start(mockserver, campaign, **how):
+        return mockserver.call("POST", f"/v1/campaigns/{campaign}/start", **how)
+"""
+
+
+def section(result: pytest.RunResult, title: str = "mockserver") -> list[str]:
+    """The lines of a report's section, ids shortened and drawn tails left out."""
+    lines = result.outlines
+    start = next(at for at, each in enumerate(lines) if re.fullmatch(rf"-+ {title} -+", each))
+    ends = (at for at, each in enumerate(lines) if at > start and re.match(r"(-|=|_){5}|test_mine.py:|/|\.\./", each))
+    return [
+        re.sub(r"\b(campaign|execution|session|event)_\w{20}", r"\1", each) for each in lines[start + 1 : next(ends)]
+    ]
+
+
+def reported(suite: Suite, test: str, *arguments: str) -> list[str]:
+    return section(suite.run(WORLD + test, "--tb=line", *arguments))
+
+
+def test_a_refusal_comes_first_with_its_reason_and_is_spread_out_where_it_happened(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_twice(mockserver):
+        campaign = create(mockserver)
+        start(mockserver, campaign)
+        assert 202 == start(mockserver, campaign).status
+        """,
+    )
+
+    answered = '{"statusCode": 422, "code": "CAMPAIGN_ALREADY_PROCESSING", "message": "A campanha já está em execução. Aguarde o término ou cancele a execução atual."}'
+    assert [
+        "Call #3 startCampaign was refused: 422 CAMPAIGN_ALREADY_PROCESSING",
+        "  start.already at path.id: the campaign is processing; only a draft can be started",
+        "sandbox_1: clock stands at 2026-03-01T12:00:00.000Z (mark), seed 0",
+        "what happened:",
+        "  12:00:00.000  #1 createCampaign POST /v1/campaigns -> 201",
+        "  12:00:00.000     campaign campaign: draft",
+        "  12:00:00.000  #2 startCampaign POST /v1/campaigns/campaign/start -> 202",
+        "  12:00:00.000     execution execution: processing",
+        "  12:00:00.000     campaign campaign: draft -> processing",
+        "  12:00:00.000  #3 startCampaign POST /v1/campaigns/campaign/start -> 422 CAMPAIGN_ALREADY_PROCESSING",
+        f"                answered  {answered}",
+        "                because   start.already at path.id: the campaign is processing; only a draft can be started",
+        "to repeat it: mockserver replay .mockserver/failures/test_mine.py.test_twice.yaml",
+        "its world alone: @pytest.mark.mockserver(scenario='.mockserver/failures/test_mine.py.test_twice.yaml')",
+    ] == found
+
+
+def test_no_call_at_all_is_said_with_the_address_that_nobody_went_to(suite: Suite):
+    alone = reported(suite, "    def test_it(mockserver):\n        assert 1 == 2\n")
+    asked = reported(suite, "    def test_it(mockserver):\n        mockserver.base_url\n        assert 1 == 2\n")
+
+    assert "No call reached sandbox_1;" == alone[0]
+    assert (
+        "  nobody asked for its address: give the client `mockserver.base_url`, or a session that `mockserver` makes"
+        == alone[1]
+    )
+    assert re.fullmatch(
+        r"  its address is http://127.0.0.1:\d+/sandboxes/sandbox_1: does the client go there\?", asked[1]
+    )
+
+
+@pytest.mark.parametrize("path", ["/campaigns", "/api/v1/campaigns"])
+def test_a_base_url_with_a_part_too_many_or_too_few_is_named(suite: Suite, path: str):
+    found = reported(
+        suite, f'    def test_it(mockserver):\n        assert mockserver.call("GET", "{path}").status < 400\n'
+    )
+
+    assert [
+        f"Call #1 GET {path} is no operation of the API: 404 RESOURCE_NOT_FOUND",
+        "  did you mean /v1/campaigns? The client's base url has a part too many or too few",
+    ] == found[:2]
+
+
+def test_a_test_that_waits_in_vain_is_told_that_time_stands_still_and_what_lets_it_pass(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        campaign = create(mockserver)
+        start(mockserver, campaign)
+        assert "completed" == mockserver.call("GET", f"/v1/campaigns/{campaign}").json()["status"]
+        """,
+    )
+
+    assert [
+        'Time stands still at 2026-03-01T12:00:00.000Z: "finish" of execution is due in 60 s; mockserver.advance(60) lets it come',
+        "3 calls were answered with success; the last: #3 readCampaign GET /v1/campaigns/campaign -> 200",
+    ] == found[:2]
+
+
+def test_a_call_that_a_rule_bent_comes_first_and_the_rule_is_in_the_order_of_things(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        mockserver.on("startCampaign").drop("after")
+        start(mockserver, create(mockserver))
+        """,
+    )
+
+    assert ["Call #2 startCampaign met rule_1: drop after", "  it took effect, and its client got no answer"] == found[
+        :2
+    ]
+    assert [
+        "what happened:",
+        "  12:00:00.000  test: rule on startCampaign: drop after",
+        "  12:00:00.000  #1 createCampaign POST /v1/campaigns -> 201",
+        "  12:00:00.000     campaign campaign: draft",
+        "  12:00:00.000  #2 startCampaign POST /v1/campaigns/campaign/start -> no answer   [rule_1: drop after]",
+    ] == found[3:8]
+
+
+def test_a_call_that_is_still_on_its_way_is_no_silence(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        mockserver.on("createCampaign").delay("30s")
+        mockserver.call("POST", "/v1/campaigns", json=NEW, timeout=3)
+        """,
+    )
+
+    assert [
+        "No call has arrived at sandbox_1 yet: POST /v1/campaigns is delayed by rule_1",
+        'Time stands still at 2026-03-01T12:00:03.000Z: "arrive" of call_1 is due in 27 s; mockserver.advance(27) lets it come',
+    ] == found[:2]
+    assert "  12:00:00.000  a rule holds POST /v1/campaigns; its client waits 3 s" in found
+
+
+def test_commands_and_what_they_moved_stand_between_the_calls_and_events_after_them(suite: Suite):
+    found = reported(
+        suite,
+        """
+    SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+
+    def test_it(mockserver):
+        session = mockserver.call("POST", SESSIONS, json={}).json()["sessionId"]
+        mockserver.advance("1m")
+        mockserver.complete_session(session)
+        assert "failed" == mockserver.call("GET", f"{SESSIONS}/{session}").json()["status"]
+        """,
+    )
+
+    assert "1 call" not in found[0] and found[0].startswith("2 calls were answered with success; the last: #2 readConn")
+    assert [
+        "  12:00:00.000  #1 createConnectionSession POST /v1/entrypoints/chatapp/connection-sessions -> 202",
+        "  12:00:00.000     session connection_session: pending",
+        "  12:00:00.000  test: advance by 1m",
+        "  12:01:00.000  test: complete session sessionId connection_session",
+        "  12:01:00.000     session connection_session: pending -> completed  (forced complete)",
+        "  12:01:00.000  #2 readConnectionSession GET /v1/entrypoints/chatapp/connection-sessions/connection_session -> 200",
+        "events:",
+        "  12:01:00.000  entrypoints.chatapp.connected event -> no endpoint",
+    ] == [re.sub(r"connection_session_\w+", "connection_session", each) for each in found[3:11]]
+
+
+def test_deliveries_are_told_with_what_each_attempt_met(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        mockserver.receive_webhooks(lambda letter: 500)
+        session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
+        mockserver.complete_session(session)
+        mockserver.advance("1m")
+        assert 0
+        """,
+    )
+
+    told = next(each for each in found if "entrypoints.chatapp.connected" in each)
+    assert re.search(r" -> webhook_\w+: resting after 500, 500$", told)
+
+
+def test_what_an_assertion_missed_comes_first_with_the_call_that_is_nearest(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        create(mockserver, name="promo ", cadence=0)
+        create(mockserver)
+        mockserver.calls("createCampaign").where(name="promo", cadence=0).one()
+        """,
+    )
+
+    assert [
+        "expected exactly 1 call of createCampaign with body.name = 'promo' and body.cadence = 0, got 0",
+        "nearest is #1 createCampaign POST /v1/campaigns -> 400 VALIDATION_ERROR",
+        "  refused because campaigns.create at /cadence: came 0; wanted a number of at least 1",
+    ] == found[:3]
+
+
+def test_settings_and_choices_are_told_with_who_said_so(suite: Suite):
+    suite.pytester.makeconftest(
+        "import pytest\n\n@pytest.fixture(scope='session')\n"
+        "def mockserver_settings():\n    return {'choices': {'success-status': 'all-200'}}\n"
+    )
+    found = reported(
+        suite,
+        """
+    @pytest.mark.mockserver(scenario="demo", choices={"cancel-final": "no-op"}, given=None)
+    def test_it(mockserver):
+        mockserver.choose({"media-max-files": 2})
+        assert 0
+        """,
+        *("--mockserver-choices", "dual-status=guide", "--mockserver-seed", "7", "-o", "mockserver_profile=hostile"),
+    )
+
+    assert (
+        "sandbox_1: clock stands at 2026-03-01T12:00:00.000Z (mark), seed 7 (command line), scenario demo (mark)"
+        == found[2]
+    )
+    assert re.fullmatch(
+        r"choices: \d\d as in profile hostile, ini file, cancel-final=no-op \(mark\), dual-status=guide \(command line\),"
+        r" media-max-files=2 \(set meanwhile\), success-status=all-200 \(mockserver_settings\)",
+        found[3],
+    )
+
+
+def test_no_key_stands_in_a_report_or_its_document(suite: Suite):
+    result = suite.run(
+        WORLD
+        + """
+    @pytest.mark.mockserver(given={"tenants": [{"id": "tenant_other", "secretKey": "sk_other_key_of_the_test"}]})
+    def test_it(mockserver):
+        mockserver.call("GET", f"/v1/campaigns?leak={mockserver.secret_key}", headers={"x-leak": mockserver.public_key})
+        mockserver.call("POST", "/v1/campaigns", json={"name": mockserver.secret_key})
+        mockserver.apply({"given": {"tenants": [{"id": "tenant_third", "secretKey": "sk_third_key_of_the_test"}]}})
+        assert 0
+        """,
+        "--tb=no",
+    )
+
+    said = result.stdout.str() + (suite.pytester.path / ".mockserver/failures/test_mine.py.test_it.yaml").read_text()
+    assert "sk_..." in said
+    assert [] == re.findall(r"[sp]k_\w{4,}", said)
+
+
+def test_a_failure_in_a_fixture_is_told_too_and_a_passing_or_expected_one_is_not(suite: Suite):
+    result = suite.run(
+        WORLD
+        + """
+    @pytest.fixture
+    def broken(mockserver):
+        start(mockserver, "none")
+        raise OSError
+
+    def test_error(broken):
+        pass
+
+    def test_passes(mockserver):
+        start(mockserver, "none")
+
+    @pytest.mark.xfail(strict=True)
+    def test_expected(mockserver):
+        start(mockserver, "none")
+        assert 0
+        """,
+        "--tb=line",
+        "-rA",
+    )
+
+    result.assert_outcomes(passed=1, errors=1, xfailed=1)
+    assert "Call #1 startCampaign was refused: 404 CAMPAIGN_NOT_FOUND" == section(result)[0]
+    assert 1 == result.stdout.str().count("what happened:")
+
+
+def test_of_many_sandboxes_the_last_is_told(suite: Suite):
+    result = suite.run(
+        WORLD
+        + """
+    def test_it(mockserver_server):
+        for seed in range(5):
+            with mockserver_server.sandbox(seed=seed) as sandbox:
+                sandbox.call("GET", "/v1/campaigns")
+        assert 0
+        """,
+        "--tb=line",
+    )
+
+    assert "seed 4 (sandbox(...))" in section(result, "mockserver sandbox_5")[1]
+    result.stdout.fnmatch_lines(["this is the last of 5 sandboxes that the test has made"])
+    assert 1 == result.stdout.str().count("what happened:")
+
+
+def test_a_long_story_is_shortened_in_its_middle(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        for _ in range(50):
+            mockserver.call("GET", "/v1/campaigns")
+        assert 0
+        """,
+    )
+
+    assert "  ... 15 lines left out" in found
+    assert any("#5 " in each for each in found) and not any("#6 " in each for each in found)
+    assert any("#50 " in each for each in found)
+
+
+def test_reports_come_through_workers_and_into_junit_xml(suite: Suite, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    tests = """
+    @pytest.mark.parametrize("number", range(4))
+    def test_it(mockserver, number):
+        start(mockserver, "none")
+        assert 0
+    """
+    result = suite.run_apart(WORLD + tests, "-p", "xdist", "-n", "2", *PLUGIN, "--junitxml=junit.xml", "--tb=line")
+
+    result.assert_outcomes(failed=4)
+    assert 4 == result.outlines.count("Call #1 startCampaign was refused: 404 CAMPAIGN_NOT_FOUND")
+    files = sorted((suite.pytester.path / ".mockserver/failures").iterdir())
+    assert [f"test_mine.py.test_it-{number}.yaml" for number in range(4)] == [each.name for each in files]
+    cases = xml.etree.ElementTree.parse(suite.pytester.path / "junit.xml").iter("testcase")
+    properties = [{each.get("name"): each.get("value") for each in case.iter("property")} for case in cases]
+    assert {"mockserver_sandbox", "mockserver_replay"} == set.intersection(*map(set, properties))
+
+
+def test_documents_of_failures_can_be_left_out(suite: Suite):
+    found = reported(suite, "    def test_it(mockserver):\n        assert 0\n", "--mockserver-failures", "off")
+
+    assert not any("replay" in each or "document" in each for each in found)
+    assert not (suite.pytester.path / ".mockserver").exists()
+
+
+def test_the_documents_are_kept_from_version_control(suite: Suite):
+    reported(suite, "    def test_it(mockserver):\n        assert 0\n")
+
+    assert "*\n" == (suite.pytester.path / ".mockserver" / ".gitignore").read_text()
+
+
+def test_a_late_call_is_booked_on_the_test_whose_sandbox_it_was(suite: Suite):
+    result = suite.run(
+        """
+        import urllib.error
+        import urllib.request
+
+        kept = []
+
+        def test_first(mockserver):
+            kept.append(mockserver.base_url)
+
+        def test_second(mockserver):
+            try:
+                urllib.request.urlopen(kept[0] + "/v1/campaigns")
+            except urllib.error.HTTPError as refusal:
+                refusal.close()
+        """
+    )
+
+    result.assert_outcomes(passed=2, warnings=1)
+    result.stdout.fnmatch_lines(
+        [
+            "test_mine.py::test_first",
+            "*LateCallWarning: a call came to sandbox_1 after * and got 410 (noticed after test_mine.py::test_second)",
+        ]
+    )
+
+
+def test_a_call_to_a_sandbox_that_the_test_itself_has_closed_is_no_late_one(suite: Suite):
+    result = suite.run(
+        """
+        def test_it(mockserver_server):
+            with mockserver_server.sandbox() as sandbox:
+                pass
+            assert 410 == sandbox.call("GET", "/v1/campaigns").status
+        """
+    )
+
+    result.assert_outcomes(passed=1, warnings=0)
+
+
+def test_a_unittest_test_case_has_its_sandbox_as_an_attribute(suite: Suite):
+    result = suite.run(
+        """
+        import unittest
+        import pytest
+
+        @pytest.mark.mockserver(now="2026-03-01T12:00:00Z")
+        @pytest.mark.usefixtures("mockserver")
+        class TestIt(unittest.TestCase):
+            def test_passes(self):
+                self.assertEqual(2026, self.mockserver.now.year)
+
+            def test_fails(self):
+                self.assertEqual(200, self.mockserver.call("GET", "/v1/campaigns/none").status)
+
+            @unittest.expectedFailure
+            def test_expected(self):
+                self.assertEqual(200, self.mockserver.call("GET", "/v1/campaigns/none").status)
+        """,
+        "--tb=line",
+    )
+
+    result.assert_outcomes(passed=1, failed=1, xfailed=1)
+    assert "Call #1 readCampaign was refused: 404 CAMPAIGN_NOT_FOUND" == section(result)[0]

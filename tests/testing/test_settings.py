@@ -1,0 +1,178 @@
+"""Where a sandbox's settings come from: the nearest source wins, choices are joined, and a misspelt one names the nearest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mockserver import MockServer
+from mockserver.testing.settings import Layer, joined
+from tests.testing.conftest import Suite
+
+SOURCES = ("ini file", "command line", "mockserver_settings", "mark")
+SEED = "    def test_it(mockserver):\n        assert {seed} == mockserver.state()['seed']\n"
+
+
+def layers(*said: dict[str, Any]) -> list[Layer]:
+    return [Layer(f"layer {number}", each) for number, each in enumerate(said)]
+
+
+@pytest.mark.parametrize("nearest", range(len(SOURCES) + 1))
+def test_the_nearest_source_wins(suite: Suite, nearest: int):
+    """Of the sources up to `nearest` each says its own number; what holds is the last one's."""
+    arguments = ["-o", "mockserver_seed=1"] if nearest > 0 else []
+    arguments += ["--mockserver-seed", "2"] if nearest > 1 else []
+    if nearest > 2:
+        fixture = "@pytest.fixture(scope='session')\ndef mockserver_settings():\n    return {'seed': 3}\n"
+        suite.pytester.makeconftest(f"import pytest\n\n{fixture}")
+    mark = "    import pytest\n\n    @pytest.mark.mockserver(seed=4)\n" if nearest > 3 else ""
+
+    suite.run(mark + SEED.format(seed=nearest), *arguments).assert_outcomes(passed=1)
+
+
+def test_the_settings_hold_for_sandboxes_that_the_test_makes_too_and_its_arguments_win(suite: Suite):
+    result = suite.run(
+        """
+        def test_it(mockserver_server):
+            with mockserver_server.sandbox() as one, mockserver_server.sandbox(seed=1) as other:
+                assert (7, 1) == (one.state()["seed"], other.state()["seed"])
+                assert "guide" == one.state()["choices"]["dual-status"]
+        """,
+        *("--mockserver-seed", "7", "--mockserver-choices", "dual-status=guide"),
+    )
+
+    result.assert_outcomes(passed=1)
+
+
+def test_choices_are_joined_id_by_id_and_each_keeps_its_source():
+    found = joined(
+        layers(
+            {"choices": {"dual-status": "guide", "cancel-final": "no-op"}}, {"choices": {"cancel-final": "not-draft"}}
+        )
+    )
+
+    assert {"dual-status": "guide", "cancel-final": "not-draft"} == found.get("choices")
+    assert {"dual-status": "layer 0", "cancel-final": "layer 1"} == {
+        choice: found.sources[choice] for choice in ("dual-status", "cancel-final")
+    }
+
+
+def test_a_profile_replaces_a_farther_one_and_wins_over_farther_choices_but_not_over_its_own_layers():
+    own = {"profile": "guide", "choices": {"dual-status": "catalog"}}
+    found = joined(layers({"profile": "hostile", "choices": {"cancel-final": "no-op", "message-text": "empty"}}, own))
+
+    chosen = found.get("choices")
+    assert "catalog" == chosen["dual-status"]
+    assert "empty" == chosen["message-text"]
+    assert set(joined(layers({"profile": "guide"})).get("choices")) | {
+        "dual-status",
+        "cancel-final",
+        "message-text",
+    } == set(chosen)
+
+
+@pytest.mark.parametrize(
+    ("far", "near"),
+    [({"now": "2026-01-01T00:00:00Z"}, {"clock": "follow"}), ({"clock": "follow"}, {"now": "2026-01-01T00:00:00Z"})],
+)
+def test_of_a_following_clock_and_an_instant_the_nearer_holds(far: dict[str, Any], near: dict[str, Any]):
+    assert near == dict(joined(layers(far, near)).values)
+
+
+def test_none_takes_a_farther_setting_back():
+    assert {} == dict(joined(layers({"scenario": "demo", "seed": 3}, {"scenario": None, "seed": None})).values)
+
+
+def test_one_layer_with_two_words_for_the_clock_is_refused():
+    with pytest.raises(ValueError, match="clock='follow' with now='2026-01-01T00:00:00Z'; wanted"):
+        joined(layers({"clock": "follow", "now": "2026-01-01T00:00:00Z"}))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("--mockserver-choices", "dual-statu=guide"),
+            "*--mockserver-choices: *'dual-statu'*nearest is 'dual-status'*",
+        ),
+        (("--mockserver-choices", "dual-status"), "*--mockserver-choices: 'dual-status'; wanted ID=OPTION*"),
+        (("--mockserver-seed", "seven"), "*--mockserver-seed: 'seven'; wanted a whole number*"),
+        (("--mockserver-clock", "folow"), "*--mockserver-clock: 'folow'; wanted 'follow'*"),
+        (("-o", "mockserver_profile=hostil"), "*/profile: *nearest is 'hostile'*"),
+        (("-o", "mockserver_scenario=dem"), "*mockserver_scenario: *nearest is 'demo'*"),
+    ],
+)
+def test_a_misspelt_option_ends_the_run_before_any_test(suite: Suite, arguments: tuple[str, ...], said: str):
+    result = suite.run("def test_it(): pass\n", *arguments)
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    pytest.LineMatcher(result.outlines + result.errlines).fnmatch_lines([said])
+
+
+def test_a_misspelt_name_in_the_settings_fixture_is_named(suite: Suite):
+    suite.pytester.makeconftest(
+        "import pytest\n\n@pytest.fixture(scope='session')\ndef mockserver_settings():\n    return {'sede': 3}\n"
+    )
+
+    result = suite.run("def test_it(mockserver): pass\n")
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*mockserver_settings has no 'sede'; the nearest is 'seed'*"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "strict"),
+    [
+        ((), False),
+        (("--mockserver-strict",), True),
+        (("-o", "mockserver_strict=true"), True),
+        (("-o", "mockserver_strict=true", "--mockserver-no-strict"), False),
+    ],
+)
+def test_strict_is_the_servers(suite: Suite, arguments: tuple[str, ...], strict: bool):
+    source = f"def test_it(mockserver_server): assert {strict} is mockserver_server._host.manner.strict\n"
+
+    suite.run(source, *arguments).assert_outcomes(passed=1)
+
+
+def test_a_scenario_may_be_a_file(suite: Suite):
+    suite.pytester.makefile(".yaml", mine="scenario: mine\ngiven: {forms: [{id: f}]}\n")
+
+    result = suite.run(
+        """
+        import pytest
+
+        @pytest.mark.mockserver(scenario="mine.yaml")
+        def test_it(mockserver):
+            assert ["f"] == [each["id"] for each in mockserver.state()["tenants"][0]["forms"]]
+        """
+    )
+
+    result.assert_outcomes(passed=1)
+
+
+def test_a_server_takes_layers_of_its_own():
+    with MockServer(layers=[Layer("mine", {"seed": 5})]) as server:
+        assert 5 == server.sandbox().state()["seed"]
+
+
+def test_the_plugin_loads_nothing_heavy_before_a_fixture_is_asked_for(suite: Suite):
+    heavy = "flask werkzeug jsonschema jsonschema_rs hypothesis freezegun time_machine ruamel requests httpx puremagic"
+    own = (
+        "mockserver mockserver.pytest_plugin mockserver.testing mockserver.testing.conduct_plugin"
+        " mockserver.testing.options mockserver.testing.settings mockserver.version"
+    )
+    result = suite.run_apart(
+        f"""
+        import sys
+
+        def test_it():
+            assert set() == set({heavy.split()!r}) & set(sys.modules)
+            assert set({own.split()!r}) == {{each for each in sys.modules if each.partition(".")[0] == "mockserver"}}
+        """,
+        *("-p", "no:hypothesispytest", "-p", "no:time_machine", "-p", "no:respx", "-p", "no:pytest_httpserver"),
+        *("-p", "no:anyio", "-p", "no:xdist"),
+    )
+
+    result.assert_outcomes(passed=1)
