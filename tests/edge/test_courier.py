@@ -143,6 +143,7 @@ def test_an_endpoint_that_does_not_listen_is_a_failed_attempt(mockserver):
         "http://127.0.0.1@example.com/", "http://user:word@127.0.0.1/", "http://127.0.0.1.example.com/",
         "ftp://127.0.0.1/", "http://[::ffff:192.0.2.1]/", "http://127.0.0.1:99999/", "http://[::1/",
         "http://127.0.0.1/a\r\nX-Evil: y", "http://127.0.0.1/a b", "http://127.0.0.1/é", "http://localhost\t/",
+        "http://127.0.0.1:0/",
     ],
 )  # fmt: skip
 def test_a_target_that_is_not_this_machine_is_refused(mockserver, url):
