@@ -111,7 +111,7 @@ def as_problem(problem: schemas.Problem, known: Iterable[str]) -> Problem:
         hint = nearest(problem.found, json.loads(f"[{problem.wanted.removeprefix('one of ')}]"))
     else:
         hint = None
-    return Problem(problem.pointer, _short(problem.found), problem.wanted, hint)
+    return Problem(problem.pointer, _short(problem.found), problem.wanted.rstrip(","), hint)
 
 
 def _short(found: object) -> str:

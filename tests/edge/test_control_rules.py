@@ -83,8 +83,8 @@ def _written(sandbox):
 
 @pytest.mark.parametrize("build, written", WHEN)
 def test_a_condition_of_the_builder_is_that_of_the_document(mockserver, build, written):
-    build(mockserver.on("listCampaigns")).garble()
-    assert {"on": "listCampaigns", **written, "do": {"garble": True}} == _written(mockserver)
+    build(mockserver.on("readCampaign")).garble()
+    assert {"on": "readCampaign", **written, "do": {"garble": True}} == _written(mockserver)
     mockserver.remove_rules()
 
 
