@@ -56,8 +56,8 @@ def test_the_example_without_pytest_runs() -> None:
     assert done.stdout.splitlines()[-1] == "entrypoints.chatapp.connected"
 
 
-@pytest.mark.parametrize("number", [4, 5])
-def test_the_examples_of_faults_and_of_webhooks_pass(pytester: pytest.Pytester, number: int) -> None:
+@pytest.mark.parametrize("number", [4, 5, 6])
+def test_the_examples_of_faults_of_webhooks_and_of_assertions_pass(pytester: pytest.Pytester, number: int) -> None:
     pytester.makepyfile(blocks("python")[number])
 
     result = pytester.runpytest_subprocess("-p", "mockserver.pytest_plugin", "-q")

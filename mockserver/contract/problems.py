@@ -54,6 +54,7 @@ _WANTED: Final[Mapping[str, Callable[[Any], str]]] = {
     "maxLength":   lambda length: f"text of at most {length} characters",
     "minimum":     lambda bound: f"a number of at least {bound}",
     "maximum":     lambda bound: f"a number of at most {bound}",
+    "minProperties": lambda count: f"an object of at least {count} propert{'y' if count == 1 else 'ies'}",
     "minItems":    lambda count: f"an array of at least {count} element{'s' * (count != 1)}",
     "uniqueItems": lambda _: "an array without repetitions",
 }  # fmt: skip

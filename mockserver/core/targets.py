@@ -11,13 +11,17 @@ def wanted(url: str, allowed_hosts: Collection[str]) -> str | None:
     """What was wanted where nothing may be sent to this url, else None; what a name resolves to is looked at on sending."""
     try:
         parts = urlsplit(url)
-        host, _ = (parts.hostname or "").lower(), parts.port
+        host, port = (parts.hostname or "").lower(), parts.port
     except ValueError:
         return "a url"
+    if not all("!" <= char <= "~" for char in url):  # urlsplit drops line breaks; a request line cannot hold them
+        return "a url of visible ASCII characters, all others percent-encoded"
     if parts.scheme not in ("http", "https") or not host:
         return "an http or https url with a host"
     if "@" in parts.netloc:
         return "a url without a user or password"
+    if port == 0:
+        return "a url with a port from 1 to 65535"
     if is_here(host) or host in allowed_hosts:
         return None
     return (

@@ -112,4 +112,6 @@ def _response(answer: Answer, raw: RawSocket | None) -> Response:
         response.headers.add(name, value)
     if answer.status != 204 and "Content-Length" not in response.headers:
         response.headers["Content-Length"] = str(len(answer.body))
+    if answer.play is not None and answer.play.ends == "cut" and answer.play.cut_bytes >= len(answer.body):
+        response.headers["Connection"] = "close"  # a body that comes whole has to say so; a shorter one ends with it
     return response

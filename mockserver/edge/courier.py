@@ -46,6 +46,9 @@ class _Flight:
 
     def __init__(self) -> None:
         self.connection: HTTPConnection | None = None
+        self.wire: socket.socket | None = (
+            None  # kept, since a connection forgets its socket once the answer is to end it
+        )
         self.is_late = False
         self.is_over = False
 
@@ -55,7 +58,7 @@ class _Flight:
 
     def end(self) -> None:
         self.is_over = True
-        wire = self.connection.sock if self.connection is not None else None
+        wire = self.wire or (self.connection.sock if self.connection is not None else None)
         if wire is not None:
             with suppress(OSError):
                 wire.shutdown(socket.SHUT_RDWR)
@@ -140,6 +143,7 @@ class Courier:
             except Exception as refused:  # noqa: BLE001 - the next address may answer
                 failure = refused
                 continue
+            flight.wire = flight.connection.sock
             if flight.is_over:
                 raise ConnectionAbortedError("let go")
             return flight.connection

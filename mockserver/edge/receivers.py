@@ -13,7 +13,10 @@ from mockserver.core.schedule import TIMEOUT
 from mockserver.edge.courier import ANSWER_MAX_BYTES, Outcome, retry_after
 
 Target = Callable[..., Any]
-Answered = int | tuple[int, Mapping[str, str], bytes] | None
+
+
+class _NoAnswer(Exception):
+    """A receiving function gave back what no endpoint can answer."""
 
 
 class Letter(NamedTuple):
@@ -37,13 +40,15 @@ def is_wsgi(target: Target) -> bool:
 
 def hand(target: Target, url: str, headers: Mapping[str, str], body: bytes, wall: Instant) -> Outcome:
     """
-    Hand it a letter. None stands for 200; an exception is a 500, but for TimeoutError: that is the time limit, met
-    without waiting.
+    Hand it a letter. None stands for 200; an exception is a 500, and so is what is no answer; but TimeoutError is the
+    time limit, met without waiting.
     """
     try:
         status, answered, answer = (_by_wsgi if is_wsgi(target) else _by_call)(target, url, headers, body)
     except TimeoutError:
         return Outcome(None, TIMEOUT)
+    except _NoAnswer as told:
+        return Outcome(500, str(told))
     except Exception as failure:  # noqa: BLE001 - a receiver that breaks is a receiver that answers 500
         return Outcome(500, f"the receiver raised {type(failure).__name__}")
     named = {name.lower(): value for name, value in answered.items()}
@@ -51,19 +56,31 @@ def hand(target: Target, url: str, headers: Mapping[str, str], body: bytes, wall
 
 
 def _by_call(
-    target: Callable[[Letter], Answered], url: str, headers: Mapping[str, str], body: bytes
+    target: Callable[[Letter], Any], url: str, headers: Mapping[str, str], body: bytes
 ) -> tuple[int, Mapping[str, str], bytes]:
     answered = target(Letter(url, {name.lower(): value for name, value in headers.items()}, body))
     if answered is None:
         return 200, {}, b""
-    return (answered, {}, b"") if isinstance(answered, int) else answered
+    status, headers_back, answer = (
+        answered if isinstance(answered, tuple) and len(answered) == 3 else (answered, {}, b"")
+    )
+    if not isinstance(status, int) or isinstance(status, bool) or not 100 <= status <= 999:
+        found = status if isinstance(status, int) else f"a {type(answered).__name__}"
+        raise _NoAnswer(f"the receiver answered {found}; wanted None, a status, or (status, headers, body)")
+    return status, headers_back, answer
 
 
 def _by_wsgi(target: Any, url: str, headers: Mapping[str, str], body: bytes) -> tuple[int, Mapping[str, str], bytes]:
     from werkzeug.test import EnvironBuilder, run_wsgi_app
 
+    parts = urlsplit(url)
     builder = EnvironBuilder(
-        method="POST", base_url=urljoin(url, "/"), path=urlsplit(url).path, headers=list(headers.items()), data=body
+        method="POST",
+        base_url=urljoin(url, "/"),
+        path=parts.path,
+        query_string=parts.query,
+        headers=list(headers.items()),
+        data=body,
     )
     try:
         pieces, status, answered = run_wsgi_app(target, builder.get_environ(), buffered=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from mockserver.core.redaction import Redactor
 from mockserver.scenario.documents import Problem
 
 
 class ControlError(Exception):
-    """A command is refused: an HTTP status, a code `MOCK_...`, an English message that says how to mend the call."""
+    """A command is refused: an HTTP status, a code `MOCK_...`, an English message that says how to mend the call; keys in short."""
 
     def __init__(
         self,
@@ -19,11 +20,12 @@ class ControlError(Exception):
         *,
         headers: tuple[tuple[str, str], ...] = (),
     ) -> None:
+        message = Redactor(()).text(message)
         super().__init__(message)
         self.status = status
         self.code = code
         self.message = message
-        self.problems = problems or []
+        self.problems = [each.redacted() for each in problems or []]
         self.headers = headers
 
     def as_json(self) -> dict[str, Any]:

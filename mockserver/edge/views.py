@@ -185,7 +185,7 @@ def exchange(kept: Exchange, hide: Redactor) -> JSON:
         "request": hide.value(request),
         "response": hide.value(response) if response else None,
         "applied": kept.applied,
-        "fault": kept.fault and {"rule": kept.fault.rule, "effects": dict(kept.fault.effects)},
+        "fault": kept.fault and {"rule": kept.fault.rule, "effects": hide.value(kept.fault.effects)},
         "reason": reason,
         "choices": dict(kept.choices),
     }

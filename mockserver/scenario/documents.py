@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mockserver.contract import schemas
-from mockserver.core.redaction import spelled
+from mockserver.core.redaction import Redactor, spelled
 
 
 class Problem(NamedTuple):
@@ -24,6 +24,10 @@ class Problem(NamedTuple):
     found: str
     wanted: str
     nearest: str | None = None
+
+    def redacted(self) -> Problem:
+        """The problem with whatever has the form of a key in its short form."""
+        return Problem(*Redactor(()).value(self))
 
     def as_json(self) -> dict[str, str]:
         """The problem as the control plane shows it."""
@@ -35,13 +39,12 @@ class Problem(NamedTuple):
 
 
 class ScenarioError(ValueError):
-    """A document is refused whole; `problems` say what to mend, and nothing of it was applied."""
+    """A document is refused whole; `problems` say what to mend, keys in short, and nothing of it was applied."""
 
     def __init__(self, problems: list[Problem], name: str = "the scenario document") -> None:
-        super().__init__(
-            f"{name} is refused; nothing of it was applied\n" + "\n".join(f"  {each}" for each in problems)
-        )
-        self.problems = problems
+        self.problems = [each.redacted() for each in problems]
+        told = "\n".join(f"  {each}" for each in self.problems)
+        super().__init__(f"{name} is refused; nothing of it was applied\n{told}")
 
 
 def nearest(found: object, known: Any) -> str | None:
@@ -108,7 +111,7 @@ def as_problem(problem: schemas.Problem, known: Iterable[str]) -> Problem:
         hint = nearest(problem.found, json.loads(f"[{problem.wanted.removeprefix('one of ')}]"))
     else:
         hint = None
-    return Problem(problem.pointer, _short(problem.found), problem.wanted, hint)
+    return Problem(problem.pointer, _short(problem.found), problem.wanted.rstrip(","), hint)
 
 
 def _short(found: object) -> str:

@@ -12,19 +12,19 @@ from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
 from mockserver.core import progress
 from mockserver.core.entrypoints import e164
 from mockserver.core.instants import Instant
-from mockserver.core.matching import ROOTS, readable
+from mockserver.core.matching import readable
 from mockserver.core.redaction import spelled
 from mockserver.core.rules import Rule
 from mockserver.core.sandbox import Sandbox
+from mockserver.scenario import conditions
+from mockserver.scenario.conditions import DELIVERY
 from mockserver.scenario.documents import Problem, nearest
 from mockserver.scenario.settings import choice_problem
 from mockserver.scenario.wires import wire_of
 
-DELIVERY = "delivery"
 _DURATION = "a duration such as 20m, 1h30m, 3500ms, PT20M or seconds, never negative"
 _TRIGGERS = ("on", "at", "after")
 _CALLS_ONLY = ("skip", "nth", "every", "times", "from", "until", "where", "when")
-_OF_DELIVERY = ("event", "attempt")
 
 Entry = Mapping[str, Any]
 
@@ -56,6 +56,8 @@ def _arm(sandbox: Sandbox, rule: Rule) -> None:
 def _rule(sandbox: Sandbox, entry: Entry, scenario: str | None, path: str, problems: list[Problem]) -> Rule | None:
     found = len(problems)
     _check_trigger(entry, path, problems)
+    if len(problems) == found:
+        conditions.check(entry, path, problems)
     effects = _effects(entry["do"], f"{path}/do", problems)
     _check_effects(entry, effects, f"{path}/do", problems)
     spans = {key: _span(entry.get(key), f"{path}/{key}", problems) for key in ("at", "from", "until")}
@@ -110,16 +112,11 @@ def _check_trigger(entry: Entry, path: str, problems: list[Problem]) -> None:
     if "on" not in entry:
         _refuse(entry, _CALLS_ONLY, path, f"no {{}} beside {triggers[0]}: it belongs to `on`", problems)
         return
-    on, where = entry["on"], entry.get("where", {})
+    on = entry["on"]
     if on != DELIVERY and not named(on):
         known = (*OPERATIONS, DELIVERY, "*", *(f"{row.method} {row.path}" for row in ENDPOINTS.values()))
         wanted = "an operation id, METHOD /path as the document writes it, *, or delivery"
         problems.append(Problem(f"{path}/on", spelled(on), wanted, nearest(on, known)))
-    roots = _OF_DELIVERY if on == DELIVERY else ROOTS
-    for key in where:
-        if key.partition(".")[0] not in roots:
-            wanted = f"a path that begins with {', '.join(roots)}"
-            problems.append(Problem(f"{path}/where/{key}", spelled(key), wanted, nearest(key, roots)))
 
 
 def _refuse(entry: Entry, keys: Sequence[str], path: str, wanted: str, problems: list[Problem]) -> None:
@@ -153,12 +150,20 @@ def _check_effects(entry: Entry, effects: Entry, path: str, problems: list[Probl
     if phone is not None and e164(phone) is None:
         wanted = "7 to 15 digits with the country code, such as +5511999990000"
         problems.append(Problem(f"{path}/complete-session/phone", spelled(phone), wanted))
+    _check_new_key(effects.get("rotate-key", {}), f"{path}/rotate-key/key", problems)
     if "advance" in effects:
         _span(effects["advance"], f"{path}/advance", problems)
     if "delay" in effects.get("deliver", {}):
         _span(effects["deliver"]["delay"], f"{path}/deliver/delay", problems)
     _check_choices(effects, path, problems)
     _check_one_way(effects, path, problems)
+
+
+def _check_new_key(rotated: Entry, path: str, problems: list[Problem]) -> None:
+    """A secret key begins with sk_, and a public one with pk_: nothing else opens a door."""
+    prefix = {"secret": "sk_", "public": "pk_"}[rotated.get("kind", "secret")]
+    if "key" in rotated and not rotated["key"].startswith(prefix):
+        problems.append(Problem(path, spelled(rotated["key"]), f"a key that begins with {prefix}"))
 
 
 def _check_choices(effects: Entry, path: str, problems: list[Problem]) -> None:

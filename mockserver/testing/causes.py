@@ -1,24 +1,37 @@
 """
 The first lines of a report: what most likely went wrong.
 
-Asked in this order: what the test itself missed, whether any call came at all, the latest call that was refused or
-bent by a rule, and whether time stands still where something is due.
+Asked in this order: what the test itself missed or failed with, what the client did wrong by its conduct, whether any
+call came at all, the latest call that was refused or bent by a rule, and whether time stands still where something is due.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from mockserver.edge.routing import route
 from mockserver.testing.calls import CallMismatch
 from mockserver.testing.exchanges import Exchange, line, told
 from mockserver.testing.reporting import Seen
+
+_LINES = 3
+_NOISE = 3  # the severity of findings that explain no failure
 
 
 def cause(seen: Seen, failure: BaseException | None) -> list[str]:
     """One to three lines."""
     if isinstance(failure, CallMismatch):
         return _missed(seen, failure)
+    if isinstance(failure, pytest.fail.Exception) and failure.msg:
+        return failure.msg.splitlines()[:_LINES]
+    bugs = [f"{each.rule}: {each.message}" for each in seen.findings if each.severity < _NOISE]
+    return [*bugs[:1], *_course(seen)][:_LINES]
+
+
+def _course(seen: Seen) -> list[str]:
+    """What the calls themselves tell."""
     if not seen.exchanges:
         return _silence(seen)
     troubled = [each for each in seen.exchanges if each.status is None or each.status >= 400 or each.fault]
@@ -41,7 +54,7 @@ def _missed(seen: Seen, failure: CallMismatch) -> list[str]:
         said = _trouble(seen, troubled[-1])
     elif seen.exchanges and f"#{seen.exchanges[-1].n} " not in failure.expected:
         said = [f"the last call was {line(seen.exchanges[-1])}"]
-    return [failure.expected, *said][:3]
+    return [failure.expected, *said][:_LINES]
 
 
 def _silence(seen: Seen) -> list[str]:

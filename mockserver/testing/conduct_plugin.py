@@ -46,6 +46,12 @@ def problem(value: object) -> str | None:
     return f"{value!r} is none of {', '.join(MODES)}{f'; the nearest is {close[0]!r}' if close else ''}"
 
 
+def mode(item: pytest.Item) -> str:
+    """What findings do to this test, by its nearest mark that says so or by the ini file."""
+    marked = (marker.kwargs["conduct"] for marker in item.iter_markers("mockserver") if "conduct" in marker.kwargs)
+    return str(next(marked, None) or item.config.getini("mockserver_conduct"))
+
+
 class ConductPlugin:
     """Judges each test's sandboxes once its call is over. Lives as long as the session."""
 
@@ -73,21 +79,17 @@ class ConductPlugin:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """Judge, whatever came of the test; only a test that has passed can fail for what was found."""
-        mode = self._mode(item)
+        asked = mode(item)
         try:
             result = yield
         finally:
-            item.stash[_FOUND] = self._judged(item) if mode != "off" else []
+            item.stash[_FOUND] = self._judged(item) if asked != "off" else []
         found = item.stash[_FOUND]
-        if mode == "error" and found:
+        if asked == "error" and found:
             from mockserver.testing.conduct import spelled
 
             pytest.fail("\n".join(map(spelled, found)), pytrace=False)
         return result
-
-    def _mode(self, item: pytest.Item) -> str:
-        marked = (marker.kwargs["conduct"] for marker in item.iter_markers("mockserver") if "conduct" in marker.kwargs)
-        return str(next(marked, None) or self._config.getini("mockserver_conduct"))
 
     def _judged(self, item: pytest.Item) -> list[Finding]:
         """What this test's sandboxes have found: those of its server, closed ones too."""
@@ -106,7 +108,7 @@ class ConductPlugin:
             from mockserver.testing.conduct import spelled
 
             report.mockserver_conduct = [each._asdict() | {"exchanges": list(each.exchanges)} for each in found]
-            if report.failed and self._mode(item) != "error":
+            if report.failed and mode(item) != "error":
                 report.sections.append((_TITLE, "\n".join(map(spelled, found))))
         return report
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.contract.choices import DEFAULTS
-from mockserver.testing import options, replays
+from mockserver.testing import conduct_plugin, options, replays
 from mockserver.testing.booking import Book
 from mockserver.testing.calls import CallMismatch
 from mockserver.testing.causes import cause
@@ -44,6 +44,8 @@ def tell(
 
 def _lines(item: pytest.Item, sandbox: Sandbox, place: int, failure: BaseException | None) -> Iterator[str]:
     seen = look(sandbox)
+    if conduct_plugin.mode(item) == "off":
+        seen = seen._replace(findings=())
     yield from cause(seen, failure)
     yield from told(seen, failure.nearest if isinstance(failure, CallMismatch) else None)
     file = _written(item, sandbox, place)
@@ -72,6 +74,7 @@ def look(sandbox: Sandbox) -> Seen:
         sandbox.rules,
         sandbox.upcoming,
         sandbox.in_flight,
+        sandbox.conduct.findings,
     )
 
 

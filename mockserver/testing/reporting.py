@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from mockserver.core.conduct.records import Finding
 from mockserver.core.instants import SECOND, exact_text, from_datetime
 from mockserver.core.journal import Step
 from mockserver.edge.narrator import describe
@@ -25,7 +26,7 @@ _VALUE_CHARS = 300
 
 
 class Seen(NamedTuple):
-    """A sandbox as a report finds it; `pending` says in words what is still on its way."""
+    """A sandbox as a report finds it; `pending` says in words what is still on its way, `findings` the worst conduct first."""
 
     id: str
     address: str | None
@@ -40,6 +41,7 @@ class Seen(NamedTuple):
     rules: Sequence[JSON]
     upcoming: str | None
     pending: Sequence[str]
+    findings: Sequence[Finding] = ()
 
 
 def told(seen: Seen, nearest: int | None) -> Iterator[str]:
@@ -165,7 +167,11 @@ def _attempt(attempt: JSON) -> str:
 
 def unfired(rules: Iterable[JSON]) -> list[str]:
     """The rules that never fired: what each waited for, and how often that came."""
-    return [f"  {rule['id']} ({_origin(rule)}) {describe(rule)}; matched {rule['matched']} times" for rule in rules]
+    return [f"  {rule['id']} ({_origin(rule)}) {describe(rule)}; {_matched(rule['matched'])}" for rule in rules]
+
+
+def _matched(count: int) -> str:
+    return "nothing matched" if count == 0 else "matched once" if count == 1 else f"matched {count} times"
 
 
 def _origin(rule: JSON) -> str:

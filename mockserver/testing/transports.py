@@ -38,23 +38,24 @@ class Reply(NamedTuple):
 
 
 def ask(
-    hosted: Hosted, method: str, url: str, headers: dict[str, str], body: bytes, patience: float | None = None
+    hosted: Hosted,
+    method: str,
+    origin: str,
+    target: str,
+    headers: dict[str, str],
+    body: bytes,
+    patience: float | None = None,
 ) -> Answer:
     """
-    The front door's answer to a whole url, for a client that waits `patience` seconds for it (None: for ever).
+    The front door's answer to a target under an origin, for a client that waits `patience` seconds for it (None: for ever).
 
-    Refuses with ValueError a url that is not the sandbox's host.
+    Refuses with ValueError an origin that is not the sandbox's host.
     """
-    parts = urlsplit(url)
-    origin = f"{parts.scheme}://{parts.netloc}"
     if origin not in (hosted.host.origin, IN_PROCESS_ORIGIN):
         raise ValueError(
             f"{origin} is not this mock, which is {hosted.host.origin}: an in-process client reaches no other host"
         )
-    path = parts.path or "/"
-    target = f"{path}?{parts.query}" if parts.query else path
-    inner = target.removeprefix(hosted.prefix)
-    read = None if len(body) > body_limit_bytes(inner) else body
+    read = None if body and len(body) > body_limit_bytes(target.removeprefix(hosted.prefix)) else body
     door = PATIENT if patience is None else InProcess(round(patience * SECOND))
     return front.respond(hosted.host, Wire(method, target, headers, read, origin), None, door)
 
@@ -90,10 +91,11 @@ def requests_session(hosted: Hosted) -> requests.Session:
         ) -> requests.Response:
             headers = {name.lower(): _text(value) for name, value in request.headers.items()}
             patience = read_timeout_s(timeout)
+            url = urlsplit(request.url or "")
+            origin, path = f"{url.scheme}://{url.netloc}", url.path or "/"
+            target = f"{path}?{url.query}" if url.query else path
             try:
-                answer = ask(
-                    hosted, request.method or "GET", request.url or "", headers, _bytes(request.body), patience
-                )
+                answer = ask(hosted, request.method or "GET", origin, target, headers, _bytes(request.body), patience)
             except ValueError as refusal:
                 raise RequestsConnectionError(str(refusal), request=request) from None
             return played(request, answer) if answer.play else _requests_response(request, answer)
@@ -165,10 +167,11 @@ def httpx_async_client(hosted: Hosted) -> httpx.AsyncClient:
 def _answered(hosted: Hosted, request: httpx.Request, body: bytes) -> httpx.Response:
     import httpx
 
-    headers = {name.lower(): value for name, value in request.headers.items()}
+    url = request.url  # its raw parts, since to write it out costs as much as the answer
+    origin, target = f"{url.scheme}://{url.netloc.decode()}", url.raw_path.decode()
+    patience = request.extensions.get("timeout", {}).get("read")
     try:
-        patience = request.extensions.get("timeout", {}).get("read")
-        answer = ask(hosted, request.method, str(request.url), headers, body, patience)
+        answer = ask(hosted, request.method, origin, target, _headers(request), body, patience)
     except ValueError as refusal:
         raise httpx.ConnectError(str(refusal), request=request) from None
     if answer.play is not None:
@@ -176,3 +179,12 @@ def _answered(hosted: Hosted, request: httpx.Request, body: bytes) -> httpx.Resp
 
         return played(request, answer)
     return httpx.Response(answer.status, headers=list(answer.headers), content=answer.body, request=request)
+
+
+def _headers(request: httpx.Request) -> dict[str, str]:
+    """Names in lower case; what came twice is joined, as the server joins it."""
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in request.headers.raw:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers

@@ -252,7 +252,8 @@ def test_no_page_is_wider_than_the_screen_and_each_has_one_heading(mockserver, c
     page.goto(create_at_socket(mockserver, {"coexistence": True})["url"])
     for _ in range(6):
         assert 1 == page.locator("h1").count()
-        assert page.locator("body").bounding_box()["width"] == page.viewport_size["width"]
+        wide, seen = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+        assert wide == seen  # beside a scroll bar, where this browser gives it room
         assert page.locator("main").bounding_box()["width"] <= page.viewport_size["width"]
         for each in page.locator("main :is(p, dd, label, button, svg)").all():
             box = each.bounding_box()

@@ -253,3 +253,24 @@ class TestKeysAreNeverShownWhole:
 
         assert [] == again["tenants"]
         assert "sk_..." == control(made.base, "GET", "/tenants/tenant_b").json()["secretKey"]
+
+
+@pytest.mark.parametrize(
+    "method, path, body",
+    [
+        ("POST", "/scenarios", {"script": [{"on": "KEY", "do": {"drop": "after"}}]}),
+        ("POST", "/scenarios", {"KEY": 1}),
+        ("PATCH", "/choices", {"KEY": "KEY"}),
+        ("POST", "/journal/verify", {"operation": "KEY"}),
+        ("GET", "/tenants/KEY", None),
+        ("GET", "/KEY", None),
+    ],
+)
+def test_no_refusal_repeats_a_key(mockserver_server, method, path, body):
+    with mockserver_server.sandbox() as sandbox:
+        key = sandbox.secret_key
+        written = None if body is None else json.loads(json.dumps(body).replace("KEY", key))
+        reply = control(sandbox.base_url, method, path.replace("KEY", key), written)
+
+        assert reply.status_code in (400, 404)
+        assert key not in reply.text and "sk_..." in reply.text

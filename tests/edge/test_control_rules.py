@@ -83,8 +83,8 @@ def _written(sandbox):
 
 @pytest.mark.parametrize("build, written", WHEN)
 def test_a_condition_of_the_builder_is_that_of_the_document(mockserver, build, written):
-    build(mockserver.on("listCampaigns")).garble()
-    assert {"on": "listCampaigns", **written, "do": {"garble": True}} == _written(mockserver)
+    build(mockserver.on("readCampaign")).garble()
+    assert {"on": "readCampaign", **written, "do": {"garble": True}} == _written(mockserver)
     mockserver.remove_rules()
 
 
@@ -101,3 +101,12 @@ def test_instants_progress_and_deliveries(mockserver):
     assert {"after": {"sent": 40}, "do": {"fail-campaign": {}}} == _written(mockserver)
     mockserver.on("delivery").deliver(before_answer=True, duplicate=2)
     assert {"on": "delivery", "do": {"deliver": {"before-answer": True, "duplicate": 2}}} == _written(mockserver)
+
+
+def test_the_journal_shows_the_keys_of_a_fault_in_short(mockserver):
+    key = mockserver.secret_key
+    mockserver.on("listCampaigns").do({"reply": {"status": 200, "headers": {"X-Key": key}, "body": {"key": key}}})
+    assert {"key": key} == mockserver.call("GET", "/v1/campaigns").json()
+
+    assert key not in mockserver.call("GET", "/_mock/journal").body.decode()
+    assert key not in str(mockserver.journal)

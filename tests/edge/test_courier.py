@@ -101,11 +101,20 @@ def test_an_endpoint_that_never_finishes_its_answer_meets_the_time_limit(reply):
     assert (None, "timeout") == (outcome.status, outcome.error)
 
 
-def test_an_answer_that_drips_meets_the_time_limit_as_a_whole():
-    with raw(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", drips=100) as url:
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1000\r\n\r\n",
+        b"HTTP/1.0 200 OK\r\n\r\n",
+    ],
+)
+def test_an_answer_that_drips_meets_the_time_limit_as_a_whole(head):
+    with raw(head, drips=250) as url:
         outcome = post(url, Courier(timeout_seconds=0.2))
 
     assert (None, "timeout") == (outcome.status, outcome.error)
+    assert outcome.duration_ms < 3000  # of the five seconds that the whole answer takes
 
 
 @pytest.mark.parametrize("reply", [b"nonsense\r\n\r\n", b""])
@@ -133,6 +142,8 @@ def test_an_endpoint_that_does_not_listen_is_a_failed_attempt(mockserver):
         "http://192.0.2.1/hook", "https://example.com/hook", "http://0.0.0.0:80/", "http://2130706433/",
         "http://127.0.0.1@example.com/", "http://user:word@127.0.0.1/", "http://127.0.0.1.example.com/",
         "ftp://127.0.0.1/", "http://[::ffff:192.0.2.1]/", "http://127.0.0.1:99999/", "http://[::1/",
+        "http://127.0.0.1/a\r\nX-Evil: y", "http://127.0.0.1/a b", "http://127.0.0.1/é", "http://localhost\t/",
+        "http://127.0.0.1:0/",
     ],
 )  # fmt: skip
 def test_a_target_that_is_not_this_machine_is_refused(mockserver, url):

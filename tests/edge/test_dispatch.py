@@ -42,6 +42,36 @@ def test_a_wsgi_app_receives_in_process(mockserver):
 
 
 @pytest.mark.mockserver(now=NOON)
+def test_a_wsgi_app_gets_the_query_of_its_path(mockserver):
+    hooks, seen = Flask("crm"), []
+
+    @hooks.post("/hooks/crm")
+    def receive():
+        seen.append(request.args["team"])
+        return ""
+
+    mockserver.receive_webhooks(hooks, path="/hooks/crm?team=S%C3%A3o")
+    mockserver.complete_session(begin(mockserver))
+
+    assert ["São"] == seen
+
+
+@pytest.mark.mockserver(now=NOON)
+@pytest.mark.parametrize(
+    ("answer", "found"), [(True, "True"), (-1, "-1"), ("ok", "a str"), ((200,), "a tuple"), ({"ok": 1}, "a dict")]
+)
+def test_a_receiver_that_answers_what_is_no_answer_fails_the_attempt_and_is_told_what_to_answer(
+    mockserver, answer, found
+):
+    receiver = mockserver.receive_webhooks(lambda letter: answer)
+    mockserver.complete_session(begin(mockserver))
+
+    [attempt] = receiver.deliveries[0]["attempts"]
+    wanted = "wanted None, a status, or (status, headers, body)"
+    assert (500, f"the receiver answered {found}; {wanted}") == (attempt["status"], attempt["error"])
+
+
+@pytest.mark.mockserver(now=NOON)
 def test_a_wsgi_app_that_breaks_is_a_failed_attempt(mockserver):
     def broken(environ, start_response):
         raise RuntimeError("no database")

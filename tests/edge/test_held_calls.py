@@ -128,6 +128,16 @@ def test_a_connection_outlives_what_is_an_answer_and_nothing_else(mockserver, ef
         assert 200 == other.say(ask, key).answer().status
 
 
+def test_a_cut_beyond_the_end_of_the_body_closes_the_connection_all_the_same(mockserver):
+    mockserver.on("listCampaigns").truncate(1_000_000)
+    parts = urlsplit(mockserver.base_url)
+    with RawClient(parts.port) as client:
+        answer = client.say(f"GET {parts.path}{PATH} HTTP/1.1", f"X-API-Key: {mockserver.secret_key}").answer()
+
+        assert {"campaigns": []} == answer.json()
+        assert client.ended()
+
+
 def test_http_client_meets_a_dropped_connection(mockserver):
     mockserver.on("listCampaigns").drop("before")
     parts = urlsplit(mockserver.base_url)

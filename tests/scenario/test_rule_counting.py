@@ -13,7 +13,9 @@ from mockserver.core import ids
 
 NUMBERS = st.one_of(st.none(), st.integers(1, 4))
 COUNTS = st.fixed_dictionaries({"skip": st.integers(0, 4), "nth": NUMBERS, "every": NUMBERS, "times": NUMBERS})
-BOUNDS = st.fixed_dictionaries({"from": st.none() | st.integers(0, 12), "until": st.none() | st.integers(0, 12)})
+BOUNDS = st.fixed_dictionaries(
+    {"from": st.none() | st.integers(0, 12), "until": st.none() | st.integers(0, 12)}
+).filter(lambda drawn: None in drawn.values() or drawn["from"] < drawn["until"])
 CHANCES = st.sampled_from([None, 0, 0.3, 0.5, 1])
 PATH = "/v1/campaigns/nobody"
 

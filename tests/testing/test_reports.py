@@ -45,6 +45,7 @@ def test_a_refusal_comes_first_with_its_reason_and_is_spread_out_where_it_happen
     found = reported(
         suite,
         """
+    @pytest.mark.mockserver(conduct="off")
     def test_twice(mockserver):
         campaign = create(mockserver)
         start(mockserver, campaign)
@@ -69,6 +70,42 @@ def test_a_refusal_comes_first_with_its_reason_and_is_spread_out_where_it_happen
         "to repeat it: mockserver replay .mockserver/failures/test_mine.py.test_twice.yaml",
         "its world alone: @pytest.mark.mockserver(scenario='.mockserver/failures/test_mine.py.test_twice.yaml')",
     ] == found
+
+
+def test_a_bug_that_the_conduct_proves_is_named_before_all_that_came_of_it(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_twice(mockserver):
+        mockserver.on("startCampaign").nth(1).drop("after")
+        campaign = create(mockserver)
+        with pytest.raises(ConnectionError):
+            start(mockserver, campaign)
+        assert 202 == start(mockserver, campaign).status
+        """,
+    )
+
+    assert [
+        "duplicate-start: campaign campaign was started again with no look at it, after a start without an answer that had taken effect",
+        "Call #3 startCampaign was refused: 422 CAMPAIGN_ALREADY_PROCESSING",
+        "  start.already at path.id: the campaign is processing; only a draft can be started",
+    ] == found[:3]
+
+
+def test_what_fails_by_the_words_of_the_plugin_begins_with_them(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_once(mockserver):
+        mockserver.on("startCampaign").nth(2).must_fire().drop("after")
+        start(mockserver, create(mockserver))
+        """,
+    )
+
+    assert [
+        "a rule that must fire never fired:",
+        "  rule_1 (no scenario) on startCampaign, nth 2: drop after; matched once",
+    ] == found[:2]
 
 
 def test_no_call_at_all_is_said_with_the_address_that_nobody_went_to(suite: Suite):

@@ -20,7 +20,7 @@ def test_a_rule_that_must_fire_and_does_not_fails_the_test_in_its_call(suite: Su
     result.stdout.fnmatch_lines(
         [
             "a rule that must fire never fired:",
-            "  rule_1 (scenario lost) on startCampaign, nth 2: drop after; matched 1 times",
+            "  rule_1 (scenario lost) on startCampaign, nth 2: drop after; matched once",
         ]
     )
 

@@ -80,7 +80,8 @@ def _owned(tenant: Tenant, table: str, record_id: str | None) -> Any:
     rows = getattr(tenant, table)
     if record_id is None or record_id not in rows:
         there = ", ".join(list(rows)[:5]) or "none"
-        raise Unmet(f"tenant {tenant.id!r} has no {table} record {record_id!r}; it has {there}")
+        wanted = f"none was named of the {table}" if record_id is None else f"{record_id!r} is not among the {table}"
+        raise Unmet(f"{wanted} of tenant {tenant.id!r}; it has {there}")
     return rows[record_id]
 
 

@@ -1,0 +1,92 @@
+"""
+What a rule's `where`, `while`, `from` and `until` may say: a name or a value that nothing can ever have is a problem.
+
+A value with a sign before it (`!=`, `~`, `>=` ...) is taken as it is; a plain one has to be of the words that there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from mockserver.contract import schemas
+from mockserver.contract.durations import parse_duration
+from mockserver.contract.endpoints import ENDPOINTS, named
+from mockserver.contract.lifecycles import CAMPAIGN, CONNECTED, CONNECTION_FAILED, SESSION
+from mockserver.core.matching import ROOTS, is_plain_value
+from mockserver.core.redaction import spelled
+from mockserver.scenario.documents import Problem, nearest
+
+Entry = Mapping[str, Any]
+
+DELIVERY = "delivery"
+_OF_DELIVERY = ("event", "attempt")
+_EVENTS = (CONNECTED, CONNECTION_FAILED)
+_STATES: Mapping[str, Sequence[str]] = MappingProxyType({"campaign": CAMPAIGN.states, "session": SESSION.states})
+_SIGNS_OF_NUMBERS = (">=", "<=", "!=", ">", "<")
+
+
+def check(entry: Entry, path: str, problems: list[Problem]) -> None:
+    """Collect what is wrong with the conditions of an entry, whose trigger is well."""
+    for key, wanted in entry.get("where", {}).items():
+        if entry.get("on") == DELIVERY:
+            _check_delivery(key, wanted, f"{path}/where/{key}", problems)
+        else:
+            _check_path(key, named(entry.get("on", "")), f"{path}/where/{key}", problems)
+    for key, wanted in entry.get("while", {}).items():
+        place = f"{path}/while/{key}"
+        if key in _STATES:
+            _check_word(wanted, _STATES[key], place, problems)
+        elif key == "subscription":
+            _check_word(wanted, _subscriptions(), place, problems)
+        else:
+            _check_number(wanted, place, problems)
+    opens, closes = (parse_duration(entry[key]) if key in entry else None for key in ("from", "until"))
+    if opens is not None and closes is not None and closes <= opens:
+        problems.append(Problem(f"{path}/until", spelled(entry["until"]), f"more than from, {entry['from']}"))
+
+
+def _subscriptions() -> Sequence[str]:
+    """What a tenant's subscription may be, as the format of documents has it."""
+    words: Sequence[str] = schemas.load("scenario")["$defs"]["tenant"]["properties"]["subscription"]["enum"]
+    return words
+
+
+def _check_delivery(key: str, wanted: Any, path: str, problems: list[Problem]) -> None:
+    if key not in _OF_DELIVERY:
+        known = ", ".join(_OF_DELIVERY)
+        problems.append(Problem(path, spelled(key), f"a path that begins with {known}", nearest(key, _OF_DELIVERY)))
+    elif key == "event":
+        _check_word(wanted, _EVENTS, path, problems)
+    else:
+        _check_number(wanted, path, problems)
+
+
+def _check_path(key: str, operations: Sequence[str], path: str, problems: list[Problem]) -> None:
+    root, _, name = key.partition(".")
+    if root not in ROOTS:
+        problems.append(Problem(path, spelled(key), f"a path that begins with {', '.join(ROOTS)}", nearest(key, ROOTS)))
+        return
+    if not name and root != "body":
+        problems.append(Problem(path, spelled(key), f"{root}.NAME"))
+    if not name or root != "path":
+        return
+    parts = {part for each in operations for part in ENDPOINTS[each].path.split("/") if part.startswith("{")}
+    known = sorted(f"path.{part[1:-1]}" for part in parts)
+    if key not in known:
+        there = ", ".join(known) or "another root, as these paths have no parameters"
+        problems.append(Problem(path, spelled(key), there, nearest(key, known)))
+
+
+def _check_word(wanted: Any, words: Sequence[str], path: str, problems: list[Problem]) -> None:
+    if is_plain_value(wanted) and wanted not in words:
+        problems.append(Problem(path, spelled(wanted), f"one of {', '.join(words)}", nearest(wanted, words)))
+
+
+def _check_number(wanted: Any, path: str, problems: list[Problem]) -> None:
+    text = wanted if isinstance(wanted, str) else ""
+    sign = next((sign for sign in _SIGNS_OF_NUMBERS if text.startswith(sign)), None)
+    is_number = isinstance(wanted, int | float) and not isinstance(wanted, bool)
+    if not is_number and not (sign and text[len(sign) :].strip().removeprefix("-").isdigit()):
+        problems.append(Problem(path, spelled(wanted), "a number, or one with a sign before it, such as >=20"))
