@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -189,6 +190,17 @@ def test_an_installed_copy_gives_pytest_its_fixture(installed: Path, tmp_path: P
         f"    assert {str(installed / 'mockserver' / '__init__.py')!r} == sys.modules['mockserver'].__file__\n"
     )
 
+    pytest_ = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:schemathesis")
+
+    done = run(*pytest_, cwd=tmp_path, PYTHONPATH=str(installed))
+
+    assert "1 passed" in done.stdout
+
+
+@pytest.mark.parametrize("number", [0, 3, 6], ids=["fixture", "strategy", "assertions"])
+def test_the_examples_of_the_readme_pass_beside_an_installed_copy(installed: Path, tmp_path: Path, number: int):
+    examples = re.findall(r"```python\n(.*?)\n```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "test_mine.py").write_text(examples[number], encoding="utf-8")
     pytest_ = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:schemathesis")
 
     done = run(*pytest_, cwd=tmp_path, PYTHONPATH=str(installed))

@@ -64,6 +64,15 @@ def test_the_examples_of_faults_of_webhooks_and_of_assertions_pass(pytester: pyt
     assert (0, 0) == (result.ret, result.parseoutcomes().get("failed", 0))
 
 
+def test_the_machine_finds_the_bug_and_names_it_first(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(blocks("python")[7])
+
+    result = pytester.runpytest_subprocess("-p", "mockserver.pytest_plugin", "-q")
+
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["-* mockserver -*", *blocks("text")[0].splitlines()])
+
+
 def test_the_sweeps_pass_under_every_option(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(blocks("python")[2])
 

@@ -20,12 +20,16 @@ _LINES = 3
 _NOISE = 3  # the severity of findings that explain no failure
 
 
+class TellingError(AssertionError):
+    """A failure whose own first lines tell its cause, such as an invariant that does not hold."""
+
+
 def cause(seen: Seen, failure: BaseException | None) -> list[str]:
     """One to three lines."""
     if isinstance(failure, CallMismatch):
         return _missed(seen, failure)
-    if isinstance(failure, pytest.fail.Exception) and failure.msg:
-        return failure.msg.splitlines()[:_LINES]
+    if isinstance(failure, TellingError | pytest.fail.Exception) and str(failure):
+        return str(failure).splitlines()[:_LINES]
     bugs = [f"{each.rule}: {each.message}" for each in seen.findings if each.severity < _NOISE]
     return [*bugs[:1], *_course(seen)][:_LINES]
 

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import NamedTuple
 
+from mockserver.testing.causes import TellingError
 from mockserver.testing.machine import audience_checks, effect_checks, pace_checks, retry_checks
 from mockserver.testing.machine.story import Story, told
 
@@ -19,7 +20,7 @@ _TOLD_AT_MOST = 12
 Check = Callable[[Story], Iterator[str]]
 
 
-class InvariantError(AssertionError):
+class InvariantError(TellingError):
     """A client has broken an invariant; its type is one of its own for each, so that Hypothesis shrinks each by itself."""
 
 
