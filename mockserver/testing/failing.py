@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,10 +49,14 @@ def _lines(item: pytest.Item, sandbox: Sandbox, place: int, failure: BaseExcepti
         seen = seen._replace(findings=())
     yield from cause(seen, failure)
     yield from told(seen, failure.nearest if isinstance(failure, CallMismatch) else None)
-    file = _written(item, sandbox, place)
-    if file is None and _folder(item) != _OFF:
+    if _folder(item) == _OFF:
+        return
+    document = sandbox.replay_document(item.nodeid)
+    if document is None:
         yield "no document repeats it: the sandbox lives on another server"
-    if file is not None:
+    elif document.get("calls"):
+        file = _written(item, document, place)
+        yield from filter(None, [document.get("summary")])  # there where it is not the whole run
         item.user_properties.append(("mockserver_replay", file))
         yield f"to repeat it: mockserver replay {file}"
         yield f"its world alone: @pytest.mark.mockserver(scenario={file!r})"
@@ -82,12 +87,9 @@ def _folder(item: pytest.Item) -> str:
     return options.run_option(item.config, "failures") or _DEFAULT_FOLDER
 
 
-def _written(item: pytest.Item, sandbox: Sandbox, place: int) -> str | None:
-    """The path of the document that repeats the run, from where pytest was started; None where none is wanted or can be."""
+def _written(item: pytest.Item, document: Mapping[str, Any], place: int) -> str:
+    """The path of the document that repeats the run, from where pytest was started."""
     folder = _folder(item)
-    document = sandbox.replay_document(item.nodeid) if folder != _OFF else None
-    if document is None:
-        return None
     home = item.config.rootpath / folder
     home.mkdir(parents=True, exist_ok=True)
     if folder == _DEFAULT_FOLDER and not (ignored := home.parent / ".gitignore").exists():

@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 from mockserver.contract.choices import DEFAULTS
 from mockserver.core.calls import Call
 from mockserver.core.instants import SECOND, exact_text
-from mockserver.core.journal import Exchange, Step
+from mockserver.core.journal import Exchange, Journal, Step
 from mockserver.core.redaction import Redactor
 from mockserver.core.sandbox import Sandbox
 from mockserver.edge.hosting import Hosted
@@ -54,8 +54,12 @@ def document(hosted: Hosted, name: str = "replay") -> JSON:
     born, given = document_of(hosted.recipe), hosted.recipe.given
     script = {"script": born["script"]} if "script" in born else {}
     hide = redactor(twin)
+    lost = _lost(twin.journal)
     found: JSON = {
         "scenario": name,
+        "summary": f"The first {lost} calls and commands are missing: the journal keeps the last alone."
+        if lost
+        else {},
         "seed": twin.seed,
         "choices": {key: value for key, value in birth.choices.items() if value != DEFAULTS[key]},
         "clock": {"freeze": exact_text(birth.clock.now)},
@@ -67,10 +71,9 @@ def document(hosted: Hosted, name: str = "replay") -> JSON:
     return {key: value for key, value in found.items() if value not in ({}, [])} | {"calls": calls}
 
 
-def is_whole(hosted: Hosted) -> bool:
-    """True where nothing that the document needs has fallen out of the journal."""
-    journal = hosted.sandbox.journal
-    return not journal.lost_steps and len(journal.exchanges) == journal.last_exchange
+def _lost(journal: Journal) -> int:
+    """How many calls and commands have fallen out of the journal."""
+    return journal.lost_steps + journal.last_exchange - len(journal.exchanges)
 
 
 def _entries(sandbox: Sandbox, hide: Redactor, was_frozen: bool) -> Iterator[JSON]:

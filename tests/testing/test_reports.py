@@ -389,9 +389,30 @@ def test_documents_of_failures_can_be_left_out(suite: Suite):
 
 
 def test_the_documents_are_kept_from_version_control(suite: Suite):
-    reported(suite, "    def test_it(mockserver):\n        assert 0\n")
+    reported(suite, "    def test_it(mockserver):\n        assert 0 == create(mockserver)\n")
 
     assert "*\n" == (suite.pytester.path / ".mockserver" / ".gitignore").read_text()
+
+
+def test_no_document_is_promised_where_nothing_was_done(suite: Suite):
+    found = reported(suite, "    def test_it(mockserver):\n        assert 0\n")
+
+    assert not any("replay" in each for each in found)
+    assert not (suite.pytester.path / ".mockserver").exists()
+
+
+def test_a_document_that_is_not_the_whole_run_says_so(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        for _ in range(1_005):
+            mockserver.advance(1)
+        assert 0 == create(mockserver)
+        """,
+    )
+
+    assert "The first 5 calls and commands are missing: the journal keeps the last alone." in found
 
 
 def test_a_late_call_is_booked_on_the_test_whose_sandbox_it_was(suite: Suite):
