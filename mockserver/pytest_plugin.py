@@ -26,6 +26,7 @@ _MARKERS = (
     f"mockserver(*, {', '.join(_OF_A_MARK)}): how this test's sandbox is made.",
     "mockserver_sweep(*names): run the test once for each option of these choices or families, or of those 'touched'.",
 )
+_SWEEP_WANTED = '@pytest.mark.mockserver_sweep takes names of choices, of families, or \'touched\', such as ("dual-status", "sessions")'
 _BOOK: pytest.StashKey[Book] = pytest.StashKey()
 
 
@@ -50,6 +51,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for marker in item.iter_markers("mockserver"):
             _check(item, marker)
+        for marker in item.iter_markers("mockserver_sweep"):
+            if not marker.args or marker.kwargs:
+                raise pytest.UsageError(f"{item.nodeid}: {_SWEEP_WANTED}")
 
 
 def _check(item: pytest.Item, marker: pytest.Mark) -> None:

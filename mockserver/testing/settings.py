@@ -78,13 +78,20 @@ def problem(name: str, value: Any) -> str | None:
     """What is wrong with a setting, with the nearest name; None where it is right."""
     if name not in NAMES:
         return f"has no {name!r}{hint(name, NAMES)}; it has {', '.join(NAMES)}"
-    checks = {"choices": _choices_problem, "scenario": _scenario_problem, "profile": _profile_problem}
+    checks = {
+        "choices": _choices_problem,
+        "scenario": _scenario_problem,
+        "profile": _profile_problem,
+        "seed": _seed_problem,
+    }
     return checks[name](value) if name in checks and value is not None else None
 
 
 def _choices_problem(chosen: Any) -> str | None:
     from mockserver.contract.choices import problem
 
+    if not isinstance(chosen, Mapping):
+        return f"choices={chosen!r}; wanted a mapping, such as {{'dual-status': 'guide'}}"
     return next((wrong for choice_id, value in chosen.items() if (wrong := problem(choice_id, value))), None)
 
 
@@ -99,11 +106,19 @@ def _scenario_problem(scenario: Any) -> str | None:
 def _profile_problem(profile: Any) -> str | None:
     from mockserver.scenario.profiles import choices_of
 
+    if not isinstance(profile, str | Path):
+        return (
+            f"profile={profile!r}; wanted literal, guide, hostile, or a file; choices={{...}} takes choices themselves"
+        )
     try:
         choices_of(profile)
     except ValueError as refusal:
         return str(refusal)
     return None
+
+
+def _seed_problem(seed: Any) -> str | None:
+    return None if type(seed) is int and seed >= 0 else f"seed={seed!r}; wanted a whole number, 0 or more"
 
 
 def hint(found: str, known: Any) -> str:

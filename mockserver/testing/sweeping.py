@@ -22,6 +22,10 @@ def parametrize(metafunc: pytest.Metafunc, names: list[str]) -> None:
     if fixture not in metafunc.fixturenames:
         wanted = " or ".join(dict.fromkeys(("mockserver", fixture)))
         raise pytest.UsageError(f"{metafunc.definition.nodeid}: this sweep needs the fixture {wanted}")
+    odd = next((name for name in names if not isinstance(name, str)), None)
+    if odd is not None:
+        told = f"a sweep was given {odd!r}; wanted names, one after another, not in a list"
+        raise pytest.UsageError(f"{metafunc.definition.nodeid}: {told}")
     try:
         swept = cases([name for name in names if name != TOUCHED])
     except ValueError as refusal:
