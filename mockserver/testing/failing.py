@@ -55,7 +55,11 @@ def _lines(item: pytest.Item, sandbox: Sandbox, place: int, failure: BaseExcepti
     if document is None:
         yield "no document repeats it: the sandbox lives on another server"
     elif document.get("calls"):
-        file = _written(item, document, place)
+        try:
+            file = _written(item, document, place)
+        except OSError as refusal:
+            yield f"no document repeats it: {type(refusal).__name__}: {refusal}"
+            return
         yield from filter(None, [document.get("summary")])  # there where it is not the whole run
         item.user_properties.append(("mockserver_replay", file))
         yield f"to repeat it: mockserver replay {file}"

@@ -388,6 +388,19 @@ def test_documents_of_failures_can_be_left_out(suite: Suite):
     assert not (suite.pytester.path / ".mockserver").exists()
 
 
+def test_a_folder_that_takes_no_document_leaves_the_report_as_it_is(suite: Suite):
+    (suite.pytester.path / "taken").write_text("a file", encoding="utf-8")
+    found = reported(
+        suite,
+        "    def test_it(mockserver):\n        assert 0 == create(mockserver)\n",
+        "--mockserver-failures",
+        "taken/failures",
+    )
+
+    assert any(each.startswith("what happened:") for each in found)
+    assert re.match(r"no document repeats it: \w+Error: .*taken", found[-1])
+
+
 def test_the_documents_are_kept_from_version_control(suite: Suite):
     reported(suite, "    def test_it(mockserver):\n        assert 0 == create(mockserver)\n")
 
