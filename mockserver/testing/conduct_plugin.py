@@ -127,6 +127,7 @@ class ConductPlugin:
     def pytest_sessionfinish(self) -> None:
         file: Path | None = self._config.getoption("--mockserver-conduct-json")
         if file is not None and not hasattr(self._config, "workerinput"):
+            file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(json.dumps({"findings": self.told}, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 

@@ -158,7 +158,7 @@ def test_a_misspelt_mode_ends_the_run_with_the_nearest_one(suite: Suite, where: 
 
 
 def test_findings_are_written_as_json(suite: Suite):
-    file = suite.pytester.path / "conduct.json"
+    file = suite.pytester.path / "reports" / "conduct.json"  # in a folder that is not there yet
     suite.run(
         TWICE
         + """
