@@ -13,6 +13,7 @@ from mockserver.core.schedule import TIMEOUT
 from mockserver.edge.courier import ANSWER_MAX_BYTES, Outcome, retry_after
 
 Target = Callable[..., Any]
+RAISED = "the receiver raised"  # how an attempt's error begins where a function or an app broke
 
 
 class _NoAnswer(Exception):
@@ -50,7 +51,7 @@ def hand(target: Target, url: str, headers: Mapping[str, str], body: bytes, wall
     except _NoAnswer as told:
         return Outcome(500, str(told))
     except Exception as failure:  # noqa: BLE001 - a receiver that breaks is a receiver that answers 500
-        return Outcome(500, f"the receiver raised {type(failure).__name__}")
+        return Outcome(500, f"{RAISED} {type(failure).__name__}")
     named = {name.lower(): value for name, value in answered.items()}
     return Outcome(status, None, 0, retry_after(named.get("retry-after"), wall), answer[:ANSWER_MAX_BYTES])
 

@@ -1,8 +1,9 @@
 """
 The first lines of a report: what most likely went wrong.
 
-Asked in this order: what the test itself missed or failed with, what the client did wrong by its conduct, whether any
-call came at all, the latest call that was refused or bent by a rule, and whether time stands still where something is due.
+Asked in this order: what the test itself missed or failed with, or asked of the mock and was refused; a receiver that
+raised; what the client did wrong by its conduct; whether any call came at all, the latest call that was refused or bent
+by a rule, and whether time stands still where something is due.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.edge.receivers import RAISED
 from mockserver.edge.routing import route
 from mockserver.testing.calls import CallMismatch
 from mockserver.testing.exchanges import Exchange, line, told
@@ -28,10 +30,30 @@ def cause(seen: Seen, failure: BaseException | None) -> list[str]:
     """One to three lines."""
     if isinstance(failure, CallMismatch):
         return _missed(seen, failure)
-    if isinstance(failure, TellingError | pytest.fail.Exception) and str(failure):
+    told = isinstance(failure, TellingError | pytest.fail.Exception) and str(failure)
+    if told or _is_ours(failure):
         return str(failure).splitlines()[:_LINES]
     bugs = [f"{each.rule}: {each.message}" for each in seen.findings if each.severity < _NOISE]
-    return [*bugs[:1], *_course(seen)][:_LINES]
+    return [*_broken_receiver(seen)[:1], *bugs[:1], *_course(seen)][:_LINES]
+
+
+def _is_ours(failure: BaseException | None) -> bool:
+    """True for what the test asked of the mock and was refused, such as a scenario with a misspelt name."""
+    trace = failure.__traceback__ if isinstance(failure, ValueError) else None
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and str(trace.tb_frame.f_globals.get("__name__")).startswith("mockserver.")
+
+
+def _broken_receiver(seen: Seen) -> list[str]:
+    """A receiver of the test's own that raised instead of answering: the service has seen but a 500."""
+    return [
+        f"{attempt['error']} where {event['event']} {event['id']} came to {delivery['endpoint']}"
+        for event in seen.events
+        for delivery in event.get("deliveries", ())
+        for attempt in delivery["attempts"]
+        if str(attempt.get("error")).startswith(RAISED)
+    ]
 
 
 def _course(seen: Seen) -> list[str]:

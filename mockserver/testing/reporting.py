@@ -162,7 +162,8 @@ def _event(event: JSON) -> str:
 
 
 def _attempt(attempt: JSON) -> str:
-    return str(attempt.get("status") or attempt.get("error") or "under way")
+    status, error = attempt.get("status"), attempt.get("error")
+    return f"{status} ({error})" if status and error else str(status or error or "under way")
 
 
 def unfired(rules: Iterable[JSON]) -> list[str]:

@@ -234,6 +234,39 @@ def test_deliveries_are_told_with_what_each_attempt_met(suite: Suite):
     assert re.search(r" -> webhook_\w+: resting after 500, 500$", told)
 
 
+def test_a_receiver_that_raises_comes_before_what_came_of_it(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        mockserver.receive_webhooks(lambda letter: {}["tenant"])
+        session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
+        mockserver.complete_session(session)
+        assert 0
+        """,
+    )
+
+    assert re.fullmatch(
+        r"the receiver raised KeyError where entrypoints.chatapp.connected event came to webhook_\w+", found[0]
+    )
+    assert any(each.endswith("resting after 500 (the receiver raised KeyError)") for each in found)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ('apply({"given": {"templatez": []}})', "the scenario document is refused; nothing of it was applied"),
+        ('calls("creatCampaign")', "no operation is called 'creatCampaign'; the nearest is 'createCampaign'"),
+        ('on("startCampaign").drop("aftr")', "the document is refused; nothing of it was applied"),
+    ],
+)
+def test_what_the_test_asked_of_the_mock_and_was_refused_comes_first(suite: Suite, wrong: str, said: str):
+    found = reported(suite, f"    def test_it(mockserver):\n        mockserver.{wrong}\n")
+
+    assert said == found[0]
+    assert not any("No call reached" in each for each in found)
+
+
 def test_what_an_assertion_missed_comes_first_with_the_call_that_is_nearest(suite: Suite):
     found = reported(
         suite,
