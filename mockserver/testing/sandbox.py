@@ -18,12 +18,14 @@ from mockserver.testing.ledger import Ledger
 from mockserver.testing.looking import Looking
 from mockserver.testing.moves import Moves
 from mockserver.testing.rules import Rules
-from mockserver.testing.settings import Settings
+from mockserver.testing.settings import Settings, hint
 from mockserver.testing.webhooks import Webhooks
 
 if TYPE_CHECKING:
     from mockserver.testing.server import MockServer
     from mockserver.testing.sweep import Witness
+
+_UNITS = ("weeks", "days", "hours", "minutes", "seconds", "milliseconds", "microseconds")
 
 
 class Sandbox(Calling, Moves, Rules, Webhooks, Looking, Conducting):
@@ -129,7 +131,7 @@ class Sandbox(Calling, Moves, Rules, Webhooks, Looking, Conducting):
         if length and by is not None:
             raise ValueError(f"advance was given {by!r} and {length}; wanted one length")
         if length:
-            by = timedelta(**length)
+            by = _length(length)
         arguments["by"] = span(by) / 1_000_000 if isinstance(by, timedelta) else by
         fired: list[JSON] = self._command(
             commands.advance, **{key: each for key, each in arguments.items() if each is not None}
@@ -192,3 +194,10 @@ class Sandbox(Calling, Moves, Rules, Webhooks, Looking, Conducting):
 
     def __repr__(self) -> str:
         return f"<Sandbox {self.id} at {exact_text(self._hosted.sandbox.now)}, {self._hosted.sandbox.journal.last_exchange} exchanges>"
+
+
+def _length(units: Mapping[str, float]) -> timedelta:
+    odd = next((unit for unit in units if unit not in _UNITS), None)
+    if odd is not None:
+        raise TypeError(f"advance has no {odd!r}{hint(odd, _UNITS)}; it has {', '.join(_UNITS)}, to and until")
+    return timedelta(**units)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mockserver.testing.sandbox import Sandbox
 from tests.testing.conftest import Suite
 
 CREATE = 'mockserver.call("POST", "/v1/campaigns", json={"name": "Uma", "platform": "chatapp", "templateId": "t", "cadence": 1})'
@@ -206,3 +207,8 @@ def test_pytest_tells_of_the_fixtures_and_the_mark(suite: Suite):
     fixtures.stdout.fnmatch_lines(["mockserver_server*session scope*", "mockserver -- *"])
     assert "no docstring" not in "".join(line for line in fixtures.outlines if "mockserver" in line)
     marks.stdout.fnmatch_lines(["@pytest.mark.mockserver(*scenario*choices*now*clock*seed*given*"])
+
+
+def test_a_misspelt_unit_of_time_is_refused_with_the_nearest(mockserver: Sandbox):
+    with pytest.raises(TypeError, match="advance has no 'minute'; the nearest is 'minutes'; it has weeks, days"):
+        mockserver.advance(minute=1)
