@@ -15,14 +15,16 @@ from mockserver.contract.choices import DEFAULTS
 from mockserver.testing import conduct_plugin, options, replays
 from mockserver.testing.booking import Book
 from mockserver.testing.calls import CallMismatch
-from mockserver.testing.causes import cause
-from mockserver.testing.reporting import Seen, told
+from mockserver.testing.causes import TellingError, cause
+from mockserver.testing.reporting import Seen
+from mockserver.testing.reporting import told as story
 from mockserver.testing.sandbox import Sandbox
 
 _SHOWN = 3  # sandboxes of one test: of many, as under `@given`, the last are those that failed
 _DEFAULT_FOLDER = ".mockserver/failures"
 _OFF = "off"
 _NAME_CHARS = 120
+_TAKEN_BACK = "Nothing of the example that failed is left here: its steps and its scenario stand with the error above"
 
 
 def tell(
@@ -47,8 +49,11 @@ def _lines(item: pytest.Item, sandbox: Sandbox, place: int, failure: BaseExcepti
     seen = look(sandbox)
     if conduct_plugin.mode(item) == "off":
         seen = seen._replace(findings=())
-    yield from cause(seen, failure)
-    yield from told(seen, failure.nearest if isinstance(failure, CallMismatch) else None)
+    told = cause(seen, failure)
+    if sandbox.taken_back and not seen.exchanges and not isinstance(failure, TellingError):
+        told = [_TAKEN_BACK]
+    yield from told
+    yield from story(seen, failure.nearest if isinstance(failure, CallMismatch) else None)
     if _folder(item) == _OFF:
         return
     document = sandbox.replay_document(item.nodeid)

@@ -36,6 +36,8 @@ class Sandbox(Calling, Moves, Rules, Webhooks, Looking, Conducting):
     answers 410.
     """
 
+    taken_back = False  # True where each example begins anew, so that nothing of one is left here after it
+
     def __init__(self, server: MockServer, hosted: Hosted) -> None:
         super().__init__(hosted)
         self._server = server

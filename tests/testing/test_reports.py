@@ -378,6 +378,31 @@ def test_of_many_sandboxes_the_last_is_told(suite: Suite):
     assert 1 == result.stdout.str().count("what happened:")
 
 
+def test_a_machine_whose_client_raises_is_not_told_that_no_call_came(suite: Suite):
+    found = reported(
+        suite,
+        """
+    from hypothesis import settings
+    from hypothesis.stateful import rule
+    from mockserver.testing.machine import GatewayMachine
+
+    class Mine(GatewayMachine):
+        faults, failures = (), None
+
+        @rule()
+        def look(self):
+            self.sandbox.call("GET", "/v1/campaigns")
+            raise KeyError("of the client")
+
+    def test_it(mockserver_server):
+        Mine.check(mockserver_server, settings=settings(max_examples=2, stateful_step_count=2, database=None))
+        """,
+    )
+
+    assert found[0].startswith("Nothing of the example that failed is left here: its steps")
+    assert not any("No call reached" in each for each in found)
+
+
 def test_a_long_story_is_shortened_in_its_middle(suite: Suite):
     found = reported(
         suite,

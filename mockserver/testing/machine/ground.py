@@ -20,6 +20,7 @@ class Ground:
     def __init__(self, server: MockServer | None, **settings: Any) -> None:
         self._own = MockServer() if server is None else None
         self.sandbox: Sandbox = (server or self._own or MockServer()).sandbox(**settings)
+        self.sandbox.taken_back = True
         self.settings: Mapping[str, Any] = settings
 
     @contextmanager
