@@ -29,13 +29,21 @@ class Book:
     def __init__(self, server: MockServer) -> None:
         self.server = server
         self.test = ""
+        self._kept: list[tuple[Sandbox, int]] = []  # of a module or a class, with how many calls each had had
         self._owners: dict[str, str] = {}
         self._told: dict[str, int] = {}
 
     def open(self, test: str) -> None:
         """A test begins."""
         self.test = test
+        still = [*(sandbox for sandbox, _ in self._kept), *self.server.made]
+        self._kept = [(each, _calls(each)) for each in still if self.server.keeps(each)]
         self.server.made.clear()
+
+    @property
+    def told_of(self) -> list[Sandbox]:
+        """The sandboxes of the test under way: those that earlier tests have left open and it has called, and its own."""
+        return [*(sandbox for sandbox, calls in self._kept if _calls(sandbox) != calls), *self.server.made]
 
     def enter(self, item: pytest.Item, sandbox: Sandbox) -> None:
         """A test has been given a sandbox by the fixture."""
@@ -65,6 +73,10 @@ class Book:
             if count > self._told.get(sandbox_id, 0) and sandbox_id in self._owners:
                 self._told[sandbox_id] = count
                 _warn(config, self._owners[sandbox_id], sandbox_id, count, self.test)
+
+
+def _calls(sandbox: Sandbox) -> int:
+    return sandbox._hosted.sandbox.journal.last_exchange
 
 
 def _warn(config: pytest.Config, owner: str, sandbox_id: str, count: int, meanwhile: str) -> None:

@@ -31,7 +31,7 @@ def tell(
     item: pytest.Item, report: pytest.TestReport, raised: pytest.ExceptionInfo[BaseException] | None, book: Book
 ) -> None:
     """Add a section for each sandbox of the test, and properties for JUnit XML; never an error of its own."""
-    made = list(book.server.made)
+    made = book.told_of
     shown = made if len(made) <= _SHOWN else made[-1:]
     for place, sandbox in enumerate(shown):
         own = raised.value if raised and sandbox is shown[-1] else None

@@ -110,6 +110,10 @@ class MockServer:
         started = clocks.following() if settings.get("clock") == "follow" else None
         return Sandbox(self, self._host.create(recipe, clock=started))
 
+    def keeps(self, sandbox: Sandbox) -> bool:
+        """True while this sandbox of its own is open."""
+        return sandbox.id in self._host.sandboxes
+
     def late_calls(self) -> Mapping[str, int]:
         """How many calls came to each sandbox after it was closed."""
         return self._host.closed

@@ -403,6 +403,32 @@ def test_a_machine_whose_client_raises_is_not_told_that_no_call_came(suite: Suit
     assert not any("No call reached" in each for each in found)
 
 
+def test_a_sandbox_of_the_module_is_told_by_each_test_that_calls_it_and_fails(suite: Suite):
+    result = suite.run(
+        WORLD
+        + """
+    @pytest.fixture(scope="module")
+    def shared(mockserver_server):
+        with mockserver_server.sandbox() as sandbox:
+            yield sandbox
+
+    def test_first(shared):
+        shared.call("GET", "/v1/campaigns")
+
+    def test_second(shared):
+        start(shared, "none")
+        assert 0
+
+    def test_that_calls_nothing(shared):
+        assert 0
+        """,
+        "--tb=line",
+    )
+
+    assert "Call #2 startCampaign was refused: 404 CAMPAIGN_NOT_FOUND" == section(result)[0]
+    assert 1 == result.stdout.str().count("what happened:")
+
+
 def test_a_long_story_is_shortened_in_its_middle(suite: Suite):
     found = reported(
         suite,
