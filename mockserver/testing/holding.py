@@ -7,6 +7,7 @@ from typing import Any
 from mockserver.edge import control
 from mockserver.edge.hosting import Hosted
 from mockserver.edge.refusals import ControlError
+from mockserver.scenario.documents import ScenarioError
 
 JSON = dict[str, Any]
 
@@ -22,5 +23,7 @@ class Holding:
         try:
             answer: JSON = control.run(self._hosted, command, arguments)
         except ControlError as refusal:
+            if refusal.problems and refusal.code == "MOCK_BAD_SCENARIO":
+                raise ScenarioError(refusal.problems) from None
             raise ValueError(refusal.message) from None
         return answer

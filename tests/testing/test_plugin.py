@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mockserver.testing.sandbox import Sandbox
@@ -212,3 +214,17 @@ def test_pytest_tells_of_the_fixtures_and_the_mark(suite: Suite):
 def test_a_misspelt_unit_of_time_is_refused_with_the_nearest(mockserver: Sandbox):
     with pytest.raises(TypeError, match="advance has no 'minute'; the nearest is 'minutes'; it has weeks, days"):
         mockserver.advance(minute=1)
+
+
+@pytest.mark.parametrize(
+    ("operation", "lost", "said"),
+    [
+        ("startCampain", "after", r"/script/0/on.*startCampain.*the nearest is 'startCampaign'"),
+        ("startCampaign", "aftr", r"/script/0/do/drop.*aftr.*the nearest is 'after'"),
+    ],
+)
+def test_a_misspelt_rule_is_refused_with_its_place_and_the_nearest(
+    mockserver: Sandbox, operation: str, lost: Any, said: str
+):
+    with pytest.raises(ValueError, match=said):
+        mockserver.on(operation).drop(lost)

@@ -257,7 +257,7 @@ def test_a_receiver_that_raises_comes_before_what_came_of_it(suite: Suite):
     [
         ('apply({"given": {"templatez": []}})', "the scenario document is refused; nothing of it was applied"),
         ('calls("creatCampaign")', "no operation is called 'creatCampaign'; the nearest is 'createCampaign'"),
-        ('on("startCampaign").drop("aftr")', "the document is refused; nothing of it was applied"),
+        ('on("startCampaign").drop("aftr")', "the scenario document is refused; nothing of it was applied"),
     ],
 )
 def test_what_the_test_asked_of_the_mock_and_was_refused_comes_first(suite: Suite, wrong: str, said: str):
