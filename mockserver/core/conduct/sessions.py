@@ -103,7 +103,7 @@ def event_before_answer(seen: Evidence) -> Iterator[Proof]:
         if not came or came[0].at != made.at or came[0].accepted or came[0].status is None:
             continue
         if not seen.is_acknowledged(session.id) and not seen.reads(session.id):
-            told = f"the event of {session.id} ({came[0].told}) overtook the create's answer, met {came[0].status}, and nobody read the session"
+            told = f"the event of {session.id} ({came[0].told}) came in the instant of its creation, met {came[0].status}, and nobody read the session"
             yield Proof(told, (made.n,))
 
 
