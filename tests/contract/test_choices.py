@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -231,6 +232,7 @@ def _is_claim(called: ast.expr) -> bool:
     return name.endswith("mark.option") or name.rpartition(".")[2] == "option_case"
 
 
+@cache
 def claimed() -> dict[tuple[str, str], Path]:
     return {pair: path for path in TESTS.rglob("*.py") for pair in claims(path.read_text(encoding="utf-8"))}
 
