@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
-from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES
 from mockserver.core.calls import Answered, ApiError, Call, Shown
 from mockserver.core.journal import Exchange
 from mockserver.core.rules import Fault
 from mockserver.core.sandbox import Sandbox
-
-_NONE: Mapping[str, object] = MappingProxyType({})
 
 
 def entry(
@@ -40,12 +34,7 @@ def entry(
         body,
         isinstance(answered.outcome, Shown),
         refusal,
-        _NONE if sandbox.choices is DEFAULTS else _own(sandbox.choices),
+        sandbox.journal.own_choices(sandbox.choices),
         fault,
         sandbox.stage.stopwatch(),
     )
-
-
-def _own(choices: Mapping[str, object]) -> Mapping[str, object]:
-    """The choices that differ from their default."""
-    return {key: each for key, each in choices.items() if each != DEFAULTS[key]}

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.limits import JOURNAL_MAX_ENTRIES
 from mockserver.core.calls import ApiError, Call
 from mockserver.core.instants import Instant, Span
@@ -85,7 +86,7 @@ class Step(NamedTuple):
 class Journal:
     """What happened in one sandbox so far. Lives as long as its sandbox."""
 
-    __slots__ = ("exchanges", "last_exchange", "last_transition", "lost_steps", "steps", "transitions")
+    __slots__ = ("_chosen", "exchanges", "last_exchange", "last_transition", "lost_steps", "steps", "transitions")
 
     def __init__(self) -> None:
         self.exchanges: deque[Exchange] = deque(maxlen=JOURNAL_MAX_ENTRIES)
@@ -94,6 +95,13 @@ class Journal:
         self.last_exchange = 0
         self.last_transition = 0
         self.lost_steps = 0
+        self._chosen: tuple[Mapping[str, object], Mapping[str, object]] = (DEFAULTS, {})
+
+    def own_choices(self, choices: Mapping[str, object]) -> Mapping[str, object]:
+        """Those of a sandbox's choices that differ from their default; found once, since choices change as a whole."""
+        if self._chosen[0] is not choices:
+            self._chosen = choices, {key: each for key, each in choices.items() if each != DEFAULTS[key]}
+        return self._chosen[1]
 
     def keep(self, exchange: Exchange) -> None:
         self.last_exchange = exchange.n

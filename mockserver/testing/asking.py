@@ -97,9 +97,10 @@ class Asking(Holding):
         """The calls so far of an operation, an id, `METHOD /path` as the document writes it, or `*`."""
         return self._calls(operation, self.exchanges)
 
-    def _calls(self, operation: str, journal: list[_Any]) -> Calls[Any, Any]:
+    def _calls(self, operation: str, journal: list[_Any], after: int = 0) -> Calls[Any, Any]:
+        """The calls of an operation with a number beyond `after`; a miss shows the whole journal all the same."""
         wanted = _operations(operation)
-        return Calls(operation, [each for each in journal if each.operation in wanted], journal)
+        return Calls(operation, [each for each in journal if each.n > after and each.operation in wanted], journal)
 
     def assert_order(self, *operations: Operation, exact: bool = False) -> None:
         """These were called in this order, with others between them; `exact`, these and no others."""
@@ -173,8 +174,7 @@ class Asking(Holding):
         self, operation: str, wanted: Conditions, times: int, after: int, timeout_s: float, within: str | float | None
     ) -> Calls[Any, Any]:
         def found() -> Calls[Any, Any]:
-            journal = [each for each in self.exchanges if each.n > after]
-            return self._calls(operation, journal).where(wanted)
+            return self._calls(operation, self.exchanges, after).where(wanted)
 
         def holds() -> bool:
             return len(found()) >= times

@@ -10,6 +10,7 @@ How a sandbox is made, and who said so: layers of settings, the later ones winni
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,6 +84,9 @@ def problem(name: str, value: Any) -> str | None:
         "scenario": _scenario_problem,
         "profile": _profile_problem,
         "seed": _seed_problem,
+        "now": _now_problem,
+        "clock": _clock_problem,
+        "given": _given_problem,
     }
     return checks[name](value) if name in checks and value is not None else None
 
@@ -98,8 +102,10 @@ def _choices_problem(chosen: Any) -> str | None:
 def _scenario_problem(scenario: Any) -> str | None:
     from mockserver.scenario.library import paths
 
-    if not isinstance(scenario, str) or scenario in paths() or Path(scenario).suffix in FILES:
+    if not isinstance(scenario, str) or scenario in paths():
         return None
+    if Path(scenario).suffix in FILES:
+        return None if Path(scenario).is_file() else f"scenario={scenario!r}; there is no such file in {Path.cwd()}"
     return f"no scenario is called {scenario!r}{hint(scenario, paths())}"
 
 
@@ -119,6 +125,29 @@ def _profile_problem(profile: Any) -> str | None:
 
 def _seed_problem(seed: Any) -> str | None:
     return None if type(seed) is int and seed >= 0 else f"seed={seed!r}; wanted a whole number, 0 or more"
+
+
+def _now_problem(now: Any) -> str | None:
+    from mockserver.core.instants import parse
+
+    if isinstance(now, datetime) or (isinstance(now, str) and parse(now) is not None):
+        return None
+    return f"now={now!r}; wanted an RFC 3339 instant such as 2026-03-01T12:00:00Z, or a datetime"
+
+
+def _clock_problem(clock: Any) -> str | None:
+    return None if clock == "follow" else f"clock={clock!r}; wanted 'follow', or now=INSTANT for a frozen one"
+
+
+def _given_problem(given: Any) -> str | None:
+    """The first thing that the format of documents does not allow."""
+    from mockserver.scenario.documents import ScenarioError, check, plain
+
+    try:
+        check(plain({"given": given}))
+    except ScenarioError as refusal:
+        return str(refusal.problems[0])
+    return None
 
 
 def hint(found: str, known: Any) -> str:

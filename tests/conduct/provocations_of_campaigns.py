@@ -115,6 +115,20 @@ def read_once_more(c: Client) -> None:
         c.wait("15s")
 
 
+def campaign_polled(c: Client, times: int = 7) -> None:
+    campaign, _ = finished(c)
+    for _ in range(times):
+        c.campaign(campaign)
+        c.wait("15s")
+
+
+def campaign_every(c: Client, length: str) -> None:
+    campaign, _ = c.launch(cadence=1)
+    for _ in range(8):
+        c.campaign(campaign)
+        c.wait(length)
+
+
 def every(c: Client, length: str, times: int = 4) -> None:
     pair = c.launch(cadence=1)
     for _ in range(times):
@@ -367,6 +381,8 @@ PROVOCATIONS = (
     Provocation("blind-post-retry", (2, 3), retried_the_start, read_before_restart),
     Provocation("no-timeout", (1,), waits_for_ever, has_a_timeout),
     Provocation("poll-after-final", (3, 4, 5), polled_on, read_once_more),
+    Provocation("poll-after-final", (3, 4, 5), campaign_polled, _with(campaign_polled, "looked at again", times=6)),
+    Provocation("poll-too-fast", (3, 4, 5), _with(campaign_every, "each second", "1s"), _with(campaign_every, "gently", "10s")),
     Provocation("poll-too-fast", (3, 4, 5), _with(every, "poll_too_fast", "3s"), _with(every, "slowly", "15s")),
     Provocation("poll-too-fast", (3, 4, 5), _with(every, "hastily", "1s"), poll_met_trouble),
     Provocation("poll-final-set-incomplete", (3, 4, 5), failed_and_polled, _with(failed_and_polled, "once", 1)),

@@ -160,6 +160,11 @@ def test_no_faults_means_no_faults(mockserver_server: MockServer):
     Calm.check(mockserver_server, settings=FEW)
 
 
+def test_a_text_is_no_tuple_of_names():
+    with pytest.raises(TypeError, match=r"wanted a tuple of names, such as \('polls-gently',\)"):
+        type("Mine", (GatewayMachine,), {"invariants": "polls-gently"})
+
+
 @pytest.mark.parametrize(
     ("attributes", "told"),
     [

@@ -209,6 +209,13 @@ def test_expecting_counts_the_calls_of_its_block(sandbox: Sandbox):
         pass
 
 
+def test_a_block_that_misses_shows_the_calls_before_it_too(sandbox: Sandbox):
+    create(sandbox, name="before")
+
+    with pytest.raises(CallMismatch, match="(?s)all calls:.*#1 createCampaign"), sandbox.expecting("cancelCampaign"):
+        pass
+
+
 def test_an_error_inside_expecting_is_left_alone(sandbox: Sandbox):
     with pytest.raises(OSError), sandbox.expecting("createCampaign"):
         raise OSError

@@ -101,10 +101,30 @@ def test_one_layer_with_two_words_for_the_clock_is_refused():
         (("--mockserver-clock", "folow"), "*--mockserver-clock: 'folow'; wanted 'follow'*"),
         (("-o", "mockserver_profile=hostil"), "*/profile: *nearest is 'hostile'*"),
         (("-o", "mockserver_scenario=dem"), "*mockserver_scenario: *nearest is 'demo'*"),
+        (("-o", "mockserver_scenario=mine.yaml"), "*mockserver_scenario: *'mine.yaml'; there is no such file*"),
+        (("--mockserver-now", "yest"), "*--mockserver-now: *now='yest'; wanted an RFC 3339 instant*"),
     ],
 )
 def test_a_misspelt_option_ends_the_run_before_any_test(suite: Suite, arguments: tuple[str, ...], said: str):
     result = suite.run("def test_it(): pass\n", *arguments)
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    pytest.LineMatcher(result.outlines + result.errlines).fnmatch_lines([said])
+
+
+@pytest.mark.parametrize(
+    ("mark", "said"),
+    [
+        ("now='yesterday'", "*test_it: now='yesterday'; wanted an RFC 3339 instant*"),
+        ("now=7", "*test_it: now=7; wanted an RFC 3339 instant*"),
+        ("clock='frozen'", "*test_it: clock='frozen'; wanted 'follow'*"),
+        ("scenario='nofile.yaml'", "*test_it: scenario='nofile.yaml'; there is no such file*"),
+        ("given={'chat': []}", "*test_it: /given/chat: *the nearest is 'chats'*"),
+        ("given=[]", "*test_it: /given: found *, wanted an object*"),
+    ],
+)
+def test_a_mark_that_cannot_be_ends_the_run_before_any_test(suite: Suite, mark: str, said: str):
+    result = suite.run(f"import pytest\n\n@pytest.mark.mockserver({mark})\ndef test_it(): pass\n")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     pytest.LineMatcher(result.outlines + result.errlines).fnmatch_lines([said])

@@ -7,7 +7,7 @@ from hypothesis import assume, find, given
 from hypothesis import strategies as st
 
 from mockserver.contract.choices import CHOICES, problem
-from mockserver.testing.strategies import choices
+from mockserver.testing.strategies import choices, scripts
 
 
 @given(choices(at_most=3))
@@ -36,6 +36,11 @@ def test_a_failing_combination_shrinks_to_the_option_that_matters():
 def test_an_unknown_family_is_refused_with_those_there_are():
     with pytest.raises(ValueError, match="sesions; the families are access, campaigns"):
         choices(families=("sesions",))
+
+
+def test_an_operation_that_is_none_is_refused_with_the_nearest():
+    with pytest.raises(ValueError, match="no operation 'startCampain'; the nearest is 'startCampaign'"):
+        scripts(operations=("startCampain",))
 
 
 @given(chosen=choices(families=("campaigns", "access")))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import median_high
+from types import MappingProxyType
 from typing import NamedTuple
 
 from mockserver.contract.durations import parse_duration
@@ -15,7 +16,12 @@ from mockserver.core.instants import MINUTE, SECOND, Span
 from mockserver.core.journal import Exchange
 
 _WATCHED = {"readExecution": "executionId", "readConnectionSession": "sessionId"}
-_LEAST: dict[str, Span] = {"readExecution": 10 * SECOND, "readConnectionSession": 2 * SECOND}
+# A campaign is read for more reasons than to wait for it, so only many reads in a row are a loop.
+_LOOKED_AT = {**_WATCHED, "readCampaign": "id"}
+_MANY: Mapping[str, int] = MappingProxyType({"readExecution": 2, "readConnectionSession": 2, "readCampaign": 6})
+_LEAST: Mapping[str, Span] = MappingProxyType(
+    {"readExecution": 10 * SECOND, "readConnectionSession": 2 * SECOND, "readCampaign": 10 * SECOND}
+)
 _SAME_LOOP = 5 * MINUTE  # a read later than that is another look, not a poll
 _GIVEN_UP_AFTER = 2 * MINUTE
 _STALLED = 2 * MINUTE
@@ -30,9 +36,9 @@ class Watch(NamedTuple):
     reads: Sequence[Exchange]
 
 
-def watches(seen: Evidence) -> Iterator[Watch]:
+def watches(seen: Evidence, looked_at: Mapping[str, str] = _WATCHED) -> Iterator[Watch]:
     """Every watch, callers apart, so that workers which share a key are not taken for one."""
-    for operation, parameter in _WATCHED.items():
+    for operation, parameter in looked_at.items():
         for record_id, reads in seen.about(parameter, operation):
             for who in dict.fromkeys(map(caller, reads)):
                 yield Watch(operation, record_id, [each for each in reads if caller(each) == who])
@@ -53,13 +59,15 @@ def after_final(seen: Evidence, watch: Watch) -> tuple[Exchange, list[Exchange]]
 
 
 def poll_after_final(seen: Evidence) -> Iterator[Proof]:
-    for watch in watches(seen):
+    for watch in watches(seen, _LOOKED_AT):
         found = after_final(seen, watch)
-        if found is None or len(found[1]) < 2:
+        if found is None or len(found[1]) < _MANY[watch.operation]:
             continue
         status = seen.told(found[0], "status")
         others = (
-            status in ("failed", "expired") if watch.operation == "readConnectionSession" else _runs_on(seen, found)
+            status in ("failed", "expired")
+            if watch.operation == "readConnectionSession"
+            else watch.operation == "readExecution" and _runs_on(seen, found)
         )
         if not others:  # those have rules of their own
             told = f"{watch.id} was {status}, and was read {len(found[1])} times more"
@@ -82,14 +90,14 @@ def poll_final_set_incomplete(seen: Evidence) -> Iterator[Proof]:
 
 def poll_too_fast(seen: Evidence) -> Iterator[Proof | Silence]:
     blind = 0
-    for watch in watches(seen):
+    for watch in watches(seen, _LOOKED_AT):
         found = after_final(seen, watch)
         polls = [each for each in watch.reads if found is None or each.n <= found[0].n]
         whole = [
             pair for pair in pairwise(polls) if not broke(pair[0]) and pair[0].status != 429
         ]  # the rest is retries
         gaps = [seen.gap(one, other) for one, other in whole]
-        if len(gaps) < 2:
+        if len(gaps) < _MANY[watch.operation]:
             continue
         known = [gap or 0 for gap in gaps]
         least = _LEAST[watch.operation]

@@ -83,6 +83,8 @@ ENDLESS = INVARIANTS["no-endless-wait"]
 
 def named(names: Iterable[str]) -> tuple[Invariant, ...]:
     """The invariants of these names; refuses an unknown one with the nearest."""
+    if isinstance(names, str):
+        raise TypeError(f"invariants came as the text {names!r}; wanted a tuple of names, such as ({names!r},)")
     found = []
     for name in names:
         if name not in INVARIANTS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from hypothesis import strategies as st
@@ -80,6 +81,11 @@ def scripts(
     Calls of `operations` meet faults on the wire and, with `world`, things that happen meanwhile. A failing script
     shrinks to one rule that names its call by `nth`.
     """
+    for operation in operations:
+        if operation not in OPERATIONS:
+            near = get_close_matches(operation, OPERATIONS, n=1, cutoff=0.5)
+            hint = f"the nearest is {near[0]!r}" if near else f"there are {', '.join(OPERATIONS)}"
+            raise ValueError(f"no operation {operation!r}; {hint}")
     on = st.sampled_from([*operations, "*"])
     wire = st.builds(
         lambda on, counts, do: {"on": on, **counts, "do": do}, on, _counts(), st.sampled_from(_ON_THE_WIRE)
