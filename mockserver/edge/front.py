@@ -56,8 +56,9 @@ def _answered(host: Host, hosted: Hosted, wire: Wire, door: Door) -> Answer:
         return _media(hosted, wire)
     if not wire.target.startswith("/connect/"):
         return _of_api(host, hosted, wire, door)
-    with hosted.sandbox.lock:  # a page's visit stands in no journal, and yet moves a session
-        hosted.sandbox.journal.did("visit", {"call": gateway.read_call(wire)}, *steps.before(hosted.sandbox))
+    if not connect.is_furniture(wire.target):
+        with hosted.sandbox.lock:  # a page's visit is no exchange of the journal, and yet moves a session
+            hosted.sandbox.journal.did("visit", {"call": gateway.read_call(wire)}, *steps.before(hosted.sandbox))
     answer = connect.serve(hosted, wire)
     hosted.dispatch.deliver_early()
     return answer
@@ -101,7 +102,9 @@ def _no_sandbox(host: Host, wire: Wire) -> Answer:
             "this server has no default sandbox; make one with POST /_mock/sandboxes and use its baseUrl",
         )
     sandbox_id = wire.target[len(_SANDBOXES) :].partition("/")[0]
-    if host.note_late_call(sandbox_id):
+    if host.is_closed(sandbox_id):
+        if not connect.is_furniture(wire.target):
+            host.note_late_call(sandbox_id)
         return _refusal(
             410,
             "MOCK_SANDBOX_CLOSED",

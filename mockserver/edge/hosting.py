@@ -209,10 +209,12 @@ class Host:
                     del self.closed[next(iter(self.closed))]
         return hosted is not None
 
-    def note_late_call(self, id: str) -> bool:
-        """True for the id of a closed sandbox; the call is counted there."""
+    def is_closed(self, id: str) -> bool:
+        """True for the id of a sandbox that was here and is closed."""
+        return id in self.closed
+
+    def note_late_call(self, id: str) -> None:
+        """Count a call that came to a closed sandbox."""
         with self._lock:
-            if id not in self.closed:
-                return False
-            self.closed[id] += 1
-            return True
+            if id in self.closed:
+                self.closed[id] += 1

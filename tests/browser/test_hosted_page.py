@@ -28,7 +28,14 @@ def go(page, *, number=None) -> None:
     if number is not None:
         page.locator("input[value=other]").check()
         page.get_by_label("Outro número, com código").fill(number)
-    page.locator("button.main").click()
+    press(page, page.locator("button.main"))
+
+
+def press(page, button) -> None:
+    """Click, and be on the page that comes: the next look must not see the one before."""
+    with page.expect_event("framenavigated"):  # also where a returnUrl leads to a site that no test reaches
+        button.click()
+    page.wait_for_load_state()
 
 
 def heading(page) -> str:
@@ -77,7 +84,7 @@ def test_cancelling_ends_the_session(mockserver, context, session):
     page.goto(session["url"])
     go(page)
 
-    page.get_by_role("button", name="Cancelar").click()
+    press(page, page.get_by_role("button", name="Cancelar"))
 
     assert "Conexão cancelada" == heading(page)
     assert "token_exchange_failed" == read(mockserver, session["sessionId"])["reason"]
@@ -145,7 +152,7 @@ def test_reload_back_and_a_second_tab_stay_sensible(mockserver, context, session
     assert "Revise e autorize" == heading(tab)
     go(page)
     assert "Revise e autorize" == heading(page)
-    page.get_by_role("button", name="Voltar").click()
+    press(page, page.get_by_role("button", name="Voltar"))
     assert "Escolha o número" == heading(page)
     go(page)
     go(page)
@@ -190,7 +197,7 @@ def test_a_form_of_another_site_is_refused(mockserver, context, session, shop):
     fields = f"<input name=secret value={secret}><input name=step value=intro><button name=press value=continue>"
     page.goto(shop(f"<form method=post action='{session['url']}'>{fields}</form>"))
 
-    page.locator("button").click()
+    press(page, page.locator("button"))
 
     assert "Envio recusado" == heading(page)
     assert 200 == page.goto(session["url"]).status
@@ -239,7 +246,7 @@ def test_the_mock_s_own_panel_forces_each_end(mockserver, context, session, butt
     page = context.new_page()
     page.goto(session["url"])
 
-    page.get_by_role("complementary", name="Simular").get_by_role("button", name=button).click()
+    press(page, page.get_by_role("complementary", name="Simular").get_by_role("button", name=button))
 
     page.wait_for_selector("h1")
     assert (status, reason) == tuple(read(mockserver, session["sessionId"])[key] for key in ("status", "reason"))

@@ -336,6 +336,7 @@ def test_the_page_s_own_files_are_under_its_prefix(mockserver, name, type):
         (head := mockserver.call("HEAD", f"/connect/{name}", key="")).body,
         head.headers["content-length"],
     )
+    assert 1 == len(mockserver.steps)  # the page's own visit: nobody visits what it is drawn with
 
 
 def test_the_page_wants_nothing_from_elsewhere_and_runs_nothing(mockserver):

@@ -95,9 +95,21 @@ class TestClosing:
         one, other = host.create(Recipe()), host.create(Recipe())
         host.close(one.id)
 
-        assert host.note_late_call(one.id) and host.note_late_call(one.id)
-        assert not host.note_late_call(other.id) and not host.note_late_call("never")
+        for id in (one.id, one.id, other.id, "never"):
+            host.note_late_call(id)
+
         assert {one.id: 2} == host.closed
+        assert [True, False, False] == [host.is_closed(id) for id in (one.id, other.id, "never")]
+
+    def test_what_a_browser_fetches_late_to_draw_a_page_is_no_late_call(self, mockserver_server):
+        with mockserver_server.sandbox() as sandbox:
+            base = sandbox.base_url
+
+        assert 410 == requests.get(base + "/connect/icon.svg", timeout=5).status_code
+        assert 410 == requests.get(base + "/connect/style.css?a", timeout=5).status_code
+        assert 0 == mockserver_server.late_calls().get(sandbox.id, 0)
+        assert 410 == requests.get(base + "/connect/x", timeout=5).status_code
+        assert 1 == mockserver_server.late_calls()[sandbox.id]
 
     def test_an_id_is_not_given_again(self):
         host = Host()

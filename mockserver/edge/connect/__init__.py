@@ -21,18 +21,23 @@ from mockserver.edge.gateway import Wire
 from mockserver.edge.hosting import Hosted
 from mockserver.edge.replies import Answer
 
-__all__ = ["serve"]
+__all__ = ["is_furniture", "serve"]
 
 _LOG = logging.getLogger("mockserver")
 _STATIC = Path(__file__).parent / "static"
-_FILES = (("style.css", "text/css; charset=utf-8"), ("icon.svg", "image/svg+xml"))
+_FILES = {"/connect/style.css": "text/css; charset=utf-8", "/connect/icon.svg": "image/svg+xml"}
+
+
+def is_furniture(target: str) -> bool:
+    """True for what a browser fetches by itself to draw a page; nobody visits that."""
+    return target.partition("?")[0].endswith(tuple(_FILES))
 
 
 def serve(hosted: Hosted, wire: Wire) -> Answer:
     """The answer to one request to the hosted page, after letting time pass up to now."""
-    for name, media_type in _FILES:
-        if wire.target.partition("?")[0] == f"/connect/{name}":
-            return _file(hosted, wire.method, name, media_type)
+    path = wire.target.partition("?")[0]
+    if path in _FILES:
+        return _file(hosted, wire.method, path)
     asked = read(wire)
     try:
         with hosted.sandbox.lock:
@@ -45,14 +50,14 @@ def serve(hosted: Hosted, wire: Wire) -> Answer:
     return _without_body(answer) if asked.method == "HEAD" else answer
 
 
-def _file(hosted: Hosted, method: str, name: str, media_type: str) -> Answer:
+def _file(hosted: Hosted, method: str, path: str) -> Answer:
     """The stylesheet or the icon: they are the same for everyone, and can be kept."""
     if method not in ("GET", "HEAD"):
         return Answer(405, (("Allow", "GET, HEAD"), ("Content-Type", "text/plain"), *pages.GUARDS), b"")
     with hosted.sandbox.lock:
         date = ("Date", spelling.http_date(hosted.sandbox.read_clock()))
     kept = (("Cache-Control", "max-age=300"), ("X-Content-Type-Options", "nosniff"))
-    answer = Answer(200, (("Content-Type", media_type), date, *kept), _read(name))
+    answer = Answer(200, (("Content-Type", _FILES[path]), date, *kept), _read(path.rpartition("/")[2]))
     return _without_body(answer) if method == "HEAD" else answer
 
 
