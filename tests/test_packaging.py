@@ -2,80 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
 import sys
-import tarfile
 import tomllib
 import zipfile
 from configparser import ConfigParser
 from email.parser import Parser
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
-DATA_FOLDERS = ("schemas", "scenarios")
+from tests.wheels import DATA_FOLDERS, ROOT, Built, run
+
 HEAVY = (
     "flask", "freezegun", "httpx", "hypothesis", "jinja2", "jsonschema", "jsonschema_rs", "puremagic", "requests",
     "ruamel", "segno", "standardwebhooks", "time_machine", "urllib3", "werkzeug",
 )  # fmt: skip
-DEADLINE_SECONDS = 120
-
-
-class Built(NamedTuple):
-    """The files of the checkout's packed folders, the wheel, and the files of each archive, below the sdist's own folder."""
-
-    checkout: frozenset[str]
-    wheel: Path
-    wheel_files: frozenset[str]
-    sdist_files: frozenset[str]
-
-
-def run(*command: str, cwd: Path | str = "/", **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run to its end a command that must succeed, with nothing of the checkout on its path."""
-    inherited = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTEST_ADDOPTS")}
-    done = subprocess.run(
-        command,
-        check=False,
-        cwd=cwd,
-        env=inherited | {"PIP_NO_INDEX": "1", "PYTHONIOENCODING": "utf-8"} | environment,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=DEADLINE_SECONDS,
-    )
-    assert 0 == done.returncode, done.stdout + done.stderr
-    return done
-
-
-@pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """The sdist of the checkout, and the wheel of that sdist."""
-    place = tmp_path_factory.mktemp("dist")
-    checkout = frozenset(checkout_files("mockserver", "tests", *DATA_FOLDERS))
-    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(place), str(ROOT))
-    (wheel,), (sdist,) = place.glob("*.whl"), place.glob("*.tar.gz")
-    with zipfile.ZipFile(wheel) as archive:
-        wheel_files = frozenset(archive.namelist())
-    with tarfile.open(sdist) as tar:
-        sdist_files = frozenset(each.name.partition("/")[2] for each in tar.getmembers() if each.isfile())
-    return Built(checkout, wheel, wheel_files, sdist_files)
-
-
-@pytest.fixture(scope="session")
-def installed(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheel installed in it, without what it depends on."""
-    place = tmp_path_factory.mktemp("site")
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps", "--no-index")
-    run(*pip, "--target", str(place), str(built.wheel))
-    return place
-
-
-def checkout_files(*folders: str) -> set[str]:
-    found = (path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file())
-    return {path.relative_to(ROOT).as_posix() for path in found if "__pycache__" not in path.parts}
 
 
 def test_the_wheel_holds_the_package_and_its_data_and_nothing_else(built: Built):
@@ -190,17 +131,6 @@ def test_an_installed_copy_gives_pytest_its_fixture(installed: Path, tmp_path: P
         f"    assert {str(installed / 'mockserver' / '__init__.py')!r} == sys.modules['mockserver'].__file__\n"
     )
 
-    pytest_ = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:schemathesis")
-
-    done = run(*pytest_, cwd=tmp_path, PYTHONPATH=str(installed))
-
-    assert "1 passed" in done.stdout
-
-
-@pytest.mark.parametrize("number", [0, 3, 6], ids=["fixture", "strategy", "assertions"])
-def test_the_examples_of_the_readme_pass_beside_an_installed_copy(installed: Path, tmp_path: Path, number: int):
-    examples = re.findall(r"```python\n(.*?)\n```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
-    (tmp_path / "test_mine.py").write_text(examples[number], encoding="utf-8")
     pytest_ = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:schemathesis")
 
     done = run(*pytest_, cwd=tmp_path, PYTHONPATH=str(installed))

@@ -7,13 +7,14 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from mockserver.scenario.profiles import choices_of
+from tests.wheels import attempt
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -42,10 +43,39 @@ def served(*options: str) -> Iterator[tuple[str, str]]:
         process.terminate()
 
 
-def test_the_fixture_example_passes(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(blocks("python")[0])
+@pytest.fixture
+def example(installed: Path, tmp_path: Path) -> Callable[[int], str]:
+    """Runs an example in an empty project beside an installed copy; answers what pytest printed."""
 
-    pytester.runpytest_subprocess("-p", "mockserver.pytest_plugin", "-q").assert_outcomes(passed=1)
+    def run(number: int) -> str:
+        (tmp_path / "test_mine.py").write_text(blocks("python")[number], encoding="utf-8")
+        pytest_ = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:schemathesis")
+        return attempt(*pytest_, cwd=tmp_path, PYTHONPATH=str(installed)).stdout
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("number", "tests"),
+    [(0, 1), (3, 1), (4, 2), (5, 1), (6, 1)],
+    ids=["fixture", "strategy", "faults", "webhooks", "assertions"],
+)
+def test_an_example_passes(example: Callable[[int], str], number: int, tests: int) -> None:
+    assert example(number).splitlines()[-1].startswith(f"{tests} passed in ")
+
+
+def test_the_sweeps_pass_under_every_option(example: Callable[[int], str]) -> None:
+    found = re.fullmatch(r"(\d+) passed in .*", example(2).splitlines()[-1])
+
+    assert found is not None and int(found[1]) > 25
+
+
+def test_the_machine_finds_the_bug_and_names_it_first(example: Callable[[int], str]) -> None:
+    told = example(7)
+
+    (section,) = re.findall(r"^-+ mockserver -+\n(.*)", told, re.MULTILINE)
+    assert blocks("text")[0].splitlines()[0] == section
+    assert told.splitlines()[-1].startswith("1 failed, 1 passed in ")
 
 
 def test_the_example_without_pytest_runs() -> None:
@@ -54,39 +84,6 @@ def test_the_example_without_pytest_runs() -> None:
     )
 
     assert done.stdout.splitlines()[-1] == "entrypoints.chatapp.connected"
-
-
-@pytest.mark.parametrize("number", [4, 5, 6])
-def test_the_examples_of_faults_of_webhooks_and_of_assertions_pass(pytester: pytest.Pytester, number: int) -> None:
-    pytester.makepyfile(blocks("python")[number])
-
-    result = pytester.runpytest_subprocess("-p", "mockserver.pytest_plugin", "-q")
-    assert (0, 0) == (result.ret, result.parseoutcomes().get("failed", 0))
-
-
-def test_the_machine_finds_the_bug_and_names_it_first(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(blocks("python")[7])
-
-    result = pytester.runpytest_subprocess("-p", "mockserver.pytest_plugin", "-q")
-
-    result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["-* mockserver -*", *blocks("text")[0].splitlines()])
-
-
-def test_the_sweeps_pass_under_every_option(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(blocks("python")[2])
-
-    result = pytester.runpytest_subprocess("-p", "mockserver.pytest_plugin", "-q")
-
-    found = result.parseoutcomes()
-    assert set(found) == {"passed"}
-    assert found["passed"] > 25
-
-
-def test_the_strategy_example_passes(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(blocks("python")[3])
-
-    pytester.runpytest_subprocess("-p", "mockserver.pytest_plugin", "-q").assert_outcomes(passed=1)
 
 
 def test_the_profile_that_verify_writes_is_one_to_serve(tmp_path: Path) -> None:

@@ -1,0 +1,23 @@
+"""The package as others get it, built once for all the tests that want it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests import wheels
+from tests.wheels import Built
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    return wheels.build(tmp_path_factory.mktemp("dist"))
+
+
+@pytest.fixture(scope="session")
+def installed(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel installed in it, of the name by which tools tell what is installed from what is one's own."""
+    place = tmp_path_factory.mktemp("site") / "site-packages"
+    wheels.install(built.wheel, place)
+    return place
