@@ -13,6 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mockserver.testing.as_written import load_as_written
+
+load_as_written()  # ahead of whatever else is imported from this package, here and later
+
 from mockserver.testing import conduct_plugin, options
 from mockserver.testing.settings import NAMES, Layer, hint, problem
 

@@ -138,6 +138,23 @@ def test_an_installed_copy_gives_pytest_its_fixture(installed: Path, tmp_path: P
     assert "1 passed" in done.stdout
 
 
+def test_pytest_rewrites_no_module_of_an_installed_copy_but_the_plugin(installed: Path, tmp_path: Path):
+    """All others come as they were compiled: to rewrite them takes longer than whatever else happens at the start."""
+    (tmp_path / "test_mine.py").write_text(
+        "import sys\n\n\ndef test_loaders(mockserver):\n"
+        "    ours = {name: each for name, each in sys.modules.items() if name.partition('.')[0] == 'mockserver'}\n"
+        "    rewritten = {name for name in ours if type(ours[name].__loader__).__name__ != 'SourceFileLoader'}\n"
+        "    print(len(ours) > 100, sorted(rewritten - {'mockserver', 'mockserver.version'}))\n"
+    )
+    pytest_ = (sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "-p", "no:schemathesis")
+
+    done = run(*pytest_, cwd=tmp_path, PYTHONPATH=str(installed))
+
+    assert done.stdout.startswith(
+        "True ['mockserver.pytest_plugin', 'mockserver.testing', 'mockserver.testing.as_written']"
+    )
+
+
 @pytest.mark.parametrize("module", ["mockserver", "mockserver.pytest_plugin", "mockserver.cli"])
 def test_an_import_loads_nothing_heavy(module: str):
     code = f"import sys, {module}; print(sorted(set({HEAVY!r}) & set(sys.modules)))"
