@@ -58,7 +58,7 @@ def document(hosted: Hosted, name: str = "replay") -> JSON:
     hide = redactor(twin)
     lost = _lost(twin.journal)
     found: JSON = {
-        "scenario": name,
+        "scenario": hide.text(name),
         "summary": f"The first {lost} calls and commands are missing: the journal keeps the last alone."
         if lost
         else {},

@@ -91,7 +91,7 @@ class RemoteSandbox(Sandbox):
     def base_url(self) -> str:
         return self._answer["baseUrl"]
 
-    address = base_url
+    address = base_url  # known from the start here: whoever calls it went over the socket
 
     @property
     def tenant_id(self) -> str:
@@ -182,10 +182,12 @@ class RemoteSandbox(Sandbox):
             return
         if self._read is not None:  # first: to look is to read choices too
             self._read.update(self._command(retelling.read_watched)["read"])
-        left: dict[Any, JSON] = {command: self._asked(command) for command in _LAST_LOOK}
-        state = left[commands.read_state]
-        self._left = {**left, commands.read_clock: state["clock"], scripts.list_rules: {"rules": state["rules"]}}
-        self._line.command("DELETE", f"{self._server.url}/_mock/sandboxes/{self.id}", None)
+        try:
+            left: dict[Any, JSON] = {command: self._asked(command) for command in _LAST_LOOK}
+            state = left[commands.read_state]
+            self._left = {**left, commands.read_clock: state["clock"], scripts.list_rules: {"rules": state["rules"]}}
+        finally:
+            self._line.command("DELETE", f"{self._server.url}/_mock/sandboxes/{self.id}", None)
 
     def __repr__(self) -> str:
         return f"<RemoteSandbox {self.id} on {self._line.url}>"

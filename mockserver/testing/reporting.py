@@ -143,7 +143,7 @@ def _step(step: JSON) -> str:
         return f"end user: {said['method']} of the hosted page"
     if command != "call":
         return f"test: {replaying.step(command, said)}"
-    waits = said["waits"]
+    waits = said["waits"]  # over a socket the client alone knows how long it waits
     patience = f"; its client waits {waits:g} s" if isinstance(waits, int | float) else ""
     return f"a rule holds {said['method']} {said['path']}{patience}"
 
