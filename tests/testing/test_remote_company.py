@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mockserver import MockServer
+from mockserver import MockServer, cli
 from mockserver.testing.remote import RemoteServer
 from tests.testing.conftest import Suite
 from tests.testing.test_sweep import NAIVE, outcomes
@@ -51,6 +51,49 @@ def test_a_late_call_is_booked_on_the_test_whose_sandbox_it_was(suite: Suite, ru
             "*LateCallWarning: a call came to sandbox_1 after * and got 410 (noticed after test_mine.py::test_second)",
         ]
     )
+
+
+def test_the_document_of_a_run_over_sockets_is_sent_again_and_is_a_scenario_for_a_mark(
+    suite: Suite, running: MockServer, capsys: pytest.CaptureFixture[str]
+):
+    elsewhere = ("--mockserver-url", running.url)
+    suite.run(
+        """
+        import pytest
+
+        @pytest.mark.mockserver(scenario="demo", seed=7, clock="follow")
+        def test_it(mockserver):
+            key = {"X-API-Key": mockserver.secret_key}
+            with mockserver.requests_session() as session:
+                session.get(f"{mockserver.base_url}/v1/campaigns", headers=key)
+                url = f"{mockserver.base_url}/v1/entrypoints/chatapp/connection-sessions"
+                made = session.post(url, json={}, headers=key).json()
+                session.get(made["url"])
+            mockserver.fail_session(made["sessionId"])
+            mockserver.advance("1m")
+            mockserver.call("GET", f"/v1/entrypoints/chatapp/connection-sessions/{made['sessionId']}")
+            assert 0
+        """,
+        *elsewhere,
+    )
+    file = suite.pytester.path / ".mockserver/failures/test_mine.py.test_it.yaml"
+    capsys.readouterr()
+
+    assert 0 == cli.main(["replay", str(file)])
+
+    assert capsys.readouterr().out.endswith("5 calls and commands, none with another outcome than recorded\n")
+    result = suite.run(
+        f"""
+        import pytest
+
+        @pytest.mark.mockserver(scenario={str(file)!r})
+        def test_it(mockserver):
+            assert 7 == mockserver.state()["seed"]
+            assert mockserver.call("GET", "/v1/message-templates").json()["templates"]
+        """,
+        *elsewhere,
+    )
+    result.assert_outcomes(passed=1)
 
 
 def test_what_comes_late_to_another_suites_sandbox_is_not_booked_here(suite: Suite, running: MockServer):
