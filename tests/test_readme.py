@@ -101,6 +101,22 @@ def test_the_profile_that_verify_writes_is_one_to_serve(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not on this machine")
+def test_the_document_of_a_failed_run_is_saved_and_sent_again(tmp_path: Path) -> None:
+    save, again = (line.removeprefix("$ ") for line in blocks("console")[2].splitlines())
+    with served("--freeze", "2026-03-01T12:00:00Z") as (url, key):
+        call = f"curl -sf -H 'X-API-Key: {key}' {url}/v1/campaigns"
+        subprocess.run(["bash", "-c", f"URL={url}\n{call} -o answer && {save}"], cwd=tmp_path, check=True)
+    assert key not in (tmp_path / "failed.json").read_text(encoding="utf-8")
+
+    command = [sys.executable, "-m", *again.split()]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines()[0] == "GET /v1/campaigns -> 200"
+    assert done.stdout.splitlines()[-1].startswith("1 call or command, none")
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not on this machine")
 def test_the_transcript_is_what_a_new_user_sees() -> None:
     (start, _), (_, _), (helper, _), *calls = transcript()
     options = start.removesuffix(" &").split()[2:]

@@ -42,7 +42,11 @@ def _parser() -> argparse.ArgumentParser:
     play.add_argument("scenario", metavar="NAME|FILE", help="a name that `scenarios` lists, or a document")
     play.set_defaults(run=serving.play)
     replay = commands.add_parser("replay", help="send a failing run's calls again, and tell where an answer differs")
-    replay.add_argument("file", type=Path, help="a document that a failing test has left in .mockserver/failures")
+    replay.add_argument(
+        "file",
+        type=Path,
+        help="YAML or JSON that a failing test has left in .mockserver/failures, or GET /_mock/replay has answered",
+    )
     replay.set_defaults(run=repeating.replay)
     for command in (serve, play):
         serving.add_options(command)

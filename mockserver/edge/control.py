@@ -16,14 +16,12 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from mockserver.contract import schemas
 from mockserver.core.bodies import parse as parse_json
 from mockserver.core.calls import ApiError
-from mockserver.core.instants import exact_text
-from mockserver.edge import clocks, commands, forced, hooks, oracles, scripts, steps
+from mockserver.edge import commands, forced, hooks, oracles, retelling, sandboxes, scripts, steps
 from mockserver.edge.gateway import Wire
-from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted, Recipe
+from mockserver.edge.hosting import Host, Hosted
 from mockserver.edge.refusals import ControlError
 from mockserver.edge.replies import Answer
-from mockserver.scenario.documents import ScenarioError, as_problem, nearest
-from mockserver.version import VERSION
+from mockserver.scenario.documents import as_problem, nearest
 
 _LOG = logging.getLogger("mockserver")
 
@@ -43,60 +41,21 @@ class Route(NamedTuple):
     summary: str
 
 
-def health(host: Host, args: Mapping[str, Any]) -> dict[str, Any]:
-    return {"status": "ok", "version": VERSION}
-
-
-def create_sandbox(host: Host, args: Mapping[str, Any]) -> dict[str, Any]:
-    """A fresh sandbox from a recipe; without a seed, its scenario's, else 0."""
-    try:
-        hosted = host.create(Recipe(**args), clock=clocks.following())
-    except ScenarioError as refusal:
-        raise ControlError(
-            400, "MOCK_BAD_SCENARIO", "the document is refused; no sandbox was made", refusal.problems
-        ) from None
-    keys = {"secretKey": hosted.tenant.secret_key, "publicKey": hosted.tenant.public_key}
-    return {"sandboxId": hosted.id, "baseUrl": hosted.base_url, "tenantId": hosted.tenant.id, **keys}
-
-
-def list_sandboxes(host: Host, args: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "sandboxes": [
-            {
-                "sandboxId": each.id,
-                "baseUrl": each.base_url,
-                "createdAt": exact_text(each.created_at),
-                "exchanges": each.sandbox.journal.last_exchange,
-            }
-            for each in list(host.sandboxes.values())
-        ]
-    }
-
-
-def delete_sandbox(host: Host, args: Mapping[str, Any]) -> None:
-    """End a sandbox; the default one stays."""
-    sandbox_id = args["id"]
-    if sandbox_id == DEFAULT_ID:
-        raise ControlError(
-            409, "MOCK_DEFAULT_SANDBOX", "the default sandbox cannot be deleted; reset it with POST /_mock/reset"
-        )
-    if not host.close(sandbox_id):
-        raise ControlError(404, "MOCK_NOT_FOUND", f"no sandbox {sandbox_id!r}; GET /_mock/sandboxes lists them")
-
-
 # fmt: off
 ROUTES: tuple[Route, ...] = (
     #     method    path                                  of         command                      status  body schema                 what it does
-    Route("GET",    "/_mock/health",                      "host",    health,                      200, None,                          "Whether the server runs, and its version"),
-    Route("POST",   "/_mock/sandboxes",                   "host",    create_sandbox,              201, "control.createSandbox",       "Make a fresh sandbox"),
-    Route("GET",    "/_mock/sandboxes",                   "host",    list_sandboxes,              200, None,                          "List the sandboxes"),
-    Route("DELETE", "/_mock/sandboxes/{id}",              "host",    delete_sandbox,              204, None,                          "End a sandbox"),
+    Route("GET",    "/_mock/health",                      "host",    sandboxes.health,            200, None,                          "Whether the server runs, and its version"),
+    Route("POST",   "/_mock/sandboxes",                   "host",    sandboxes.create_sandbox,    201, "control.createSandbox",       "Make a fresh sandbox"),
+    Route("GET",    "/_mock/sandboxes",                   "host",    sandboxes.list_sandboxes,    200, None,                          "List the sandboxes"),
+    Route("DELETE", "/_mock/sandboxes/{id}",              "host",    sandboxes.delete_sandbox,    204, None,                          "End a sandbox"),
     Route("POST",   "/_mock/reset",                       "sandbox", commands.reset,              204, None,                          "Take the sandbox back to its birth"),
     Route("GET",    "/_mock/clock",                       "sandbox", commands.read_clock,         200, None,                          "Read the clock"),
     Route("PUT",    "/_mock/clock",                       "sandbox", commands.set_clock,          200, "control.setClock",            "Freeze the clock or let it follow"),
     Route("POST",   "/_mock/clock/advance",               "sandbox", commands.advance,            200, "control.advanceClock",        "Let time pass"),
     Route("GET",    "/_mock/choices",                     "sandbox", commands.read_choices,       200, None,                          "List the choices"),
     Route("PATCH",  "/_mock/choices",                     "sandbox", commands.choose,             200, "control.choose",              "Set choices"),
+    Route("GET",    "/_mock/choices/watch",               "sandbox", retelling.read_watched,      200, None,                          "The choices that were read since they are watched"),
+    Route("POST",   "/_mock/choices/watch",               "sandbox", retelling.watch_choices,     204, None,                          "Remember which choices are read"),
     Route("GET",    "/_mock/scenarios",                   "sandbox", scripts.list_scenarios,      200, None,                          "List the scenario library"),
     Route("POST",   "/_mock/scenarios",                   "sandbox", scripts.apply_scenario,      201, "control.applyScenario",       "Apply a scenario"),
     Route("GET",    "/_mock/rules",                       "sandbox", scripts.list_rules,          200, None,                          "List the rules in force"),
@@ -109,6 +68,8 @@ ROUTES: tuple[Route, ...] = (
     Route("POST",   "/_mock/checkpoints/{id}/restore",    "sandbox", commands.restore_checkpoint, 204, None,                          "Restore a kept state"),
     Route("GET",    "/_mock/journal",                     "sandbox", commands.read_journal,       200, None,                          "Exchanges and transitions so far"),
     Route("POST",   "/_mock/journal/verify",              "sandbox", commands.verify_journal,     200, "control.verifyJournal",       "Count the calls of an operation"),
+    Route("GET",    "/_mock/steps",                       "sandbox", retelling.read_steps,        200, None,                          "What was done beside the API, what waits, what is due"),
+    Route("GET",    "/_mock/replay",                      "sandbox", retelling.read_replay,       200, None,                          "The document that repeats the run"),
     Route("GET",    "/_mock/ledger",                      "sandbox", oracles.read_ledger,         200, None,                          "What the calls so far have caused"),
     Route("GET",    "/_mock/conduct",                     "sandbox", oracles.read_conduct,        200, None,                          "What the client did against the document's advice"),
     Route("POST",   "/_mock/sessions/{sessionId}/complete", "sandbox", forced.complete_session, 200, "control.completeSession",     "The end user finishes the flow"),
@@ -129,7 +90,7 @@ def serve(host: Host, hosted: Hosted | None, wire: Wire) -> Answer:
     try:
         _refuse_strangers(host, wire)
         route, params = _routed(wire)
-        return _answer(route.status, _run(host, hosted, route, {**_arguments(route, wire), **params}))
+        return _answer(route.status, _run(host, hosted, route, {**params, **_arguments(route, wire), **params}))
     except ControlError as refusal:
         return _answer(refusal.status, refusal.as_json(), refusal.headers)
     except Exception as failure:  # noqa: BLE001 - a bug of the mock is told as one, in JSON

@@ -23,6 +23,7 @@ from mockserver.edge.dispatch import Dispatch
 from mockserver.edge.recipes import Recipe as Recipe  # noqa: PLC0414 - whoever has a host asks here for what it takes
 from mockserver.edge.recipes import document_of
 from mockserver.edge.replies import Manner
+from mockserver.edge.witness import Witness
 from mockserver.scenario.apply import DEFAULT_TENANT, apply, found
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Hosted:
         self.recipe = recipe
         self.listeners: tuple[Callable[[], None], ...] = ()  # told after each call and each command
         self.checkpoints: dict[str, Checkpoint] = {}
+        self.read: set[str] | None = None  # the choices that were read, where somebody watches them
         self._kept = 0
         self._dispatch: Dispatch | None = None
 
@@ -129,7 +131,15 @@ class Hosted:
         """Be again as at the checkpoint; what was in flight is let go."""
         with self.sandbox.lock:
             self.sandbox.restore(kept)
+            if self.read is not None:
+                self.sandbox.choices = Witness(self.sandbox.choices, self.read)
         self.let_go()
+
+    def watch_choices(self, read: set[str]) -> None:
+        """Let this set grow by each choice that is read from now on, also after a reset."""
+        with self.sandbox.lock:
+            self.read = read
+            self.sandbox.choices = Witness(self.sandbox.choices, read)
 
 
 class Host:

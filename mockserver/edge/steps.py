@@ -12,7 +12,7 @@ from mockserver.edge.replies import redactor
 Before = tuple[Instant, int, int]
 
 # Commands that write and are no step: they take the journal with its steps back, or change nothing.
-SILENT = frozenset(("reset", "make_checkpoint", "restore_checkpoint", "verify_journal"))
+SILENT = frozenset(("reset", "make_checkpoint", "restore_checkpoint", "verify_journal", "watch_choices"))
 # What a document may say of keys and secrets; left out, they are drawn from the seed.
 _SECRETS = frozenset(("secretKey", "publicKey", "secret"))
 

@@ -59,7 +59,9 @@ def read_file(path: Path) -> dict[str, Any]:
 
     try:
         text = path.read_text(encoding="utf-8")
-        read = YAML(typ="safe", pure=True).load(text)
+        read = _json(text)
+        if read is None:
+            read = YAML(typ="safe", pure=True).load(text)
     except OSError as error:
         raise ScenarioError(
             [Problem("", f"{error.strerror}: {path}", "a scenario file that can be read")], str(path)
@@ -77,6 +79,21 @@ def read_file(path: Path) -> dict[str, Any]:
         return check(document)
     except ScenarioError as refusal:
         raise ScenarioError([_with_line(text, each) for each in refusal.problems], str(path)) from None
+
+
+def _json(text: str) -> Any:
+    """The object that the text is as JSON; None where it is none, or has a key twice: YAML then says what is wrong."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise ValueError("a key stands there twice")
+        return found
+
+    try:
+        return json.loads(text, object_pairs_hook=once) if text.lstrip().startswith("{") else None
+    except (ValueError, RecursionError):
+        return None
 
 
 def plain(value: Any) -> Any:

@@ -37,13 +37,13 @@ class Book:
         """A test begins."""
         self.test = test
         still = [*(sandbox for sandbox, _ in self._kept), *self.server.made]
-        self._kept = [(each, _calls(each)) for each in still if self.server.keeps(each)]
+        self._kept = [(each, each.call_count) for each in still if self.server.keeps(each)]
         self.server.made.clear()
 
     @property
     def told_of(self) -> list[Sandbox]:
         """The sandboxes of the test under way: those that earlier tests have left open and it has called, and its own."""
-        return [*(sandbox for sandbox, calls in self._kept if _calls(sandbox) != calls), *self.server.made]
+        return [*(sandbox for sandbox, calls in self._kept if sandbox.call_count != calls), *self.server.made]
 
     def enter(self, item: pytest.Item, sandbox: Sandbox) -> None:
         """A test has been given a sandbox by the fixture."""
@@ -51,8 +51,8 @@ class Book:
 
         self._owners[sandbox.id] = item.nodeid
         item.user_properties.append(("mockserver_sandbox", sandbox.id))
-        if sweeping.WITNESS in item.stash:
-            sandbox.watch_choices(item.stash[sweeping.WITNESS])
+        if sweeping.READ in item.stash:
+            sandbox.watch_choices(item.stash[sweeping.READ])
 
     def judge(self) -> None:
         """Fail the test under way where a rule that had to fire has not."""
@@ -73,10 +73,6 @@ class Book:
             if count > self._told.get(sandbox_id, 0) and sandbox_id in self._owners:
                 self._told[sandbox_id] = count
                 _warn(config, self._owners[sandbox_id], sandbox_id, count, self.test)
-
-
-def _calls(sandbox: Sandbox) -> int:
-    return sandbox._hosted.sandbox.journal.last_exchange
 
 
 def _warn(config: pytest.Config, owner: str, sandbox_id: str, count: int, meanwhile: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.core.instants import SECOND, parse
 from mockserver.edge.receivers import RAISED
 from mockserver.edge.routing import route
 from mockserver.testing.calls import CallMismatch
@@ -84,8 +85,11 @@ def _missed(seen: Seen, failure: CallMismatch) -> list[str]:
 
 
 def _silence(seen: Seen) -> list[str]:
-    if seen.pending:
-        return [f"No call has arrived at {seen.id} yet: {seen.pending[0]}", *_still(seen)]
+    if seen.held:
+        held = seen.held[0]
+        by = ", ".join(held["rules"])
+        told = f"No call has arrived at {seen.id} yet: {held['method']} {held['path']} is delayed by {by}"
+        return [told, *_still(seen)]
     if seen.address is None:
         hint = (
             "nobody asked for its address: give the client `mockserver.base_url`, or a session that `mockserver` makes"
@@ -122,9 +126,14 @@ def _near_path(each: Exchange[Any, Any]) -> str | None:
 
 def _still(seen: Seen) -> list[str]:
     """A clock that stands while something is due is what a test that waits in vain has overlooked."""
-    if seen.upcoming is None or not seen.clock["frozen"]:
+    if seen.due is None or not seen.clock["frozen"]:
         return []
-    return [f"Time stands still at {seen.clock['now']}: {seen.upcoming}"]
+    now, due = parse(seen.clock["now"]), parse(seen.due["at"])
+    assert now is not None and due is not None
+    wait = f"{max(0, due[0] - now[0]) / SECOND:g}"
+    trigger = seen.due["what"].partition(".")[2]
+    told = f'"{trigger}" of {seen.due["id"]} is due in {wait} s; mockserver.advance({wait}) lets it come'
+    return [f"Time stands still at {seen.clock['now']}: {told}"]
 
 
 def _many(count: int) -> str:

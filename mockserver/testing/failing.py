@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from mockserver.contract.choices import DEFAULTS
-from mockserver.testing import conduct_plugin, options, replays
+from mockserver.edge import replays
+from mockserver.testing import conduct_plugin, options
 from mockserver.testing.booking import Book
 from mockserver.testing.calls import CallMismatch
 from mockserver.testing.causes import TellingError, cause
@@ -57,9 +58,7 @@ def _lines(item: pytest.Item, sandbox: Sandbox, place: int, failure: BaseExcepti
     if _folder(item) == _OFF:
         return
     document = sandbox.replay_document(item.nodeid)
-    if document is None:
-        yield "no document repeats it: the sandbox lives on another server"
-    elif document.get("calls"):
+    if document.get("calls"):
         try:
             file = _written(item, document, place)
         except OSError as refusal:
@@ -73,7 +72,7 @@ def _lines(item: pytest.Item, sandbox: Sandbox, place: int, failure: BaseExcepti
 
 def look(sandbox: Sandbox) -> Seen:
     """What there is to tell of a sandbox."""
-    journal, state = sandbox.journal, sandbox.state()
+    journal, state, retold = sandbox.journal, sandbox.state(), sandbox.retold
     return Seen(
         sandbox.id,
         sandbox.address,
@@ -83,11 +82,11 @@ def look(sandbox: Sandbox) -> Seen:
         sandbox.settings,
         sandbox.exchanges,
         journal["transitions"],
-        sandbox.steps,
+        retold["steps"],
         sandbox.events,
         sandbox.rules,
-        sandbox.upcoming,
-        sandbox.in_flight,
+        retold["held"],
+        retold["due"],
         sandbox.conduct.findings,
     )
 

@@ -1,4 +1,4 @@
-"""What reports and waits want to know of a sandbox in this process: what was done to it, what is under way, what is due."""
+"""What reports and waits want to know of a sandbox: what was done to it, what is under way, what is due."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ from collections.abc import Callable
 from datetime import datetime
 
 from mockserver.contract.durations import parse_duration
-from mockserver.core.instants import exact_text, to_datetime
-from mockserver.core.journal import Step
-from mockserver.core.settle import next_due
-from mockserver.edge import commands
+from mockserver.core.instants import exact_text, from_datetime, parse, to_datetime
+from mockserver.edge import commands, retelling
 from mockserver.edge.hosting import IN_PROCESS_ORIGIN
-from mockserver.testing import replays, waiting
+from mockserver.testing import waiting
 from mockserver.testing.asking import Asking
 from mockserver.testing.holding import JSON
 
 
 class Looking(Asking):
-    """A sandbox as it can be looked at from within its process."""
+    """A sandbox as it can be looked at; all of it comes from the control plane's commands."""
 
     @property
     def address(self) -> str | None:
@@ -25,39 +23,30 @@ class Looking(Asking):
         return None if self._hosted.host.origin == IN_PROCESS_ORIGIN else self._hosted.base_url
 
     @property
-    def steps(self) -> list[Step]:
-        """What was done to the sandbox beside its API so far, keys left out."""
-        with self._hosted.sandbox.lock:
-            return list(self._hosted.sandbox.journal.steps)
+    def call_count(self) -> int:
+        """How many calls of the API there have been."""
+        return self._hosted.sandbox.journal.last_exchange
 
     @property
-    def in_flight(self) -> list[str]:
-        """Calls that their client has given up and that arrive later, in words."""
-        with self._hosted.sandbox.lock:
-            parked = list(self._hosted.sandbox.script.parked.values())
-        return [f"{each.call.method} {each.call.path} is delayed by {', '.join(each.rule_ids)}" for each in parked]
+    def retold(self) -> JSON:
+        """`GET /_mock/steps`: what was done beside the API, the calls that wait, and what is due; keys redacted."""
+        return self._command(retelling.read_steps)
 
-    def replay_document(self, name: str = "replay") -> JSON | None:
-        """The scenario document that repeats what has happened so far; None where it cannot be made."""
-        return replays.document(self._hosted, name)
+    @property
+    def steps(self) -> list[JSON]:
+        """What was done to the sandbox beside its API so far, oldest first."""
+        found: list[JSON] = self.retold["steps"]
+        return found
+
+    def replay_document(self, name: str = "replay") -> JSON:
+        """The scenario document that repeats what has happened so far."""
+        return self._command(retelling.read_replay, name=name)
 
     @property
     def next_due(self) -> datetime | None:
         """When the next scheduled thing will happen, or None where nothing is scheduled."""
-        with self._hosted.sandbox.lock:
-            due = next_due(self._hosted.sandbox)
-        return None if due is None else to_datetime(due)
-
-    @property
-    def upcoming(self) -> str | None:
-        """What is due next, and the call that lets it come; None where nothing is scheduled."""
-        with self._hosted.sandbox.lock:
-            sandbox = self._hosted.sandbox
-            timer = min((each for each in sandbox.timers if sandbox.subject(each) is not None), default=None)
-        if timer is None:
-            return None
-        wait = f"{max(0, timer.due - sandbox.now) / 1_000_000:g}"
-        return f'"{timer.trigger}" of {timer.id} is due in {wait} s; mockserver.advance({wait}) lets it come'
+        due = self.retold["due"]
+        return None if due is None else instant(due["at"])
 
     def _wait_until(self, holds: Callable[[], bool], timeout_s: float) -> bool:
         return waiting.until(self._hosted, holds, timeout_s)
@@ -66,14 +55,20 @@ class Looking(Asking):
         length = parse_duration(within)
         if length is None:
             raise ValueError(f"within came as {within!r}; wanted 20m, 1h30m, 3500ms, PT20M or seconds")
-        sandbox = self._hosted.sandbox
-        limit = sandbox.read_clock() + length
+        now = instant(self._command(commands.read_clock)["now"])
+        limit = to_datetime(from_datetime(now) + length)
         while not holds():
-            now = sandbox.read_clock()
+            now = instant(self._command(commands.read_clock)["now"])
             if now >= limit:
                 return False
-            with sandbox.lock:
-                due = next_due(sandbox)
+            due = self.next_due
             until = limit if due is None else max(now, min(due, limit))
-            self._command(commands.advance, to=exact_text(until))
+            self._command(commands.advance, to=exact_text(from_datetime(until)))
         return True
+
+
+def instant(written: str) -> datetime:
+    """The instant that a view of the control plane shows."""
+    read = parse(written)
+    assert read is not None
+    return to_datetime(read[0])

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TextIO
 from mockserver.core.instants import SECOND, Span, parse
 from mockserver.core.matching import Difference
 from mockserver.core.sandbox import Sandbox
-from mockserver.edge import control, front
+from mockserver.edge import control, front, replays
 from mockserver.edge.doors import PATIENT, Door, InProcess
 from mockserver.edge.gateway import Wire
 from mockserver.edge.hosting import Host, Hosted, Recipe
@@ -19,7 +19,7 @@ from mockserver.edge.narrator import describe
 from mockserver.edge.refusals import ControlError
 from mockserver.edge.replies import Answer, Waited, redactor
 from mockserver.scenario.documents import nearest
-from mockserver.testing import replays, transports
+from mockserver.testing import transports
 from mockserver.testing.exchanges import leaves, unlike
 
 JSON = dict[str, Any]
@@ -112,7 +112,8 @@ def step(name: str, arguments: Mapping[str, Any]) -> str:
     if set(arguments) == {"script"}:
         return "; ".join(f"rule {describe(each)}" for each in arguments["script"])
     written = ", ".join(
-        f"{key} {value if isinstance(value, str) else json.dumps(value)}" for key, value in arguments.items()
+        f"{key} {value if isinstance(value, str) else json.dumps(value, default=float)}"
+        for key, value in arguments.items()
     )
     return f"{name.replace('_', ' ')} {written if len(written) <= 90 else written[:87] + '...'}".rstrip()
 

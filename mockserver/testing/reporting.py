@@ -13,8 +13,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from mockserver.core.conduct.records import Finding
-from mockserver.core.instants import SECOND, exact_text, from_datetime
-from mockserver.core.journal import Step
+from mockserver.core.instants import exact_text, from_datetime
 from mockserver.edge.narrator import describe
 from mockserver.testing import replaying
 from mockserver.testing.exchanges import Exchange, line
@@ -26,7 +25,12 @@ _VALUE_CHARS = 300
 
 
 class Seen(NamedTuple):
-    """A sandbox as a report finds it; `pending` says in words what is still on its way, `findings` the worst conduct first."""
+    """
+    A sandbox as a report finds it, in the views of the control plane: one in this process and one elsewhere alike.
+
+    `steps` are what was done beside the API, `held` the calls that a rule keeps waiting, `due` what time does next,
+    `findings` the worst conduct first.
+    """
 
     id: str
     address: str | None
@@ -36,11 +40,11 @@ class Seen(NamedTuple):
     settings: Settings
     exchanges: Sequence[Exchange[Any, Any]]
     transitions: Sequence[JSON]
-    steps: Sequence[Step]
+    steps: Sequence[JSON]
     events: Sequence[JSON]
     rules: Sequence[JSON]
-    upcoming: str | None
-    pending: Sequence[str]
+    held: Sequence[JSON]
+    due: JSON | None
     findings: Sequence[Finding] = ()
 
 
@@ -92,7 +96,7 @@ def _chosen_by(seen: Seen, choice: str) -> str:
     settings = seen.settings
     if (settings.get("choices") or {}).get(choice) == seen.choices[choice]:
         return _by(settings.sources, choice)
-    by_test = any(step.command == "choose" and choice in step.arguments for step in seen.steps)
+    by_test = any(step["command"] == "choose" and choice in step["arguments"] for step in seen.steps)
     return " (set meanwhile)" if by_test else " (scenario)"
 
 
@@ -104,7 +108,7 @@ def _history(seen: Seen, nearest: int | None) -> Iterator[tuple[Place, list[str]
     for each in seen.exchanges:
         yield (each.n, 0, 0), _call(each, each.n == nearest)
     for step in seen.steps:
-        yield (step.exchanges, 1, step.transitions + 0.5), [f"  {_time(exact_text(step.at))}  {_step(step)}"]
+        yield (step["exchanges"], 1, step["transitions"] + 0.5), [f"  {_time(step['at'])}  {_step(step)}"]
     after = 0
     for moved in seen.transitions:
         after = max(after, _after(seen, moved))  # changes stand in their own order, whatever is known of their cause
@@ -115,7 +119,7 @@ def _after(seen: Seen, moved: JSON) -> int:
     """The number of the exchange after which a change came."""
     if "exchange" in moved["cause"]:
         return int(moved["cause"]["exchange"])
-    by_step = max((step.exchanges for step in seen.steps if step.transitions < moved["n"]), default=0)
+    by_step = max((step["exchanges"] for step in seen.steps if step["transitions"] < moved["n"]), default=0)
     by_time = max((each.n for each in seen.exchanges if exact_text(from_datetime(each.at)) < moved["at"]), default=0)
     return max(by_step, by_time)
 
@@ -133,14 +137,15 @@ def _call(each: Exchange[Any, Any], is_nearest: bool) -> list[str]:
     return rows
 
 
-def _step(step: Step) -> str:
-    if step.command == "visit":
-        return f"end user: {step.arguments['call'].method} of the hosted page"  # its link is for the end user alone
-    if step.command != "call":
-        return f"test: {replaying.step(step.command, step.arguments)}"
-    call, waits = step.arguments["call"], step.arguments["waits"]
-    patience = f"; its client waits {waits / SECOND:g} s" if isinstance(waits, int) else ""
-    return f"a rule holds {call.method} {call.path}{patience}"
+def _step(step: JSON) -> str:
+    command, said = step["command"], step["arguments"]
+    if command == "visit":
+        return f"end user: {said['method']} of the hosted page"
+    if command != "call":
+        return f"test: {replaying.step(command, said)}"
+    waits = said["waits"]  # over a socket the client alone knows how long it waits
+    patience = f"; its client waits {waits:g} s" if isinstance(waits, int | float) else ""
+    return f"a rule holds {said['method']} {said['path']}{patience}"
 
 
 def _move(moved: JSON) -> str:

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from mockserver.core.instants import exact_text, from_datetime, span, to_datetime
-from mockserver.edge import commands, oracles
+from mockserver.core.instants import SECOND, exact_text, from_datetime, span, to_datetime
+from mockserver.edge import commands, oracles, scripts
 from mockserver.edge.hosting import Hosted
 from mockserver.testing.calling import Calling
 from mockserver.testing.conduct import Conducting
@@ -23,7 +23,6 @@ from mockserver.testing.webhooks import Webhooks
 
 if TYPE_CHECKING:
     from mockserver.testing.server import MockServer
-    from mockserver.testing.sweep import Witness
 
 _UNITS = ("weeks", "days", "hours", "minutes", "seconds", "milliseconds", "microseconds")
 
@@ -41,7 +40,6 @@ class Sandbox(Calling, Moves, Rules, Webhooks, Looking, Conducting):
     def __init__(self, server: MockServer, hosted: Hosted) -> None:
         super().__init__(hosted)
         self._server = server
-        self._witness: Witness | None = None
         self.settings = Settings({}, {})
 
     @property
@@ -99,26 +97,24 @@ class Sandbox(Calling, Moves, Rules, Webhooks, Looking, Conducting):
 
     def apply(self, document: Mapping[str, Any] | str) -> JSON:
         """Apply a scenario document, or the library's of this name. Refuses with ScenarioError, and then nothing was applied."""
-        from mockserver.scenario import apply, library
+        from mockserver.scenario import apply
 
-        found = library.document(document) if isinstance(document, str) else document
+        if isinstance(document, str):
+            return self._command(scripts.apply_scenario, name=document)
 
         def put(hosted: Hosted, document: Mapping[str, Any]) -> JSON:
             return apply.apply(hosted.sandbox, document).as_json()
 
-        applied: JSON = self._hosted.perform(put, found, "apply_scenario")
+        applied: JSON = self._hosted.perform(put, document, "apply_scenario")
         return applied
 
     def choose(self, choices: Mapping[str, object]) -> None:
         """Set choices by id; one that is wrong leaves all as they were."""
         self._command(commands.choose, **{str(key): value for key, value in choices.items()})
 
-    def watch_choices(self, witness: Witness) -> None:
-        """Have the witness remember which choices are read from now on, also after a reset."""
-        self._witness = witness
-        with self._hosted.sandbox.lock:
-            witness.update(self._hosted.sandbox.choices)
-            self._hosted.sandbox.choices = witness
+    def watch_choices(self, read: set[str]) -> None:
+        """Let this set grow by each choice that is read from now on, also after a reset."""
+        self._hosted.watch_choices(read)
 
     def advance(
         self,
@@ -134,7 +130,7 @@ class Sandbox(Calling, Moves, Rules, Webhooks, Looking, Conducting):
             raise ValueError(f"advance was given {by!r} and {length}; wanted one length")
         if length:
             by = _length(length)
-        arguments["by"] = span(by) / 1_000_000 if isinstance(by, timedelta) else by
+        arguments["by"] = _seconds(by) if isinstance(by, timedelta) else by
         fired: list[JSON] = self._command(
             commands.advance, **{key: each for key, each in arguments.items() if each is not None}
         )["fired"]
@@ -166,7 +162,7 @@ class Sandbox(Calling, Moves, Rules, Webhooks, Looking, Conducting):
 
     def set_tenant(self, tenant_id: str | None = None, **settings: Any) -> JSON:
         """Change `name`, `developersEnabled` or `subscription` of a tenant, the default one where none is named."""
-        return self._command(commands.set_tenant, **settings, id=tenant_id or self.tenant_id)
+        return self._command(commands.set_tenant, id=tenant_id or self.tenant_id, **settings)
 
     @contextmanager
     def checkpoint(self) -> Iterator[None]:
@@ -181,8 +177,6 @@ class Sandbox(Calling, Moves, Rules, Webhooks, Looking, Conducting):
     def reset(self) -> None:
         """Be as at birth: same keys and address, nothing else."""
         self._hosted.reset()
-        if self._witness is not None:
-            self.watch_choices(self._witness)
 
     def close(self) -> None:
         """End the sandbox; a second time does nothing."""
@@ -196,6 +190,12 @@ class Sandbox(Calling, Moves, Rules, Webhooks, Looking, Conducting):
 
     def __repr__(self) -> str:
         return f"<Sandbox {self.id} at {exact_text(self._hosted.sandbox.now)}, {self._hosted.sandbox.journal.last_exchange} exchanges>"
+
+
+def _seconds(by: timedelta) -> int | float:
+    """The length as JSON spells it."""
+    seconds = span(by) / SECOND
+    return int(seconds) if seconds.is_integer() else seconds
 
 
 def _length(units: Mapping[str, float]) -> timedelta:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from mockserver.contract.choices import CHOICES, DEFAULTS, Choice
+from mockserver.contract.choices import CHOICES, Choice
 
 TOUCHED = "touched"
 
@@ -81,18 +81,3 @@ def others(read: Iterable[str]) -> list[Case]:
     wanted = set(read)
     rows = (row for row in CHOICES.values() if row.id in wanted and len(row.options) > 1)
     return [case for row in rows for case in options(row) if case.option != row.default]
-
-
-class Witness(dict[str, Any]):
-    """Choices that remember which of them were read, also by those who copy them."""
-
-    def __init__(self, choices: Any = DEFAULTS, read: set[str] | None = None) -> None:
-        super().__init__(choices)
-        self.read = read if read is not None else set()
-
-    def __getitem__(self, choice: str) -> Any:
-        self.read.add(choice)
-        return super().__getitem__(choice)
-
-    def copy(self) -> Witness:
-        return Witness(dict(self), self.read)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import pytest
 from _pytest.runner import runtestprotocol
 
-from mockserver.testing.sweep import TOUCHED, Case, Witness, cases, others
+from mockserver.testing.sweep import TOUCHED, Case, cases, others
 
 CASE: pytest.StashKey[Case] = pytest.StashKey()
 NODEID: pytest.StashKey[str] = pytest.StashKey()
-WITNESS: pytest.StashKey[Witness] = pytest.StashKey()
+READ: pytest.StashKey[set[str]] = pytest.StashKey()
 
 
 def parametrize(metafunc: pytest.Metafunc, names: list[str]) -> None:
@@ -38,10 +38,10 @@ def run_touched(item: pytest.Item, nextitem: pytest.Item | None, names: list[str
     """A sweep over what the test touches runs it once to learn that, then once for each other option."""
     if TOUCHED not in names or not isinstance(item, pytest.Function) or CASE in item.stash:
         return None
-    item.stash[WITNESS] = witness = Witness()
+    item.stash[READ] = read = set[str]()
     _run(item, _twin(item, None))  # torn down as a test whose neighbour comes next, since its twins do
     named = {case.choice for case in cases([name for name in names if name != TOUCHED])}
-    twins = [_twin(item, case) for case in others(witness.read | named)]
+    twins = [_twin(item, case) for case in others(read | named)]
     if not twins:
         _tear_down(item, nextitem)
     for twin, following in zip(twins, [*twins[1:], nextitem], strict=False):

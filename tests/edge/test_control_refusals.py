@@ -169,7 +169,18 @@ class TestKeysAreNeverShownWhole:
         return made
 
     @pytest.mark.parametrize(
-        "path", ["/journal", "/state", "/events", "/tenants/tenant_default", "/sandboxes", "/choices"]
+        "path",
+        [
+            "/journal",
+            "/state",
+            "/events",
+            "/tenants/tenant_default",
+            "/sandboxes",
+            "/choices",
+            "/steps",
+            "/replay",
+            f"/replay?name={SECRET}",
+        ],
     )
     def test_not_in_what_the_control_plane_shows(self, used, path):
         shown = used.control("GET", path).text

@@ -58,7 +58,7 @@ def test_a_suite_runs_against_a_running_server_and_leaves_nothing_there(suite: S
     result.stdout.fnmatch_lines(
         [
             "Call #1 readCampaign was refused: 404 CAMPAIGN_NOT_FOUND",
-            "no document repeats it: the sandbox lives on another server",
+            "to repeat it: mockserver replay .mockserver/failures/test_mine.py.test_fails.yaml",
         ]
     )
     assert before == set(running._host.sandboxes)

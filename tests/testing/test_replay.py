@@ -13,8 +13,8 @@ import requests
 from ruamel.yaml import YAML
 
 from mockserver import MockServer, Sandbox, cli
+from mockserver.edge import replays
 from mockserver.scenario.documents import check, read_file
-from mockserver.testing import replays
 from mockserver.testing.replaying import Outcome, replay, tell
 from tests.testing.conftest import Suite
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from mockserver.contract.choices import CHOICES
-from mockserver.testing.sweep import Case, Witness, cases, options, others
+from mockserver.edge.witness import Witness
+from mockserver.testing.sweep import Case, cases, options, others
 from tests.testing.conftest import PLUGIN, Suite
 
 ROOT = Path(__file__).resolve().parents[2]

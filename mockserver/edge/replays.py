@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlencode
@@ -19,7 +20,7 @@ from mockserver.contract.choices import DEFAULTS
 from mockserver.core.calls import Call
 from mockserver.core.instants import SECOND, exact_text
 from mockserver.core.journal import Exchange, Journal, Step
-from mockserver.core.redaction import Redactor
+from mockserver.core.redaction import Redactor, short
 from mockserver.core.sandbox import Sandbox
 from mockserver.edge.hosting import Hosted
 from mockserver.edge.recipes import document_of
@@ -30,6 +31,7 @@ from mockserver.scenario.apply import DEFAULT_TENANT
 JSON = dict[str, Any]
 BASE_URL = "{base_url}"
 _ANSWER_MAX_BYTES = 20_000  # a larger answer is compared by its digest
+_KEY_LIKE = re.compile(rb"\b(?:sk_|pk_|whsec_)[A-Za-z0-9_+/=\-]{12,}")  # longer than chance makes it in a file
 # Headers that a client library sends by itself, and what says them otherwise.
 _UNTOLD = frozenset(
     (
@@ -56,7 +58,7 @@ def document(hosted: Hosted, name: str = "replay") -> JSON:
     hide = redactor(twin)
     lost = _lost(twin.journal)
     found: JSON = {
-        "scenario": name,
+        "scenario": hide.text(name),
         "summary": f"The first {lost} calls and commands are missing: the journal keeps the last alone."
         if lost
         else {},
@@ -116,7 +118,7 @@ def _call(sandbox: Sandbox, hide: Redactor, call: Call) -> JSON:
     query = f"?{urlencode(call.query)}" if call.query else ""
     role = _role(sandbox, call.headers.get("x-api-key"))
     headers = {name: value for name, value in call.headers.items() if name not in _UNTOLD}
-    body = _body(hide, call)
+    body = _body(sandbox, hide, call)
     if "json" in body:
         headers.pop("content-type", None)
     told: JSON = {"call": f"{call.method} {hide.text(call.path)}{hide.text(query)}"}
@@ -134,20 +136,36 @@ def _role(sandbox: Sandbox, key: str | None) -> str:
     return holder.kind if holder.tenant_id == DEFAULT_TENANT else f"{holder.tenant_id} {holder.kind}"
 
 
-def _body(hide: Redactor, call: Call) -> JSON:
-    """The body as JSON, as text, or as base64 of its bytes."""
+def _body(sandbox: Sandbox, hide: Redactor, call: Call) -> JSON:
+    """The body as JSON, as text, or as base64 of its bytes; a key in it is in its short form whichever it is."""
     if not call.body:
         return {}
     neutral = call.body.replace(call.base_url.encode(), BASE_URL.encode()) if call.base_url else call.body
     try:
         text = neutral.decode()
         if call.headers.get("content-type") == "application/json":
-            return {"json": hide.value(json.loads(text))}
+            return {"json": hide.value(_spellable(json.loads(text)))}
     except ValueError:
         text = "\0"
     if all(each.isprintable() or each == "\n" for each in text):
         return {"body": hide.text(text)}
-    return {"base64": base64.b64encode(call.body).decode()}
+    return {"base64": base64.b64encode(_without_keys(sandbox, hide, call.body)).decode()}
+
+
+def _without_keys(sandbox: Sandbox, hide: Redactor, body: bytes) -> bytes:
+    """The bytes with each key in its short form; of what is no text all other bytes stay, also where they look like a key's first."""
+    try:
+        return hide.text(body.decode()).encode()
+    except ValueError:
+        for secret in sorted((each for each in sandbox.secrets() if len(each) > 3), key=len, reverse=True):
+            body = body.replace(secret.encode(), short(secret).encode())
+        return _KEY_LIKE.sub(lambda found: found[0][:3] + b"...", body)
+
+
+def _spellable(value: Any) -> Any:
+    """The value, where strict JSON in UTF-8 can say it; ValueError for NaN and for half of a surrogate pair."""
+    json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    return value
 
 
 def _answer(hide: Redactor, each: Exchange) -> JSON | None:
@@ -161,7 +179,7 @@ def answer(status: int, body: bytes, base_url: str, hide: Redactor) -> JSON:
     if len(neutral) > _ANSWER_MAX_BYTES:
         return {"status": status, "bytes": len(neutral), "sha256": hashlib.sha256(neutral).hexdigest()}
     try:
-        shown: Any = hide.value(json.loads(neutral)) if neutral else None
+        shown: Any = hide.value(_spellable(json.loads(neutral))) if neutral else None
     except ValueError:
         shown = hide.text(neutral.decode("utf-8", "backslashreplace"))
     return {"status": status} if shown is None else {"status": status, "body": shown}

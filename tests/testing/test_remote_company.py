@@ -1,0 +1,188 @@
+"""What a suite against a server elsewhere shares with one in process beside its reports: late calls, sweeps, sandboxes kept open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from mockserver import MockServer, cli
+from mockserver.testing.remote import RemoteServer
+from tests.testing.conftest import Suite
+from tests.testing.test_sweep import NAIVE, outcomes
+
+NOW = "2026-03-01T12:00:00Z"
+
+
+@pytest.fixture
+def running() -> Iterator[MockServer]:
+    with MockServer() as server:
+        yield server
+
+
+def test_a_late_call_is_booked_on_the_test_whose_sandbox_it_was(suite: Suite, running: MockServer):
+    result = suite.run(
+        """
+        import urllib.error
+        import urllib.request
+
+        kept = []
+
+        def test_first(mockserver):
+            kept.append(mockserver.base_url)
+
+        def test_second(mockserver):
+            try:
+                urllib.request.urlopen(kept[0] + "/v1/campaigns")
+            except urllib.error.HTTPError as refusal:
+                refusal.close()
+
+        def test_third(mockserver):
+            pass
+        """,
+        "--mockserver-url",
+        running.url,
+    )
+
+    result.assert_outcomes(passed=3, warnings=1)
+    result.stdout.fnmatch_lines(
+        [
+            "test_mine.py::test_first",
+            "*LateCallWarning: a call came to sandbox_1 after * and got 410 (noticed after test_mine.py::test_second)",
+        ]
+    )
+
+
+def test_the_document_of_a_run_over_sockets_is_sent_again_and_is_a_scenario_for_a_mark(
+    suite: Suite, running: MockServer, capsys: pytest.CaptureFixture[str]
+):
+    elsewhere = ("--mockserver-url", running.url)
+    suite.run(
+        """
+        import pytest
+
+        @pytest.mark.mockserver(scenario="demo", seed=7, clock="follow")
+        def test_it(mockserver):
+            key = {"X-API-Key": mockserver.secret_key}
+            with mockserver.requests_session() as session:
+                session.get(f"{mockserver.base_url}/v1/campaigns", headers=key)
+                url = f"{mockserver.base_url}/v1/entrypoints/chatapp/connection-sessions"
+                made = session.post(url, json={}, headers=key).json()
+                session.get(made["url"])
+            mockserver.fail_session(made["sessionId"])
+            mockserver.advance("1m")
+            mockserver.call("GET", f"/v1/entrypoints/chatapp/connection-sessions/{made['sessionId']}")
+            assert 0
+        """,
+        *elsewhere,
+    )
+    file = suite.pytester.path / ".mockserver/failures/test_mine.py.test_it.yaml"
+    capsys.readouterr()
+
+    assert 0 == cli.main(["replay", str(file)])
+
+    assert capsys.readouterr().out.endswith("5 calls and commands, none with another outcome than recorded\n")
+    result = suite.run(
+        f"""
+        import pytest
+
+        @pytest.mark.mockserver(scenario={str(file)!r})
+        def test_it(mockserver):
+            assert 7 == mockserver.state()["seed"]
+            assert mockserver.call("GET", "/v1/message-templates").json()["templates"]
+        """,
+        *elsewhere,
+    )
+    result.assert_outcomes(passed=1)
+
+
+def test_what_comes_late_to_another_suites_sandbox_is_not_booked_here(suite: Suite, running: MockServer):
+    with running.sandbox() as other:
+        pass
+    assert 410 == other.call("GET", "/v1/campaigns").status
+
+    result = suite.run("def test_it(mockserver): pass\n", "--mockserver-url", running.url)
+
+    result.assert_outcomes(passed=1, warnings=0)
+
+
+def test_a_call_to_a_sandbox_that_the_test_itself_has_closed_is_no_late_one(suite: Suite, running: MockServer):
+    result = suite.run(
+        """
+        def test_it(mockserver_server):
+            with mockserver_server.sandbox() as sandbox:
+                pass
+            assert 410 == sandbox.call("GET", "/v1/campaigns").status
+        """,
+        "--mockserver-url",
+        running.url,
+    )
+
+    result.assert_outcomes(passed=1, warnings=0)
+
+
+def test_a_server_that_has_gone_away_tells_of_no_late_calls():
+    with MockServer() as server:
+        elsewhere = RemoteServer(server.url)
+
+    assert {} == elsewhere.late_calls()
+
+
+def test_a_sweep_over_what_a_test_touches_runs_as_in_process(suite: Suite, running: MockServer):
+    here = outcomes(suite.run(NAIVE.format(names='"touched"'), "-v"))
+    there = outcomes(suite.run(NAIVE.format(names='"touched"'), "-v", "--mockserver-url", running.url))
+
+    assert "FAILED" == there["dual-status=guide"]
+    assert here == there
+
+
+def test_a_closed_sandbox_still_tells_what_it_was_and_asks_nobody(running: MockServer):
+    with RemoteServer(running.url).sandbox(now=NOW, given={"chats": [{"id": "one"}]}) as sandbox:
+        sandbox.on("listCampaigns").error("INTERNAL_ERROR")
+        sandbox.call("GET", "/v1/campaigns")
+        sandbox.advance("1m")
+
+        def told() -> list[object]:
+            counts = [sandbox.call_count, sandbox.next_due, sandbox.now, sandbox.replay_document("mine")]
+            views = [sandbox.state(), sandbox.journal, sandbox.events, sandbox.rules, sandbox.retold, sandbox.exchanges]
+            return [*counts, *views, str(sandbox.conduct), list(sandbox.ledger.executions)]
+
+        before = told()
+
+    assert before == told()
+    sandbox.close()
+    with pytest.raises(ValueError, match="closed"):
+        sandbox.choose({"dual-status": "guide"})
+    assert 1 == running.late_calls()[sandbox.id]
+
+
+def test_what_a_suite_leaves_open_is_closed_with_its_server_and_nothing_else_is(suite: Suite, running: MockServer):
+    with running.sandbox() as other:
+        result = suite.run(
+            """
+            def test_first(mockserver_server):
+                mockserver_server.sandbox()
+
+            def test_second(mockserver):
+                pass
+            """,
+            "--mockserver-url",
+            running.url,
+        )
+
+        result.assert_outcomes(passed=2)
+        assert [other.id] == list(running._host.sandboxes)
+
+
+def test_a_wait_that_lets_time_pass_stops_where_the_call_has_come(running: MockServer):
+    sandboxes = [server.sandbox(now=NOW) for server in (running, RemoteServer(running.url))]
+
+    for sandbox in sandboxes:
+        session = sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
+        sandbox._pass_until(lambda each=sandbox: bool(each.events), within="1h")
+        assert (
+            "expired" == sandbox.call("GET", f"/v1/entrypoints/chatapp/connection-sessions/{session}").json()["status"]
+        )
+
+    assert "2026-03-01T12:20:00+00:00" == sandboxes[0].now.isoformat()
+    assert sandboxes[0].now == sandboxes[1].now
