@@ -2,7 +2,8 @@
 The rows of a report's story, made short: what repeats is one row, and what the cause names is always there.
 
 1. Calls that are alike up to the counters in their answers are one row where nothing but a moved clock is between them.
-2. A long story loses its middle, but for the pinned rows: those of the calls that the report's first lines name.
+2. Of a round of calls that comes again and again, such as two campaigns polled by turns, the first is told, and how often.
+3. A long story loses its middle, but for the pinned rows: those of the calls that the report's first lines name.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from mockserver.testing.exchanges import Exchange, leaves, line
 _HEAD, _TAIL = 5, 30  # lines of a long story that are shown
 _COUNTERS_SHOWN = 3
 _TIME_CHARS = len("12:00:00.000")
+_ROUND_MAX = 5  # rows of a round that comes again
+_ROUNDS_LEAST = 3
 _ALIKE_WITH_ADVANCES = 3  # fewer calls than this, with advances between them, stay as they came
 
 Call = Exchange[Any, Any]
@@ -34,6 +37,46 @@ class Row(NamedTuple):
 
 
 def folded(rows: Sequence[Row]) -> Iterator[Row]:
+    """The rows in their order, without what only repeats."""
+    left = list(_runs(rows))
+    at = 0
+    while at < len(left):
+        length = next((each for each in range(2, _ROUND_MAX + 1) if _rounds(left, at, each) >= _ROUNDS_LEAST), 0)
+        if not length:
+            yield left[at]
+            at += 1
+            continue
+        end = at + length * _rounds(left, at, length)
+        yield from left[at : at + length]
+        yield _again(left[at:end], length)
+        at = end
+
+
+def _rounds(rows: Sequence[Row], start: int, length: int) -> int:
+    """How often the round of so many rows that begins here comes, one after the other."""
+    if not any(row.call for row in rows[start : start + length]):
+        return 0
+    end = start + length
+    while end < len(rows) and _is_again(rows[end - length], rows[end]):
+        end += 1
+    return (end - start) // length
+
+
+def _is_again(one: Row, other: Row) -> bool:
+    if one.call is not None and other.call is not None:
+        return _alike(one.call, other.call)
+    is_advance = one.command == other.command == "advance"
+    return is_advance and one.lines[0].partition("  test: ")[2] == other.lines[0].partition("  test: ")[2]
+
+
+def _again(rows: Sequence[Row], length: int) -> Row:
+    last = next(row for row in reversed(rows) if row.call is not None)
+    assert last.call is not None
+    times = len(rows) // length - 1
+    return Row([f"  ... these {length} lines {times} times more, until #{last.call.n} at {last.time}"])
+
+
+def _runs(rows: Sequence[Row]) -> Iterator[Row]:
     """The rows in their order, each run of like ones as one."""
     run: list[Row] = []
     for row in rows:

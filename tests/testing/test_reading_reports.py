@@ -141,6 +141,33 @@ def test_answers_that_differ_in_more_than_numbers_are_not_folded(suite: Suite):
     assert not any("times" in each for each in found)
 
 
+def test_a_round_of_polls_that_comes_again_is_told_once_with_how_often(suite: Suite):
+    found = reported(
+        suite,
+        """
+    @pytest.mark.mockserver(given={**GIVEN, "chats": {"count": 500}}, conduct="off")
+    def test_it(mockserver):
+        campaign = create(mockserver, cadence=60)
+        start(mockserver, campaign)
+        for _ in range(60):
+            mockserver.advance("1s")
+            mockserver.call("GET", f"/v1/campaigns/{campaign}")
+            mockserver.call("GET", "/v1/message-templates")
+        assert 0
+        """,
+    )
+
+    assert [
+        "test: advance by 1s",
+        "#3 readCampaign GET /v1/campaigns/campaign -> 200",
+        "#4 listTemplates GET /v1/message-templates -> 200",
+        "  ... these 3 lines 58 times more, until #120 at 12:00:59.000",
+        "test: advance by 1s",
+        "#121 readCampaign GET /v1/campaigns/campaign -> 200",
+        "#122 listTemplates GET /v1/message-templates -> 200",
+    ] == rows(found)[-7:]
+
+
 def test_a_call_that_the_cause_names_is_shown_however_long_the_story(suite: Suite):
     found = reported(
         suite,
@@ -150,16 +177,15 @@ def test_a_call_that_the_cause_names_is_shown_however_long_the_story(suite: Suit
         for number in range(30):
             create(mockserver, name=f"Uma {number}")
         start(mockserver, "none")
-        for number in range(50):
-            mockserver.call("GET", "/v1/campaigns")
-            mockserver.call("GET", "/v1/message-templates")
+        for number in range(100):
+            mockserver.call("GET", f"/v1/campaigns?unlike={number}")
         assert 0
         """,
     )
 
     assert [
         "Call #31 startCampaign was refused: 404 CAMPAIGN_NOT_FOUND (100 calls were answered after it)",
-        "the last call was #131 listTemplates GET /v1/message-templates -> 200",
+        "the last call was #131 listCampaigns GET /v1/campaigns?unlike=99 -> 200",
     ] == [found[0], found[2]]
     shown = rows(found)
     at = next(place for place, each in enumerate(shown) if each.startswith("#31 startCampaign"))
@@ -180,9 +206,8 @@ def test_calls_that_a_finding_cites_are_shown_with_what_they_sent(suite: Suite):
             create(mockserver, name=f"Outra {number}")
         mockserver.call("POST", "/v1/campaigns/audience-preview", json={"filters": FILTERS})
         start(mockserver, create(mockserver, filter=FILTERS))
-        for _ in range(30):
-            mockserver.call("GET", "/v1/campaigns")
-            mockserver.call("GET", "/v1/message-templates")
+        for number in range(60):
+            mockserver.call("GET", f"/v1/campaigns?unlike={number}")
         assert 0
         """,
     )

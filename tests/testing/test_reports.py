@@ -435,9 +435,8 @@ def test_a_long_story_is_shortened_in_its_middle(suite: Suite):
         suite,
         """
     def test_it(mockserver):
-        for _ in range(25):
-            mockserver.call("GET", "/v1/campaigns")
-            mockserver.call("GET", "/v1/message-templates")
+        for number in range(50):
+            mockserver.call("GET", f"/v1/campaigns?unlike={number}")
         assert 0
         """,
     )
