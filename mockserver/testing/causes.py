@@ -28,6 +28,7 @@ from mockserver.testing.reporting import Seen
 _LINES = 3
 _NOISE = 3  # the severity of findings that explain no failure
 _CITED = 10
+_OF_A_REFUSAL = "event-before-answer"  # a finding that says less than the refusal of the delivery itself
 _NUMBER = re.compile(r"#(\d+)\b")
 
 
@@ -50,9 +51,12 @@ def cause(seen: Seen, failure: BaseException | None) -> Cause:
     if told or _is_ours(failure):
         return _citing(str(failure).splitlines())
     broken = _broken_receiver(seen)[:1]
-    bugs = _bugs(seen.findings, bool(broken))
-    bugs = bugs[: 1 if broken or _troubled(seen) else 2]
-    lines = [*broken, *map(_spelt, bugs), *_course(seen)]
+    refused = [] if broken else _refused_delivery(seen)[-1:]
+    bugs = _bugs(seen.findings, bool(broken), bool(refused))
+    is_troubled, course = bool(_troubled(seen)), _course(seen)
+    bugs = bugs[: 1 if broken or refused or is_troubled else 2]
+    rest = [*course[:2], *refused, *course[2:]] if is_troubled else [*refused, *course]
+    lines = [*broken, *map(_spelt, bugs), *rest]
     return _citing(lines, [n for each in bugs for n in each.exchanges])
 
 
@@ -62,12 +66,14 @@ def _citing(lines: list[str], besides: Iterable[int] = ()) -> Cause:
     return Cause(shown, frozenset(list(dict.fromkeys([*named, *besides]))[:_CITED]))
 
 
-def _bugs(findings: Iterable[Finding], is_receiver_broken: bool) -> list[Finding]:
-    """What explains a failure, the worst first; of the equally bad what is wrong with a receiver before what came of it."""
+def _bugs(findings: Iterable[Finding], is_receiver_broken: bool, is_refused: bool) -> list[Finding]:
+    """What explains a failure, the worst first; not what came of a receiver that broke, or of a delivery it refused."""
     bugs = [each for each in findings if each.severity < _NOISE]
     if is_receiver_broken:
         bugs = [each for each in bugs if "W" not in RULES[each.rule].see]
-    return sorted(bugs, key=lambda each: (each.severity, RULES[each.rule].see != "W"))
+    if is_refused:
+        bugs = [each for each in bugs if each.rule != _OF_A_REFUSAL]
+    return bugs
 
 
 def _spelt(bug: Finding) -> str:
@@ -96,6 +102,17 @@ def _broken_receiver(seen: Seen) -> list[str]:
 
 def _troubled(seen: Seen) -> list[Exchange[Any, Any]]:
     return [each for each in seen.exchanges if each.status is None or each.status >= 400 or each.fault]
+
+
+def _refused_delivery(seen: Seen) -> list[str]:
+    """Deliveries that no attempt has brought home, with what the receiver answered last."""
+    return [
+        f"the receiver {delivery['endpoint']} answered {attempt['status']} to {event['event']} {event['id']}"
+        for event in seen.events
+        for delivery in event.get("deliveries", ())
+        for attempt in delivery["attempts"][-1:]
+        if attempt.get("status") is not None and attempt["status"] >= 300
+    ]
 
 
 def _course(seen: Seen) -> list[str]:

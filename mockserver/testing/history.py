@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
 def folded(rows: Sequence[Row]) -> Iterator[Row]:
     """The rows in their order, without what only repeats."""
-    left = list(_runs(rows))
+    left = list(_runs(list(_briefly(rows))))
     at = 0
     while at < len(left):
         length = next((each for each in range(2, _ROUND_MAX + 1) if _rounds(left, at, each) >= _ROUNDS_LEAST), 0)
@@ -50,6 +50,16 @@ def folded(rows: Sequence[Row]) -> Iterator[Row]:
         yield from left[at : at + length]
         yield _again(left[at:end], length)
         at = end
+
+
+def _briefly(rows: Sequence[Row]) -> Iterator[Row]:
+    """A call that was sent and answered in the very words of the one before it is told without them."""
+    before: Sequence[str] = ()
+    for row in rows:
+        details = row.lines[1:]
+        is_again = bool(details) and details == before and not row.pinned
+        yield row._replace(lines=[f"{row.lines[0]}  (details as before)"]) if is_again else row
+        before = details or before
 
 
 def _rounds(rows: Sequence[Row], start: int, length: int) -> int:

@@ -478,3 +478,71 @@ def test_a_read_timeout_of_requests_names_the_host():
             requests.ReadTimeout, match=r"HTTPConnectionPool\(host='127.0.0.1', port=\d+\): Read timed out"
         ):
             sandbox.requests_session().get(f"{sandbox.base_url}/v1/campaigns", headers=headers, timeout=3)
+
+
+def test_a_session_that_nobody_completes_is_told_with_what_plays_its_user(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        path = "/v1/entrypoints/chatapp/connection-sessions"
+        session = mockserver.call("POST", path, json={}).json()["sessionId"]
+        assert "completed" == mockserver.call("GET", f"{path}/{session}").json()["status"]
+        """,
+    )
+
+    told = re.sub(r"_\w{20}\b", "", found[1])
+    assert found[0].startswith("2 calls were answered with success; the last: #2 readConnectionSession ")
+    assert (
+        "  session connection_session is still pending: complete_session(id) or end_user(id) of the sandbox plays its user"
+        == told
+    )
+
+
+def test_a_delivery_that_its_receiver_refuses_is_told_where_no_call_was(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        mockserver.receive_webhooks(lambda letter: 404)
+        session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
+        mockserver.complete_session(session)
+        assert 0
+        """,
+    )
+
+    told = re.sub(r"_\w{20}\b", "", found[0])
+    assert "the receiver webhook answered 404 to entrypoints.chatapp.connected event" == told
+
+
+def test_a_refusal_in_the_very_words_of_the_one_before_is_one_line(suite: Suite):
+    found = reported(
+        suite,
+        """
+    @pytest.mark.mockserver(conduct="off")
+    def test_it(mockserver):
+        for _ in range(20):
+            create(mockserver, cadence=0)
+        assert 0
+        """,
+    )
+
+    refused = "createCampaign POST /v1/campaigns -> 400 VALIDATION_ERROR"
+    assert f"#2 {refused}  (details as before)" in rows(found)
+    assert f"#19 {refused}  (details as before)" in rows(found)
+    assert f"#20 {refused}" in rows(found)
+    assert not any("left out" in each for each in found)
+
+
+def test_findings_that_say_the_same_are_one_with_the_exchanges_of_all(mockserver: Sandbox):
+    mockserver.apply({"given": {"templates": [{"id": "t"}], "chats": {"count": 1}}})
+    body = {"platform": "chatapp", "templateId": "t", "cadence": 1}
+    for number in range(12):
+        campaign = mockserver.call("POST", "/v1/campaigns", json={**body, "name": f"{number}"}).json()["campaignId"]
+        path = f"/v1/campaigns/{campaign}/start"
+        mockserver.call("POST", path, json={"commonVariables": {"nope": "1"}})
+
+    told = str(mockserver.conduct)
+    assert 12 == len(mockserver.conduct.of("wrong-variable-keys"))
+    assert 1 == told.count("wrong-variable-keys, severity 2")
+    assert "(exchange 2, 4, 6, 8, 10, 12, 14, 16, 18, 20 and 2 more)" in told

@@ -230,7 +230,7 @@ def test_deliveries_are_told_with_what_each_attempt_met(suite: Suite):
         """,
     )
 
-    told = next(each for each in found if "entrypoints.chatapp.connected" in each)
+    told = next(each for each in found if "entrypoints.chatapp.connected event ->" in each)
     assert re.search(r" -> webhook_\w+: resting after 500, 500$", told)
 
 
