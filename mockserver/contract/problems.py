@@ -104,7 +104,7 @@ def _missing(error: _Error) -> Iterator[_Finding]:
     known = error.schema.get("properties", {}) if isinstance(error.schema, dict) else {}
     for key in error.validator_value:
         if key not in error.instance:
-            yield key, ABSENT, f"{_kind(known.get(key))}, which is required,"
+            yield key, ABSENT, f"{_kind(known.get(key))} that is required"
 
 
 def _dependent(error: _Error) -> Iterator[_Finding]:

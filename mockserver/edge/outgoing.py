@@ -7,6 +7,7 @@ from typing import Any
 from mockserver.core.instants import exact_text
 from mockserver.core.outbox import Attempt, Delivery
 from mockserver.core.sandbox import Sandbox
+from mockserver.edge.replies import redactor
 
 JSON = dict[str, Any]
 
@@ -17,16 +18,17 @@ def of_event(sandbox: Sandbox, event_id: str) -> list[JSON]:
 
 
 def _shown(sandbox: Sandbox, delivery: Delivery) -> JSON:
-    attempts = [_attempt(each) | {"durationMs": each.duration_ms} for each in delivery.attempts]
+    attempts = [_attempt(sandbox, each) | {"durationMs": each.duration_ms} for each in delivery.attempts]
     planned = sandbox.outbox.under_way.get(delivery.webhook_id)
     if planned is not None and planned.delivery.id == delivery.id:
         attempts.append({"at": exact_text(planned.at)})
     return {"endpoint": delivery.webhook_id, "status": delivery.status, "attempts": attempts}
 
 
-def _attempt(made: Attempt) -> JSON:
+def _attempt(sandbox: Sandbox, made: Attempt) -> JSON:
     """When it was made, what came of it and, of a letter that a script has sent, what was done to it."""
-    told = {"status": made.status, "error": made.error, "twist": made.twist}
+    error = redactor(sandbox).text(made.error) if made.error else None  # a receiver that raised has its own words
+    told = {"status": made.status, "error": error, "twist": made.twist}
     return {"at": exact_text(made.at), **{key: each for key, each in told.items() if each is not None}}
 
 
@@ -40,7 +42,7 @@ def state(sandbox: Sandbox) -> JSON:
             "endpoint": each.webhook_id,
             "status": each.status,
             "due": exact_text(each.due),
-            "attempts": [_attempt(made) for made in each.attempts],
+            "attempts": [_attempt(sandbox, made) for made in each.attempts],
         }
         for each in outbox.deliveries.values()
     ]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
@@ -14,6 +16,9 @@ from mockserver.edge.courier import ANSWER_MAX_BYTES, Outcome, retry_after
 
 Target = Callable[..., Any]
 RAISED = "the receiver raised"  # how an attempt's error begins where a function or an app broke
+
+_WORDS_MAX = 120
+_LIBRARIES = frozenset(("site-packages", "dist-packages", "werkzeug"))
 
 
 class _NoAnswer(Exception):
@@ -51,9 +56,23 @@ def hand(target: Target, url: str, headers: Mapping[str, str], body: bytes, wall
     except _NoAnswer as told:
         return Outcome(500, str(told))
     except Exception as failure:  # noqa: BLE001 - a receiver that breaks is a receiver that answers 500
-        return Outcome(500, f"{RAISED} {type(failure).__name__}")
+        return Outcome(500, f"{RAISED} {_told(failure)}")
     named = {name.lower(): value for name, value in answered.items()}
     return Outcome(status, None, 0, retry_after(named.get("retry-after"), wall), answer[:ANSWER_MAX_BYTES])
+
+
+def _told(failure: Exception) -> str:
+    """An exception as who wrote the receiver knows it: its first line, and where in the source it came up."""
+    words = "".join(str(failure).splitlines()[:1])
+    said = f": {words[:_WORDS_MAX]}" if words else ""
+    frames = traceback.extract_tb(failure.__traceback__)[2:]  # without this module's own
+    return f"{type(failure).__name__}{said}" + (f" ({_source(frames)})" if frames else "")
+
+
+def _source(frames: Sequence[traceback.FrameSummary]) -> str:
+    """The innermost line that is no library's."""
+    own = [each for each in frames if not _LIBRARIES & set(PurePath(each.filename).parts)] or frames
+    return f"{PurePath(own[-1].filename).name}:{own[-1].lineno}"
 
 
 def _by_call(

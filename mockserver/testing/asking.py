@@ -114,7 +114,9 @@ class Asking(Holding):
                 wanted = names[0] if names else "no more calls"
                 self._out_of_order(operations, f"wanted {wanted} {came}; came {line(each)}", journal, each.n)
         if left:
-            self._out_of_order(operations, f"no {names[0]} {came}", journal, None)
+            early = [each.n for each in journal if each.operation in left[0]]
+            before = f"; it came before, as #{early[-1]}" if early else ""
+            self._out_of_order(operations, f"no {names[0]} {came}{before}", journal, None)
 
     def _out_of_order(self, operations: tuple[str, ...], found: str, journal: list[_Any], n: int | None) -> None:
         __tracebackhide__ = True

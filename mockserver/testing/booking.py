@@ -56,10 +56,9 @@ class Book:
 
     def judge(self) -> None:
         """Fail the test under way where a rule that had to fire has not."""
-        rules = (rule for sandbox in self.server.made for rule in sandbox.rules)
-        idle = [rule for rule in rules if rule.get("mustFire") and not rule["fired"]]
-        if idle:
-            pytest.fail("\n".join(["a rule that must fire never fired:", *unfired(idle)]), pytrace=False)
+        told = [row for sandbox in self.server.made for row in _idle(sandbox)]
+        if told:
+            pytest.fail("\n".join(["a rule that must fire never fired:", *told]), pytrace=False)
 
     def close(self, config: pytest.Config) -> None:
         """A test has ended: book what came late on the test whose sandbox it was, if that is another."""
@@ -73,6 +72,12 @@ class Book:
             if count > self._told.get(sandbox_id, 0) and sandbox_id in self._owners:
                 self._told[sandbox_id] = count
                 _warn(config, self._owners[sandbox_id], sandbox_id, count, self.test)
+
+
+def _idle(sandbox: Sandbox) -> list[str]:
+    """The rules that had to fire and have not."""
+    idle = [rule for rule in sandbox.rules if rule.get("mustFire") and not rule["fired"]]
+    return unfired(idle, sandbox.exchanges) if idle else []
 
 
 def _warn(config: pytest.Config, owner: str, sandbox_id: str, count: int, meanwhile: str) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 from typing import Any
+from urllib.parse import urlsplit
 
 import requests
 from requests.adapters import HTTPAdapter
 from requests.exceptions import ConnectionError as RequestsConnectionError
 from requests.exceptions import ReadTimeout
-from urllib3 import HTTPResponse
+from urllib3 import HTTPConnectionPool, HTTPResponse
 from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
 from mockserver.edge.doors import BROKEN
@@ -28,7 +29,9 @@ def played(request: requests.PreparedRequest, answer: Answer) -> requests.Respon
     """The response whose body breaks off or dribbles, or the exception of an answer that never came."""
     play = answer.play or Play()
     if play.ends == "timeout":
-        late = ReadTimeoutError(None, request.url or "", "Read timed out.")  # type: ignore[arg-type]  # there is no pool
+        parts = urlsplit(request.url or "")
+        pool = HTTPConnectionPool(parts.hostname or "", parts.port)  # for its name in the message: it opens nothing
+        late = ReadTimeoutError(pool, request.url or "", "Read timed out.")
         raise ReadTimeout(late, request=request)
     if play.ends in ("drop", "reset"):
         raise RequestsConnectionError(ProtocolError("Connection aborted.", BROKEN[play.ends]()), request=request)

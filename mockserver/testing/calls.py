@@ -6,16 +6,33 @@ from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 from typing import Any, NoReturn, Self, overload
 
-from mockserver.testing.exchanges import AnswerT_co, BodyT_co, Conditions, Exchange, differences, line, paths, unlike
+from mockserver.testing.exchanges import (
+    AnswerT_co,
+    BodyT_co,
+    Conditions,
+    Exchange,
+    differences,
+    leaves,
+    line,
+    paths,
+    unlike,
+)
 
 
 class CallMismatch(AssertionError):
-    """The calls are not as a test wants them; `nearest` is the number of the exchange that comes closest."""
+    """
+    The calls are not as a test wants them.
 
-    def __init__(self, expected: str, lines: Sequence[str], nearest: int | None = None) -> None:
-        super().__init__("\n".join([expected, *lines]))
+    `nearest` is the number of the exchange that comes closest; of calls too many, `surplus` says which they are.
+    """
+
+    def __init__(
+        self, expected: str, lines: Sequence[str], nearest: int | None = None, surplus: Sequence[str] = ()
+    ) -> None:
+        super().__init__("\n".join([expected, *surplus, *lines]))
         self.expected = expected
         self.nearest = nearest
+        self.surplus = surplus
 
 
 class Calls(Sequence[Exchange[BodyT_co, AnswerT_co]]):
@@ -67,7 +84,7 @@ class Calls(Sequence[Exchange[BodyT_co, AnswerT_co]]):
     def one(self) -> Exchange[BodyT_co, AnswerT_co]:
         """The only one."""
         __tracebackhide__ = True
-        return self._found[0] if len(self._found) == 1 else self._miss("exactly 1 call")
+        return self.times(1)._found[0]
 
     def none(self) -> None:
         """There is none."""
@@ -78,12 +95,15 @@ class Calls(Sequence[Exchange[BodyT_co, AnswerT_co]]):
         """There are so many."""
         __tracebackhide__ = True
         if len(self._found) != count:
-            self._miss("no call" if not count else f"exactly {count} call{'s' if count > 1 else ''}")
+            self._miss("no call" if not count else f"exactly {count} call{'s' if count > 1 else ''}", count)
         return self
 
-    def _miss(self, wanted: str) -> NoReturn:
+    def _miss(self, wanted: str, most: int | None = None) -> NoReturn:
         __tracebackhide__ = True
-        raise miss(f"{wanted} of {self._operation}", len(self._found), self._wanted, self._all, self._journal)
+        told, many = f"{wanted} of {self._operation}", len(self._found)
+        if most is not None and many > most:
+            raise exceeded(told, self._found, self._wanted, self._journal)
+        raise miss(told, many, self._wanted, self._all, self._journal)
 
     def __repr__(self) -> str:
         return f"<Calls of {self._operation}: {len(self._found)}>"
@@ -97,15 +117,34 @@ def miss(
     journal: Sequence[Exchange[Any, Any]],
 ) -> CallMismatch:
     """The refusal that says what was wanted, what comes nearest, and what was called at all."""
-    such = " and ".join(f"{path} = {value!r}" for path, value in conditions.items())
-    expected = f"expected {wanted}{f' with {such}' if such else ''}, got {count}"
     compared = [(each, differences(each, conditions)) for each in candidates] if conditions else []
     near = min((pair for pair in compared if pair[1]), key=lambda pair: (len(pair[1]), -pair[0].n), default=None)
     lines = []
     if near is not None:
         lines = [f"nearest: {line(near[0])}", *unlike(near[1])]
         lines += [f"  refused because {near[0].reason}"] if near[0].reason else []
-    return CallMismatch(expected, [*lines, *told_journal(journal)], near[0].n if near else None)
+    return CallMismatch(
+        _expected(wanted, conditions, count), [*lines, *told_journal(journal)], near[0].n if near else None
+    )
+
+
+def exceeded(
+    wanted: str, found: Sequence[Exchange[Any, Any]], conditions: Conditions, journal: Sequence[Exchange[Any, Any]]
+) -> CallMismatch:
+    """The refusal of calls that are too many: which they are, and what tells the last two of them apart."""
+    surplus = [f"the last of them is {line(found[-1])}"]
+    if len(found) > 1:
+        before, last = found[-2:]
+        apart = leaves("body", before.body, last.body) if before.body != last.body else []
+        of_both = f"  #{before.n} and #{last.n} "
+        alike = [f"{of_both}sent equal bodies"] if before.path == last.path else []
+        surplus += [f"{of_both}differ:{unlike(apart)[0][1:].replace(', wanted', ', before')}"] if apart else alike
+    return CallMismatch(_expected(wanted, conditions, len(found)), told_journal(journal), surplus=surplus)
+
+
+def _expected(wanted: str, conditions: Conditions, count: int) -> str:
+    such = " and ".join(f"{path} = {value!r}" for path, value in conditions.items())
+    return f"expected {wanted}{f' with {such}' if such else ''}, got {count}"
 
 
 def told_journal(journal: Sequence[Exchange[Any, Any]], shown: int = 12) -> list[str]:

@@ -8,34 +8,78 @@ by a rule, and whether time stands still where something is due.
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any, NamedTuple
 
 import pytest
 
+from mockserver.contract.endpoints import ENDPOINTS
+from mockserver.core.conduct.records import Finding
+from mockserver.core.conduct.table import RULES
 from mockserver.core.instants import SECOND, parse
 from mockserver.edge.receivers import RAISED
 from mockserver.edge.routing import route
+from mockserver.testing import latest
 from mockserver.testing.calls import CallMismatch
-from mockserver.testing.exchanges import Exchange, line, told
+from mockserver.testing.exchanges import Exchange, line, short, told
 from mockserver.testing.reporting import Seen
 
 _LINES = 3
 _NOISE = 3  # the severity of findings that explain no failure
+_CITED = 10
+_OF_A_REFUSAL = "event-before-answer"  # a finding that says less than the refusal of the delivery itself
+_NUMBER = re.compile(r"#(\d+)\b")
 
 
 class TellingError(AssertionError):
     """A failure whose own first lines tell its cause, such as an invariant that does not hold."""
 
 
-def cause(seen: Seen, failure: BaseException | None) -> list[str]:
-    """One to three lines."""
+class Cause(NamedTuple):
+    """One to three lines, and the numbers of the calls that they speak of."""
+
+    lines: list[str]
+    cited: frozenset[int]
+
+
+def cause(seen: Seen, failure: BaseException | None) -> Cause:
+    """What most likely went wrong."""
     if isinstance(failure, CallMismatch):
-        return _missed(seen, failure)
+        return _citing(_missed(seen, failure))
     told = isinstance(failure, TellingError | pytest.fail.Exception) and str(failure)
     if told or _is_ours(failure):
-        return str(failure).splitlines()[:_LINES]
-    bugs = [f"{each.rule}: {each.message}" for each in seen.findings if each.severity < _NOISE]
-    return [*_broken_receiver(seen)[:1], *bugs[:1], *_course(seen)][:_LINES]
+        return _citing(str(failure).splitlines())
+    broken = _broken_receiver(seen)[:1]
+    refused = [] if broken else _refused_delivery(seen)[-1:]
+    bugs = _bugs(seen.findings, bool(broken), bool(refused))
+    is_troubled, course = bool(_troubled(seen)), _course(seen)
+    bugs = bugs[: 1 if broken or refused or is_troubled else 2]
+    rest = [*course[:2], *refused, *course[2:]] if is_troubled else [*refused, *course]
+    lines = [*broken, *map(_spelt, bugs), *rest]
+    return _citing(lines, [n for each in bugs for n in each.exchanges])
+
+
+def _citing(lines: list[str], besides: Iterable[int] = ()) -> Cause:
+    shown = lines[:_LINES]
+    named = [int(number) for each in shown for number in _NUMBER.findall(each)]
+    return Cause(shown, frozenset(list(dict.fromkeys([*named, *besides]))[:_CITED]))
+
+
+def _bugs(findings: Iterable[Finding], is_receiver_broken: bool, is_refused: bool) -> list[Finding]:
+    """What explains a failure, the worst first; not what came of a receiver that broke, or of a delivery it refused."""
+    bugs = [each for each in findings if each.severity < _NOISE]
+    if is_receiver_broken:
+        bugs = [each for each in bugs if "W" not in RULES[each.rule].see]
+    if is_refused:
+        bugs = [each for each in bugs if each.rule != _OF_A_REFUSAL]
+    return bugs
+
+
+def _spelt(bug: Finding) -> str:
+    numbers = ", ".join(f"#{n}" for n in bug.exchanges[:_LINES])
+    return f"{bug.rule}: {bug.message}{f' ({numbers})' if numbers and not _NUMBER.search(bug.message) else ''}"
 
 
 def _is_ours(failure: BaseException | None) -> bool:
@@ -57,31 +101,58 @@ def _broken_receiver(seen: Seen) -> list[str]:
     ]
 
 
+def _troubled(seen: Seen) -> list[Exchange[Any, Any]]:
+    return [each for each in seen.exchanges if each.status is None or each.status >= 400 or each.fault]
+
+
+def _refused_delivery(seen: Seen) -> list[str]:
+    """Deliveries that no attempt has brought home, with what the receiver answered last."""
+    return [
+        f"the receiver {delivery['endpoint']} answered {attempt['status']} to {event['event']} {event['id']}"
+        for event in seen.events
+        for delivery in event.get("deliveries", ())
+        for attempt in delivery["attempts"][-1:]
+        if attempt.get("status") is not None and attempt["status"] >= 300
+    ]
+
+
 def _course(seen: Seen) -> list[str]:
     """What the calls themselves tell."""
     if not seen.exchanges:
         return _silence(seen)
-    troubled = [each for each in seen.exchanges if each.status is None or each.status >= 400 or each.fault]
+    troubled = _troubled(seen)
     if troubled:
         return _trouble(seen, troubled[-1])
     fine = f"{_many(len(seen.exchanges))} answered with success; the last: {line(seen.exchanges[-1])}"
-    still = _still(seen)
-    return [*still, fine] if seen.exchanges[-1].method == "GET" else [fine, *still]
+    stands, answered, still = latest.stands(seen), latest.answered(seen), _still(seen)
+    if still and latest.is_in_vain(seen):
+        return [*still, fine, *stands, *answered]
+    return [fine, *stands, *still, *answered] if stands else [fine, *answered, *still]
 
 
 def _missed(seen: Seen, failure: CallMismatch) -> list[str]:
     """The assertion's own words, and the exchange that explains them best."""
+    if failure.surplus:
+        return [failure.expected, *failure.surplus]
     near = next((each for each in seen.exchanges if each.n == failure.nearest), None)
     if near is not None:
-        why = [f"  refused because {near.reason}"] if near.reason else []
+        why = [f"  refused because {short(near.reason)}"] if near.reason else []
         return [failure.expected, f"nearest is {line(near)}", *why]
-    said = _silence(seen)[1:] if not seen.exchanges else []
+    if not seen.exchanges:
+        return [failure.expected, *_unheard(seen)]
     troubled = [each for each in seen.exchanges if each.status is None or each.status >= 400]
     if troubled:
-        said = _trouble(seen, troubled[-1])
-    elif seen.exchanges and f"#{seen.exchanges[-1].n} " not in failure.expected:
-        said = [f"the last call was {line(seen.exchanges[-1])}"]
-    return [failure.expected, *said][:_LINES]
+        return [failure.expected, *_trouble(seen, troubled[-1])]
+    last = seen.exchanges[-1]
+    return [failure.expected, *([] if f"#{last.n} " in failure.expected else [f"the last call was {line(last)}"])]
+
+
+def _unheard(seen: Seen) -> list[str]:
+    """No call where the test wanted one: often the test has not waited for the thread that makes it."""
+    said = _silence(seen)
+    if seen.held or seen.address is None:
+        return said
+    return [" ".join(map(str.strip, said)), "  a call of another thread is waited for by `mockserver.wait_for(...)`"]
 
 
 def _silence(seen: Seen) -> list[str]:
@@ -104,24 +175,36 @@ def _trouble(seen: Seen, each: Exchange[Any, Any]) -> list[str]:
     name = each.operation or f"{each.method} {each.path}"
     later = seen.exchanges[-1].n - each.n
     after = f" ({_many(later)} answered after it)" if later else ""
+    last = [f"the last call was {line(seen.exchanges[-1])}"] if later else []
     if each.fault:
         effect = "it took effect" if each.applied else "the operation did not take effect"
         got = "and its client got no answer" if each.status is None else f"and its client got {each.status}"
-        return [f"Call #{each.n} {name} met {told(each.fault)}{after}", f"  {effect}, {got}"]
+        return [f"Call #{each.n} {name} met {told(each.fault)}{after}", f"  {effect}, {got}", *last]
     if each.status is None:
-        return [f"Call #{each.n} {name} was answered to nobody: its client had gone{after}"]
+        return [f"Call #{each.n} {name} was answered to nobody: its client had gone{after}", *last]
     code = f" {each.code}" if each.code else ""
     word = "is no operation of the API" if each.operation is None else "was refused"
-    reason = [f"  {each.reason}"] if each.reason else []
+    reason = [f"  {short(each.reason)}"] if each.reason else []
     nearest = _near_path(each) if each.operation is None else None
-    reason = [f"  did you mean {nearest}? The client's base url has a part too many or too few"] if nearest else reason
-    return [f"Call #{each.n} {name} {word}: {each.status}{code}{after}", *reason]
+    hint = [f"  did you mean {nearest}"] if nearest else reason
+    return [f"Call #{each.n} {name} {word}: {each.status}{code}{after}", *hint, *last]
 
 
 def _near_path(each: Exchange[Any, Any]) -> str | None:
-    """The path of an operation that this one would be with `/v1` before it, or without what stands before `/v1`."""
+    """The path that would be one of an operation: with `/v1` before it, without what stands before it, or spelt like it."""
     inner = each.path[each.path.rfind("/v1/") :] if "/v1/" in each.path else f"/v1{each.path}"
-    return inner if inner != each.path and route(each.method, inner).endpoint is not None else None
+    if inner != each.path and route(each.method, inner).endpoint is not None:
+        return f"{inner}? The client's base url has a part too many or too few"
+    asked = _plain(inner)
+    known = {_plain(row.path): row.path for row in ENDPOINTS.values() if row.method == each.method}
+    alike = [path for path in known if path.rpartition("/")[2] == asked.rpartition("/")[2] != "*"]
+    close = get_close_matches(asked, known, n=1) or get_close_matches(asked, alike, n=1, cutoff=0)
+    return f"{each.method} {known[close[0]]}?" if close else None
+
+
+def _plain(path: str) -> str:
+    """A path without the ids in it."""
+    return re.sub(r"\{\w+\}|(?<=/)\w*[_\d]\w*(?=/|$)", "*", path.removeprefix("/v1"))
 
 
 def _still(seen: Seen) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mockserver.core.conduct import records
@@ -11,17 +11,30 @@ from mockserver.core.conduct.table import RULES
 from mockserver.edge import oracles
 from mockserver.testing.holding import Holding
 
+_EXCHANGES_SHOWN = 10
 SEVERITIES = {1: "money, spam or security", 2: "wrong state", 3: "noise"}
 
 
 def spelled(found: Finding) -> str:
     """A finding in three lines: what happened and where, what it breaks, what to do."""
-    cited = f" (exchange {', '.join(map(str, found.exchanges))})" if found.exchanges else ""
+    more = len(found.exchanges) - _EXCHANGES_SHOWN
+    numbers = ", ".join(map(str, found.exchanges[:_EXCHANGES_SHOWN])) + (f" and {more} more" if more > 0 else "")
+    cited = f" (exchange {numbers})" if found.exchanges else ""
     return (
         f"{found.rule}, severity {found.severity} ({SEVERITIES[found.severity]}): {found.message}{cited}\n"
         f"  breaks {found.clause}, {found.line} of the API document\n"
         f"  advice: {found.advice}"
     )
+
+
+def told(findings: Iterable[Finding]) -> str:
+    """All of them; those that say the same are one, with the exchanges of all."""
+    alike: dict[tuple[str, str], Finding] = {}
+    for each in findings:
+        first = alike.setdefault((each.rule, each.message), each)
+        merged = tuple(dict.fromkeys([*first.exchanges, *each.exchanges]))
+        alike[each.rule, each.message] = first._replace(exchanges=merged)
+    return "\n".join(map(spelled, alike.values()))
 
 
 class Report(Sequence[Finding]):
@@ -53,8 +66,7 @@ class Report(Sequence[Finding]):
         return [each for each in self.findings if severity is None or each.severity < severity]
 
     def __str__(self) -> str:
-        told = "\n".join(spelled(each) for each in self.findings) or "no findings"
-        return f"{told}\n{len(self.not_assessed)} rules were not assessed"
+        return f"{told(self.findings) or 'no findings'}\n{len(self.not_assessed)} rules were not assessed"
 
     def __repr__(self) -> str:
         rules = ", ".join(dict.fromkeys(each.rule for each in self.findings))
@@ -96,4 +108,4 @@ class Conducting(Holding):
             raise ValueError(f"max_severity={max_severity!r}; wanted 1, 2 or 3, or nothing to let nothing pass")
         found = self.conduct.worse_than(max_severity)
         if found:
-            raise AssertionError("\n".join(map(spelled, found)))
+            raise AssertionError(told(found))

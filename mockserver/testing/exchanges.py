@@ -7,6 +7,8 @@ words of `where` in a scenario.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,6 +24,8 @@ AnswerT_co = TypeVar("AnswerT_co", covariant=True)
 Conditions = Mapping[str, Any]
 
 _DIFFERENCES_SHOWN = 5
+_VALUE_CHARS = 300
+_FILE = re.compile(r'filename="([^"\r\n]{1,100})"')
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,24 @@ def line(each: Exchange[Any, Any]) -> str:
     came = "no answer" if each.status is None else f"{each.status}{f' {each.code}' if each.code else ''}"
     bent = f"   [{told(each.fault)}]" if each.fault else ""
     return f"#{each.n} {name}{each.method} {each.path}{query} -> {came}{bent}"
+
+
+def sent(each: Exchange[Any, Any]) -> Any:
+    """The body of a call as a report shows it: of what is no JSON, its kind, its size and the names of its files."""
+    kind = each.headers.get("content-type", "").partition(";")[0]
+    length = each.headers.get("content-length")
+    if kind in ("", "application/json") or not length or length == "0":
+        return each.body
+    files = _FILE.findall(each.body) if isinstance(each.body, str) else []
+    names = f": {', '.join(files)}" if files else ""
+    return f"{kind}, {int(length):,} bytes{names}"
+
+
+def short(value: Any) -> str:
+    """A JSON value or a text on one line, not longer than a reader wants."""
+    plain = isinstance(value, str) and value.isprintable()
+    written = value if plain else json.dumps(value, ensure_ascii=False, default=str)
+    return written if len(written) <= _VALUE_CHARS else written[: _VALUE_CHARS - 3] + "..."
 
 
 def told(fault: Mapping[str, Any]) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +52,9 @@ def _lines(item: pytest.Item, sandbox: Sandbox, place: int, failure: BaseExcepti
     if conduct_plugin.mode(item) == "off":
         seen = seen._replace(findings=())
     told = cause(seen, failure)
-    if sandbox.taken_back and not seen.exchanges and not isinstance(failure, TellingError):
-        told = [_TAKEN_BACK]
-    yield from told
-    yield from story(seen, failure.nearest if isinstance(failure, CallMismatch) else None)
+    is_gone = sandbox.taken_back and not seen.exchanges and not isinstance(failure, TellingError)
+    yield from [_TAKEN_BACK] if is_gone else told.lines
+    yield from story(seen, told.cited, failure.nearest if isinstance(failure, CallMismatch) else None)
     if _folder(item) == _OFF:
         return
     document = sandbox.replay_document(item.nodeid)
@@ -67,7 +67,14 @@ def _lines(item: pytest.Item, sandbox: Sandbox, place: int, failure: BaseExcepti
         yield from filter(None, [document.get("summary")])  # there where it is not the whole run
         item.user_properties.append(("mockserver_replay", file))
         yield f"to repeat it: mockserver replay {file}"
-        yield f"its world alone: @pytest.mark.mockserver(scenario={file!r})"
+        yield f"{_alone(document['calls'])}: @pytest.mark.mockserver(scenario={file!r})"
+
+
+def _alone(entries: Iterable[Mapping[str, Any]]) -> str:
+    """What the document gives where its calls are not sent again: not what the test itself has applied before them."""
+    before = takewhile(lambda entry: "call" not in entry, entries)
+    is_furnished = any(entry["do"] == "apply_scenario" and "given" in entry.get("with", {}) for entry in before)
+    return "its seed, choices and clock, for the test to apply its world to" if is_furnished else "its world alone"
 
 
 def look(sandbox: Sandbox) -> Seen:

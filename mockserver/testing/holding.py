@@ -20,6 +20,7 @@ class Holding:
 
     def _command(self, command: Any, **arguments: Any) -> JSON:
         """Run a command as the control plane does; what it refuses is a ValueError that says how to mend the call."""
+        __tracebackhide__ = True
         try:
             answer: JSON = control.run(self._hosted, command, arguments)
         except ControlError as refusal:

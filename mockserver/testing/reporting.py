@@ -6,9 +6,8 @@ Keys are in their short form throughout: all of it is read through the same view
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -16,12 +15,12 @@ from mockserver.core.conduct.records import Finding
 from mockserver.core.instants import exact_text, from_datetime
 from mockserver.edge.narrator import describe
 from mockserver.testing import replaying
-from mockserver.testing.exchanges import Exchange, line
+from mockserver.testing.exchanges import Exchange, differences, line, sent, short, unlike
+from mockserver.testing.history import Row, folded, shortened
 from mockserver.testing.settings import Settings
 
 JSON = Mapping[str, Any]
-_HEAD, _TAIL = 5, 30  # of the calls and changes that are shown
-_VALUE_CHARS = 300
+_TAIL = 30  # of the events that are shown
 
 
 class Seen(NamedTuple):
@@ -48,19 +47,20 @@ class Seen(NamedTuple):
     findings: Sequence[Finding] = ()
 
 
-def told(seen: Seen, nearest: int | None) -> Iterator[str]:
-    """The body of the section, after its cause."""
+def told(seen: Seen, cited: Container[int], nearest: int | None) -> Iterator[str]:
+    """The body of the section, after its cause, which has named the calls `cited`."""
     yield from _standing(seen)
     if seen.exchanges or seen.transitions or seen.steps:
         yield "what happened:"
-        yield from _shortened([row for _, rows in sorted(_history(seen, nearest), key=itemgetter(0)) for row in rows])
+        rows = [row for _, row in sorted(_history(seen, cited, nearest), key=itemgetter(0))]
+        yield from shortened(list(folded(rows)))
     if seen.events:
         yield "events:"
         yield from (f"  {_event(each)}" for each in seen.events[-_TAIL:])
     idle = [rule for rule in seen.rules if not rule["fired"]]
     if idle:
         yield "rules that never fired:"
-        yield from unfired(idle)
+        yield from unfired(idle, seen.exchanges)
 
 
 def _standing(seen: Seen) -> Iterator[str]:
@@ -84,7 +84,7 @@ def _chosen(seen: Seen) -> Iterator[str]:
     yield from (f"{count} as in {source.strip(' ()')}" for source, count in profiles.items())
     for choice, source in sources.items():
         if source not in profiles:
-            yield f"{choice}={_short(seen.choices[choice])}{source}"
+            yield f"{choice}={short(seen.choices[choice])}{source}"
 
 
 def _by(sources: Mapping[str, str], name: str) -> str:
@@ -103,16 +103,17 @@ def _chosen_by(seen: Seen, choice: str) -> str:
 Place = tuple[int, int, float]
 
 
-def _history(seen: Seen, nearest: int | None) -> Iterator[tuple[Place, list[str]]]:
+def _history(seen: Seen, cited: Container[int], nearest: int | None) -> Iterator[tuple[Place, Row]]:
     """Calls, changes and commands, each with its place in the order."""
     for each in seen.exchanges:
-        yield (each.n, 0, 0), _call(each, each.n == nearest)
+        yield (each.n, 0, 0), _call(each, each.n in cited, each.n == nearest)
     for step in seen.steps:
-        yield (step["exchanges"], 1, step["transitions"] + 0.5), [f"  {_time(step['at'])}  {_step(step)}"]
+        row = Row([f"  {_time(step['at'])}  {_step(step)}"], command=step["command"])
+        yield (step["exchanges"], 1, step["transitions"] + 0.5), row
     after = 0
     for moved in seen.transitions:
         after = max(after, _after(seen, moved))  # changes stand in their own order, whatever is known of their cause
-        yield (after, 1, moved["n"]), [f"  {_time(moved['at'])}     {_move(moved)}"]
+        yield (after, 1, moved["n"]), Row([f"  {_time(moved['at'])}     {_move(moved)}"])
 
 
 def _after(seen: Seen, moved: JSON) -> int:
@@ -124,17 +125,20 @@ def _after(seen: Seen, moved: JSON) -> int:
     return max(by_step, by_time)
 
 
-def _call(each: Exchange[Any, Any], is_nearest: bool) -> list[str]:
+def _call(each: Exchange[Any, Any], is_cited: bool, is_nearest: bool) -> Row:
+    """A call in its line; spread out where it was refused, bent or is the nearest, what a cited one sent beside it."""
     rows = [f"  {_time(exact_text(from_datetime(each.at)))}  {line(each)}"]
-    if not (is_nearest or each.fault or each.status is None or each.status >= 400):
-        return rows
-    if each.body is not None:
-        rows.append(f"                sent      {_short(each.body)}")
+    is_plain = each.status is not None and each.status < 400 and not each.fault
+    asked = [f"                sent      {short(sent(each))}"] if sent(each) is not None else []
+    if is_plain and not is_nearest:
+        rows += asked if is_cited and sent(each) else []
+        return Row(rows, None if is_cited else each, pinned=is_cited)
+    rows += asked
     if each.status is not None and each.said is not None:
-        rows.append(f"                answered  {_short(each.said)}")
+        rows.append(f"                answered  {short(each.said)}")
     if each.reason:
-        rows.append(f"                because   {each.reason}")
-    return rows
+        rows.append(f"                because   {short(each.reason)}")
+    return Row(rows, pinned=is_cited or is_nearest)
 
 
 def _step(step: JSON) -> str:
@@ -171,30 +175,31 @@ def _attempt(attempt: JSON) -> str:
     return f"{status} ({error})" if status and error else str(status or error or "under way")
 
 
-def unfired(rules: Iterable[JSON]) -> list[str]:
-    """The rules that never fired: what each waited for, and how often that came."""
-    return [f"  {rule['id']} ({_origin(rule)}) {describe(rule)}; {_matched(rule['matched'])}" for rule in rules]
+def unfired(rules: Iterable[JSON], exchanges: Sequence[Exchange[Any, Any]]) -> list[str]:
+    """The rules that never fired: what each waited for, how often that came, and the call that comes nearest to it."""
+    return [
+        row for rule in rules for row in (f"  {_waits(rule)}; {_matched(rule['matched'])}", *_nearly(rule, exchanges))
+    ]
+
+
+def _waits(rule: JSON) -> str:
+    born = f" (scenario {rule['scenario']})" if rule["scenario"] else ""
+    return f"{rule['id']}{born} {describe(rule)}"
+
+
+def _nearly(rule: JSON, exchanges: Sequence[Exchange[Any, Any]]) -> list[str]:
+    """Of a rule that nothing has matched for its `where`: the call of its operation that differs least."""
+    if rule["matched"] or not rule.get("where"):
+        return []
+    compared = [(differences(each, rule["where"]), each) for each in exchanges if each.operation == rule["on"]]
+    found, near = min(compared, key=lambda pair: (len(pair[0]), -pair[1].n), default=((), None))
+    return [f"    nearest is {line(near)}:{unlike(found)[0][1:]}"] if near is not None and found else []
 
 
 def _matched(count: int) -> str:
     return "nothing matched" if count == 0 else "matched once" if count == 1 else f"matched {count} times"
 
 
-def _origin(rule: JSON) -> str:
-    return f"scenario {rule['scenario']}" if rule["scenario"] else "no scenario"
-
-
-def _shortened(rows: list[str]) -> list[str]:
-    if len(rows) <= _HEAD + _TAIL:
-        return rows
-    return [*rows[:_HEAD], f"  ... {len(rows) - _HEAD - _TAIL} lines left out", *rows[-_TAIL:]]
-
-
 def _time(written: str) -> str:
     """The time of day of an instant as text, to the millisecond where it has any."""
     return written[11:].removesuffix("Z")[:12]
-
-
-def _short(value: Any) -> str:
-    written = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return written if len(written) <= _VALUE_CHARS else written[: _VALUE_CHARS - 3] + "..."

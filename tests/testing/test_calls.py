@@ -186,7 +186,7 @@ def test_the_order_is_a_subsequence_or_exact(sandbox: Sandbox):
     too_many = missed(lambda: sandbox.assert_order("createCampaign", "startCampaign", exact=True))
 
     assert (
-        f"expected the order startCampaign, createCampaign: no createCampaign after #3 startCampaign POST /v1/campaigns/{campaign}/start -> 202"
+        f"expected the order startCampaign, createCampaign: no createCampaign after #3 startCampaign POST /v1/campaigns/{campaign}/start -> 202; it came before, as #1"
         == backwards[0]
     )
     assert (

@@ -62,6 +62,7 @@ TESTS = {
     """,
     "moves": """
     def test_it(mockserver):
+        mockserver.base_url  # here too, so that urls are as long as there
         session = mockserver.call("POST", SESSIONS, json={}).json()["sessionId"]
         mockserver.advance(minutes=1)
         mockserver.complete_session(session, phone="+5511999990000", name="Um")

@@ -51,7 +51,7 @@ def test_what_must_fire_never_hides_the_tests_own_failure_and_is_told_beside_it(
     )
 
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*assert 'own' == 'failure'*", "rules that never fired:", "  rule_1 (no scenario) *"])
+    result.stdout.fnmatch_lines(["*assert 'own' == 'failure'*", "rules that never fired:", "  rule_1 on *"])
     result.stdout.no_fnmatch_line("a rule that must fire never fired:")
 
 

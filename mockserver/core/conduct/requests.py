@@ -76,7 +76,8 @@ def cadence_units(seen: Evidence) -> Iterator[Proof]:
     for sent in seen.of("createCampaign"):
         cadence = body_of(sent).get("cadence")
         if cadence is not None and not _is_whole(cadence):
-            yield Proof(f"cadence came as {str(cadence)[:40]!r}", (sent.n,))
+            came = f'"{cadence}"' if isinstance(cadence, str) else str(cadence)
+            yield Proof(f"cadence came as {came[:40]}", (sent.n,))
     for tenant, execution in seen.executions():
         campaign, start = tenant.campaigns[execution.campaign_id], seen.maker(execution.id)
         create, ceiling = seen.maker(campaign.id), ceilings.get(campaign.platform)
@@ -175,7 +176,8 @@ def key_in_wrong_place(seen: Evidence) -> Iterator[Proof]:
         for place in _places_of_keys(each):
             caught.setdefault(place, []).append(each)
     for place, exchanges in caught.items():
-        yield Proof(f"{len(exchanges)} calls had a secret key in the {place}", numbers(exchanges[:_SHOWN]))
+        many = "1 call" if len(exchanges) == 1 else f"{len(exchanges)} calls"
+        yield Proof(f"{many} had a secret key in the {place}", numbers(exchanges[:_SHOWN]))
 
 
 def _places_of_keys(exchange: Exchange) -> Iterator[str]:

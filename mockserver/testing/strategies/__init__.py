@@ -4,6 +4,12 @@ Hypothesis strategies for what a client under test may send, meet and live throu
 They hold under the default choices, and are biased to boundaries: the values at which something changes are drawn often.
 """
 
+# An example is timed: what a sandbox loads when it is first used would count against the deadline of the first one.
+import jsonschema_rs  # noqa: F401
+
+import mockserver.edge.app
+import mockserver.edge.server
+import mockserver.testing.sandbox  # noqa: F401
 from mockserver.testing.strategies.audiences import filters, filters_with_audience, invalid_filters
 from mockserver.testing.strategies.bodies import GIVEN, Invalid, bodies, invalid_bodies
 from mockserver.testing.strategies.chatting import chats

@@ -1,0 +1,548 @@
+"""A report as a stranger to the code reads it: the cause in the first lines, what they name always there, no noise between."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import requests
+
+from mockserver import MockServer
+from mockserver.scenario.documents import read_file
+from mockserver.testing.replaying import replay
+from mockserver.testing.sandbox import Sandbox
+from tests.testing.conftest import Suite
+from tests.testing.test_reports import reported
+
+POLLS = """
+    def test_it(mockserver):
+        campaign = create(mockserver)
+        start(mockserver, campaign)
+        for _ in range(200):
+            mockserver.call("GET", f"/v1/campaigns/{campaign}")
+"""
+
+
+def rows(found: list[str]) -> list[str]:
+    """What happened, without the instants."""
+    start = found.index("what happened:") + 1
+    end = next(at for at in range(start, len(found)) if not found[at].startswith("  "))
+    return [re.sub(r"^  \d\d:\d\d:\d\d\.\d{3}  ", "", each) for each in found[start:end]]
+
+
+def test_equal_polls_are_one_line_and_the_last_call_that_the_cause_names_stands_by_itself(suite: Suite):
+    found = reported(suite, POLLS + "        assert 0\n")
+
+    assert [
+        "#3-#201 readCampaign GET /v1/campaigns/campaign -> 200  (199 times)",
+        "#202 readCampaign GET /v1/campaigns/campaign -> 200",
+    ] == rows(found)[-2:]
+    assert not any("left out" in each for each in found)
+
+
+def test_polls_with_the_clock_moved_between_them_are_one_line_with_what_they_saw_growing(suite: Suite):
+    found = reported(
+        suite,
+        """
+    @pytest.mark.mockserver(given={**GIVEN, "chats": {"count": 500}}, conduct="off")
+    def test_it(mockserver):
+        campaign = create(mockserver, cadence=60)
+        start(mockserver, campaign)
+        for _ in range(200):
+            mockserver.call("GET", f"/v1/campaigns/{campaign}")
+            mockserver.advance("1s")
+        assert 0
+        """,
+    )
+
+    told = "199 times, 12:00:00.000 to 12:03:18.000; 198 advances of the clock between them; executions.0.sentCount 1 to 199"
+    assert [
+        f"#3-#201 readCampaign GET /v1/campaigns/campaign -> 200  ({told})",
+        "test: advance by 1s",
+        "#202 readCampaign GET /v1/campaigns/campaign -> 200",
+        "test: advance by 1s",
+    ] == rows(found)[-4:]
+
+
+def test_two_calls_with_an_advance_between_them_stay_as_they_came(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        mockserver.call("GET", "/v1/campaigns")
+        mockserver.advance("1s")
+        mockserver.call("GET", "/v1/campaigns")
+        mockserver.call("GET", "/v1/message-templates")
+        assert 0
+        """,
+    )
+
+    assert ["#1 listCampaigns GET /v1/campaigns -> 200", "test: advance by 1s"] == rows(found)[:2]
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        'mockserver.call("GET", "/v1/campaigns/none")',
+        "create(mockserver)",
+        'mockserver.choose({"media-max-files": 2})',
+        'mockserver.on("listCampaigns").error("INTERNAL_ERROR"); mockserver.call("GET", "/v1/campaigns")',
+    ],
+    ids=["a refused call", "a change", "a command", "a bent call"],
+)
+def test_what_stands_between_two_polls_keeps_them_apart(suite: Suite, between: str):
+    found = reported(
+        suite,
+        f"""
+    @pytest.mark.mockserver(conduct="off")
+    def test_it(mockserver):
+        mockserver.call("GET", "/v1/campaigns")
+        {between}
+        mockserver.call("GET", "/v1/campaigns")
+        assert 0
+        """,
+    )
+
+    assert not any("times" in each for each in found)
+
+
+def test_the_nearest_call_is_never_folded_away(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        for _ in range(5):
+            mockserver.call("GET", "/v1/campaigns")
+        mockserver.calls("listCampaigns").where(status=201).one()
+        """,
+    )
+
+    assert "nearest is #5 listCampaigns GET /v1/campaigns -> 200" == found[1]
+    assert [
+        "#1-#4 listCampaigns GET /v1/campaigns -> 200  (4 times)",
+        "#5 listCampaigns GET /v1/campaigns -> 200",
+        '              answered  {"campaigns": []}',
+    ] == [each.removeprefix("  ") for each in rows(found)]
+
+
+def test_answers_that_differ_in_more_than_numbers_are_not_folded(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        chat = "/v1/messaging/chats/chat_helena?limit=2"
+        page = mockserver.call("GET", chat).json()
+        mockserver.call("GET", f"{chat}&cursor={page['nextCursor']}")
+        assert 0
+        """.replace("def test_it", '@pytest.mark.mockserver(scenario="demo", given=None)\n    def test_it'),
+    )
+
+    assert not any("times" in each for each in found)
+
+
+def test_a_round_of_polls_that_comes_again_is_told_once_with_how_often(suite: Suite):
+    found = reported(
+        suite,
+        """
+    @pytest.mark.mockserver(given={**GIVEN, "chats": {"count": 500}}, conduct="off")
+    def test_it(mockserver):
+        campaign = create(mockserver, cadence=60)
+        start(mockserver, campaign)
+        for _ in range(60):
+            mockserver.advance("1s")
+            mockserver.call("GET", f"/v1/campaigns/{campaign}")
+            mockserver.call("GET", "/v1/message-templates")
+        assert 0
+        """,
+    )
+
+    assert [
+        "test: advance by 1s",
+        "#3 readCampaign GET /v1/campaigns/campaign -> 200",
+        "#4 listTemplates GET /v1/message-templates -> 200",
+        "  ... these 3 lines 58 times more, until #120 at 12:00:59.000",
+        "test: advance by 1s",
+        "#121 readCampaign GET /v1/campaigns/campaign -> 200",
+        "#122 listTemplates GET /v1/message-templates -> 200",
+    ] == rows(found)[-7:]
+
+
+def test_a_call_that_the_cause_names_is_shown_however_long_the_story(suite: Suite):
+    found = reported(
+        suite,
+        """
+    @pytest.mark.mockserver(conduct="off")
+    def test_it(mockserver):
+        for number in range(30):
+            create(mockserver, name=f"Uma {number}")
+        start(mockserver, "none")
+        for number in range(100):
+            mockserver.call("GET", f"/v1/campaigns?unlike={number}")
+        assert 0
+        """,
+    )
+
+    assert [
+        "Call #31 startCampaign was refused: 404 CAMPAIGN_NOT_FOUND (100 calls were answered after it)",
+        "the last call was #131 listCampaigns GET /v1/campaigns?unlike=99 -> 200",
+    ] == [found[0], found[2]]
+    shown = rows(found)
+    at = next(place for place, each in enumerate(shown) if each.startswith("#31 startCampaign"))
+    assert re.fullmatch(r"  \.\.\. \d+ lines left out", shown[at - 1])
+    assert shown[at + 2].lstrip().startswith("because   start.")
+    assert shown[-1].startswith("#131 ")
+
+
+def test_calls_that_a_finding_cites_are_shown_with_what_they_sent(suite: Suite):
+    found = reported(
+        suite,
+        """
+    FILTERS = [{"combinator": "and", "statements": [
+        {"field": "chat.platform", "operator": "equals", "value": "chatapp"}]}]
+
+    def test_it(mockserver):
+        for number in range(40):
+            create(mockserver, name=f"Outra {number}")
+        mockserver.call("POST", "/v1/campaigns/audience-preview", json={"filters": FILTERS})
+        start(mockserver, create(mockserver, filter=FILTERS))
+        for number in range(60):
+            mockserver.call("GET", f"/v1/campaigns?unlike={number}")
+        assert 0
+        """,
+    )
+
+    assert [
+        "lost-filters: campaign campaign was started for every chat, after a preview with filters (#41, #42, #43)",
+        "lost-filters: createCampaign was sent 'filter', which is not `filters` and restricts nothing (#42)",
+    ] == found[:2]
+    shown = rows(found)
+    at = shown.index("#42 createCampaign POST /v1/campaigns -> 201")
+    assert '"filter": [' in shown[at + 1]
+    assert {"#41", "#42", "#43"} <= {each.split()[0] for each in shown}
+
+
+def test_the_pages_of_an_end_user_are_one_line(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        path = "/v1/entrypoints/chatapp/connection-sessions"
+        session = mockserver.call("POST", path, json={}).json()["sessionId"]
+        mockserver.end_user(session).connect(phone="+5511999990000")
+        assert 0
+        """,
+    )
+
+    assert 1 == sum("visits of the hosted page" in each for each in found)
+
+
+def test_what_the_last_call_was_answered_stands_in_the_first_lines(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        campaign = create(mockserver)
+        assert mockserver.call("GET", f"/v1/campaigns/{campaign}").json()["campaignId"]
+        """,
+    )
+
+    assert '  answered {"id": "campaign", "name": "Uma", "status": "draft", ' in found[1]
+
+
+def test_an_empty_answer_is_told_as_one(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        campaign = create(mockserver)
+        mockserver.call("POST", f"/v1/campaigns/{campaign}/cancel").json()
+        """,
+    )
+
+    assert "  answered nothing: its body is empty" == found[1]
+
+
+def test_an_unexpected_count_of_sends_is_told_with_the_pace(suite: Suite):
+    found = reported(
+        suite,
+        """
+    @pytest.mark.mockserver(given={**GIVEN, "chats": {"count": 120}})
+    def test_it(mockserver):
+        campaign = create(mockserver, cadence=10)
+        start(mockserver, campaign)
+        mockserver.advance("3m")
+        seen = mockserver.call("GET", f"/v1/campaigns/{campaign}").json()
+        assert 30 == seen["executions"][0]["sentCount"]
+        """,
+    )
+
+    assert [
+        "3 calls were answered with success; the last: #3 readCampaign GET /v1/campaigns/campaign -> 200",
+        "  execution had 31 sent and 0 failed of 120, 180 s after its start, at a cadence of 10 a minute; the first goes at once",
+    ] == found[:2]
+
+
+def test_what_moved_by_itself_is_told_where_the_last_call_reads_it(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        path = "/v1/entrypoints/chatapp/connection-sessions"
+        session = mockserver.call("POST", path, json={}).json()["sessionId"]
+        mockserver.advance("25m")
+        assert "completed" == mockserver.call("GET", f"{path}/{session}").json()["status"]
+        """,
+    )
+
+    told = re.sub(r"_\w{20}\b", "", found[1])
+    assert "  session connection_session had become expired at 2026-03-01T12:20:00.000Z (timer expire)" == told
+
+
+@pytest.mark.parametrize(
+    ("name", "second"),
+    [("Uma", "  #1 and #2 sent equal bodies"), ("Duas", "  #1 and #2 differ: body.name: 'Duas', before 'Uma'")],
+)
+def test_calls_too_many_are_told_with_what_tells_them_apart(suite: Suite, name: str, second: str):
+    found = reported(
+        suite,
+        f"""
+    def test_it(mockserver):
+        create(mockserver)
+        create(mockserver, name="{name}")
+        mockserver.calls("createCampaign").one()
+        """,
+    )
+
+    assert ["expected exactly 1 call of createCampaign, got 2", second] == [found[0], found[2]]
+    assert found[1].startswith("the last of them is #2 createCampaign POST /v1/campaigns -> ")
+
+
+def test_an_operation_that_came_too_early_is_told_with_its_number(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        campaign = create(mockserver)
+        start(mockserver, campaign)
+        mockserver.call("GET", f"/v1/campaigns/{campaign}")
+        mockserver.assert_order("createCampaign", "readCampaign", "startCampaign")
+        """,
+    )
+
+    assert found[0].endswith(
+        "no startCampaign after #3 readCampaign GET /v1/campaigns/campaign -> 200; it came before, as #2"
+    )
+
+
+def test_a_call_that_a_thread_has_not_made_yet_is_told_as_one_to_wait_for(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        mockserver.base_url
+        mockserver.calls("startCampaign").one()
+        """,
+    )
+
+    assert "expected exactly 1 call of startCampaign, got 0" == found[0]
+    assert re.fullmatch(r"No call reached sandbox_1; its address is http://\S+: does the client go there\?", found[1])
+    assert "  a call of another thread is waited for by `mockserver.wait_for(...)`" == found[2]
+
+
+@pytest.mark.parametrize(
+    ("call", "hint"),
+    [
+        ("POST /v1/media", "POST /v1/messaging/media?"),
+        ("POST /v1/campaign/campaign_1/start", "POST /v1/campaigns/{id}/start?"),
+    ],
+)
+def test_a_misspelt_path_is_told_with_the_nearest(suite: Suite, call: str, hint: str):
+    method, path = call.split()
+    found = reported(
+        suite, f'    def test_it(mockserver):\n        assert mockserver.call("{method}", "{path}").status < 400\n'
+    )
+
+    assert f"  did you mean {hint}" == found[1]
+
+
+def test_a_rule_that_nothing_matched_is_told_with_the_nearest_call(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        mockserver.on("createCampaign").where(name="uma").must_fire().error("INTERNAL_ERROR")
+        create(mockserver)
+        """,
+    )
+
+    assert [
+        "  rule_1 on createCampaign, where body.name uma: error INTERNAL_ERROR; nothing matched",
+        "    nearest is #1 createCampaign POST /v1/campaigns -> 201: body.name: 'Uma', wanted 'uma'",
+    ] == found[1:3]
+
+
+def test_an_upload_is_told_by_its_kind_its_size_and_its_files(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        http = mockserver.requests_session()
+        files = {"files": ("x.exe", bytes(range(256)) * 9, "application/x-msdownload")}
+        http.post(f"{mockserver.base_url}/v1/messaging/media", files=files, headers={"X-API-Key": mockserver.secret_key}).raise_for_status()
+        """,
+    )
+
+    (sent,) = [each for each in found if each.lstrip().startswith("sent ")]
+    assert re.fullmatch(r" +sent +multipart/form-data, 2,\d\d\d bytes: x.exe", sent)
+    assert all(len(each) < 340 for each in found)
+
+
+def test_a_receiver_that_refuses_every_delivery_is_named_before_what_came_of_it(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        mockserver.receive_webhooks(lambda letter: 401)
+        session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
+        mockserver.complete_session(session)
+        assert 0
+        """,
+    )
+
+    assert found[0].startswith("secret-misread: every valid delivery was refused with 401 (")
+
+
+def test_no_finding_on_deliveries_blames_a_receiver_that_raised(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        mockserver.receive_webhooks(lambda letter: {}["tenant"])
+        session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
+        mockserver.complete_session(session)
+        assert 0
+        """,
+    )
+
+    assert found[0].startswith("the receiver raised KeyError: 'tenant' (test_mine.py:")
+    assert found[1].startswith("1 call was answered with success")
+
+
+def test_no_secret_in_the_words_of_a_receiver_that_raised_is_told(mockserver: Sandbox):
+    def broken(letter):
+        raise ValueError(f"neither {mockserver.secret_key} nor {hook.secret}")
+
+    hook = mockserver.receive_webhooks(broken)
+    session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
+    mockserver.complete_session(session)
+
+    told = mockserver.events[0]["deliveries"][0]["attempts"][0]["error"]
+    assert told.startswith("the receiver raised ValueError: neither ")
+    assert mockserver.secret_key not in told
+    assert hook.secret not in told
+
+
+@pytest.mark.parametrize(
+    ("first", "line"),
+    [
+        ("", "its world alone: "),
+        (
+            'mockserver.apply({"given": {"chats": [{"id": "three"}]}})',
+            "its seed, choices and clock, for the test to apply its world to: ",
+        ),
+    ],
+    ids=["by the mark", "by the test"],
+)
+def test_the_mark_to_paste_says_whether_it_brings_the_world(suite: Suite, first: str, line: str):
+    found = reported(
+        suite, f"    def test_it(mockserver):\n        {first or 'pass'}\n        assert 0 == create(mockserver)\n"
+    )
+
+    assert f"{line}@pytest.mark.mockserver(scenario='.mockserver/failures/test_mine.py.test_it.yaml')" == found[-1]
+
+
+def test_a_story_of_folded_polls_is_repeated_whole(suite: Suite):
+    reported(suite, POLLS + "        assert 0\n")
+    document = read_file(Path(suite.pytester.path / ".mockserver/failures/test_mine.py.test_it.yaml"))
+    outcomes = list(replay(document))
+    assert 202 == len(outcomes)
+    assert [] == [each for each in outcomes if each.differs]
+
+
+def test_a_read_timeout_of_requests_names_the_host():
+    with MockServer() as server, server.sandbox() as sandbox:
+        sandbox.on("listCampaigns").delay("30s")
+        headers = {"X-API-Key": sandbox.secret_key}
+        with pytest.raises(
+            requests.ReadTimeout, match=r"HTTPConnectionPool\(host='127.0.0.1', port=\d+\): Read timed out"
+        ):
+            sandbox.requests_session().get(f"{sandbox.base_url}/v1/campaigns", headers=headers, timeout=3)
+
+
+def test_a_session_that_nobody_completes_is_told_with_what_plays_its_user(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        path = "/v1/entrypoints/chatapp/connection-sessions"
+        session = mockserver.call("POST", path, json={}).json()["sessionId"]
+        assert "completed" == mockserver.call("GET", f"{path}/{session}").json()["status"]
+        """,
+    )
+
+    told = re.sub(r"_\w{20}\b", "", found[1])
+    assert found[0].startswith("2 calls were answered with success; the last: #2 readConnectionSession ")
+    assert (
+        "  session connection_session is still pending: complete_session(id) or end_user(id) of the sandbox plays its user"
+        == told
+    )
+
+
+def test_a_delivery_that_its_receiver_refuses_is_told_where_no_call_was(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        mockserver.receive_webhooks(lambda letter: 404)
+        session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
+        mockserver.complete_session(session)
+        assert 0
+        """,
+    )
+
+    told = re.sub(r"_\w{20}\b", "", found[0])
+    assert "the receiver webhook answered 404 to entrypoints.chatapp.connected event" == told
+
+
+def test_a_refusal_in_the_very_words_of_the_one_before_is_one_line(suite: Suite):
+    found = reported(
+        suite,
+        """
+    @pytest.mark.mockserver(conduct="off")
+    def test_it(mockserver):
+        for _ in range(20):
+            create(mockserver, cadence=0)
+        assert 0
+        """,
+    )
+
+    refused = "createCampaign POST /v1/campaigns -> 400 VALIDATION_ERROR"
+    assert f"#2 {refused}  (details as before)" in rows(found)
+    assert f"#19 {refused}  (details as before)" in rows(found)
+    assert f"#20 {refused}" in rows(found)
+    assert not any("left out" in each for each in found)
+
+
+def test_findings_that_say_the_same_are_one_with_the_exchanges_of_all(mockserver: Sandbox):
+    mockserver.apply({"given": {"templates": [{"id": "t"}], "chats": {"count": 1}}})
+    body = {"platform": "chatapp", "templateId": "t", "cadence": 1}
+    for number in range(12):
+        campaign = mockserver.call("POST", "/v1/campaigns", json={**body, "name": f"{number}"}).json()["campaignId"]
+        path = f"/v1/campaigns/{campaign}/start"
+        mockserver.call("POST", path, json={"commonVariables": {"nope": "1"}})
+
+    told = str(mockserver.conduct)
+    assert 12 == len(mockserver.conduct.of("wrong-variable-keys"))
+    assert 1 == told.count("wrong-variable-keys, severity 2")
+    assert "(exchange 2, 4, 6, 8, 10, 12, 14, 16, 18, 20 and 2 more)" in told
