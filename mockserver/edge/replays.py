@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from mockserver.contract.choices import DEFAULTS
+from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES
 from mockserver.core.calls import Call
 from mockserver.core.instants import SECOND, exact_text
 from mockserver.core.journal import Exchange, Journal, Step
@@ -56,26 +57,30 @@ def document(hosted: Hosted, name: str = "replay") -> JSON:
     born, given = document_of(hosted.recipe), hosted.recipe.given
     script = {"script": born["script"]} if "script" in born else {}
     hide = redactor(twin)
-    lost = _lost(twin.journal)
+    first = [{"do": "apply_scenario", "with": {"given": without_secrets(given)}}] if given and "given" in born else []
+    calls = [*first, *_entries(twin, hide, birth.clock.frozen)]
     found: JSON = {
         "scenario": hide.text(name),
-        "summary": f"The first {lost} calls and commands are missing: the journal keeps the last alone."
-        if lost
-        else {},
+        "summary": _missing(_lost(twin.journal), sum("cut" in each for each in calls)) or {},
         "seed": twin.seed,
         "choices": {key: value for key, value in birth.choices.items() if value != DEFAULTS[key]},
         "clock": {"freeze": exact_text(birth.clock.now)},
         "given": without_secrets(born.get("given") or ({} if "given" in born else given) or {}),
         **hide.value(script),
     }
-    first = [{"do": "apply_scenario", "with": {"given": without_secrets(given)}}] if given and "given" in born else []
-    calls = [*first, *_entries(twin, hide, birth.clock.frozen)]
     return {key: value for key, value in found.items() if value not in ({}, [])} | {"calls": calls}
 
 
 def _lost(journal: Journal) -> int:
     """How many calls and commands have fallen out of the journal."""
     return journal.lost_steps + journal.last_exchange - len(journal.exchanges)
+
+
+def _missing(lost: int, cut: int) -> str:
+    """What of the run the document does not hold; nothing where it is all there."""
+    said = [f"The first {lost} calls and commands are missing: the journal keeps the last alone."] if lost else []
+    bodies = "The body of 1 call is" if cut == 1 else f"The bodies of {cut} calls are"
+    return " ".join([*said, *([f"{bodies} larger than the journal keeps: not sent again."] if cut else [])])
 
 
 def _entries(sandbox: Sandbox, hide: Redactor, was_frozen: bool) -> Iterator[JSON]:
@@ -92,7 +97,7 @@ def _entries(sandbox: Sandbox, hide: Redactor, was_frozen: bool) -> Iterator[JSO
     for _, _, what in sorted(places, key=lambda place: place[:2]):
         at = {"at": exact_text(what.at)} if timed else {}
         if isinstance(what, Exchange):
-            yield {**at, **_call(sandbox, hide, what.call), "answer": _answer(hide, what)}
+            yield {**at, **_call(sandbox, hide, what.call, what.body), "answer": _answer(hide, what)}
         elif what.command == "call":
             yield {**at, **_waiting(sandbox, hide, what, answered[id(what)])}
         elif what.command == "visit":
@@ -113,12 +118,12 @@ def _waiting(sandbox: Sandbox, hide: Redactor, step: Step, answered: Exchange | 
     return {**_call(sandbox, hide, step.arguments["call"]), **told, "answer": answer}
 
 
-def _call(sandbox: Sandbox, hide: Redactor, call: Call) -> JSON:
-    """The call as its client made it, its key by the role of who holds it."""
+def _call(sandbox: Sandbox, hide: Redactor, call: Call, read: Any = None) -> JSON:
+    """The call as its client made it, its key by the role of who holds it; `read` is its body's JSON value where it has one."""
     query = f"?{urlencode(call.query)}" if call.query else ""
     role = _role(sandbox, call.headers.get("x-api-key"))
     headers = {name: value for name, value in call.headers.items() if name not in _UNTOLD}
-    body = _body(sandbox, hide, call)
+    body = _long_body(hide, call, read) if _is_cut(call) else _body(sandbox, hide, call)
     if "json" in body:
         headers.pop("content-type", None)
     told: JSON = {"call": f"{call.method} {hide.text(call.path)}{hide.text(query)}"}
@@ -134,6 +139,24 @@ def _role(sandbox: Sandbox, key: str | None) -> str:
     if holder is None:
         return "unknown"
     return holder.kind if holder.tenant_id == DEFAULT_TENANT else f"{holder.tenant_id} {holder.kind}"
+
+
+def _is_cut(call: Call) -> bool:
+    """True where the journal has kept the begin of the body alone."""
+    length = len(call.body or b"")
+    return length == JOURNAL_BODY_MAX_BYTES and call.headers.get("content-length") != str(length)
+
+
+def _long_body(hide: Redactor, call: Call, read: Any) -> JSON:
+    """Of a body that was cut its JSON value, which is kept whole; whatever else it was is gone."""
+    if call.headers.get("content-type") != "application/json" or read is None:
+        return {"cut": True}
+    try:
+        written = json.dumps(_spellable(read), ensure_ascii=False)
+    except ValueError:
+        return {"cut": True}
+    neutral = written.replace(call.base_url, BASE_URL) if call.base_url else written
+    return {"json": hide.value(json.loads(neutral))}
 
 
 def _body(sandbox: Sandbox, hide: Redactor, call: Call) -> JSON:

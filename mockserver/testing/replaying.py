@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from http.client import HTTPException
 from typing import Any, NamedTuple, TextIO
 
+from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES
 from mockserver.core.instants import SECOND, Span, parse
 from mockserver.core.matching import Difference
 from mockserver.core.sandbox import Sandbox
@@ -25,6 +26,7 @@ from mockserver.testing.exchanges import leaves, unlike
 JSON = dict[str, Any]
 _SHOWN_CHARS = 500
 _UNKNOWN_KEY = "sk_unknown"
+_CUT = f"  its body was larger than the {JOURNAL_BODY_MAX_BYTES // 1024} KiB that the journal keeps"
 
 
 class Outcome(NamedTuple):
@@ -120,6 +122,8 @@ def step(name: str, arguments: Mapping[str, Any]) -> str:
 
 def _called(hosted: Hosted, entry: JSON) -> Outcome:
     recorded = entry.get("answer")
+    if "cut" in entry:
+        return Outcome(f"{entry['call']}, not sent", None, b"", [_CUT], False)
     method, _, target = entry["call"].partition(" ")
     wire = Wire(method, target, _headers(hosted, entry), _sent(hosted, entry), hosted.base_url)
     waits = entry.get("waits")

@@ -254,6 +254,42 @@ def test_an_answer_that_differs_is_told_leaf_by_leaf_and_by_the_exit_code(
     ] == lines
 
 
+def test_a_long_json_body_is_sent_again_whole():
+    sandbox = MockServer().sandbox(given=GIVEN, now=NOW)
+    sandbox.call("POST", "/v1/campaigns", json={**BODY, "name": "x" * 70_000})
+    sandbox.call(
+        "POST", "/v1/campaigns/audience-preview", json={"filters": [], "note": f"{sandbox.base_url} {'x' * 70_000}"}
+    )
+    document, out = sandbox.replay_document() or {}, io.StringIO()
+
+    assert "summary" not in document
+    assert (0, True) == (tell(document, out), "none with another outcome" in out.getvalue())
+    assert document["calls"][-1]["json"]["note"].startswith("{base_url} xxx")
+
+
+def test_a_body_that_the_journal_has_cut_is_not_sent_again_and_the_document_says_so():
+    sandbox, out = MockServer().sandbox(given=GIVEN, now=NOW), io.StringIO()
+    boundary = {"content-type": "multipart/form-data; boundary=b", "content-length": "70062"}
+    file = (
+        b'--b\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'
+        + b"x" * 70_000
+        + b"\r\n--b--\r\n"
+    )
+    sandbox.call("POST", "/v1/messaging/media", body=file, headers=boundary)
+    create(sandbox)
+    document = sandbox.replay_document() or {}
+
+    assert "The body of 1 call is larger than the journal keeps: not sent again." == document["summary"]
+    assert 1 == tell(document, out)
+    lines = [each for each in out.getvalue().splitlines() if not each.startswith("  {")]
+    assert [
+        "POST /v1/messaging/media, not sent",
+        "  differs:  its body was larger than the 64 KiB that the journal keeps",
+        "POST /v1/campaigns -> 201",
+        "2 calls and commands, 1 with another outcome than recorded",
+    ] == lines
+
+
 def test_a_run_that_is_as_recorded_says_so():
     sandbox = MockServer().sandbox(given=GIVEN, now=NOW)
     create(sandbox)
