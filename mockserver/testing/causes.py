@@ -29,7 +29,6 @@ from mockserver.testing.reporting import Seen
 _LINES = 3
 _NOISE = 3  # the severity of findings that explain no failure
 _CITED = 10
-_OF_A_REFUSAL = "event-before-answer"  # a finding that says less than the refusal of the delivery itself
 _NUMBER = re.compile(r"#(\d+)\b")
 
 
@@ -53,7 +52,7 @@ def cause(seen: Seen, failure: BaseException | None) -> Cause:
         return _citing(str(failure).splitlines())
     broken = _broken_receiver(seen)[:1]
     refused = [] if broken else _refused_delivery(seen)[-1:]
-    bugs = _bugs(seen.findings, bool(broken), bool(refused))
+    bugs = _bugs(seen.findings, bool(broken))
     is_troubled, course = bool(_troubled(seen)), _course(seen)
     bugs = bugs[: 1 if broken or refused or is_troubled else 2]
     rest = [*course[:2], *refused, *course[2:]] if is_troubled else [*refused, *course]
@@ -67,13 +66,11 @@ def _citing(lines: list[str], besides: Iterable[int] = ()) -> Cause:
     return Cause(shown, frozenset(list(dict.fromkeys([*named, *besides]))[:_CITED]))
 
 
-def _bugs(findings: Iterable[Finding], is_receiver_broken: bool, is_refused: bool) -> list[Finding]:
-    """What explains a failure, the worst first; not what came of a receiver that broke, or of a delivery it refused."""
+def _bugs(findings: Iterable[Finding], is_receiver_broken: bool) -> list[Finding]:
+    """What explains a failure, the worst first; not what came of a receiver that broke."""
     bugs = [each for each in findings if each.severity < _NOISE]
     if is_receiver_broken:
         bugs = [each for each in bugs if "W" not in RULES[each.rule].see]
-    if is_refused:
-        bugs = [each for each in bugs if each.rule != _OF_A_REFUSAL]
     return bugs
 
 

@@ -45,10 +45,21 @@ def forgot_the_id(c: Watched, status: int) -> None:
     c.deliver(connected(c), status, status)
 
 
-def met_the_event_early(c: Watched, *statuses: int) -> None:
+def knows_others(c: Watched, *statuses: int) -> None:
+    c.deliver(connected(c), 200)
+    c.deliver(connected(c), *statuses)
+
+
+def forgot_the_id_at_once(c: Watched, status: int) -> None:
+    """No time goes by, and yet the answer of the create was there before the event."""
     session = c.connect()
     c.sandbox.complete_session(session)
-    c.deliver(session, *statuses)
+    c.deliver(session, status)
+
+
+def met_the_event_early(c: Watched, *statuses: int) -> None:
+    c.sandbox.on("createConnectionSession").complete_session()
+    c.deliver(c.connect(), *statuses)
 
 
 def provisioned(c: Watched, uses: int) -> None:
@@ -155,7 +166,9 @@ RECEIVERS = (
     Provocation("framework-in-the-way", (1,), _with(answering, "method", 405), _with(answering, "taken", 204)),
     Provocation("framework-in-the-way", (1,), _with(answering_alone, "csrf", 403, answer=b"<html>CSRF verification failed"), _with(answering_alone, "taken", 204)),
     Provocation("failure-shape-assumed", (2,), _with(failing_on_failure, "broke", 500), _with(failing_on_failure, "taken", 200)),
-    Provocation("id-not-stored-first", (1,), _with(forgot_the_id, "unknown", 404), _with(forgot_the_id, "known", 200)),
+    Provocation("id-not-stored-first", (1,), _with(forgot_the_id, "unknown", 410), _with(forgot_the_id, "known", 200)),
+    Provocation("id-not-stored-first", (2,), _with(knows_others, "unknown", 404), _with(knows_others, "known", 200)),
+    Provocation("id-not-stored-first", (1,), _with(forgot_the_id_at_once, "unknown", 409), _with(forgot_the_id_at_once, "nowhere", 404)),
     Provocation("event-before-answer", (1,), _with(met_the_event_early, "refused", 404), _with(met_the_event_early, "again", 404, 200)),
     Provocation("double-provision", (2, 3, 4), _with(provisioned, "twice", 2), _with(provisioned, "once", 1)),
     Provocation("late-event-overwrites", (1, 2, 3), _with(overwritten, "created", True), _with(overwritten, "let_be", False)),

@@ -48,7 +48,7 @@ class Evidence:
         self.letters = letters(sandbox)
         self.visits = tuple(sandbox.visits)
         moves = sandbox.journal.transitions
-        self._ends = {each.id: each.at for each in reversed(moves) if each.target in FINAL}
+        self._ends = {each.id: each for each in reversed(moves) if each.target in FINAL}
         self._answers: dict[int, Any] = {}
         self.waits = self._has_waits()
 
@@ -133,7 +133,13 @@ class Evidence:
 
     def ended_at(self, record_id: str) -> Instant | None:
         """When a record came into its final state."""
-        return self._ends.get(record_id)
+        end = self._ends.get(record_id)
+        return end.at if end is not None else None
+
+    def ended_with(self, exchange: Exchange, record_id: str) -> bool:
+        """True where a rule brought a record into its final state in the instant of the call that made it: before the answer."""
+        end = self._ends.get(record_id)
+        return end is not None and "rule" in end.cause and end.at == exchange.at
 
     def gap(self, earlier: Exchange, later: Exchange) -> Span | None:
         """

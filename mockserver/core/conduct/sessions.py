@@ -7,13 +7,15 @@ from itertools import pairwise
 
 from mockserver.core import ledger
 from mockserver.core.conduct.evidence import Evidence, body_of, caller, heard, numbers, succeeded
+from mockserver.core.conduct.letters import Letter
 from mockserver.core.conduct.polling import after_final, watches
 from mockserver.core.conduct.records import Proof, Silence
 from mockserver.core.instants import MINUTE, SECOND
 from mockserver.core.journal import Exchange
 from mockserver.core.records import Session
 
-_UNKNOWN = (404, 409, 410, 422)  # how a receiver answers an event about a session that it does not know
+_UNKNOWN = (409, 410, 422)  # how a receiver answers an event about a session that it does not know
+_NOWHERE = 404  # or this, or it has no such path
 _FIELDS = ("funnelStepId", "funnelId", "coexistence", "returnUrl")
 _PATIENCE = MINUTE  # a client that polls at all has read again by then
 
@@ -90,20 +92,27 @@ def webhook_only(seen: Evidence) -> Iterator[Proof]:
 def id_not_stored_first(seen: Evidence) -> Iterator[Proof]:
     for session, made in seen.sessions():
         came = [each for each in seen.letters if each.session_id == session.id and each.twist is None]
-        later = bool(came) and came[0].at > made.at
-        if later and all(each.status in _UNKNOWN for each in came) and not seen.reads(session.id):
+        is_known = bool(came) and not seen.ended_with(made, session.id)  # the answer with its id was there before
+        if is_known and all(_is_unknown(seen, each) for each in came) and not seen.reads(session.id):
             told = f"the event of {session.id} ({came[0].told}) was answered {came[-1].status}, and nobody read the session"
             yield Proof(told, (made.n,))
 
 
+def _is_unknown(seen: Evidence, letter: Letter) -> bool:
+    """True where a receiver says that it knows no such session; where it says 404 to everything, its path is wrong."""
+    if letter.status != _NOWHERE:
+        return letter.status in _UNKNOWN
+    return any(each.accepted for each in seen.letters if each.endpoint == letter.endpoint)
+
+
 def event_before_answer(seen: Evidence) -> Iterator[Proof]:
-    """The event of a session that ended in the instant of its creation can overtake the create's answer."""
+    """The event of a session that ends while it is created overtakes the create's answer."""
     for session, made in seen.sessions():
         came = [each for each in seen.letters if each.session_id == session.id and each.twist is None]
-        if not came or came[0].at != made.at or came[0].accepted or came[0].status is None:
+        if not came or not seen.ended_with(made, session.id) or came[0].accepted or came[0].status is None:
             continue
         if not seen.is_acknowledged(session.id) and not seen.reads(session.id):
-            told = f"the event of {session.id} ({came[0].told}) came in the instant of its creation, met {came[0].status}, and nobody read the session"
+            told = f"the event of {session.id} ({came[0].told}) came before the create's answer, met {came[0].status}, and nobody read the session"
             yield Proof(told, (made.n,))
 
 
