@@ -41,3 +41,17 @@ def test_an_event_in_the_instant_of_the_creation_is_told_as_that_and_not_as_one_
 
     (found,) = mockserver.conduct.of("event-before-answer")
     assert "came in the instant of its creation, met 500" in found.message
+
+
+def test_a_scanners_visit_is_no_sign_that_there_are_users_whose_popup_could_be_blocked(mockserver: Sandbox):
+    client = Watched(mockserver)
+    scanned, unopened = client.connect(), client.connect(funnelStepId="funnel_step_a")
+    client.visit(scanned, agent="TelegramBot (like TwitterBot)")
+    client.wait("20m")
+    client.session(scanned)
+    client.session(unopened)
+
+    assert () == client.judged().findings
+    assert ["no user visited a hosted page"] == [
+        each.why for each in client.judged().not_assessed if each.rule == "popup-blocked"
+    ]

@@ -138,6 +138,18 @@ class TestBenignLookAlikes:
 
         assert [] == list(mockserver.conduct)
 
+    def test_a_last_look_that_failed_and_its_repetition_are_one_read(self, mockserver: Sandbox):
+        client = Client(mockserver)
+        mockserver.on("readExecution").nth(2).error("INTERNAL_ERROR")
+        mockserver.on("readExecution").nth(3).drop("before")
+        pair = client.launch()
+        mockserver.advance("10s")
+        for _ in range(4):
+            client.execution(pair)
+            mockserver.advance("15s")
+
+        assert [] == list(mockserver.conduct)
+
     def test_head_and_options_are_no_reads(self, mockserver: Sandbox):
         client = Client(mockserver)
         campaign, execution = client.launch()
