@@ -25,7 +25,7 @@ def polls_after_final(story: Story) -> Iterator[str]:
     """Two reads or more after a final status was read; one more is good practice after an event."""
     for reads in _reads(story, *_POLLS):
         first = next((place for place, each in enumerate(reads) if has_told_final(each)), len(reads))
-        later = reads[first + 1 :]
+        later = [each for each in reads[first + 1 :] if is_success(each)]  # one that failed and its repetition are one
         if len(later) > 1:
             status = answer(reads[first]).get("status")
             yield f"{reads[0].call.path} was read {len(later)} times more (#{later[-1].n}) after it was {status} (#{reads[first].n}): polling after a final state"
@@ -37,8 +37,21 @@ def fast_polls(story: Story) -> Iterator[str]:
         for reads in _reads(story, operation):
             for first, second in pairwise(reads):
                 gap = (second.at - first.at) / SECOND
-                if is_success(first) and not has_told_final(first) and gap < seconds:
+                if (
+                    is_success(first)
+                    and not has_told_final(first)
+                    and gap < seconds
+                    and not _canceled(story, first, second)
+                ):
                     yield f"{second.call.path} was read again after {gap:g} s (#{second.n}); wanted {seconds} s or more"
+
+
+def _canceled(story: Story, first: Exchange, second: Exchange) -> bool:
+    """True where the campaign was canceled in between: the second look is after what came of that."""
+    between = story.between(first, second)
+    return any(
+        each.operation == "cancelCampaign" and each.call.params["id"] == first.call.params.get("id") for each in between
+    )
 
 
 def early_stops(story: Story) -> Iterator[str]:
