@@ -100,6 +100,28 @@ def test_a_session_is_created_again_where_no_answer_came_since_there_is_nothing_
     machine.step()
 
 
+def test_sessions_whose_answers_were_lost_make_no_storm(machine: Plain):
+    lose(machine, "createConnectionSession", "after", times=3)
+    for wait in (1, 2, 4):
+        with pytest.raises(OSError):
+            machine.sandbox.call("POST", SESSIONS, json={}, timeout=5)
+        machine.sleep(wait)
+    machine.sandbox.call("POST", SESSIONS, json={})
+
+    machine.step()
+
+
+def test_a_session_after_each_that_was_made_is_a_storm():
+    machine: Any = type("Storm", (Plain,), {"invariants": ("no-session-storm",)})()
+    for _ in range(3):
+        machine.sandbox.call("POST", SESSIONS, json={})
+        machine.sleep(2)
+
+    with pytest.raises(InvariantError, match="3 connection sessions were created at a stroke"):
+        machine.step()
+    machine.teardown()
+
+
 def test_a_campaign_is_not(machine: Plain):
     lose(machine, "createCampaign", "before")
     with pytest.raises(OSError):

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from mockserver.core.instants import SECOND
 from mockserver.core.journal import Exchange
-from mockserver.testing.machine.story import Story, answer, has_told_final, is_lost, is_success
+from mockserver.testing.machine.story import Story, answer, has_told_final, is_success
 
 _POLLS: Mapping[str, int] = {"readExecution": 10, "readConnectionSession": 2}  # seconds
 _STORM = 3
@@ -64,11 +64,11 @@ def early_stops(story: Story) -> Iterator[str]:
 
 
 def storms(story: Story) -> Iterator[str]:
-    """Sessions created one after another in one step."""
-    made = [each for each in story.new_of("createConnectionSession") if each.applied]
+    """Sessions created one after another in one step; one whose answer was lost is none that the client knows to have."""
+    made = [each for each in story.new_of("createConnectionSession") if each.applied and is_success(each)]
     if len(made) >= _STORM or _hurried(made):
         yield f"{len(made)} connection sessions were created at a stroke ({', '.join(f'#{each.n}' for each in made)}): a session storm"
 
 
 def _hurried(made: Sequence[Exchange]) -> bool:
-    return any(second.at - first.at < SECOND and not is_lost(first) for first, second in pairwise(made))
+    return any(second.at - first.at < SECOND for first, second in pairwise(made))
