@@ -154,3 +154,18 @@ def test_a_last_look_that_failed_is_looked_at_again(machine: Plain):
     machine.read(execution)
 
     machine.step()
+
+
+def test_a_read_that_a_fault_held_back_is_no_hasty_poll_when_it_comes(machine: Plain):
+    path = f"{SESSIONS}/{machine.sandbox.call('POST', SESSIONS, json={}).json()['sessionId']}"
+    machine.step()
+    late = {"on": "readConnectionSession", "skip": 0, "times": 1, "do": {"delay": 30}}
+    machine.something_will_go_wrong(late)
+    with pytest.raises(TimeoutError):
+        machine.sandbox.call("GET", path, timeout=9)
+    for wait in (5, 5, 5, 5, 5):
+        machine.sleep(wait)
+        machine.read(path)
+
+    machine.step()
+    assert 7 == len(machine.sandbox.calls("*"))

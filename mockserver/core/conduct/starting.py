@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.core import ledger
-from mockserver.core.conduct.evidence import Evidence, body_of, broke, heard, numbers, succeeded
+from mockserver.core.conduct.evidence import Evidence, body_of, broke, caller, heard, numbers, succeeded
 from mockserver.core.conduct.records import Proof
 from mockserver.core.instants import MINUTE
 from mockserver.core.journal import Exchange
@@ -16,6 +16,7 @@ _LOOKS = ("listCampaigns", "readCampaign", "readExecution")
 _DONE_ALREADY = ("CAMPAIGN_ALREADY_PROCESSING", "CAMPAIGN_NOT_DRAFT")
 _CLONED_WITHIN = 60 * MINUTE
 _RETRIED_WITHIN = MINUTE
+_SAME_RUN = 5 * MINUTE  # who cancels later than that comes back, and may ask again
 
 
 def duplicate_start(seen: Evidence) -> Iterator[Proof]:
@@ -78,15 +79,20 @@ def only_200_is_ok(seen: Evidence) -> Iterator[Proof]:
         again = seen.next_alike(first)
         if again is None or not heard(again) or again.at - first.at > _RETRIED_WITHIN:
             continue
-        if not seen.between(first, again, *OPERATIONS):  # whoever goes on took the first one for success
+        if caller(again) == caller(first) and not seen.between(
+            first, again, *OPERATIONS
+        ):  # whoever goes on took the first one for success
             yield Proof(f"{first.operation} was repeated after {first.status}", numbers((first, again)))
 
 
 def json_on_204(seen: Evidence) -> Iterator[Proof]:
     for campaign_id, cancels in seen.about("id", "cancelCampaign"):
         done = next((each for each in cancels if succeeded(each)), None)
-        again = [each for each in cancels if done is not None and each.n > done.n]
-        if done is not None and again:
+        if done is None:
+            continue
+        later = [each for each in cancels if each.n > done.n and each.at - done.at <= _SAME_RUN]
+        again = [each for each in later if caller(each) == caller(done)]
+        if again:
             told = f"campaign {campaign_id} was canceled again after {done.status}, the success of a cancel"
             yield Proof(told, numbers((done, again[0])))
 
