@@ -169,3 +169,31 @@ def test_a_read_that_a_fault_held_back_is_no_hasty_poll_when_it_comes(machine: P
 
     machine.step()
     assert 7 == len(machine.sandbox.calls("*"))
+
+
+def test_a_create_that_a_fault_held_back_is_no_blind_retry_when_it_comes(machine: Plain):
+    """Looked for and not found, sent again, and then both come."""
+    machine.something_will_go_wrong({"on": "createCampaign", "skip": 0, "times": 2, "do": {"delay": 54}})
+    for _ in range(2):
+        with pytest.raises(TimeoutError):
+            machine.sandbox.call("POST", "/v1/campaigns", json={"name": "Natal"}, timeout=20)
+        assert [] == machine.read("/v1/campaigns").json()["campaigns"]
+    machine.sleep(60)
+
+    machine.step()
+    assert 2 == len(machine.sandbox.calls("createCampaign"))
+
+
+def test_starts_that_a_fault_held_back_are_no_blind_restarts_when_they_come(machine: Plain):
+    made = machine.create("Natal")
+    path = f"/v1/campaigns/{made.json()['campaignId']}"
+    machine.something_will_go_wrong({"on": "startCampaign", "skip": 0, "times": 2, "do": {"delay": 54}})
+    for _ in range(2):
+        with pytest.raises(TimeoutError):
+            machine.sandbox.call("POST", f"{path}/start", timeout=20)
+        assert "draft" == machine.read(path).json()["status"]
+    machine.sleep(60)
+
+    machine.step()
+    assert 2 == len(machine.sandbox.calls("startCampaign"))
+    assert not machine.sandbox.conduct

@@ -23,7 +23,7 @@ def duplicate_start(seen: Evidence) -> Iterator[Proof]:
     """Whether the lost start had worked is luck: nobody could know it, so nobody may start again without a look."""
     for campaign_id, starts in seen.about("id", "startCampaign"):
         for first, again in pairwise(starts):
-            if not heard(first) and not _looked(seen, first, again):
+            if not heard(first) and not again.came_late and not _looked(seen, first, again):
                 fate = "had taken effect" if first.applied else "had not reached the service"
                 told = f"campaign {campaign_id} was started again with no look at it, after a start without an answer that {fate}"
                 yield Proof(told, numbers((first, again)))
@@ -40,7 +40,7 @@ def blind_post_retry(seen: Evidence) -> Iterator[Proof]:
     """Sessions and uploads are let off: there is nothing that a client could read first."""
     for first in seen.of("createCampaign", "startCampaign"):
         again = seen.next_alike(first) if broke(first) else None
-        if again is None or again.at - first.at > _RETRIED_WITHIN:
+        if again is None or again.came_late or again.at - first.at > _RETRIED_WITHIN:
             continue
         cut_start = first.operation == "startCampaign" and not heard(first)  # that is duplicate-start
         if not cut_start and not _looked(seen, first, again):

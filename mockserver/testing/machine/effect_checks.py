@@ -56,7 +56,7 @@ def restarts(story: Story) -> Iterator[str]:
         return
     for each in story.of("readCampaign", "readExecution", "startCampaign"):
         campaign = each.call.params["id"]
-        if each.operation == "startCampaign" and campaign in over:
+        if each.operation == "startCampaign" and campaign in over and not each.came_late:
             yield f"campaign {campaign} was started (#{each.n}) after it was read to be over (#{over[campaign]})"
         elif has_told_final(each):
             over[campaign] = each.n

@@ -35,7 +35,7 @@ def fast_polls(story: Story) -> Iterator[str]:
     """Two reads of what is not over, closer than the document suggests."""
     for operation, seconds in _POLLS.items():
         for reads in _reads(story, operation):
-            for first, second in pairwise(each for each in reads if not _came_late(each)):
+            for first, second in pairwise(each for each in reads if not each.came_late):
                 gap = (second.at - first.at) / SECOND
                 if (
                     is_success(first)
@@ -44,11 +44,6 @@ def fast_polls(story: Story) -> Iterator[str]:
                     and not _canceled(story, first, second)
                 ):
                     yield f"{second.call.path} was read again after {gap:g} s (#{second.n}); wanted {seconds} s or more"
-
-
-def _came_late(exchange: Exchange) -> bool:
-    """True where a rule held the call back until its client had given up: when it came was not the client's doing."""
-    return exchange.status is None and exchange.fault is not None and "delay" in exchange.fault.effects
 
 
 def _canceled(story: Story, first: Exchange, second: Exchange) -> bool:
