@@ -18,7 +18,7 @@ from mockserver.testing.as_written import load_as_written
 load_as_written()  # ahead of whatever else is imported from this package, here and later
 
 from mockserver.testing import conduct_plugin, options
-from mockserver.testing.settings import NAMES, Layer, hint, problem
+from mockserver.testing.settings import NAMES, Layer, check_clock, hint, problem
 
 if TYPE_CHECKING:
     from mockserver.testing.booking import Book
@@ -44,8 +44,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
     config.pluginmanager.register(conduct_plugin.ConductPlugin(config), conduct_plugin.NAME)
     try:
-        for _ in options.layers(config):
-            """A misspelt option ends the run before any test, with the nearest name."""
+        for layer in options.layers(config):  # a misspelt option ends the run before any test, with the nearest name
+            check_clock(layer)
     except ValueError as refusal:
         raise pytest.UsageError(str(refusal)) from None
 
@@ -69,6 +69,10 @@ def _check(item: pytest.Item, marker: pytest.Mark) -> None:
         wrong = _wrong(name, value)
         if wrong:
             raise pytest.UsageError(f"{item.nodeid}: {wrong}")
+    try:
+        check_clock(Layer("@pytest.mark.mockserver", marker.kwargs))
+    except ValueError as refusal:
+        raise pytest.UsageError(f"{item.nodeid}: {refusal}") from None
 
 
 def _wrong(name: str, value: Any) -> str | None:

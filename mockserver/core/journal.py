@@ -45,6 +45,11 @@ class Exchange(NamedTuple):
     fault: Fault | None = None
     real: Span | None = None
 
+    @property
+    def came_late(self) -> bool:
+        """True where a rule held the call back until its client had given up: when it came was not the client's doing."""
+        return self.status is None and self.fault is not None and "delay" in self.fault.effects
+
     def __repr__(self) -> str:  # the call's headers hold a key
         return f"Exchange(n={self.n}, operation={self.operation!r}, status={self.status})"
 

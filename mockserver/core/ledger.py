@@ -3,8 +3,8 @@ The ledger: what the client's calls caused, as data. Reading it changes nothing.
 
 1. An execution's exchange is the start that made it; a campaign's and a session's the create.
 2. A send is duplicate where a chat got the same template with the same values from two executions that began within a day.
-3. A campaign is a clone where it equals an earlier one but for its name, and was made after that one's create or start had
-   been refused as done already, or its answer had been lost.
+3. A campaign is a clone where it equals an earlier one but for a name made of that one's, and was made after that one's
+   create or start had been refused as done already, or its answer had been lost.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from mockserver.core import sends
 from mockserver.core.instants import DAY
 from mockserver.core.journal import Exchange
+from mockserver.core.likeness import is_made_of
 from mockserver.core.records import Campaign, Execution, Session
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.tenant import Tenant
@@ -162,12 +163,8 @@ def _clones(sandbox: Sandbox, tenant: Tenant, made: Mapping[str, int]) -> Iterat
 
 
 def _is_twin(one: Campaign, other: Campaign) -> bool:
-    return (one.template_id, one.platform, one.filters, one.cadence) == (
-        other.template_id,
-        other.platform,
-        other.filters,
-        other.cadence,
-    )
+    sent, again = ((each.template_id, each.platform, each.filters, each.cadence) for each in (one, other))
+    return sent == again and is_made_of(other.name, one.name)
 
 
 def _why_cloned(troubles: Sequence[tuple[Exchange, str]], original: Campaign, before: int) -> tuple[int, str] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 from mockserver.core.conduct import records
 from mockserver.core.conduct.records import Finding, NotAssessed
@@ -48,7 +48,13 @@ class Report(Sequence[Finding]):
         self.findings: tuple[Finding, ...] = report.findings
         self.not_assessed: tuple[NotAssessed, ...] = report.not_assessed
 
-    def __getitem__(self, place):  # type: ignore[no-untyped-def]  # a tuple's own, for numbers and slices
+    @overload
+    def __getitem__(self, place: int) -> Finding: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Finding]: ...
+
+    def __getitem__(self, place: int | slice) -> Finding | Sequence[Finding]:
         return self.findings[place]
 
     def __len__(self) -> int:

@@ -1,41 +1,54 @@
 """
 What `import hypothesis` runs through its entry point: our record types become known to `st.from_type`.
 
-Only the types are imported here; a strategy, and all that it needs, is when it is first asked for.
+Nothing of the mock is imported for it: a type is registered once somebody imports its module, and its strategy, with all
+that it needs, comes when it is first asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
-
-from mockserver.core import records
-from mockserver.core.tenant import Tenant
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-# The kinds of seed data whose records are drawn, with the table in which they then stand.
-_SEEDED = {
-    records.Chat: "chats",
-    records.Template: "templates",
-    records.Entrypoint: "entrypoints",
-    records.Funnel: "funnels",
-    records.Form: "forms",
-    records.Webhook: "webhooks",
+# By module its types, each with the maker of its records and what that is to make.
+_TYPES = {
+    "mockserver.core.records": {
+        "Chat": ("seeded", "chats"),
+        "Template": ("seeded", "templates"),
+        "Entrypoint": ("seeded", "entrypoints"),
+        "Funnel": ("seeded", "funnels"),
+        "Form": ("seeded", "forms"),
+        "Webhook": ("seeded", "webhooks"),
+        "Campaign": ("called", "campaign"),
+        "Execution": ("called", "execution"),
+        "Session": ("called", "session"),
+    },
+    "mockserver.core.tenant": {"Tenant": ("tenants", "")},
 }
-_CALLED = (records.Campaign, records.Execution, records.Session)
 
 
 def register() -> None:
     """Have `st.from_type` draw records such as a sandbox holds."""
+    for name in _TYPES:
+        if name in sys.modules:
+            _register(sys.modules[name])
+    if not all(name in sys.modules for name in _TYPES):
+        sys.meta_path.insert(0, _Waiting())
+
+
+def _register(module: ModuleType) -> None:
     from hypothesis import strategies as st
 
-    for kind, table in _SEEDED.items():
-        st.register_type_strategy(kind, _lazily("seeded", table))
-    for kind in _CALLED:
-        st.register_type_strategy(kind, _lazily("called", kind.__name__.lower()))
-    st.register_type_strategy(Tenant, _lazily("tenants", ""))
+    for name, made in _TYPES[module.__name__].items():
+        st.register_type_strategy(getattr(module, name), _lazily(*made))
 
 
 def _lazily(maker: str, what: str) -> Callable[[Any], SearchStrategy[Any]]:
@@ -45,3 +58,37 @@ def _lazily(maker: str, what: str) -> Callable[[Any], SearchStrategy[Any]]:
         return recorded.MAKERS[maker](what)
 
     return strategy
+
+
+class _Waiting:
+    """A finder that leads to the modules of the types as all others do, and has their types registered once they are loaded."""
+
+    def __init__(self) -> None:
+        self._asking = ""  # the module for which it asks the others
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
+        if name not in _TYPES or name == self._asking:
+            return None
+        self._asking = name
+        spec = find_spec(name)
+        self._asking = ""
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Registering(spec.loader)
+        return spec
+
+
+class _Registering(Loader):
+    """A module's own loader, and then the registration of what it has loaded."""
+
+    def __init__(self, own: Loader) -> None:
+        self._own = own
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._own.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__loader__ = self._own
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._own
+        self._own.exec_module(module)
+        _register(module)

@@ -56,9 +56,10 @@ def add(parser: pytest.Parser) -> None:
     for option in (*OPTIONS, *RUN):
         group.addoption(f"--mockserver-{option.name}", metavar=option.metavar, help=option.help)
         parser.addini(f"mockserver_{option.name}", option.help)
-    choices = "a choice, such as dual-status=guide; may be repeated"
-    group.addoption("--mockserver-choices", action="append", default=[], metavar="ID=OPTION", help=choices)
-    parser.addini("mockserver_choices", f"{choices[:36]}, one a line", type="linelist")
+    choices = "a choice, such as dual-status=guide"
+    several = f"{choices}; may be repeated"
+    group.addoption("--mockserver-choices", action="append", default=[], metavar="ID=OPTION", help=several)
+    parser.addini("mockserver_choices", f"{choices}, one a line", type="linelist")
     strict = "check every answer against its schema"
     group.addoption("--mockserver-strict", action="store_true", default=None, help=strict)
     group.addoption("--mockserver-no-strict", dest="mockserver_strict", action="store_false", help="do not")

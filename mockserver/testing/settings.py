@@ -43,7 +43,7 @@ def joined(layers: Iterable[Layer]) -> Settings:
     sources: dict[str, str] = {}
     said = list(layers)
     for layer in said:
-        _check_clock(layer)
+        check_clock(layer)
         for name, value in layer.said.items():
             values.pop({"now": "clock", "clock": "now"}.get(name, ""), None)
             values[name], sources[name] = value, layer.source
@@ -53,7 +53,8 @@ def joined(layers: Iterable[Layer]) -> Settings:
     return Settings({name: value for name, value in values.items() if value is not None and name != "profile"}, sources)
 
 
-def _check_clock(layer: Layer) -> None:
+def check_clock(layer: Layer) -> None:
+    """Refuses with ValueError, by the layer's source, what says two things of the clock."""
     now, clock = layer.said.get("now"), layer.said.get("clock")
     if clock not in (None, "follow") or (clock and now):
         wanted = "wanted now=INSTANT, clock='follow', or neither"

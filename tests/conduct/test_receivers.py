@@ -48,3 +48,17 @@ def test_a_receiver_that_breaks_in_the_instant_of_the_creation_is_not_told_to_ha
     mockserver.complete_session(session)
 
     assert [] == list(mockserver.conduct)
+
+
+def test_a_scanners_visit_is_no_sign_that_there_are_users_whose_popup_could_be_blocked(mockserver: Sandbox):
+    client = Watched(mockserver)
+    scanned, unopened = client.connect(), client.connect(funnelStepId="funnel_step_a")
+    client.visit(scanned, agent="TelegramBot (like TwitterBot)")
+    client.wait("20m")
+    client.session(scanned)
+    client.session(unopened)
+
+    assert () == client.judged().findings
+    assert ["no user visited a hosted page"] == [
+        each.why for each in client.judged().not_assessed if each.rule == "popup-blocked"
+    ]

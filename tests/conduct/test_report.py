@@ -138,6 +138,18 @@ class TestBenignLookAlikes:
 
         assert [] == list(mockserver.conduct)
 
+    def test_a_last_look_that_failed_and_its_repetition_are_one_read(self, mockserver: Sandbox):
+        client = Client(mockserver)
+        mockserver.on("readExecution").nth(2).error("INTERNAL_ERROR")
+        mockserver.on("readExecution").nth(3).drop("before")
+        pair = client.launch()
+        mockserver.advance("10s")
+        for _ in range(4):
+            client.execution(pair)
+            mockserver.advance("15s")
+
+        assert [] == list(mockserver.conduct)
+
     def test_head_and_options_are_no_reads(self, mockserver: Sandbox):
         client = Client(mockserver)
         campaign, execution = client.launch()
@@ -181,6 +193,33 @@ class TestBenignLookAlikes:
         client.launch("Week 1")
         mockserver.advance("7d")
         client.launch("Week 2")
+
+        assert [] == list(mockserver.conduct)
+
+    def test_a_second_worker_that_starts_too_has_not_misread_the_firsts_answer(self, mockserver: Sandbox):
+        campaign = Client(mockserver).create()
+        for worker in ("a", "b"):
+            mockserver.call("POST", f"/v1/campaigns/{campaign}/start", headers={"user-agent": worker})
+
+        assert [] == list(mockserver.conduct)
+
+    def test_who_cancels_again_much_later_has_not_misread_the_204(self, mockserver: Sandbox):
+        client = Client(mockserver)
+        campaign, _ = client.launch(cadence=1)
+        client.cancel(campaign)
+        client.wait("6m")
+        client.cancel(campaign)
+
+        assert [] == list(mockserver.conduct)
+
+    def test_users_who_come_back_later_after_phone_in_use_are_no_storm(self, mockserver: Sandbox):
+        client = Client(mockserver)
+        for _ in range(4):
+            session = client.connect()
+            client.wait("10s")
+            mockserver.fail_session(session, reason="phone_in_use")
+            client.session(session)
+            client.wait("10m")
 
         assert [] == list(mockserver.conduct)
 

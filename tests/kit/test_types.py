@@ -60,10 +60,34 @@ def test_a_record_is_one_that_a_sandbox_holds():
     check()
 
 
+def test_a_type_is_known_once_it_is_imported_and_nothing_is_before():
+    code = """
+import sys
+import hypothesis.strategies as st
+from mockserver.testing import hypothesis_types
+
+hypothesis_types.register()
+print([name for name in sys.modules if name.startswith("mockserver.core")])
+from mockserver.core.records import Chat
+from mockserver.core.tenant import Tenant
+
+types = st._internal.types._global_type_lookup
+print(Chat in types, Tenant in types)
+modules = [sys.modules[kind.__module__] for kind in (Chat, Tenant)]
+print({type(each.__loader__).__name__ for each in modules} | {type(each.__spec__.loader).__name__ for each in modules})
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert ["[]", "True True", "{'SourceFileLoader'}"] == done.stdout.splitlines()
+
+
 @pytest.mark.parametrize(
     ("imported", "heavy"),
     [
-        ("mockserver.testing.hypothesis_types", ("hypothesis", "flask", "jsonschema", "mockserver.testing.strategies")),
+        (
+            "mockserver.testing.hypothesis_types",
+            ("hypothesis", "flask", "mockserver.core", "mockserver.testing.strategies"),
+        ),
         ("mockserver", ("hypothesis",)),
         ("mockserver.testing.server", ("hypothesis",)),
     ],

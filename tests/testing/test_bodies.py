@@ -52,8 +52,29 @@ USER = """
 from typing import Literal
 
 import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import rule
 
 from mockserver import MockServer, Sandbox
+from mockserver.testing.machine import GatewayMachine
+
+
+class Launches(GatewayMachine):
+    invariants = ("reads-before-restart", "polls-gently")
+    faults = ("drop-after",)
+    fault_operations = ("startCampaign",)
+    choices = {"dual-status": "guide"}
+
+    def make_client(self) -> Sandbox:
+        return self.sandbox
+
+    @rule(name=st.sampled_from(["Natal", "Carnaval"]))
+    def launch(self, name: str) -> None:
+        self.client.call("POST", "/v1/campaigns", json={"name": name})
+
+
+def test_launches(mockserver_server: MockServer) -> None:
+    Launches.check(mockserver_server)
 
 
 @pytest.mark.mockserver(scenario="demo", choices={"dual-status": "guide"}, seed=7)
@@ -69,8 +90,9 @@ def test_mine(mockserver: Sandbox, mockserver_server: MockServer) -> None:
     with mockserver.expecting("startCampaign", times=2, within="5m"):
         pass
     assert mockserver.wait_for("startCampaign", timeout=2).last.status == 202
+    worst: str = mockserver.conduct[0].advice
     with mockserver_server.sandbox(seed=3) as other:
-        assert other.id and name and campaign and status and first and number and nothing is None
+        assert other.id and name and campaign and status and first and number and worst and nothing is None
 """
 WRONG = """
 from mockserver import Sandbox
@@ -82,6 +104,7 @@ def test_mine(mockserver: Sandbox) -> None:
     mockserver.assert_order("createCampain")
     with mockserver.expecting("startCampain"):
         pass
+    mockserver.conduct[0].advise
 """
 
 
@@ -100,6 +123,6 @@ def test_mypy_accepts_a_users_test_and_finds_what_is_wrong_in_another(tmp_path: 
     )
 
     lines = [each for each in found.stdout.splitlines() if ": error:" in each]
-    assert ["test_wrong.py:6", "test_wrong.py:7", "test_wrong.py:8", "test_wrong.py:9"] == [
+    assert ["test_wrong.py:6", "test_wrong.py:7", "test_wrong.py:8", "test_wrong.py:9", "test_wrong.py:11"] == [
         each.partition(": error:")[0] for each in lines
     ], found.stdout

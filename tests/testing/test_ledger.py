@@ -124,6 +124,37 @@ def test_a_campaign_made_again_after_a_refused_start_is_a_clone(mockserver: Sand
     assert (row["originalId"], row["cloneId"], row["why"]) == (original, clone, "CAMPAIGN_ALREADY_PROCESSING")
 
 
+def test_a_campaign_under_another_name_is_no_clone_of_one_that_had_trouble(mockserver: Sandbox):
+    start(mockserver, create(mockserver, "Natal"))
+    create_again = {"name": "Natal", "platform": "chatapp", "templateId": "template_t", "cadence": 60}
+    assert mockserver.call("POST", "/v1/campaigns", json=create_again).json()["code"] == "CAMPAIGN_NAME_ALREADY_EXISTS"
+    start(mockserver, create(mockserver, "Carnaval"))
+
+    assert mockserver.ledger.cloned_campaigns == []
+    assert not mockserver.conduct
+
+
+@pytest.mark.parametrize(
+    ("name", "is_clone"),
+    [
+        ("Week 1 (2)", True),
+        ("week 1-retry", True),
+        ("Copy of Week 1", True),
+        ("Week 1_b", True),
+        ("Week 12", False),
+        ("Week 2", False),
+        ("Midweek 1", False),
+    ],
+)
+def test_a_clone_has_a_name_that_was_made_of_the_originals(mockserver: Sandbox, name: str, is_clone: bool):
+    original = create(mockserver, "Week 1")
+    start(mockserver, original)
+    mockserver.call("POST", f"/v1/campaigns/{original}/start")
+    create(mockserver, name)
+
+    assert is_clone == bool(mockserver.ledger.cloned_campaigns)
+
+
 def test_a_second_campaign_for_its_own_sake_is_no_clone(mockserver: Sandbox):
     for name in ("Spring", "Summer"):
         start(mockserver, create(mockserver, name))

@@ -121,6 +121,7 @@ def test_a_misspelt_option_ends_the_run_before_any_test(suite: Suite, arguments:
         ("scenario='nofile.yaml'", "*test_it: scenario='nofile.yaml'; there is no such file*"),
         ("given={'chat': []}", "*test_it: /given/chat: *the nearest is 'chats'*"),
         ("given=[]", "*test_it: /given: found *, wanted an object*"),
+        ("clock='follow', now='2026-03-01T12:00:00Z'", "*test_it: @pytest.mark.mockserver: clock='follow' with now=*"),
     ],
 )
 def test_a_mark_that_cannot_be_ends_the_run_before_any_test(suite: Suite, mark: str, said: str):
@@ -128,6 +129,14 @@ def test_a_mark_that_cannot_be_ends_the_run_before_any_test(suite: Suite, mark: 
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     pytest.LineMatcher(result.outlines + result.errlines).fnmatch_lines([said])
+
+
+def test_an_ini_file_that_says_two_things_of_the_clock_ends_the_run_before_any_test(suite: Suite):
+    two = ("-o", "mockserver_clock=follow", "-o", "mockserver_now=2026-03-01T12:00:00Z")
+    result = suite.run("def test_it(): pass\n", *two)
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    pytest.LineMatcher(result.errlines).fnmatch_lines(["*ini file: clock='follow' with now=*"])
 
 
 def test_a_misspelt_name_in_the_settings_fixture_is_named(suite: Suite):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from mockserver.core.conduct.evidence import Evidence, numbers
-from mockserver.core.conduct.records import Proof
+from mockserver.core.conduct.records import Proof, Silence
 from mockserver.core.instants import MINUTE
 from mockserver.core.walks import Visit
 
@@ -31,7 +31,11 @@ def iframe(seen: Evidence) -> Iterator[Proof]:
             yield Proof(f"the page of {session.id} was opened in a frame (visit {framed[0].n})", (made.n,))
 
 
-def popup_blocked(seen: Evidence) -> Iterator[Proof]:
+def popup_blocked(seen: Evidence) -> Iterator[Proof | Silence]:
+    """Where scanners alone came there is no user in the run, and none whose popup could have been blocked."""
+    if all(map(_is_scanner, seen.visits)):
+        yield Silence("no user visited a hosted page")
+        return
     for session, made in seen.sessions():
         if session.status == "expired" and not _looks(seen, session.id):
             yield Proof(f"{session.id} expired, and nobody had opened its page", (made.n,))

@@ -45,10 +45,10 @@ def watches(seen: Evidence, looked_at: Mapping[str, str] = _WATCHED) -> Iterator
 
 
 def after_final(seen: Evidence, watch: Watch) -> tuple[Exchange, list[Exchange]] | None:
-    """The read that was told the final status, and those that went on in the same loop."""
-    reads = watch.reads
+    """The read that was told the final status, and those that went on in the same loop and told it once more."""
+    reads = [each for each in watch.reads if succeeded(each)]  # one that failed and its repetition are one look
     for place, each in enumerate(reads):
-        if succeeded(each) and seen.told(each, "status") in FINAL:
+        if seen.told(each, "status") in FINAL:
             more: list[Exchange] = []
             for last, following in zip(reads[place:], reads[place + 1 :], strict=False):
                 if (following.at - last.at) > _SAME_LOOP:

@@ -17,6 +17,7 @@ from mockserver.core.records import Session
 _UNKNOWN = (409, 410, 422)  # how a receiver answers an event about a session that it does not know
 _NOWHERE = 404  # or this, or it has no such path
 _FIELDS = ("funnelStepId", "funnelId", "coexistence", "returnUrl")
+_COMES_BACK = 5 * MINUTE
 _PATIENCE = MINUTE  # a client that polls at all has read again by then
 
 
@@ -144,9 +145,16 @@ def session_storm(seen: Evidence) -> Iterator[Proof]:
         if (seen.gap(first, again) or 0) < SECOND and (first.n in left) != (again.n in left):
             yield Proof("one click created two equal sessions, of which one was left", numbers((first, again)))
     told = _told_reason(seen, "phone_in_use")
-    after = [each for each in creates if told and each.n > told[0].n]
+    after = _in_a_row([each for each in creates if told and each.n > told[0].n], told)
     if len(after) >= 3:
         yield Proof(f"{len(after)} sessions were created after phone_in_use", numbers((told[0], *after[:2])))
+
+
+def _in_a_row(creates: Sequence[Exchange], told: Sequence[Exchange]) -> list[Exchange]:
+    """Those that followed what was told, each within five minutes of the one before; a user who comes later comes anew."""
+    chained = [*told[:1], *creates]
+    late = (place for place, pair in enumerate(pairwise(chained)) if pair[1].at - pair[0].at > _COMES_BACK)
+    return list(creates[: next(late, len(creates))])
 
 
 def orphan_number(seen: Evidence) -> Iterator[Proof]:

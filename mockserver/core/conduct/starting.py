@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.core import ledger
-from mockserver.core.conduct.evidence import Evidence, body_of, broke, heard, numbers, succeeded
+from mockserver.core.conduct.evidence import Evidence, body_of, broke, caller, heard, numbers, succeeded
 from mockserver.core.conduct.records import Proof
 from mockserver.core.instants import MINUTE
 from mockserver.core.journal import Exchange
@@ -16,13 +16,14 @@ _LOOKS = ("listCampaigns", "readCampaign", "readExecution")
 _DONE_ALREADY = ("CAMPAIGN_ALREADY_PROCESSING", "CAMPAIGN_NOT_DRAFT")
 _CLONED_WITHIN = 60 * MINUTE
 _RETRIED_WITHIN = MINUTE
+_SAME_RUN = 5 * MINUTE  # who cancels later than that comes back, and may ask again
 
 
 def duplicate_start(seen: Evidence) -> Iterator[Proof]:
     """Whether the lost start had worked is luck: nobody could know it, so nobody may start again without a look."""
     for campaign_id, starts in seen.about("id", "startCampaign"):
         for first, again in pairwise(starts):
-            if not heard(first) and not _looked(seen, first, again):
+            if not heard(first) and not again.came_late and not _looked(seen, first, again):
                 fate = "had taken effect" if first.applied else "had not reached the service"
                 told = f"campaign {campaign_id} was started again with no look at it, after a start without an answer that {fate}"
                 yield Proof(told, numbers((first, again)))
@@ -39,7 +40,7 @@ def blind_post_retry(seen: Evidence) -> Iterator[Proof]:
     """Sessions and uploads are let off: there is nothing that a client could read first."""
     for first in seen.of("createCampaign", "startCampaign"):
         again = seen.next_alike(first) if broke(first) else None
-        if again is None or again.at - first.at > _RETRIED_WITHIN:
+        if again is None or again.came_late or again.at - first.at > _RETRIED_WITHIN:
             continue
         cut_start = first.operation == "startCampaign" and not heard(first)  # that is duplicate-start
         if not cut_start and not _looked(seen, first, again):
@@ -78,15 +79,20 @@ def only_200_is_ok(seen: Evidence) -> Iterator[Proof]:
         again = seen.next_alike(first)
         if again is None or not heard(again) or again.at - first.at > _RETRIED_WITHIN:
             continue
-        if not seen.between(first, again, *OPERATIONS):  # whoever goes on took the first one for success
+        if caller(again) == caller(first) and not seen.between(
+            first, again, *OPERATIONS
+        ):  # whoever goes on took the first one for success
             yield Proof(f"{first.operation} was repeated after {first.status}", numbers((first, again)))
 
 
 def json_on_204(seen: Evidence) -> Iterator[Proof]:
     for campaign_id, cancels in seen.about("id", "cancelCampaign"):
         done = next((each for each in cancels if succeeded(each)), None)
-        again = [each for each in cancels if done is not None and each.n > done.n]
-        if done is not None and again:
+        if done is None:
+            continue
+        later = [each for each in cancels if each.n > done.n and each.at - done.at <= _SAME_RUN]
+        again = [each for each in later if caller(each) == caller(done)]
+        if again:
             told = f"campaign {campaign_id} was canceled again after {done.status}, the success of a cancel"
             yield Proof(told, numbers((done, again[0])))
 

@@ -62,7 +62,9 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
     failures: ClassVar[str | None] = ".mockserver/failures"
 
     if TYPE_CHECKING:
-        invariants: ClassVar[Any]  # type: ignore[misc]  # names, until the class is made; Hypothesis has its own use of the word
+        invariants: (
+            Any  # names, until the class is made; Hypothesis has its own use of the word, and its kind of attribute
+        )
 
     _promises: ClassVar[tuple[Invariant, ...]] = ()
     _faults: ClassVar[st.SearchStrategy[JSON] | None] = drawn(ON_CALLS)

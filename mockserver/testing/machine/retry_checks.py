@@ -10,8 +10,7 @@ from mockserver.core.instants import SECOND, Instant, from_datetime
 from mockserver.core.journal import Exchange
 from mockserver.testing.machine.story import Story, code, is_lost, is_success, request
 
-_CREATING = ("createCampaign", "createConnectionSession", "uploadMedia")
-_POSTS = (*_CREATING, "startCampaign", "cancelCampaign")
+_POSTS = ("createCampaign", "createConnectionSession", "uploadMedia", "startCampaign", "cancelCampaign")
 _HOPELESS = (400, 401, 403, 404, 409, 422)
 _SAME_REFUSALS = 3
 _TRANSIENT = (429, 500)
@@ -29,7 +28,7 @@ def blind_restarts(story: Story) -> Iterator[str]:
     for each in story.of("startCampaign", "readCampaign", "readExecution", "listCampaigns"):
         if each.operation == "startCampaign":
             campaign = each.call.params["id"]
-            if campaign in lost:
+            if campaign in lost and not each.came_late:
                 first = lost[campaign]
                 yield f"start of {campaign} was sent again (#{each.n}) after its answer was lost (#{first.n}), without reading the campaign first: a duplicate start"
             if is_lost(each):
@@ -46,9 +45,9 @@ def _read(lost: dict[str, Exchange], exchange: Exchange) -> None:
 
 
 def blind_retries(story: Story) -> Iterator[str]:
-    """A creating POST repeated after a lost answer or a 5xx, with no read in between."""
-    for first, second in pairwise(story.new_of(*_CREATING)):
-        if not _failed(first) or request(first) != request(second):
+    """A create of a campaign repeated after a lost answer or a 5xx, with no read in between; of sessions and uploads there is none."""
+    for first, second in pairwise(story.new_of("createCampaign")):
+        if not _failed(first) or request(first) != request(second) or second.came_late:
             continue
         if not any(each.call.method == "GET" and is_success(each) for each in story.between(first, second)):
             how = "its answer was lost" if is_lost(first) else f"a {first.status}"
@@ -58,7 +57,7 @@ def blind_retries(story: Story) -> Iterator[str]:
 def repeats(story: Story) -> Iterator[str]:
     """The same POST again after it had succeeded."""
     for first, second in pairwise(story.new_of(*_POSTS)):
-        if is_success(first) and request(first) == request(second):
+        if is_success(first) and request(first) == request(second) and not second.came_late:
             yield f"{first.operation} was sent again (#{second.n}) although it had succeeded with {first.status} (#{first.n})"
 
 
@@ -78,7 +77,7 @@ def hasty(story: Story) -> Iterator[str]:
     free_at: dict[str | None, tuple[Instant, int]] = {}
     for each in story.new:
         wait, told_by = free_at.get(each.tenant_id, (each.at, 0))
-        if each.at < wait:
+        if each.at < wait and not each.came_late:
             early = (wait - each.at) / SECOND
             yield f"{each.operation} was called (#{each.n}) {early:g} s before the Retry-After of #{told_by} was over"
         if not is_lost(each) and each.status == 429 and (asked := _asked_wait(each)) is not None:

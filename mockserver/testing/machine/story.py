@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any
@@ -32,6 +33,7 @@ class Story:
     def __init__(self, sandbox: Sandbox) -> None:
         self.sandbox = sandbox
         self._first = self._judged = sandbox.journal.last_exchange
+        self._steps = [self._first]  # the last call before each step
         self.new: Sequence[Exchange] = ()
 
     @property
@@ -47,6 +49,12 @@ class Story:
     def begin_step(self) -> None:
         """What is called from now on belongs to the next step."""
         self._judged = self.sandbox.journal.last_exchange
+        self._steps.append(self._judged)
+
+    def is_one_step(self, *numbers: int | None) -> bool:
+        """True where these calls were all made in one step; one that is not known was not."""
+        known = [bisect_left(self._steps, number) for number in numbers if number is not None]
+        return len(known) == len(numbers) and len(set(known)) == 1
 
     @property
     def exchanges(self) -> Sequence[Exchange]:

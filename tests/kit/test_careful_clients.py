@@ -1,0 +1,199 @@
+"""What careful clients do in a machine, and no invariant may take for a bug; each beside the bug that looks like it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mockserver.testing.machine import INVARIANTS, GatewayMachine, InvariantError
+
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+
+
+class Plain(GatewayMachine):
+    invariants = tuple(INVARIANTS)
+    failures = None
+    given = {  # noqa: RUF012 - a world, never changed
+        "templates": [{"id": "template_t", "name": "T"}],
+        "chats": [{"id": f"chat_{n}"} for n in range(9)],
+    }
+
+    def create(self, name: str) -> Any:
+        body = {"name": name, "platform": "chatapp", "templateId": "template_t", "cadence": 1}
+        return self.sandbox.call("POST", "/v1/campaigns", json=body)
+
+    def start(self, made: Any) -> str:
+        path = f"/v1/campaigns/{made.json()['campaignId']}"
+        return f"{path}/executions/{self.sandbox.call('POST', f'{path}/start').json()['executionId']}"
+
+    def launch(self, name: str) -> str:
+        return self.start(self.create(name))
+
+    def read(self, path: str) -> Any:
+        return self.sandbox.call("GET", path)
+
+    def step(self) -> None:
+        """The end of a rule, as Hypothesis has it."""
+        if self._is_broken():
+            self.client_keeps_its_invariants()
+
+
+@pytest.fixture
+def machine() -> Any:
+    made = Plain()
+    yield made
+    made.teardown()
+
+
+def lose(machine: Plain, operation: str, when: str, times: int = 1) -> None:
+    machine.something_will_go_wrong({"on": operation, "skip": 0, "times": times, "do": {"drop": when}})
+
+
+def test_two_steps_that_launch_the_same_are_what_was_asked_for(machine: Plain):
+    for name in ("Natal", "Carnaval"):
+        machine.launch(name)
+        machine.step()
+    machine.sandbox.advance("1h")
+    machine.step()
+
+    assert 2 == len(machine.sandbox.ledger.executions)
+
+
+def test_one_step_that_launches_the_same_twice_is_a_duplicate(machine: Plain):
+    machine.launch("Natal")
+    machine.launch("Carnaval")
+
+    with pytest.raises(InvariantError, match="no-duplicate-execution"):
+        machine.step()
+
+
+def test_the_sends_of_one_step_that_launched_twice_are_duplicates():
+    machine: Any = type("Sends", (Plain,), {"invariants": ("no-duplicate-send",)})()
+    machine.launch("Natal")
+    machine.launch("Carnaval")
+
+    with pytest.raises(InvariantError, match="no-duplicate-send"):
+        machine.step()
+    machine.teardown()
+
+
+def test_a_name_that_is_taken_makes_no_clone_of_what_is_launched_later(machine: Plain):
+    machine.launch("Natal")
+    machine.step()
+    machine.create("Natal")
+    machine.step()
+    machine.launch("Natal (2)")
+    machine.step()
+
+    assert ["CAMPAIGN_NAME_ALREADY_EXISTS"] == [row["why"] for row in machine.sandbox.ledger.cloned_campaigns]
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_session_is_created_again_where_no_answer_came_since_there_is_nothing_to_be_read(machine: Plain, when: str):
+    lose(machine, "createConnectionSession", when)
+    with pytest.raises(OSError):
+        machine.sandbox.call("POST", SESSIONS, json={}, timeout=5)
+    machine.sleep(2)
+    assert 202 == machine.sandbox.call("POST", SESSIONS, json={}).status
+
+    machine.step()
+
+
+def test_sessions_whose_answers_were_lost_make_no_storm(machine: Plain):
+    lose(machine, "createConnectionSession", "after", times=3)
+    for wait in (1, 2, 4):
+        with pytest.raises(OSError):
+            machine.sandbox.call("POST", SESSIONS, json={}, timeout=5)
+        machine.sleep(wait)
+    machine.sandbox.call("POST", SESSIONS, json={})
+
+    machine.step()
+
+
+def test_a_session_after_each_that_was_made_is_a_storm():
+    machine: Any = type("Storm", (Plain,), {"invariants": ("no-session-storm",)})()
+    for _ in range(3):
+        machine.sandbox.call("POST", SESSIONS, json={})
+        machine.sleep(2)
+
+    with pytest.raises(InvariantError, match="3 connection sessions were created at a stroke"):
+        machine.step()
+    machine.teardown()
+
+
+def test_a_campaign_is_not(machine: Plain):
+    lose(machine, "createCampaign", "before")
+    with pytest.raises(OSError):
+        machine.create("Natal")
+    machine.sleep(2)
+    machine.create("Natal")
+
+    with pytest.raises(InvariantError, match="no-blind-retry"):
+        machine.step()
+
+
+def test_a_look_right_after_the_cancel_is_no_hasty_poll(machine: Plain):
+    execution = machine.launch("Natal")
+    machine.step()
+    assert "processing" == machine.read(execution).json()["status"]
+    assert 204 == machine.sandbox.call("POST", f"{execution.partition('/executions')[0]}/cancel").status
+    assert "canceled" == machine.read(execution).json()["status"]
+
+    machine.step()
+
+
+def test_a_last_look_that_failed_is_looked_at_again(machine: Plain):
+    execution = machine.launch("Natal")
+    machine.sandbox.advance("1h")
+    machine.step()
+    assert "completed" == machine.read(execution).json()["status"]
+    lose(machine, "readExecution", "before")
+    with pytest.raises(OSError):
+        machine.read(execution)
+    machine.read(execution)
+
+    machine.step()
+
+
+def test_a_read_that_a_fault_held_back_is_no_hasty_poll_when_it_comes(machine: Plain):
+    path = f"{SESSIONS}/{machine.sandbox.call('POST', SESSIONS, json={}).json()['sessionId']}"
+    machine.step()
+    late = {"on": "readConnectionSession", "skip": 0, "times": 1, "do": {"delay": 30}}
+    machine.something_will_go_wrong(late)
+    with pytest.raises(TimeoutError):
+        machine.sandbox.call("GET", path, timeout=9)
+    for wait in (5, 5, 5, 5, 5):
+        machine.sleep(wait)
+        machine.read(path)
+
+    machine.step()
+    assert 7 == len(machine.sandbox.calls("*"))
+
+
+def test_a_create_that_a_fault_held_back_is_no_blind_retry_when_it_comes(machine: Plain):
+    """Looked for and not found, sent again, and then both come."""
+    machine.something_will_go_wrong({"on": "createCampaign", "skip": 0, "times": 2, "do": {"delay": 54}})
+    for _ in range(2):
+        with pytest.raises(TimeoutError):
+            machine.sandbox.call("POST", "/v1/campaigns", json={"name": "Natal"}, timeout=20)
+        assert [] == machine.read("/v1/campaigns").json()["campaigns"]
+    machine.sleep(60)
+
+    machine.step()
+    assert 2 == len(machine.sandbox.calls("createCampaign"))
+
+
+def test_starts_that_a_fault_held_back_are_no_blind_restarts_when_they_come(machine: Plain):
+    made = machine.create("Natal")
+    path = f"/v1/campaigns/{made.json()['campaignId']}"
+    machine.something_will_go_wrong({"on": "startCampaign", "skip": 0, "times": 2, "do": {"delay": 54}})
+    for _ in range(2):
+        with pytest.raises(TimeoutError):
+            machine.sandbox.call("POST", f"{path}/start", timeout=20)
+        assert "draft" == machine.read(path).json()["status"]
+    machine.sleep(60)
+
+    machine.step()
+    assert 2 == len(machine.sandbox.calls("startCampaign"))
+    assert not machine.sandbox.conduct
