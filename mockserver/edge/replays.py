@@ -12,7 +12,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
@@ -206,19 +206,3 @@ def answer(status: int, body: bytes, base_url: str, hide: Redactor) -> JSON:
     except ValueError:
         shown = hide.text(neutral.decode("utf-8", "backslashreplace"))
     return {"status": status} if shown is None else {"status": status, "body": shown}
-
-
-def text(found: Mapping[str, Any]) -> str:
-    """The document as YAML."""
-    import io
-
-    from ruamel.yaml import YAML
-
-    yaml = YAML(typ="safe", pure=True)
-    yaml.default_flow_style = False
-    yaml.allow_unicode = True
-    yaml.width = 120
-    yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]  # in the order they came
-    out = io.StringIO()
-    yaml.dump(dict(found), out)
-    return out.getvalue()

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mockserver.contract.choices import DEFAULTS
-from mockserver.edge import replays
+from mockserver.scenario import writing
 from mockserver.testing import conduct_plugin, options
 from mockserver.testing.booking import Book
 from mockserver.testing.calls import CallMismatch
@@ -111,7 +111,7 @@ def _written(item: pytest.Item, document: Mapping[str, Any], place: int) -> str:
         ignored.write_text("*\n", encoding="utf-8")
     file = home / f"{_slug(item.nodeid)}{f'.{place + 1}' if place else ''}.yaml"
     beside = file.with_suffix(f".{os.getpid()}")
-    beside.write_text(replays.text(document), encoding="utf-8")
+    beside.write_text(writing.text(document), encoding="utf-8")
     beside.replace(file)
     return os.path.relpath(file, Path.cwd())
 

@@ -12,7 +12,7 @@ import pytest
 import requests
 
 from mockserver import MockServer, Sandbox, cli
-from mockserver.edge import replays
+from mockserver.scenario import writing
 from mockserver.testing.replaying import replay
 from tests.edge.control_calls import NOON, SESSIONS, control, make, refused
 
@@ -125,7 +125,7 @@ def test_the_document_is_json_and_the_one_of_this_process(sandbox: Sandbox):
 
     assert sandbox.replay_document() == json.loads(answer.body, parse_constant=no_constant)
     assert [] == [each for each in replay(answer.json()) if each.differs]
-    assert replays.text(answer.json()).encode()
+    assert writing.text(answer.json()).encode()
 
 
 def test_a_query_that_the_document_does_not_take_is_named(made):

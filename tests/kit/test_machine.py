@@ -217,3 +217,27 @@ def test_every_fault_applies_where_it_may_befall(mockserver_server: MockServer, 
             entry = drawn_one(strategy)
             assert operation == entry["on"]
             assert sandbox.apply({"script": [entry]})["rules"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "run"),
+    [
+        (tuple(Phase), {each for each in Phase if each is not Phase.explain}),
+        ((Phase.generate, Phase.shrink, Phase.explain), {Phase.generate, Phase.shrink, Phase.explain}),
+        ((Phase.generate,), {Phase.generate}),
+    ],
+    ids=["all", "chosen", "one"],
+)
+def test_only_who_chooses_the_phases_has_a_failure_explained(
+    mockserver_server: MockServer, asked: tuple[Phase, ...], run: set[Phase]
+):
+    seen: set[Phase] = set()
+
+    class Looking(GatewayMachine):
+        @rule()
+        def look(self) -> None:
+            seen.update(settings.default.phases)
+
+    Looking.check(mockserver_server, settings=settings(STEADY, max_examples=1, stateful_step_count=2, phases=asked))
+
+    assert run == seen

@@ -13,7 +13,7 @@ import requests
 from ruamel.yaml import YAML
 
 from mockserver import MockServer, Sandbox, cli
-from mockserver.edge import replays
+from mockserver.scenario import writing
 from mockserver.scenario.documents import check, read_file
 from mockserver.testing.replaying import Outcome, replay, tell
 from tests.testing.conftest import Suite
@@ -132,7 +132,7 @@ def test_a_document_repeats_its_run_byte_for_byte(
     sandbox = MockServer().sandbox(given=GIVEN, **settings)
     run(sandbox)
     file = tmp_path / "run.yaml"
-    file.write_text(replays.text(sandbox.replay_document() or {}), encoding="utf-8")
+    file.write_text(writing.text(sandbox.replay_document() or {}), encoding="utf-8")
 
     outcomes = again(read_file(file))
 
@@ -211,7 +211,7 @@ def test_no_key_stands_in_a_document():
     sandbox.apply({"given": {"webhooks": [{"url": "http://127.0.0.1:9/x", "secret": "whsec_YWJjZGVmZw=="}]}})
     sandbox.call("POST", "/v1/campaigns", json={"name": sandbox.secret_key}, headers={"x-own": sandbox.public_key})
 
-    text = replays.text(sandbox.replay_document() or {})
+    text = writing.text(sandbox.replay_document() or {})
 
     assert [] == re.findall(r"(?:sk|pk|whsec)_\w{4,}", text)
     check(YAML(typ="safe", pure=True).load(text))
@@ -238,7 +238,7 @@ def test_an_answer_that_differs_is_told_leaf_by_leaf_and_by_the_exit_code(
     document["calls"].append({"call": "GET /v1/campaigns", "answer": None})
     document["calls"].append({"do": "advance", "with": {"by": "-1m"}})
     file = tmp_path / "run.yaml"
-    file.write_text(replays.text(document), encoding="utf-8")
+    file.write_text(writing.text(document), encoding="utf-8")
 
     assert 1 == cli.main(["replay", str(file)])
 

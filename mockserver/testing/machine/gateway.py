@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hypothesis import note, settings
+from hypothesis import Phase, note, settings
 from hypothesis import strategies as st
 from hypothesis.errors import HypothesisException
 from hypothesis.stateful import (
@@ -20,6 +20,7 @@ from hypothesis.stateful import (
 )
 
 from mockserver.contract.choices import CHOICES
+from mockserver.scenario import writing
 from mockserver.testing import sweep
 from mockserver.testing.machine import promises, replay
 from mockserver.testing.machine.actors import Actors
@@ -36,6 +37,12 @@ if TYPE_CHECKING:
 JSON = dict[str, Any]
 
 _FAULTS_AT_FIRST = 3
+
+
+def _unexplained(chosen: settings) -> settings:
+    if set(chosen.phases) != set(Phase):
+        return chosen
+    return settings(chosen, phases=[each for each in Phase if each is not Phase.explain])
 
 
 class GatewayMachine(Actors, RuleBasedStateMachine):
@@ -107,11 +114,16 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
 
     @classmethod
     def check(cls, server: MockServer | None = None, *, settings: settings | None = None) -> None:
-        """Run it as a test, on one sandbox of this server that each example finds as it was prepared."""
+        """
+        Run it as a test, on one sandbox of this server that each example finds as it was prepared.
+
+        Settings with all of Hypothesis's phases run without `explain`: tracing each line of the client many times over
+        takes most of a failing run, and has nothing to add to the steps and the invariant's own words.
+        """
         ground = cls._make_ground(server)
         try:
             made: Any = lambda: cls(ground)  # a factory, as Hypothesis documents and its types do not
-            run_state_machine_as_test(made, settings=settings or cls.TestCase.settings)
+            run_state_machine_as_test(made, settings=_unexplained(settings or cls.TestCase.settings))
         finally:
             ground.close()
 
@@ -202,7 +214,7 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
         kind = type(failure).__name__
         summary = str(failure).partition("\n")[0][:200] or kind
         name = f"{type(self).__name__}-{kind}"
-        written = replay.text(self.as_scenario(name, summary))
+        written = writing.text(self.as_scenario(name, summary))
         told = f"The scenario that replays it:\n{written}"
         if self.failures is not None:
             told += f"It is kept in {replay.write(self.failures, name, written)}"

@@ -7,7 +7,6 @@ makes the same calls meets the same world, whatever its clock does.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -83,18 +82,6 @@ def _without_secrets(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _without_secrets(each) for key, each in value.items() if key not in _SECRET}
     return [_without_secrets(each) for each in value] if isinstance(value, list | tuple) else value
-
-
-def text(found: Mapping[str, Any]) -> str:
-    """The document as JSON that people can read: a line for each key, and for each rule of its script."""
-    lines = [f"  {json.dumps(key)}: {_spelt(value)}" for key, value in found.items() if key != "script"]
-    rules = ",\n".join(f"    {_spelt(rule)}" for rule in found["script"])
-    lines.append(f'  "script": [\n{rules}\n  ]' if rules else '  "script": []')
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def _spelt(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def write(folder: str | Path, name: str, written: str) -> Path:
