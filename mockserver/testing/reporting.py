@@ -6,13 +6,14 @@ Keys are in their short form throughout: all of it is read through the same view
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from mockserver.core.conduct.records import Finding
-from mockserver.core.instants import exact_text, from_datetime
+from mockserver.core.instants import exact_text, from_datetime, parse
 from mockserver.edge.narrator import describe
 from mockserver.testing import replaying
 from mockserver.testing.exchanges import Exchange, differences, line, sent, short, unlike
@@ -56,6 +57,8 @@ def told(seen: Seen, cited: Container[int], nearest: int | None) -> Iterator[str
         yield from shortened(list(folded(rows)))
     if seen.events:
         yield "events:"
+        if len(seen.events) > _TAIL:
+            yield f"  ... {len(seen.events) - _TAIL} before these"
         yield from (f"  {_event(each)}" for each in seen.events[-_TAIL:])
     idle = [rule for rule in seen.rules if not rule["fired"]]
     if idle:
@@ -110,19 +113,29 @@ def _history(seen: Seen, cited: Container[int], nearest: int | None) -> Iterator
     for step in seen.steps:
         row = Row([f"  {_time(step['at'])}  {_step(step)}"], command=step["command"])
         yield (step["exchanges"], 1, step["transitions"] + 0.5), row
-    after = 0
+    after, places = 0, _Places(seen)
     for moved in seen.transitions:
-        after = max(after, _after(seen, moved))  # changes stand in their own order, whatever is known of their cause
+        after = max(after, places.after(moved))  # changes stand in their own order, whatever is known of their cause
         yield (after, 1, moved["n"]), Row([f"  {_time(moved['at'])}     {_move(moved)}"])
 
 
-def _after(seen: Seen, moved: JSON) -> int:
-    """The number of the exchange after which a change came."""
-    if "exchange" in moved["cause"]:
-        return int(moved["cause"]["exchange"])
-    by_step = max((step["exchanges"] for step in seen.steps if step["transitions"] < moved["n"]), default=0)
-    by_time = max((each.n for each in seen.exchanges if exact_text(from_datetime(each.at)) < moved["at"]), default=0)
-    return max(by_step, by_time)
+class _Places:
+    """After which call a change came, by its cause, or by the commands and the calls before it: both are in their order."""
+
+    def __init__(self, seen: Seen) -> None:
+        self._seen = seen
+        self._times = [from_datetime(each.at) for each in seen.exchanges]
+        self._changes = [step["transitions"] for step in seen.steps]
+
+    def after(self, moved: JSON) -> int:
+        """The number of the exchange, 0 where there was none."""
+        if "exchange" in moved["cause"]:
+            return int(moved["cause"]["exchange"])
+        at = parse(moved["at"])
+        calls = bisect_left(self._times, at[0]) if at is not None else 0
+        steps = bisect_left(self._changes, moved["n"])
+        by_time = self._seen.exchanges[calls - 1].n if calls else 0
+        return max(by_time, self._seen.steps[steps - 1]["exchanges"] if steps else 0)
 
 
 def _call(each: Exchange[Any, Any], is_cited: bool, is_nearest: bool) -> Row:

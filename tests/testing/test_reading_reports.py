@@ -546,3 +546,20 @@ def test_findings_that_say_the_same_are_one_with_the_exchanges_of_all(mockserver
     assert 12 == len(mockserver.conduct.of("wrong-variable-keys"))
     assert 1 == told.count("wrong-variable-keys, severity 2")
     assert "(exchange 2, 4, 6, 8, 10, 12, 14, 16, 18, 20 and 2 more)" in told
+
+
+def test_of_many_events_the_last_are_told_and_how_many_came_before(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        for _ in range(33):
+            mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
+        mockserver.advance("1h")
+        assert 0
+        """,
+    )
+
+    at = found.index("events:")
+    assert "  ... 3 before these" == found[at + 1]
+    assert 30 == sum(each.endswith("no endpoint") for each in found)
