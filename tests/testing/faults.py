@@ -13,7 +13,7 @@ import requests
 
 from mockserver import Sandbox
 
-SHORT_S, LONG_S = 0.15, 10.0
+SHORT_S, LONG_S = 0.15, 10.0  # of a call that is to be given up; of any other, however busy the machine is
 
 
 def patience(effect: str) -> float:
@@ -63,7 +63,8 @@ def _requests(make: Callable[[], requests.Session], sandbox: Sandbox, wait_s: fl
         with make() as session:
             session.trust_env = False
             headers = {"X-API-Key": sandbox.secret_key}
-            got = session.request(method, sandbox.base_url + path, json=body, headers=headers, timeout=wait_s)
+            waits = (LONG_S, wait_s)  # to connect, and to read
+            got = session.request(method, sandbox.base_url + path, json=body, headers=headers, timeout=waits)
             return got.status_code, got.content
 
     return ask
@@ -73,7 +74,8 @@ def _httpx(make: Callable[[], httpx.Client], sandbox: Sandbox, wait_s: float) ->
     def ask(method: str, path: str, body: Any) -> tuple[int, bytes]:
         with make() as client:
             headers = {"X-API-Key": sandbox.secret_key}
-            got = client.request(method, sandbox.base_url + path, json=body, headers=headers, timeout=wait_s)
+            waits = httpx.Timeout(LONG_S, read=wait_s)
+            got = client.request(method, sandbox.base_url + path, json=body, headers=headers, timeout=waits)
             return got.status_code, got.content
 
     return ask
@@ -83,7 +85,8 @@ def _httpx_async(make: Callable[[], httpx.AsyncClient], sandbox: Sandbox, wait_s
     async def fetch(method: str, path: str, body: Any) -> tuple[int, bytes]:
         async with make() as client:
             headers = {"X-API-Key": sandbox.secret_key}
-            got = await client.request(method, sandbox.base_url + path, json=body, headers=headers, timeout=wait_s)
+            waits = httpx.Timeout(LONG_S, read=wait_s)
+            got = await client.request(method, sandbox.base_url + path, json=body, headers=headers, timeout=waits)
             return got.status_code, got.content
 
     return lambda *asked: asyncio.run(fetch(*asked))
