@@ -6,19 +6,14 @@ They are left out of the test run; `python -m pytest tests/benchmarks --benchmar
 
 from __future__ import annotations
 
-import py_compile
 from collections.abc import Iterator
-from importlib.machinery import SourcelessFileLoader
-from importlib.util import module_from_spec, spec_from_loader
-from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
 
-from mockserver import MockServer, Sandbox, pytest_plugin
+from mockserver import MockServer, Sandbox
 from mockserver.edge.hosting import Host, Recipe
-from mockserver.testing import conduct_plugin, options, settings
 from tests.benchmarks.worlds import FILTERS, draft, running, world
 
 
@@ -136,20 +131,3 @@ def test_the_same_four_statements_as_closures(benchmark: Any, million: tuple[San
         lambda chat: chat.contact is not None and chat.contact.startswith("+55"),
     )
     assert benchmark(lambda: sum(all(holds(chat) for holds in statements) for chat in rows)) == 300_000
-
-
-def test_loading_the_plugin_in_a_suite_that_does_not_use_it(benchmark: Any, tmp_path: Path) -> None:
-    """What it adds to the start of every suite, compiled as an installation has it; 5 ms are too many."""
-    modules = (settings, options, conduct_plugin, pytest_plugin)
-    files = [tmp_path / f"{place}.pyc" for place in range(len(modules))]
-    for module, file in zip(modules, files, strict=True):
-        py_compile.compile(module.__file__ or "", str(file), doraise=True)
-
-    def load() -> None:
-        for file in files:
-            loader = SourcelessFileLoader("fresh", str(file))
-            spec = spec_from_loader("fresh", loader)
-            assert spec is not None
-            loader.exec_module(module_from_spec(spec))
-
-    benchmark(load)
