@@ -55,4 +55,4 @@ def test_a_scenario_is_played_and_told(document: Path):
 
 def test_an_unknown_scenario_is_refused_with_the_nearest_name(capsys: pytest.CaptureFixture[str]):
     assert 2 == main(["play", "dmo", "--port", "0"])
-    assert "the nearest is 'demo'" in capsys.readouterr().err
+    assert "did you mean 'demo'?" in capsys.readouterr().err

@@ -8,7 +8,7 @@ from typing import TextIO
 
 def replay(options: argparse.Namespace, out: TextIO) -> int:
     """Send a document's calls to a fresh sandbox; 0 when every answer is as recorded, else 1."""
-    from mockserver.scenario.documents import read_file
+    from mockserver.scenario.documents import read
     from mockserver.testing.replaying import tell
 
-    return tell(read_file(options.file), out)
+    return tell(read(options.file), out)

@@ -107,10 +107,10 @@ def _recipe(options: argparse.Namespace) -> Any:
 
 def _document(written: str) -> Any:
     """The document of a file, or the name of a library scenario as it is."""
-    from mockserver.scenario.documents import read_file
+    from mockserver.scenario.documents import read
 
     file = Path(written)
-    return read_file(file) if file.suffix in (".yaml", ".yml", ".json") else written
+    return read(file) if file.suffix in (".yaml", ".yml", ".json") else written
 
 
 def _value(written: str) -> object:

@@ -21,7 +21,8 @@ from mockserver.edge.gateway import Wire
 from mockserver.edge.hosting import Host, Hosted
 from mockserver.edge.refusals import ControlError
 from mockserver.edge.replies import Answer
-from mockserver.scenario.documents import as_problem, nearest
+from mockserver.scenario.explaining import explained
+from mockserver.scenario.problems import nearest
 
 _LOG = logging.getLogger("mockserver")
 
@@ -169,9 +170,8 @@ def run(hosted: Hosted, command: Command, arguments: Mapping[str, Any]) -> Any:
 
 def hold(schema: str, body: Any) -> None:
     """Refuse a body that does not fit its schema, with every problem and the nearest names."""
-    problems = schemas.check(schema, body)
-    if problems:
-        shown = [as_problem(each, schemas.load(schema).get("properties", {})) for each in problems[:10]]
+    if not schemas.is_valid(schema, body):
+        shown = explained(schema, body)[:10]
         raise ControlError(400, "MOCK_BAD_BODY", f"the body does not fit: {shown[0]}", shown)
 
 

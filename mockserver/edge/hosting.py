@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mockserver.contract.choices import DEFAULTS
 from mockserver.core.instants import Instant, Span
+from mockserver.core.redaction import spelled
 from mockserver.core.sandbox import Checkpoint, Clock, Sandbox
 from mockserver.core.settle import Fired, settle
 from mockserver.core.tenant import Tenant
@@ -34,6 +35,16 @@ IN_PROCESS_ORIGIN = "http://mockserver.test"  # a name that no resolver knows (R
 _CLOSED_REMEMBERED = 10_000
 _CHECKPOINTS_KEPT = 1_000
 _SEED_MAX = 2**53 - 1
+
+
+def _seed(recipe: Recipe, document: Mapping[str, Any]) -> int:
+    """The recipe's seed, else its document's; one that the document's schema refuses is left to that."""
+    if recipe.seed is None:
+        written = document.get("seed", 0)
+        return written if isinstance(written, int) and 0 <= written <= _SEED_MAX else 0
+    if not 0 <= recipe.seed <= _SEED_MAX:
+        raise ValueError(f"got a seed of {spelled(recipe.seed)}; expected a whole number from 0 to {_SEED_MAX}")
+    return recipe.seed
 
 
 class Hosted:
@@ -181,9 +192,7 @@ class Host:
         Refuses with ScenarioError what the recipe asks for in vain, and then no sandbox was made.
         """
         document = document_of(recipe)
-        seed = recipe.seed if recipe.seed is not None else document.get("seed", 0)
-        if not 0 <= seed <= _SEED_MAX:
-            raise ValueError(f"seed {seed}; wanted a whole number from 0 to {_SEED_MAX}")
+        seed = _seed(recipe, document)
         stage = staging.HostStage()
         sandbox = Sandbox(
             seed=seed,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from mockserver.scenario import library
-from mockserver.scenario.documents import check, plain
+from mockserver.scenario.documents import Document, check
 from mockserver.scenario.profiles import joined
 
 
@@ -23,12 +23,12 @@ class Recipe(NamedTuple):
         return f"Recipe(seed={self.seed!r})"
 
 
-def document_of(recipe: Recipe) -> dict[str, Any]:
-    """The recipe's scenario with its own choices and clock, which win over the scenario's."""
-    scenario = recipe.scenario
-    document = dict(library.document(scenario) if isinstance(scenario, str) else check(plain(scenario or {})))
-    if recipe.choices:
-        document["choices"] = joined(document.get("choices", {}), recipe.choices)
-    if recipe.clock:
-        document["clock"] = recipe.clock
-    return document
+def document_of(recipe: Recipe) -> Document:
+    """The recipe's scenario with its own choices and clock, which win over the scenario's; nothing of it is checked yet."""
+    named = library.document(recipe.scenario) if isinstance(recipe.scenario, str) else recipe.scenario or {}
+    if not isinstance(named, Mapping):
+        check(named)
+    scenario = named if isinstance(named, Document) else Document(named)
+    choices, own = scenario.get("choices", {}), recipe.choices or {}
+    joint = joined(choices, own) if isinstance(choices, Mapping) else choices  # what is no object is refused as it is
+    return scenario.with_settings(joint, recipe.clock, own)

@@ -28,6 +28,7 @@ from mockserver.edge.recipes import document_of
 from mockserver.edge.replies import redactor
 from mockserver.edge.steps import without_secrets
 from mockserver.scenario.apply import DEFAULT_TENANT
+from mockserver.scenario.documents import plain
 
 JSON = dict[str, Any]
 BASE_URL = "{base_url}"
@@ -54,7 +55,7 @@ def document(hosted: Hosted, name: str = "replay") -> JSON:
     """The scenario document of what has happened in the sandbox, with `calls`."""
     with hosted.sandbox.lock:
         twin, birth = hosted.sandbox.twin(), hosted.birth
-    born, given = document_of(hosted.recipe), hosted.recipe.given
+    born, given = plain(document_of(hosted.recipe)), hosted.recipe.given
     script = {"script": born["script"]} if "script" in born else {}
     hide = redactor(twin)
     first = [{"do": "apply_scenario", "with": {"given": without_secrets(given)}}] if given and "given" in born else []

@@ -10,7 +10,8 @@ from mockserver.core.instants import parse
 from mockserver.core.redaction import spelled
 from mockserver.core.sandbox import KeyHolder, Sandbox
 from mockserver.core.tenant import Tenant
-from mockserver.scenario.documents import Problem, ScenarioError, check, plain
+from mockserver.scenario.documents import Problem, examine, refusal
+from mockserver.scenario.pruning import sound_part
 from mockserver.scenario.rules import put_in_force
 from mockserver.scenario.seeding import Seeding
 from mockserver.scenario.seeds import BUILDERS
@@ -53,21 +54,40 @@ def apply(sandbox: Sandbox, document: Mapping[str, Any], *, newborn: bool = Fals
     Refuses with ScenarioError, naming every problem, and then nothing of it was applied. `seed` counts only where the
     document makes the sandbox (`newborn`).
     """
-    checked = check(plain(document))
-    problems: list[Problem] = []
-    applied = Applied(checked.get("scenario"), [], {}, _ignored(checked, newborn), {}, [])
+    values, problems = examine(document)
     kept = sandbox.checkpoint()
     try:
-        set_choices(sandbox, checked.get("choices", {}), problems)
-        _set_clock(sandbox, checked.get("clock"), problems)
-        _give(sandbox, checked.get("given", {}), problems, applied)
-        applied.rules.extend(put_in_force(sandbox, checked.get("script", ()), checked.get("scenario"), problems))
         if problems:
-            raise ScenarioError(problems)
+            raise refusal(_all(sandbox, values, problems), document)
+        applied = _applied(sandbox, values, problems, newborn=newborn)
+        if problems:
+            raise refusal(problems, document)
     except BaseException:
         sandbox.take(kept)
         raise
     return applied
+
+
+def _applied(sandbox: Sandbox, document: Mapping[str, Any], problems: list[Problem], *, newborn: bool) -> Applied:
+    """Put each part of a document into the sandbox, and collect what is wrong with it."""
+    applied = Applied(document.get("scenario"), [], {}, _ignored(document, newborn), {}, [])
+    set_choices(sandbox, document.get("choices", {}), problems)
+    _set_clock(sandbox, document.get("clock"), problems)
+    _give(sandbox, document.get("given", {}), problems, applied)
+    applied.rules.extend(put_in_force(sandbox, document.get("script", ()), document.get("scenario"), problems))
+    return applied
+
+
+def _all(sandbox: Sandbox, values: Mapping[str, Any], problems: list[Problem]) -> list[Problem]:
+    """Everything that is wrong with a document that its schema refuses; the caller takes the sandbox back to where it was."""
+    sound = sound_part(values, problems)
+    found: list[Problem] = []
+    _applied(sandbox, sound.document, found, newborn=True)
+    further = sound.own(found)
+    of_choices = {problem.path for problem in further if problem.path.startswith("/choices/")}  # these name the options
+    shown = [problem for problem in problems if "/".join(problem.path.split("/")[:3]) not in of_choices]
+    named = {problem.path for problem in shown}
+    return shown + [problem for problem in further if problem.path not in named]
 
 
 def _ignored(document: Mapping[str, Any], newborn: bool) -> list[str]:

@@ -6,6 +6,7 @@ A value with a sign before it (`!=`, `~`, `>=` ...) is taken as it is; a plain o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -16,7 +17,7 @@ from mockserver.contract.endpoints import ENDPOINTS, named
 from mockserver.contract.lifecycles import CAMPAIGN, CONNECTED, CONNECTION_FAILED, SESSION
 from mockserver.core.matching import ROOTS, is_plain_value
 from mockserver.core.redaction import spelled
-from mockserver.scenario.documents import Problem, nearest
+from mockserver.scenario.problems import Problem, nearest, step
 
 Entry = Mapping[str, Any]
 
@@ -24,16 +25,16 @@ DELIVERY = "delivery"
 _OF_DELIVERY = ("event", "attempt")
 _EVENTS = (CONNECTED, CONNECTION_FAILED)
 _STATES: Mapping[str, Sequence[str]] = MappingProxyType({"campaign": CAMPAIGN.states, "session": SESSION.states})
-_SIGNS_OF_NUMBERS = (">=", "<=", "!=", ">", "<")
+_SIGNED_NUMBER = re.compile(r"(>=|<=|!=|>|<)\s*-?[0-9]{1,15}\s*")
 
 
 def check(entry: Entry, path: str, problems: list[Problem]) -> None:
     """Collect what is wrong with the conditions of an entry, whose trigger is well."""
     for key, wanted in entry.get("where", {}).items():
         if entry.get("on") == DELIVERY:
-            _check_delivery(key, wanted, f"{path}/where/{key}", problems)
+            _check_delivery(key, wanted, f"{path}/where{step(key)}", problems)
         else:
-            _check_path(key, named(entry.get("on", "")), f"{path}/where/{key}", problems)
+            _check_path(key, named(entry.get("on", "")), f"{path}/where{step(key)}", problems)
     for key, wanted in entry.get("while", {}).items():
         place = f"{path}/while/{key}"
         if key in _STATES:
@@ -86,7 +87,6 @@ def _check_word(wanted: Any, words: Sequence[str], path: str, problems: list[Pro
 
 def _check_number(wanted: Any, path: str, problems: list[Problem]) -> None:
     text = wanted if isinstance(wanted, str) else ""
-    sign = next((sign for sign in _SIGNS_OF_NUMBERS if text.startswith(sign)), None)
     is_number = isinstance(wanted, int | float) and not isinstance(wanted, bool)
-    if not is_number and not (sign and text[len(sign) :].strip().removeprefix("-").isdigit()):
+    if not is_number and not _SIGNED_NUMBER.fullmatch(text):
         problems.append(Problem(path, spelled(wanted), "a number, or one with a sign before it, such as >=20"))

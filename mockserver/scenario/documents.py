@@ -6,167 +6,213 @@ A bare `on`, `no` or `off` is a word; an unquoted instant means what a quoted on
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime
-from difflib import get_close_matches
+from decimal import Decimal
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from mockserver.contract import schemas
-from mockserver.core.redaction import Redactor, spelled
+from mockserver.contract.limits import JSON_DEPTH_MAX
+from mockserver.scenario.problems import Problem, ScenarioError, nearest, step, steps
 
+__all__ = ["DEPTH_MAX", "Document", "Problem", "ScenarioError", "check", "examine", "in_order", "nearest", "plain"]
+__all__ += ["read", "read_file", "refusal"]
 
-class Problem(NamedTuple):
-    """One thing that is wrong: a JSON pointer, what was found, what was wanted, and the nearest valid name if any."""
-
-    path: str
-    found: str
-    wanted: str
-    nearest: str | None = None
-
-    def redacted(self) -> Problem:
-        """The problem with whatever has the form of a key in its short form."""
-        return Problem(*Redactor(()).value(self))
-
-    def as_json(self) -> dict[str, str]:
-        """The problem as the control plane shows it."""
-        return {key: value for key, value in self._asdict().items() if value is not None}
-
-    def __str__(self) -> str:
-        hint = f"; the nearest is {self.nearest!r}" if self.nearest else ""
-        return f"{self.path or '/'}: found {self.found}, wanted {self.wanted}{hint}"
+DEPTH_MAX = JSON_DEPTH_MAX + 8  # a body within its own bound is some levels deep in the document of a run
+_INTEGER_MAX_BITS = 4096
 
 
-class ScenarioError(ValueError):
-    """A document is refused whole; `problems` say what to mend, keys in short, and nothing of it was applied."""
+class Document(dict[str, Any]):
+    """
+    The document of a file. `file` is where its problems are found.
 
-    def __init__(self, problems: list[Problem], name: str = "the scenario document") -> None:
-        self.problems = [each.redacted() for each in problems]
-        told = "\n".join(f"  {each}" for each in self.problems)
-        super().__init__(f"{name} is refused; nothing of it was applied\n{told}")
+    `added` are the pointers that settings beside the file have set, so that the file has no line of them.
+    """
+
+    file: Path | None = None
+    added: tuple[str, ...] = ()
+
+    def with_settings(
+        self, choices: Mapping[str, object], clock: Mapping[str, Any] | None, own: Iterable[str]
+    ) -> Document:
+        """A copy with these choices, and this clock if any; `own` are the choices that are not the file's."""
+        joined = Document(self)
+        joined.file = self.file
+        if choices:
+            joined["choices"] = choices
+        if clock:
+            joined["clock"] = clock
+        joined.added = (*self.added, *(f"/choices{step(id)}" for id in own), *(["/clock"] if clock else []))
+        return joined
 
 
-def nearest(found: object, known: Any) -> str | None:
-    """The known name that is most like the one found, if any is."""
-    return next(iter(get_close_matches(str(found), [str(each) for each in known], n=1, cutoff=0.5)), None)
-
-
-def read_file(path: Path) -> dict[str, Any]:
-    """The document of a YAML or JSON file; refuses broken YAML with its line and column."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+def read(path: Path) -> Document:
+    """The document of a YAML or JSON file, not checked yet; refuses text that cannot be read with its line and column."""
+    from mockserver.scenario import parsing
 
     try:
         text = path.read_text(encoding="utf-8")
-        read = _json(text)
-        if read is None:
-            read = YAML(typ="safe", pure=True).load(text)
     except OSError as error:
-        raise ScenarioError(
-            [Problem("", f"{error.strerror}: {path}", "a scenario file that can be read")], str(path)
-        ) from None
+        problem = Problem("", f"{error.strerror}: {path}", "a scenario file that can be read")
+        raise ScenarioError([problem], str(path)) from None
     except UnicodeDecodeError as error:
         raise ScenarioError([Problem("", f"byte {error.start} that is not UTF-8", "UTF-8 text")], str(path)) from None
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise ScenarioError([Problem(where, str(error.problem or error), "YAML 1.2")], str(path)) from None
-    except YAMLError as error:
-        raise ScenarioError([Problem("", str(error), "YAML 1.2")], str(path)) from None
-    document = plain(read if read is not None else {})
-    try:
-        return check(document)
-    except ScenarioError as refusal:
-        raise ScenarioError([_with_line(text, each) for each in refusal.problems], str(path)) from None
+    value = parsing.value_of(text, str(path))
+    if not isinstance(value, Mapping | None):
+        kind = "a list" if isinstance(value, list) else "a single value"
+        raise ScenarioError([Problem("", kind, "an object, such as `scenario: NAME`")], str(path))
+    document = Document(value or {})
+    document.file = path
+    return document
 
 
-def _json(text: str) -> Any:
-    """The object that the text is as JSON; None where it is none, or has a key twice: YAML then says what is wrong."""
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            raise ValueError("a key stands there twice")
-        return found
-
-    try:
-        return json.loads(text, object_pairs_hook=once) if text.lstrip().startswith("{") else None
-    except (ValueError, RecursionError):
-        return None
+def read_file(path: Path) -> Document:
+    """The checked document of a YAML or JSON file; refuses it with the line and column of every problem."""
+    document = read(path)
+    values, problems = examine(document)
+    if problems:
+        raise refusal(problems, document)
+    checked = Document(values)
+    checked.file = path
+    return checked
 
 
 def plain(value: Any) -> Any:
-    """The value with YAML's dates as text, as if they had been quoted, and mappings and lists as JSON has them."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
-    if isinstance(value, datetime):
-        return (value if value.tzinfo else value.replace(tzinfo=UTC)).isoformat()
-    return value.isoformat() if isinstance(value, date) else value
+    """The value as JSON has it: dates as text, as if they had been quoted; refuses what JSON cannot say."""
+    problems: list[Problem] = []
+    found = _plain(value, None, 0, problems)
+    if problems:
+        raise ScenarioError(problems)
+    return found
 
 
 def check(document: Any) -> dict[str, Any]:
     """The document, held to `schemas/scenario.json`; refuses it whole with every problem found."""
-    found = schemas.check("scenario", document)
-    if found:
-        raise ScenarioError([_problem(each) for each in found[:20]])
-    checked: dict[str, Any] = document
-    return checked
+    values, problems = examine(document)
+    if problems:
+        raise refusal(problems, document)
+    return values
 
 
-def _problem(problem: schemas.Problem) -> Problem:
-    return as_problem(problem, _known_names(problem.pointer.rpartition("/")[0]))
+def examine(document: Any) -> tuple[dict[str, Any], list[Problem]]:
+    """The document's values as JSON has them, and what its schema finds wrong; in no order."""
+    from mockserver.scenario.explaining import explained
+
+    problems: list[Problem] = []
+    try:
+        values = _plain(document, None, 0, problems)
+    except ScenarioError as too_deep:
+        raise refusal(too_deep.problems, document) from None
+    if not isinstance(values, dict):
+        return {}, problems or explained("scenario", values)
+    unreadable = {problem.path for problem in problems}
+    problems += [problem for problem in explained("scenario", values) if problem.path not in unreadable]
+    return values, problems
 
 
-def as_problem(problem: schemas.Problem, known: Iterable[str]) -> Problem:
-    """A schema's problem with the nearest valid name: of the known ones for an unknown key, of an enumeration's for a value."""
-    if problem.keyword == "additionalProperties":
-        hint = nearest(problem.pointer.rpartition("/")[2], known)
-    elif problem.keyword == "enum":
-        hint = nearest(problem.found, json.loads(f"[{problem.wanted.removeprefix('one of ')}]"))
-    else:
-        hint = None
-    return Problem(problem.pointer, _short(problem.found), problem.wanted.rstrip(","), hint)
+def refusal(problems: Iterable[Problem], document: Any) -> ScenarioError:
+    """The refusal of a document: its problems in its own order, with the lines and columns of its file where it has one."""
+    ordered = in_order(problems, document)
+    if not isinstance(document, Document) or document.file is None:
+        return ScenarioError(ordered)
+    from mockserver.scenario import parsing
+
+    try:
+        place = parsing.places(document.file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return ScenarioError(ordered, str(document.file))
+    placed = [problem if _is_added(problem, document) else _placed(problem, place) for problem in ordered]
+    return ScenarioError(placed, str(document.file))
 
 
-def _short(found: object) -> str:
-    written = spelled(found)
-    return written if len(written) <= 80 else written[:77] + "..."
+def _is_added(problem: Problem, document: Document) -> bool:
+    return any(problem.path == added or problem.path.startswith(f"{added}/") for added in document.added)
 
 
-def _known_names(pointer: str) -> list[str]:
-    """The property names that the scenario schema allows at this place."""
-    schema: Any = schemas.load("scenario")
-    definitions = schema["$defs"]
-    place = schema
-    for part in pointer.split("/")[1:]:
-        inner = place.get("items") if part.isdigit() else place.get("properties", {}).get(part)
-        place = _resolved(inner or {}, definitions)
-    return list(place.get("properties", {}))
+def _placed(problem: Problem, place: Callable[[str], str | None]) -> Problem:
+    return problem._replace(position=place(problem.path))
 
 
-def _resolved(place: Any, definitions: Any) -> Any:
-    reference = place.get("$ref")
-    return definitions[reference.rpartition("/")[2]] if reference else place
+def in_order(problems: Iterable[Problem], document: Any) -> list[Problem]:
+    """The problems in the order in which the document has their places, each once; what is missing comes with its parent."""
+
+    tables: dict[int, dict[str, tuple[int, Any]]] = {}  # by the identity of a mapping: the place and value of each key
+
+    def place(problem: Problem) -> tuple[int, ...]:
+        value, numbers = document, []
+        for key in steps(problem.path):
+            if isinstance(value, Mapping):
+                if id(value) not in tables:
+                    tables[id(value)] = {str(own): (at, each) for at, (own, each) in enumerate(value.items())}
+                number, value = tables[id(value)].get(key, (-1, None))
+            elif isinstance(value, list | tuple) and key.isdecimal() and int(key) < len(value):
+                number = int(key)
+                value = value[number]
+            else:
+                number, value = -1, None
+            numbers.append(number)
+        return tuple(numbers)
+
+    return sorted(dict.fromkeys(problems), key=place)
 
 
-def _with_line(text: str, problem: Problem) -> Problem:
-    """The problem with the line and column of its place in the file, where the place is there."""
-    from ruamel.yaml import YAML
+_Place = tuple[Any, str | int] | None  # the place of the parent, and the key below it
 
-    place: Any = YAML(typ="rt").load(text)
-    mark: tuple[int, int] | None = None
-    for part in problem.path.split("/")[1:]:
-        is_list = isinstance(place, list)
-        lines: Any = getattr(place, "lc", None)
-        key: Any = int(part) if part.isdigit() and is_list else part
-        try:
-            mark = lines.item(key) if is_list else lines.key(key)
-            place = place[key]
-        except (AttributeError, KeyError, IndexError, TypeError):
-            break
-    return (
-        problem if mark is None else problem._replace(path=f"{problem.path} (line {mark[0] + 1}, column {mark[1] + 1})")
-    )
+
+def _plain(value: Any, place: _Place, depth: int, problems: list[Problem]) -> Any:
+    """The value as JSON has it, with null for what JSON cannot say; collects what that is. Too deep a value ends it."""
+    if isinstance(value, str):
+        return value if value.isascii() or _is_text(value) else _refused(place, "half of a surrogate pair", problems)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, Mapping):
+        _bound(place, depth)
+        return {str(key): _plain(each, (place, str(key)), depth + 1, problems) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        _bound(place, depth)
+        return [_plain(each, (place, number), depth + 1, problems) for number, each in enumerate(value)]
+    if isinstance(value, int):
+        return value if value.bit_length() <= _INTEGER_MAX_BITS else _refused(place, "too long a number", problems)
+    if isinstance(value, float | Decimal):
+        # A run's own calls and answers are as they were.
+        return value if math.isfinite(value) or _is_of_run(place) else _refused(place, f"{value}", problems)
+    if isinstance(value, datetime):
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).isoformat()
+    if isinstance(value, date):
+        return value.isoformat()
+    return _refused(place, f"a value of type {type(value).__name__}", problems)
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _bound(place: _Place, depth: int) -> None:
+    if depth >= DEPTH_MAX:
+        path = "".join(step(key) for key in _keys(place)[:2])
+        raise ScenarioError(
+            [Problem(path, f"a value nested deeper than {DEPTH_MAX} levels", "fewer: this is the mock's own bound")]
+        )
+
+
+def _refused(place: _Place, found: str, problems: list[Problem]) -> None:
+    path = "".join(step(key) for key in _keys(place)) if place else ""
+    problems.append(Problem(path, found, "a value that JSON has a form for"))
+
+
+def _is_of_run(place: _Place) -> bool:
+    keys = _keys(place)
+    return keys[0] == "calls" or isinstance(keys[0], int)
+
+
+def _keys(place: _Place) -> list[str | int]:
+    keys: list[str | int] = []
+    while place is not None:
+        place, key = place
+        keys.append(key)
+    return keys[::-1] or [""]

@@ -12,7 +12,8 @@ _INTRODUCTION = """\
 
 A scenario is a document of seed data, choices, clock and script.
 It is a YAML 1.2 file, a dict in Python (`sandbox.apply({...})`) or JSON over the control plane (`POST /_mock/scenarios`); `schemas/scenario.json` defines it, so that an editor completes and checks it.
-A document that does not fit is refused whole, with the place, what was found, what was wanted and the nearest valid name.
+A document that does not fit is refused whole, with every problem at once, in its own order: the place (of a file with line and column), what is there, what is expected, and the nearest valid name.
+Nesting deeper than 72 levels, an alias inside the value that it stands for, and aliases that stand for more than 100,000 values are refused too: these are the mock's own bounds.
 
 This page is written by `mockserver scenarios --markdown`; a test holds it to the code.
 

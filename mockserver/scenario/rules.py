@@ -11,14 +11,15 @@ from mockserver.contract.effects import ALIASES, EFFECTS
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
 from mockserver.core import progress
 from mockserver.core.entrypoints import e164
-from mockserver.core.instants import Instant
+from mockserver.core.instants import LATEST, Instant
 from mockserver.core.matching import readable
 from mockserver.core.redaction import spelled
 from mockserver.core.rules import Rule
 from mockserver.core.sandbox import Sandbox
 from mockserver.scenario import conditions
 from mockserver.scenario.conditions import DELIVERY
-from mockserver.scenario.documents import Problem, nearest
+from mockserver.scenario.problems import Problem, nearest, step
+from mockserver.scenario.pruning import left_out
 from mockserver.scenario.settings import choice_problem
 from mockserver.scenario.wires import wire_of
 
@@ -55,16 +56,20 @@ def _arm(sandbox: Sandbox, rule: Rule) -> None:
 
 def _rule(sandbox: Sandbox, entry: Entry, scenario: str | None, path: str, problems: list[Problem]) -> Rule | None:
     found = len(problems)
-    _check_trigger(entry, path, problems)
-    if len(problems) == found:
-        conditions.check(entry, path, problems)
+    if left_out(entry).isdisjoint(_TRIGGERS):
+        _check_trigger(entry, path, problems)
+        if len(problems) == found:
+            conditions.check(entry, path, problems)
     effects = _effects(entry["do"], f"{path}/do", problems)
     _check_effects(entry, effects, f"{path}/do", problems)
     spans = {key: _span(entry.get(key), f"{path}/{key}", problems) for key in ("at", "from", "until")}
     wire = wire_of(effects, f"{path}/do", problems)
+    due = {key: None if span is None else sandbox.now + span for key, span in spans.items()}
+    for key, instant in due.items():
+        if instant is not None and instant > LATEST:
+            problems.append(Problem(f"{path}/{key}", spelled(entry[key]), "an instant before the year 10000"))
     if len(problems) > found:
         return None
-    due = {key: None if span is None else sandbox.now + span for key, span in spans.items()}
     return _built(sandbox, entry, scenario, effects, wire, due)
 
 
@@ -107,7 +112,7 @@ def _built(
 def _check_trigger(entry: Entry, path: str, problems: list[Problem]) -> None:
     triggers = [key for key in _TRIGGERS if key in entry]
     if len(triggers) != 1:
-        problems.append(Problem(path, spelled(triggers), "exactly one of on, at and after"))
+        problems.append(Problem(path, " and ".join(triggers) or "none", "exactly one of on, at and after"))
         return
     if "on" not in entry:
         _refuse(entry, _CALLS_ONLY, path, f"no {{}} beside {triggers[0]}: it belongs to `on`", problems)
@@ -175,8 +180,8 @@ def _check_choices(effects: Entry, path: str, problems: list[Problem]) -> None:
         if wrong is None and choice_id not in choices.CHOICES:
             wrong = Problem("", spelled(choice_id), "a choice; this is a fixed decision")
         if wrong is not None:
-            place = "set-choice/" + choice_id if choice_id in effects.get("set-choice", {}) else "rate-limit"
-            problems.append(wrong._replace(path=f"{path}/{place}"))
+            place = f"/set-choice{step(choice_id)}" if choice_id in effects.get("set-choice", {}) else "/rate-limit"
+            problems.append(wrong._replace(path=f"{path}{place}"))
 
 
 def _check_one_way(effects: Entry, path: str, problems: list[Problem]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from mockserver.contract import choices
 from mockserver.core.redaction import spelled
 from mockserver.core.sandbox import Sandbox
-from mockserver.scenario.documents import Problem, nearest
+from mockserver.scenario.problems import Problem, nearest, step
 
 
 def set_choices(sandbox: Sandbox, wanted: Mapping[str, object], problems: list[Problem]) -> None:
@@ -25,7 +25,7 @@ def set_choices(sandbox: Sandbox, wanted: Mapping[str, object], problems: list[P
 
 def choice_problem(choice_id: str, value: object) -> Problem | None:
     """What is wrong with this value of a choice, and where it stands in a document, or None."""
-    path = f"/choices/{choice_id}"
+    path = f"/choices{step(choice_id)}"
     if choice_id not in choices.CHOICES and choice_id not in choices.FIXED:
         return Problem(path, spelled(choice_id), "the id of a choice", nearest(choice_id, choices.CHOICES))
     wrong = choices.problem(choice_id, value)

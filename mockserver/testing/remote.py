@@ -10,7 +10,7 @@ from typing import Any
 from mockserver.core.instants import exact_text, from_datetime
 from mockserver.edge import clocks
 from mockserver.scenario import library
-from mockserver.scenario.documents import plain, read_file
+from mockserver.scenario.documents import ScenarioError, plain, read, refusal
 from mockserver.testing.elsewhere import RemoteSandbox
 from mockserver.testing.holding import JSON
 from mockserver.testing.line import Line
@@ -41,12 +41,15 @@ class RemoteServer(MockServer):
     def _made(self, settings: Settings) -> Sandbox:
         scenario, said = settings.get("scenario"), JSON()
         if isinstance(scenario, str):
-            scenario = read_file(Path(scenario)) if Path(scenario).suffix in FILES else library.document(scenario)
+            scenario = read(Path(scenario)) if Path(scenario).suffix in FILES else library.document(scenario)
         clock = _clock(settings, scenario or {})
         for name, value in (("scenario", scenario), ("clock", clock)):
             said |= {name: value} if value else {}
         said |= {name: settings.get(name) for name in ("seed", "choices", "given") if settings.get(name) is not None}
-        told = self._line.command("POST", f"{self.url}/_mock/sandboxes", plain(said))
+        try:
+            told = self._line.command("POST", f"{self.url}/_mock/sandboxes", plain(said))
+        except ScenarioError as refused:
+            raise refusal(refused.problems, scenario) from None
         made = RemoteSandbox(self, self._line, told)
         self._open = [*(each for each in self._open if each.is_open), made]
         return made

@@ -19,7 +19,7 @@ from mockserver.edge.hosting import Host, Hosted, Recipe
 from mockserver.edge.narrator import describe
 from mockserver.edge.refusals import ControlError
 from mockserver.edge.replies import Answer, Waited, redactor
-from mockserver.scenario.documents import nearest
+from mockserver.scenario.documents import nearest, plain
 from mockserver.testing import transports
 from mockserver.testing.exchanges import leaves, unlike
 
@@ -57,8 +57,8 @@ class _OnTheSpot(NamedTuple):
 def replay(document: Mapping[str, Any]) -> Iterator[Outcome]:
     """Each entry of `calls` in its order, in a sandbox of its own that is born from the rest of the document."""
     host = Host()
-    hosted = host.create(Recipe({key: value for key, value in document.items() if key != "calls"}))
-    for entry in document.get("calls", ()):
+    hosted = host.create(Recipe(document))  # which refuses the document whole, its calls included
+    for entry in plain(document.get("calls", ())):
         _hang_up(hosted)
         if "at" in entry:
             _pass_to(hosted, entry["at"])

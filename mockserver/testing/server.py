@@ -13,7 +13,7 @@ from mockserver.core.instants import exact_text, from_datetime
 from mockserver.edge import clocks
 from mockserver.edge.hosting import Host, Recipe
 from mockserver.edge.replies import Manner
-from mockserver.scenario.documents import read_file
+from mockserver.scenario.documents import read
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.settings import FILES, Layer, Settings, joined
 
@@ -104,7 +104,7 @@ class MockServer:
     def _made(self, settings: Settings) -> Sandbox:
         now, scenario = settings.get("now"), settings.get("scenario")
         if isinstance(scenario, str) and Path(scenario).suffix in FILES:
-            scenario = read_file(Path(scenario))
+            scenario = read(Path(scenario))
         frozen = {"freeze": exact_text(from_datetime(now)) if isinstance(now, datetime) else now} if now else None
         recipe = Recipe(scenario, settings.get("seed"), settings.get("choices"), frozen, settings.get("given"))
         started = clocks.following() if settings.get("clock") == "follow" else None

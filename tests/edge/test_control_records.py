@@ -116,7 +116,7 @@ class TestScenarios:
         reply = made.control("POST", "/scenarios", {"given": {"chats": [{"platfrom": "chatapp"}]}})
 
         [problem] = reply.json()["problems"]
-        assert ("/given/chats/0/platfrom", '"chatapp"', "platform") == (
+        assert ("/given/chats/0/platfrom", 'the key "platfrom"', "platform") == (
             problem["path"],
             problem["found"],
             problem["nearest"],

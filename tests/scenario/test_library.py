@@ -44,7 +44,7 @@ def test_every_error_code_has_a_scenario():
 
 
 def test_a_misspelt_name_is_told_the_nearest_and_not_the_whole_list(mockserver):
-    with pytest.raises(ScenarioError, match="the nearest is 'start-timeout-applied'") as refusal:
+    with pytest.raises(ScenarioError, match="did you mean 'start-timeout-applied'") as refusal:
         mockserver.apply("start-timeout-aplied")
 
     assert 300 > len(str(refusal.value))

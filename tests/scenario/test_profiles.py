@@ -57,7 +57,7 @@ def test_a_file_may_say_what_it_is(file) -> None:
         ("choices: {idempotency-key: x}", "fixed"),
         ("choice: {dual-status: guide}", "'choices'"),
         ("choices: {}\ngiven: {chats: 3}", "/given"),
-        ("choices: {}\nseed: 3", "/seed: found a key of scenarios, wanted only scenario, summary, choices"),
+        ("choices: {}\nseed: 3", "/seed: got a key of scenarios; expected only scenario, summary, choices"),
     ],
 )
 def test_a_file_with_anything_else_is_refused(file, text, said) -> None:
@@ -73,7 +73,7 @@ def test_a_misspelt_name_is_refused_with_the_nearest(mockserver_server, name, ne
         with pytest.raises(ScenarioError) as refusal:
             ask(name)
 
-        assert f"the nearest is '{near}'" in str(refusal.value)
+        assert f"did you mean '{near}'?" in str(refusal.value)
 
 
 def test_a_file_that_is_not_there_is_refused_by_its_name(tmp_path) -> None:

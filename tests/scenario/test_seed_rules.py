@@ -78,5 +78,5 @@ def test_a_recipes_own_seed_data_joins_its_scenarios(mockserver_server, first, s
 
 @pytest.mark.parametrize("seed", [-1, 2**53])
 def test_a_seed_is_a_whole_number_that_every_language_keeps(mockserver_server, seed):
-    with pytest.raises(ValueError, match="wanted a whole number from 0"):
+    with pytest.raises(ValueError, match="expected a whole number from 0"):
         mockserver_server.sandbox(seed=seed)

@@ -109,11 +109,11 @@ def test_client_libraries_reach_it_over_the_socket(sandbox: Sandbox):
 
 
 def test_refusals_are_those_of_this_process(running: MockServer, sandbox: Sandbox):
-    with pytest.raises(ScenarioError, match="/given/chat: .*nearest is 'chats'"):
+    with pytest.raises(ScenarioError, match="/given/chat: .*did you mean 'chats'"):
         RemoteServer(running.url).sandbox(given={"chat": []})
     with pytest.raises(ScenarioError, match="/given/chat"):
         sandbox.apply({"given": {"chat": []}})
-    with pytest.raises(ValueError, match="nearest is 'dual-status'"):
+    with pytest.raises(ValueError, match="did you mean 'dual-status'"):
         sandbox.choose({"dual-statu": "guide"})
     with pytest.raises(ValueError, match="time only goes forward"):
         sandbox.advance(to="2020-01-01T00:00:00Z")

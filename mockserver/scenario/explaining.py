@@ -1,0 +1,164 @@
+"""A schema's problem in the words of documents: the key or value that is there, what belongs there, and the nearest name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from mockserver.contract import schemas
+from mockserver.core.redaction import spelled
+from mockserver.scenario.problems import Problem, nearest, steps
+
+_LISTED_MAX = 15  # a longer list of names is shown by those that are nearest
+_SHOWN_CHARS = 80
+_KINDS = {"string": "a string", "integer": "an integer", "number": "a number", "boolean": "true or false"}
+_KINDS |= {"object": "an object", "array": "an array", "null": "null"}
+
+Schema = Mapping[str, Any]
+
+
+def explained(schema_name: str, value: object) -> list[Problem]:
+    """Every problem of a value with a schema, one for each place and rule."""
+    schema = schemas.load(schema_name)
+    told = (_explained(schema, problem) for problem in _without_echoes(schemas.check(schema_name, value)))
+    return list(dict.fromkeys(told))
+
+
+def _without_echoes(problems: Sequence[schemas.Problem]) -> Iterator[schemas.Problem]:
+    """The problems without those that only follow from a wrong kind at the same place, or from another alternative."""
+    wrong_kind = {problem.pointer for problem in problems if problem.keyword == "type"}
+    parents = {
+        "/".join(keys[:depth]) for keys in (each.pointer.split("/") for each in problems) for depth in range(len(keys))
+    }
+    for problem in problems:
+        is_echo = problem.keyword != "type" and problem.pointer in wrong_kind
+        is_other = problem.keyword == "enum" and problem.pointer in parents
+        if not is_echo and not is_other:
+            yield problem
+
+
+def _explained(schema: Schema, problem: schemas.Problem) -> Problem:
+    path, keyword = problem.pointer, problem.keyword
+    parent, own = _parts(schema, path[: path.rfind("/")] if path else ""), _parts(schema, path)
+    if keyword == "additionalProperties":
+        return _unknown_key(schema, parent, problem)
+    if keyword in ("enum", "const"):
+        values = [value for part in own for value in _values(part)]
+        return Problem(path, _short(problem.found), _one_of(values, problem.found), _close(problem.found, values))
+    if keyword == "required":
+        alternatives = _alternatives(parent)
+        if alternatives and steps(path)[-1] in alternatives:
+            return Problem(path[: path.rfind("/")], "neither", f"exactly one of {' and '.join(alternatives)}")
+        return Problem(path, "nothing", f"{_kinds(own)}: it is required")
+    if keyword == "dependentRequired":
+        return Problem(path, "nothing", problem.wanted.rstrip(","))
+    if keyword == "oneOf" and _alternatives(own):
+        return Problem(path, "both", f"exactly one of {' and '.join(_alternatives(own))}")
+    if keyword == "type":
+        return Problem(path, _short(problem.found), _kinds(own))
+    if keyword == "minProperties":
+        return Problem(path, _short(problem.found), f"an object of at least 1 property, such as {_first(own)}")
+    return Problem(path, _short(problem.found), problem.wanted)
+
+
+def _unknown_key(schema: Schema, parent: Sequence[Schema], problem: schemas.Problem) -> Problem:
+    keys = steps(problem.pointer)
+    known = list(dict.fromkeys(name for part in parent for name in part.get("properties", ())))
+    above = _names(schema, _parts(schema, "/".join(["", *problem.pointer.split("/")[1:-2]]))) if len(keys) > 1 else []
+    below = [f"{name}.{inner}" for name in known for inner in _below(schema, parent, name)]
+    key, near = keys[-1], None
+    wanted = f"a key of {_name_of(keys[:-1])}: {_one_of(known, key, quoted=False)}"
+    under = next((name for name in below if name.partition(".")[2] == key), None)
+    if under is not None:
+        near = under
+    elif key in above and key not in known:
+        wanted = f"{key} one level up, next to {keys[-2]}"
+        near = key
+    else:
+        inner = {name.partition(".")[2]: name for name in reversed(below)}
+        close = get_close_matches(key, [*known, *inner], n=1, cutoff=0.6)
+        near = next((name if name in known else inner[name] for name in close), None)
+    return Problem(problem.pointer, f"the key {spelled(key)}", wanted, near)
+
+
+def _below(schema: Schema, parent: Sequence[Schema], name: str) -> list[str]:
+    """The names that belong under this key of the object, where it holds an object."""
+    inner = [part["properties"][name] for part in parent if name in part.get("properties", {})]
+    return _names(schema, [each for part in inner for each in _resolved(schema, part)])
+
+
+def _names(schema: Schema, parts: Sequence[Schema]) -> list[str]:
+    return [name for part in parts for name in part.get("properties", ())]
+
+
+def _name_of(keys: Sequence[str]) -> str:
+    return next((f"`{key}`" for key in reversed(keys) if not key.isdigit()), "the document")
+
+
+def _parts(schema: Schema, pointer: str) -> list[Schema]:
+    """The parts of the schema that say what belongs at this place: one, or one for each alternative."""
+    parts = _resolved(schema, schema)
+    for key in steps(pointer):
+        inner = [part.get("properties", {}).get(key) or part.get("additionalProperties") for part in parts]
+        inner += [part.get("items") for part in parts if key.isdigit()]
+        parts = [each for part in inner if isinstance(part, Mapping) for each in _resolved(schema, part)]
+    return parts
+
+
+def _resolved(schema: Schema, part: Schema) -> list[Schema]:
+    """The part with its reference followed, and each of its alternatives."""
+    if "$ref" in part:
+        target = schema["$defs"][part["$ref"].rpartition("/")[2]]
+        part = {**target, **{key: value for key, value in part.items() if key != "$ref"}}
+    found = [part]
+    for alternative in (*part.get("anyOf", ()), *part.get("oneOf", ())):
+        if set(alternative) != {"required"}:
+            found += _resolved(schema, alternative)
+    return found
+
+
+def _alternatives(parts: Sequence[Schema]) -> list[str]:
+    """The keys of which an object has exactly one."""
+    rows = [row for part in parts for row in part.get("oneOf", ()) if set(row) == {"required"}]
+    return [key for row in rows for key in row["required"]]
+
+
+def _values(part: Schema) -> list[Any]:
+    return [*part.get("enum", ()), *([part["const"]] if "const" in part else ())]
+
+
+def _kinds(parts: Sequence[Schema]) -> str:
+    """What kinds of value belong at a place; a few values are named themselves."""
+    kinds: list[str] = []
+    for part in parts:
+        types = part.get("type", ())
+        kinds += [_KINDS[kind] for kind in ([types] if isinstance(types, str) else types)]
+        values = _values(part)
+        kinds += [_one_of(values, "")] if values and not types else []
+    return " or ".join(dict.fromkeys(kinds)) or "a value"
+
+
+def _one_of(values: Sequence[Any], found: object, *, quoted: bool = True) -> str:
+    texts = [json.dumps(value, ensure_ascii=False) if quoted else str(value) for value in values]
+    if len(texts) == 1:
+        return texts[0]
+    if len(texts) <= _LISTED_MAX:
+        return f"one of {', '.join(texts)}"
+    close = get_close_matches(str(found), [str(value) for value in values], n=3, cutoff=0.5)
+    shown = [text for text in texts if text.strip('"') in close] or texts[:3]
+    return f"one of {len(texts)}, such as {', '.join(shown)}"
+
+
+def _close(found: object, known: Sequence[Any]) -> str | None:
+    return nearest(found, known) if isinstance(found, str) else None
+
+
+def _first(parts: Sequence[Schema]) -> str:
+    return next((name for part in parts for name in part.get("properties", ())), "NAME: VALUE")
+
+
+def _short(found: object) -> str:
+    text = spelled(found)
+    return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 3] + "..."

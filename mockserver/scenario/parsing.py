@@ -1,0 +1,159 @@
+"""
+The text of a document as a value: YAML 1.2 or JSON, and the line and column of each place in it.
+
+1. What a text costs is bounded by its length: it nests at most `DEPTH_MAX` levels, no alias stands for a value that it
+   is a part of, and the values that aliases stand for are counted as they are met.
+2. Whatever a library finds wrong is a ScenarioError with its line and column.
+
+`ruamel.yaml` is imported with this module, so this module is imported late.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.composer import Composer, ComposerError
+from ruamel.yaml.constructor import ConstructorError, SafeConstructor
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import AliasEvent
+from ruamel.yaml.nodes import MappingNode, SequenceNode
+
+from mockserver.scenario.documents import DEPTH_MAX
+from mockserver.scenario.problems import Problem, ScenarioError, steps
+
+ALIASED_VALUES_MAX = 100_000
+
+
+class _TooDeep(ComposerError):
+    """A value that nests too deep; its mark is that of the first one."""
+
+
+class _Composer(Composer):
+    """A composer that bounds depth and aliases."""
+
+    def __init__(self, loader: Any = None) -> None:
+        super().__init__(loader=loader)
+        self._level = self._count = self._aliased = 0
+        self._sizes: dict[str, int | None] = {}  # values below each anchor; None while it is being composed
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event = self.parser.peek_event()
+        if isinstance(event, AliasEvent):
+            self._count_alias(event)
+            return super().compose_node(parent, index)
+        if self._level >= DEPTH_MAX:
+            raise _TooDeep(
+                None, None, f"a value nested deeper than {DEPTH_MAX} levels, the mock's own bound", event.start_mark
+            )
+        self._level += 1
+        before, anchor = self._count, event.anchor
+        self._count += 1
+        if anchor is not None:
+            self._sizes[anchor] = None
+        node = super().compose_node(parent, index)
+        if anchor is not None:
+            self._sizes[anchor] = self._count - before
+        self._level -= 1
+        return node
+
+    def _count_alias(self, event: AliasEvent) -> None:
+        size = self._sizes.get(event.anchor, 0)
+        if size is None:
+            reason = f"the alias *{event.anchor} inside the value that it stands for"
+            raise ComposerError(None, None, reason, event.start_mark)
+        self._count += size
+        self._aliased += size
+        if self._aliased > ALIASED_VALUES_MAX:
+            reason = f"aliases that stand for more than {ALIASED_VALUES_MAX} values, the mock's own bound"
+            raise ComposerError(None, None, reason, event.start_mark)
+
+
+class _Constructor(SafeConstructor):
+    """A constructor whose every failure has a line and column."""
+
+    def construct_object(self, node: Any, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep=deep)
+        except (ValueError, ArithmeticError, TypeError, LookupError) as failure:
+            raise ConstructorError(None, None, f"a value that cannot be read: {failure}", node.start_mark) from None
+
+
+def _reader() -> YAML:
+    reader = YAML(typ="safe", pure=True)
+    reader.Composer, reader.Constructor = _Composer, _Constructor
+    return reader
+
+
+def value_of(text: str, name: str) -> Any:
+    """The value of a text; refuses with ScenarioError what is neither JSON nor YAML 1.2."""
+    value = _json(text)
+    if value is not None:
+        return value
+    try:
+        return _reader().load(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        position = _position(mark) if mark else None
+        problem = Problem("", str(error.problem or error).removeprefix("found "), "YAML 1.2", position=position)
+    except YAMLError as error:
+        problem = Problem("", str(error), "YAML 1.2")
+    except (ValueError, RecursionError) as error:
+        problem = Problem("", f"text that cannot be read: {error}", "YAML 1.2")
+    raise ScenarioError([problem], name)
+
+
+def _json(text: str) -> Any:
+    """The object that the text is as JSON; None if it is not one, or has a key twice: YAML then shows what is wrong."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        read = dict(pairs)
+        if len(read) < len(pairs):
+            raise ValueError("a key twice")
+        return read
+
+    try:
+        return json.loads(text, object_pairs_hook=once) if text.lstrip().startswith("{") else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def places(text: str) -> Callable[[str], str | None]:
+    """
+    A function from a JSON pointer to its line and column in the text.
+
+    Of a place that is not there it answers the one around it; None where the text cannot be read.
+    """
+    try:
+        root = _reader().compose(text)
+    except _TooDeep as error:
+        position = _position(error.problem_mark)
+        return lambda pointer: position
+    except (YAMLError, ValueError, RecursionError):
+        return lambda pointer: None
+
+    def place(pointer: str) -> str | None:
+        node, mark = root, root.start_mark if root is not None else None
+        for key in steps(pointer):
+            below = _below(node, key)
+            if below is None:
+                break
+            mark, node = below
+        return _position(mark) if mark is not None else None
+
+    return place
+
+
+def _position(mark: Any) -> str:
+    return f"line {mark.line + 1}, column {mark.column + 1}"
+
+
+def _below(node: Any, key: str) -> tuple[Any, Any] | None:
+    """The mark and the node of a key of a mapping, or of an element of a sequence."""
+    if isinstance(node, MappingNode):
+        return next(((own.start_mark, value) for own, value in node.value if own.value == key), None)
+    if isinstance(node, SequenceNode) and key.isdecimal() and int(key) < len(node.value):
+        return node.value[int(key)].start_mark, node.value[int(key)]
+    return None

@@ -1,0 +1,205 @@
+"""A broken document: every problem in one round, in the order of the file, with its line and column and the right name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mockserver import ScenarioError
+from mockserver.cli import main
+from mockserver.scenario.documents import check, read
+from mockserver.scenario.library import paths
+from tests.edge.control_calls import control
+
+BROKEN = """\
+scenario: broken
+templates: [{id: template_x}]
+choices: {dual-statsu: guide, dual-status: [giude]}
+clock: {}
+given:
+  chats:
+    - {id: chat_a, platfrm: chatapp}
+    - {id: chat_a, name: Ana}
+    - 5
+    - {id: chat_a}
+  messages:
+    - {chatId: chat_b}
+    - {}
+script:
+  - on: startCampain
+    drop: after
+  - on: createCampaign
+    do: {set-tenent: {}}
+  - on: cancelCampain
+    where: {bdy.name: x}
+    do: {error: INTERNAL_EROR, nth: 3}
+  - at: soon
+    do: {advance: x}
+  - do: {drop: 5}
+"""
+PROBLEMS = [
+    ("/templates", "line 2, column 1", "given.templates"),
+    ("/choices/dual-statsu", "line 3, column 11", "dual-status"),
+    ("/choices/dual-status", "line 3, column 31", "guide"),
+    ("/clock", "line 4, column 1", None),
+    ("/given/chats/0/platfrm", "line 7, column 20", "platform"),
+    ("/given/chats/1/id", "line 8, column 8", None),
+    ("/given/chats/2", "line 9, column 7", None),
+    ("/given/chats/3/id", "line 10, column 8", None),
+    ("/given/messages/0/chatId", "line 12, column 8", "chat_a"),
+    ("/given/messages/1/chatId", "line 13, column 7", None),
+    ("/script/0/do", "line 15, column 5", None),
+    ("/script/0/on", "line 15, column 5", "startCampaign"),
+    ("/script/0/drop", "line 16, column 5", "do.drop"),
+    ("/script/1/do/set-tenent", "line 18, column 10", "set-tenant"),
+    ("/script/2/on", "line 19, column 5", "cancelCampaign"),
+    ("/script/2/do/error", "line 21, column 10", "INTERNAL_ERROR"),
+    ("/script/2/do/nth", "line 21, column 32", "nth"),
+    ("/script/3/at", "line 22, column 5", None),
+    ("/script/3/do/advance", "line 23, column 10", None),
+    ("/script/4", "line 24, column 5", None),
+    ("/script/4/do/drop", "line 24, column 10", None),
+]
+ODD = ("a value or a value", "no property but", 'got "after"', "(35 names)", "mustFire, do, ")
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    path = tmp_path / "broken.yaml"
+    path.write_text(BROKEN, encoding="utf-8")
+    return path
+
+
+def problems_of(refusal):
+    return [(each.path, each.position, each.nearest) for each in refusal.value.problems]
+
+
+def test_every_problem_of_a_file_is_shown_in_its_order_with_line_and_column(mockserver_server, broken):
+    with pytest.raises(ScenarioError) as refusal:
+        mockserver_server.sandbox(str(broken))
+
+    assert PROBLEMS == problems_of(refusal)
+    assert str(refusal.value).startswith(f"{broken} is refused")
+    assert [] == [text for text in ODD if text in str(refusal.value)]
+
+
+@pytest.mark.parametrize("command", [["serve", "--scenario"], ["play"], ["replay"]], ids=" ".join)
+def test_each_command_shows_every_problem_of_a_file(command, broken, capsys):
+    code = main([*command, str(broken), *(["--port", "0"] if command != ["replay"] else [])])
+
+    told = capsys.readouterr().err
+    assert 2 == code
+    assert [] == [path for path, position, _ in PROBLEMS if f"{path} ({position}): got " not in told]
+
+
+def test_a_document_without_a_file_has_its_problems_in_the_same_order(mockserver, broken):
+    with pytest.raises(ScenarioError) as refusal:
+        mockserver.apply(dict(read(broken)))
+
+    assert [(path, None, nearest) for path, _, nearest in PROBLEMS] == problems_of(refusal)
+
+
+def test_a_document_refused_over_http_has_every_problem(mockserver_server, broken):
+    reply = control(mockserver_server.url, "POST", "/sandboxes", {"scenario": dict(read(broken))})
+
+    assert 400 == reply.status_code
+    assert [path for path, _, _ in PROBLEMS] == [each["path"] for each in reply.json()["problems"]]
+
+
+def test_a_setting_beside_the_file_has_no_line_of_it(mockserver_server, tmp_path):
+    path = tmp_path / "own.yaml"
+    path.write_text("choices: {dual-status: guide}\nseed: x\n", encoding="utf-8")
+
+    with pytest.raises(ScenarioError) as refusal:
+        mockserver_server.sandbox(str(path), choices={"dual-statsu": "guide"})
+
+    assert [("/choices/dual-statsu", None, "dual-status"), ("/seed", "line 2, column 1", None)] == problems_of(refusal)
+
+
+def test_what_follows_from_a_refused_record_is_not_shown(mockserver):
+    given = {
+        "funnels": [{"id": "funnel_a", "steps": [{"id": "step_a", "nme": "A"}]}],
+        "chats": [{"id": 5}, {"id": "chat_b", "funnelStepId": "step_a"}],
+        "templates": [{"id": "template_a", "isOfficial": "yes", "providerTemplateStatus": "APPROVED"}],
+        "messages": [{"chatId": "chat_b"}],
+    }
+
+    with pytest.raises(ScenarioError) as refusal:
+        mockserver.apply({"given": given})
+
+    assert [
+        "/given/funnels/0/steps/0/nme",
+        "/given/chats/0/id",
+        "/given/templates/0/isOfficial",
+    ] == [each.path for each in refusal.value.problems]
+
+
+# A document with one problem: its place, what is there, what is expected, and the nearest name.
+WORDED = [
+    ({"clock": {"freeze": "2026-03-01T12:00:00Z", "follow": True}}, "/clock", "both", "exactly one of freeze and follow", None),
+    ({"clock": 3}, "/clock", "3", "an object", None),
+    ({"calls": [{}]}, "/calls/0", "neither", "exactly one of call and do", None),
+    ({"chat": []}, "/chat", 'the key "chat"', "a key of the document: one of scenario, summary", "given.chats"),
+    ({"campaign": "x"}, "/campaign", 'the key "campaign"', "a key of the document", None),
+    ({"script": [{"on": "*", "sent": 3, "do": {"garble": True}}]}, "/script/0/sent", 'the key "sent"', "a key of `script`", "after.sent"),
+    ({"script": [{"on": "*", "do": {"zzz": 1}}]}, "/script/0/do/zzz", 'the key "zzz"', "a key of `do`: one of 37, such as error", None),
+    ({"script": [{"on": "*", "do": {"error": 5}}]}, "/script/0/do/error", "5", "one of 39, such as", None),
+    ({"script": [{"on": "*", "do": {}}]}, "/script/0/do", "{}", "an object of at least 1 property, such as error", None),
+    ({"given": {"messages": [{}]}}, "/given/messages/0/chatId", "nothing", "a string: it is required", None),
+    ({"choices": {"rate-limit-numbers": {"requests": {}}}}, "/choices/rate-limit-numbers", '{"requests": {}}', "a whole number", None),
+    ({"choices": {"a/b": "x"}}, "/choices/a~1b", '"a/b"', "the id of a choice", None),
+    ([], "", "[]", "an object", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("document", "path", "found", "wanted", "nearest"), WORDED, ids=[str(each[0])[:60] for each in WORDED]
+)
+def test_a_problem_says_what_is_there_and_what_is_expected(mockserver, document, path, found, wanted, nearest):
+    with pytest.raises(ScenarioError) as refusal:
+        mockserver.apply(document)
+
+    [problem] = refusal.value.problems
+    assert (path, found, nearest) == (problem.path, problem.found, problem.nearest)
+    assert wanted in problem.wanted
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ({1, 2}, "a value of type set"),
+        (b"x", "a value of type bytes"),
+        (float("inf"), "inf"),
+        (float("nan"), "nan"),
+        ("\ud800", "half of a surrogate pair"),
+        (10**5000, "too long a number"),
+    ],
+    ids=["set", "bytes", "inf", "nan", "surrogate", "digits"],
+)
+def test_a_value_that_json_has_no_form_for_is_refused_at_its_place(mockserver, value, found):
+    rule = {"on": "*", "do": {"reply": {"status": 200, "body": {"a": [value]}}}}
+
+    with pytest.raises(ScenarioError) as refusal:
+        mockserver.apply({"script": [rule]})
+
+    assert [("/script/0/do/reply/body/a/0", found)] == [(each.path, each.found) for each in refusal.value.problems]
+
+
+def test_a_rule_for_an_instant_beyond_the_calendar_is_refused(mockserver):
+    with pytest.raises(ScenarioError, match='/script/0/at: got "20000000d"; expected an instant before the year 10000'):
+        mockserver.apply({"script": [{"at": "20000000d", "do": {"advance": 1}}]})
+
+
+def test_thousands_of_problems_are_counted_and_the_first_hundred_shown(mockserver):
+    script = [{"on": f"startCampain{number}", "do": {"garble": True}} for number in range(250)]
+
+    with pytest.raises(ScenarioError) as refusal:
+        mockserver.apply({"script": script})
+
+    assert 250 == len(refusal.value.problems)
+    assert str(refusal.value).endswith("\n  and 150 more")
+
+
+def test_each_document_of_the_library_is_as_its_schema_has_it():
+    assert [] == [name for name, path in paths().items() if check(read(path)) is None]

@@ -1,0 +1,124 @@
+"""The text of a document: what no reader may take long over is refused in well under a second, with its line and column."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+import requests
+
+from mockserver import ScenarioError
+from mockserver.cli import main
+from mockserver.scenario.documents import read
+
+LEVELS = 5_000
+CPU_SECONDS_MAX = 1.0
+
+DEEPER = "a value nested deeper than 72 levels, the mock's own bound"
+ALIASED = "aliases that stand for more than 100000 values, the mock's own bound"
+BOMB = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12))
+MERGE_BOMB = "a0: &a0 {b: 1}\n" + "".join(
+    f"a{n}: &a{n}\n  <<: [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12)
+)
+# The text, and a part of its refusal.
+HOSTILE = {
+    "bomb.yaml": (BOMB, f"line 6, column 25: got {ALIASED}"),
+    "merge-bomb.yaml": (MERGE_BOMB, f"got {ALIASED}"),
+    "itself.yaml": ("given: &g\n  chats: [*g, *g]\n", "line 2, column 11: got the alias *g inside the value"),
+    "itself-as-key.yaml": ("&a {? *a : 1}\n", "line 1, column 7: got the alias *a inside the value"),
+    "lists.yaml": ("given: " + "[" * LEVELS + "]" * LEVELS, f"line 1, column 79: got {DEEPER}"),
+    "maps.yaml": ("given: " + "{a: " * LEVELS + "1" + "}" * LEVELS, DEEPER),
+    "blocks.yaml": ("\n".join(" " * level + "a:" for level in range(LEVELS)), f"line 72, column 72: got {DEEPER}"),
+    "dashes.yaml": ("- " * LEVELS + "x", DEEPER),
+    "open.yaml": ("[" * 100_000, DEEPER),
+    "lists.json": ('{"given": ' + "[" * LEVELS + "]" * LEVELS + "}", DEEPER),
+    "objects.json": ('{"given":' * LEVELS + "1" + "}" * LEVELS, DEEPER),
+    "some-levels.json": (
+        '{"given": ' + "[" * 300 + "]" * 300 + "}",
+        "/given/0 (line 1, column 82): got " + DEEPER[:36],
+    ),
+    "open.json": ('{"given": ' + "[" * 100_000, DEEPER),
+    "digits.yaml": ("seed: " + "1" * 5_000, "line 1, column 7: got a value that cannot be read"),
+    "digits.json": ('{"seed": ' + "1" * 5_000 + "}", "line 1, column 10: got a value that cannot be read"),
+    "month.yaml": ("clock: {freeze: 2026-13-45}", "line 1, column 17: got a value that cannot be read: month"),
+    "tag.yaml": ("given: !!python/object/apply:os.system [ls]", "line 1, column 8: got could not determine"),
+    "twice.json": ('{"seed": 1, "seed": 2}', 'line 1, column 13: got duplicate key "seed"'),
+    "list.yaml": ("- 1", "/: got a list; expected an object"),
+    "word.yaml": ("demo", "/: got a single value; expected an object"),
+    "nul.yaml": ("a: \0", "unacceptable character"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_text_is_refused_in_well_under_a_second(tmp_path: Path, name: str, mockserver_server):
+    text, reason = HOSTILE[name]
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    read_before(tmp_path)
+    began = time.process_time()
+
+    with pytest.raises(ScenarioError) as refusal:
+        mockserver_server.sandbox(str(tmp_path / name))
+
+    assert CPU_SECONDS_MAX > time.process_time() - began
+    assert reason in str(refusal.value)
+
+
+def read_before(folder: Path) -> None:
+    """Have the reader imported, which is no part of what a text costs."""
+    (folder / "well.yaml").write_text("scenario: well", encoding="utf-8")
+    read(folder / "well.yaml")
+
+
+@pytest.mark.parametrize("name", ["bomb.yaml", "itself.yaml", "lists.yaml", "objects.json"])
+@pytest.mark.parametrize(
+    "command", [["serve", "--scenario"], ["play"], ["replay"], ["serve", "--profile"]], ids=" ".join
+)
+def test_each_command_refuses_a_hostile_text(tmp_path: Path, command, name: str, capsys):
+    text, reason = HOSTILE[name]
+    (tmp_path / name).write_text(text, encoding="utf-8")
+
+    code = main([*command, str(tmp_path / name), *(["--port", "0"] if command != ["replay"] else [])])
+
+    assert 2 == code
+    assert reason in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("path", ["scenarios", "sandboxes"])
+def test_a_deep_document_is_refused_over_http(mockserver_server, path: str):
+    body = '{"scenario": {"given": ' + "[" * LEVELS + "]" * LEVELS + "}}"
+    sandbox = mockserver_server.sandbox()
+    url = f"{sandbox.base_url if path == 'scenarios' else mockserver_server.url}/_mock/{path}"
+    reply = requests.post(url, data=body, headers={"Content-Type": "application/json"}, timeout=10)
+
+    assert (400, "MOCK_BAD_JSON") == (reply.status_code, reply.json()["code"])
+    assert "deeper than 64 levels" in reply.json()["message"]
+
+
+def test_a_python_document_that_holds_itself_is_refused(mockserver):
+    given: dict = {}
+    given["chats"] = [given, given]
+
+    with pytest.raises(ScenarioError, match="nested deeper than 72 levels"):
+        mockserver.apply({"given": given})
+
+
+def test_an_alias_is_taken(mockserver_server, tmp_path: Path):
+    path = tmp_path / "aliases.yaml"
+    path.write_text(
+        "given:\n  chats:\n    - &ana {id: chat_ana, name: Ana}\n    - {<<: *ana, id: chat_bia}\n", encoding="utf-8"
+    )
+    with mockserver_server.sandbox(str(path)) as sandbox:
+        assert ["chat_ana", "chat_bia"] == [each["id"] for each in sandbox.state()["tenants"][0]["chats"]]
+
+
+def test_a_body_as_deep_as_the_api_reads_is_in_the_document_of_its_run(mockserver_server, tmp_path: Path):
+    body = json.loads("[" * 64 + "]" * 64)
+    with mockserver_server.sandbox() as sandbox:
+        sandbox.call("POST", "/v1/campaigns", json=body)
+        document = sandbox.replay_document()
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+    assert 0 == main(["replay", str(path)])
