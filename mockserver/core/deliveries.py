@@ -17,7 +17,7 @@ from typing import Any
 from mockserver.contract.lifecycles import DELIVERY
 from mockserver.contract.limits import JOURNAL_MAX_ENTRIES
 from mockserver.core import ids, schedule, twists
-from mockserver.core.instants import MINUTE, Instant, Span
+from mockserver.core.instants import LATEST, MINUTE, Instant, Span
 from mockserver.core.outbox import Attempt, Delivery, Outbox, Planned
 from mockserver.core.records import Event, Webhook
 from mockserver.core.sandbox import Sandbox
@@ -201,6 +201,7 @@ def release(sandbox: Sandbox, planned: Planned) -> None:
 
 
 def _rest(sandbox: Sandbox, delivery: Delivery, due: Instant, cause: Cause, **changes: Any) -> None:
+    due = min(due, LATEST)  # the last instant that can be shown
     rested = move(sandbox, delivery, "rest", cause, due=due, **changes)
     sandbox.arm(due, "delivery", "wake", rested.tenant_id, rested.id, rested.stay)
 

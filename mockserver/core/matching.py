@@ -40,6 +40,7 @@ _SIGNS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
 ABSENT = object()  # where a call has nothing
 _ORDER = (">=", "<=", ">", "<")
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+_INDEX = re.compile("[0-9]{1,9}")  # `str.isdigit` also takes digits that `int` refuses, and `int` only so many of them
 
 
 def differences(exchange: Exchange, where: Mapping[str, Any]) -> list[Difference]:
@@ -79,7 +80,7 @@ def holds(actual: Any, wanted: Any) -> bool:
         actual, operand = float(actual), float(operand)  # of a query or a header everything is text
     try:
         return _SIGNS[sign](actual, operand)
-    except TypeError:
+    except (TypeError, RecursionError):  # values of two kinds, or a body too deep to write as text
         return False
 
 
@@ -92,7 +93,7 @@ def value_at(call: Call, body: Callable[[], Any], path: str) -> Any:
     for part in rest:
         if isinstance(value, Mapping) and part in value:
             value = value[part]
-        elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
+        elif isinstance(value, list) and _INDEX.fullmatch(part) and int(part) < len(value):
             value = value[int(part)]
         else:
             return ABSENT

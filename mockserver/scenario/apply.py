@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from mockserver.core import ids, timekeeping
-from mockserver.core.instants import parse
+from mockserver.core.instants import EARLIEST, LATEST, exact_text, parse
 from mockserver.core.redaction import spelled
 from mockserver.core.sandbox import KeyHolder, Sandbox
 from mockserver.core.tenant import Tenant
@@ -101,13 +101,18 @@ def _set_clock(sandbox: Sandbox, clock: Mapping[str, Any] | None, problems: list
     if "follow" in clock:
         timekeeping.follow(sandbox, catch_up=clock.get("catchUp", False))
         return
-    read = parse(clock["freeze"])
-    try:
-        if read is None:
-            raise ValueError("a day and time that exist, as RFC 3339, such as 2026-03-01T12:00:00Z")
-        timekeeping.freeze(sandbox, read[0])
-    except ValueError as refusal:
-        problems.append(Problem("/clock/freeze", spelled(clock["freeze"]), str(refusal)))
+    read, wanted = parse(clock["freeze"]), ""
+    if read is None:
+        wanted = "a day and time that exist, as RFC 3339, such as 2026-03-01T12:00:00Z"
+    elif not EARLIEST <= read[0] <= LATEST:
+        wanted = f"an instant that can be shown, from {exact_text(EARLIEST)} to {exact_text(LATEST)}"
+    else:
+        try:
+            timekeeping.freeze(sandbox, read[0])
+        except ValueError as backwards:
+            wanted = f"an instant from the sandbox's present on: {backwards}"
+    if wanted:
+        problems.append(Problem("/clock/freeze", spelled(clock["freeze"]), wanted))
 
 
 def _give(sandbox: Sandbox, given: Mapping[str, Any], problems: list[Problem], applied: Applied) -> None:

@@ -49,6 +49,6 @@ def joined(first: Mapping[str, object], second: Mapping[str, object]) -> dict[st
     """Both sets of choices, the second's winning; of a value with keys, key by key."""
     taken = dict(first)
     for id, value in second.items():
-        known = isinstance(value, Mapping) and isinstance(taken.get(id), Mapping)
-        taken[id] = choices.merged(id, taken[id], value) if known else value
+        both = isinstance(value, Mapping) and isinstance(taken.get(id), Mapping)
+        taken[id] = choices.merged(id, taken[id], value) if both and id in choices.CHOICES else value
     return taken

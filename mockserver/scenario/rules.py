@@ -21,7 +21,7 @@ from mockserver.scenario.conditions import DELIVERY
 from mockserver.scenario.problems import Problem, nearest, step
 from mockserver.scenario.pruning import left_out
 from mockserver.scenario.settings import choice_problem
-from mockserver.scenario.wires import wire_of
+from mockserver.scenario.wires import wait, wire_of
 
 _DURATION = "a duration such as 20m, 1h30m, 3500ms, PT20M or seconds, never negative"
 _TRIGGERS = ("on", "at", "after")
@@ -65,9 +65,8 @@ def _rule(sandbox: Sandbox, entry: Entry, scenario: str | None, path: str, probl
     spans = {key: _span(entry.get(key), f"{path}/{key}", problems) for key in ("at", "from", "until")}
     wire = wire_of(effects, f"{path}/do", problems)
     due = {key: None if span is None else sandbox.now + span for key, span in spans.items()}
-    for key, instant in due.items():
-        if instant is not None and instant > LATEST:
-            problems.append(Problem(f"{path}/{key}", spelled(entry[key]), "an instant before the year 10000"))
+    if due["at"] is not None and due["at"] > LATEST:
+        problems.append(Problem(f"{path}/at", spelled(entry["at"]), "an instant before the year 10000"))
     if len(problems) > found:
         return None
     return _built(sandbox, entry, scenario, effects, wire, due)
@@ -159,7 +158,7 @@ def _check_effects(entry: Entry, effects: Entry, path: str, problems: list[Probl
     if "advance" in effects:
         _span(effects["advance"], f"{path}/advance", problems)
     if "delay" in effects.get("deliver", {}):
-        _span(effects["deliver"]["delay"], f"{path}/deliver/delay", problems)
+        wait(effects["deliver"]["delay"], f"{path}/deliver/delay", problems)
     _check_choices(effects, path, problems)
     _check_one_way(effects, path, problems)
 

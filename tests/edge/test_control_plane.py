@@ -26,6 +26,30 @@ def test_the_server_tells_its_health_and_version(mockserver_server, made):
 
 
 class TestSandboxes:
+    @pytest.mark.parametrize("choice", ["dual-statsu", "key-scopes", "dual-status"])
+    def test_choices_that_are_objects_in_scenario_and_recipe_are_refused_at_their_place(
+        self, mockserver_server, choice
+    ):
+        recipe = {"scenario": {"choices": {choice: {"a": 1}}}, "choices": {choice: {"b": 2}}}
+
+        reply = control(mockserver_server.url, "POST", "/sandboxes", recipe)
+
+        assert (400, "MOCK_BAD_SCENARIO") == refused(reply)
+        assert [f"/choices/{choice}"] == [each["path"] for each in reply.json()["problems"]]
+
+    @pytest.mark.parametrize(
+        "scenario", [{"choices": 3}, {"choices": {"dual-status": []}}, {"seed": "x"}, {"seed": -1}]
+    )
+    def test_a_document_of_the_wrong_kinds_is_refused_beside_choices_of_the_recipe(self, mockserver_server, scenario):
+        reply = control(
+            mockserver_server.url, "POST", "/sandboxes", {"scenario": scenario, "choices": {"page-limit": "x"}}
+        )
+
+        assert (400, "MOCK_BAD_SCENARIO") == refused(reply)
+        assert f"/{next(iter(scenario))}" in [
+            each["path"][: len(next(iter(scenario))) + 1] for each in reply.json()["problems"]
+        ]
+
     def test_one_is_made_from_a_whole_recipe(self, mockserver_server):
         recipe = {
             "scenario": {"scenario": "mine", "given": {"funnels": [{"id": "funnel_a"}]}},

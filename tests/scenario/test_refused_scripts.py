@@ -9,6 +9,7 @@ from tests.api.world import GIVEN
 
 DO = {"error": "INTERNAL_ERROR"}
 ON = {"on": "startCampaign"}
+HEADERS = "/do/reply/headers/"
 
 
 def _on(do, **more):
@@ -34,8 +35,8 @@ BROKEN = [
     (_on({"error": {"code": "RATE_LIMIT_EXCEDED"}}), "/do/error/code", "", "RATE_LIMIT_EXCEEDED"),
     (_on({"error": {"retryAfter": 3}}), "/do/error/code", "required", None),
     (_on({"error": {"code": "RATE_LIMIT_EXCEEDED", "retryAfter": 10**30}}), "/do/error/retryAfter", "at most", None),
-    (_on({"reply": {"status": 200, "headers": {"X-A": "b\n"}}}), "/do/reply/headers/X-A", "text that matches", None),
-    (_on({"reply": {"status": 200, "headers": {"X-A\n": "b"}}}), "/do/reply/headers", "text that matches", None),
+    (_on({"reply": {"status": 200, "headers": {"X-A": "b\n"}}}), "/do/reply/headers/X-A", "in one line", None),
+    (_on({"reply": {"status": 200, "headers": {"X-A\n": "b"}}}), "/do/reply/headers", "a header name: letters", None),
     (_on({"rotate-key": {"key": "sk_new\n"}}), "/do/rotate-key/key", "visible ASCII", None),
     (_on({"rotate-key": {"key": "new"}}), "/do/rotate-key/key", "begins with sk_", None),
     (_on({"rotate-key": {"key": "sk_new", "kind": "public"}}), "/do/rotate-key/key", "begins with pk_", None),
@@ -70,6 +71,36 @@ BROKEN = [
     (_on({"EMPTY_RESPONSE": 3}), "/do/EMPTY_RESPONSE", "true, or what drop takes", None),
     (_on({"EMPTY_RESPONSE": "never"}), "/do/EMPTY_RESPONSE", "true, or what drop takes", None),
     (_on({"MALFORMED_RESPONSE_CHUNK": -1}), "/do/MALFORMED_RESPONSE_CHUNK", "", None),
+    *(
+        (
+            _on({"reply": {"status": 200, "headers": {"Content-Length": length}}}),
+            HEADERS + "Content-Length",
+            "digits",
+            None,
+        )
+        for length in ("abc", "", "²", "5, 5", "-5", "+5", "1_0", " 5", "5 ", "0x5", "5.0", "1" * 5000)
+    ),
+    *(
+        (_on({"reply": {"status": 200, "headers": {name: "x"}}}), HEADERS + name, "the server frames the answer", None)
+        for name in ("Transfer-Encoding", "connection", "Keep-Alive", "TE", "Trailer", "UPGRADE", "Proxy-Connection")
+    ),
+    (
+        _on({"reply": {"status": 200, "headers": {"Content-Length": "1", "content-length": "1"}}}),
+        HEADERS + "content-length",
+        "one Content-Length",
+        None,
+    ),
+    (
+        _on({"reply": {"status": 200, "headers": {"X-A\r\nX-B": "b"}}}),
+        "/do/reply/headers",
+        "a header name: letters",
+        None,
+    ),
+    (_on({"reply": {"status": 200, "headers": {"É": "b"}}}), "/do/reply/headers", "a header name: letters", None),
+    ({"on": "delivery", "do": {"deliver": {"delay": "367d"}}}, "/do/deliver/delay", "at most 366 days", None),
+    ({"at": "20000000d", "do": {"advance": 1}}, "/at", "before the year 10000", None),
+    (_on(DO, **{"while": {"sent": ">=²"}}), "/while/sent", "such as >=20", None),
+    (_on(DO, **{"while": {"sent": ">=" + "1" * 490}}), "/while/sent", "such as >=20", None),
     ({"at": "5m", "do": DO}, "/do", "only beside `on`", None),
     ({"after": {"sent": 5}, "do": {"delay": 1}}, "/do", "only beside `on`", None),
     ({"on": "delivery", "do": DO}, "/do", "only beside `on`", None),

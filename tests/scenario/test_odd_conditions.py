@@ -1,0 +1,51 @@
+"""Conditions with names and values that no list and no number has: they match nothing, and no call fails for them."""
+
+from __future__ import annotations
+
+import pytest
+
+from mockserver.core.matching import holds
+from tests.api.world import GIVEN
+
+pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
+
+# Digits that `str.isdigit` takes and `int` does not, more of them than `int` reads, and ones past the end.
+INDICES = ("²", "٣", "①", "9" * 180, "+0", "-1", "0_0", " 0", "")
+
+
+@pytest.mark.parametrize("index", INDICES)
+def test_an_index_that_no_list_has_matches_nothing(mockserver, index):
+    rule = mockserver.on("createCampaign").where({f"body.filters.{index}": "~x"}).error("INTERNAL_ERROR")
+
+    reply = mockserver.call("POST", "/v1/campaigns", json={"filters": ["x", "x"]})
+
+    assert (400, 0) == (reply.status, rule.matched)
+
+
+def test_an_index_with_leading_zeros_is_that_index(mockserver):
+    rule = mockserver.on("createCampaign").where({"body.filters.01": "x"}).error("INTERNAL_ERROR")
+
+    mockserver.call("POST", "/v1/campaigns", json={"filters": ["", "x"]})
+
+    assert 1 == rule.matched
+
+
+def test_a_body_too_deep_to_write_as_text_contains_nothing():
+    class Deep(list):
+        def __str__(self) -> str:
+            raise RecursionError("maximum recursion depth exceeded")
+
+    assert not holds(Deep(), "~x")
+
+
+def test_a_delivery_delayed_at_the_end_of_the_calendar_is_shown(mockserver_server):
+    with mockserver_server.sandbox(
+        now="9999-12-29T00:00:00Z", given={"webhooks": [{"url": "http://127.0.0.1:9/"}]}
+    ) as sandbox:
+        sandbox.on("delivery").deliver(delay="300d")
+        session = sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()
+        sandbox.complete_session(session["sessionId"])
+
+        [delivery] = sandbox.state()["deliveries"]
+
+        assert "9999-12-30T00:00:00.000Z" == delivery["due"]
