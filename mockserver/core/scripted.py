@@ -14,10 +14,9 @@ from math import cos, exp, log, pi, sqrt
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from mockserver.contract.errors import ERRORS
-from mockserver.core import ids, world
+from mockserver.core import ids, injected, world
 from mockserver.core.answer import answer
-from mockserver.core.calls import Answered, ApiError, Call, Shown
+from mockserver.core.calls import Answered, Call, Shown
 from mockserver.core.entries import entry
 from mockserver.core.instants import Instant, Span
 from mockserver.core.records import Campaign, Execution, Session
@@ -144,17 +143,13 @@ def follow(sandbox: Sandbox, call: Call, met: Met, answered: Answered) -> None:
 def _operated(sandbox: Sandbox, call: Call, met: Met, scope: Scope) -> Answered:
     wire = met.wire
     if wire.error is not None and met.owner is not None:
-        return Answered(_injected(met.owner, *wire.error), scope.tenant_id, _reader(call)())
+        body = _reader(call)()
+        return Answered(injected.refusal(sandbox, call, met.owner, scope, body), scope.tenant_id, body)
     if wire.reply is not None or (wire.ends is not None and wire.early):
         return Answered(None, scope.tenant_id, _reader(call)())
     if wire.stale and call.endpoint is not None and call.method == "GET":
         return _answer_as_before(sandbox, call, met)
     return answer(sandbox, call)
-
-
-def _injected(rule: Rule, code: str, wait_s: int | None) -> ApiError:
-    facts: dict[str, Any] = {} if wait_s is None else {"wait_s": wait_s}
-    return ApiError(code, clause=ERRORS[code].clause, reason=f"rule {rule.id} of the script injects {code}", **facts)
 
 
 def _grown(scope: Scope, answered: Answered, call: Call) -> Scope:

@@ -81,18 +81,11 @@ def error(choices: Choices, refusal: ApiError, endpoint: Endpoint | None) -> tup
     body: dict[str, Any] = {
         "statusCode": status,
         "code": refusal.code,
-        "message": worded.format_map(_Facts(refusal.facts)),
+        "message": worded.format_map(refusal.facts),
     }
     if choices["error-extra-keys"] == "details":
         body |= {"details": [{"path": refusal.at}], "requestId": "req_" + ids.draw(0, refusal.code, refusal.reason)}
     return status, body
-
-
-class _Facts(dict[str, object]):
-    """What a message wants filled in; a fact that nobody gave shows its own name."""
-
-    def __missing__(self, key: str) -> str:
-        return key
 
 
 def retry_headers(choices: Choices, refusal: ApiError, now: Instant) -> list[tuple[str, str]]:

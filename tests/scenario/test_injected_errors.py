@@ -1,0 +1,119 @@
+"""Errors that a script injects read like errors that happened: every code, at every operation, with no placeholder left."""
+
+from __future__ import annotations
+
+import re
+from string import Formatter
+
+import pytest
+
+from mockserver.contract.errors import ERRORS, SESSION_MESSAGES
+from tests.api.world import DRAFT, GIVEN, OPERATIONS
+
+pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
+
+TEXTS = ("canonical", "reworded")
+
+
+def texts(code, wording):
+    return ERRORS[code].message if wording == "canonical" else ERRORS[code].reworded
+
+
+def placeholders(template):
+    return [name for _, name, _, _ in Formatter().parse(template) if name]
+
+
+def filled(message, template):
+    """What stands in the message for each placeholder of its template."""
+    pattern = "".join(
+        re.escape(literal) + (f"(?P<{name}>.+)" if name else "") for literal, name, _, _ in Formatter().parse(template)
+    )
+    match = re.fullmatch(pattern, message)
+    assert match is not None, message
+    return match.groupdict()
+
+
+@pytest.mark.parametrize("as_object", [False, True], ids=["code", "code and wait"])
+@pytest.mark.parametrize("wording", TEXTS)
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_no_injected_error_has_a_placeholder(mockserver, operation, wording, as_object):
+    mockserver.choose({"message-text": wording, "error-extra-keys": "details"})
+    for code in ERRORS:
+        rule = mockserver.on(operation).do({"error": {"code": code, "retryAfter": 3} if as_object else code})
+        reply = mockserver.call(*OPERATIONS[operation]).json()
+        rule.remove()
+        values = filled(reply["message"], texts(code, wording))
+        assert code == reply["code"]
+        assert [] == [name for name, value in values.items() if value == name], reply["message"]
+        assert not set("{}") & set(reply["message"])
+        assert reply["details"][0]["path"] or code == "INTERNAL_ERROR"
+
+
+def test_seven_codes_have_placeholders():
+    told = {code for code, row in ERRORS.items() if placeholders(row.message)}
+
+    assert 7 == len(told)
+    assert all(placeholders(ERRORS[code].message) and set(placeholders(ERRORS[code].reworded)) for code in told)
+
+
+def message(mockserver, code, method, path, **body):
+    rule = mockserver.on(f"{method} {path}" if "{" in path else "*").error(code)
+    reply = mockserver.call(method, path, **body).json()
+    rule.remove()
+    return reply["message"]
+
+
+def test_an_injected_error_names_the_files_of_the_upload(mockserver):
+    mockserver.choose({"media-max-files": 3, "media-max-size": {"image": 1024}})
+    told = {}
+    for code in ("MEDIA_INVALID_FORMAT", "MEDIA_FILE_TOO_LARGE", "MEDIA_UPLOAD_TOO_MANY_FILES"):
+        mockserver.on("uploadMedia").times(1).error(code)
+        url, files = f"{mockserver.base_url}/v1/messaging/media", {"files": ("foto.png", b"\x89PNG", "image/png")}
+        told[code] = mockserver.requests_session().post(url, files=files).json()["message"]
+
+    assert {
+        "MEDIA_INVALID_FORMAT": "O formato do arquivo foto.png não é aceito.",
+        "MEDIA_FILE_TOO_LARGE": "O arquivo foto.png ultrapassa o tamanho máximo de 1 KB.",
+        "MEDIA_UPLOAD_TOO_MANY_FILES": "Envie no máximo 3 arquivos por requisição.",
+    } == told
+
+
+def test_an_injected_error_names_the_filter_of_the_call(mockserver):
+    filters = [{"combinator": "and", "statements": [{"field": "chat.status", "operator": "equals", "value": "open"}]}]
+
+    told = message(
+        mockserver, "CAMPAIGN_INVALID_FILTERS", "POST", "/v1/campaigns/audience-preview", json={"filters": filters}
+    )
+
+    assert "O filtro chat.status usa um operador ou valor incompatível." == told
+
+
+def test_an_injected_error_names_a_field_of_the_body(mockserver):
+    told = message(mockserver, "VALIDATION_ERROR", "POST", "/v1/campaigns", json=DRAFT)
+
+    assert "Os dados enviados são inválidos. Verifique o campo name." == told
+
+
+@pytest.mark.parametrize("code", ERRORS)
+def test_an_injected_error_has_the_headers_of_one_that_happened(mockserver, code):
+    mockserver.choose({"rate-limit-headers": "draft-fields"})
+    mockserver.on("listCampaigns").error(code)
+
+    headers = mockserver.call("GET", "/v1/campaigns").headers
+
+    shown = {name: headers.get(name) for name in ("ratelimit-policy", "ratelimit")}
+    limited = {"ratelimit-policy": '"default";q=120;w=60', "ratelimit": '"default";r=0;t=1'}
+    assert (limited if code == "RATE_LIMIT_EXCEEDED" else dict.fromkeys(shown)) == shown
+
+
+@pytest.mark.parametrize("wording", TEXTS)
+@pytest.mark.parametrize("reason", ["token_exchange_failed", "phone_in_use", "funnel_not_found"])
+def test_a_session_that_a_script_fails_has_the_words_of_its_reason(mockserver, reason, wording):
+    mockserver.choose({"message-text": wording})
+    session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()
+    mockserver.on("readConnectionSession").times(1).before_operation().fail_session(reason=reason)
+
+    path = f"/v1/entrypoints/chatapp/connection-sessions/{session['sessionId']}"
+    told = mockserver.call("GET", path).json()
+
+    assert (reason, SESSION_MESSAGES[reason][TEXTS.index(wording)]) == (told["reason"], told["message"])
