@@ -35,6 +35,8 @@ script:
 
 `mockserver play NAME|FILE` serves it and tells in the terminal what happens.
 In Python the same rules are built by methods: `sandbox.on("startCampaign").nth(1).drop("after")`.
+Each condition and each effect is a method of the same name, and its arguments are too, in snake case: `fail-media` is `.fail_media(names=[...])`, `retryAfter` is `retry_after=`, and `from` and `while`, which Python keeps for itself, are `.from_(...)` and `.while_(...)`.
+The parts of a document go in by keyword: `sandbox.apply(given={...})`.
 
 ## When a rule fires
 

@@ -119,9 +119,9 @@ class RemoteSandbox(Sandbox):
         """True until it is closed from here."""
         return self._left is None
 
-    def apply(self, document: Mapping[str, Any] | str) -> JSON:
+    def _apply(self, document: Mapping[str, Any] | str) -> JSON:
         if isinstance(document, str):
-            return super().apply(document)
+            return super()._apply(document)
         return self._command(scripts.apply_scenario, **plain(document))
 
     def watch_choices(self, read: set[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -25,6 +25,17 @@ if TYPE_CHECKING:
     from mockserver.testing.server import MockServer
 
 _UNITS = ("weeks", "days", "hours", "minutes", "seconds", "milliseconds", "microseconds")
+
+
+def _whole(document: Mapping[str, Any] | str | None, parts: Mapping[str, Any]) -> Mapping[str, Any] | str:
+    """The document to apply: a whole one, or the parts of one."""
+    if document is not None and parts:
+        raise ValueError(f"got a document and {', '.join(parts)}; expected a document, or its parts by keyword")
+    if document is None and not parts:
+        raise ValueError(
+            "got nothing to apply; expected a document, the name of a scenario, or given=, choices=, clock=, script="
+        )
+    return parts if document is None else document
 
 
 class Sandbox(Calling, Moves, Rules, Webhooks, Looking, Conducting):
@@ -95,8 +106,24 @@ class Sandbox(Calling, Moves, Rules, Webhooks, Looking, Conducting):
             raise ValueError(f"no tenant {tenant_id!r}; there is {', '.join(self._hosted.sandbox.tenants)}")
         return tenant.secret_key, tenant.public_key
 
-    def apply(self, document: Mapping[str, Any] | str) -> JSON:
-        """Apply a scenario document, or the library's of this name. Refuses with ScenarioError, and then nothing was applied."""
+    def apply(
+        self,
+        document: Mapping[str, Any] | str | None = None,
+        *,
+        given: Mapping[str, Any] | None = None,
+        choices: Mapping[str, object] | None = None,
+        clock: Mapping[str, Any] | None = None,
+        script: Sequence[Mapping[str, Any]] | None = None,
+    ) -> JSON:
+        """
+        Apply a scenario document, the library's of this name, or the parts that are given by keyword.
+
+        Refuses with ScenarioError, and then nothing was applied.
+        """
+        parts = {"given": given, "choices": choices, "clock": clock, "script": script}
+        return self._apply(_whole(document, {key: part for key, part in parts.items() if part is not None}))
+
+    def _apply(self, document: Mapping[str, Any] | str) -> JSON:
         from mockserver.scenario import apply
 
         if isinstance(document, str):

@@ -154,7 +154,7 @@ def poll_meets_500(c: Client, again: bool = False) -> None:
 
 
 def too_early(c: Client, wait: str = "2s") -> None:
-    c.sandbox.on("listTemplates").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after_s=7)
+    c.sandbox.on("listTemplates").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=7)
     for _ in range(2):
         c.ask("GET", "/v1/message-templates")
         c.wait(wait)

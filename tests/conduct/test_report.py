@@ -98,7 +98,7 @@ def test_real_time_judges_polls_only_where_the_run_lasted_long_enough(mockserver
 
 def test_a_retry_after_that_no_clock_can_tell_is_not_judged(mockserver: Sandbox):
     client = Client(mockserver)
-    mockserver.on("listTemplates").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after_s=7)
+    mockserver.on("listTemplates").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=7)
     for _ in range(2):
         client.ask("GET", "/v1/message-templates")
 

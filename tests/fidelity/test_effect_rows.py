@@ -46,7 +46,7 @@ def test_a_campaign_fails_midway_and_the_rest_is_neither_sent_nor_failed(mockser
 @pytest.mark.option("preview-vs-target", "effect")
 @pytest.mark.mockserver(given={"templates": [TEMPLATE], "chats": {"count": 10}})
 def test_an_audience_grows_between_its_preview_and_the_start(mockserver: Sandbox):
-    mockserver.on("createCampaign").give({"chats": {"count": 5}})
+    mockserver.on("createCampaign").given({"chats": {"count": 5}})
     estimate = mockserver.call("POST", "/v1/campaigns/audience-preview", json={}).json()["estimatedCount"]
     campaign, execution = started(mockserver)
     shown = mockserver.call("GET", f"/v1/campaigns/{campaign}/executions/{execution}").json()

@@ -111,7 +111,7 @@ def test_an_injected_error_has_the_headers_of_one_that_happened(mockserver, code
 def test_a_session_that_a_script_fails_has_the_words_of_its_reason(mockserver, reason, wording):
     mockserver.choose({"message-text": wording})
     session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()
-    mockserver.on("readConnectionSession").times(1).before_operation().fail_session(reason=reason)
+    mockserver.on("readConnectionSession").times(1).when("before").fail_session(reason=reason)
 
     path = f"/v1/entrypoints/chatapp/connection-sessions/{session['sessionId']}"
     told = mockserver.call("GET", path).json()

@@ -156,7 +156,7 @@ def test_after_a_cancel_no_count_is_met(mockserver):
 
 
 def test_a_condition_has_to_hold_at_the_instant_of_the_count(mockserver):
-    rule = mockserver.after(sent=4).during(subscription="suspended").fail_campaign()
+    rule = mockserver.after(sent=4).while_(subscription="suspended").fail_campaign()
     mockserver.at("2s").set_tenant(subscription="suspended")
     ids = run(mockserver)
     mockserver.advance("3s")

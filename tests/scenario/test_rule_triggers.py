@@ -67,7 +67,7 @@ def test_world_effects_come_after_the_operation_or_before_it(mockserver):
     assert [200, 403] == [_status(mockserver), _status(mockserver)]
     assert 1 == after.fired
 
-    mockserver.on("listCampaigns").before_operation().set_tenant(subscription="active")
+    mockserver.on("listCampaigns").when("before").set_tenant(subscription="active")
     assert 200 == _status(mockserver)
 
 
@@ -132,7 +132,7 @@ def test_all_of_where_has_to_hold(mockserver):
 
 def test_a_rule_holds_only_while_the_world_is_so(mockserver):
     campaign_id, _ = running(mockserver, cadence=1)
-    rule = mockserver.on("readCampaign").during(campaign="processing", sent=">=2").error("INTERNAL_ERROR")
+    rule = mockserver.on("readCampaign").while_(campaign="processing", sent=">=2").error("INTERNAL_ERROR")
     path = f"/v1/campaigns/{campaign_id}"
 
     seen = []
@@ -146,8 +146,8 @@ def test_a_rule_holds_only_while_the_world_is_so(mockserver):
 
 
 def test_conditions_on_sessions_and_subscriptions(mockserver):
-    mockserver.on("listTemplates").during(session="pending").error("INTERNAL_ERROR")
-    mockserver.on("listCampaigns").during(subscription="active").error("INTERNAL_ERROR")
+    mockserver.on("listTemplates").while_(session="pending").error("INTERNAL_ERROR")
+    mockserver.on("listCampaigns").while_(subscription="active").error("INTERNAL_ERROR")
 
     assert [200, 500] == [mockserver.call(*OPERATIONS["listTemplates"]).status, _status(mockserver)]
     session(mockserver)
@@ -211,7 +211,7 @@ def test_effects_act_on_what_the_call_is_about_else_on_all(mockserver):
 def test_the_tenant_is_the_calls_unless_one_is_named(mockserver):
     mockserver.on("listCampaigns").set_tenant(name="Called")
     mockserver.on("listTemplates").set_tenant(name="Named", tenant="tenant_default")
-    mockserver.on("listCampaigns").before_operation().do({"revoke-key": {}})
+    mockserver.on("listCampaigns").when("before").do({"revoke-key": {}})
     _status(mockserver, key=OTHER_KEY)
     mockserver.call(*OPERATIONS["listTemplates"], key=OTHER_KEY)
 

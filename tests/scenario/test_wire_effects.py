@@ -30,7 +30,7 @@ def test_any_code_can_be_the_answer_of_any_operation_which_then_does_not_run(moc
 
 @pytest.mark.parametrize("code", ["RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR"])
 def test_an_error_tells_the_wait_that_it_was_given(mockserver, code):
-    mockserver.on("listCampaigns").times(1).error(code, retry_after_s=12)
+    mockserver.on("listCampaigns").times(1).error(code, retry_after=12)
     mockserver.on("listCampaigns").error("INTERNAL_ERROR")
 
     assert ["12", None] == [mockserver.call(*LIST).headers.get("retry-after") for _ in range(2)]

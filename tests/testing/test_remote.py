@@ -108,6 +108,10 @@ def test_client_libraries_reach_it_over_the_socket(sandbox: Sandbox):
     assert 2 == len(sandbox.calls("listCampaigns"))
 
 
+def test_parts_of_a_document_are_applied_by_keyword(sandbox: Sandbox):
+    assert ["chat_ana"] == sandbox.apply(given={"chats": [{"id": "chat_ana"}]})["created"]["chats"]
+
+
 def test_refusals_are_those_of_this_process(running: MockServer, sandbox: Sandbox):
     with pytest.raises(ScenarioError, match="/given/chat: .*did you mean 'chats'"):
         RemoteServer(running.url).sandbox(given={"chat": []})

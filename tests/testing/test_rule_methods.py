@@ -1,0 +1,120 @@
+"""Python and documents have the same words: each condition and effect of a document is a method, with the same arguments."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import pytest
+
+from mockserver import ScenarioError
+from mockserver.contract import schemas
+from mockserver.contract.effects import ALIASES, EFFECTS
+from mockserver.testing.rule_effects import Effects
+from mockserver.testing.rules import Rules
+from mockserver.testing.sandbox import Sandbox
+from mockserver.testing.scripting import When
+
+SCHEMA = schemas.load("scenario")
+DEFINITIONS = SCHEMA["$defs"]
+RULE = DEFINITIONS["rule"]["properties"]
+EFFECTS_SCHEMA = DEFINITIONS["effects"]["properties"]
+TRIGGERS = ("on", "at", "after")
+KEYWORDS = {"from": "from_", "while": "while_"}
+# Effects whose argument is one value, or any object: the names of their parameters.
+WHOLE = {
+    "error": {"code", "retry_after"},
+    "delay": {"by", "median", "p99", "max"},
+    "delay-after": {"by", "median", "p99", "max"},
+    "drop": {"when"},
+    "reset": {"when"},
+    "truncate": {"body_bytes"},
+    "garble": set(),
+    "stale": set(),
+    "given": {"given"},
+    "rate-limit": {"requests", "per"},
+    "set-choice": {"choices"},
+    "advance": {"by"},
+}
+
+
+def own_methods(kind):
+    return {name for name, value in vars(kind).items() if inspect.isfunction(value) and not name.startswith("_")}
+
+
+def snake(name):
+    return re.sub("([A-Z])", lambda found: "_" + found[0].lower(), name).replace("-", "_")
+
+
+def parameters(method):
+    return set(inspect.signature(method).parameters) - {"self"}
+
+
+def properties(effect):
+    schema = EFFECTS_SCHEMA[effect]
+    reference = schema.get("$ref")
+    return set((DEFINITIONS[reference.rpartition("/")[2]] if reference else schema).get("properties", ()))
+
+
+def test_each_effect_of_a_document_is_a_method_and_each_method_an_effect():
+    assert {snake(name) for name in EFFECTS} | {"do"} == own_methods(Effects)
+
+
+def test_the_effects_of_documents_are_those_of_the_schema():
+    assert set(EFFECTS) | set(ALIASES) == set(EFFECTS_SCHEMA)
+
+
+@pytest.mark.parametrize("effect", EFFECTS)
+def test_a_method_takes_what_its_effect_takes_under_the_same_names(effect):
+    expected = WHOLE.get(effect) if effect in WHOLE else {snake(name) for name in properties(effect)}
+
+    assert expected == parameters(getattr(Effects, snake(effect)))
+
+
+def test_each_condition_of_a_document_is_a_method_and_each_method_a_condition():
+    conditions = set(RULE) - {*TRIGGERS, "do"}
+
+    assert {KEYWORDS.get(name, snake(name)) for name in conditions} | {"do"} == own_methods(When)
+
+
+def test_each_trigger_of_a_document_is_a_method():
+    assert set(TRIGGERS) <= own_methods(Rules)
+
+
+def test_the_conditions_on_the_world_have_the_names_of_the_document():
+    assert set(RULE["while"]["properties"]) == parameters(When.while_)
+
+
+def test_apply_takes_each_part_of_a_document_that_a_sandbox_can_take():
+    assert set(SCHEMA["properties"]) - {"scenario", "summary", "clauses", "seed", "calls"} == parameters(
+        Sandbox.apply
+    ) - {"document"}
+
+
+def test_parts_of_a_document_are_applied_by_keyword(mockserver):
+    told = mockserver.apply(
+        given={"chats": [{"id": "chat_ana"}]},
+        choices={"dual-status": "guide"},
+        script=[{"on": "*", "do": {"garble": True}}],
+    )
+
+    assert (["chat_ana"], 1) == (told["created"]["chats"], len(told["rules"]))
+    assert "guide" == mockserver.state()["choices"]["dual-status"]
+
+
+def test_a_broken_part_is_refused_at_its_place(mockserver):
+    with pytest.raises(ScenarioError, match="/given/chat: .*did you mean 'chats'"):
+        mockserver.apply(given={"chat": []})
+
+
+@pytest.mark.parametrize("arguments", [(({}), {"given": {}}), ((), {})], ids=["both", "neither"])
+def test_apply_takes_a_document_or_its_parts(mockserver, arguments):
+    positional, parts = arguments
+
+    with pytest.raises(ValueError, match="expected a document"):
+        mockserver.apply(*([positional] if parts else []), **parts)
+
+
+def test_a_wait_is_one_length_or_drawn(mockserver):
+    with pytest.raises(ValueError, match="expected one length, or median, p99 and max"):
+        mockserver.on("*").delay("5s", median="2s")
