@@ -48,6 +48,7 @@ def test_a_scenario_is_played_and_told(document: Path):
         assert 0 == process.wait(DEADLINE_SECONDS)
 
     assert "Scenario lost-answer\n  The draft is made, but its answer never comes.\n" in greeting
+    assert "  templates: template_t\n" in greeting
     assert "  rule 1: on createCampaign, nth 1: drop after\n" in greeting
     assert "    * rule_1 fires: on createCampaign, nth 1: drop after\n" == fires
     assert made.startswith("    12:00:00 campaign campaign_") and made.endswith(": draft  (exchange 1)\n")

@@ -51,12 +51,15 @@ def _parser() -> argparse.ArgumentParser:
     for command in (serve, play):
         serving.add_options(command)
     for name, run, words in (
-        ("scenarios", listing.list_scenarios, "list the scenario library, one line each"),
+        ("scenarios", listing.list_scenarios, "list the scenario library, one line each, or what one scenario seeds"),
         ("choices", listing.list_choices, "list every point that the API document leaves open"),
         ("clauses", listing.list_clauses, "list the testable sentences of the API document"),
         ("conduct", listing.list_conduct, "list the rules by which a client's conduct is judged"),
     ):
         command = commands.add_parser(name, help=words)
+        if name == "scenarios":
+            wanted = "what this one seeds and does, instead of the list"
+            command.add_argument("scenario", nargs="?", metavar="NAME|FILE", help=wanted)
         forms = command.add_mutually_exclusive_group()
         forms.add_argument("--json", action="store_true", help="for programs")
         if name != "clauses":

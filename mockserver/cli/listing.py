@@ -9,9 +9,15 @@ from typing import Any, TextIO
 
 
 def list_scenarios(options: argparse.Namespace, out: TextIO) -> int:
-    """The library's names with what each shows."""
+    """The library's names with what each shows; of one scenario what it seeds and does."""
     from mockserver.scenario import library, page
 
+    if options.scenario is not None:
+        if options.markdown:
+            raise ValueError(
+                f"got {options.scenario!r} and --markdown; expected one of them: the page is of all scenarios"
+            )
+        return _show_scenario(options, out)
     if options.markdown:
         print(page.markdown(), end="", file=out)
         return 0
@@ -22,6 +28,28 @@ def list_scenarios(options: argparse.Namespace, out: TextIO) -> int:
     ]
     width = max(len(row["name"]) for row in rows) + 2
     _print(options, out, rows, lambda row: f"{row['name']:<{width}}{row['summary']}")
+    return 0
+
+
+def _show_scenario(options: argparse.Namespace, out: TextIO) -> int:
+    """What one scenario shows, the ids that it seeds, and its rules."""
+    from mockserver.cli.serving import document_of
+    from mockserver.edge.hosting import Host
+    from mockserver.edge.narrator import Narrator
+    from mockserver.edge.recipes import Recipe
+    from mockserver.scenario import library
+    from mockserver.scenario.documents import plain
+
+    named = document_of(options.scenario)
+    document = library.document(named) if isinstance(named, str) else named
+    created: dict[str, list[str]] = {}
+    Host().create(Recipe(document), created=created)
+    if not options.json:
+        Narrator(lambda line: print(line, file=out)).introduce(document, created)
+        return 0
+    told = {"name": document.get("scenario"), "summary": document.get("summary", "")}
+    told |= {"clauses": document.get("clauses", []), "created": created, "script": plain(document.get("script", []))}
+    print(json.dumps(told, ensure_ascii=False, indent=2), file=out)
     return 0
 
 

@@ -7,7 +7,7 @@ import json
 import secrets
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -48,19 +48,19 @@ def play(options: argparse.Namespace, out: TextIO) -> int:
     from mockserver.edge.narrator import Narrator
     from mockserver.scenario import library
 
-    document = _document(options.scenario)
+    document = document_of(options.scenario)
     narrator = Narrator(lambda line: print(line, file=out, flush=True))
     told = library.document(document) if isinstance(document, str) else document
-    return serve(options, out, lambda hosted: narrator.introduce(told), narrator.look)
+    return serve(options, out, lambda created: narrator.introduce(told, created), narrator.look)
 
 
 def serve(
     options: argparse.Namespace,
     out: TextIO,
-    greet: Callable[[Any], None] = lambda hosted: None,
+    greet: Callable[[Mapping[str, list[str]]], None] = lambda created: None,
     watch: Callable[[Any], None] | None = None,
 ) -> int:
-    """Serve until SIGINT or SIGTERM; the first line printed is the base url, once it listens."""
+    """Serve until SIGINT or SIGTERM; the first line printed is the base url, once it listens. `greet` gets the seeded ids."""
     from mockserver.edge import app
     from mockserver.edge.background import Background
     from mockserver.edge.hosting import DEFAULT_ID, Host
@@ -72,13 +72,14 @@ def serve(
     host.token = options.token or (None if options.host in _LOOPBACK else secrets.token_urlsafe(24))
     host.names |= {options.host.lower()} - {"0.0.0.0", "::"}
     host.log = _logger(options.log_format)
-    hosted = host.create(_recipe(options), id=DEFAULT_ID)
+    created: dict[str, list[str]] = {}
+    hosted = host.create(_recipe(options), id=DEFAULT_ID, created=created)
     server = Server(app.build(host), options.host, options.port, explain=host.manner.explain)
     host.origin = server.url
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: server.stop())
     print(_greeting(hosted, host.token), file=out, flush=True)
-    greet(hosted)
+    greet(created)
     host.watch = watch
     background = Background(host)
     background.start()
@@ -95,7 +96,7 @@ def _recipe(options: argparse.Namespace) -> Any:
     from mockserver.edge.hosting import Recipe
     from mockserver.scenario import profiles
 
-    scenario = _document(options.scenario)
+    scenario = document_of(options.scenario)
     chosen: dict[str, object] = profiles.choices_of(options.profile) if options.profile else {}
     for setting in options.choose:
         choice, sign, option = setting.partition("=")
@@ -105,7 +106,7 @@ def _recipe(options: argparse.Namespace) -> Any:
     return Recipe(scenario, options.seed, chosen or None, {"freeze": options.freeze} if options.freeze else None)
 
 
-def _document(written: str) -> Any:
+def document_of(written: str) -> Any:
     """The document of a file, or the name of a library scenario as it is."""
     from mockserver.scenario.documents import read
 

@@ -185,9 +185,17 @@ class Host:
         self._lock = threading.Lock()
         self._count = 0
 
-    def create(self, recipe: Recipe, *, id: str | None = None, clock: Clock | None = None) -> Hosted:
+    def create(
+        self,
+        recipe: Recipe,
+        *,
+        id: str | None = None,
+        clock: Clock | None = None,
+        created: dict[str, list[str]] | None = None,
+    ) -> Hosted:
         """
-        A fresh sandbox. `clock` is where it stands before the recipe sets its own.
+        A fresh sandbox. `clock` is where it stands before the recipe sets its own; `created` takes the ids of what the
+        recipe seeds, by kind.
 
         Refuses with ScenarioError what the recipe asks for in vain, and then no sandbox was made.
         """
@@ -205,8 +213,10 @@ class Host:
         sandbox.outbox.allowed_hosts = self.allow_webhook_hosts
         found(sandbox)
         for part in (document, {"given": recipe.given} if recipe.given else {}):
-            if part:
-                apply(sandbox, part, newborn=True)
+            applied = apply(sandbox, part, newborn=True) if part else None
+            if applied is not None and created is not None:
+                for kind, ids in applied.created.items():
+                    created.setdefault(kind, []).extend(ids)
         with self._lock:
             if id is None:
                 self._count += 1

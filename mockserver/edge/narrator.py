@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mockserver.core.instants import exact_text
@@ -11,6 +11,7 @@ from mockserver.core.script import listed
 from mockserver.edge.hosting import Hosted
 
 _WIDTH = 100
+_IDS_SHOWN = 8
 _CONDITIONS = ("where", "while", "skip", "nth", "every", "times", "chance", "from", "until")
 
 
@@ -27,13 +28,16 @@ class Narrator:
         self._transitions = 0
         self._events = 0
 
-    def introduce(self, document: Mapping[str, Any]) -> None:
-        """What the scenario shows, by which clauses, and what its script will do."""
+    def introduce(self, document: Mapping[str, Any], created: Mapping[str, Sequence[str]]) -> None:
+        """What the scenario shows, by which clauses, the ids that it has seeded, and what its script will do."""
         self._tell(f"Scenario {document.get('scenario', 'without a name')}")
         for line in textwrap.wrap(document.get("summary", ""), _WIDTH):
             self._tell(f"  {line}")
         if document.get("clauses"):
             self._tell(f"  shows: {', '.join(document['clauses'])}")
+        for kind, ids in created.items():
+            rest = f", ... ({len(ids)} in all)" if len(ids) > _IDS_SHOWN else ""
+            self._tell(f"  {kind}: {', '.join(ids[:_IDS_SHOWN])}{rest}")
         for number, rule in enumerate(document.get("script", ()), start=1):
             self._tell(f"  rule {number}: {describe(rule)}")
 

@@ -18,8 +18,8 @@ Nesting deeper than 72 levels, an alias inside the value that it stands for, and
 This page is written by `mockserver scenarios --markdown`; a test holds it to the code.
 
 ```yaml
-scenario: start-timeout-applied
-summary: The start takes effect, but its response never reaches the client.
+scenario: my-bad-day
+summary: A start's answer is lost, then the campaign fails, then the subscription is suspended.
 given:
   templates: [{id: template_promo, name: Promo}]
   chats: {count: 50}
@@ -33,7 +33,7 @@ script:
     do: {fail-campaign: {}}
 ```
 
-`mockserver play NAME|FILE` serves it and tells in the terminal what happens.
+`mockserver play NAME|FILE` serves it, lists the ids that it seeds, and tells in the terminal what happens; `mockserver scenarios NAME|FILE` lists them without a server.
 In Python the same rules are built by methods: `sandbox.on("startCampaign").nth(1).drop("after")`.
 Each condition and each effect is a method of the same name, and its arguments are too, in snake case: `fail-media` is `.fail_media(names=[...])`, `retryAfter` is `retry_after=`, and `from` and `while`, which Python keeps for itself, are `.from_(...)` and `.while_(...)`.
 The parts of a document go in by keyword: `sandbox.apply(given={...})`.

@@ -65,12 +65,16 @@ def test_an_event_is_told_with_its_session(mockserver: Sandbox, told: list[str])
 
 
 def test_a_scenario_is_introduced_by_what_it_shows(told: list[str]):
-    Narrator(told.append).introduce(DOCUMENT)
+    Narrator(told.append).introduce(
+        DOCUMENT, {"chats": ["chat_a", "chat_b"], "forms": [f"form_{number}" for number in range(9)]}
+    )
 
     assert told == [
         "Scenario short-run",
         "  A run that fails midway.",
         "  shows: send.failed",
+        "  chats: chat_a, chat_b",
+        "  forms: form_0, form_1, form_2, form_3, form_4, form_5, form_6, form_7, ... (9 in all)",
         "  rule 1: after 3 sent: fail-campaign",
         "  rule 2: 5m from the start: resume-sends",
     ]

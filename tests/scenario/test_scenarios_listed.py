@@ -1,0 +1,110 @@
+"""`mockserver scenarios NAME`: what a scenario seeds and does; and the documents that the pages of the project show."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from mockserver.cli import main
+from mockserver.scenario import library
+from mockserver.scenario.documents import read
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENT = """\
+scenario: own
+summary: What is mine.
+given:
+  templates: [{id: template_t, name: T}]
+  chats: {count: 20}
+  tenants: [{id: tenant_b, forms: [{id: form_b}]}]
+script: [{on: createCampaign, do: {drop: after}}]
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    path = tmp_path / "own.yaml"
+    path.write_text(DOCUMENT, encoding="utf-8")
+    return path
+
+
+def test_a_scenario_is_listed_with_the_ids_that_it_seeds(own, capsys):
+    assert 0 == main(["scenarios", str(own)])
+
+    lines = capsys.readouterr().out.splitlines()
+    assert ["Scenario own", "  What is mine.", "  templates: template_t"] == lines[:3]
+    assert re.fullmatch(r"  chats: (chat_\w+, ){8}\.\.\. \(20 in all\)", lines[3])
+    assert ["  tenants: tenant_b", "  forms: form_b", "  rule 1: on createCampaign: drop after"] == lines[4:]
+
+
+def test_programs_read_every_id_that_a_scenario_seeds(own, capsys):
+    assert 0 == main(["scenarios", str(own), "--json"])
+
+    told = json.loads(capsys.readouterr().out)
+    assert {"name", "summary", "clauses", "created", "script"} == set(told)
+    assert (["template_t"], 20, ["tenant_b"], ["form_b"]) == (
+        told["created"]["templates"],
+        len(set(told["created"]["chats"])),
+        told["created"]["tenants"],
+        told["created"]["forms"],
+    )
+
+
+def test_the_ids_that_are_listed_are_those_that_a_server_seeds(mockserver_server, capsys):
+    main(["scenarios", "demo", "--json"])
+    told = json.loads(capsys.readouterr().out)["created"]
+
+    with mockserver_server.sandbox("demo") as sandbox:
+        tenants = sandbox.state()["tenants"]
+
+    for kind in ("templates", "chats", "entrypoints"):
+        assert sorted(told[kind]) == sorted(each["id"] for tenant in tenants for each in tenant[kind])
+
+
+@pytest.mark.parametrize("name", library.paths())
+def test_each_scenario_of_the_library_is_listed_by_name(name, capsys):
+    assert 0 == main(["scenarios", name])
+
+    told, given = (
+        capsys.readouterr().out,
+        {**library.document(name).get("given", {}), "tenants": []},
+    )  # these may be set
+    assert told.startswith(f"Scenario {name}\n")
+    assert [] == [kind for kind, entries in given.items() if entries and f"\n  {kind}: " not in told]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["dmo"], "did you mean 'demo'?"),
+        (["demo", "--markdown"], "expected one of them"),
+        (["no.yaml"], "No such file"),
+    ],
+)
+def test_what_cannot_be_listed_is_refused(arguments, words, capsys):
+    assert 2 == main(["scenarios", *arguments])
+    assert words in capsys.readouterr().err
+
+
+def documents_of(page: Path):
+    """The scenario documents that a page shows."""
+    blocks = re.findall(r"^```yaml\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    read_blocks = [YAML(typ="safe", pure=True).load(block) for block in blocks]
+    return [each for each in read_blocks if isinstance(each, dict) and "scenario" in each]
+
+
+@pytest.mark.parametrize("page", ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))])
+def test_a_document_that_a_page_shows_has_no_name_of_the_library_unless_it_is_that_one(page):
+    for document in documents_of(ROOT / page):
+        name = document["scenario"]
+        assert name not in library.paths() or document == dict(read(library.paths()[name])), name
+
+
+def test_the_page_on_scenarios_shows_a_document_that_is_applied(mockserver):
+    [document] = documents_of(ROOT / "docs" / "scenarios.md")
+
+    assert ["template_promo"] == mockserver.apply(document)["created"]["templates"]
