@@ -76,7 +76,7 @@ def value_of(sandbox: Sandbox, endpoint: Endpoint, call: Call) -> Any:
 
 def parse(body: bytes) -> Any:
     """The value of strict UTF-8 JSON text; VALIDATION_ERROR saying where and why otherwise."""
-    if body.count(b"[") + body.count(b"{") > JSON_DEPTH_MAX and _depth(body) > JSON_DEPTH_MAX:
+    if is_too_deep(body):
         raise refuse("", f"the JSON nests deeper than {JSON_DEPTH_MAX} levels")
     try:
         value = json.loads(body.decode("utf-8"), parse_float=_number, parse_constant=_no_constant)
@@ -105,8 +105,11 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-def _depth(body: bytes) -> int:
-    depth = deepest = 0
+def is_too_deep(body: bytes) -> bool:
+    """Return True if the JSON text nests deeper than the mock reads."""
+    if body.count(b"[") + body.count(b"{") <= JSON_DEPTH_MAX:
+        return False
+    depth = 0
     in_string = escaped = False
     for byte in body:
         if in_string:
@@ -115,10 +118,11 @@ def _depth(body: bytes) -> int:
             in_string = True
         elif byte in b"[{":
             depth += 1
-            deepest = max(deepest, depth)
+            if depth > JSON_DEPTH_MAX:
+                return True
         elif byte in b"]}":
             depth -= 1
-    return deepest
+    return False
 
 
 def _prepare(sandbox: Sandbox, schema_name: str, value: Any) -> Any:

@@ -18,6 +18,7 @@ from urllib.parse import urlencode
 
 from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES
+from mockserver.core.bodies import is_too_deep
 from mockserver.core.calls import Call
 from mockserver.core.instants import SECOND, exact_text
 from mockserver.core.journal import Exchange, Journal, Step
@@ -167,7 +168,7 @@ def _body(sandbox: Sandbox, hide: Redactor, call: Call) -> JSON:
     neutral = call.body.replace(call.base_url.encode(), BASE_URL.encode()) if call.base_url else call.body
     try:
         text = neutral.decode()
-        if call.headers.get("content-type") == "application/json":
+        if call.headers.get("content-type") == "application/json" and not is_too_deep(neutral):
             return {"json": hide.value(_spellable(json.loads(text)))}
     except ValueError:
         text = "\0"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given, strategies
 
-from mockserver import ScenarioError
+from mockserver import MockServer, ScenarioError
 from mockserver.cli import main
-from mockserver.scenario.documents import check, read
-from mockserver.scenario.library import paths
+from mockserver.scenario import library
+from mockserver.scenario.documents import check, plain, read
 from tests.edge.control_calls import control
 
 BROKEN = """\
@@ -118,7 +119,7 @@ def test_a_setting_beside_the_file_has_no_line_of_it(mockserver_server, tmp_path
 
 
 def test_what_follows_from_a_refused_record_is_not_shown(mockserver):
-    given = {
+    seeds = {
         "funnels": [{"id": "funnel_a", "steps": [{"id": "step_a", "nme": "A"}]}],
         "chats": [{"id": 5}, {"id": "chat_b", "funnelStepId": "step_a"}],
         "templates": [{"id": "template_a", "isOfficial": "yes", "providerTemplateStatus": "APPROVED"}],
@@ -126,7 +127,7 @@ def test_what_follows_from_a_refused_record_is_not_shown(mockserver):
     }
 
     with pytest.raises(ScenarioError) as refusal:
-        mockserver.apply({"given": given})
+        mockserver.apply({"given": seeds})
 
     assert [
         "/given/funnels/0/steps/0/nme",
@@ -201,5 +202,40 @@ def test_thousands_of_problems_are_counted_and_the_first_hundred_shown(mockserve
     assert str(refusal.value).endswith("\n  and 150 more")
 
 
+JUNK = [None, 5, -1, 1.5, "", "x", "²", True, [], {}, ["a"], [5], {"id": "a"}, {"²": 1}, 10**20]
+
+
+def places(value, place=()):
+    """The place of each value below this one."""
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield (*place, key)
+        yield from places(value[key], (*place, key))
+
+
+@given(data=strategies.data())
+def test_whatever_is_wrong_with_a_document_it_is_refused_whole(data):
+    document = plain(library.document(data.draw(strategies.sampled_from(list(library.paths())))))
+    for _ in range(data.draw(strategies.integers(1, 4))):
+        *parents, last = data.draw(strategies.sampled_from(list(places(document))))
+        holder = document
+        for key in parents:
+            holder = holder[key]
+        change = data.draw(strategies.sampled_from(["replace", "rename", "remove"]))
+        if change == "rename" and isinstance(holder, dict):
+            holder[data.draw(strategies.sampled_from(["templates", "drop", "nth", "a/b", "~"]))] = holder.pop(last)
+        elif change == "remove" and len(document) > 1:
+            del holder[last]
+        else:
+            holder[last] = data.draw(strategies.sampled_from(JUNK))
+    sandbox = MockServer().sandbox()
+    before = sandbox.state()
+
+    try:
+        sandbox.apply(document)
+    except ScenarioError as refusal:
+        assert refusal.problems
+        assert before == sandbox.state()
+
+
 def test_each_document_of_the_library_is_as_its_schema_has_it():
-    assert [] == [name for name, path in paths().items() if check(read(path)) is None]
+    assert [] == [name for name, path in library.paths().items() if check(read(path)) is None]

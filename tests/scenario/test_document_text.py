@@ -113,8 +113,9 @@ def test_an_alias_is_taken(mockserver_server, tmp_path: Path):
         assert ["chat_ana", "chat_bia"] == [each["id"] for each in sandbox.state()["tenants"][0]["chats"]]
 
 
-def test_a_body_as_deep_as_the_api_reads_is_in_the_document_of_its_run(mockserver_server, tmp_path: Path):
-    body = json.loads("[" * 64 + "]" * 64)
+@pytest.mark.parametrize("levels", [64, 65, 400])
+def test_a_body_of_any_depth_is_in_the_document_of_its_run(mockserver_server, tmp_path: Path, levels: int):
+    body = json.loads("[" * levels + "]" * levels)
     with mockserver_server.sandbox() as sandbox:
         sandbox.call("POST", "/v1/campaigns", json=body)
         document = sandbox.replay_document()
