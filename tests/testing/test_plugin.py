@@ -123,7 +123,7 @@ def test_the_closest_mark_has_the_last_word(suite: Suite):
         ('scenario="dem"', "*dem*nearest*demo*"),
         ('choices={"dual-statu": "guide"}', "*dual-statu*dual-status*"),
         ('choices={"dual-status": "gide"}', "*gide*guide*"),
-        ('profile="hostil"', "*hostil*nearest is 'hostile'*"),
+        ('profile="hostil"', "*hostil*did you mean 'hostile'*"),
         ('profle="hostile"', "*profle*nearest*'profile'*"),
         ('clok="follow"', "*clok*nearest*'clock'*"),
         ('choices="guide"', "*choices='guide'; wanted a mapping*"),
@@ -219,8 +219,8 @@ def test_a_misspelt_unit_of_time_is_refused_with_the_nearest(mockserver: Sandbox
 @pytest.mark.parametrize(
     ("operation", "lost", "said"),
     [
-        ("startCampain", "after", r"/script/0/on.*startCampain.*the nearest is 'startCampaign'"),
-        ("startCampaign", "aftr", r"/script/0/do/drop.*aftr.*the nearest is 'after'"),
+        ("startCampain", "after", r"/script/0/on.*startCampain.*did you mean 'startCampaign'"),
+        ("startCampaign", "aftr", r"/script/0/do/drop.*aftr.*did you mean 'after'"),
     ],
 )
 def test_a_misspelt_rule_is_refused_with_its_place_and_the_nearest(
