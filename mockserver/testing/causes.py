@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from math import ceil
 from typing import Any, NamedTuple
 
 import pytest
@@ -18,7 +19,7 @@ import pytest
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.core.conduct.records import Finding
 from mockserver.core.conduct.table import RULES
-from mockserver.core.instants import SECOND, parse
+from mockserver.core.instants import MILLISECOND, parse
 from mockserver.edge.receivers import RAISED
 from mockserver.edge.routing import route
 from mockserver.testing import latest
@@ -210,7 +211,7 @@ def _still(seen: Seen) -> list[str]:
         return []
     now, due = parse(seen.clock["now"]), parse(seen.due["at"])
     assert now is not None and due is not None
-    wait = f"{max(0, due[0] - now[0]) / SECOND:g}"
+    wait = f"{ceil(max(0, due[0] - now[0]) / MILLISECOND) / 1000:.12g}"  # never less than it takes
     trigger = seen.due["what"].partition(".")[2]
     told = f'"{trigger}" of {seen.due["id"]} is due in {wait} s; mockserver.advance({wait}) lets it come'
     return [f"Time stands still at {seen.clock['now']}: {told}"]

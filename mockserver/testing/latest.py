@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mockserver.core.instants import SECOND, from_datetime, parse
+from mockserver.contract.durations import duration_text
+from mockserver.core.instants import Span, from_datetime, parse
 from mockserver.testing.exchanges import short
 from mockserver.testing.reporting import JSON, Seen
 
@@ -61,11 +62,9 @@ def _pace(said: Any, now: int) -> list[str]:
     began = parse(run["startedAt"]) if isinstance(run.get("startedAt"), str) else None
     if began is None or run.get("status") != "processing" or not isinstance(said.get("cadence"), int):
         return []
-    return [
-        f"  {_far(run, (now - began[0]) / SECOND)}, at a cadence of {said['cadence']} a minute; the first goes at once"
-    ]
+    return [f"  {_far(run, now - began[0])}, at a cadence of {said['cadence']} a minute; the first goes at once"]
 
 
-def _far(run: JSON, seconds: float) -> str:
+def _far(run: JSON, since: Span) -> str:
     sent, failed, target = (run.get(key) for key in ("sentCount", "failedCount", "targetCount"))
-    return f"{run.get('id')} had {sent} sent and {failed} failed of {target}, {seconds:g} s after its start"
+    return f"{run.get('id')} had {sent} sent and {failed} failed of {target}, {duration_text(since)} after its start"
