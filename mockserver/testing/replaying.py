@@ -66,7 +66,12 @@ def replay(document: Mapping[str, Any]) -> Iterator[Outcome]:
 
 
 def tell(document: Mapping[str, Any], out: TextIO) -> int:
-    """Repeat the run and print each entry with its answer and where it differs; 0 where none does, else 1."""
+    """
+    Repeat the run and print each entry with its answer and where it differs; 0 where none does, else 1.
+
+    Refuses a document without calls with ValueError.
+    """
+    _refuse_without_calls(document)
     count = differing = 0
     for outcome in replay(document):
         count, differing = count + 1, differing + bool(outcome.differs)
@@ -74,6 +79,18 @@ def tell(document: Mapping[str, Any], out: TextIO) -> int:
     entries = "1 call or command" if count == 1 else f"{count} calls and commands"
     print(f"{entries}, {differing or 'none'} with another outcome than recorded", file=out)
     return 1 if differing else 0
+
+
+def _refuse_without_calls(document: Mapping[str, Any]) -> None:
+    """A scenario, such as the one a failing machine leaves, has rules and data, and no call that could be sent."""
+    if document.get("calls"):
+        return
+    name = document.get("scenario")
+    named = f" {name!r}" if isinstance(name, str) else ""
+    raise ValueError(
+        f"the document{named} holds no calls, so there is nothing to send again; "
+        "it is a scenario: use it as @pytest.mark.mockserver(scenario=FILE) or `mockserver play FILE`"
+    )
 
 
 def _lines(outcome: Outcome) -> Iterator[str]:
