@@ -7,7 +7,7 @@ It keeps the last `JOURNAL_MAX_ENTRIES` of each; numbers go on counting. Restori
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from mockserver.contract.choices import DEFAULTS
@@ -28,6 +28,8 @@ class Exchange(NamedTuple):
     `body` is the request's JSON value, as it came, where it was read as one.
     `choices` are the sandbox's own ones (those that differ from their default) at the time.
     `real` is the process's stopwatch in microseconds, where it has one; no answer or view shows it.
+    `is_reused` is True for a call on a connection that had carried another one before.
+    While a rule keeps the answer from its client `is_held` is True; `left` is the stopwatch when it was sent then.
     """
 
     n: int
@@ -44,6 +46,9 @@ class Exchange(NamedTuple):
     choices: Mapping[str, object]
     fault: Fault | None = None
     real: Span | None = None
+    is_reused: bool = False
+    is_held: bool = False
+    left: Span | None = None
 
     @property
     def came_late(self) -> bool:
@@ -125,9 +130,16 @@ class Journal:
 
     def lose(self, n: int) -> None:
         """Note that the answer of exchange `n` never reached its client."""
+        self._change(n, lambda each: each._replace(status=None, headers=(), answer=b"", is_held=False))
+
+    def send(self, n: int, real: Span | None) -> None:
+        """Note that the answer of exchange `n`, which a rule has held, is sent now, by the stopwatch."""
+        self._change(n, lambda each: each._replace(is_held=False, left=real))
+
+    def _change(self, n: int, change: Callable[[Exchange], Exchange]) -> None:
         for place in range(len(self.exchanges) - 1, -1, -1):
             if self.exchanges[place].n == n:
-                self.exchanges[place] = self.exchanges[place]._replace(status=None, headers=(), answer=b"")
+                self.exchanges[place] = change(self.exchanges[place])
                 return
 
     def since(self, n: int) -> list[Exchange]:

@@ -27,10 +27,15 @@ class Gone(ConnectionError):
 
 
 class RawSocket:
-    """`environ["mockserver.socket"]`: the connection under an exchange, for an app that breaks it."""
+    """
+    `environ["mockserver.socket"]`: the connection under an exchange, for an app that breaks it.
 
-    def __init__(self, wire: socket.socket) -> None:
+    `exchanges_before` is the number of exchanges that the connection has carried before this one.
+    """
+
+    def __init__(self, wire: socket.socket, exchanges_before: int = 0) -> None:
         self._wire = wire
+        self.exchanges_before = exchanges_before
         self.used = False
 
     @property

@@ -59,6 +59,7 @@ class Connection:
         self._wire = wire
         self._terms = terms
         self._inflow = Inflow(wire)
+        self._exchanges = 0
         self._client = {"REMOTE_ADDR": client[0], "REMOTE_PORT": str(client[1])}
 
     def run(self) -> None:
@@ -92,7 +93,7 @@ class Connection:
 
     def _exchange(self) -> bool:
         """Answer one request; True when another may follow."""
-        raw = RawSocket(self._wire)
+        raw = RawSocket(self._wire, self._exchanges)
         answer = Answer(self._wire, raw)
         try:
             head = read_head(self._inflow)
@@ -108,6 +109,7 @@ class Connection:
         environ["wsgi.errors"] = sys.stderr
         environ["mockserver.socket"] = raw
         self._run_app(environ, answer)
+        self._exchanges += 1
         self._note(answer)
         return answer.persists and not raw.used and (answer.body is None or answer.body.skip())
 

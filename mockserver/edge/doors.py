@@ -37,6 +37,9 @@ class Door(Protocol):
     def is_forsaken(self) -> bool:
         """True where the client is known to have left."""
 
+    def is_reused(self) -> bool:
+        """Return True if the call's connection had carried another call before; never in process."""
+
     def limit(self) -> Span | Literal["socket"] | None:
         """How long the client waits: a span, None for ever, or `socket` where it does so in real time."""
 
@@ -54,6 +57,9 @@ class InProcess(NamedTuple):
         return "gone" if gives_up else "passed"
 
     def is_forsaken(self) -> bool:
+        return False
+
+    def is_reused(self) -> bool:
         return False
 
     def limit(self) -> Span | None:
@@ -74,6 +80,9 @@ class OnSocket(NamedTuple):
     def is_forsaken(self) -> bool:
         """The client has closed its side; an unread byte of a next request says that it has not."""
         return self.raw.is_at_end()
+
+    def is_reused(self) -> bool:
+        return self.raw.exchanges_before > 0
 
     def limit(self) -> Literal["socket"]:
         return "socket"

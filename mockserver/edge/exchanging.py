@@ -15,12 +15,13 @@ from mockserver.core import scripted
 from mockserver.core.answer import answer
 from mockserver.core.calls import Answered, ApiError, Call
 from mockserver.core.entries import entry
+from mockserver.core.instants import Span
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.scripted import Met
 from mockserver.core.settle import settle
 from mockserver.edge import replies, steps
 from mockserver.edge.doors import Door
-from mockserver.edge.replies import Answer, Manner, Play, redactor
+from mockserver.edge.replies import Answer, Manner, Play, Waited, redactor
 
 _LOG = logging.getLogger("mockserver")
 _GARBAGE = b'{"data": [{"id": "camp\xff\x00\x1b] <<\xc3(>>'  # neither JSON nor UTF-8
@@ -30,8 +31,20 @@ _TIMED_OUT = Answer(0, (), b"", Play("timeout"))
 Operate = Callable[[Sandbox, Call], Answered]
 
 
-def exchange(sandbox: Sandbox, call: Call, manner: Manner, operate: Operate = answer, met: Met | None = None) -> Answer:
-    """The answer to a call, kept in the journal. The caller holds the lock and has let time pass up to now."""
+def exchange(
+    sandbox: Sandbox,
+    call: Call,
+    manner: Manner,
+    operate: Operate = answer,
+    met: Met | None = None,
+    *,
+    is_reused: bool = False,
+) -> Answer:
+    """
+    The answer to a call, kept in the journal. The caller holds the lock and has let time pass up to now.
+
+    `is_reused` is True if the call's connection had carried another one before.
+    """
     try:
         answered = operate(sandbox, call)
         said = (
@@ -48,7 +61,8 @@ def exchange(sandbox: Sandbox, call: Call, manner: Manner, operate: Operate = an
         return said
     came = said.body[: said.play.cut_bytes] if said.play and said.play.ends == "cut" else said.body
     kept = entry(sandbox, call, answered, said.status or None, said.headers, came, met.owner.fault())
-    sandbox.journal.keep(kept)
+    is_held = bool(said.status and (met.after or _is_slow(call, said)))
+    sandbox.journal.keep(kept._replace(is_reused=is_reused, is_held=is_held))
     return said
 
 
@@ -60,7 +74,7 @@ def under_script(sandbox: Sandbox, call: Call, manner: Manner, door: Door) -> An
         met, epoch, came_at = scripted.meet(sandbox, call), sandbox.epoch, sandbox.now
         if met.before or met.after or met.wire.pieces:
             sandbox.journal.did("call", {"call": call, "waits": door.limit()}, *steps.before(sandbox))
-        said, n = (None, 0) if met.before else _concluded(sandbox, call, manner, met)
+        said, n = (None, 0) if met.before else _concluded(sandbox, call, manner, met, door)
     if said is None:
         waited = door.wait(sandbox, epoch, met.before)
         with sandbox.lock:
@@ -71,11 +85,11 @@ def under_script(sandbox: Sandbox, call: Call, manner: Manner, door: Door) -> An
                 scripted.park(sandbox, call, met, came_at + met.before)
                 return _TIMED_OUT
             scripted.remember(sandbox)
-            said, n = _concluded(sandbox, call, manner, met)
-    return _held(sandbox, said, met, door, epoch, n)
+            said, n = _concluded(sandbox, call, manner, met, door)
+    return _held(sandbox, call, said, met, door, epoch, n)
 
 
-def _concluded(sandbox: Sandbox, call: Call, manner: Manner, met: Met) -> tuple[Answer, int]:
+def _concluded(sandbox: Sandbox, call: Call, manner: Manner, met: Met, door: Door) -> tuple[Answer, int]:
     """The answer and its number in the journal; what the world does after the operation has then happened."""
     operated: list[Answered] = []
 
@@ -83,33 +97,54 @@ def _concluded(sandbox: Sandbox, call: Call, manner: Manner, met: Met) -> tuple[
         operated.append(scripted.conclude(sandbox, call, met))
         return operated[0]
 
-    said = exchange(sandbox, call, manner, operate, met)
+    said = exchange(sandbox, call, manner, operate, met, is_reused=door.is_reused())
     n = sandbox.journal.last_exchange  # before effects that may let another call arrive
     for answered in operated:
         scripted.follow(sandbox, call, met, answered)
     return said, n
 
 
-def _held(sandbox: Sandbox, said: Answer, met: Met, door: Door, epoch: int, n: int) -> Answer:
+def _is_slow(call: Call, said: Answer) -> bool:
+    """Return True if the body is sent in pieces with waits between them."""
+    return bool(said.play is not None and said.play.pieces and said.body and call.method != "HEAD")
+
+
+def _held(sandbox: Sandbox, call: Call, said: Answer, met: Met, door: Door, epoch: int, n: int) -> Answer:
     """The answer once its own wait is over, and how its body goes; an answer that finds nobody is noted as lost."""
     if met.after:
         waited = door.wait(sandbox, epoch, met.after)
         if waited == "released" or sandbox.epoch != epoch:
             return _DROPPED
         if waited == "gone":
-            _lose(sandbox, epoch, n)
+            _note_end(sandbox, epoch, n, is_lost=True)
             return _TIMED_OUT
-    if (met.before or met.after) and door.is_forsaken():
-        _lose(sandbox, epoch, n)
-    if said.play is None or not said.play.pieces:
-        return said
-    return said._replace(play=said.play._replace(wait=lambda span: door.wait(sandbox, epoch, span)))
+    if said.play is not None and _is_slow(call, said):
+        return said._replace(
+            play=said.play._replace(
+                wait=lambda span: _waited(sandbox, door, epoch, span),
+                ended=lambda is_whole: _note_end(sandbox, epoch, n, is_lost=not is_whole),
+            )
+        )
+    if met.before or met.after:
+        _note_end(sandbox, epoch, n, is_lost=door.is_forsaken())
+    return said
 
 
-def _lose(sandbox: Sandbox, epoch: int, n: int) -> None:
+def _waited(sandbox: Sandbox, door: Door, epoch: int, span: Span) -> Waited:
+    """Wait between two pieces of a body; `released` too where the client has left meanwhile."""
+    waited = door.wait(sandbox, epoch, span)
+    return "released" if waited == "passed" and door.is_forsaken() else waited
+
+
+def _note_end(sandbox: Sandbox, epoch: int, n: int, *, is_lost: bool) -> None:
+    """Note that a held answer is sent now, or that its client did not wait for it."""
     with sandbox.lock:
-        if sandbox.epoch == epoch:
+        if sandbox.epoch != epoch:
+            return
+        if is_lost:
             sandbox.journal.lose(n)
+        else:
+            sandbox.journal.send(n, sandbox.stage.stopwatch())
 
 
 def _said(sandbox: Sandbox, call: Call, answered: Answered, manner: Manner, met: Met) -> Answer:

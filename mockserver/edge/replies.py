@@ -32,6 +32,7 @@ class Play(NamedTuple):
 
     `ends` is drop or reset where nothing is said, timeout where the client has given up, cut after `cut_bytes` of the body.
     A dribbled body goes in `pieces`, a wait between each two, `spread` in all.
+    `ended` is called once with True after the last piece was taken, with False if the client gave up before.
     """
 
     ends: Literal["drop", "reset", "timeout", "cut"] | None = None
@@ -39,6 +40,7 @@ class Play(NamedTuple):
     pieces: int = 0
     spread: Span = 0
     wait: Callable[[Span], Waited] = lambda span: "passed"
+    ended: Callable[[bool], None] = lambda is_whole: None
 
 
 class Answer(NamedTuple):
@@ -64,14 +66,25 @@ def pieces(answer: Answer) -> Iterator[bytes | None]:
     body = answer.body[: play.cut_bytes] if play.ends == "cut" else answer.body
     count = min(play.pieces, len(body)) or 1
     bounds = [number * len(body) // count for number in range(count + 1)]
-    for number, (start, end) in enumerate(pairwise(bounds)):
-        # Whole microseconds, which add up to the spread however many there are.
-        gap = play.spread * number // (count - 1) - play.spread * (number - 1) // (count - 1) if number else 0
-        waited = play.wait(gap) if number else "passed"
-        if waited == "released":
-            return
-        if end > start:
-            yield None if waited == "gone" else body[start:end]
+    is_whole = is_given_up = False
+    try:
+        for number, (start, end) in enumerate(pairwise(bounds)):
+            # Whole microseconds, which add up to the spread however many there are.
+            gap = play.spread * number // (count - 1) - play.spread * (number - 1) // (count - 1) if number else 0
+            waited = play.wait(gap) if number else "passed"
+            if waited == "released":
+                return
+            if waited == "gone":
+                is_given_up = True
+                play.ended(False)
+                yield None
+                return
+            if end > start:
+                yield body[start:end]
+        is_whole = True
+    finally:
+        if not is_given_up:
+            play.ended(is_whole)
 
 
 class Manner(NamedTuple):

@@ -171,11 +171,15 @@ def exchange(kept: Exchange, hide: Redactor) -> JSON:
         "headers": dict(call.headers),
         "body": kept.body if kept.body is not None else _body_text(call.body),
     }
-    response = kept.status and {
-        "status": kept.status,
-        "headers": dict(kept.headers),
-        "body": _json_or_text(kept.answer),
-    }
+    response = (
+        not kept.is_held
+        and kept.status
+        and {
+            "status": kept.status,
+            "headers": dict(kept.headers),
+            "body": _json_or_text(kept.answer),
+        }
+    )
     reason = sentence(kept.error, hide) if kept.error else None
     shown: JSON = {
         "n": kept.n,

@@ -50,6 +50,9 @@ class _OnTheSpot(NamedTuple):
     def is_forsaken(self) -> bool:
         return self.forsaken
 
+    def is_reused(self) -> bool:
+        return False
+
     def limit(self) -> Span | None:
         return None
 
