@@ -37,4 +37,5 @@ def entry(
         sandbox.journal.own_choices(sandbox.choices),
         fault,
         sandbox.stage.stopwatch(),
+        process=sandbox.stage.process_frozen_at(),
     )

@@ -30,6 +30,7 @@ class Exchange(NamedTuple):
     `real` is the process's stopwatch in microseconds, where it has one; no answer or view shows it.
     `is_reused` is True for a call on a connection that had carried another one before.
     While a rule keeps the answer from its client `is_held` is True; `left` is the stopwatch when it was sent then.
+    `process` is the process's own instant if something had frozen that.
     """
 
     n: int
@@ -49,6 +50,7 @@ class Exchange(NamedTuple):
     is_reused: bool = False
     is_held: bool = False
     left: Span | None = None
+    process: Instant | None = None
 
     @property
     def came_late(self) -> bool:

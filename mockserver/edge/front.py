@@ -96,10 +96,12 @@ def _no_sandbox(host: Host, wire: Wire) -> Answer:
     if not wire.target.startswith(_SANDBOXES):
         if wire.target.startswith("/_mock/"):
             return control.serve(host, None, wire)
+        host.note_call_without_prefix()
         return _refusal(
             404,
             "MOCK_NOT_FOUND",
-            "this server has no default sandbox; make one with POST /_mock/sandboxes and use its baseUrl",
+            "this server has no default sandbox; make one with POST /_mock/sandboxes and use its baseUrl, "
+            'with its path: urljoin(baseUrl, "/v1/...") drops that',
         )
     sandbox_id = wire.target[len(_SANDBOXES) :].partition("/")[0]
     if host.is_closed(sandbox_id):

@@ -168,6 +168,7 @@ class Host:
         self.watch: Callable[[Hosted], None] | None = None
         self.sandboxes: dict[str, Hosted] = {}
         self.closed: dict[str, int] = {}  # id -> late calls
+        self.calls_without_prefix = 0  # of the API, where no default sandbox takes them
         self.allow_webhook_hosts = frozenset(each.lower() for each in allow_webhook_hosts)
         self.webhook_timeout_seconds = TIMEOUT_SECONDS
         self.background: Background | None = None
@@ -222,6 +223,11 @@ class Host:
     def is_closed(self, id: str) -> bool:
         """True for the id of a sandbox that was here and is closed."""
         return id in self.closed
+
+    def note_call_without_prefix(self) -> None:
+        """Count a call of the API that names no sandbox."""
+        with self._lock:
+            self.calls_without_prefix += 1
 
     def note_late_call(self, id: str) -> None:
         """Count a call that came to a closed sandbox."""

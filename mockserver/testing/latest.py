@@ -17,10 +17,10 @@ _CLOCK_COMMANDS = ("advance", "set_clock")
 def stands(seen: Seen) -> list[str]:
     """How far that stood which it has read: what had moved without a call, or else what a campaign had sent."""
     last = seen.exchanges[-1]
-    return (_waiting(seen, last.operation) or _moved(seen, last.path) or _pace(last.said, from_datetime(last.at)))[:1]
+    return (waiting(seen, last.operation) or _moved(seen, last.path) or _pace(last.said, from_datetime(last.at)))[:1]
 
 
-def _waiting(seen: Seen, operation: str | None) -> list[str]:
+def waiting(seen: Seen, operation: str | None) -> list[str]:
     """A session in which nobody has played the end user yet."""
     moves = [each for each in seen.transitions if each["kind"] == "session"]
     if operation not in _OF_SESSIONS or not moves or moves[-1]["to"] != "pending":
@@ -39,7 +39,7 @@ def answered(seen: Seen) -> list[str]:
 def is_in_vain(seen: Seen) -> bool:
     """True where it reads what a later instant would have changed, and the test has let no time pass since it began."""
     last = seen.exchanges[-1]
-    if last.method != "GET" or _waiting(seen, last.operation):
+    if last.method != "GET" or waiting(seen, last.operation):
         return False
     began = max((each.n for each in seen.exchanges if each.method != "GET"), default=0)
     return not any(step["command"] in _CLOCK_COMMANDS and step["exchanges"] >= began for step in seen.steps)

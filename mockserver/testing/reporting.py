@@ -29,7 +29,8 @@ class Seen(NamedTuple):
     A sandbox as a report finds it, in the views of the control plane: one in this process and one elsewhere alike.
 
     `steps` are what was done beside the API, `held` the calls that a rule keeps waiting, `due` what time does next,
-    `findings` the worst conduct first.
+    `findings` the worst conduct first. `name` is what the test calls the sandbox, `is_async` whether it runs in a loop,
+    `strays` the number of calls without a sandbox's prefix; `unmoved` and `apart` are of the steps' view.
     """
 
     id: str
@@ -46,6 +47,11 @@ class Seen(NamedTuple):
     held: Sequence[JSON]
     due: JSON | None
     findings: Sequence[Finding] = ()
+    unmoved: JSON | None = None
+    apart: JSON | None = None
+    name: str = "mockserver"
+    is_async: bool = False
+    strays: int = 0
 
 
 def told(seen: Seen, cited: Container[int], nearest: int | None) -> Iterator[str]:
@@ -76,8 +82,31 @@ def _standing(seen: Seen) -> Iterator[str]:
     name = scenario.get("scenario", "a document") if isinstance(scenario, Mapping) else scenario
     born = f", scenario {name}{_by(source, 'scenario')}" if name is not None else ""
     yield f"{seen.id}: {stands} {seen.clock['now']}{said}{seed}{born}"
+    yield from _apart(seen)
+    if seen.strays and seen.exchanges:
+        yield strayed(seen)
     if seen.choices:
         yield "choices: " + ", ".join(_chosen(seen))
+
+
+def _apart(seen: Seen) -> Iterator[str]:
+    """A process and a sandbox whose clocks differ, with what gives both one instant."""
+    if seen.apart is None:
+        return
+    process, n = seen.apart["process"], seen.apart["exchange"]
+    when = "" if n is None else f" (at call #{n})"
+    cure = (
+        f"{seen.name}.follow(catch_up=True) goes to the process's instant"
+        if n is None
+        else f"@pytest.mark.mockserver(now={process!r}) gives both one instant, or a fixture that freezes before this one"
+    )
+    yield f"two clocks: the process is at {process}, this sandbox at {seen.apart['sandbox']}{when}; {cure}"
+
+
+def strayed(seen: Seen) -> str:
+    """The calls that reached the server without a sandbox's prefix, and what drops it."""
+    calls = "1 call" if seen.strays == 1 else f"{seen.strays} calls"
+    return f'{calls} arrived without its prefix /sandboxes/{seen.id}: urljoin(base_url, "/v1/...") drops it'
 
 
 def _chosen(seen: Seen) -> Iterator[str]:

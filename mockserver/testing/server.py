@@ -118,6 +118,11 @@ class MockServer:
         """How many calls came to each sandbox after it was closed."""
         return self._host.closed
 
+    @property
+    def calls_without_prefix(self) -> int:
+        """The calls that named no sandbox, so that none of them has received them."""
+        return self._host.calls_without_prefix
+
     def close(self) -> None:
         """Stop listening and end every sandbox; a call that is held is let go first, so that its thread ends too."""
         for hosted in list(self._host.sandboxes.values()):

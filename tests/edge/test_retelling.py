@@ -56,6 +56,8 @@ def test_the_steps_say_what_was_done_and_what_is_due(made):
         "lost": 0,
         "held": [],
         "due": {"at": "2026-03-01T12:21:00.000Z", "what": "execution.finish", "id": execution},
+        "unmoved": None,
+        "apart": None,
     } == shown
 
 

@@ -31,7 +31,9 @@ def section(result: pytest.RunResult, title: str = "mockserver") -> list[str]:
     """The lines of a report's section, ids shortened and drawn tails left out."""
     lines = result.outlines
     start = next(at for at, each in enumerate(lines) if re.fullmatch(rf"-+ {title} -+", each))
-    ends = (at for at, each in enumerate(lines) if at > start and re.match(r"(-|=|_){5}|test_mine.py:|/|\.\./", each))
+    ends = (
+        at for at, each in enumerate(lines) if at > start and re.match(r"(-|=|_|!|\+){5}|test_mine.py:|/|\.\./", each)
+    )
     return [
         re.sub(r"\b(campaign|execution|session|event)_\w{20}", r"\1", each) for each in lines[start + 1 : next(ends)]
     ]

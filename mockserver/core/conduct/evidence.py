@@ -46,7 +46,7 @@ class Evidence:
         self._by_id: dict[str | None, list[Exchange]] = {}
         for each in self.exchanges:
             self._by_operation.setdefault(each.operation, []).append(each)
-            self._by_request.setdefault(_request(each), []).append(each)
+            self._by_request.setdefault(request_of(each), []).append(each)
             for record_id in each.call.params.values():
                 self._by_id.setdefault(record_id, []).append(each)
         self.letters = letters(sandbox)
@@ -68,12 +68,12 @@ class Evidence:
 
     def again(self, exchange: Exchange) -> list[Exchange]:
         """The calls that ask for the same later on, byte for byte."""
-        alike = self._by_request[_request(exchange)]
+        alike = self._by_request[request_of(exchange)]
         return alike[bisect_right(alike, exchange.n, key=_number) :]
 
     def next_alike(self, exchange: Exchange) -> Exchange | None:
         """The first of them."""
-        alike = self._by_request[_request(exchange)]
+        alike = self._by_request[request_of(exchange)]
         place = bisect_right(alike, exchange.n, key=_number)
         return alike[place] if place < len(alike) else None
 
@@ -89,7 +89,7 @@ class Evidence:
     def answer(self, exchange: Exchange) -> Any:
         """The JSON value of the answer as the client heard it; None where it heard none."""
         if exchange.n not in self._answers:
-            self._answers[exchange.n] = _json(exchange.answer) if heard(exchange) else None
+            self._answers[exchange.n] = json_of(exchange.answer) if heard(exchange) else None
         return self._answers[exchange.n]
 
     def told(self, exchange: Exchange, field: str) -> Any:
@@ -190,7 +190,7 @@ def _as_received(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:
     for each in reversed(list(exchanges)):
         again = None
         if each.operation:
-            who = caller(each), _request(each)
+            who = caller(each), request_of(each)
             again, repeated_at[who] = repeated_at.get(who), each.real
         is_late = each.left is not None and again is not None and again < each.left
         shown.append(each._replace(status=None, headers=(), answer=b"") if each.is_held or is_late else each)
@@ -219,7 +219,8 @@ def _real(earlier: Exchange, later: Exchange) -> Span:
     return 0 if earlier.real is None or later.real is None else later.real - earlier.real
 
 
-def _json(body: bytes) -> Any:
+def json_of(body: bytes) -> Any:
+    """The JSON value of a body; None where it is none."""
     try:
         return json.loads(body)
     except ValueError:
@@ -242,7 +243,7 @@ def broke(exchange: Exchange) -> bool:
     return not heard(exchange) or (exchange.status or 0) >= 500
 
 
-def _request(exchange: Exchange) -> Any:
+def request_of(exchange: Exchange) -> Any:
     """What makes two calls ask for the same."""
     call = exchange.call
     return exchange.operation, tuple(call.params.items()), tuple(call.query), call.body
