@@ -13,6 +13,7 @@ from mockserver.testing.reporting import Seen
 
 _LEAST_S = 0.5  # of real time in which a test that was stopped made no call
 _TOO_MANY = 429
+_TIMEOUTS = ("Timeout >", "Timeout (>")  # what pytest-timeout fails a test with, before version 2.4 and since
 
 
 class Stopped(Exception):
@@ -23,7 +24,7 @@ def was_stopped(failure: BaseException | None) -> bool:
     """Return True if Ctrl-C or a timeout ended the test."""
     if isinstance(failure, KeyboardInterrupt | Stopped):
         return True
-    return isinstance(failure, pytest.fail.Exception) and "pytest-timeout" in str(failure)
+    return isinstance(failure, pytest.fail.Exception) and str(failure).startswith(_TIMEOUTS)
 
 
 def unmoved(seen: Seen, failure: BaseException | None) -> list[str]:

@@ -259,6 +259,14 @@ class TestATestThatIsStopped:
             CURE,
         ] == found[:2]
 
+    @pytest.mark.parametrize("words", ["Timeout >1.0s", "Timeout (>1.0s) from pytest-timeout."])
+    def test_every_version_of_pytest_timeout_is_known(self, suite: Suite, words: str):
+        found = reported(
+            suite, f"    def test_it(mockserver):\n        poll(mockserver, 1)\n        pytest.fail({words!r})\n"
+        )
+
+        assert found[0].startswith("Time stands still: the test was stopped 700 ms after its last call, GET ")
+
     def test_a_wait_for_a_call_that_a_rule_holds_is_none(self, suite: Suite):
         found = reported(
             suite,
