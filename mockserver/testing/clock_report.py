@@ -9,9 +9,10 @@ import pytest
 from mockserver.contract.durations import duration_text
 from mockserver.core.instants import MILLISECOND, SECOND, parse
 from mockserver.testing import latest
-from mockserver.testing.reporting import Seen
+from mockserver.testing.reporting import JSON, Seen
 
 _LEAST_S = 0.5  # of real time in which a test that was stopped made no call
+_PAUSE_S, _LONG_S = 0.01, 2.0  # between two polls, and of all polls
 _TOO_MANY = 429
 _TIMEOUTS = ("Timeout >", "Timeout (>")  # what pytest-timeout fails a test with, before version 2.4 and since
 
@@ -36,7 +37,7 @@ def unmoved(seen: Seen, failure: BaseException | None) -> list[str]:
     is_limited = last is not None and last.status == _TOO_MANY
     if last is None or (seen.due is None and not is_limited):
         return []  # no clock would have changed what it read
-    if waits["calls"] > 1 and waits["seconds"] >= _LEAST_S:
+    if waits["calls"] > 1 and waits["seconds"] >= _LEAST_S and _is_waiting(waits, failure):
         spent = duration_text(round(waits["seconds"] * SECOND))
         waited = f"the client sent {last.method} {last.path} {waits['calls']} times in {spent}"
         numbers = f"#{waits['first']} to #{waits['last']}"
@@ -48,6 +49,12 @@ def unmoved(seen: Seen, failure: BaseException | None) -> list[str]:
         return []
     first = f"Time stands still: {waited}, and the clock of {seen.id} did not move ({numbers})"
     return [first, f"  {_cure(seen)}", *latest.waiting(seen, last.operation)]
+
+
+def _is_waiting(waits: JSON, failure: BaseException | None) -> bool:
+    """Return False for calls in close succession, such as those of a test under `@given`."""
+    is_slow = waits["seconds"] / (waits["calls"] - 1) >= _PAUSE_S or waits["seconds"] >= _LONG_S
+    return is_slow or was_stopped(failure)
 
 
 def _cure(seen: Seen) -> str:

@@ -102,8 +102,8 @@ def look(sandbox: Sandbox) -> Seen:
         retold["held"],
         retold["due"],
         sandbox.conduct.findings,
-        retold["unmoved"],
-        retold["apart"],
+        retold.get("unmoved"),
+        retold.get("apart"),
     )
 
 

@@ -95,11 +95,12 @@ def _apart(seen: Seen) -> Iterator[str]:
         return
     process, n = seen.apart["process"], seen.apart["exchange"]
     when = "" if n is None else f" (at call #{n})"
-    cure = (
-        f"{seen.name}.follow(catch_up=True) goes to the process's instant"
-        if n is None
-        else f"@pytest.mark.mockserver(now={process!r}) gives both one instant, or a fixture that freezes before this one"
-    )
+    if n is None:
+        cure = f"{seen.name}.follow(catch_up=True) goes to the process's instant"
+    elif any(step["command"] in ("advance", "set_clock") for step in seen.steps):
+        cure = "what moves this sandbox's clock does not move the process's"
+    else:
+        cure = f"@pytest.mark.mockserver(now={process!r}) gives both one instant, or a fixture that freezes before this one"
     yield f"two clocks: the process is at {process}, this sandbox at {seen.apart['sandbox']}{when}; {cure}"
 
 

@@ -26,7 +26,9 @@ _SECTIONS: pytest.StashKey[list[tuple[str, str]]] = pytest.StashKey()
 
 
 def keep(item: pytest.Item, interrupt: KeyboardInterrupt, book: Book) -> None:
-    """Store the sections of a test that Ctrl-C has stopped, for the terminal's summary."""
+    """Store the sections of a test that Ctrl-C has stopped, for the terminal's summary; under --pdb it has a report."""
+    if item.config.getoption("usepdb", default=False):
+        return
     item.config.stash[_SECTIONS] = list(failing.sections(item, interrupt, book))
 
 

@@ -177,6 +177,26 @@ def test_who_does_not_wait_for_the_clock_is_not_told_so(suite: Suite, test: str)
     assert not found[0].startswith("Time stands still: ")
 
 
+@pytest.mark.parametrize(
+    "times, ends, is_told",
+    [
+        (150, "assert 0", False),
+        (500, "assert 0", True),
+        (150, 'pytest.fail("Timeout (>1.0s) from pytest-timeout.")', True),
+    ],
+    ids=["half-a-second", "two-seconds", "stopped"],
+)
+def test_calls_in_close_succession_are_waits_only_if_they_go_on_for_long(
+    suite: Suite, times: int, ends: str, is_told: bool
+):
+    test = f"    def test_it(mockserver):\n        poll(mockserver, {times})\n        {ends}\n"
+    found = section(suite.run(WORLD + STOPWATCH.replace("700_000", "5_000") + test, "--tb=line"))
+
+    assert is_told == found[0].startswith(
+        f"Time stands still: the client sent GET /v1/campaigns/campaign {times} times"
+    )
+
+
 def test_an_execution_that_has_ended_is_not_waited_for(suite: Suite):
     found = reported(
         suite,
@@ -320,6 +340,29 @@ class TestTwoClocks:
             "(at call #1); @pytest.mark.mockserver(now='2020-01-01T00:00:00.000Z') gives both one instant, "
             "or a fixture that freezes before this one"
         )
+
+    def test_a_test_that_has_moved_the_sandbox_is_told_what_that_leaves(self, suite: Suite):
+        found = reported(
+            suite,
+            """
+    import freezegun
+
+    @pytest.fixture
+    def frozen():
+        with freezegun.freeze_time("2026-03-01T12:00:00Z"):
+            yield
+
+    def test_it(frozen, mockserver):
+        mockserver.advance("1h")
+        create(mockserver)
+        assert 0
+            """,
+        )
+
+        assert (
+            "two clocks: the process is at 2026-03-01T12:00:00.000Z, this sandbox at 2026-03-01T13:00:00.000Z (at call #1); "
+            "what moves this sandbox's clock does not move the process's"
+        ) in found
 
     def test_a_sandbox_that_follows_from_the_past_is_told(self, suite: Suite):
         found = reported(
