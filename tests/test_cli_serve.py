@@ -215,6 +215,19 @@ def test_a_log_in_json_is_one_object_a_line(serve: Serve):
     assert [True, True] == [isinstance(json.loads(line), dict) for line in served.log()]
 
 
+def test_its_journal_holds_as_much_as_it_is_told_to(serve: Serve):
+    few, small = serve("--journal-max-entries", "2"), serve("--journal-max-bytes", "1")
+    for served in (few, small):
+        for _ in range(3):
+            served.ask("GET", "/v1/message-templates")
+
+    held = [
+        [each["n"] for each in served.ask("GET", "/_mock/journal", key=None).json()["exchanges"]]
+        for served in (few, small)
+    ]
+    assert [[2, 3], [3]] == held
+
+
 def test_a_log_that_is_off_says_nothing(serve: Serve):
     served = serve("--log-format", "off")
     served.ask("GET", "/v1/campaigns", key=None)

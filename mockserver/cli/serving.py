@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
+from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
 from mockserver.version import VERSION
 
 DEFAULT_PORT = 5055
@@ -39,6 +40,20 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="send webhooks to this host too, not to this machine alone; may be repeated",
     )
     command.add_argument(
+        "--journal-max-entries",
+        type=int,
+        default=JOURNAL_MAX_ENTRIES,
+        metavar="COUNT",
+        help="how many exchanges the journal of a sandbox holds (default: %(default)s)",
+    )
+    command.add_argument(
+        "--journal-max-bytes",
+        type=int,
+        default=JOURNAL_MAX_BYTES,
+        metavar="BYTES",
+        help="and how many bytes of them; the oldest make room (default: %(default)s)",
+    )
+    command.add_argument(
         "--log-format", choices=("text", "json", "off"), default="text", help="a line a call, on standard error"
     )
 
@@ -61,6 +76,7 @@ def serve(
     watch: Callable[[Any], None] | None = None,
 ) -> int:
     """Serve until SIGINT or SIGTERM; the first line printed is the base url, once it listens."""
+    from mockserver.core.journal import Limits
     from mockserver.edge import app
     from mockserver.edge.background import Background
     from mockserver.edge.hosting import DEFAULT_ID, Host
@@ -68,7 +84,8 @@ def serve(
     from mockserver.edge.server import Server
 
     manner = Manner(explain=not options.no_reason, strict=options.strict)
-    host = Host(manner=manner, allow_webhook_hosts=options.allow_webhook_host)
+    limits = Limits(options.journal_max_entries, options.journal_max_bytes)
+    host = Host(manner=manner, allow_webhook_hosts=options.allow_webhook_host, journal_limits=limits)
     host.token = options.token or (None if options.host in _LOOPBACK else secrets.token_urlsafe(24))
     host.names |= {options.host.lower()} - {"0.0.0.0", "::"}
     host.log = _logger(options.log_format)

@@ -86,7 +86,7 @@ def answer(sandbox: Sandbox, call: Call) -> Answered:
             return Answered(WRITERS[endpoint.id](sandbox, tenant, call, ready), tenant_id, body)
         return Answered(READERS[endpoint.id](sandbox, tenant, call), tenant_id, None)
     except ApiError as refusal:
-        return Answered(refusal, tenant_id, body)
+        return Answered(refusal.without_traceback(), tenant_id, body)
 
 
 def _routed(sandbox: Sandbox, call: Call) -> Endpoint:

@@ -20,7 +20,7 @@ from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.limits import JOURNAL_MAX_ENTRIES
 from mockserver.core import ids
 from mockserver.core.instants import Instant, Span
-from mockserver.core.journal import Journal
+from mockserver.core.journal import DEFAULT_LIMITS, Journal, Limits
 from mockserver.core.outbox import Outbox
 from mockserver.core.records import Event
 from mockserver.core.script import Script
@@ -101,6 +101,7 @@ class Sandbox:
         process_now: Callable[[], Instant],
         choices: Mapping[str, object] = DEFAULTS,
         stage: Stage = EMPTY_STAGE,
+        journal_limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self.seed = seed
         self.clock = clock
@@ -114,7 +115,7 @@ class Sandbox:
         self.counters: dict[str, int] = {}
         self.events: list[Event] = []
         self.visits: deque[Visit] = deque(maxlen=JOURNAL_MAX_ENTRIES)
-        self.journal = Journal()
+        self.journal = Journal(journal_limits)
         self.outbox = Outbox()
         self.script = Script()
         self.epoch = 0

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from mockserver.core import scripted
 from mockserver.core.answer import answer
 from mockserver.core.calls import Answered, ApiError, Call
-from mockserver.core.entries import entry
+from mockserver.core.entries import cut, entry
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.scripted import Met
 from mockserver.core.settle import settle
@@ -59,7 +59,7 @@ def under_script(sandbox: Sandbox, call: Call, manner: Manner, door: Door) -> An
         scripted.remember(sandbox)
         met, epoch, came_at = scripted.meet(sandbox, call), sandbox.epoch, sandbox.now
         if met.before or met.after or met.wire.pieces:
-            sandbox.journal.did("call", {"call": call, "waits": door.limit()}, *steps.before(sandbox))
+            sandbox.journal.did("call", {"call": cut(call), "waits": door.limit()}, *steps.before(sandbox))
         said, n = (None, 0) if met.before else _concluded(sandbox, call, manner, met)
     if said is None:
         waited = door.wait(sandbox, epoch, met.before)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mockserver.contract.choices import DEFAULTS
 from mockserver.core.instants import Instant, Span
+from mockserver.core.journal import DEFAULT_LIMITS, Limits
 from mockserver.core.sandbox import Checkpoint, Clock, Sandbox
 from mockserver.core.settle import Fired, settle
 from mockserver.core.tenant import Tenant
@@ -150,6 +151,7 @@ class Host:
     The control plane answers to `names` alone and, where there is a `token`, to whoever sends it. `log` gets a line a call,
     `watch` the sandbox after each.
     Webhooks go to this machine and to `allow_webhook_hosts`; a `background` sends them where the server runs by itself.
+    `journal_limits` bound the journal of each sandbox.
     """
 
     def __init__(
@@ -158,7 +160,10 @@ class Host:
         manner: Manner = Manner(),  # noqa: B008 - an immutable default
         default_clock: Callable[[], Clock] = clocks.following,
         allow_webhook_hosts: Iterable[str] = (),
+        journal_limits: Limits = DEFAULT_LIMITS,
     ) -> None:
+        if min(journal_limits) < 1:
+            raise ValueError(f"got {journal_limits}; expected at least 1 entry and 1 byte")
         self.origin = IN_PROCESS_ORIGIN
         self.manner = manner
         self.default_clock = default_clock
@@ -169,6 +174,7 @@ class Host:
         self.sandboxes: dict[str, Hosted] = {}
         self.closed: dict[str, int] = {}  # id -> late calls
         self.allow_webhook_hosts = frozenset(each.lower() for each in allow_webhook_hosts)
+        self.journal_limits = journal_limits
         self.webhook_timeout_seconds = TIMEOUT_SECONDS
         self.background: Background | None = None
         self._lock = threading.Lock()
@@ -192,6 +198,7 @@ class Host:
             process_now=clocks.process_now,
             choices=DEFAULTS,
             stage=stage,
+            journal_limits=self.journal_limits,
         )
         sandbox.outbox.allowed_hosts = self.allow_webhook_hosts
         found(sandbox)

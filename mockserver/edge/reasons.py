@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from mockserver.contract.errors import SESSION_MESSAGES
-from mockserver.core.calls import ApiError
+from mockserver.core.calls import ApiError, Refused
 from mockserver.core.redaction import Redactor
 
 _HEADER_MAX_CHARS = 300
@@ -21,7 +21,7 @@ SESSION_TEXTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 
 
-def sentence(refusal: ApiError, redactor: Redactor) -> str:
+def sentence(refusal: ApiError | Refused, redactor: Redactor) -> str:
     """The broken clause, the place, and what came and was wanted, without any key or secret."""
     place = f" at {refusal.at}" if refusal.at else ""
     return redactor.text(f"{refusal.clause}{place}: {refusal.reason}")

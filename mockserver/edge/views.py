@@ -170,11 +170,13 @@ def exchange(kept: Exchange, hide: Redactor) -> JSON:
         "query": dict(call.query),
         "headers": dict(call.headers),
         "body": kept.body if kept.body is not None else _body_text(call.body),
+        **_cut(call.cut_from_bytes if kept.body is None else None),
     }
     response = kept.status and {
         "status": kept.status,
         "headers": dict(kept.headers),
         "body": _json_or_text(kept.answer),
+        **_cut(kept.answer_cut_from_bytes),
     }
     reason = sentence(kept.error, hide) if kept.error else None
     shown: JSON = {
@@ -190,6 +192,11 @@ def exchange(kept: Exchange, hide: Redactor) -> JSON:
         "choices": dict(kept.choices),
     }
     return shown
+
+
+def _cut(whole_bytes: int | None) -> JSON:
+    """The mark of a body that is only the beginning of the whole one; nothing where it is whole."""
+    return {} if whole_bytes is None else {"cutFromBytes": whole_bytes}
 
 
 def _body_text(body: bytes | None) -> str | None:

@@ -34,7 +34,7 @@ class Exchange(Generic[BodyT_co, AnswerT_co]):
     One call and its answer, keys in their short form.
 
     `body` is the request's JSON value; `status` and `said` are None where no answer reached the client, else `said` is the
-    answer's JSON value or text. `code` is the API's own code of a refusal, `reason` the mock's reason for it, `fault`
+    answer's JSON value or text; where `cut_from_bytes` has a number, `said` is only the beginning of an answer of this size. `code` is the API's own code of a refusal, `reason` the mock's reason for it, `fault`
     what a rule did to the exchange.
     """
 
@@ -52,6 +52,7 @@ class Exchange(Generic[BodyT_co, AnswerT_co]):
     code: str | None
     reason: str | None
     fault: Mapping[str, Any] | None
+    cut_from_bytes: int | None = None
 
     @property
     def answer(self) -> AnswerT_co:
@@ -59,6 +60,10 @@ class Exchange(Generic[BodyT_co, AnswerT_co]):
         __tracebackhide__ = True
         if self.status is None or self.status >= 400:
             raise AssertionError(f"wanted a success: {line(self)}{f', because {self.reason}' if self.reason else ''}")
+        if self.cut_from_bytes is not None:
+            raise AssertionError(
+                f"{line(self)}: the journal holds only the beginning of these {self.cut_from_bytes:,} bytes"
+            )
         answer: AnswerT_co = self.said
         return answer
 
@@ -86,6 +91,7 @@ def read(shown: Mapping[str, Any]) -> Exchange[Any, Any]:
         said.get("code") if isinstance(said, Mapping) and response.get("status", 0) >= 400 else None,
         shown["reason"],
         shown["fault"],
+        response.get("cutFromBytes"),
     )
 
 

@@ -9,7 +9,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
 from mockserver.core.instants import exact_text, from_datetime
+from mockserver.core.journal import Limits
 from mockserver.edge import clocks
 from mockserver.edge.hosting import Host, Recipe
 from mockserver.edge.replies import Manner
@@ -30,7 +32,8 @@ class MockServer:
 
     The socket is opened by `with`, or when an address is first asked for. `strict` checks each answer against its schema;
     `explain` puts the reason of each refusal into the header X-Mock-Reason. Webhooks go to this machine alone, and to
-    `allow_webhook_hosts`. `layers` are settings for every sandbox.
+    `allow_webhook_hosts`. `layers` are settings for every sandbox. The journal of each sandbox holds its last
+    `journal_max_entries` exchanges and at most `journal_max_bytes`.
     """
 
     def __init__(
@@ -41,12 +44,15 @@ class MockServer:
         port: int = 0,
         allow_webhook_hosts: Iterable[str] = (),
         layers: Iterable[Layer] = (),
+        journal_max_entries: int = JOURNAL_MAX_ENTRIES,
+        journal_max_bytes: int = JOURNAL_MAX_BYTES,
     ) -> None:
         self.layers = tuple(layers)
         self._host = Host(
             manner=Manner(explain, strict),
             default_clock=clocks.fixture_clock,
             allow_webhook_hosts=allow_webhook_hosts,
+            journal_limits=Limits(journal_max_entries, journal_max_bytes),
         )
         self.made: deque[Sandbox] = deque(maxlen=_MADE_REMEMBERED)  # the latest, closed ones too
         self._port = port

@@ -198,7 +198,7 @@ def broke(exchange: Exchange) -> bool:
 def _request(exchange: Exchange) -> Any:
     """What makes two calls ask for the same."""
     call = exchange.call
-    return exchange.operation, tuple(call.params.items()), tuple(call.query), call.body
+    return exchange.operation, tuple(call.params.items()), tuple(call.query), call.body, call.cut_from_bytes
 
 
 def caller(exchange: Exchange) -> tuple[str, str]:
