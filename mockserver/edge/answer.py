@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import selectors
 import socket
 import struct
 import time
@@ -32,6 +31,7 @@ class RawSocket:
     def __init__(self, wire: socket.socket) -> None:
         self._wire = wire
         self.used = False
+        self.if_lost: Callable[[], None] | None = None  # called if the answer turns out to reach no client
 
     @property
     def socket(self) -> socket.socket:
@@ -39,14 +39,15 @@ class RawSocket:
         self.used = True
         return self._wire
 
-    def is_at_end(self) -> bool:
-        """True where the client has ended the connection and nothing of it is left to read; this takes nothing over."""
+    def is_refused(self) -> bool:
+        """
+        Return True if the client has reset the connection, as the system does for one that has closed it whole.
+
+        Before anything is sent, a client that has closed its socket and one that has only ended its own side look alike.
+        """
         try:
-            # A socket with a timeout waits for it in `recv`, whatever its flags say; so it is asked first.
-            with selectors.DefaultSelector() as waiting:
-                waiting.register(self._wire, selectors.EVENT_READ)
-                return bool(waiting.select(0)) and self._wire.recv(1, socket.MSG_PEEK) == b""
-        except (OSError, ValueError):  # it is broken, or closed on this side
+            return self._wire.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
+        except OSError:  # it is closed on this side
             return True
 
     def close(self) -> None:
@@ -204,8 +205,10 @@ class Answer:
     def _send(self, sent: bytes) -> None:
         if self._raw.used or not sent:
             return
+        left = memoryview(sent)
         try:
-            self._wire.sendall(sent)
+            while left:  # the timeout of `sendall` is that of the whole; a reader that progresses has each time anew
+                left = left[self._wire.send(left) :]
         except OSError as failure:
             self.gone = True
             raise Gone from failure

@@ -107,7 +107,11 @@ class Connection:
         environ["wsgi.input"] = stream
         environ["wsgi.errors"] = sys.stderr
         environ["mockserver.socket"] = raw
-        self._run_app(environ, answer)
+        try:
+            self._run_app(environ, answer)
+        finally:
+            if raw.if_lost is not None and (answer.gone or raw.is_refused()):
+                raw.if_lost()
         self._note(answer)
         return answer.persists and not raw.used and (answer.body is None or answer.body.skip())
 

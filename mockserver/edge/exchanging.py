@@ -91,7 +91,7 @@ def _concluded(sandbox: Sandbox, call: Call, manner: Manner, met: Met) -> tuple[
 
 
 def _held(sandbox: Sandbox, said: Answer, met: Met, door: Door, epoch: int, n: int) -> Answer:
-    """The answer once its own wait is over, and how its body goes; an answer that finds nobody is noted as lost."""
+    """The answer once its own wait is over, and how its body goes; one that reaches no client is noted as lost."""
     if met.after:
         waited = door.wait(sandbox, epoch, met.after)
         if waited == "released" or sandbox.epoch != epoch:
@@ -99,8 +99,8 @@ def _held(sandbox: Sandbox, said: Answer, met: Met, door: Door, epoch: int, n: i
         if waited == "gone":
             _lose(sandbox, epoch, n)
             return _TIMED_OUT
-    if (met.before or met.after) and door.is_forsaken():
-        _lose(sandbox, epoch, n)
+    if met.before or met.after:
+        door.if_lost(lambda: _lose(sandbox, epoch, n))
     if said.play is None or not said.play.pieces:
         return said
     return said._replace(play=said.play._replace(wait=lambda span: door.wait(sandbox, epoch, span)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from http.client import HTTPException
 from typing import Any, NamedTuple, TextIO
 
@@ -47,8 +47,9 @@ class _OnTheSpot(NamedTuple):
     def wait(self, sandbox: Sandbox, epoch: int, span: Span) -> Waited:
         return "passed"
 
-    def is_forsaken(self) -> bool:
-        return self.forsaken
+    def if_lost(self, note: Callable[[], None]) -> None:
+        if self.forsaken:
+            note()
 
     def limit(self) -> Span | None:
         return None
