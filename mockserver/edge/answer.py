@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from email.utils import formatdate
 from functools import lru_cache
-from http import HTTPStatus
 from types import TracebackType
 
 from mockserver.edge.body import Body
 from mockserver.edge.http1 import Head
+from mockserver.edge.spelling import reason_phrase
 
 _STATUS = re.compile("[2-9][0-9][0-9]( .*)?")
 
@@ -121,7 +121,7 @@ class Answer:
         if self.begun:
             self.persists = False
             return
-        self._status = f"{status} {HTTPStatus(status).phrase}"
+        self._status = f"{status} {reason_phrase(status)}"
         self._headers = [("Content-Type", "application/json"), *([("X-Mock-Reason", why)] if explain else [])]
         self._whole(body(status, why))
 

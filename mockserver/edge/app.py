@@ -9,7 +9,7 @@ from urllib.parse import quote
 from flask import Flask, Request, Response, request
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from mockserver.edge import front
+from mockserver.edge import front, spelling
 from mockserver.edge.answer import RawSocket
 from mockserver.edge.doors import BROKEN, Door, InProcess, OnSocket
 from mockserver.edge.gateway import Wire, body_limit_bytes
@@ -106,7 +106,8 @@ def _played(answer: Answer, raw: RawSocket | None) -> Iterator[bytes]:
 
 
 def _response(answer: Answer, raw: RawSocket | None) -> Response:
-    response = Response(answer.body if answer.play is None else _played(answer, raw), status=answer.status)
+    status = f"{answer.status} {spelling.reason_phrase(answer.status)}"
+    response = Response(answer.body if answer.play is None else _played(answer, raw), status=status)
     response.headers.clear()
     for name, value in answer.headers:
         response.headers.add(name, value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json as jsonlib
 from collections.abc import Mapping
-from http.client import IncompleteRead, responses
+from http.client import IncompleteRead
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -19,6 +19,7 @@ from mockserver.edge.doors import BROKEN, PATIENT, InProcess
 from mockserver.edge.gateway import Wire, body_limit_bytes
 from mockserver.edge.hosting import IN_PROCESS_ORIGIN, Hosted
 from mockserver.edge.replies import Answer, pieces
+from mockserver.edge.spelling import reason_phrase
 
 if TYPE_CHECKING:
     import httpx
@@ -130,7 +131,7 @@ def _requests_response(request: requests.PreparedRequest, answer: Answer) -> req
 
     response = requests.Response()
     response.status_code = answer.status
-    response.reason = responses.get(answer.status, "")
+    response.reason = reason_phrase(answer.status)
     response.headers = CaseInsensitiveDict(answer.headers)
     response.url = request.url or ""
     response.request = request
@@ -178,7 +179,10 @@ def _answered(hosted: Hosted, request: httpx.Request, body: bytes) -> httpx.Resp
         from mockserver.testing.broken_httpx import played
 
         return played(request, answer)
-    return httpx.Response(answer.status, headers=list(answer.headers), content=answer.body, request=request)
+    phrase = {"reason_phrase": reason_phrase(answer.status).encode()}
+    return httpx.Response(
+        answer.status, headers=list(answer.headers), content=answer.body, request=request, extensions=phrase
+    )
 
 
 def _headers(request: httpx.Request) -> dict[str, str]:

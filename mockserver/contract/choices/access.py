@@ -128,6 +128,8 @@ FIXED: Final[tuple[Fixed, ...]] = (
           "The advice to read before starting again works only so."),
     Fixed("cors", FAMILY, "no CORS headers", "A browser's call with a secret key has to fail."),
     Fixed("date-header", FAMILY, "the sandbox's clock", "It then agrees with expiresAt."),
+    Fixed("reason-phrase", FAMILY, "as IANA registers it, Unknown where it registers none",
+          "HTTP gives phrases no meaning (RFC 9110, 15.1), and the document shows none."),
     Fixed("version-header", FAMILY, "none", "No deprecation policy is shown."),
     Fixed("undocumented-endpoints", FAMILY, "404 RESOURCE_NOT_FOUND, noted in the journal",
           "An invented contract would teach clients a fiction."),
