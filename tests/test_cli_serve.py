@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,14 +29,14 @@ STOP_SECONDS = 1.0
 class Served:
     """A `mockserver serve` in a process of its own; it listens once this exists."""
 
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, *arguments: str, errors: int | None = None, before: Sequence[str] = ()) -> None:
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - closed by `close`
         self.process = subprocess.Popen(
-            [sys.executable, "-W", "error", "-m", "mockserver", "serve", "--port", "0", *arguments],
+            [*before, sys.executable, "-W", "error", "-m", "mockserver", "serve", "--port", "0", *arguments],
             cwd=ROOT,
             env={**os.environ, "PYTHONIOENCODING": "utf-8"},
             stdout=subprocess.PIPE,
-            stderr=self._errors,
+            stderr=self._errors if errors is None else errors,
             encoding="utf-8",
         )
         assert self.process.stdout is not None
@@ -82,6 +82,8 @@ class Served:
         self.process.wait(DEADLINE_SECONDS)
         assert self.process.stdout is not None
         self.process.stdout.close()
+        if self.process.stderr is not None:
+            self.process.stderr.close()
         self._errors.close()
 
 
@@ -92,8 +94,8 @@ Serve = Callable[..., Served]
 def serve() -> Iterator[Serve]:
     running: list[Served] = []
 
-    def start(*arguments: str) -> Served:
-        running.append(Served(*arguments))
+    def start(*arguments: str, **options: Any) -> Served:
+        running.append(Served(*arguments, **options))
         return running[-1]
 
     yield start
@@ -233,6 +235,39 @@ def test_a_log_that_is_off_says_nothing(serve: Serve):
     served.ask("GET", "/v1/campaigns", key=None)
 
     assert [] == served.log()
+
+
+LONG = "/v1/campaigns?x=" + "y" * 4_000
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_log_that_is_not_read_stops_no_call_and_no_end(serve: Serve, form: str):
+    served = serve("--log-format", form, errors=subprocess.PIPE)
+    for _ in range(60):  # a pipe takes 64 KiB
+        assert 200 == served.ask("GET", LONG).status_code
+
+    code, seconds = served.stop(signal.SIGTERM)
+    assert (0, True) == (code, seconds < STOP_SECONDS)
+
+
+def test_a_log_that_is_closed_stops_no_call_and_goes_nowhere_else(serve: Serve):
+    served = serve(before=["sh", "-c", 'exec "$@" 2>&-', "sh"])
+    for _ in range(3):
+        assert 200 == served.ask("GET", "/v1/campaigns").status_code
+
+    assert 0 == served.stop(signal.SIGTERM)[0]
+    assert served.process.stdout is not None
+    assert "" == served.process.stdout.read()
+
+
+def test_a_log_whose_reader_is_gone_stops_no_call(serve: Serve):
+    served = serve(errors=subprocess.PIPE)
+    assert served.process.stderr is not None
+    served.process.stderr.close()
+    for _ in range(3):
+        assert 200 == served.ask("GET", "/v1/campaigns").status_code
+
+    assert 0 == served.stop(signal.SIGTERM)[0]
 
 
 def test_an_event_leaves_by_itself_and_only_for_hosts_that_were_allowed(serve: Serve):

@@ -6,7 +6,6 @@ import argparse
 import json
 import secrets
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
@@ -60,13 +59,15 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def play(options: argparse.Namespace, out: TextIO) -> int:
     """Serve a scenario until SIGINT or SIGTERM, and tell what happens in it."""
+    from mockserver.edge.log import LogWriter
     from mockserver.edge.narrator import Narrator
     from mockserver.scenario import library
 
     document = _document(options.scenario)
-    narrator = Narrator(lambda line: print(line, file=out, flush=True))
     told = library.document(document) if isinstance(document, str) else document
-    return serve(options, out, lambda hosted: narrator.introduce(told), narrator.look)
+    with LogWriter(out, _dropped_text) as writer:
+        narrator = Narrator(lambda line: writer.write(line + "\n"))
+        return serve(options, out, lambda hosted: narrator.introduce(told), narrator.look)
 
 
 def serve(
@@ -76,6 +77,19 @@ def serve(
     watch: Callable[[Any], None] | None = None,
 ) -> int:
     """Serve until SIGINT or SIGTERM; the first line printed is the base url, once it listens."""
+    from mockserver.edge.log import unblocked_stderr
+
+    with unblocked_stderr(_dropped_json if options.log_format == "json" else _dropped_text) as writer:
+        return _serve(options, out, greet, watch, _logger(options.log_format, writer.write))
+
+
+def _serve(
+    options: argparse.Namespace,
+    out: TextIO,
+    greet: Callable[[Any], None],
+    watch: Callable[[Any], None] | None,
+    log: Callable[[str], None] | None,
+) -> int:
     from mockserver.core.journal import Limits
     from mockserver.edge import app
     from mockserver.edge.background import Background
@@ -88,7 +102,7 @@ def serve(
     host = Host(manner=manner, allow_webhook_hosts=options.allow_webhook_host, journal_limits=limits)
     host.token = options.token or (None if options.host in _LOOPBACK else secrets.token_urlsafe(24))
     host.names |= {options.host.lower()} - {"0.0.0.0", "::"}
-    host.log = _logger(options.log_format)
+    host.log = log
     hosted = host.create(_recipe(options), id=DEFAULT_ID)
     server = Server(app.build(host), options.host, options.port, explain=host.manner.explain)
     host.origin = server.url
@@ -162,9 +176,18 @@ def _greeting(hosted: Any, token: str | None) -> str:
     return "\n".join(lines)
 
 
-def _logger(form: str) -> Callable[[str], None] | None:
+def _dropped_text(count: int) -> str:
+    texts = "1 text of the log" if count == 1 else f"{count} texts of the log"
+    return f"mockserver dropped {texts}, which was not read in time\n"
+
+
+def _dropped_json(count: int) -> str:
+    return json.dumps({"dropped": count}) + "\n"
+
+
+def _logger(form: str, write: Callable[[str], None]) -> Callable[[str], None] | None:
     if form == "off":
         return None
     if form == "json":
-        return lambda line: print(json.dumps({"exchange": line}, ensure_ascii=False), file=sys.stderr, flush=True)
-    return lambda line: print(line, file=sys.stderr, flush=True)
+        return lambda line: write(json.dumps({"exchange": line}, ensure_ascii=False) + "\n")
+    return lambda line: write(line + "\n")
