@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 _KEY_LIKE = re.compile(r"\b(sk_|pk_|whsec_)[A-Za-z0-9_+/=\-]+")
 
@@ -24,10 +24,26 @@ def spelled(value: object) -> str:
         return str(value)
 
 
+def printable(text: str, keep: str = "") -> str:
+    """The text with a backslash escape for each character that a terminal would act on or not show, but for those in `keep`."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() or char in keep else char.encode("unicode_escape").decode() for char in text
+    )
+
+
 def shown(value: object, secrets: Iterable[str], limit_chars: int = 80) -> str:
     """The value as text for a reason: secrets hidden first, then cut."""
     written = Redactor(secrets).text(value if isinstance(value, str) else spelled(value))
     return written if len(written) <= limit_chars else written[: limit_chars - 3] + "..."
+
+
+def _encoded(text: str) -> str:
+    """The text with its percent signs and its unprintable characters percent-encoded."""
+    return "".join(
+        char if char.isprintable() and char != "%" else quote(char, safe="", errors="backslashreplace") for char in text
+    )
 
 
 class Redactor:
@@ -38,10 +54,16 @@ class Redactor:
         self._known = re.compile("|".join(known)) if known else None
 
     def text(self, written: str) -> str:
-        """The text with every secret in its short form; one that was percent-encoded too, and then the text is decoded."""
+        """
+        The text with every secret in its short form, one that was percent-encoded too.
+
+        Then the rest of the text is decoded as well, but for what is not printable: no line end and no escape comes of it.
+        """
         decoded = unquote(written) if "%" in written else written
         hidden = self._hidden(decoded)
-        return hidden if hidden != decoded else written
+        if hidden == decoded:
+            return written
+        return hidden if decoded == written else _encoded(hidden)
 
     def finds(self, written: str) -> bool:
         """True where the text may hold a secret, as it stands or percent-encoded."""

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mockserver.contract.errors import ERRORS
+from mockserver.core.redaction import printable
 from mockserver.edge.answer import Answer, Gone, RawSocket
 from mockserver.edge.body import Body
 from mockserver.edge.http1 import Head, Inflow, Refusal, read_head
@@ -166,4 +167,4 @@ class Connection:
 
     def _note(self, answer: Answer) -> None:
         if self._terms.log is not None:
-            self._terms.log(f"{self._client['REMOTE_ADDR']} {answer}")
+            self._terms.log(printable(f"{self._client['REMOTE_ADDR']} {answer}"))

@@ -15,6 +15,7 @@ from mockserver.core import scripted
 from mockserver.core.answer import answer
 from mockserver.core.calls import Answered, ApiError, Call
 from mockserver.core.entries import cut, entry
+from mockserver.core.redaction import printable
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.scripted import Met
 from mockserver.core.settle import settle
@@ -137,9 +138,9 @@ def _said(sandbox: Sandbox, call: Call, answered: Answered, manner: Manner, met:
 def _report(sandbox: Sandbox, call: Call) -> None:
     """Log the failure under way with its traceback, in which no secret is left."""
     hide = redactor(sandbox)
-    told = hide.text(f"unexpected failure in {call.method} {call.path}")
+    told = printable(hide.text(f"unexpected failure in {call.method} {call.path}"))
     record = _LOG.makeRecord(_LOG.name, logging.ERROR, __file__, 0, told, (), None)
-    record.exc_text = hide.text(traceback.format_exc())
+    record.exc_text = printable(hide.text(traceback.format_exc()), keep="\n")
     _LOG.handle(record)
 
 

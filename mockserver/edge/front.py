@@ -11,6 +11,7 @@ import json
 from urllib.parse import quote
 
 from mockserver.core.records import Media
+from mockserver.core.redaction import printable
 from mockserver.edge import connect, control, gateway, spelling, steps
 from mockserver.edge.doors import PATIENT, Door
 from mockserver.edge.gateway import Wire
@@ -151,7 +152,7 @@ def _line(hosted: Hosted, wire: Wire, answer: Answer) -> str:
         hide, now = redactor(hosted.sandbox), hosted.sandbox.now
     target, what = hide.text(wire.target), answer.status or (answer.play and answer.play.ends)
     time_of_day = spelling.http_date(now)[17:25]
-    return f"{time_of_day} {what} {wire.method[:20]} {hosted.prefix}{target}{_code(answer)}{why}"
+    return printable(f"{time_of_day} {what} {wire.method[:20]} {hosted.prefix}{target}{_code(answer)}{why}")
 
 
 def _code(answer: Answer) -> str:

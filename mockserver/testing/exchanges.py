@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 
 from mockserver.core.instants import parse, to_datetime
 from mockserver.core.matching import ABSENT, ROOTS, Difference, holds, value_at
+from mockserver.core.redaction import printable
 from mockserver.edge.gateway import Wire, read_call
 
 BodyT_co = TypeVar("BodyT_co", covariant=True)
@@ -101,7 +102,7 @@ def line(each: Exchange[Any, Any]) -> str:
     query = "?" + "&".join(f"{key}={value}" for key, value in each.query.items()) if each.query else ""
     came = "no answer" if each.status is None else f"{each.status}{f' {each.code}' if each.code else ''}"
     bent = f"   [{told(each.fault)}]" if each.fault else ""
-    return f"#{each.n} {name}{each.method} {each.path}{query} -> {came}{bent}"
+    return printable(f"#{each.n} {name}{each.method} {each.path}{query} -> {came}{bent}")
 
 
 def sent(each: Exchange[Any, Any]) -> Any:
@@ -118,7 +119,7 @@ def sent(each: Exchange[Any, Any]) -> Any:
 def short(value: Any) -> str:
     """A JSON value or a text on one line, not longer than a reader wants."""
     plain = isinstance(value, str) and value.isprintable()
-    written = value if plain else json.dumps(value, ensure_ascii=False, default=str)
+    written = value if plain else printable(json.dumps(value, ensure_ascii=False, default=str))
     return written if len(written) <= _VALUE_CHARS else written[: _VALUE_CHARS - 3] + "..."
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from mockserver.contract.choices import DEFAULTS
+from mockserver.core.redaction import printable
 from mockserver.scenario import writing
 from mockserver.testing import conduct_plugin, options
 from mockserver.testing.booking import Book
@@ -42,7 +43,7 @@ def tell(
             lines = list(_lines(item, sandbox, place, own))
         except Exception as failure:  # noqa: BLE001 - a report must not hide the failure that it is about
             lines = [f"{sandbox.id} cannot be told: {type(failure).__name__}: {failure}"]
-        report.sections.append((title, "\n".join(lines)))
+        report.sections.append((title, printable("\n".join(lines), keep="\n")))
     if len(made) > len(shown):
         report.sections.append(("mockserver", f"this is the last of {len(made)} sandboxes that the test has made"))
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TextIO
 from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES
 from mockserver.core.instants import SECOND, Span, parse
 from mockserver.core.matching import Difference
+from mockserver.core.redaction import printable
 from mockserver.core.sandbox import Sandbox
 from mockserver.edge import control, front, replays
 from mockserver.edge.doors import PATIENT, Door, InProcess
@@ -71,7 +72,7 @@ def tell(document: Mapping[str, Any], out: TextIO) -> int:
     count = differing = 0
     for outcome in replay(document):
         count, differing = count + 1, differing + bool(outcome.differs)
-        print("\n".join(_lines(outcome)), file=out)
+        print("\n".join(map(printable, _lines(outcome))), file=out)
     entries = "1 call or command" if count == 1 else f"{count} calls and commands"
     print(f"{entries}, {differing or 'none'} with another outcome than recorded", file=out)
     return 1 if differing else 0
