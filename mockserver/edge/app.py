@@ -25,6 +25,8 @@ def build(host: Host, root: Hosted | None = None) -> Flask:
     # Before routing has its say: every method and every path is the front door's.
     @app.before_request
     def serve() -> Response:
+        # Flask's routing has found nothing, and its exception would hold this call in a cycle of frames.
+        request.routing_exception = None
         raw: RawSocket | None = request.environ.get("mockserver.socket")
         door: Door = OnSocket(raw) if raw is not None else InProcess()
         wire = read(request, host.origin)
@@ -33,7 +35,8 @@ def build(host: Host, root: Hosted | None = None) -> Flask:
             response = _broken(answer.play.ends, raw)
         else:
             response = _response(answer, raw)
-        response.call_on_close(lambda: front.attend(host, wire.target, root))
+        target = wire.target  # not the request itself, whose body may be large
+        response.call_on_close(lambda: front.attend(host, target, root))
         return response
 
     return app

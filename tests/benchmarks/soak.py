@@ -4,7 +4,7 @@ A soak of `mockserver serve` in a process of its own: memory, threads and descri
     python -m tests.benchmarks.soak                     ten minutes of calls of all kinds
     python -m tests.benchmarks.soak --minutes 2
     python -m tests.benchmarks.soak --calls 100000      that many calls instead
-    python -m tests.benchmarks.soak --memory            1,000 refused uploads of 20 MB
+    python -m tests.benchmarks.soak --memory            1,000 refused uploads of 20 MB, of which the journal may hold 4 MB
 
 It runs in rounds. In each, four clients make calls of all kinds while a script breaks some of them; then the receiver of
 webhooks is down for 30 minutes of the sandbox's time while sessions end, and up again; then each event must have been
@@ -283,8 +283,8 @@ def verdict(samples: list[Sample]) -> bool:
 
 
 @contextmanager
-def serving() -> Iterator[Process]:
-    command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", "--freeze", NOON]
+def serving(*options: str) -> Iterator[Process]:
+    command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", "--freeze", NOON, *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             yield Process(process)
@@ -294,13 +294,14 @@ def serving() -> Iterator[Process]:
 
 def main() -> int:
     """0 where everything is flat and every event arrived exactly once."""
-    options = argparse.ArgumentParser("soak", description=__doc__.split("\n\n")[0] if __doc__ else "")
-    options.add_argument("--minutes", type=float, default=10)
-    options.add_argument("--calls", type=int, help="end after so many calls instead")
-    options.add_argument("--memory", action="store_true", help="refused uploads of 20 MB instead")
-    asked = options.parse_args()
+    parser = argparse.ArgumentParser("soak", description=__doc__.split("\n\n")[0] if __doc__ else "")
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--calls", type=int, help="end after so many calls instead")
+    parser.add_argument("--memory", action="store_true", help="refused uploads of 20 MB instead")
+    asked = parser.parse_args()
     receiver = Receiver()
-    with Server(receiver) as own, serving() as served:
+    options = ("--journal-max-bytes", "4000000") if asked.memory else ()
+    with Server(receiver) as own, serving(*options) as served:
         print("".join(f"{heading:>12}" for heading in HEADINGS))
         if asked.memory:
             samples = refused_uploads(served)
