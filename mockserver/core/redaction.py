@@ -24,15 +24,6 @@ def spelled(value: object) -> str:
         return str(value)
 
 
-def printable(text: str, keep: str = "") -> str:
-    """The text with a backslash escape for each character that a terminal would act on or not show, but for those in `keep`."""
-    if text.isprintable():
-        return text
-    return "".join(
-        char if char.isprintable() or char in keep else char.encode("unicode_escape").decode() for char in text
-    )
-
-
 def shown(value: object, secrets: Iterable[str], limit_chars: int = 80) -> str:
     """The value as text for a reason: secrets hidden first, then cut."""
     written = Redactor(secrets).text(value if isinstance(value, str) else spelled(value))

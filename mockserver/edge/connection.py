@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mockserver.contract.errors import ERRORS
-from mockserver.core.redaction import printable
+from mockserver.contract.printable import printable
 from mockserver.edge.answer import Answer, Gone, RawSocket
 from mockserver.edge.body import Body
 from mockserver.edge.http1 import Head, Inflow, Refusal, read_head

@@ -11,11 +11,11 @@ import logging
 import traceback
 from collections.abc import Callable
 
+from mockserver.contract.printable import printable
 from mockserver.core import scripted
 from mockserver.core.answer import answer
 from mockserver.core.calls import Answered, ApiError, Call
 from mockserver.core.entries import cut, entry
-from mockserver.core.redaction import printable
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.scripted import Met
 from mockserver.core.settle import settle

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 from urllib.parse import quote
 
+from mockserver.contract.printable import printable
 from mockserver.core.records import Media
-from mockserver.core.redaction import printable
 from mockserver.edge import connect, control, gateway, spelling, steps
 from mockserver.edge.doors import PATIENT, Door
 from mockserver.edge.gateway import Wire

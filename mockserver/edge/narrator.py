@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mockserver.contract.printable import printable
 from mockserver.core.instants import exact_text
-from mockserver.core.redaction import printable
 from mockserver.core.script import listed
 from mockserver.edge.hosting import Hosted
 

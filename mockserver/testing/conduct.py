@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
+from mockserver.contract.printable import printable
 from mockserver.core.conduct import records
 from mockserver.core.conduct.records import Finding, NotAssessed
 from mockserver.core.conduct.table import RULES
-from mockserver.core.redaction import printable
 from mockserver.edge import oracles
 from mockserver.testing.holding import Holding
 

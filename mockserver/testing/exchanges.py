@@ -15,9 +15,9 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
+from mockserver.contract.printable import printable
 from mockserver.core.instants import parse, to_datetime
 from mockserver.core.matching import ABSENT, ROOTS, Difference, holds, value_at
-from mockserver.core.redaction import printable
 from mockserver.edge.gateway import Wire, read_call
 
 BodyT_co = TypeVar("BodyT_co", covariant=True)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mockserver.contract.choices import DEFAULTS
-from mockserver.core.redaction import printable
+from mockserver.contract.printable import printable
 from mockserver.scenario import writing
 from mockserver.testing import conduct_plugin, options
 from mockserver.testing.booking import Book

@@ -9,9 +9,9 @@ from http.client import HTTPException
 from typing import Any, NamedTuple, TextIO
 
 from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES
+from mockserver.contract.printable import printable
 from mockserver.core.instants import SECOND, Span, parse
 from mockserver.core.matching import Difference
-from mockserver.core.redaction import printable
 from mockserver.core.sandbox import Sandbox
 from mockserver.edge import control, front, replays
 from mockserver.edge.doors import PATIENT, Door, InProcess

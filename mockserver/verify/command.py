@@ -44,7 +44,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, out: TextIO) -> int:
     """Verify a service; 0 when nothing is broken or contradictory, 1 when something is, 2 when the run ended early."""
-    from mockserver.core.redaction import printable
+    from mockserver.contract.printable import printable
     from mockserver.verify import text
     from mockserver.verify.pace import Pace
     from mockserver.verify.run import verify

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver import MockServer, Sandbox
+from mockserver.contract.printable import printable
 from mockserver.core.conduct.judging import finding
-from mockserver.core.redaction import Redactor, printable
+from mockserver.core.redaction import Redactor
 from mockserver.edge.narrator import Narrator
 from mockserver.edge.server import Server
 from mockserver.testing import conduct
