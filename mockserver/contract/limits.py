@@ -14,9 +14,20 @@ SESSION_LIFETIME = timedelta(minutes=20)  # session.expires-at
 JSON_BODY_MAX_BYTES = 1024 * 1024
 JSON_DEPTH_MAX = 64
 UPLOAD_MAX_BYTES = 256 * 1024 * 1024
+UPLOAD_OTHER_PARTS_MAX = 100  # besides as many parts as there may be files (choice `media-max-files`)
+PART_HEAD_MAX_BYTES = 4 * 1024  # of one part of an upload
 PAGE_LIMIT_DEFAULT = 50  # fixed decision `message-page-params`
 PAGE_LIMIT_MAX = 100
 JOURNAL_MAX_ENTRIES = 10_000
 JOURNAL_BODY_MAX_BYTES = 64 * 1024
 FORM_BODY_MAX_BYTES = 16 * 1024  # of the hosted page
 VISIT_TEXT_MAX_CHARS = 500
+
+OWN_BOUND = (
+    "the mock's own bound; the document sets none"  # what the reason of a refusal by one of the bounds above says
+)
+
+
+def own_bound(choice: str) -> str:
+    """What the reason of a refusal by an invented number says, whose choice is this one."""
+    return f"the mock's own bound, settable by the choice {choice}"

@@ -21,7 +21,7 @@ def entry(
     """The next exchange of the sandbox's journal; a very long request body is kept in part."""
     refusal = answered.outcome if isinstance(answered.outcome, ApiError) else None
     if call.body and len(call.body) > JOURNAL_BODY_MAX_BYTES:
-        call = call._replace(body=call.body[:JOURNAL_BODY_MAX_BYTES], files=tuple)
+        call = call._replace(body=call.body[:JOURNAL_BODY_MAX_BYTES], files=lambda _: ())
     return Exchange(
         sandbox.journal.last_exchange + 1,
         sandbox.now,

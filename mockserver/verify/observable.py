@@ -127,6 +127,7 @@ HIDDEN: Final[Mapping[str, str]] = MappingProxyType(
         "audience-off-channel": _RUNNING,
         "throughput-ceilings": _RUNNING,
         "media-max-files": "only uploads that are kept show it, and nothing deletes one",
+        "media-missing-type": "only uploads that are kept show it, and nothing deletes one",
         "media-max-size": "only uploads that are kept show it, and nothing deletes one",
         "page-stability": "only messages that arrive between two pages show it",
         "entrypoint-when-failed": _ENDING,

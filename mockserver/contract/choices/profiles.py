@@ -60,6 +60,7 @@ PROFILES: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
                 "date-offset": "z-only",
                 "birthdate-zone": "brazil",
                 "estimated-count-exactness": "rough",
+                "media-missing-type": "refuse",
                 "media-partial-failure": "per-file",
                 "media-failed-item-shape": "null",
                 "media-result-order": "reversed",
