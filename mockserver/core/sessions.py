@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
-from urllib.parse import urlsplit
 
 from mockserver.contract.lifecycles import SESSION
 from mockserver.contract.limits import RETURN_URL_MAX_CHARS, SESSION_LIFETIME
-from mockserver.core import entrypoints, ids, resends
+from mockserver.core import entrypoints, ids, resends, return_urls
 from mockserver.core.bodies import refuse
 from mockserver.core.calls import ApiError, Call, Shown
 from mockserver.core.instants import MINUTE, span
@@ -60,23 +59,11 @@ def create(sandbox: Sandbox, tenant: Tenant, call: Call, body: Mapping[str, Any]
 
 
 def _refuse_bad_return_url(url: str) -> None:
-    """https with a host, no user or password, no spaces or control characters (fixed decision `return-url-rules`)."""
-    wrong = None
-    try:
-        parts = urlsplit(url)
-        if any(ord(character) <= 32 or character == "\\" or ord(character) == 127 for character in url):
-            wrong = "it holds a space, a control character or a backslash"
-        elif parts.scheme != "https":
-            wrong = f"its scheme is {parts.scheme!r}"
-        elif "@" in parts.netloc:
-            wrong = "it carries a user or password"
-        elif not parts.hostname or (parts.port is not None and parts.port == 0):
-            wrong = "it has no host"
-    except ValueError as error:
-        wrong = str(error)
+    """Refuse what `return_urls` has a problem with; a url with a user is not repeated."""
+    wrong = return_urls.problem(url)
     if wrong:
-        shown = url if "@" not in url else "the url"
-        reason = f"came {shown[:80]!r}: {wrong}; wanted an https url without user or password, at most {RETURN_URL_MAX_CHARS} characters"
+        shown = repr(url[:80]) if "@" not in url else "a url"
+        reason = f"got {shown}: {wrong}; expected an https url without user or password, at most {RETURN_URL_MAX_CHARS} characters"
         raise refuse("/returnUrl", reason, "session.return-url")
 
 

@@ -65,7 +65,7 @@ message-absent-vs-null message-type-values message-status-values message-page-pa
 cursor-invalid page-stability forward-date-unit sender-of-own-messages entrypoint-platforms
 entrypoint-two-shapes funnel-null coexistence-flag-elsewhere entrypoint-visible-when form-id-kind form-unknown
 origins-empty session-unknown-code session-other-tenant session-read-fields reason-when-none
-entrypoint-when-failed body-missing funnelId-alone funnel-checked-when return-url-rules return-on-failure
+entrypoint-when-failed body-missing funnelId-alone funnel-checked-when return-url-rules return-url-spelling return-on-failure
 return-query link-consumed-when link-after-use user-cancels expiry-boundary expiry-driver flow-open-at-deadline
 sessions-in-parallel same-number-again two-sessions-one-number state-vs-event-order event-before-202-read
 session-retention url-shape coexistence-failures wh-signature wh-clock wh-body-bytes wh-retry wh-timeout

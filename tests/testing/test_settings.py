@@ -187,7 +187,7 @@ def test_a_server_takes_layers_of_its_own():
 
 
 def test_the_plugin_loads_nothing_heavy_before_a_fixture_is_asked_for(suite: Suite):
-    heavy = "flask werkzeug jsonschema jsonschema_rs hypothesis freezegun time_machine ruamel requests httpx"
+    heavy = "can_ada phonenumbers flask werkzeug jsonschema jsonschema_rs hypothesis freezegun time_machine ruamel requests httpx"
     own = (
         "mockserver mockserver.pytest_plugin mockserver.testing mockserver.testing.as_written"
         " mockserver.testing.conduct_plugin mockserver.testing.options mockserver.testing.settings mockserver.version"

@@ -53,8 +53,12 @@ CHOICES: Final[tuple[Choice, ...]] = (
 FIXED: Final[tuple[Fixed, ...]] = (
     Fixed("session-other-tenant", FAMILY, "as cross-tenant-code", "One rule holds for every resource."),
     Fixed("body-missing", FAMILY, "taken as {}", "Every field is optional."),
-    Fixed("return-url-rules", FAMILY, "https with a host and no user; ports, IPs, localhost and fragments are allowed",
-          "The rule forbids nothing but other schemes and user or password."),
+    Fixed("return-url-rules", FAMILY,
+          "https with a host and no user, no space or backslash, and a url that the WHATWG URL standard can parse; any "
+          "port, IP address, localhost and fragments are allowed",
+          "The document forbids other schemes and user or password; the standard says what a browser can go to."),
+    Fixed("return-url-spelling", FAMILY, "letter for letter; one beyond ASCII as the URL standard writes it, in Punycode",
+          "A Location header is ASCII, and a browser would write it so."),
     Fixed("link-after-use", FAMILY, "410 with one Portuguese page for used, expired and unknown links",
           "A stranger learns nothing from it."),
     Fixed("expiry-boundary", FAMILY, "expired at expiresAt itself", "The deadline has then passed."),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 from mockserver.contract.errors import ERRORS, SESSION_MESSAGES
-from mockserver.core import hosted
+from mockserver.core import hosted, return_urls
 from mockserver.core.hosted import Found
 from mockserver.core.instants import to_datetime
 from mockserver.core.sandbox import Sandbox
@@ -16,7 +14,6 @@ from mockserver.core.walks import Walk
 from mockserver.edge.connect.asking import WALK, Asked, form_secret
 
 ALLOWED = ("GET", "HEAD", "POST")
-_ORIGIN = re.compile(r"[a-z0-9.-]+(:[0-9]+)?", re.ASCII)
 
 # The words of the pages that refuse a request, by status: title and what to do.
 _REFUSALS: Mapping[int, tuple[str, str]] = {
@@ -125,16 +122,6 @@ def _drawn(sandbox: Sandbox, asked: Asked, found: Found, status: int, page: str,
         "message": SESSION_MESSAGES.get("expired" if page == "expired" else session.reason or "", ("", ""))[0],
     }
     template = page if page in steps else "end"
-    return Scene(status, template, page, {**known, **facts}, goes_to=_origin(session.return_url))
-
-
-def _origin(url: str | None) -> str:
-    """
-    Where a returnUrl leads, as a CSP source; `https:` where a source cannot name its host.
-
-    Chromium holds the redirect after a form to form-action as well, so that the origin has to be named.
-    """
-    if url is None:
-        return ""
-    netloc = urlsplit(url).netloc.lower()
-    return f"https://{netloc}" if _ORIGIN.fullmatch(netloc) else "https:"
+    # Chromium holds the redirect after a form to form-action as well, so that the origin has to be named.
+    goes_to = return_urls.source(session.return_url) if session.return_url is not None else ""
+    return Scene(status, template, page, {**known, **facts}, goes_to=goes_to)
