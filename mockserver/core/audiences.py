@@ -215,7 +215,7 @@ def _date(sandbox: Sandbox, statement: Mapping[str, Any], value: Any, at: str) -
     if read is not None and read[1]:
         if sandbox.choices["date-offset"] == "z-only" and value[-1] not in "Zz":
             raise _invalid(
-                statement, at, f"came {spelled(value)}; wanted UTC with Z (choice date-offset)", "filters.dates"
+                statement, at, f"got {spelled(value)}; expected UTC with Z (choice date-offset)", "filters.dates"
             )
         return read[0] // MILLISECOND * MILLISECOND
     if lenient != "reject" and isinstance(value, str):
@@ -224,7 +224,7 @@ def _date(sandbox: Sandbox, statement: Mapping[str, Any], value: Any, at: str) -
         if instant is not None:
             return instant // MILLISECOND * MILLISECOND
     raise _invalid(
-        statement, at, f"came {spelled(value)}; wanted an ISO 8601 date-time with Z or an offset", "filters.dates"
+        statement, at, f"got {spelled(value)}; expected an ISO 8601 date-time with Z or an offset", "filters.dates"
     )
 
 

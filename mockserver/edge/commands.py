@@ -28,11 +28,13 @@ Arguments = Mapping[str, Any]
 
 
 def instant(written: object, name: str) -> Instant:
-    """An RFC 3339 argument as an instant."""
+    """The instant of an argument that is an ISO 8601 date-time with its offset."""
     read = parse(written) if isinstance(written, str) else None
     if read is None or not read[1]:
         raise ControlError(
-            400, "MOCK_BAD_INSTANT", f"{name} came as {written!r}; wanted RFC 3339, such as 2026-03-01T12:00:00Z"
+            400,
+            "MOCK_BAD_INSTANT",
+            f"{name}: got {written!r}; expected an ISO 8601 date-time with its offset, such as 2026-03-01T12:00:00Z",
         )
     return read[0]
 

@@ -56,7 +56,7 @@ filters-empty-list group-no-statements group-no-combinator nested-groups filter-
 platform-value-unknown chat-status-values id-value-existence missing-value-negative-ops
 missing-value-positive-ops exists-meaning exists-with-value case-sensitivity accent-and-space
 value-type-mismatch missing-operand null-operand in-shape tags-empty-operand tags-on-untagged between-bounds
-between-reversed between-no-value2 value2-elsewhere date-offset date-only-and-naive date-equality birthdate-zone
+between-reversed between-no-value2 value2-elsewhere date-offset date-only-and-naive date-format date-equality birthdate-zone
 group-chat-dm-fields numbers-odd estimated-count-exactness filter-schema-shape filter-schema-drift
 media-max-files media-max-size media-missing-type media-text-content media-file-name media-size-unit media-mime-list media-type-source media-partial-failure
 media-failed-item-shape media-result-order media-empty-part media-wrong-field-or-boundary media-check-order
