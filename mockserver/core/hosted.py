@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mockserver.contract.limits import VISIT_TEXT_MAX_CHARS
-from mockserver.core import entrypoints, ids, return_urls, sessions
+from mockserver.core import entrypoints, ids, phones, return_urls, sessions
 from mockserver.core.records import Session
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.tenant import Tenant
@@ -218,7 +218,7 @@ def _name(tenant: Tenant, given: Mapping[str, str]) -> Mapping[str, Any] | str:
 def _phone(tenant: Tenant, given: Mapping[str, str]) -> Mapping[str, Any] | str:
     """One of the numbers shown, or another one that was typed, however it was spelt."""
     picked = given.get("number", "")
-    phone = entrypoints.e164(given.get("phone", "") if picked == "other" else picked)
+    phone = phones.e164(given.get("phone", "") if picked == "other" else picked, tenant.country)
     return {"phone": phone} if phone is not None else "phone"
 
 

@@ -93,7 +93,7 @@ def rules(sandbox: Sandbox) -> list[JSON]:
 
 
 def _tenant_state(sandbox: Sandbox, owner: Tenant) -> JSON:
-    hide, tables = redactor(sandbox), tenant(owner)
+    hide, tables = redactor(sandbox), {**tenant(owner), "country": owner.country}
     for table in TABLES:
         rows = getattr(owner, table)
         shown = [_plain(sandbox, each) for each in (rows.rows if table == "chats" else rows.values())]

@@ -10,9 +10,9 @@ from mockserver.contract.durations import parse_duration
 from mockserver.contract.effects import ALIASES, EFFECTS
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
 from mockserver.core import progress
-from mockserver.core.entrypoints import e164
 from mockserver.core.instants import Instant
 from mockserver.core.matching import readable
+from mockserver.core.phones import BRAZIL, e164, expected
 from mockserver.core.redaction import spelled
 from mockserver.core.rules import Rule
 from mockserver.core.sandbox import Sandbox
@@ -147,9 +147,8 @@ def _check_effects(entry: Entry, effects: Entry, path: str, problems: list[Probl
     if "delivery" in groups and on != DELIVERY:
         problems.append(Problem(f"{path}/deliver", spelled(effects["deliver"]), "deliver only beside `on: delivery`"))
     phone = effects.get("complete-session", {}).get("phone")
-    if phone is not None and e164(phone) is None:
-        wanted = "7 to 15 digits with the country code, such as +5511999990000"
-        problems.append(Problem(f"{path}/complete-session/phone", spelled(phone), wanted))
+    if phone is not None and e164(phone, BRAZIL) is None:
+        problems.append(Problem(f"{path}/complete-session/phone", spelled(phone), expected(BRAZIL)))
     _check_new_key(effects.get("rotate-key", {}), f"{path}/rotate-key/key", problems)
     if "advance" in effects:
         _span(effects["advance"], f"{path}/advance", problems)

@@ -144,7 +144,7 @@ def test_a_number_that_is_linked_already_fails_the_session(mockserver_server, te
         assert before == len(entrypoints(sandbox))
 
 
-@pytest.mark.parametrize("phone", ["+5511999990001", "+551199999000", "+55119999900000", "+1199999000"])
+@pytest.mark.parametrize("phone", ["+5511999990001", "+551133330000", "+12015550123", "+351912345678"])
 @pytest.mark.mockserver(given={"entrypoints": [{"displayPhone": "+55 11 99999-0000"}]})
 @pytest.mark.clause("session.phone-in-use")
 def test_another_number_completes(mockserver, phone):
@@ -178,7 +178,9 @@ def test_a_number_drawn_for_the_end_user_is_in_e164_and_nobody_s(mockserver):
 
 
 @pytest.mark.parametrize(
-    "phone", ["", "+", "12345", "tel", "+5511999990000123456", "+55 11 9999x-0000", "+0011999990000"]
+    "phone",
+    ["", "+", "12345", "tel", "+5511999990000123456", "+55 11 9999x-0000", "+0011999990000", "99876-5432", "190"]
+    + ["+55119999900000", "+1199999000", "00 99876-5432", "0800"],
 )
 @pytest.mark.clause("session.completed")
 def test_what_cannot_be_a_number_is_refused_and_the_session_waits_on(mockserver, phone):

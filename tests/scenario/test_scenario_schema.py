@@ -28,7 +28,7 @@ DOCUMENTED = {
     "form": "id active iframeEmbedAllowedOrigins",
     "webhook": "url secret events",
     "given": "tenants funnels entrypoints templates chats messages forms webhooks",
-    "tenant": "id name secretKey publicKey developersEnabled subscription"
+    "tenant": "id name secretKey publicKey developersEnabled subscription country"
     " funnels entrypoints templates chats messages forms webhooks",
 }
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from mockserver.contract.errors import ERRORS, SESSION_MESSAGES
-from mockserver.core import hosted, return_urls
+from mockserver.contract.errors import SESSION_MESSAGES
+from mockserver.core import hosted, phones, return_urls
 from mockserver.core.hosted import Found
 from mockserver.core.instants import to_datetime
 from mockserver.core.sandbox import Sandbox
@@ -25,7 +25,6 @@ _REFUSALS: Mapping[int, tuple[str, str]] = {
     500: ("Ocorreu um erro inesperado", "Tente novamente em instantes."),
 }
 _PROBLEMS = {
-    "phone": ERRORS["INVALID_PHONE"].message,
     "name": f"Informe um nome de 1 a {hosted.NAME_MAX_CHARS} caracteres para a nova conta.",
     "account": "Escolha uma das contas.",
 }
@@ -94,11 +93,19 @@ def at_walk(
     facts = {
         "action": walk_path(asked, found.walk),
         "problem": problem,
-        "said": _PROBLEMS.get(problem),
+        "said": _problem(problem, found.tenant.country),
         "given": {**_BLANK, **(given or {})},
     }
     status = 422 if problem else 410 if page == "expired" else 200
     return _drawn(sandbox, asked, found, status, page, facts)
+
+
+def _problem(field: str, country: str) -> str | None:
+    """What is wrong with the field that was filled in, in the words of the page."""
+    if field == "phone":
+        example = phones.example(country)
+        return f"O telefone informado não é válido. Informe o número com DDD, como {example}, ou com o código do país."
+    return _PROBLEMS.get(field)
 
 
 def _drawn(sandbox: Sandbox, asked: Asked, found: Found, status: int, page: str, facts: Mapping[str, Any]) -> Scene:
@@ -111,6 +118,7 @@ def _drawn(sandbox: Sandbox, asked: Asked, found: Found, status: int, page: str,
         "said": None,
         "secret": form_secret(sandbox, asked.key),
         "tenant": tenant.name,
+        "dialled": phones.example(tenant.country) if page == "number" else "",
         "walk": walk,
         "numbers": hosted.free_numbers(sandbox, session) if page == "number" else (),
         "pairing": hosted.pairing_code(sandbox, session) if page == "app" else "",
