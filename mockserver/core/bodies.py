@@ -17,7 +17,7 @@ from typing import Any, Final, NoReturn
 
 from mockserver.contract import schemas
 from mockserver.contract.endpoints import Endpoint
-from mockserver.contract.limits import JSON_BODY_MAX_BYTES, JSON_DEPTH_MAX
+from mockserver.contract.limits import JSON_BODY_MAX_BYTES, JSON_DEPTH_MAX, OWN_BOUND
 from mockserver.core.calls import ApiError, Call
 from mockserver.core.redaction import shown, spelled
 from mockserver.core.sandbox import Sandbox
@@ -61,7 +61,7 @@ def ready(sandbox: Sandbox, endpoint: Endpoint, value: Any) -> Any:
 def value_of(sandbox: Sandbox, endpoint: Endpoint, call: Call) -> Any:
     """The JSON value of the call's body, as it came; {} where an optional body was left out."""
     if call.body is None:
-        raise refuse("", f"the body is larger than the {JSON_BODY_MAX_BYTES} bytes that the mock reads")
+        raise refuse("", f"the body is larger than the {JSON_BODY_MAX_BYTES} bytes that the mock reads ({OWN_BOUND})")
     content_type = call.headers.get("content-type", "").partition(";")[0].strip().lower()
     if not call.body:
         if content_type == "application/json" and sandbox.choices["empty-json-body"] == "reject":
@@ -77,7 +77,7 @@ def value_of(sandbox: Sandbox, endpoint: Endpoint, call: Call) -> Any:
 def parse(body: bytes) -> Any:
     """The value of strict UTF-8 JSON text; VALIDATION_ERROR saying where and why otherwise."""
     if body.count(b"[") + body.count(b"{") > JSON_DEPTH_MAX and _depth(body) > JSON_DEPTH_MAX:
-        raise refuse("", f"the JSON nests deeper than {JSON_DEPTH_MAX} levels")
+        raise refuse("", f"the JSON nests deeper than {JSON_DEPTH_MAX} levels ({OWN_BOUND})")
     try:
         value = json.loads(body.decode("utf-8"), parse_float=_number, parse_constant=_no_constant)
         if b"\\u" in body:

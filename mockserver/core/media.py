@@ -96,7 +96,7 @@ def problem(sandbox: Sandbox, part: FilePart) -> ApiError | None:
     kind = kind_of(declared)
     if kind is None or not part.content:
         missing = "no content" if kind else f"type {declared or 'unknown'!r}"
-        return _invalid_format(part.name, f"got {missing}; expected one of {', '.join(KINDS)}")
+        return _invalid_format(part.name, f"got {missing}; expected one of the mock's own list: {', '.join(KINDS)}")
     reason = _mismatch(part, declared)
     if reason:
         return _invalid_format(part.name, f"declared {declared}, but {reason}")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mockserver.contract.lifecycles import CAMPAIGN, EXECUTION
+from mockserver.contract.limits import own_bound
 from mockserver.core import audiences, sends, templates
 from mockserver.core.calls import ApiError
 from mockserver.core.instants import DAY
@@ -111,7 +112,8 @@ def _refuse_too_large(sandbox: Sandbox, tenant: Tenant, campaign: Campaign, targ
             "CAMPAIGN_SIZE_LIMIT_EXCEEDED",
             clause="start.size",
             at="filters",
-            reason=f"the audience has {target} chats; {campaign.platform} takes {limit} in 24 hours, {used} of them used",
+            reason=f"got an audience of {target} chats; expected at most {limit} for {campaign.platform} in 24 hours, {used} of "
+            f"them used ({own_bound('size-limit-values')})",
             target=target,
             limit=limit,
         )

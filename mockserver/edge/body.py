@@ -68,7 +68,7 @@ class Body(io.RawIOBase):
         self._left = int(match[1], 16)
         self._room -= self._left
         if self._room < 0:
-            raise Refusal("the request's body is too large")
+            raise Refusal("the request's body is larger than its path takes, the mock's own bound")
         if not self._left:
             self._skip_trailers()
             self._ended = True
@@ -78,7 +78,7 @@ class Body(io.RawIOBase):
         while line := self._inflow.line():
             room -= len(line)
             if room < 0:
-                raise Refusal(f"the trailers are longer than {HEAD_MAX_BYTES} bytes")
+                raise Refusal(f"the trailers are longer than {HEAD_MAX_BYTES} bytes, the mock's own bound")
 
     @property
     def skippable(self) -> bool:

@@ -119,7 +119,7 @@ class Connection:
         """
         most = self._terms.body_max_bytes
         if head.length is not None and head.length > most:
-            raise Refusal(f"the request's body is larger than {most} bytes")
+            raise Refusal(f"the request's body is larger than {most} bytes, the mock's own bound")
         if not head.length and head.length is not None:
             return None, io.BytesIO()
         if head.length is not None and head.length <= _EAGER_MAX_BYTES and not head.expects:

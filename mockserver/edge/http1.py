@@ -106,7 +106,7 @@ class Inflow:
         """Take one line of a chunked body, without its line end."""
         while (end := self.held.find(b"\r\n", 0, LINE_MAX_BYTES + 2)) < 0:
             if len(self.held) >= LINE_MAX_BYTES + 2:
-                raise Refusal(f"a line of the chunked body is longer than {LINE_MAX_BYTES} bytes")
+                raise Refusal(f"a line of the chunked body is longer than {LINE_MAX_BYTES} bytes, the mock's own bound")
             if _BARE_LINE_END.search(self.held):
                 raise Refusal("a line of the chunked body does not end in CR LF")
             self.more()
@@ -132,9 +132,9 @@ def _check_beginning(held: bytes) -> None:
     if not _TOKEN.match(chr(held[0])):
         raise Refusal("the request does not begin with a method; this server speaks plain HTTP, not TLS")
     if held.find(b"\r\n", 0, LINE_MAX_BYTES + 2) < 0 and len(held) >= LINE_MAX_BYTES + 2:
-        raise Refusal(f"the request line is longer than {LINE_MAX_BYTES} bytes")
+        raise Refusal(f"the request line is longer than {LINE_MAX_BYTES} bytes, the mock's own bound")
     if len(held) >= HEAD_MAX_BYTES + 4:
-        raise Refusal(f"the request's head is longer than {HEAD_MAX_BYTES} bytes")
+        raise Refusal(f"the request's head is longer than {HEAD_MAX_BYTES} bytes, the mock's own bound")
     if _BARE_LINE_END.search(held):
         raise Refusal("a line of the request's head does not end in CR LF")
 
@@ -142,7 +142,7 @@ def _check_beginning(held: bytes) -> None:
 def _parse(head: str) -> Head:
     line, *fields = head.split("\r\n")
     if len(line) > LINE_MAX_BYTES:
-        raise Refusal(f"the request line is longer than {LINE_MAX_BYTES} bytes")
+        raise Refusal(f"the request line is longer than {LINE_MAX_BYTES} bytes, the mock's own bound")
     match = _REQUEST_LINE.fullmatch(line)
     if match is None:
         raise Refusal("the request line is not 'METHOD target HTTP/1.1'")
@@ -167,11 +167,11 @@ def _parse(head: str) -> Head:
 def _headers(fields: list[str]) -> dict[str, Any]:
     """The headers as WSGI wants them; repeated ones are joined with a comma, cookies with a semicolon."""
     if len(fields) > HEADERS_MAX:
-        raise Refusal(f"the request has more than {HEADERS_MAX} headers")
+        raise Refusal(f"the request has more than {HEADERS_MAX} headers, the mock's own bound")
     environ: dict[str, Any] = {}
     for field in fields:
         if len(field) > LINE_MAX_BYTES:
-            raise Refusal(f"a header is longer than {LINE_MAX_BYTES} bytes")
+            raise Refusal(f"a header is longer than {LINE_MAX_BYTES} bytes, the mock's own bound")
         if not field.isprintable() and _CONTROL.search(field):
             raise Refusal("a header holds a control character")
         name, colon, value = field.partition(":")
