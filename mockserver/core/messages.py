@@ -62,7 +62,7 @@ def _limit(written: str | None) -> int:
     if written is None:
         return PAGE_LIMIT_DEFAULT
     if not (written.isascii() and written.isdigit() and len(written) <= 4 and 1 <= int(written) <= PAGE_LIMIT_MAX):
-        reason = f"got {written[:20]!r}; expected a whole number from 1 to {PAGE_LIMIT_MAX} ({OWN_BOUND})"
+        reason = f"got {written!r}; expected a whole number from 1 to {PAGE_LIMIT_MAX} ({OWN_BOUND})"
         raise refuse("limit", reason, "messages.list")
     return int(written)
 

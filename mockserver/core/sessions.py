@@ -12,7 +12,7 @@ from typing import Any
 
 from mockserver.contract.lifecycles import SESSION
 from mockserver.contract.limits import RETURN_URL_MAX_CHARS, SESSION_LIFETIME
-from mockserver.core import entrypoints, ids, resends, return_urls
+from mockserver.core import entrypoints, ids, redaction, resends, return_urls
 from mockserver.core.bodies import refuse
 from mockserver.core.calls import ApiError, Call, Shown
 from mockserver.core.instants import MINUTE, span
@@ -31,7 +31,7 @@ def create(sandbox: Sandbox, tenant: Tenant, call: Call, body: Mapping[str, Any]
     """A pending session with its one-use url (session.create). The funnel is looked at when the user completes."""
     return_url = body.get("returnUrl")
     if return_url is not None:
-        _refuse_bad_return_url(return_url)
+        _refuse_bad_return_url(sandbox, return_url)
     if sandbox.choices["funnel-checked-when"] == "creation" and not _funnel_is_there(
         tenant, body.get("funnelId"), body.get("funnelStepId")
     ):
@@ -58,12 +58,12 @@ def create(sandbox: Sandbox, tenant: Tenant, call: Call, body: Mapping[str, Any]
     return Shown(born(sandbox, tenant, "session", session, this_exchange(sandbox)))
 
 
-def _refuse_bad_return_url(url: str) -> None:
+def _refuse_bad_return_url(sandbox: Sandbox, url: str) -> None:
     """Refuse what `return_urls` has a problem with; a url with a user is not repeated."""
     wrong = return_urls.problem(url)
     if wrong:
-        shown = repr(url[:80]) if "@" not in url else "a url"
-        reason = f"got {shown}: {wrong}; expected an https url without user or password, at most {RETURN_URL_MAX_CHARS} characters"
+        received = repr(redaction.shown(url, sandbox.secrets(), 80)) if "@" not in url else "a url"
+        reason = f"got {received}: {wrong}; expected an https url without user or password, at most {RETURN_URL_MAX_CHARS} characters"
         raise refuse("/returnUrl", reason, "session.return-url")
 
 

@@ -218,6 +218,17 @@ def test_a_refused_url_does_not_give_its_password_away(mockserver):
     assert "hunter2" not in str(reply.headers)
 
 
+@pytest.mark.parametrize("key", ["sk_unknown_to_the_sandbox", ""])
+@pytest.mark.clause("session.return-url")
+def test_a_refused_url_does_not_give_a_part_of_a_key_away_where_it_is_cut(mockserver, key):
+    key = key or mockserver.secret_key
+    url = "http://app.example/".ljust(75, "a") + f"/{key}"
+
+    reply = mockserver.call("POST", SESSIONS, json={"returnUrl": url})
+
+    assert key[:4] not in reply.headers["x-mock-reason"].replace("sk_...", "")
+
+
 @pytest.mark.parametrize(("method", "path"), [("POST", SESSIONS), ("GET", f"{SESSIONS}/any")])
 @pytest.mark.clause("auth.secret-only")
 def test_a_public_key_neither_makes_nor_reads_sessions(mockserver, method, path):
