@@ -242,3 +242,31 @@ def test_an_event_leaves_by_itself_and_only_for_hosts_that_were_allowed(serve: S
             code, seconds = served.stop(signal.SIGTERM)
 
     assert 0 == code and seconds < STOP_SECONDS
+
+
+SILENT = {
+    "a receiver that never answers": {"url": "http://127.0.0.1:{port}/"},
+    "a host that completes no handshake": {"url": "https://localhost:{port}/"},
+}
+FORGED = [{"on": "delivery", "do": {"deliver": {"forge": "wrong-secret", "duplicate": 3}}}]
+
+
+@pytest.mark.parametrize("script", [[], FORGED], ids=["plain", "forged"])
+@pytest.mark.parametrize("webhook", SILENT.values(), ids=SILENT)
+def test_letters_to_a_host_that_is_silent_do_not_hold_up_its_end(serve: Serve, webhook: dict, script: list):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(DEADLINE_SECONDS)
+        served = serve()
+        url = webhook["url"].format(port=listener.getsockname()[1])
+        document = {"given": {"webhooks": [{"url": url}, {"url": url}]}, "script": script}
+        assert 201 == served.ask("POST", "/_mock/scenarios", json=document).status_code
+        for _ in range(3):
+            session_id = served.ask("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
+            served.ask("POST", f"/_mock/sessions/{session_id}/fail", json={"reason": "phone_in_use"})
+        wires = [listener.accept()[0] for _ in range(2)]
+
+        code, seconds = served.stop(signal.SIGTERM)
+        for wire in wires:
+            wire.close()
+
+    assert 0 == code and seconds < STOP_SECONDS

@@ -19,7 +19,7 @@ from mockserver.core.instants import Instant, Span
 from mockserver.core.outbox import Attempt, Planned
 from mockserver.core.settle import Fired, settle
 from mockserver.edge import clocks, receivers
-from mockserver.edge.courier import Courier, Outcome
+from mockserver.edge.courier import LET_GO, Courier, Outcome
 from mockserver.edge.letters import Letter, Writer
 
 if TYPE_CHECKING:
@@ -140,13 +140,16 @@ class Dispatch:
         return made, wait
 
     def _sent(self, planned: Planned, letter: Letter) -> Outcome:
-        if self._sandbox.epoch != planned.epoch:
-            return Outcome(None, "let go")
+        def is_wanted() -> bool:
+            return self._sandbox.epoch == planned.epoch and not self._is_closed
+
+        if not is_wanted():
+            return Outcome(None, LET_GO)
         wall, url = clocks.process_now(), planned.webhook.url
         target = self.receivers.get(url)
         if target is not None:
             return receivers.hand(target, url, letter.headers, letter.body, wall)
-        return self.courier.post(url, letter.headers, letter.body, wall)
+        return self.courier.post(url, letter.headers, letter.body, wall, is_wanted)
 
     def advance(self, *, by: Span | None = None, to: Instant | None = None, until_idle: bool = False) -> list[Fired]:
         """
@@ -185,7 +188,7 @@ class Dispatch:
     def let_go(self, *, for_good: bool = False) -> None:
         """End what is under way in an older epoch; `for_good` nothing is sent any more."""
         self._is_closed = self._is_closed or for_good
-        self.courier.let_go()
+        self.courier.let_go(for_good=for_good)
 
 
 def _attempt(planned: Planned, letter: Letter, outcome: Outcome) -> Attempt:

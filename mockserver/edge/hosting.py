@@ -52,12 +52,15 @@ class Hosted:
         self.read: set[str] | None = None  # the choices that were read, where somebody watches them
         self._kept = 0
         self._dispatch: Dispatch | None = None
+        self._making = (
+            threading.Lock()
+        )  # its own, so that whatever holds the sandbox's lock keeps nobody from ending it
 
     @property
     def dispatch(self) -> Dispatch:
         """What makes the sandbox's deliveries; most sandboxes never need it, so it is made when it is first asked for."""
         if self._dispatch is None:
-            with self.sandbox.lock:
+            with self._making:
                 self._dispatch = self._dispatch or Dispatch(self)
         return self._dispatch
 

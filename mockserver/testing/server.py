@@ -120,9 +120,6 @@ class MockServer:
 
     def close(self) -> None:
         """Stop listening and end every sandbox; a call that is held is let go first, so that its thread ends too."""
-        for hosted in list(self._host.sandboxes.values()):
-            with hosted.sandbox.lock:
-                hosted.sandbox.begin_epoch()
         for sandbox_id in list(self._host.sandboxes):
             self._host.close(sandbox_id)  # first: a call that is held has to be let go before its thread can end
         if self._server is not None:

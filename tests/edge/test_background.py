@@ -12,7 +12,7 @@ from freezegun import freeze_time
 from werkzeug.wrappers import Response
 
 from mockserver.edge import app as flask_app
-from mockserver.edge.background import Background
+from mockserver.edge.background import _MOST_AT_ONCE, Background
 from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted, Recipe
 from mockserver.edge.server import Server
 from tests.edge.control_calls import SESSIONS, Made
@@ -173,3 +173,32 @@ def test_stopping_ends_what_is_under_way(standalone, serve):
 
     assert not held.is_set()
     held.set()
+
+
+def test_a_worker_that_is_kept_busy_does_not_hold_up_the_stop(standalone, serve):
+    arrived, over = threading.Event(), threading.Event()
+    standalone.receive(serve(app(lambda _: arrived.set() or over.wait(PATIENCE_SECONDS) and None)).url)
+    standalone.complete(standalone.made.session())
+    assert arrived.wait(PATIENCE_SECONDS)
+    stopping = threading.Thread(target=standalone.background.stop)
+
+    with standalone.hosted.sandbox.lock:  # which a worker needs to report what came of its letter
+        stopping.start()
+        stopping.join(PATIENCE_SECONDS)
+        is_stopped = not stopping.is_alive()
+    over.set()
+
+    assert is_stopped
+    eventually(lambda: not any("courier" in each.name for each in threading.enumerate()))
+
+
+def test_letters_beyond_the_most_at_once_wait_for_a_free_worker(standalone, serve):
+    seen: list[str] = []
+    url = serve(app(lambda letter: seen.append(letter.json["data"]["sessionId"]))).url
+    for _ in range(2 * _MOST_AT_ONCE):
+        standalone.receive(url)
+    session_id = standalone.made.session()
+
+    standalone.complete(session_id)
+
+    eventually(lambda: [session_id] * 2 * _MOST_AT_ONCE == seen)

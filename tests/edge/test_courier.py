@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 import standardwebhooks
@@ -237,6 +239,99 @@ def test_letting_go_ends_what_is_under_way():
         assert not held.is_set()
 
     assert [None] == [each.status for each in outcomes]
+
+
+@contextmanager
+def full() -> Iterator[str]:
+    """A listener that takes no further connection, so that connecting to it never ends."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
+        address, waiting = listener.getsockname(), []
+        for _ in range(3):
+            waiting.append(socket.socket())
+            waiting[-1].setblocking(False)
+            waiting[-1].connect_ex(address)
+        yield f"http://127.0.0.1:{address[1]}/"
+        for each in waiting:
+            each.close()
+
+
+@contextmanager
+def silent_tls() -> Iterator[str]:
+    """A listener that completes no handshake."""
+    held = threading.Event()
+    with raw(b"", hold=held) as url:
+        yield url.replace("http://", "https://")
+
+
+@contextmanager
+def without_an_address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A host whose name is never resolved."""
+    held, real = threading.Event(), socket.getaddrinfo
+
+    def getaddrinfo(host, *rest, **named):
+        if host == "hooks.example":
+            held.wait(30)
+            return []
+        return real(host, *rest, **named)
+
+    monkeypatch.setattr("socket.getaddrinfo", getaddrinfo)
+    yield "http://hooks.example/"
+    held.set()
+
+
+def post_until_let_go(url: str, let_go: Callable[[Courier], None]) -> list[str | None]:
+    """The errors of a letter that is let go while it is under way; fails where it goes on for seconds."""
+    courier, errors = Courier(frozenset(["hooks.example"])), []
+    thread = threading.Thread(target=lambda: errors.append(post(url, courier).error), daemon=True)
+    thread.start()
+    for _ in range(300):
+        let_go(courier)
+        thread.join(0.01)
+    assert not thread.is_alive()
+    return errors
+
+
+def test_letting_go_ends_a_connection_that_nobody_accepts():
+    with full() as url:
+        assert ["let go"] == post_until_let_go(url, Courier.let_go)
+
+
+def test_letting_go_ends_a_handshake():
+    with silent_tls() as url:
+        assert ["let go"] == post_until_let_go(url, Courier.let_go)
+
+
+def test_letting_go_ends_the_resolving_of_a_name(monkeypatch):
+    with without_an_address(monkeypatch) as url:
+        assert ["let go"] == post_until_let_go(url, Courier.let_go)
+
+
+def test_a_name_that_is_never_resolved_meets_the_time_limit(monkeypatch):
+    with without_an_address(monkeypatch) as url:
+        assert "timeout" == post(url, Courier(frozenset(["hooks.example"]), timeout_seconds=0.05)).error
+
+
+def test_a_handshake_that_is_never_completed_meets_the_time_limit():
+    with silent_tls() as url:
+        assert "timeout" == post(url, Courier(timeout_seconds=0.05)).error
+
+
+def test_a_letter_that_nobody_wants_any_more_is_not_sent(serve):
+    seen: list[bytes] = []
+    url = serve(app(lambda letter: seen.append(letter.data))).url
+
+    outcome = Courier().post(url, HEADERS, b"{}", 0, is_wanted=lambda: False)
+
+    assert ("let go", []) == (outcome.error, seen)
+
+
+def test_nothing_is_sent_once_a_courier_has_let_go_for_good(serve):
+    seen: list[bytes] = []
+    url, courier = serve(app(lambda letter: seen.append(letter.data))).url, Courier()
+
+    courier.let_go(for_good=True)
+
+    assert ("let go", []) == (post(url, courier).error, seen)
 
 
 def test_no_thread_is_left_behind(serve):
