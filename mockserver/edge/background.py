@@ -95,9 +95,9 @@ class Background:
             dispatch.carry(planned)
         except Exception:  # noqa: BLE001 - a bug of the mock must not end the endpoint's line in silence
             _LOG.exception("unexpected failure in a delivery")
-            dispatch.worker_done()
+            dispatch.worker_done(planned)
         else:
-            dispatch.worker_done()
+            dispatch.worker_done(planned)
             self.kick(dispatch)
 
     def _tick(self) -> None:

@@ -6,6 +6,7 @@ Dispatch: a sandbox's deliveries are made, and its time passes, with the lock le
 2. What a public call makes due is sent once its answer is out: after the last byte on a socket; in process before the
    next call or command, since the caller has the answer only then. A script may have it sent before the answer.
 3. A receiver may call the mock: it is answered meanwhile, and what it makes due is left to whoever is delivering.
+   Where it lets time pass, its own attempt is still under way at the later instant.
 4. What was under way when the epoch ended is let go, and what came of it is thrown away.
 """
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from mockserver.edge.hosting import Hosted
 
 _KEPT_BYTES = 4096  # of an endpoint's answer
+_PATIENCE_SECONDS = (
+    1.0  # of an advance with the background; a receiver that calls it cannot answer before it is answered
+)
 _MOST_STEPS = 1_000_000  # of an advance until idle: whatever re-arms itself for ever is a bug, not a wait
 
 
@@ -39,7 +43,7 @@ class Dispatch:
         self.receivers: dict[str, receivers.Target] = {}  # in process, by the url that stands for them
         self._here = threading.local()
         self._worked = threading.Condition(hosted.sandbox.lock)  # type: ignore[arg-type]  # an RLock, as the host makes it
-        self._at_work = 0  # threads of the background
+        self._awaited: dict[int, Planned] = {}  # by identity the attempts of the background for which an advance waits
         self._driving = 0  # threads in `deliver`
         self._is_closed = False
 
@@ -100,12 +104,13 @@ class Dispatch:
         """The same for a thread of the background, for which an advance waits."""
         with self._sandbox.lock:
             planned = self.take()
-            self._at_work += planned is not None
+            if planned is not None:
+                self._awaited[id(planned)] = planned
             return planned
 
-    def worker_done(self) -> None:
+    def worker_done(self, planned: Planned) -> None:
         with self._worked:
-            self._at_work -= 1
+            self._awaited.pop(id(planned), None)
             self._worked.notify_all()
 
     def carry(self, planned: Planned) -> None:
@@ -172,14 +177,20 @@ class Dispatch:
                     break
                 happened, is_there = timekeeping.step(sandbox, end, pause)
                 fired += happened
-                if is_there and not (pause and (pause(sandbox) or self._at_work)):
+                if is_there and not (pause and (pause(sandbox) or self._awaited)):
                     break
         return fired
 
     def _await_workers(self) -> None:
-        """What the background is sending belongs to the time before: wait for it, as long as an attempt may take."""
+        """
+        What the background is sending belongs to the time before: wait for it, as long as attempts go on to end.
+
+        One that does not may itself wait for this advance: no advance waits for it any more.
+        """
         with self._worked:
-            self._worked.wait_for(lambda: self._at_work == 0, timeout=self.courier.timeout_seconds + 1)
+            while self._awaited:
+                if not self._worked.wait(_PATIENCE_SECONDS):
+                    self._awaited.clear()
 
     def _is_inside(self) -> bool:
         """True where this thread is delivering already: then a receiver is calling."""
