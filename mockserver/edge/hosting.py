@@ -20,6 +20,7 @@ from mockserver.core.tenant import Tenant
 from mockserver.edge import clocks, staging, steps
 from mockserver.edge.courier import TIMEOUT_SECONDS
 from mockserver.edge.dispatch import Dispatch
+from mockserver.edge.loops import LoopBlocked
 from mockserver.edge.recipes import Recipe as Recipe  # noqa: PLC0414 - whoever has a host asks here for what it takes
 from mockserver.edge.recipes import document_of
 from mockserver.edge.replies import Manner
@@ -64,10 +65,10 @@ class Hosted:
                 self._dispatch = self._dispatch or Dispatch(self)
         return self._dispatch
 
-    def attend(self) -> None:
-        """See to the deliveries that are due now, if any are."""
+    def attend(self, *, insists: bool = False) -> None:
+        """See to the deliveries that are due now, if any are (see `Dispatch.attend`)."""
         if not self.sandbox.outbox.is_idle:
-            self.dispatch.attend()
+            self.dispatch.attend(insists=insists)
 
     def let_go(self, *, for_good: bool = False) -> None:
         """Throw away what will come of the deliveries under way; `for_good` nothing is sent any more."""
@@ -109,13 +110,21 @@ class Hosted:
             settle(self.sandbox, self.sandbox.read_clock())
             before = steps.before(self.sandbox)
             answer = command(self, arguments)
-        self.attend()
-        answer = answer() if callable(answer) else answer
+        try:
+            self.attend(insists=step is not None)  # who only reads gets what there is
+            answer = answer() if callable(answer) else answer
+        except LoopBlocked:  # the command itself has run
+            self._concluded(step, arguments, before)
+            raise
+        self._concluded(step, arguments, before)
+        return answer
+
+    def _concluded(self, step: str | None, arguments: Mapping[str, Any], before: Any) -> None:
+        """Note a command that has run."""
         if step is not None:
             with self.sandbox.lock:
                 steps.keep(self.sandbox, step, arguments, before)
         self.stir()
-        return answer
 
     def stir(self) -> None:
         """Something may have happened here: whoever waits for it is told."""
@@ -125,6 +134,10 @@ class Hosted:
     def advance(self, *, by: Span | None = None, to: Instant | None = None, until_idle: bool = False) -> list[Fired]:
         """Let time pass, delivering on the way; without the lock held (see `Dispatch.advance`)."""
         return self.dispatch.advance(by=by, to=to, until_idle=until_idle)
+
+    def elapse(self, by: Span) -> list[Fired]:
+        """The same for a call in process that waits: what its thread cannot send stays due."""
+        return self.dispatch.advance(by=by, insists=False)
 
     def reset(self) -> None:
         """Be as at birth: same keys, same ids to come; what was in flight belongs to an older epoch."""
@@ -206,7 +219,7 @@ class Host:
                 self._count += 1
                 id = f"sandbox_{self._count}"
             hosted = Hosted(id, sandbox, self, sandbox.now, recipe)
-            stage.pass_time = lambda by: hosted.advance(by=by)
+            stage.pass_time = hosted.elapse
             self.sandboxes[id] = hosted
         return hosted
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from mockserver.core.instants import SECOND
-from mockserver.edge import front
+from mockserver.edge import front, loops
 from mockserver.edge.doors import BROKEN, PATIENT, InProcess
 from mockserver.edge.gateway import Wire, body_limit_bytes
 from mockserver.edge.hosting import IN_PROCESS_ORIGIN, Hosted
@@ -154,12 +154,15 @@ def httpx_client(hosted: Hosted) -> httpx.Client:
 
 
 def httpx_async_client(hosted: Hosted) -> httpx.AsyncClient:
-    """The same for asyncio."""
+    """The same for asyncio. Where a receiver may be called on the way, the loop goes on meanwhile."""
     import httpx
 
     class Transport(httpx.AsyncBaseTransport):
         async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-            return _answered(hosted, request, await request.aread())
+            body = await request.aread()
+            if not any(tenant.webhooks for tenant in hosted.sandbox.tenants.values()):
+                return _answered(hosted, request, body)  # nothing is sent on the way, so nothing needs this loop
+            return await loops.in_thread(lambda: _answered(hosted, request, body))
 
     return httpx.AsyncClient(transport=Transport(), base_url=hosted.base_url)
 
