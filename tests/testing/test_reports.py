@@ -234,6 +234,72 @@ def test_deliveries_are_told_with_what_each_attempt_met(suite: Suite):
     assert re.search(r" -> webhook_\w+: resting after 500, 500$", told)
 
 
+SESSION = """
+        session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
+        mockserver.complete_session(session)
+        assert 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("twists", "attempts"),
+    [
+        ('forge="other-tenant"', "200 to a forged request (other-tenant), 200"),
+        ('forge="no-signature"', "401 to a forged request (no-signature), 200"),
+        ('unknown_kind="entrypoints.chatapp.renamed"', "200 to an event of an unknown kind, 200"),
+        ("duplicate=2", "200, 200 to a duplicate, 200 to a duplicate"),
+    ],
+)
+def test_a_forged_or_extra_delivery_is_labelled_with_what_the_receiver_answered(
+    suite: Suite, twists: str, attempts: str
+):
+    found = reported(
+        suite,
+        f"""
+    def test_it(mockserver):
+        mockserver.on("delivery").deliver({twists})
+        mockserver.receive_webhooks(lambda letter: 200 if "webhook-signature" in letter.headers else 401)
+        {SESSION.strip()}
+        """,
+    )
+
+    told = next(each for each in found if "entrypoints.chatapp.connected event ->" in each)
+    assert told.endswith(f": delivered after {attempts}")
+    assert not any("answered 401" in each for each in found)
+
+
+def test_a_receiver_that_raises_at_a_forged_request_is_no_cause(suite: Suite):
+    found = reported(
+        suite,
+        f"""
+    def test_it(mockserver):
+        mockserver.on("delivery").deliver(forge="no-signature")
+        mockserver.receive_webhooks(lambda letter: letter.headers["webhook-signature"] and None)
+        {SESSION.strip()}
+        """,
+    )
+
+    assert not found[0].startswith("the receiver raised")
+    assert any(" to a forged request (no-signature), 200" in each for each in found)
+
+
+def test_a_receiver_that_raises_at_an_extra_request_is_a_cause_that_names_it(suite: Suite):
+    found = reported(
+        suite,
+        f"""
+    def test_it(mockserver):
+        mockserver.on("delivery").deliver(unknown_kind="entrypoints.chatapp.renamed")
+        mockserver.receive_webhooks(lambda letter: letter.json()["data"]["sessionId"] and None)
+        {SESSION.strip()}
+        """,
+    )
+
+    assert re.fullmatch(
+        r"the receiver raised KeyError: 'sessionId' \(test_mine.py:\d+\) where an event of an unknown kind came to webhook_\w+",
+        found[0],
+    )
+
+
 def test_a_receiver_that_raises_comes_before_what_came_of_it(suite: Suite):
     found = reported(
         suite,
