@@ -158,7 +158,7 @@ def _book_late_calls(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def mockserver_settings() -> dict[str, Any]:
-    """Settings for every sandbox, to override: scenario, profile, choices, now, clock, seed, given, strict."""
+    """Settings for every sandbox, to override: scenario, profile, choices, now, clock, seed, given, own_port, strict."""
     return {}
 
 

@@ -101,6 +101,9 @@ def serve(host: Host, hosted: Hosted | None, wire: Wire) -> Answer:
 
 def _run(host: Host, hosted: Hosted | None, route: Route, args: Mapping[str, Any]) -> Any:
     if route.of == "host":
+        if hosted is not None and hosted.own_origin is not None and route.command is not sandboxes.health:
+            told = f"this port belongs to {hosted.id} alone; other sandboxes are made, listed and ended at the server's own address"
+            raise ControlError(409, "MOCK_OWN_PORT", told)
         return route.command(host, args)
     if hosted is None:
         raise ControlError(

@@ -29,7 +29,8 @@ def respond(
     """
     The answer to a request whose target is the whole path.
 
-    `root` is the sandbox at the root, the default one where it is left out; `door` is how a scripted wait is spent.
+    `root` is the sandbox at the root, the default one where it is left out; where it has a port of its own, no prefix leads
+    to another one. `door` is how a scripted wait is spent.
     """
     if root is not None and host.sandboxes.get(root.id) is not root:
         return _no_sandbox(host, wire._replace(target=f"{_SANDBOXES}{root.id}{wire.target}"))
@@ -76,7 +77,7 @@ def _of_api(host: Host, hosted: Hosted, wire: Wire, door: Door) -> Answer:
 
 def _entered(host: Host, wire: Wire, root: Hosted | None) -> tuple[Hosted | None, Wire]:
     """The sandbox of the path's prefix, and the request as it looks from inside that prefix."""
-    if not wire.target.startswith(_SANDBOXES):
+    if not wire.target.startswith(_SANDBOXES) or (root is not None and root.own_origin is not None):
         return root or host.sandboxes.get(DEFAULT_ID), wire
     sandbox_id, slash, rest = wire.target[len(_SANDBOXES) :].partition("/")
     hosted = host.sandboxes.get(sandbox_id)

@@ -1,7 +1,8 @@
 """
 Hosting: many sandboxes behind one address, each under its own prefix.
 
-1. The default sandbox lives at the root, any other at `/sandboxes/{id}`; that prefix is its base url.
+1. The default sandbox lives at the root, any other at `/sandboxes/{id}`; that prefix is its base url, unless it has a port
+   of its own.
 2. A sandbox is born from a recipe, and a reset takes it back to its birth; fresh beats reset.
 3. A closed sandbox answers 410, and the late call is noted beside it.
 """
@@ -43,6 +44,7 @@ class Hosted:
     def __init__(self, id: str, sandbox: Sandbox, host: Host, created_at: Instant, recipe: Recipe = Recipe()) -> None:  # noqa: B008
         self.id = id
         self.prefix = "" if id == DEFAULT_ID else f"/sandboxes/{id}"
+        self.own_origin: str | None = None  # of a port at which nothing but this sandbox answers
         self.sandbox = sandbox
         self.host = host
         self.created_at = created_at
@@ -77,8 +79,8 @@ class Hosted:
 
     @property
     def base_url(self) -> str:
-        """The address of this sandbox: of the host's socket, where it has one."""
-        return self.host.origin + self.prefix
+        """The address of this sandbox: its own port's, or its prefix at the host's socket, where it has one."""
+        return self.own_origin or self.host.origin + self.prefix
 
     @property
     def tenant(self) -> Tenant:

@@ -50,8 +50,9 @@ class Sandbox(Asynchronous, Calling, Moves, Rules, Webhooks, Looking, Conducting
 
     @property
     def base_url(self) -> str:
-        """The address of this sandbox on the server's socket, which is opened when it is first asked for."""
-        self._server.open()
+        """The address of this sandbox: of its own port, or on the server's socket, opened when it is first asked for."""
+        if self._hosted.own_origin is None:
+            self._server.open()
         return self._hosted.base_url
 
     @property
