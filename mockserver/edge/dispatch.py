@@ -26,6 +26,8 @@ from mockserver.edge.courier import LET_GO, Courier, Outcome
 from mockserver.edge.letters import Letter, Writer
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
     from mockserver.edge.hosting import Hosted
 
 _KEPT_BYTES = 4096  # of an endpoint's answer
@@ -48,6 +50,7 @@ class Dispatch:
         self.loops = loops.Loops(hosted.host.webhook_timeout_seconds)
         self.receivers: dict[str, receivers.Receiver] = {}  # in process, by the url that stands for them
         self._deliverers: set[object] = set()
+        self._blocked_loop: AbstractEventLoop | None = None  # for which the latest delivery was refused
         self._worked = threading.Condition(hosted.sandbox.lock)  # type: ignore[arg-type]  # an RLock, as the host makes it
         self._awaited: dict[int, Planned] = {}  # by identity the attempts of the background for which an advance waits
         self._driving = 0  # threads in `deliver`
@@ -65,7 +68,7 @@ class Dispatch:
 
         What needs the event loop that this thread blocks stays due; who `insists` is refused with LoopBlocked then.
         """
-        if self._sandbox.outbox.is_idle or self._is_closed:
+        if self._sandbox.outbox.is_idle or self._is_closed or not (insists or self._may_go_on()):
             return
         background = self._hosted.host.background
         if background is not None:
@@ -73,6 +76,11 @@ class Dispatch:
         elif not self._driving:  # else whoever is delivering comes to it
             with suppress(*() if insists else (loops.LoopBlocked,)):
                 self.deliver()
+
+    def _may_go_on(self) -> bool:
+        """False after a refusal as long as its loop does not go on in another thread: only a command tries again."""
+        blocked = self._blocked_loop
+        return blocked is None or (blocked.is_running() and loops.running() is None)
 
     def deliver(self, *, early: bool = False) -> None:
         """
@@ -147,12 +155,13 @@ class Dispatch:
 
     def _refuse_own_loop(self, url: str) -> None:
         """Refuse what this thread would wait for in vain, since it runs the receiver's event loop itself."""
-        loop = loops.running()
+        self._blocked_loop, loop = None, loops.running()
         if loop is None:
             return
         target = self.receivers.get(url)
         if loops.serves(loop, url) if target is None else target.needs(loop):
-            raise loops.LoopBlocked(f"the receiver at {url}")
+            self._blocked_loop = loop
+            raise loops.LoopBlocked(url)
 
     def _sent_all(self, planned: Planned) -> tuple[list[Attempt], Span | None]:
         """What came of each letter of an attempt, and the wait that the endpoint asks for."""
@@ -231,7 +240,7 @@ class Dispatch:
                     self._awaited.clear()
 
     def _is_inside(self) -> bool:
-        """True where a receiver is calling: in the thread that delivers to it, or on the loop that runs its coroutine."""
+        """Return True if a receiver is calling: in the thread that delivers to it, or on the loop that runs its coroutine."""
         return any(each in self._deliverers for each in _INSIDE.get())
 
     def let_go(self, *, for_good: bool = False) -> None:

@@ -17,6 +17,7 @@ from contextvars import ContextVar, copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
+from mockserver.core import targets
 from mockserver.edge.refusals import ControlError
 
 if TYPE_CHECKING:
@@ -34,11 +35,11 @@ _REAL: tuple[Callable[[], float]] = (time.monotonic,)
 class LoopBlocked(ControlError):
     """A delivery needs the event loop that this thread runs and now blocks."""
 
-    def __init__(self, receiver: str) -> None:
+    def __init__(self, url: str) -> None:
         super().__init__(
             409,
             "MOCK_LOOP_BLOCKED",
-            f"{receiver} runs on the event loop of this thread, which this call blocks, so its webhook request waits; "
+            f"the receiver at {url} runs on the event loop of this thread, which this call blocks, so its webhook request waits; "
             "await the async form: `await sandbox.advance_async(...)`, `await sandbox.complete_session_async(...)`, "
             "or `await sandbox.run_async(function, ...)` for any other",
         )
@@ -53,6 +54,8 @@ def running() -> AbstractEventLoop | None:
 def serves(loop: AbstractEventLoop, url: str) -> bool:
     """True if the loop accepts connections at the url's port; also for a kind of loop that does not show it."""
     parts = urlsplit(url)
+    if not targets.is_here((parts.hostname or "").lower()):
+        return False
     port = parts.port or (443 if parts.scheme == "https" else 80)
     selector = getattr(loop, "_selector", None)
     accepting: Iterable[int] | None = getattr(loop, "_accept_futures", None)  # of Windows
@@ -166,7 +169,9 @@ async def in_thread(function: Callable[[], T]) -> T:
         if ended.done():
             return
         failure = done.exception()
-        if failure is not None:
+        if isinstance(failure, StopIteration):  # which no future takes
+            ended.set_exception(RuntimeError(f"{type(failure).__name__}: {failure}"))
+        elif failure is not None:
             ended.set_exception(failure)
         else:
             ended.set_result(done.result())

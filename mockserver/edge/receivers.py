@@ -92,7 +92,13 @@ class Receiver:
         if _is_coroutine_function(self._target):
             return _read(self._awaited(self._target, letter))
         answered = self._target(letter)
-        return _read(self._awaited(lambda: answered) if inspect.isawaitable(answered) else answered)
+        if not inspect.isawaitable(answered):
+            return _read(answered)
+        if loops.running() is not None:
+            if inspect.iscoroutine(answered):
+                answered.close()
+            raise loops.LoopBlocked(url)
+        return _read(self._awaited(lambda: answered))
 
     def _by_wsgi(self, url: str, headers: Mapping[str, str], body: bytes) -> Answered:
         return _by_wsgi(self._target, url, headers, body)
@@ -111,9 +117,6 @@ class Receiver:
         async def run() -> Any:
             return await make(*arguments)
 
-        loop = loops.running()
-        if loop is not None:
-            raise loops.LoopBlocked("the receiver")
         return self._runner.run(run(), self._home)
 
 

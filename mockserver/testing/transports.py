@@ -160,8 +160,9 @@ def httpx_async_client(hosted: Hosted) -> httpx.AsyncClient:
     class Transport(httpx.AsyncBaseTransport):
         async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
             body = await request.aread()
-            if not any(tenant.webhooks for tenant in hosted.sandbox.tenants.values()):
-                return _answered(hosted, request, body)  # nothing is sent on the way, so nothing needs this loop
+            has_webhooks = any(tenant.webhooks for tenant in hosted.sandbox.tenants.values())
+            if not has_webhooks or loops.running() is None:  # nothing is sent on the way, or the loop is not asyncio's
+                return _answered(hosted, request, body)
             return await loops.in_thread(lambda: _answered(hosted, request, body))
 
     return httpx.AsyncClient(transport=Transport(), base_url=hosted.base_url)

@@ -216,6 +216,62 @@ def test_a_server_in_another_thread_is_called_from_a_loop_as_from_anywhere(mocks
     assert 1 == len(seen)
 
 
+def test_an_awaitable_that_cannot_be_awaited_here_is_refused_as_a_coroutine_function_is(mockserver: Sandbox):
+    inbox = Inbox()
+
+    async def main() -> None:
+        mockserver.receive_webhooks(lambda letter: inbox(letter))
+        with pytest.raises(ValueError, match="await the async form"):
+            mockserver.complete_session(begin(mockserver))
+        await mockserver.advance_async(0)
+
+    on_a_loop(main)
+
+    assert 1 == len(inbox.seen)
+
+
+def test_what_only_reads_does_not_try_again_what_was_refused(mockserver: Sandbox):
+    """Such as a failing test's report, once the loop has stopped: it would wait out the time limit of each attempt."""
+
+    server = Server()
+
+    async def main() -> Any:
+        await server.__aenter__()
+        receiver = mockserver.receive_webhooks(server.url)
+        with pytest.raises(ValueError, match="await the async form"):
+            mockserver.complete_session(begin(mockserver))
+        return receiver
+
+    with asyncio.Runner() as runner:
+        receiver = runner.run(main())
+
+        assert ["due"] == [each["status"] for each in receiver.deliveries]
+        assert 200 == mockserver.call("GET", "/v1/campaigns").status
+        assert ([], 1) == (attempts(receiver), len(mockserver.events))
+        runner.run(server.__aexit__())
+
+
+def test_what_a_function_raises_is_raised_by_its_async_form(mockserver: Sandbox):
+    async def main() -> None:
+        with pytest.raises(KeyError):
+            await mockserver.run_async(dict[str, str]().__getitem__, "x")
+        with pytest.raises(RuntimeError, match="StopIteration"):
+            await mockserver.run_async(next, iter(()))
+
+    on_a_loop(main)
+
+
+def test_a_port_of_another_machine_is_none_of_this_loop():
+    async def main() -> list[bool]:
+        async with Server() as server:
+            port = server.url.rpartition(":")[2]
+            return [
+                loops.serves(asyncio.get_running_loop(), f"http://{host}:{port}") for host in ("127.0.0.1", "a.example")
+            ]
+
+    assert [True, False] == on_a_loop(main)
+
+
 def test_a_loop_that_does_not_show_its_servers_is_taken_to_serve_the_receiver():
     assert loops.serves(object(), "http://127.0.0.1:1/")  # type: ignore[arg-type]
 
