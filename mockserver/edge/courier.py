@@ -108,7 +108,8 @@ class Courier:
             self._flights.add(flight)
             is_closed = self._is_closed
         if is_closed or not is_wanted():
-            self._flights.discard(flight)
+            with self._lock:
+                self._flights.discard(flight)
             return Outcome(None, LET_GO)
         watch = Timer(self.timeout_seconds, flight.expire)
         watch.daemon = True
