@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import unquote
 
+_CUT_SPARE_CHARS = 200  # read beyond a cut, since hiding secrets makes a text shorter
 _KEY_LIKE = re.compile(r"\b(sk_|pk_|whsec_)[A-Za-z0-9_+/=\-]+")
 
 
@@ -26,22 +27,33 @@ def spelled(value: object) -> str:
 
 def shown(value: object, secrets: Iterable[str], limit_chars: int = 80) -> str:
     """The value as text for a reason: secrets hidden first, then cut."""
-    written = Redactor(secrets).text(value if isinstance(value, str) else spelled(value))
-    return written if len(written) <= limit_chars else written[: limit_chars - 3] + "..."
+    return Redactor(secrets).brief(value if isinstance(value, str) else spelled(value), limit_chars)
 
 
 class Redactor:
     """Hides the secrets it was given, and whatever has the form of a key, in texts and JSON values."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        known = sorted((re.escape(secret) for secret in secrets if len(secret) > 3), key=len, reverse=True)
-        self._known = re.compile("|".join(known)) if known else None
+        known = sorted((secret for secret in secrets if len(secret) > 3), key=len, reverse=True)
+        self._known = re.compile("|".join(map(re.escape, known))) if known else None
+        self._longest_chars = len(known[0]) if known else 0
 
     def text(self, written: str) -> str:
         """The text with every secret in its short form; one that was percent-encoded too, and then the text is decoded."""
         decoded = unquote(written) if "%" in written else written
         hidden = self._hidden(decoded)
         return hidden if hidden != decoded else written
+
+    def brief(self, written: str, limit_chars: int) -> str:
+        """Return the text as `text` does, cut to a length; only the beginning of a long text is read."""
+        window = 2 * limit_chars + _CUT_SPARE_CHARS
+        if len(written) <= window:
+            hidden = self.text(written)
+        else:
+            # The cut may fall into a secret (percent-encoded at worst, three characters for one): drop what is left of it.
+            margin = max(3 * self._longest_chars, 1)
+            hidden = self.text(written[: window + margin])[:-margin] + "..."
+        return hidden if len(hidden) <= limit_chars else hidden[: limit_chars - 3] + "..."
 
     def finds(self, written: str) -> bool:
         """True where the text may hold a secret, as it stands or percent-encoded."""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from mockserver.contract import schemas
+from mockserver.contract.nearest import nearest
 from mockserver.core.bodies import parse as parse_json
 from mockserver.core.calls import ApiError
 from mockserver.edge import commands, forced, hooks, oracles, retelling, sandboxes, scripts, steps
@@ -21,7 +22,7 @@ from mockserver.edge.gateway import Wire
 from mockserver.edge.hosting import Host, Hosted
 from mockserver.edge.refusals import ControlError
 from mockserver.edge.replies import Answer
-from mockserver.scenario.documents import as_problem, nearest
+from mockserver.scenario.documents import as_problem
 
 _LOG = logging.getLogger("mockserver")
 

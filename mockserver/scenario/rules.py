@@ -9,6 +9,7 @@ from mockserver.contract import choices, schemas
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.effects import ALIASES, EFFECTS
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
+from mockserver.contract.nearest import nearest
 from mockserver.core import progress
 from mockserver.core.entrypoints import e164
 from mockserver.core.instants import Instant
@@ -18,7 +19,7 @@ from mockserver.core.rules import Rule
 from mockserver.core.sandbox import Sandbox
 from mockserver.scenario import conditions
 from mockserver.scenario.conditions import DELIVERY
-from mockserver.scenario.documents import Problem, nearest
+from mockserver.scenario.documents import Problem
 from mockserver.scenario.settings import choice_problem
 from mockserver.scenario.wires import wire_of
 

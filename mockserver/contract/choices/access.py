@@ -105,6 +105,8 @@ FIXED: Final[tuple[Fixed, ...]] = (
     Fixed("validation-vs-invalid-request", FAMILY, "as funnelId-alone",
           "The pair of funnel fields is the only rule across fields that a request has."),
     Fixed("malformed-json", FAMILY, "VALIDATION_ERROR", "A body that cannot be read fails its schema."),
+    Fixed("json-body-bounds", FAMILY, "1 MiB, 64 levels, 10,000 elements and members; more is VALIDATION_ERROR",
+          "No limit is mentioned; these are the mock's own, so that no call can occupy it for long."),
     Fixed("wrong-content-type", FAMILY, "VALIDATION_ERROR 400", "The catalog has no code for 415."),
     Fixed("unknown-query-keys", FAMILY, "ignored, with a conduct finding", "No query parameter is shown at all."),
     Fixed("number-spelling", FAMILY, "60.0 and 6e1 are integers; texts and booleans are refused",

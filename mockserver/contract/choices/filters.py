@@ -53,7 +53,8 @@ CHOICES: Final[tuple[Choice, ...]] = (
 FIXED: Final[tuple[Fixed, ...]] = (
     Fixed("group-no-combinator", FAMILY, "refused", "Neither combinator is called the default."),
     Fixed("nested-groups", FAMILY, "VALIDATION_ERROR", "A group holds statements, not groups."),
-    Fixed("filter-count-limits", FAMILY, "none", "No limit is mentioned."),
+    Fixed("filter-count-limits", FAMILY, "1,000 groups and statements together; more are a wrong structure",
+          "No limit is mentioned; this one is the mock's own, so that no call can occupy it for long."),
     Fixed("chat-status-values", FAMILY, "any text; an unknown one matches no chat", "The two values are examples."),
     Fixed("id-value-existence", FAMILY, "not checked; an unknown id matches no chat", "Ids are opaque texts here."),
     Fixed("missing-value-positive-ops", FAMILY, "no match, ranges included", "A value that is missing equals nothing."),

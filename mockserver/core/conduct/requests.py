@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from difflib import get_close_matches
 from typing import Any
 
 from mockserver.contract.filters import FIELDS
+from mockserver.contract.nearest import nearest
 from mockserver.core.conduct.evidence import Evidence, body_of, numbers, succeeded
 from mockserver.core.conduct.records import Proof
 from mockserver.core.instants import parse
@@ -39,7 +39,7 @@ def lost_filters(seen: Evidence) -> Iterator[Proof]:
         odd = [
             key
             for key in body_of(each)
-            if key not in _CAMPAIGN_KEYS and get_close_matches(key.lower(), ["filters"], 1, 0.8)
+            if key not in _CAMPAIGN_KEYS and nearest(key.lower(), ("filters",), likeness=0.8)
         ]
         if odd and succeeded(each):
             yield Proof(
