@@ -14,6 +14,7 @@ from mockserver.edge.answer import RawSocket
 from mockserver.edge.doors import BROKEN, Door, InProcess, OnSocket
 from mockserver.edge.gateway import Wire, body_limit_bytes
 from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted, Recipe
+from mockserver.edge.http1 import is_authority, origin_form
 from mockserver.edge.replies import Answer, pieces
 
 
@@ -50,8 +51,10 @@ def read(incoming: Request, origin: str) -> Wire:
     """The request as the front door takes it; the body is read up to the bound of its target."""
     target = _raw_target(incoming)
     headers = {name.lower(): value for name, value in incoming.headers.items()}
-    host_header = headers.get("host")
-    base = f"{incoming.scheme}://{host_header}{incoming.script_root}" if host_header else origin
+    host_header = headers.get("host", "")
+    # A host that is none is in no url that an answer hands out; servers other than ours let it pass.
+    named = bool(host_header) and is_authority(host_header)
+    base = f"{incoming.scheme}://{host_header}{incoming.script_root}" if named else origin
     method = incoming.environ["REQUEST_METHOD"]  # as it came: werkzeug would make `get` a GET
     return Wire(method, target, headers, _body(incoming, target), base)
 
@@ -60,8 +63,7 @@ def _raw_target(incoming: Request) -> str:
     """The path and query as they came, below where the application is mounted."""
     environ = incoming.environ
     raw: str = environ.get("REQUEST_URI") or environ.get("RAW_URI") or ""
-    if raw.startswith("http"):
-        raw = "/" + raw.split("/", 3)[-1] if raw.count("/") >= 3 else "/"
+    raw = raw if raw.startswith("/") else origin_form(raw)[1]
     mount = quote(environ.get("SCRIPT_NAME", ""), safe="/")
     if raw.startswith(mount + "/"):
         return raw[len(mount) :]

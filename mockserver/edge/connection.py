@@ -101,6 +101,7 @@ class Connection:
             answer.to(head)
             answer.body, stream = self._body(head, answer)
         except Refusal as refusal:
+            answer.method = answer.method or refusal.method
             self._refuse(answer, refusal)
             return False
         environ = {**self._terms.environ, **self._client, **head.environ}

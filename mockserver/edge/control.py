@@ -7,7 +7,6 @@ Bodies are held to `schemas/control.*.json`; a refusal says where, what came, wh
 from __future__ import annotations
 
 import hmac
-import json
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ from mockserver.core.calls import ApiError
 from mockserver.edge import commands, forced, hooks, oracles, retelling, sandboxes, scripts, steps
 from mockserver.edge.gateway import Wire
 from mockserver.edge.hosting import Host, Hosted
+from mockserver.edge.json_text import encoded
 from mockserver.edge.refusals import ControlError
 from mockserver.edge.replies import Answer
 from mockserver.scenario.documents import as_problem
@@ -118,10 +118,8 @@ def _run(host: Host, hosted: Hosted | None, route: Route, args: Mapping[str, Any
 def _answer(status: int, body: Any, headers: tuple[tuple[str, str], ...] = ()) -> Answer:
     if status == 204:
         return Answer(204, (("Cache-Control", "no-store"),), b"")
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=float).encode()
-    return Answer(
-        status, (("Content-Type", "application/json; charset=utf-8"), ("Cache-Control", "no-store"), *headers), text
-    )
+    kinds = (("Content-Type", "application/json; charset=utf-8"), ("Cache-Control", "no-store"))
+    return Answer(status, (*kinds, *headers), encoded(body))
 
 
 def _routed(wire: Wire) -> tuple[Route, dict[str, str]]:

@@ -32,6 +32,18 @@ def respond(
     `root` is the sandbox at the root, the default one where it is left out; where it has a port of its own, no prefix leads
     to another one. `door` is how a scripted wait is spent.
     """
+    answer = _responded(host, wire, root, door)
+    if wire.method != "HEAD" or not answer.body:
+        return answer
+    size = (
+        ()
+        if any(name == "Content-Length" for name, _ in answer.headers)
+        else (("Content-Length", str(len(answer.body))),)
+    )
+    return answer._replace(headers=(*answer.headers, *size), body=b"")  # as GET would have it, refusals too
+
+
+def _responded(host: Host, wire: Wire, root: Hosted | None, door: Door) -> Answer:
     if root is not None and host.sandboxes.get(root.id) is not root:
         return _no_sandbox(host, wire._replace(target=f"{_SANDBOXES}{root.id}{wire.target}"))
     hosted, wire = _entered(host, wire, root)
