@@ -35,7 +35,7 @@ DEFAULT_ID = "default"
 IN_PROCESS_ORIGIN = "http://mockserver.test"  # a name that no resolver knows (RFC 6761): never a real call
 _CLOSED_REMEMBERED = 10_000
 _CHECKPOINTS_KEPT = 1_000
-_SEED_MAX = 2**53 - 1
+SEED_MAX = 2**53 - 1
 
 
 class Hosted:
@@ -178,6 +178,7 @@ class Host:
         allow_webhook_hosts: Iterable[str] = (),
     ) -> None:
         self.origin = IN_PROCESS_ORIGIN
+        self.default_seed: Callable[[], int] = lambda: 0  # of a sandbox whose recipe and scenario have none
         self.manner = manner
         self.default_clock = default_clock
         self.token: str | None = None
@@ -199,9 +200,10 @@ class Host:
         Refuses with ScenarioError what the recipe asks for in vain, and then no sandbox was made.
         """
         document = document_of(recipe)
-        seed = recipe.seed if recipe.seed is not None else document.get("seed", 0)
-        if not 0 <= seed <= _SEED_MAX:
-            raise ValueError(f"seed {seed}; wanted a whole number from 0 to {_SEED_MAX}")
+        seed = recipe.seed if recipe.seed is not None else document.get("seed")
+        seed = self.default_seed() if seed is None else seed
+        if not 0 <= seed <= SEED_MAX:
+            raise ValueError(f"seed {seed}; wanted a whole number from 0 to {SEED_MAX}")
         stage = staging.HostStage()
         sandbox = Sandbox(
             seed=seed,
