@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from mockserver.contract.filters import FIELDS, OPERATORS, OTHER_MEANINGS, FilterField, Operator
+from mockserver.contract.filters import FIELDS, OPERATORS, OTHER_MEANINGS, PART_OPERATORS, FilterField, Operator
 from mockserver.contract.nearest import nearest
 from mockserver.core import ids
 from mockserver.core.calls import ApiError, Shown
@@ -25,6 +25,7 @@ from mockserver.core.sandbox import Sandbox
 from mockserver.core.tenant import Tenant
 
 _LARGEST = 1.7976931348623157e308  # beyond it a number of JSON is no double, and `1e999` reads as infinity
+_NO_PLATFORM = "\0"
 _REMEMBERED_FOR = MINUTE  # under the option `cached` of estimated-count-exactness
 
 
@@ -192,7 +193,8 @@ def _scalar(sandbox: Sandbox, field: FilterField, statement: Mapping[str, Any], 
             f"came {_short(sandbox, value)}; {field.name} takes {field.value_format}",
             "filters.types",
         )
-    if field.allowed and value not in field.allowed:
+    takes_part = statement["operator"] in PART_OPERATORS and sandbox.choices["platform-text-operators"] == "text"
+    if field.allowed and value not in field.allowed and not takes_part:
         return _unknown_platform(sandbox, field, statement, value, at)
     if isinstance(value, Decimal):
         return float(value)  # as a chat's own number, which seed data gives as a float
@@ -206,7 +208,7 @@ def _is_number(value: Any) -> bool:
 def _unknown_platform(sandbox: Sandbox, field: FilterField, statement: Mapping[str, Any], value: str, at: str) -> str:
     option = sandbox.choices["platform-value-unknown"]
     if option == "match-none":
-        return value
+        return _NO_PLATFORM + value  # so that no part of it is found in a platform either
     reason = (
         f"came {_short(sandbox, value)}; {field.name} is {field.value_format}{_nearest(value, field.allowed or ())}"
     )

@@ -53,7 +53,7 @@ size-limit-base size-limit-when audience-off-channel group-chats-in-audience dup
 preview-vs-target throughput-ceilings cadence-above-ceiling pacing sender-entrypoint execution-not-found-code
 executions-order subscription-lapses-midrun draft-editing disconnected-entrypoint-midrun filter-error-split
 filters-empty-list group-no-statements group-no-combinator nested-groups filter-count-limits
-platform-value-unknown chat-status-values id-value-existence missing-value-negative-ops
+platform-value-unknown platform-text-operators chat-status-values id-value-existence missing-value-negative-ops
 missing-value-positive-ops exists-meaning exists-with-value case-sensitivity accent-and-space
 value-type-mismatch missing-operand null-operand in-shape tags-empty-operand tags-on-untagged between-bounds
 between-reversed between-no-value2 value2-elsewhere date-offset date-only-and-naive date-equality birthdate-zone
