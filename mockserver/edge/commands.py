@@ -123,7 +123,7 @@ def _tenant(hosted: Hosted, tenant_id: str) -> Tenant:
 
 
 def read_tenant(hosted: Hosted, args: Arguments) -> JSON:
-    return views.tenant(_tenant(hosted, args["id"]))
+    return views.tenant(hosted.sandbox, _tenant(hosted, args["id"]))
 
 
 def set_tenant(hosted: Hosted, args: Arguments) -> JSON:
@@ -132,7 +132,7 @@ def set_tenant(hosted: Hosted, args: Arguments) -> JSON:
     tenant.name = args.get("name", tenant.name)
     tenant.developers_enabled = args.get("developersEnabled", tenant.developers_enabled)
     tenant.subscription = args.get("subscription", tenant.subscription)
-    return views.tenant(tenant)
+    return views.tenant(hosted.sandbox, tenant)
 
 
 def read_state(hosted: Hosted, args: Arguments) -> Callable[[], JSON]:

@@ -21,7 +21,7 @@ from mockserver.edge.gateway import Wire
 from mockserver.edge.hosting import Host, Hosted
 from mockserver.edge.json_text import encoded
 from mockserver.edge.refusals import ControlError
-from mockserver.edge.replies import Answer
+from mockserver.edge.replies import Answer, redactor
 from mockserver.scenario.documents import as_problem
 
 _LOG = logging.getLogger("mockserver")
@@ -93,11 +93,21 @@ def serve(host: Host, hosted: Hosted | None, wire: Wire) -> Answer:
         route, params = _routed(wire)
         return _answer(route.status, _run(host, hosted, route, {**params, **_arguments(route, wire), **params}))
     except ControlError as refusal:
-        return _answer(refusal.status, refusal.as_json(), refusal.headers)
+        return _answer(refusal.status, _without_secrets(hosted, refusal.as_json()), refusal.headers)
     except Exception as failure:  # noqa: BLE001 - a bug of the mock is told as one, in JSON
         _LOG.exception("unexpected failure in the control plane")
         message = f"the mock failed: {type(failure).__name__}; its log says how"
         return _answer(500, {"statusCode": 500, "code": "MOCK_INTERNAL_ERROR", "message": message})
+
+
+def _without_secrets(hosted: Hosted | None, body: dict[str, Any]) -> dict[str, Any]:
+    """The body of a refusal, which quotes the call, without the sandbox's own keys and signing secrets."""
+    if hosted is None:
+        return body
+    with hosted.sandbox.lock:
+        hide = redactor(hosted.sandbox)
+    hidden: dict[str, Any] = hide.value(body)
+    return hidden
 
 
 def _run(host: Host, hosted: Hosted | None, route: Route, args: Mapping[str, Any]) -> Any:

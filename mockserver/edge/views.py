@@ -68,11 +68,11 @@ def choices(sandbox: Sandbox) -> JSON:
     }
 
 
-def tenant(owner: Tenant) -> JSON:
-    """A tenant's settings, its keys in their short form."""
+def tenant(sandbox: Sandbox, owner: Tenant) -> JSON:
+    """A tenant's settings, every key in its short form."""
     return {
         "tenantId": owner.id,
-        "name": owner.name,
+        "name": redactor(sandbox).text(owner.name),
         "developersEnabled": owner.developers_enabled,
         "subscription": owner.subscription,
         "secretKey": short(owner.secret_key),
@@ -105,7 +105,7 @@ def rules(sandbox: Sandbox) -> list[JSON]:
 
 
 def _tenant_state(sandbox: Sandbox, owner: Tenant, page: slice) -> JSON:
-    hide, tables = redactor(sandbox), {**tenant(owner), "chatCount": len(owner.chats)}
+    hide, tables = redactor(sandbox), {**tenant(sandbox, owner), "chatCount": len(owner.chats)}
     for table in TABLES:
         rows = getattr(owner, table)
         if table == "executions":
@@ -167,7 +167,8 @@ def events(sandbox: Sandbox) -> JSON:
     """One entry an event, oldest first, also where no endpoint takes it."""
     view = represent.View(sandbox.choices, sandbox.seed, sandbox.now, "")
     spell = spelling.with_unknown_fields if sandbox.choices["additive-fields"] != "none" else dict
-    rows = ((happened, spell(represent.channels.event(view, happened))) for happened in sandbox.events)
+    hide = redactor(sandbox)
+    rows = ((happened, hide.value(spell(represent.channels.event(view, happened)))) for happened in sandbox.events)
     return {
         "events": [
             {
