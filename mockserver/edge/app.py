@@ -18,9 +18,16 @@ from mockserver.edge.http1 import is_authority, origin_form
 from mockserver.edge.replies import Answer, pieces
 
 
+class _Request(Request):
+    """Flask's request, whose bound on the body each call sets for its target; Flask 3.0 has it in its config alone."""
+
+    max_content_length: int | None = None
+
+
 def build(host: Host, root: Hosted | None = None) -> Flask:
     """The application over a host's sandboxes; sandboxes are data behind it, so it is built once a process."""
     app = Flask("mockserver", static_folder=None)
+    app.request_class = _Request
     app.config["PROPAGATE_EXCEPTIONS"] = True  # a broken answer without a socket of ours is an exception
 
     # Before routing has its say: every method and every path is the front door's.
