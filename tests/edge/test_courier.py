@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 import standardwebhooks
@@ -16,7 +18,7 @@ from werkzeug.wrappers import Response
 from mockserver import MockServer
 from mockserver.edge.courier import ANSWER_MAX_BYTES, Courier
 from tests.api.session_calls import NOON, begin
-from tests.edge.sockets import Post, app, raw
+from tests.edge.sockets import Post, app, over_tls, raw
 
 pytestmark = [pytest.mark.mockserver(now=NOON), pytest.mark.clause("events.subscribed")]
 HEADERS = {"Content-Type": "application/json"}
@@ -224,6 +226,48 @@ def test_a_certificate_is_asked_for_where_the_target_is_https(serve):
     outcome = post(serve(app(lambda _: None)).url.replace("http://", "https://"))
 
     assert outcome.status is None and "SSL" in outcome.error
+
+
+@pytest.mark.parametrize(("host", "error"), [("localhost", None), ("127.0.0.1", "no answer: SSLCertVerificationError")])
+def test_a_certificate_has_to_be_of_the_urls_host(monkeypatch, host, error):
+    certificate = Path(__file__).with_name("localhost.pem")
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with over_tls(certificate) as port:
+        outcome = post(f"https://{host}:{port}/hook")
+
+    assert (None if error else 204, error) == (outcome.status, outcome.error)
+
+
+@pytest.mark.parametrize("ending", ["let go", "time limit"])
+def test_a_host_that_completes_no_handshake_is_let_go_at_once(ending):
+    courier, outcomes = Courier(timeout_seconds=0.05 if ending == "time limit" else 15), []
+    with raw(b"", hold=threading.Event()) as url:
+        thread = threading.Thread(target=lambda: outcomes.append(post(url.replace("http://", "https://"), courier)))
+        thread.start()
+        while thread.is_alive():
+            if ending == "let go":
+                courier.let_go()
+            thread.join(0.01)
+
+    (outcome,) = outcomes
+    assert outcome.status is None
+    assert outcome.duration_ms < 5000  # of the fifteen seconds that a letter may take
+
+
+def test_a_chunk_whose_size_never_ends_is_a_failed_attempt():
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with raw(head + b"1" * 200_000, hold=threading.Event()) as url:
+        outcome = post(url)
+
+    assert (None, "no answer: LineTooLong") == (outcome.status, outcome.error)
+
+
+def test_a_compressed_answer_is_kept_as_it_came():
+    bomb = gzip.compress(b"x" * 10_000_000)
+    with raw(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(bomb) + bomb) as url:
+        outcome = post(url)
+
+    assert (200, bomb) == (outcome.status, outcome.answer)
 
 
 def test_letting_go_ends_what_is_under_way():
