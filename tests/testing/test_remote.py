@@ -52,7 +52,7 @@ def test_a_suite_runs_against_a_running_server_and_leaves_nothing_there(suite: S
         """,
         "--mockserver-url",
         running.url,
-        "--tb=line",
+        "--tb=short",
     )
 
     result.assert_outcomes(passed=1, failed=1)

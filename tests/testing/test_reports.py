@@ -38,7 +38,7 @@ def section(result: pytest.RunResult, title: str = "mockserver") -> list[str]:
 
 
 def reported(suite: Suite, test: str, *arguments: str) -> list[str]:
-    return section(suite.run(WORLD + test, "--tb=line", *arguments))
+    return section(suite.run(WORLD + test, "--tb=short", *arguments))
 
 
 def test_a_refusal_comes_first_with_its_reason_and_is_spread_out_where_it_happened(suite: Suite):
@@ -418,7 +418,7 @@ def test_a_failure_in_a_fixture_is_told_too_and_a_passing_or_expected_one_is_not
         start(mockserver, "none")
         assert 0
         """,
-        "--tb=line",
+        "--tb=short",
         "-rA",
     )
 
@@ -437,7 +437,7 @@ def test_of_many_sandboxes_the_last_is_told(suite: Suite):
                 sandbox.call("GET", "/v1/campaigns")
         assert 0
         """,
-        "--tb=line",
+        "--tb=short",
     )
 
     assert "seed 4 (sandbox(...))" in section(result, "mockserver sandbox_5")[2]
@@ -489,7 +489,7 @@ def test_a_sandbox_of_the_module_is_told_by_each_test_that_calls_it_and_fails(su
     def test_that_calls_nothing(shared):
         assert 0
         """,
-        "--tb=line",
+        "--tb=short",
     )
 
     assert "Call #2 startCampaign was refused: 404 CAMPAIGN_NOT_FOUND" == section(result)[0]
@@ -521,7 +521,7 @@ def test_reports_come_through_workers_and_into_junit_xml(suite: Suite, monkeypat
         start(mockserver, "none")
         assert 0
     """
-    result = suite.run_apart(WORLD + tests, "-p", "xdist", "-n", "2", *PLUGIN, "--junitxml=junit.xml", "--tb=line")
+    result = suite.run_apart(WORLD + tests, "-p", "xdist", "-n", "2", *PLUGIN, "--junitxml=junit.xml", "--tb=short")
 
     result.assert_outcomes(failed=4)
     assert 4 == result.outlines.count("Call #1 startCampaign was refused: 404 CAMPAIGN_NOT_FOUND")
@@ -639,7 +639,7 @@ def test_a_unittest_test_case_has_its_sandbox_as_an_attribute(suite: Suite):
             def test_expected(self):
                 self.assertEqual(200, self.mockserver.call("GET", "/v1/campaigns/none").status)
         """,
-        "--tb=line",
+        "--tb=short",
     )
 
     result.assert_outcomes(passed=1, failed=1, xfailed=1)
