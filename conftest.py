@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -27,3 +28,17 @@ def mockserver_server() -> Iterator[MockServer]:
     server = MockServer(strict=True)
     yield server
     server.close()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the sum of the figures that the fuzzers have recorded, from whichever worker."""
+    figures: dict[str, Counter[str]] = {}
+    for report in (each for reports in terminalreporter.stats.values() for each in reports):
+        if getattr(report, "when", None) == "call":
+            for _, figure in (each for each in report.user_properties if each[0] == "figures"):
+                counted = figures.setdefault(figure["of"], Counter())
+                counted.update({name: count for name, count in figure.items() if name != "of"})
+    if figures:
+        terminalreporter.section("figures")
+    for of, counted in sorted(figures.items()):
+        terminalreporter.line(f"{of}: " + ", ".join(f"{count:,} {name}" for name, count in counted.items()))
