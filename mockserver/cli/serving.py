@@ -127,7 +127,7 @@ def _value(written: str) -> object:
     """An option's name, or the JSON value of a number-valued choice."""
     try:
         read = json.loads(written)
-    except ValueError:
+    except (ValueError, RecursionError):
         return written
     return read if isinstance(read, dict | int) and not isinstance(read, bool) else written
 

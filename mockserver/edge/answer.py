@@ -14,6 +14,7 @@ from functools import lru_cache
 from http import HTTPStatus
 from types import TracebackType
 
+from mockserver.contract.reading import whole_number
 from mockserver.edge.body import Body
 from mockserver.edge.http1 import Head
 
@@ -194,7 +195,9 @@ class Answer:
             if key == "content-length":
                 if self._status and self._status.startswith("204"):
                     continue
-                length, sized = int(value), True
+                length, sized = whole_number(value), True
+                if length is None:
+                    raise ValueError(f"{value!r} is no Content-Length")
             dated = dated or key == "date"
             lines.append(f"{name}: {value}")
         if not dated:

@@ -12,11 +12,11 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
-from email.utils import parsedate_to_datetime
 from threading import Event, Lock, Thread, Timer
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from mockserver.contract.reading import http_date, whole_number
 from mockserver.core import targets
 from mockserver.core.instants import SECOND, Instant, Span, from_datetime
 from mockserver.core.schedule import TIMEOUT
@@ -233,9 +233,7 @@ def retry_after(written: str | None, wall: Instant) -> Span | None:
     """The wait that an endpoint asks for, in seconds or as an HTTP date; None where it asks for none that can be read."""
     if written is None:
         return None
-    if written.isascii() and written.isdigit() and len(written) < 10:
-        return int(written) * SECOND
-    try:
-        return max(0, from_datetime(parsedate_to_datetime(written)) - wall)
-    except (ValueError, TypeError):
-        return None
+    if len(written) < 10 and (seconds := whole_number(written)) is not None:
+        return seconds * SECOND
+    moment = http_date(written)
+    return max(0, from_datetime(moment) - wall) if moment is not None and moment.tzinfo is not None else None

@@ -29,7 +29,7 @@ from mockserver.testing.reporting import Seen, extra, is_forged
 _LINES = 3
 _NOISE = 3  # the severity of findings that explain no failure
 _CITED = 10
-_NUMBER = re.compile(r"#(\d+)\b")
+_NUMBER = re.compile(r"#([0-9]{1,9})\b")
 
 
 class TellingError(AssertionError):

@@ -254,6 +254,23 @@ def test_a_host_that_completes_no_handshake_is_let_go_at_once(ending):
     assert outcome.duration_ms < 5000  # of the fifteen seconds that a letter may take
 
 
+@pytest.mark.parametrize(
+    "asked", ["Mon, 01 Jan 2026 00:00:00 +99999999999999", "²", "9" * 5000, "Mon, 01 Jan 2026 00:00:00"]
+)
+@pytest.mark.parametrize("way", ["in process", "socket"])
+def test_a_wait_that_cannot_be_read_is_none(mockserver, serve, way, asked):
+    if way == "socket":
+        target = serve(
+            app(lambda _: Response(status=503, headers={"Retry-After": asked.encode().decode("latin-1")}))
+        ).url
+    else:
+        target = lambda letter: (503, {"Retry-After": asked}, b"")
+    receiver = mockserver.receive_webhooks(target)
+    mockserver.complete_session(begin(mockserver))
+
+    assert [503] == [each["status"] for each in receiver.deliveries[0]["attempts"]]
+
+
 def test_a_chunk_whose_size_never_ends_is_a_failed_attempt():
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     with raw(head + b"1" * 200_000, hold=threading.Event()) as url:

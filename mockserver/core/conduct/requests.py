@@ -9,6 +9,7 @@ from typing import Any
 
 from mockserver.contract.filters import FIELDS
 from mockserver.contract.nearest import nearest
+from mockserver.contract.reading import whole_number
 from mockserver.core.conduct.evidence import Evidence, body_of, numbers, succeeded
 from mockserver.core.conduct.records import Proof
 from mockserver.core.instants import parse
@@ -106,8 +107,8 @@ def _is_null(value: Any, pointer: str) -> bool:
     if not pointer.startswith("/"):
         return False
     for key in pointer[1:].split("/"):
-        if isinstance(value, list) and key.isdigit() and int(key) < len(value):
-            value = value[int(key)]
+        if isinstance(value, list) and (place := whole_number(key)) is not None and place < len(value):
+            value = value[place]
         elif isinstance(value, dict) and key in value:
             value = value[key]
         else:
