@@ -1,5 +1,7 @@
 """The project's own test settings: Hypothesis profiles, a fixed time zone, and a server that checks its own answers."""
 
+from __future__ import annotations
+
 import os
 import time
 from collections import Counter
