@@ -22,6 +22,7 @@ STRICTER = (
     ("the request's head is longer", "bounds", "as above"),
     ("the trailers are longer", "bounds", "as above"),
     ("the request needs exactly one Host", "hosts", "RFC 9112 3.2: a comma is in no host; a proxy may have joined two"),
+    ("Host is not a host name", "hosts", "RFC 9110 7.2: a host and an optional port; h11 takes any text"),
     ("HTTP/", "versions", "RFC 9110 15.6.6: another major version is another protocol; h11 reads it as 1.1"),
     ("the only expectation", "expectations", "RFC 9110 10.1.1: an expectation that is not met is refused; h11 leaves it to the app"),
 )  # fmt: skip

@@ -128,10 +128,22 @@ def _joined(request: h11.Request) -> dict[str, str]:
     return headers
 
 
-def read_answers(verdict: Verdict, answered: bytes) -> Answered:
-    """The answers as h11's client reads them: one for each request, one more for what was refused, nothing after."""
+def read_answers(verdict: Verdict, sent: bytes, answered: bytes) -> Answered:
+    """
+    The answers as h11's client reads them: one for each request, one more for what was refused, nothing after.
+
+    What was refused may have been a HEAD request, whose answer has no body (RFC 9110 9.3.2), if these letters were sent.
+    """
+    refused = ["GET", "HEAD"] if b"HEAD" in sent else ["GET"]
+    readings = (
+        [_read(verdict, answered, [method]) for method in refused] if verdict.why else [_read(verdict, answered, [])]
+    )
+    return next((reading for reading in readings if not reading.fault), readings[0])
+
+
+def _read(verdict: Verdict, answered: bytes, refused: list[str]) -> Answered:
     statuses: list[int] = []
-    methods = [each.method for each in verdict.asked] + (["GET"] if verdict.why else [])
+    methods = [each.method for each in verdict.asked] + refused
     for number, method in enumerate(methods):
         client = h11.Connection(h11.CLIENT, max_incomplete_event_size=WHOLE_BYTES)
         client.send(h11.Request(method="HEAD" if method == "HEAD" else "GET", target="/", headers=[("Host", "here")]))

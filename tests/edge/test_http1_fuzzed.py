@@ -24,7 +24,7 @@ def reading(number: int) -> str | None:
     """What came of a case: the name of a difference, None, or a finding, which begins with a question mark."""
     sent = case(SEED, number)
     ours, answered, log = read_by_us(sent)
-    answers = read_answers(ours, answered)
+    answers = read_answers(ours, sent, answered)
     if answers.fault or 500 in answers.statuses or len(answers.statuses) != len(ours.asked) + bool(ours.why):
         return f"?answers: {answers.fault or answers.statuses}"
     return difference(ours, read_by_h11(sent), sent) if len(log) == len(answers.statuses) else f"?log: {log}"
