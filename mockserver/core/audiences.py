@@ -18,7 +18,7 @@ from mockserver.contract.filters import FIELDS, OPERATORS, OTHER_MEANINGS, PART_
 from mockserver.contract.nearest import nearest
 from mockserver.core import ids
 from mockserver.core.calls import ApiError, Shown
-from mockserver.core.instants import MILLISECOND, MINUTE, Instant, parse, parse_date
+from mockserver.core.instants import MINUTE, Instant, as_shown, parse, parse_date
 from mockserver.core.records import Chat
 from mockserver.core.redaction import shown, spelled
 from mockserver.core.sandbox import Sandbox
@@ -228,12 +228,12 @@ def _date(sandbox: Sandbox, statement: Mapping[str, Any], value: Any, at: str) -
                 f"came {_short(sandbox, value)}; wanted UTC with Z (choice date-offset)",
                 "filters.dates",
             )
-        return read[0] // MILLISECOND * MILLISECOND
+        return as_shown(read[0])
     if lenient != "reject" and isinstance(value, str):
         brazil = lenient == "midnight-brazil"
         instant = read[0] + (3 * 60 * MINUTE if brazil else 0) if read else parse_date(value, brazil=brazil)
         if instant is not None:
-            return instant // MILLISECOND * MILLISECOND
+            return as_shown(instant)
     raise _invalid(
         statement,
         at,

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.core import audiences, progress, sends, starting, templates
 from mockserver.core.calls import ApiError, Call, Shown
-from mockserver.core.instants import MINUTE, SECOND, Instant
+from mockserver.core.instants import MINUTE, SECOND, Instant, as_shown
 from mockserver.core.lookup import find
 from mockserver.core.records import Campaign, Execution, Sends
 from mockserver.core.sandbox import Sandbox
@@ -182,10 +182,11 @@ def _last_send(sandbox: Sandbox, execution: Execution) -> Instant:
     """The last instant at which a queued send may still be processed after a cancel now (late-sends-after-cancel)."""
     option = sandbox.choices["late-sends-after-cancel"]
     if option == "five-seconds":
-        return sandbox.now + 5 * SECOND
+        return as_shown(sandbox.now) + 5 * SECOND  # from the cancel as completedAt shows it
     if option == "current-minute":
-        minutes = (sandbox.now - execution.started_at) // MINUTE + 1
-        return execution.started_at + minutes * MINUTE - 1  # the next minute's first instant is no part of this one
+        started_at = as_shown(execution.started_at)
+        minutes = (sandbox.now - started_at) // MINUTE + 1
+        return started_at + minutes * MINUTE - 1  # the next minute's first instant is no part of this one
     return sandbox.now
 
 

@@ -24,8 +24,8 @@ def arm(sandbox: Sandbox, tenant: Tenant, execution: Execution) -> None:
         if rule.sent is not None:
             arm_rule(sandbox, tenant, execution, rule)
     last = sends.settled_at(execution.sends, execution.sends.total - 1) if execution.sends.total else sandbox.now
-    if last is not None:
-        sandbox.arm(last, "execution", "finish", tenant.id, execution.id, execution.stay)
+    if last is not None:  # the first send may be due a fraction of a millisecond before now
+        sandbox.arm(max(last, sandbox.now), "execution", "finish", tenant.id, execution.id, execution.stay)
 
 
 def arm_rule(sandbox: Sandbox, tenant: Tenant, execution: Execution, rule: Rule) -> None:

@@ -16,7 +16,7 @@ from mockserver.contract.limits import RETURN_URL_MAX_CHARS, SESSION_LIFETIME
 from mockserver.core import entrypoints, ids, resends
 from mockserver.core.bodies import refuse
 from mockserver.core.calls import ApiError, Call, Shown
-from mockserver.core.instants import MINUTE, span
+from mockserver.core.instants import MILLISECOND, MINUTE, SECOND, Instant, as_shown, span
 from mockserver.core.lookup import find
 from mockserver.core.records import Session
 from mockserver.core.sandbox import Sandbox
@@ -52,11 +52,17 @@ def create(sandbox: Sandbox, tenant: Tenant, call: Call, body: Mapping[str, Any]
         coexistence=body.get("coexistence", False),
         return_url=return_url,
         created_at=sandbox.now,
-        expires_at=sandbox.now + span(SESSION_LIFETIME),
+        expires_at=_deadline(sandbox),
         status=SESSION.initial,
         stay=sandbox.count("stay"),
     )
     return Shown(born(sandbox, tenant, "session", session, this_exchange(sandbox)))
+
+
+def _deadline(sandbox: Sandbox) -> Instant:
+    """Return the instant that `expiresAt` shows, in whole seconds where `datetime-spelling` shows no more."""
+    grain = SECOND if sandbox.choices["datetime-spelling"] == "seconds" else MILLISECOND
+    return as_shown(sandbox.now + span(SESSION_LIFETIME), grain)
 
 
 def _refuse_bad_return_url(url: str) -> None:

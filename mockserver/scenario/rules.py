@@ -12,7 +12,7 @@ from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
 from mockserver.contract.nearest import nearest
 from mockserver.core import progress
 from mockserver.core.entrypoints import e164
-from mockserver.core.instants import Instant
+from mockserver.core.instants import Instant, as_shown
 from mockserver.core.matching import readable
 from mockserver.core.redaction import spelled
 from mockserver.core.rules import Rule
@@ -65,7 +65,8 @@ def _rule(sandbox: Sandbox, entry: Entry, scenario: str | None, path: str, probl
     wire = wire_of(effects, f"{path}/do", problems)
     if len(problems) > found:
         return None
-    due = {key: None if span is None else sandbox.now + span for key, span in spans.items()}
+    since = as_shown(sandbox.now)  # as deadlines count, so that a rule can meet one
+    due = {key: None if span is None else since + span for key, span in spans.items()}
     return _built(sandbox, entry, scenario, effects, wire, due)
 
 

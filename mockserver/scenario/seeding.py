@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mockserver.contract.nearest import nearest
-from mockserver.core.instants import EARLIEST, LATEST, Instant, parse
+from mockserver.core.instants import EARLIEST, LATEST, Instant, as_shown, parse
 from mockserver.core.redaction import spelled
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.tenant import Tenant
@@ -62,7 +62,7 @@ class Seeding:
         if read is None or not EARLIEST <= read[0] <= LATEST:
             self.wrong(f"{path}/{key}", written, "a day and time that exist, as RFC 3339")
             return default
-        return read[0]
+        return as_shown(read[0])
 
     def step(self, entry: Entry, path: str) -> str | None:
         """The funnel step that an entry names, which must be there."""

@@ -208,7 +208,7 @@ class TestSweeper:
         assert [] == entrypoints(mockserver)
 
 
-@pytest.mark.mockserver(now="2026-03-01T12:00:00Z", choices={"expiry-driver": "on-read"})
+@pytest.mark.mockserver(now="2026-03-01T12:00:00.000000Z", choices={"expiry-driver": "on-read"})
 @pytest.mark.option("expiry-driver", "on-read")
 @pytest.mark.clause("session.expired", "events.failed")
 class TestExpiryOnRead:

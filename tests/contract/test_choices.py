@@ -40,7 +40,7 @@ unknown-query-keys null-for-optional number-spelling cadence-above-2^53 string-l
 name-uniqueness-scope name-race platform-required idempotency-key error-extra-keys message-text non-json-errors
 unknown-route wrong-method malformed-path-id trailing-slash datetime-spelling additive-fields new-enum-values
 rate-limit-numbers rate-limit-headers rate-limit-counts-what list-order list-pagination detail-fields
-read-after-write cors date-header version-header cancel-draft cancel-final repeat-cancel cancel-unknown
+read-after-write cors instants-as-shown date-header version-header cancel-draft cancel-final repeat-cancel cancel-unknown
 late-sends-after-cancel execution-status-lag completedAt-on-cancel-fail not-draft-vs-already-processing
 executions-multiplicity already-processing-scope concurrent-start start-empty-audience progress-rounding
 progress-zero-target progress-after-cancel all-sends-failed failed-trigger counter-consistency
