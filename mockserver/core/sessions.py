@@ -33,15 +33,8 @@ def create(sandbox: Sandbox, tenant: Tenant, call: Call, body: Mapping[str, Any]
     return_url = body.get("returnUrl")
     if return_url is not None:
         _refuse_bad_return_url(return_url)
-    if sandbox.choices["funnel-checked-when"] == "creation" and not _funnel_is_there(
-        tenant, body.get("funnelId"), body.get("funnelStepId")
-    ):
-        raise ApiError(
-            "RESOURCE_NOT_FOUND",
-            clause="session.funnel-checked-late",
-            at="/funnelStepId",
-            reason=f"no funnel of the tenant has the step {body.get('funnelStepId')!r} (choice funnel-checked-when)",
-        )
+    if sandbox.choices["funnel-checked-when"] == "creation":
+        _refuse_lost_funnel(tenant, body.get("funnelId"), body.get("funnelStepId"))
     count = sandbox.count("session")
     session = Session(
         seq=sandbox.next_seq(),
@@ -57,6 +50,19 @@ def create(sandbox: Sandbox, tenant: Tenant, call: Call, body: Mapping[str, Any]
         stay=sandbox.count("stay"),
     )
     return Shown(born(sandbox, tenant, "session", session, this_exchange(sandbox)))
+
+
+def _refuse_lost_funnel(tenant: Tenant, funnel_id: str | None, step_id: str | None) -> None:
+    """Refuse what could only fail with funnel_not_found, by choice at the creation already (session.funnel-checked-late)."""
+    if _funnel_is_there(tenant, funnel_id, step_id):
+        return
+    owner = tenant.funnel_of_step(step_id) if step_id else None
+    if owner is None:
+        reason = f"no funnel of the tenant has the step {step_id!r} (choice funnel-checked-when)"
+    else:
+        reason = f"the step {step_id!r} is of funnel {owner.id!r}, not of {funnel_id!r} (choice funnel-checked-when)"
+    at = "/funnelStepId" if owner is None else "/funnelId"
+    raise ApiError("RESOURCE_NOT_FOUND", clause="session.funnel-checked-late", at=at, reason=reason)
 
 
 def _deadline(sandbox: Sandbox) -> Instant:

@@ -16,7 +16,7 @@ from mockserver.contract import schemas
 from mockserver.contract.nearest import nearest
 from mockserver.core.bodies import parse as parse_json
 from mockserver.core.calls import ApiError
-from mockserver.edge import commands, forced, hooks, oracles, retelling, sandboxes, scripts, steps
+from mockserver.edge import commands, forced, hooks, oracles, retelling, sandboxes, scripts, spelling, steps
 from mockserver.edge.gateway import Wire
 from mockserver.edge.hosting import Host, Hosted
 from mockserver.edge.json_text import encoded
@@ -87,7 +87,16 @@ ROUTES: tuple[Route, ...] = (
 
 
 def serve(host: Host, hosted: Hosted | None, wire: Wire) -> Answer:
-    """The answer to one call of the control plane; every refusal is JSON in English."""
+    """The answer to one call of the control plane, dated by the clock of its sandbox; every refusal is JSON in English."""
+    answer = _served(host, hosted, wire)
+    if hosted is None:
+        return answer
+    with hosted.sandbox.lock:  # after the command, which may have moved the clock
+        date = ("Date", spelling.http_date(hosted.sandbox.read_clock()))
+    return answer._replace(headers=(*answer.headers, date))
+
+
+def _served(host: Host, hosted: Hosted | None, wire: Wire) -> Answer:
     try:
         _refuse_strangers(host, wire)
         route, params = _routed(wire)

@@ -139,9 +139,10 @@ def _media(hosted: Hosted, wire: Wire) -> Answer:
             (tenant.media[media_id] for tenant in hosted.sandbox.tenants.values() if media_id in tenant.media), None
         )
         now = hosted.sandbox.read_clock()
-    if found is None:
-        return _refusal(404, "MOCK_NOT_FOUND", f"no media {media_id[:60]!r} in this sandbox")
     date = ("Date", spelling.http_date(now))
+    if found is None:
+        refused = _refusal(404, "MOCK_NOT_FOUND", f"no media {media_id[:60]!r} in this sandbox")
+        return refused._replace(headers=(*refused.headers, date))
     return Answer(200, (*_media_headers(found), date), b"" if wire.method == "HEAD" else found.content)
 
 
