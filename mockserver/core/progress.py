@@ -1,8 +1,9 @@
 """
 The course of an execution's sends: when it finishes, when a rule's count is reached, and how a script bends it.
 
-Counts are cut, never rewritten: what was processed up to now stays, and only what is still to come is bent. In the very
-call that starts an execution nothing has been processed yet, though the first send is due at once.
+Counts are cut, never rewritten: what was processed up to now stays, and only what is still to come is bent. What has
+ended is left alone, also while the status of an execution lags behind its campaign's. In the very call that starts an
+execution nothing has been processed yet, though the first send is due at once.
 """
 
 from __future__ import annotations

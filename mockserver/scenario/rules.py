@@ -10,7 +10,7 @@ from mockserver.contract.durations import parse_duration
 from mockserver.contract.effects import ALIASES, EFFECTS
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
 from mockserver.contract.nearest import nearest
-from mockserver.core import progress
+from mockserver.core import campaigns, progress
 from mockserver.core.entrypoints import e164
 from mockserver.core.instants import Instant, as_shown
 from mockserver.core.matching import readable
@@ -49,8 +49,9 @@ def _arm(sandbox: Sandbox, rule: Rule) -> None:
         sandbox.arm(rule.at, "rule", "fire", "", rule.id, 0)
     if rule.sent is not None:
         for tenant in sandbox.tenants.values():
-            for execution in list(tenant.executions.values()):
-                if execution.status == "processing":  # with its finish after the rule, where both fall on one instant
+            for campaign in tenant.campaigns.values():
+                execution = campaigns.active_execution(tenant, campaign)  # none lags behind a campaign that has ended
+                if execution is not None:  # with its finish after the rule, where both fall on one instant
                     progress.bend(sandbox, tenant, execution, execution.sends)
 
 
