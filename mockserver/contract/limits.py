@@ -23,3 +23,4 @@ JOURNAL_MAX_ENTRIES = 10_000
 JOURNAL_BODY_MAX_BYTES = 64 * 1024
 FORM_BODY_MAX_BYTES = 16 * 1024  # of the hosted page
 VISIT_TEXT_MAX_CHARS = 500
+ADVANCES_MAX_DEPTH = 20  # of rules that let time pass while another one does

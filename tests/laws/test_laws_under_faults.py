@@ -151,6 +151,7 @@ def test_what_a_fault_on_the_wire_has_left_is_what_the_applied_calls_alone_would
 
 @given(programs(most=10), programs(most=10), programs(most=10), scripts())
 def test_after_a_checkpoint_is_restored_the_script_goes_on_as_if_nothing_had_followed(before, inside, after, script):
+    script = [each for each in script if "rate-limit" not in each["do"]]  # budgets are no part of a checkpoint
     one, other = shaken(script), shaken(script)
     assert one.play(before) == other.play(before)
     ids = {key: list(value) for key, value in one.ids.items()}
