@@ -16,6 +16,7 @@ from mockserver.contract.filters import PLATFORMS
 from mockserver.core import deliveries, resends, targets
 from mockserver.core.entrypoints import e164, provider_id
 from mockserver.core.records import Chat, Entrypoint, Form, Funnel, Message, Template, TemplateItem, Variable, Webhook
+from mockserver.scenario.seed_campaigns import campaigns
 from mockserver.scenario.seed_chats import chats
 from mockserver.scenario.seeding import Entry, Seeding
 
@@ -193,6 +194,7 @@ BUILDERS: Mapping[str, Callable[[Seeding, Any, str], None]] = MappingProxyType(
         "templates": templates,
         "chats": chats,
         "messages": messages,
+        "campaigns": campaigns,
         "forms": forms,
         "webhooks": webhooks,
     }
