@@ -3,6 +3,11 @@ Instants and durations as the core keeps them: whole microseconds since 1970, UT
 
 Whole numbers keep arithmetic exact, compare fast and cannot overflow; a `datetime` appears only at the faces.
 Texts are ISO 8601 date-times; a text without an offset is told apart, since the document leaves it open.
+
+The API shows milliseconds, and a sandbox's clock has microseconds. One rule keeps the two consistent (fixed decision
+`instants-as-shown`): what has happened keeps its exact instant and is cut when it is shown; what is promised for later is
+counted from the instant as it is shown. So a session expires at its own `expiresAt`, and the sends of an execution
+count from its own `startedAt`. Dates that a filter compares are cut to the millisecond on both sides.
 """
 
 from __future__ import annotations
@@ -54,6 +59,11 @@ def to_datetime(instant: Instant) -> datetime:
 def span(duration: timedelta) -> Span:
     """A timedelta in microseconds."""
     return duration // _MICROSECOND
+
+
+def as_shown(instant: Instant, grain: Span = MILLISECOND) -> Instant:
+    """Return the instant as answers show it: cut to the millisecond, or to a coarser `grain`."""
+    return instant // grain * grain
 
 
 def text(instant: Instant) -> str:

@@ -87,7 +87,7 @@ def _sent(sandbox: Sandbox, tenant: Tenant, execution: Execution, chat: Chat) ->
     exact = sends.due(execution.sends, position)
     if exact is None:
         return
-    instant = Fraction(*exact)
+    instant = max(Fraction(*exact), Fraction(execution.started_at))  # no message is older than the start that sent it
     for item in execution.template.items:
         message_id = "message_" + ids.draw(sandbox.seed, "message_", execution.id, position, item.order)
         key = (instant, execution.seq, item.order)

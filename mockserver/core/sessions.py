@@ -15,7 +15,7 @@ from mockserver.contract.limits import RETURN_URL_MAX_CHARS, SESSION_LIFETIME
 from mockserver.core import entrypoints, ids, redaction, resends, return_urls
 from mockserver.core.bodies import refuse
 from mockserver.core.calls import ApiError, Call, Shown
-from mockserver.core.instants import MINUTE, span
+from mockserver.core.instants import MILLISECOND, MINUTE, SECOND, Instant, as_shown, span
 from mockserver.core.lookup import find
 from mockserver.core.records import Session
 from mockserver.core.sandbox import Sandbox
@@ -32,15 +32,8 @@ def create(sandbox: Sandbox, tenant: Tenant, call: Call, body: Mapping[str, Any]
     return_url = body.get("returnUrl")
     if return_url is not None:
         _refuse_bad_return_url(sandbox, return_url)
-    if sandbox.choices["funnel-checked-when"] == "creation" and not _funnel_is_there(
-        tenant, body.get("funnelId"), body.get("funnelStepId")
-    ):
-        raise ApiError(
-            "RESOURCE_NOT_FOUND",
-            clause="session.funnel-checked-late",
-            at="/funnelStepId",
-            reason=f"no funnel of the tenant has the step {body.get('funnelStepId')!r} (choice funnel-checked-when)",
-        )
+    if sandbox.choices["funnel-checked-when"] == "creation":
+        _refuse_lost_funnel(tenant, body.get("funnelId"), body.get("funnelStepId"))
     count = sandbox.count("session")
     session = Session(
         seq=sandbox.next_seq(),
@@ -51,11 +44,30 @@ def create(sandbox: Sandbox, tenant: Tenant, call: Call, body: Mapping[str, Any]
         coexistence=body.get("coexistence", False),
         return_url=return_url,
         created_at=sandbox.now,
-        expires_at=sandbox.now + span(SESSION_LIFETIME),
+        expires_at=_deadline(sandbox),
         status=SESSION.initial,
         stay=sandbox.count("stay"),
     )
     return Shown(born(sandbox, tenant, "session", session, this_exchange(sandbox)))
+
+
+def _refuse_lost_funnel(tenant: Tenant, funnel_id: str | None, step_id: str | None) -> None:
+    """Refuse what could only fail with funnel_not_found, by choice at the creation already (session.funnel-checked-late)."""
+    if _funnel_is_there(tenant, funnel_id, step_id):
+        return
+    owner = tenant.funnel_of_step(step_id) if step_id else None
+    if owner is None:
+        reason = f"no funnel of the tenant has the step {step_id!r} (choice funnel-checked-when)"
+    else:
+        reason = f"the step {step_id!r} is of funnel {owner.id!r}, not of {funnel_id!r} (choice funnel-checked-when)"
+    at = "/funnelStepId" if owner is None else "/funnelId"
+    raise ApiError("RESOURCE_NOT_FOUND", clause="session.funnel-checked-late", at=at, reason=reason)
+
+
+def _deadline(sandbox: Sandbox) -> Instant:
+    """Return the instant that `expiresAt` shows, in whole seconds where `datetime-spelling` shows no more."""
+    grain = SECOND if sandbox.choices["datetime-spelling"] == "seconds" else MILLISECOND
+    return as_shown(sandbox.now + span(SESSION_LIFETIME), grain)
 
 
 def _refuse_bad_return_url(sandbox: Sandbox, url: str) -> None:

@@ -101,7 +101,9 @@ class Connection:
             answer.to(head)
             answer.body, stream = self._body(head, answer)
         except Refusal as refusal:
+            answer.method = answer.method or refusal.method
             self._refuse(answer, refusal)
+            self._note(answer)
             return False
         environ = {**self._terms.environ, **self._client, **head.environ}
         environ["wsgi.input"] = stream
@@ -154,7 +156,6 @@ class Connection:
     def _refuse(self, answer: Answer, refusal: Refusal) -> None:
         answer.persists = False
         answer.refuse(ERRORS["VALIDATION_ERROR"].status, refusal.why, self._terms.refuse, explain=self._terms.explain)
-        self._note(answer)
 
     def _report(self) -> None:
         """Show the app's failure to whoever runs the server; the wire never carries it."""

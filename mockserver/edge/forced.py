@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from mockserver.contract.lifecycles import LIFECYCLES
+from mockserver.contract.nearest import nearest
 from mockserver.core import campaigns, entrypoints, phones, sessions
 from mockserver.core.tenant import Tenant
 from mockserver.core.transitions import Kind, can
 from mockserver.edge import represent
 from mockserver.edge.hosting import Hosted
 from mockserver.edge.refusals import ControlError
-from mockserver.scenario.documents import nearest
 
 JSON = dict[str, Any]
 Arguments = Mapping[str, Any]

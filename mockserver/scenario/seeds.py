@@ -17,6 +17,7 @@ from mockserver.core import deliveries, resends, targets
 from mockserver.core.entrypoints import provider_id
 from mockserver.core.phones import e164, expected
 from mockserver.core.records import Chat, Entrypoint, Form, Funnel, Message, Template, TemplateItem, Variable, Webhook
+from mockserver.scenario.seed_campaigns import campaigns
 from mockserver.scenario.seed_chats import chats
 from mockserver.scenario.seeding import Entry, Seeding
 
@@ -194,6 +195,7 @@ BUILDERS: Mapping[str, Callable[[Seeding, Any, str], None]] = MappingProxyType(
         "templates": templates,
         "chats": chats,
         "messages": messages,
+        "campaigns": campaigns,
         "forms": forms,
         "webhooks": webhooks,
     }

@@ -83,6 +83,7 @@ _ROWS: Final[tuple[Sight, ...]] = (
     Sight("filters-empty-list",        "a preview with an empty list"),
     Sight("group-no-statements",       "previews with hollow groups", (), "a chat"),
     Sight("platform-value-unknown",    "a preview with an unknown platform"),
+    Sight("platform-text-operators",   "a preview with a part of a platform's name", (), "a chat, where it is not refused"),
     Sight("missing-value-negative-ops", "a negative operator over chats that lack the value", (),
           "a chat without some number or date"),
     Sight("exists-meaning",            "exists over chats whose text is empty", (), "a chat with an empty text"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.api.session_calls import FUNNELS, NOON, PHONE, begin, create, entrypoints, read
+from tests.api.session_calls import EXACT_NOON, FUNNELS, NOON, PHONE, begin, create, entrypoints, read
 
 BACK = "https://clinic.example/back?tab=2&q=a%20b#done"
 GONE = "Este link não está mais disponível. Peça um novo link a quem o enviou."
@@ -224,6 +224,7 @@ def test_nothing_is_completed_at_the_deadline_whatever_drives_the_expiry(mockser
     assert ["entrypoints.chatapp.connection_failed"] == [event["event"] for event in mockserver.events]
 
 
+@pytest.mark.mockserver(now=EXACT_NOON)
 def test_the_last_microsecond_is_in_time(mockserver):
     user = mockserver.end_user(begin(mockserver))
     for go in (user.open, user.proceed, user.choose_account, user.choose_number):

@@ -1,8 +1,10 @@
 """How connection sessions end: completed, failed for a reason, expired; and that an end is for ever."""
 
+from datetime import datetime, timedelta
+
 import pytest
 
-from tests.api.session_calls import FUNNELS, NOON, PHONE, begin, create, entrypoints, read
+from tests.api.session_calls import EXACT_NOON, FUNNELS, PHONE, begin, create, entrypoints, read
 
 BOTH = {"funnelId": "funnel_sales", "funnelStepId": "funnel_step_won"}
 MIRRORED = [
@@ -222,16 +224,19 @@ def test_no_other_reason_fails_a_session(mockserver, reason):
     assert "pending" == read(mockserver, session_id)["status"]
 
 
-@pytest.mark.parametrize("now", [NOON, "2026-03-01T12:00:00.000001Z", "2026-12-31T23:50:00.999999Z"])
+@pytest.mark.parametrize(
+    "now", ["2026-03-01T12:00:00.000000Z", "2026-03-01T12:00:00.000001Z", "2026-12-31T23:50:00.999999Z"]
+)
 @pytest.mark.option("expiry-driver", "timer")
 @pytest.mark.clause("session.expired")
-def test_a_session_expires_at_its_deadline_to_the_microsecond(mockserver_server, now):
+def test_a_session_expires_at_its_own_expires_at_to_the_microsecond(mockserver_server, now):
     with mockserver_server.sandbox(now=now) as sandbox:
-        session_id = begin(sandbox)
+        created = create(sandbox)
+        session_id, expires_at = created["sessionId"], datetime.fromisoformat(created["expiresAt"])
 
-        sandbox.advance(seconds=1199, milliseconds=999, microseconds=999)
+        sandbox.advance(to=expires_at - timedelta(microseconds=1))
         before = read(sandbox, session_id)
-        sandbox.advance(microseconds=1)
+        sandbox.advance(to=expires_at)
         at = read(sandbox, session_id)
 
     assert "pending" == before["status"]
@@ -239,6 +244,7 @@ def test_a_session_expires_at_its_deadline_to_the_microsecond(mockserver_server,
 
 
 @pytest.mark.clause("session.expired", "session.completed")
+@pytest.mark.mockserver(now=EXACT_NOON)
 def test_the_last_microsecond_before_the_deadline_is_in_time_and_the_deadline_is_not(mockserver):
     in_time, late = begin(mockserver), begin(mockserver)
 

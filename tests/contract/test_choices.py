@@ -35,12 +35,12 @@ OPEN_POINTS = re.findall(
 public-key-prefix public-key-endpoints campaign-endpoints-extent empty-key-header unknown-public-key
 auth-precedence auth-vs-routing subscription-scope cross-tenant-code session-key-identity key-scopes
 key-revoked-midway success-status dual-status template-not-found-code create-check-order start-check-order
-validation-vs-invalid-request malformed-json wrong-content-type empty-json-body unknown-body-keys
+validation-vs-invalid-request malformed-json json-body-bounds wrong-content-type empty-json-body unknown-body-keys
 unknown-query-keys null-for-optional number-spelling cadence-above-2^53 string-length-unit string-trim
 name-uniqueness-scope name-race platform-required idempotency-key error-extra-keys message-text non-json-errors
 unknown-route wrong-method malformed-path-id trailing-slash datetime-spelling additive-fields new-enum-values
 rate-limit-numbers rate-limit-headers rate-limit-counts-what list-order list-pagination detail-fields
-read-after-write cors date-header version-header cancel-draft cancel-final repeat-cancel cancel-unknown
+read-after-write cors instants-as-shown date-header version-header cancel-draft cancel-final repeat-cancel cancel-unknown
 late-sends-after-cancel execution-status-lag completedAt-on-cancel-fail not-draft-vs-already-processing
 executions-multiplicity already-processing-scope concurrent-start start-empty-audience progress-rounding
 progress-zero-target progress-after-cancel all-sends-failed failed-trigger counter-consistency
@@ -53,7 +53,7 @@ size-limit-base size-limit-when audience-off-channel group-chats-in-audience dup
 preview-vs-target throughput-ceilings cadence-above-ceiling pacing sender-entrypoint execution-not-found-code
 executions-order subscription-lapses-midrun draft-editing disconnected-entrypoint-midrun filter-error-split
 filters-empty-list group-no-statements group-no-combinator nested-groups filter-count-limits
-platform-value-unknown chat-status-values id-value-existence missing-value-negative-ops
+platform-value-unknown platform-text-operators chat-status-values id-value-existence missing-value-negative-ops
 missing-value-positive-ops exists-meaning exists-with-value case-sensitivity accent-and-space
 value-type-mismatch missing-operand null-operand in-shape tags-empty-operand tags-on-untagged between-bounds
 between-reversed between-no-value2 value2-elsewhere date-offset date-only-and-naive date-format date-equality birthdate-zone

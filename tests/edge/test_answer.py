@@ -167,3 +167,13 @@ def test_a_client_that_waits_is_not_at_its_end_whatever_the_connections_timeout(
         theirs.close()
         assert RawSocket(ours).is_at_end()
         assert 0.01 == ours.gettimeout()
+
+
+@pytest.mark.parametrize("length", ["abc", "", "\xb2", "+5", "-5", "1_0", " 5", "5, 5", "9" * 5000])
+def test_a_length_that_is_no_number_never_leaves(serve: Serve, length: str) -> None:
+    log: list[str] = []
+    with RawClient(serve(answering([b"12345"], "200 OK", ("Content-Length", length)), log=log.append).port) as client:
+        answer = client.say("GET / HTTP/1.1").answer()
+        assert (500, "length") == (answer.status, answer.framing)
+        assert 500 == client.say("GET / HTTP/1.1").answer().status
+    assert 2 == sum("Content-Length" in line for line in log)

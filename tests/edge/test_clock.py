@@ -247,3 +247,23 @@ def test_every_answer_is_dated_by_the_sandbox_s_clock(mockserver):
     answered = mockserver.call("GET", "/v1/campaigns"), mockserver.call("GET", "/v1/campaigns", key="")
 
     assert {"Sun, 01 Mar 2026 12:00:00 GMT"} == {each.headers["date"] for each in answered}
+
+
+def test_a_sleep_lets_time_pass_and_what_is_due_happen(mockserver):
+    session_id, before = begin(mockserver), mockserver.now
+
+    assert None is mockserver.sleep(1199.5)
+    assert "pending" == mockserver.call("GET", f"{SESSIONS}/{session_id}").json()["status"]
+    assert None is mockserver.sleep(0.5)
+
+    assert "expired" == mockserver.call("GET", f"{SESSIONS}/{session_id}").json()["status"]
+    assert 20 * MINUTE == mockserver.now - before
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf")])
+def test_what_is_no_length_is_no_sleep(mockserver, seconds):
+    before = mockserver.now
+
+    with pytest.raises(ValueError):
+        mockserver.sleep(seconds)
+    assert before == mockserver.now

@@ -102,6 +102,7 @@ LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
         "platform-required":       "That the platform is demanded is the default, and the harder case.",
         "detail-fields":           "That the two fields are missing is the default, and the harder case.",
         "repeat-cancel":           "That a second cancel is refused is the default, and what a retry trips over.",
+        "platform-text-operators": "That only whole values are taken is the default, and the harder case.",
         "date-only-and-naive":     "That such dates are refused is the default, and the other options are lenient.",
         "message-required-fields": "That fields are missing is the default, and a blank text is easier to bear.",
         "funnel-checked-when":     "That a session fails long after its creation is the default, and the harder case.",
