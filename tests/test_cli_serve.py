@@ -290,3 +290,67 @@ def test_an_event_leaves_by_itself_and_only_for_hosts_that_were_allowed(serve: S
             code, seconds = served.stop(signal.SIGTERM)
 
     assert 0 == code and seconds < STOP_SECONDS
+
+
+SILENT = {
+    "a receiver that never answers": {"url": "http://127.0.0.1:{port}/"},
+    "a host that completes no handshake": {"url": "https://localhost:{port}/"},
+}
+FORGED = [{"on": "delivery", "do": {"deliver": {"forge": "wrong-secret", "duplicate": 3}}}]
+
+
+@pytest.mark.parametrize("script", [[], FORGED], ids=["plain", "forged"])
+@pytest.mark.parametrize("webhook", SILENT.values(), ids=SILENT)
+def test_letters_to_a_host_that_is_silent_do_not_hold_up_its_end(serve: Serve, webhook: dict, script: list):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(DEADLINE_SECONDS)
+        served = serve()
+        url = webhook["url"].format(port=listener.getsockname()[1])
+        document = {"given": {"webhooks": [{"url": url}, {"url": url}]}, "script": script}
+        assert 201 == served.ask("POST", "/_mock/scenarios", json=document).status_code
+        for _ in range(3):
+            session_id = served.ask("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
+            served.ask("POST", f"/_mock/sessions/{session_id}/fail", json={"reason": "phone_in_use"})
+        wires = [listener.accept()[0] for _ in range(2)]
+
+        code, seconds = served.stop(signal.SIGTERM)
+        for wire in wires:
+            wire.close()
+
+    assert 0 == code and seconds < STOP_SECONDS
+
+
+def keys_of(served: Served) -> set[str]:
+    """The keys, a link and a form's secret of the default sandbox, and the keys of one that is made."""
+    tokens = re.findall(r"token +(\S+)", served.greeting)
+    bearer = {"Authorization": f"Bearer {tokens[0]}"} if tokens else {}
+    made = served.ask("POST", "/_mock/sandboxes", key=None, headers=bearer, json={}).json()
+    link = served.ask("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["url"]
+    page = served.session.get(link, timeout=DEADLINE_SECONDS).text
+    secret = re.findall(r'name="secret" value="(\w+)"', page)[0]
+    return {
+        served.secret_key,
+        re.findall(r"pk_\S+", served.greeting)[0],
+        made["secretKey"],
+        made["publicKey"],
+        link.rpartition("/")[2],
+        secret,
+    }
+
+
+def test_beyond_loopback_no_key_link_or_form_secret_is_known_beforehand(serve: Serve):
+    at_home, first, second = keys_of(serve()), keys_of(serve("--host", "0.0.0.0")), keys_of(serve("--host", "0.0.0.0"))
+
+    assert set() == (at_home & first) | (at_home & second) | (first & second)
+    assert 6 == len(first) == len(second)
+
+
+def test_beyond_loopback_a_given_seed_counts(serve: Serve):
+    assert keys_of(serve("--seed", "7")) == keys_of(serve("--host", "0.0.0.0", "--seed", "7"))
+
+
+def test_the_lines_at_the_start_show_keys_that_open_the_api_also_beyond_loopback(serve: Serve):
+    served = serve("--host", "0.0.0.0")
+
+    assert 200 == served.ask("GET", "/v1/campaigns").status_code
+    assert f"X-API-Key: {served.secret_key}" in served.greeting

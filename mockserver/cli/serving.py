@@ -27,7 +27,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "--profile", metavar="NAME|FILE", help="literal, guide, hostile, or a file {choices: {id: option}}"
     )
     command.add_argument("--freeze", metavar="INSTANT", help="stand still at this instant; without it time goes by")
-    command.add_argument("--seed", type=int, help="ids, keys and tokens follow from it (default: 0)")
+    command.add_argument(
+        "--seed", type=int, help="ids, keys and tokens follow from it (default: 0; random beyond loopback)"
+    )
     command.add_argument("--token", help="what the control plane demands; generated where it must have one")
     command.add_argument("--strict", action="store_true", help="check every answer against its schema")
     command.add_argument("--no-reason", action="store_true", help="leave the header X-Mock-Reason out")
@@ -93,7 +95,7 @@ def _serve(
     from mockserver.core.journal import Limits
     from mockserver.edge import app
     from mockserver.edge.background import Background
-    from mockserver.edge.hosting import DEFAULT_ID, Host
+    from mockserver.edge.hosting import DEFAULT_ID, SEED_MAX, Host
     from mockserver.edge.replies import Manner
     from mockserver.edge.server import Server
 
@@ -103,6 +105,7 @@ def _serve(
     host.token = options.token or (None if options.host in _LOOPBACK else secrets.token_urlsafe(24))
     host.names |= {options.host.lower()} - {"0.0.0.0", "::"}
     host.log = log
+    host.default_seed = _default_seed(options, SEED_MAX)
     hosted = host.create(_recipe(options), id=DEFAULT_ID)
     server = Server(app.build(host), options.host, options.port, explain=host.manner.explain)
     host.origin = server.url
@@ -120,6 +123,13 @@ def _serve(
         for each in list(host.sandboxes):
             host.close(each)
     return 0
+
+
+def _default_seed(options: argparse.Namespace, most: int) -> Callable[[], int]:
+    """Draw the seeds of sandboxes that are given none: beyond loopback no stranger may know the keys beforehand."""
+    if options.seed is not None:
+        return lambda: int(options.seed)
+    return (lambda: 0) if options.host in _LOOPBACK else (lambda: secrets.randbelow(most) + 1)
 
 
 def _recipe(options: argparse.Namespace) -> Any:
@@ -148,7 +158,7 @@ def _value(written: str) -> object:
     """An option's name, or the JSON value of a number-valued choice."""
     try:
         read = json.loads(written)
-    except ValueError:
+    except (ValueError, RecursionError):
         return written
     return read if isinstance(read, dict | int) and not isinstance(read, bool) else written
 

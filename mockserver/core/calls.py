@@ -9,11 +9,10 @@ from mockserver.contract.endpoints import Endpoint
 
 
 class FilePart(NamedTuple):
-    """One uploaded file: its name, the type its sender declared, the types its content looks like, and the content."""
+    """One uploaded file: its name, the type that its sender declared, "" where it declared none, and the content."""
 
     name: str
     declared_type: str
-    sniffed_types: tuple[str, ...]
     content: bytes
 
 
@@ -25,7 +24,8 @@ class Call(NamedTuple):
     `path` is the raw path as it came; `params` are its parameters, percent-decoded.
     `query` holds every pair in order; `headers` have lower-case names.
     `body` is None where the body was larger than the mock takes (then nothing of it was read).
-    `files` reads the multipart parts when the operation asks for them, and answers None where there are none to read.
+    `files` reads the files of an upload when the operation asks for them, given the number of files that it takes; it
+    returns none where the body cannot be read, and refuses one that is beyond the bounds of the mock.
     `base_url` is the prefix under which the sandbox was reached, for the urls that an answer hands out.
     `cut_from_bytes` is the size of the whole body where a record holds only the beginning of it, else None.
     """
@@ -38,7 +38,7 @@ class Call(NamedTuple):
     query: Sequence[tuple[str, str]]
     headers: Mapping[str, str]
     body: bytes | None
-    files: Callable[[], Sequence[FilePart]]
+    files: Callable[[int], Sequence[FilePart]]
     base_url: str
     cut_from_bytes: int | None = None
 

@@ -51,4 +51,4 @@ def cut(call: Call) -> Call:
     """The call as a record holds it: without what is past the bound of its body, and then without its files."""
     if call.body is None or len(call.body) <= JOURNAL_BODY_MAX_BYTES:
         return call
-    return call._replace(body=call.body[:JOURNAL_BODY_MAX_BYTES], files=tuple, cut_from_bytes=len(call.body))
+    return call._replace(body=call.body[:JOURNAL_BODY_MAX_BYTES], files=lambda _: (), cut_from_bytes=len(call.body))

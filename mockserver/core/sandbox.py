@@ -3,7 +3,7 @@ A sandbox: one isolated universe with a clock, tenants, choices, timers and a jo
 
 1. Whoever asks first lets time pass up to now (`settle`), so what fell due has happened before anything is answered.
 2. `now` never goes back but by restoring a checkpoint, resetting, or freezing a sandbox that has no past.
-3. State is what `checkpoint` keeps. Rate budgets, previews remembered by a choice and the epoch are no part of it.
+3. State is what `checkpoint` keeps. Rate budgets, previews remembered by a choice, the epoch and what is under way are no part of it.
 4. The lock and the process's clock are handed in by the edge; the core imports neither threads nor time.
 """
 
@@ -119,6 +119,7 @@ class Sandbox:
         self.outbox = Outbox()
         self.script = Script()
         self.epoch = 0
+        self.advances = 0  # rules that are letting time pass now, one within another
         self.budgets: dict[str, deque[Instant]] = {}
         self.remembered: dict[tuple[str, str], tuple[Instant, int]] = {}
 

@@ -12,6 +12,7 @@ from email.utils import formatdate
 from functools import lru_cache
 from types import TracebackType
 
+from mockserver.contract.reading import whole_number
 from mockserver.edge.body import Body
 from mockserver.edge.http1 import Head
 from mockserver.edge.spelling import reason_phrase
@@ -69,12 +70,13 @@ class Answer:
 
     `begun` tells that its first bytes are written, so that nothing can be said differently any more;
     `persists` that the connection may carry another exchange after it; `gone` that the client did not take it.
-    `body` is the request's body where some of it may be unread.
+    `body` is the request's body where some of it may be unread, `method` its method, empty if it was not read.
     """
 
     def __init__(self, wire: socket.socket, raw: RawSocket) -> None:
         self.begun = self.persists = self.gone = False
         self.body: Body | None = None
+        self.method = ""
         self._wire = wire
         self._raw = raw
         self._head: Head | None = None
@@ -89,6 +91,7 @@ class Answer:
 
     def to(self, head: Head) -> None:
         self._head = head
+        self.method = head.method
         self.persists = head.persists
 
     def invite(self) -> None:
@@ -162,9 +165,9 @@ class Answer:
             raise AssertionError("the app wrote without calling start_response")
         if not _STATUS.fullmatch(self._status):
             raise ValueError(f"{self._status!r} is not the status line of a final answer")
-        minor, method = (self._head.minor, self._head.method) if self._head else (1, "GET")
+        minor = self._head.minor if self._head else 1
         empty = self._status[:3] in ("204", "304")
-        self._bodiless = empty or method == "HEAD"
+        self._bodiless = empty or self.method == "HEAD"
         lines, length = self._fields(whole if not empty else None)
         self._left = None if self._bodiless else length
         self._chunked = length is None and not self._bodiless and minor == 1
@@ -193,7 +196,9 @@ class Answer:
             if key == "content-length":
                 if self._status and self._status.startswith("204"):
                     continue
-                length, sized = int(value), True
+                length, sized = whole_number(value), True
+                if length is None:
+                    raise ValueError(f"{value!r} is no Content-Length")
             dated = dated or key == "date"
             lines.append(f"{name}: {value}")
         if not dated:

@@ -14,12 +14,20 @@ from mockserver.edge.answer import RawSocket
 from mockserver.edge.doors import BROKEN, Door, InProcess, OnSocket
 from mockserver.edge.gateway import Wire, body_limit_bytes
 from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted, Recipe
+from mockserver.edge.http1 import is_authority, origin_form
 from mockserver.edge.replies import Answer, pieces
+
+
+class _Request(Request):
+    """Flask's request, whose bound on the body each call sets for its target; Flask 3.0 has it in its config alone."""
+
+    max_content_length: int | None = None
 
 
 def build(host: Host, root: Hosted | None = None) -> Flask:
     """The application over a host's sandboxes; sandboxes are data behind it, so it is built once a process."""
     app = Flask("mockserver", static_folder=None)
+    app.request_class = _Request
     app.config["PROPAGATE_EXCEPTIONS"] = True  # a broken answer without a socket of ours is an exception
 
     # Before routing has its say: every method and every path is the front door's.
@@ -53,8 +61,10 @@ def read(incoming: Request, origin: str) -> Wire:
     """The request as the front door takes it; the body is read up to the bound of its target."""
     target = _raw_target(incoming)
     headers = {name.lower(): value for name, value in incoming.headers.items()}
-    host_header = headers.get("host")
-    base = f"{incoming.scheme}://{host_header}{incoming.script_root}" if host_header else origin
+    host_header = headers.get("host", "")
+    # A host that is none is in no url that an answer hands out; servers other than ours let it pass.
+    named = bool(host_header) and is_authority(host_header)
+    base = f"{incoming.scheme}://{host_header}{incoming.script_root}" if named else origin
     method = incoming.environ["REQUEST_METHOD"]  # as it came: werkzeug would make `get` a GET
     return Wire(method, target, headers, _body(incoming, target), base)
 
@@ -63,8 +73,7 @@ def _raw_target(incoming: Request) -> str:
     """The path and query as they came, below where the application is mounted."""
     environ = incoming.environ
     raw: str = environ.get("REQUEST_URI") or environ.get("RAW_URI") or ""
-    if raw.startswith("http"):
-        raw = "/" + raw.split("/", 3)[-1] if raw.count("/") >= 3 else "/"
+    raw = raw if raw.startswith("/") else origin_form(raw)[1]
     mount = quote(environ.get("SCRIPT_NAME", ""), safe="/")
     if raw.startswith(mount + "/"):
         return raw[len(mount) :]

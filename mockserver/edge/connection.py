@@ -102,7 +102,9 @@ class Connection:
             answer.to(head)
             answer.body, stream = self._body(head, answer)
         except Refusal as refusal:
+            answer.method = answer.method or refusal.method
             self._refuse(answer, refusal)
+            self._note(answer)
             return False
         environ = {**self._terms.environ, **self._client, **head.environ}
         environ["wsgi.input"] = stream
@@ -124,7 +126,7 @@ class Connection:
         """
         most = self._terms.body_max_bytes
         if head.length is not None and head.length > most:
-            raise Refusal(f"the request's body is larger than {most} bytes")
+            raise Refusal(f"the request's body is larger than {most} bytes, the mock's own bound")
         if not head.length and head.length is not None:
             return None, io.BytesIO()
         if head.length is not None and head.length <= _EAGER_MAX_BYTES and not head.expects:
@@ -159,7 +161,6 @@ class Connection:
     def _refuse(self, answer: Answer, refusal: Refusal) -> None:
         answer.persists = False
         answer.refuse(ERRORS["VALIDATION_ERROR"].status, refusal.why, self._terms.refuse, explain=self._terms.explain)
-        self._note(answer)
 
     def _report(self) -> None:
         """Show the app's failure to whoever runs the server; the wire never carries it."""

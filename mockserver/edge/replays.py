@@ -162,6 +162,8 @@ def _body(sandbox: Sandbox, hide: Redactor, call: Call) -> JSON:
         text = neutral.decode()
         if call.headers.get("content-type") == "application/json":
             return {"json": hide.value(_spellable(json.loads(text)))}
+    except RecursionError:  # refused by every operation for its nesting, so it goes as text
+        text = neutral.decode()
     except ValueError:
         text = "\0"
     if all(each.isprintable() or each == "\n" for each in text):
@@ -199,6 +201,6 @@ def answer(status: int, body: bytes, base_url: str, hide: Redactor) -> JSON:
         return {"status": status, "bytes": len(neutral), "sha256": hashlib.sha256(neutral).hexdigest()}
     try:
         shown: Any = hide.value(_spellable(json.loads(neutral))) if neutral else None
-    except ValueError:
+    except (ValueError, RecursionError):
         shown = hide.text(neutral.decode("utf-8", "backslashreplace"))
     return {"status": status} if shown is None else {"status": status, "body": shown}

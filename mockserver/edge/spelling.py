@@ -16,7 +16,7 @@ from mockserver.contract.endpoints import SUCCESS_STATUS, Endpoint
 from mockserver.contract.errors import ERRORS
 from mockserver.core import ids
 from mockserver.core.calls import ApiError
-from mockserver.core.instants import MILLISECOND, SECOND, Instant, text, to_datetime
+from mockserver.core.instants import SECOND, Instant, text, to_datetime
 from mockserver.core.records import Campaign, Template
 
 Row = TypeVar("Row", Campaign, Template)
@@ -36,9 +36,7 @@ _DATE_TIMES: Mapping[str, Callable[[Instant], str]] = MappingProxyType(
     {
         "milliseconds": text,
         "seconds": lambda instant: to_datetime(instant).isoformat(timespec="seconds")[:-6] + "Z",
-        "microseconds": lambda instant: to_datetime(instant // MILLISECOND * MILLISECOND).strftime(
-            "%Y-%m-%dT%H:%M:%S.%fZ"
-        ),
+        "microseconds": lambda instant: text(instant)[:-1] + "000Z",
         "offset": lambda instant: text(instant)[:-1] + "+00:00",
     }
 )

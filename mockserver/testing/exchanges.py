@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from mockserver.contract.printable import printable
+from mockserver.contract.reading import whole_number
 from mockserver.core.instants import parse, to_datetime
 from mockserver.core.matching import ABSENT, ROOTS, Difference, holds, value_at
 from mockserver.edge.gateway import Wire, read_call
@@ -108,12 +109,12 @@ def line(each: Exchange[Any, Any]) -> str:
 def sent(each: Exchange[Any, Any]) -> Any:
     """The body of a call as a report shows it: of what is no JSON, its kind, its size and the names of its files."""
     kind = each.headers.get("content-type", "").partition(";")[0]
-    length = each.headers.get("content-length")
-    if kind in ("", "application/json") or not length or length == "0":
+    length = whole_number(each.headers.get("content-length", ""))
+    if kind in ("", "application/json") or not length:
         return each.body
     files = _FILE.findall(each.body) if isinstance(each.body, str) else []
     names = f": {', '.join(files)}" if files else ""
-    return f"{kind}, {int(length):,} bytes{names}"
+    return f"{kind}, {length:,} bytes{names}"
 
 
 def short(value: Any) -> str:

@@ -9,6 +9,7 @@ from http.client import HTTPException
 from typing import Any, NamedTuple, TextIO
 
 from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES
+from mockserver.contract.nearest import nearest
 from mockserver.contract.printable import printable
 from mockserver.core.instants import SECOND, Span, parse
 from mockserver.core.matching import Difference
@@ -20,7 +21,6 @@ from mockserver.edge.hosting import Host, Hosted, Recipe
 from mockserver.edge.narrator import describe
 from mockserver.edge.refusals import ControlError
 from mockserver.edge.replies import Answer, Waited, redactor
-from mockserver.scenario.documents import nearest
 from mockserver.testing import transports
 from mockserver.testing.exchanges import leaves, unlike
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from mockserver.core.instants import SECOND
-from mockserver.edge import front
+from mockserver.edge import front, loops
 from mockserver.edge.doors import BROKEN, PATIENT, InProcess
 from mockserver.edge.gateway import Wire, body_limit_bytes
 from mockserver.edge.hosting import IN_PROCESS_ORIGIN, Hosted
@@ -52,13 +52,13 @@ def ask(
 
     Refuses with ValueError an origin that is not the sandbox's host.
     """
-    if origin not in (hosted.host.origin, IN_PROCESS_ORIGIN):
-        raise ValueError(
-            f"{origin} is not this mock, which is {hosted.host.origin}: an in-process client reaches no other host"
-        )
+    root = hosted if origin == hosted.own_origin else None
+    if root is None and origin not in (hosted.host.origin, IN_PROCESS_ORIGIN):
+        mine = hosted.own_origin or hosted.host.origin
+        raise ValueError(f"{origin} is not this mock, which is {mine}: an in-process client reaches no other host")
     read = None if body and len(body) > body_limit_bytes(target.removeprefix(hosted.prefix)) else body
     door = PATIENT if patience is None else InProcess(round(patience * SECOND))
-    return front.respond(hosted.host, Wire(method, target, headers, read, origin), None, door)
+    return front.respond(hosted.host, Wire(method, target, headers, read, origin), root, door)
 
 
 def whole(answer: Answer) -> bytes:
@@ -155,12 +155,16 @@ def httpx_client(hosted: Hosted) -> httpx.Client:
 
 
 def httpx_async_client(hosted: Hosted) -> httpx.AsyncClient:
-    """The same for asyncio."""
+    """The same for asyncio. Where a receiver may be called on the way, the loop goes on meanwhile."""
     import httpx
 
     class Transport(httpx.AsyncBaseTransport):
         async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-            return _answered(hosted, request, await request.aread())
+            body = await request.aread()
+            has_webhooks = any(tenant.webhooks for tenant in hosted.sandbox.tenants.values())
+            if not has_webhooks or loops.running() is None:  # nothing is sent on the way, or the loop is not asyncio's
+                return _answered(hosted, request, body)
+            return await loops.in_thread(lambda: _answered(hosted, request, body))
 
     return httpx.AsyncClient(transport=Transport(), base_url=hosted.base_url)
 

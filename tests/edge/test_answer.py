@@ -197,3 +197,13 @@ def test_a_reader_that_takes_nothing_for_the_timeout_is_gone() -> None:
         answer.play([b"x" * 100_000])
 
     assert answer.gone
+
+
+@pytest.mark.parametrize("length", ["abc", "", "\xb2", "+5", "-5", "1_0", " 5", "5, 5", "9" * 5000])
+def test_a_length_that_is_no_number_never_leaves(serve: Serve, length: str) -> None:
+    log: list[str] = []
+    with RawClient(serve(answering([b"12345"], "200 OK", ("Content-Length", length)), log=log.append).port) as client:
+        answer = client.say("GET / HTTP/1.1").answer()
+        assert (500, "length") == (answer.status, answer.framing)
+        assert 500 == client.say("GET / HTTP/1.1").answer().status
+    assert 2 == sum("Content-Length" in line for line in log)

@@ -175,7 +175,7 @@ def _real(earlier: Exchange, later: Exchange) -> Span:
 def _json(body: bytes) -> Any:
     try:
         return json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
