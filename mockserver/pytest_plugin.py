@@ -2,6 +2,7 @@
 The pytest plugin: a fresh sandbox per test, the server behind it, sweeps, and a report where a test fails.
 
 Nothing heavy is imported before a fixture is asked for; what a hook does stands in `mockserver.testing`.
+PYTEST_DONT_REWRITE: there is no assertion here, and pytest 8 warns where it finds the module imported already.
 """
 
 from __future__ import annotations
@@ -192,7 +193,7 @@ def _book_late_calls(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def mockserver_settings() -> dict[str, Any]:
-    """Settings for every sandbox, to override: scenario, profile, choices, now, clock, seed, given, strict."""
+    """Settings for every sandbox, to override: scenario, profile, choices, now, clock, seed, given, own_port, strict."""
     return {}
 
 

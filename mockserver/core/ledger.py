@@ -240,7 +240,7 @@ def _named(exchange: Exchange) -> list[str]:
     """The ids of the files that an upload's answer named."""
     try:
         answer = json.loads(exchange.answer)
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     return (
         [each["id"] for each in answer if isinstance(each, dict) and "id" in each] if isinstance(answer, list) else []

@@ -11,17 +11,17 @@ import logging
 import traceback
 from collections.abc import Callable
 
+from mockserver.contract.printable import printable
 from mockserver.core import scripted
 from mockserver.core.answer import answer
 from mockserver.core.calls import Answered, ApiError, Call
-from mockserver.core.entries import entry
-from mockserver.core.instants import Span
+from mockserver.core.entries import cut, entry
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.scripted import Met
 from mockserver.core.settle import settle
 from mockserver.edge import replies, steps
 from mockserver.edge.doors import Door
-from mockserver.edge.replies import Answer, Manner, Play, Waited, redactor
+from mockserver.edge.replies import Answer, Manner, Play, redactor
 
 _LOG = logging.getLogger("mockserver")
 _GARBAGE = b'{"data": [{"id": "camp\xff\x00\x1b] <<\xc3(>>'  # neither JSON nor UTF-8
@@ -73,7 +73,7 @@ def under_script(sandbox: Sandbox, call: Call, manner: Manner, door: Door) -> An
         scripted.remember(sandbox)
         met, epoch, came_at = scripted.meet(sandbox, call), sandbox.epoch, sandbox.now
         if met.before or met.after or met.wire.pieces:
-            sandbox.journal.did("call", {"call": call, "waits": door.limit()}, *steps.before(sandbox))
+            sandbox.journal.did("call", {"call": cut(call), "waits": door.limit()}, *steps.before(sandbox))
         said, n = (None, 0) if met.before else _concluded(sandbox, call, manner, met, door)
     if said is None:
         waited = door.wait(sandbox, epoch, met.before)
@@ -110,7 +110,7 @@ def _is_slow(call: Call, said: Answer) -> bool:
 
 
 def _held(sandbox: Sandbox, call: Call, said: Answer, met: Met, door: Door, epoch: int, n: int) -> Answer:
-    """The answer once its own wait is over, and how its body goes; an answer that finds nobody is noted as lost."""
+    """The answer once its own wait is over, and how its body goes; one that reaches no client is noted as lost."""
     if met.after:
         waited = door.wait(sandbox, epoch, met.after)
         if waited == "released" or sandbox.epoch != epoch:
@@ -118,22 +118,18 @@ def _held(sandbox: Sandbox, call: Call, said: Answer, met: Met, door: Door, epoc
         if waited == "gone":
             _note_end(sandbox, epoch, n, is_lost=True)
             return _TIMED_OUT
+    if met.before or met.after:
+        door.if_lost(lambda: _note_end(sandbox, epoch, n, is_lost=True))
     if said.play is not None and _is_slow(call, said):
         return said._replace(
             play=said.play._replace(
-                wait=lambda span: _waited(sandbox, door, epoch, span),
+                wait=lambda span: door.wait(sandbox, epoch, span),
                 ended=lambda is_whole: _note_end(sandbox, epoch, n, is_lost=not is_whole),
             )
         )
     if met.before or met.after:
-        _note_end(sandbox, epoch, n, is_lost=door.is_forsaken())
+        _note_end(sandbox, epoch, n, is_lost=False)
     return said
-
-
-def _waited(sandbox: Sandbox, door: Door, epoch: int, span: Span) -> Waited:
-    """Wait between two pieces of a body; `released` too where the client has left meanwhile."""
-    waited = door.wait(sandbox, epoch, span)
-    return "released" if waited == "passed" and door.is_forsaken() else waited
 
 
 def _note_end(sandbox: Sandbox, epoch: int, n: int, *, is_lost: bool) -> None:
@@ -172,9 +168,9 @@ def _said(sandbox: Sandbox, call: Call, answered: Answered, manner: Manner, met:
 def _report(sandbox: Sandbox, call: Call) -> None:
     """Log the failure under way with its traceback, in which no secret is left."""
     hide = redactor(sandbox)
-    told = hide.text(f"unexpected failure in {call.method} {call.path}")
+    told = printable(hide.text(f"unexpected failure in {call.method} {call.path}"))
     record = _LOG.makeRecord(_LOG.name, logging.ERROR, __file__, 0, told, (), None)
-    record.exc_text = hide.text(traceback.format_exc())
+    record.exc_text = printable(hide.text(traceback.format_exc()), keep="\n")
     _LOG.handle(record)
 
 

@@ -1,7 +1,8 @@
 """
 Hosting: many sandboxes behind one address, each under its own prefix.
 
-1. The default sandbox lives at the root, any other at `/sandboxes/{id}`; that prefix is its base url.
+1. The default sandbox lives at the root, any other at `/sandboxes/{id}`; that prefix is its base url, unless it has a port
+   of its own.
 2. A sandbox is born from a recipe, and a reset takes it back to its birth; fresh beats reset.
 3. A closed sandbox answers 410, and the late call is noted beside it.
 """
@@ -14,12 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from mockserver.contract.choices import DEFAULTS
 from mockserver.core.instants import Instant, Span
+from mockserver.core.journal import DEFAULT_LIMITS, Limits
 from mockserver.core.sandbox import Checkpoint, Clock, Sandbox
 from mockserver.core.settle import Fired, settle
 from mockserver.core.tenant import Tenant
 from mockserver.edge import clocks, staging, steps
 from mockserver.edge.courier import TIMEOUT_SECONDS
 from mockserver.edge.dispatch import Dispatch
+from mockserver.edge.loops import LoopBlocked
 from mockserver.edge.recipes import Recipe as Recipe  # noqa: PLC0414 - whoever has a host asks here for what it takes
 from mockserver.edge.recipes import document_of
 from mockserver.edge.replies import Manner
@@ -33,7 +36,7 @@ DEFAULT_ID = "default"
 IN_PROCESS_ORIGIN = "http://mockserver.test"  # a name that no resolver knows (RFC 6761): never a real call
 _CLOSED_REMEMBERED = 10_000
 _CHECKPOINTS_KEPT = 1_000
-_SEED_MAX = 2**53 - 1
+SEED_MAX = 2**53 - 1
 
 
 class Hosted:
@@ -42,6 +45,7 @@ class Hosted:
     def __init__(self, id: str, sandbox: Sandbox, host: Host, created_at: Instant, recipe: Recipe = Recipe()) -> None:  # noqa: B008
         self.id = id
         self.prefix = "" if id == DEFAULT_ID else f"/sandboxes/{id}"
+        self.own_origin: str | None = None  # of a port at which nothing but this sandbox answers
         self.sandbox = sandbox
         self.host = host
         self.created_at = created_at
@@ -52,19 +56,22 @@ class Hosted:
         self.read: set[str] | None = None  # the choices that were read, where somebody watches them
         self._kept = 0
         self._dispatch: Dispatch | None = None
+        self._making = (
+            threading.Lock()
+        )  # its own, so that whatever holds the sandbox's lock keeps nobody from ending it
 
     @property
     def dispatch(self) -> Dispatch:
         """What makes the sandbox's deliveries; most sandboxes never need it, so it is made when it is first asked for."""
         if self._dispatch is None:
-            with self.sandbox.lock:
+            with self._making:
                 self._dispatch = self._dispatch or Dispatch(self)
         return self._dispatch
 
-    def attend(self) -> None:
-        """See to the deliveries that are due now, if any are."""
+    def attend(self, *, insists: bool = False) -> None:
+        """See to the deliveries that are due now, if any are (see `Dispatch.attend`)."""
         if not self.sandbox.outbox.is_idle:
-            self.dispatch.attend()
+            self.dispatch.attend(insists=insists)
 
     def let_go(self, *, for_good: bool = False) -> None:
         """Throw away what will come of the deliveries under way; `for_good` nothing is sent any more."""
@@ -73,8 +80,8 @@ class Hosted:
 
     @property
     def base_url(self) -> str:
-        """The address of this sandbox: of the host's socket, where it has one."""
-        return self.host.origin + self.prefix
+        """The address of this sandbox: its own port's, or its prefix at the host's socket, where it has one."""
+        return self.own_origin or self.host.origin + self.prefix
 
     @property
     def tenant(self) -> Tenant:
@@ -106,13 +113,21 @@ class Hosted:
             settle(self.sandbox, self.sandbox.read_clock())
             before = steps.before(self.sandbox)
             answer = command(self, arguments)
-        self.attend()
-        answer = answer() if callable(answer) else answer
+        try:
+            self.attend(insists=step is not None)  # who only reads gets what there is
+            answer = answer() if callable(answer) else answer
+        except LoopBlocked:  # the command itself has run
+            self._concluded(step, arguments, before)
+            raise
+        self._concluded(step, arguments, before)
+        return answer
+
+    def _concluded(self, step: str | None, arguments: Mapping[str, Any], before: Any) -> None:
+        """Note a command that has run."""
         if step is not None:
             with self.sandbox.lock:
                 steps.keep(self.sandbox, step, arguments, before)
         self.stir()
-        return answer
 
     def stir(self) -> None:
         """Something may have happened here: whoever waits for it is told."""
@@ -122,6 +137,10 @@ class Hosted:
     def advance(self, *, by: Span | None = None, to: Instant | None = None, until_idle: bool = False) -> list[Fired]:
         """Let time pass, delivering on the way; without the lock held (see `Dispatch.advance`)."""
         return self.dispatch.advance(by=by, to=to, until_idle=until_idle)
+
+    def elapse(self, by: Span) -> list[Fired]:
+        """The same for a call in process that waits: what its thread cannot send stays due."""
+        return self.dispatch.advance(by=by, insists=False)
 
     def reset(self) -> None:
         """Be as at birth: same keys, same ids to come; what was in flight belongs to an older epoch."""
@@ -150,6 +169,7 @@ class Host:
     The control plane answers to `names` alone and, where there is a `token`, to whoever sends it. `log` gets a line a call,
     `watch` the sandbox after each.
     Webhooks go to this machine and to `allow_webhook_hosts`; a `background` sends them where the server runs by itself.
+    `journal_limits` bound the journal of each sandbox.
     """
 
     def __init__(
@@ -158,8 +178,12 @@ class Host:
         manner: Manner = Manner(),  # noqa: B008 - an immutable default
         default_clock: Callable[[], Clock] = clocks.following,
         allow_webhook_hosts: Iterable[str] = (),
+        journal_limits: Limits = DEFAULT_LIMITS,
     ) -> None:
+        if min(journal_limits) < 1:
+            raise ValueError(f"got {journal_limits}; expected at least 1 entry and 1 byte")
         self.origin = IN_PROCESS_ORIGIN
+        self.default_seed: Callable[[], int] = lambda: 0  # of a sandbox whose recipe and scenario have none
         self.manner = manner
         self.default_clock = default_clock
         self.token: str | None = None
@@ -170,6 +194,7 @@ class Host:
         self.closed: dict[str, int] = {}  # id -> late calls
         self.calls_without_prefix = 0  # of the API, where no default sandbox takes them
         self.allow_webhook_hosts = frozenset(each.lower() for each in allow_webhook_hosts)
+        self.journal_limits = journal_limits
         self.webhook_timeout_seconds = TIMEOUT_SECONDS
         self.background: Background | None = None
         self._lock = threading.Lock()
@@ -182,9 +207,10 @@ class Host:
         Refuses with ScenarioError what the recipe asks for in vain, and then no sandbox was made.
         """
         document = document_of(recipe)
-        seed = recipe.seed if recipe.seed is not None else document.get("seed", 0)
-        if not 0 <= seed <= _SEED_MAX:
-            raise ValueError(f"seed {seed}; wanted a whole number from 0 to {_SEED_MAX}")
+        seed = recipe.seed if recipe.seed is not None else document.get("seed")
+        seed = self.default_seed() if seed is None else seed
+        if not 0 <= seed <= SEED_MAX:
+            raise ValueError(f"seed {seed}; wanted a whole number from 0 to {SEED_MAX}")
         stage = staging.HostStage()
         sandbox = Sandbox(
             seed=seed,
@@ -193,6 +219,7 @@ class Host:
             process_now=clocks.process_now,
             choices=DEFAULTS,
             stage=stage,
+            journal_limits=self.journal_limits,
         )
         sandbox.outbox.allowed_hosts = self.allow_webhook_hosts
         found(sandbox)
@@ -204,7 +231,7 @@ class Host:
                 self._count += 1
                 id = f"sandbox_{self._count}"
             hosted = Hosted(id, sandbox, self, sandbox.now, recipe)
-            stage.pass_time = lambda by: hosted.advance(by=by)
+            stage.pass_time = hosted.elapse
             self.sandboxes[id] = hosted
         return hosted
 

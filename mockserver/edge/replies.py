@@ -14,9 +14,8 @@ from mockserver.core.instants import Instant, Span
 from mockserver.core.redaction import Redactor
 from mockserver.core.sandbox import Sandbox
 from mockserver.edge import reasons, represent, spelling
+from mockserver.edge.json_text import encoded
 
-# Compact, accents as they are; a Decimal is a number that a client spelled with a fraction.
-_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=float).encode
 _JSON_TYPE = ("Content-Type", "application/json; charset=utf-8")
 
 # Options that make an answer go beyond its schema on purpose, so that `strict` has nothing to say about it.
@@ -134,17 +133,18 @@ def _refusal(sandbox: Sandbox, call: Call, refusal: ApiError, manner: Manner) ->
 
 def raw(sandbox: Sandbox, status: int, headers: Mapping[str, str], body: Any) -> Answer:
     """An answer in a script's own words: text as it is, any other value as JSON."""
-    content = body.encode() if isinstance(body, str) else b"" if body is None else _ENCODE(body).encode()
+    is_text = isinstance(body, str)
+    content = body.encode("utf-8", "backslashreplace") if is_text else b"" if body is None else encoded(body)
     own = {name.lower() for name in headers}
     given = [
         ("Date", spelling.http_date(sandbox.now)),
-        *(() if isinstance(body, str) or body is None else (_JSON_TYPE,)),
+        *(() if is_text or body is None else (_JSON_TYPE,)),
     ]
     return Answer(status, (*(each for each in given if each[0].lower() not in own), *headers.items()), content)
 
 
 def _json(status: int, body: Any, headers: tuple[tuple[str, str], ...]) -> Answer:
-    return Answer(status, (_JSON_TYPE, *headers), _ENCODE(body).encode())
+    return Answer(status, (_JSON_TYPE, *headers), encoded(body))
 
 
 def _hold_to_schema(choices: Mapping[str, object], schema: str, body: Any) -> None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mockserver.contract import schemas
+from mockserver.contract.nearest import nearest
 from mockserver.core.redaction import Redactor, spelled
 
 
@@ -45,11 +45,6 @@ class ScenarioError(ValueError):
         self.problems = [each.redacted() for each in problems]
         told = "\n".join(f"  {each}" for each in self.problems)
         super().__init__(f"{name} is refused; nothing of it was applied\n{told}")
-
-
-def nearest(found: object, known: Any) -> str | None:
-    """The known name that is most like the one found, if any is."""
-    return next(iter(get_close_matches(str(found), [str(each) for each in known], n=1, cutoff=0.5)), None)
 
 
 def read_file(path: Path) -> dict[str, Any]:

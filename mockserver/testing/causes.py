@@ -25,12 +25,12 @@ from mockserver.edge.routing import route
 from mockserver.testing import clock_report, latest
 from mockserver.testing.calls import CallMismatch
 from mockserver.testing.exchanges import Exchange, line, short, told
-from mockserver.testing.reporting import Seen, strayed
+from mockserver.testing.reporting import Seen, extra, is_forged, strayed
 
 _LINES = 3
 _NOISE = 3  # the severity of findings that explain no failure
 _CITED = 10
-_NUMBER = re.compile(r"#(\d+)\b")
+_NUMBER = re.compile(r"#([0-9]{1,9})\b")
 
 
 class TellingError(AssertionError):
@@ -119,13 +119,13 @@ def _is_library(file: Path) -> bool:
 
 
 def _broken_receiver(seen: Seen) -> list[str]:
-    """A receiver of the test's own that raised instead of answering: the service has seen but a 500."""
+    """A receiver of the test's own that raised instead of answering: the service has seen but a 500. Not at a forged request."""
     return [
-        f"{attempt['error']} where {event['event']} {event['id']} came to {delivery['endpoint']}"
+        f"{attempt['error']} where {extra(attempt) or event['event'] + ' ' + event['id']} came to {delivery['endpoint']}"
         for event in seen.events
         for delivery in event.get("deliveries", ())
         for attempt in delivery["attempts"]
-        if str(attempt.get("error")).startswith(RAISED)
+        if str(attempt.get("error")).startswith(RAISED) and not is_forged(attempt)
     ]
 
 
@@ -134,12 +134,12 @@ def _troubled(seen: Seen) -> list[Exchange[Any, Any]]:
 
 
 def _refused_delivery(seen: Seen) -> list[str]:
-    """Deliveries that no attempt has brought home, with what the receiver answered last."""
+    """Deliveries that no attempt has brought home, with what the receiver answered last to the genuine request."""
     return [
         f"the receiver {delivery['endpoint']} answered {attempt['status']} to {event['event']} {event['id']}"
         for event in seen.events
         for delivery in event.get("deliveries", ())
-        for attempt in delivery["attempts"][-1:]
+        for attempt in [each for each in delivery["attempts"] if extra(each) is None][-1:]
         if attempt.get("status") is not None and attempt["status"] >= 300
     ]
 

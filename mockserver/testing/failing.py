@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from mockserver.contract.choices import DEFAULTS
+from mockserver.contract.printable import printable
 from mockserver.scenario import writing
 from mockserver.testing import conduct_plugin, options
 from mockserver.testing.booking import Book
@@ -48,7 +49,7 @@ def sections(item: pytest.Item, failure: BaseException | None, book: Book) -> It
             lines = list(_lines(item, sandbox, place, own, book))
         except Exception as problem:  # noqa: BLE001 - a report must not hide the failure that it is about
             lines = [f"{sandbox.id} cannot be told: {type(problem).__name__}: {problem}"]
-        yield title, "\n".join(lines)
+        yield title, printable("\n".join(lines), keep="\n")
     if len(made) > len(shown):
         yield "mockserver", f"this is the last of {len(made)} sandboxes that the test has made"
 

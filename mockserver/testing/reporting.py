@@ -10,10 +10,11 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from mockserver.core.conduct.records import Finding
 from mockserver.core.instants import exact_text, from_datetime, parse
+from mockserver.core.twists import Forgery
 from mockserver.edge.narrator import describe
 from mockserver.testing import replaying
 from mockserver.testing.exchanges import Exchange, differences, line, sent, short, unlike
@@ -215,7 +216,22 @@ def _event(event: JSON) -> str:
 
 def _attempt(attempt: JSON) -> str:
     status, error = attempt.get("status"), attempt.get("error")
-    return f"{status} ({error})" if status and error else str(status or error or "under way")
+    outcome = f"{status} ({error})" if status and error else str(status or error or "under way")
+    label = extra(attempt)
+    return f"{outcome} to {label}" if label else outcome
+
+
+def extra(attempt: JSON) -> str | None:
+    """What a script has sent in addition to the event itself; None for the genuine request."""
+    twist = attempt.get("twist")
+    if is_forged(attempt):
+        return f"a forged request ({twist})"
+    return {None: None, "duplicate": "a duplicate", "unknown-kind": "an event of an unknown kind"}.get(twist, twist)
+
+
+def is_forged(attempt: JSON) -> bool:
+    """True for a request that a receiver has to refuse."""
+    return attempt.get("twist") in get_args(Forgery)
 
 
 def unfired(rules: Iterable[JSON], exchanges: Sequence[Exchange[Any, Any]]) -> list[str]:

@@ -45,6 +45,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, out: TextIO) -> int:
     """Verify a service; 0 when nothing is broken or contradictory, 1 when something is, 2 when the run ended early."""
+    from mockserver.contract.printable import printable
     from mockserver.verify import text
     from mockserver.verify.pace import Pace
     from mockserver.verify.run import verify
@@ -64,7 +65,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     if options.json:
         print(json.dumps(report.as_json(), ensure_ascii=False, indent=2), file=out)
     else:
-        print("\n".join(text.lines(report)), file=out)
+        print("\n".join(map(printable, text.lines(report))), file=out)
     return 2 if report.stopped else 0 if report.is_clean else 1
 
 

@@ -223,7 +223,7 @@ def json_of(body: bytes) -> Any:
     """The JSON value of a body; None where it is none."""
     try:
         return json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -246,7 +246,7 @@ def broke(exchange: Exchange) -> bool:
 def request_of(exchange: Exchange) -> Any:
     """What makes two calls ask for the same."""
     call = exchange.call
-    return exchange.operation, tuple(call.params.items()), tuple(call.query), call.body
+    return exchange.operation, tuple(call.params.items()), tuple(call.query), call.body, call.cut_from_bytes
 
 
 def caller(exchange: Exchange) -> tuple[str, str]:
