@@ -2,6 +2,7 @@
 The pytest plugin: a fresh sandbox per test, the server behind it, sweeps, and a report where a test fails.
 
 Nothing heavy is imported before a fixture is asked for; what a hook does stands in `mockserver.testing`.
+PYTEST_DONT_REWRITE: there is no assertion here, and pytest 8 warns where it finds the module imported already.
 """
 
 from __future__ import annotations
@@ -109,20 +110,54 @@ def _swept(item: pytest.Item) -> list[str]:
     return [name for marker in item.iter_markers("mockserver_sweep") for name in marker.args]
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A test answers for its own sandboxes alone."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
+    """A test answers for its own sandboxes alone; Ctrl-C in a fixture leaves its report."""
     if _BOOK in item.config.stash:
         item.config.stash[_BOOK].open(item.nodeid)
+    try:
+        return (yield)
+    except KeyboardInterrupt as interrupt:
+        _keep_report(item, interrupt)
+        raise
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """A rule that had to fire and has not, fails the test that passed otherwise."""
-    result = yield
+    """A rule that had to fire and has not, fails the test that passed otherwise; Ctrl-C leaves its report."""
+    try:
+        result = yield
+    except KeyboardInterrupt as interrupt:
+        _keep_report(item, interrupt)
+        raise
     if _BOOK in item.config.stash:
         item.config.stash[_BOOK].judge()
     return result
+
+
+def _keep_report(item: pytest.Item, interrupt: KeyboardInterrupt) -> None:
+    if _BOOK in item.config.stash:
+        from mockserver.testing import stopping
+
+        stopping.keep(item, interrupt, item.config.stash[_BOOK])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Show the report of a test that Ctrl-C has stopped: pytest makes none of its own."""
+    if _BOOK in config.stash:
+        from mockserver.testing import stopping
+
+        stopping.show(terminalreporter, config)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> bool | None:
+    """Where pytest-timeout's method ends the whole process, print the test's report before that."""
+    if settings.method != "thread" or "mockserver_server" not in getattr(item, "fixturenames", ()):
+        return None
+    from mockserver.testing import stopping
+
+    return stopping.set_timer(item, settings, _BOOK)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -158,7 +193,7 @@ def _book_late_calls(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def mockserver_settings() -> dict[str, Any]:
-    """Settings for every sandbox, to override: scenario, profile, choices, now, clock, seed, given, strict."""
+    """Settings for every sandbox, to override: scenario, profile, choices, now, clock, seed, given, own_port, strict."""
     return {}
 
 

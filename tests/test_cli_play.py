@@ -54,6 +54,28 @@ def test_a_scenario_is_played_and_told(document: Path):
     assert made.startswith("    12:00:00 campaign campaign_") and made.endswith(": draft  (exchange 1)\n")
 
 
+def test_a_story_that_is_not_read_stops_no_call_and_no_end(document: Path):
+    command = [sys.executable, "-m", "mockserver", "play", str(document), "--port", "0", "--log-format", "off"]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8")
+    assert process.stdout is not None
+    try:
+        greeting = ""
+        while "rule 1" not in greeting:
+            greeting += process.stdout.readline()
+        url, key = greeting.split()[4], greeting.partition("secret key")[2].split()[0]
+        client = requests.Session()
+        client.headers["X-API-Key"] = key
+        for _ in range(900):  # a session's line has 90 bytes, and a pipe takes 64 KiB
+            answer = client.post(f"{url}/v1/entrypoints/chatapp/connection-sessions", timeout=DEADLINE_SECONDS)
+            assert 202 == answer.status_code
+        process.send_signal(signal.SIGTERM)
+        assert 0 == process.wait(DEADLINE_SECONDS)
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
 def test_an_unknown_scenario_is_refused_with_the_nearest_name(capsys: pytest.CaptureFixture[str]):
     assert 2 == main(["play", "dmo", "--port", "0"])
     assert "did you mean 'demo'?" in capsys.readouterr().err

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,14 +29,14 @@ STOP_SECONDS = 1.0
 class Served:
     """A `mockserver serve` in a process of its own; it listens once this exists."""
 
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, *arguments: str, errors: int | None = None, before: Sequence[str] = ()) -> None:
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - closed by `close`
         self.process = subprocess.Popen(
-            [sys.executable, "-W", "error", "-m", "mockserver", "serve", "--port", "0", *arguments],
+            [*before, sys.executable, "-W", "error", "-m", "mockserver", "serve", "--port", "0", *arguments],
             cwd=ROOT,
             env={**os.environ, "PYTHONIOENCODING": "utf-8"},
             stdout=subprocess.PIPE,
-            stderr=self._errors,
+            stderr=self._errors if errors is None else errors,
             encoding="utf-8",
         )
         assert self.process.stdout is not None
@@ -82,6 +82,8 @@ class Served:
         self.process.wait(DEADLINE_SECONDS)
         assert self.process.stdout is not None
         self.process.stdout.close()
+        if self.process.stderr is not None:
+            self.process.stderr.close()
         self._errors.close()
 
 
@@ -92,8 +94,8 @@ Serve = Callable[..., Served]
 def serve() -> Iterator[Serve]:
     running: list[Served] = []
 
-    def start(*arguments: str) -> Served:
-        running.append(Served(*arguments))
+    def start(*arguments: str, **options: Any) -> Served:
+        running.append(Served(*arguments, **options))
         return running[-1]
 
     yield start
@@ -215,11 +217,57 @@ def test_a_log_in_json_is_one_object_a_line(serve: Serve):
     assert [True, True] == [isinstance(json.loads(line), dict) for line in served.log()]
 
 
+def test_its_journal_holds_as_much_as_it_is_told_to(serve: Serve):
+    few, small = serve("--journal-max-entries", "2"), serve("--journal-max-bytes", "1")
+    for served in (few, small):
+        for _ in range(3):
+            served.ask("GET", "/v1/message-templates")
+
+    held = [
+        [each["n"] for each in served.ask("GET", "/_mock/journal", key=None).json()["exchanges"]]
+        for served in (few, small)
+    ]
+    assert [[2, 3], [3]] == held
+
+
 def test_a_log_that_is_off_says_nothing(serve: Serve):
     served = serve("--log-format", "off")
     served.ask("GET", "/v1/campaigns", key=None)
 
     assert [] == served.log()
+
+
+LONG = "/v1/campaigns?x=" + "y" * 4_000
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_log_that_is_not_read_stops_no_call_and_no_end(serve: Serve, form: str):
+    served = serve("--log-format", form, errors=subprocess.PIPE)
+    for _ in range(60):  # a pipe takes 64 KiB
+        assert 200 == served.ask("GET", LONG).status_code
+
+    code, seconds = served.stop(signal.SIGTERM)
+    assert (0, True) == (code, seconds < STOP_SECONDS)
+
+
+def test_a_log_that_is_closed_stops_no_call_and_goes_nowhere_else(serve: Serve):
+    served = serve(before=["sh", "-c", 'exec "$@" 2>&-', "sh"])
+    for _ in range(3):
+        assert 200 == served.ask("GET", "/v1/campaigns").status_code
+
+    assert 0 == served.stop(signal.SIGTERM)[0]
+    assert served.process.stdout is not None
+    assert "" == served.process.stdout.read()
+
+
+def test_a_log_whose_reader_is_gone_stops_no_call(serve: Serve):
+    served = serve(errors=subprocess.PIPE)
+    assert served.process.stderr is not None
+    served.process.stderr.close()
+    for _ in range(3):
+        assert 200 == served.ask("GET", "/v1/campaigns").status_code
+
+    assert 0 == served.stop(signal.SIGTERM)[0]
 
 
 def test_an_event_leaves_by_itself_and_only_for_hosts_that_were_allowed(serve: Serve):
@@ -242,3 +290,67 @@ def test_an_event_leaves_by_itself_and_only_for_hosts_that_were_allowed(serve: S
             code, seconds = served.stop(signal.SIGTERM)
 
     assert 0 == code and seconds < STOP_SECONDS
+
+
+SILENT = {
+    "a receiver that never answers": {"url": "http://127.0.0.1:{port}/"},
+    "a host that completes no handshake": {"url": "https://localhost:{port}/"},
+}
+FORGED = [{"on": "delivery", "do": {"deliver": {"forge": "wrong-secret", "duplicate": 3}}}]
+
+
+@pytest.mark.parametrize("script", [[], FORGED], ids=["plain", "forged"])
+@pytest.mark.parametrize("webhook", SILENT.values(), ids=SILENT)
+def test_letters_to_a_host_that_is_silent_do_not_hold_up_its_end(serve: Serve, webhook: dict, script: list):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(DEADLINE_SECONDS)
+        served = serve()
+        url = webhook["url"].format(port=listener.getsockname()[1])
+        document = {"given": {"webhooks": [{"url": url}, {"url": url}]}, "script": script}
+        assert 201 == served.ask("POST", "/_mock/scenarios", json=document).status_code
+        for _ in range(3):
+            session_id = served.ask("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
+            served.ask("POST", f"/_mock/sessions/{session_id}/fail", json={"reason": "phone_in_use"})
+        wires = [listener.accept()[0] for _ in range(2)]
+
+        code, seconds = served.stop(signal.SIGTERM)
+        for wire in wires:
+            wire.close()
+
+    assert 0 == code and seconds < STOP_SECONDS
+
+
+def keys_of(served: Served) -> set[str]:
+    """The keys, a link and a form's secret of the default sandbox, and the keys of one that is made."""
+    tokens = re.findall(r"token +(\S+)", served.greeting)
+    bearer = {"Authorization": f"Bearer {tokens[0]}"} if tokens else {}
+    made = served.ask("POST", "/_mock/sandboxes", key=None, headers=bearer, json={}).json()
+    link = served.ask("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["url"]
+    page = served.session.get(link, timeout=DEADLINE_SECONDS).text
+    secret = re.findall(r'name="secret" value="(\w+)"', page)[0]
+    return {
+        served.secret_key,
+        re.findall(r"pk_\S+", served.greeting)[0],
+        made["secretKey"],
+        made["publicKey"],
+        link.rpartition("/")[2],
+        secret,
+    }
+
+
+def test_beyond_loopback_no_key_link_or_form_secret_is_known_beforehand(serve: Serve):
+    at_home, first, second = keys_of(serve()), keys_of(serve("--host", "0.0.0.0")), keys_of(serve("--host", "0.0.0.0"))
+
+    assert set() == (at_home & first) | (at_home & second) | (first & second)
+    assert 6 == len(first) == len(second)
+
+
+def test_beyond_loopback_a_given_seed_counts(serve: Serve):
+    assert keys_of(serve("--seed", "7")) == keys_of(serve("--host", "0.0.0.0", "--seed", "7"))
+
+
+def test_the_lines_at_the_start_show_keys_that_open_the_api_also_beyond_loopback(serve: Serve):
+    served = serve("--host", "0.0.0.0")
+
+    assert 200 == served.ask("GET", "/v1/campaigns").status_code
+    assert f"X-API-Key: {served.secret_key}" in served.greeting

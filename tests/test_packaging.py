@@ -14,7 +14,7 @@ import pytest
 from tests.wheels import DATA_FOLDERS, ROOT, Built, run
 
 HEAVY = (
-    "flask", "freezegun", "httpx", "hypothesis", "jinja2", "jsonschema", "jsonschema_rs", "puremagic", "requests",
+    "can_ada", "flask", "freezegun", "httpx", "hypothesis", "jinja2", "jsonschema", "jsonschema_rs", "phonenumbers", "requests",
     "ruamel", "segno", "standardwebhooks", "time_machine", "urllib3", "werkzeug",
 )  # fmt: skip
 

@@ -6,11 +6,11 @@ import argparse
 import json
 import secrets
 import signal
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
+from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
 from mockserver.version import VERSION
 
 DEFAULT_PORT = 5055
@@ -27,7 +27,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "--profile", metavar="NAME|FILE", help="literal, guide, hostile, or a file {choices: {id: option}}"
     )
     command.add_argument("--freeze", metavar="INSTANT", help="stand still at this instant; without it time goes by")
-    command.add_argument("--seed", type=int, help="ids, keys and tokens follow from it (default: 0)")
+    command.add_argument(
+        "--seed", type=int, help="ids, keys and tokens follow from it (default: 0; random beyond loopback)"
+    )
     command.add_argument("--token", help="what the control plane demands; generated where it must have one")
     command.add_argument("--strict", action="store_true", help="check every answer against its schema")
     command.add_argument("--no-reason", action="store_true", help="leave the header X-Mock-Reason out")
@@ -39,19 +41,35 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="send webhooks to this host too, not to this machine alone; may be repeated",
     )
     command.add_argument(
+        "--journal-max-entries",
+        type=int,
+        default=JOURNAL_MAX_ENTRIES,
+        metavar="COUNT",
+        help="how many exchanges the journal of a sandbox holds (default: %(default)s)",
+    )
+    command.add_argument(
+        "--journal-max-bytes",
+        type=int,
+        default=JOURNAL_MAX_BYTES,
+        metavar="BYTES",
+        help="and how many bytes of them; the oldest make room (default: %(default)s)",
+    )
+    command.add_argument(
         "--log-format", choices=("text", "json", "off"), default="text", help="a line a call, on standard error"
     )
 
 
 def play(options: argparse.Namespace, out: TextIO) -> int:
     """Serve a scenario until SIGINT or SIGTERM, and tell what happens in it."""
+    from mockserver.edge.log import LogWriter
     from mockserver.edge.narrator import Narrator
     from mockserver.scenario import library
 
     document = document_of(options.scenario)
-    narrator = Narrator(lambda line: print(line, file=out, flush=True))
     told = library.document(document) if isinstance(document, str) else document
-    return serve(options, out, lambda created: narrator.introduce(told, created), narrator.look)
+    with LogWriter(out, _dropped_text) as writer:
+        narrator = Narrator(lambda line: writer.write(line + "\n"))
+        return serve(options, out, lambda created: narrator.introduce(told, created), narrator.look)
 
 
 def serve(
@@ -61,17 +79,33 @@ def serve(
     watch: Callable[[Any], None] | None = None,
 ) -> int:
     """Serve until SIGINT or SIGTERM; the first line printed is the base url, once it listens. `greet` gets the seeded ids."""
+    from mockserver.edge.log import unblocked_stderr
+
+    with unblocked_stderr(_dropped_json if options.log_format == "json" else _dropped_text) as writer:
+        return _serve(options, out, greet, watch, _logger(options.log_format, writer.write))
+
+
+def _serve(
+    options: argparse.Namespace,
+    out: TextIO,
+    greet: Callable[[Mapping[str, list[str]]], None],
+    watch: Callable[[Any], None] | None,
+    log: Callable[[str], None] | None,
+) -> int:
+    from mockserver.core.journal import Limits
     from mockserver.edge import app
     from mockserver.edge.background import Background
-    from mockserver.edge.hosting import DEFAULT_ID, Host
+    from mockserver.edge.hosting import DEFAULT_ID, SEED_MAX, Host
     from mockserver.edge.replies import Manner
     from mockserver.edge.server import Server
 
     manner = Manner(explain=not options.no_reason, strict=options.strict)
-    host = Host(manner=manner, allow_webhook_hosts=options.allow_webhook_host)
+    limits = Limits(options.journal_max_entries, options.journal_max_bytes)
+    host = Host(manner=manner, allow_webhook_hosts=options.allow_webhook_host, journal_limits=limits)
     host.token = options.token or (None if options.host in _LOOPBACK else secrets.token_urlsafe(24))
     host.names |= {options.host.lower()} - {"0.0.0.0", "::"}
-    host.log = _logger(options.log_format)
+    host.log = log
+    host.default_seed = _default_seed(options, SEED_MAX)
     created: dict[str, list[str]] = {}
     hosted = host.create(_recipe(options), id=DEFAULT_ID, created=created)
     server = Server(app.build(host), options.host, options.port, explain=host.manner.explain)
@@ -90,6 +124,13 @@ def serve(
         for each in list(host.sandboxes):
             host.close(each)
     return 0
+
+
+def _default_seed(options: argparse.Namespace, most: int) -> Callable[[], int]:
+    """Draw the seeds of sandboxes that are given none: beyond loopback no stranger may know the keys beforehand."""
+    if options.seed is not None:
+        return lambda: int(options.seed)
+    return (lambda: 0) if options.host in _LOOPBACK else (lambda: secrets.randbelow(most) + 1)
 
 
 def _recipe(options: argparse.Namespace) -> Any:
@@ -118,7 +159,7 @@ def _value(written: str) -> object:
     """An option's name, or the JSON value of a number-valued choice."""
     try:
         read = json.loads(written)
-    except ValueError:
+    except (ValueError, RecursionError):
         return written
     return read if isinstance(read, dict | int) and not isinstance(read, bool) else written
 
@@ -146,9 +187,18 @@ def _greeting(hosted: Any, token: str | None) -> str:
     return "\n".join(lines)
 
 
-def _logger(form: str) -> Callable[[str], None] | None:
+def _dropped_text(count: int) -> str:
+    texts = "1 text of the log" if count == 1 else f"{count} texts of the log"
+    return f"mockserver dropped {texts}, which was not read in time\n"
+
+
+def _dropped_json(count: int) -> str:
+    return json.dumps({"dropped": count}) + "\n"
+
+
+def _logger(form: str, write: Callable[[str], None]) -> Callable[[str], None] | None:
     if form == "off":
         return None
     if form == "json":
-        return lambda line: print(json.dumps({"exchange": line}, ensure_ascii=False), file=sys.stderr, flush=True)
-    return lambda line: print(line, file=sys.stderr, flush=True)
+        return lambda line: write(json.dumps({"exchange": line}, ensure_ascii=False) + "\n")
+    return lambda line: write(line + "\n")

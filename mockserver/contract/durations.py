@@ -27,3 +27,10 @@ def parse_duration(written: object) -> int | None:
     found = _PLAIN.fullmatch(written) or _ISO.fullmatch(written)
     parts = {unit: count for unit, count in found.groupdict().items() if count} if found else {}
     return sum(round(float(count) * _MICROSECONDS[unit]) for unit, count in parts.items()) if parts else None
+
+
+def duration_text(microseconds: int) -> str:
+    """The duration as a person reads it: `0.588 ms`, `250 ms`, `2.1 s`."""
+    if abs(microseconds) < 1_000_000:
+        return f"{microseconds / 1000:g} ms" if microseconds else "0 s"
+    return f"{round(microseconds / 1_000_000, 3):.10g} s"

@@ -129,6 +129,9 @@ OPERATORS: Mapping[FieldType, Mapping[str, Operator]] = MappingProxyType(
     {kind: MappingProxyType({operator.name: operator for operator in rows}) for kind, rows in _BY_TYPE.items()}
 )
 
+# The operators that compare a part of a text (choice `platform-text-operators`).
+PART_OPERATORS = frozenset(("contains", "not-contains", "starts-with", "ends-with", "not-starts-with", "not-ends-with"))
+
 # Where an option of a choice gives an operator another meaning: (choice, option) -> operator -> expression.
 OTHER_MEANINGS: Mapping[tuple[str, str], Mapping[str, str]] = MappingProxyType(
     {

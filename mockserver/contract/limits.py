@@ -13,10 +13,27 @@ SESSION_LIFETIME = timedelta(minutes=20)  # session.expires-at
 # Bounds of the mock itself, so that no call can exhaust the machine; the document sets none (listed in the README).
 JSON_BODY_MAX_BYTES = 1024 * 1024
 JSON_DEPTH_MAX = 64
+JSON_VALUES_MAX = 10_000  # elements and members in a body of the public API
+FILTER_ENTRIES_MAX = 1_000  # groups and statements together
+PROBLEMS_MAX = 100  # that are explained of one value
 UPLOAD_MAX_BYTES = 256 * 1024 * 1024
+UPLOAD_OTHER_PARTS_MAX = 100  # besides as many parts as there may be files (choice `media-max-files`)
+PART_HEAD_MAX_BYTES = 4 * 1024  # of one part of an upload
 PAGE_LIMIT_DEFAULT = 50  # fixed decision `message-page-params`
 PAGE_LIMIT_MAX = 100
-JOURNAL_MAX_ENTRIES = 10_000
-JOURNAL_BODY_MAX_BYTES = 64 * 1024
+JOURNAL_MAX_ENTRIES = 10_000  # of exchanges, and of transitions; a server may set another
+JOURNAL_MAX_BYTES = 64 * 1024 * 1024  # of exchanges and steps together; a server may set another
+JOURNAL_BODY_MAX_BYTES = 64 * 1024  # of one request's body
+JOURNAL_ANSWER_MAX_BYTES = 1024 * 1024  # of one answer's body
 FORM_BODY_MAX_BYTES = 16 * 1024  # of the hosted page
 VISIT_TEXT_MAX_CHARS = 500
+ADVANCES_MAX_DEPTH = 20  # of rules that let time pass while another one does
+
+OWN_BOUND = (
+    "the mock's own bound; the document sets none"  # what the reason of a refusal by one of the bounds above says
+)
+
+
+def own_bound(choice: str) -> str:
+    """What the reason of a refusal by an invented number says, whose choice is this one."""
+    return f"the mock's own bound, settable by the choice {choice}"

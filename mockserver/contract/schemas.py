@@ -10,13 +10,16 @@ The JSON Schemas of `schemas/`, by name, and what a value lacks of them.
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from mockserver._data import data_dir
+from mockserver.contract.limits import PROBLEMS_MAX
 from mockserver.contract.problems import ABSENT, Absent, Problem, explained
 
 if TYPE_CHECKING:
@@ -60,11 +63,11 @@ def is_valid(name: str, value: object) -> bool:
 
 
 def problems(name: str, value: object) -> list[Problem]:
-    """What keeps `value` from fitting the schema `name`, deepest place first; empty when it fits."""
+    """Return why `value` does not fit the schema `name`: its first `PROBLEMS_MAX` problems, deepest place first; empty if it fits."""
     found: list[Problem] = []
     try:
-        for error in _explaining(name).iter_errors(value):
-            found.extend(explained(error))
+        errors = _explaining(name).iter_errors(value)
+        found.extend(islice((problem for error in errors for problem in explained(error)), PROBLEMS_MAX))
     except (RecursionError, ValueError):  # the engine writes out the value that it refuses, which can be beyond writing
         found.append(Problem("", "a value too deep or too long to write", "one that can be written", "size"))
     unique = {(problem.pointer, problem.keyword): problem for problem in found}
@@ -104,7 +107,20 @@ def _explaining(name: str) -> Any:
     engine: Any = jsonschema.Draft202012Validator
     types = engine.TYPE_CHECKER.redefine_many({"array": _is_array, "number": _is_number})
     extend: Any = jsonschema.validators.extend
-    return extend(engine, type_checker=types)(load(name))
+    return extend(engine, {"additionalProperties": _additional_properties}, type_checker=types)(load(name))
+
+
+def _additional_properties(engine: Any, allowed: Any, value: Any, schema: Any) -> Iterator[Any]:
+    """The engine's own keyword, but in the order of the value: a set's order differs from process to process."""
+    import jsonschema
+
+    if not isinstance(allowed, dict) or not isinstance(value, dict):
+        yield from jsonschema.Draft202012Validator.VALIDATORS["additionalProperties"](engine, allowed, value, schema)
+        return
+    known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+    for key, found in value.items():
+        if key not in known and not any(re.search(pattern, key) for pattern in patterns):
+            yield from engine.descend(found, allowed, path=key)
 
 
 def _is_array(_: object, value: object) -> bool:

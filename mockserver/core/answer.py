@@ -14,6 +14,7 @@ from typing import Any
 
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.endpoints import Endpoint
+from mockserver.contract.limits import own_bound
 from mockserver.core import (
     audiences,
     bodies,
@@ -86,7 +87,7 @@ def answer(sandbox: Sandbox, call: Call) -> Answered:
             return Answered(WRITERS[endpoint.id](sandbox, tenant, call, ready), tenant_id, body)
         return Answered(READERS[endpoint.id](sandbox, tenant, call), tenant_id, None)
     except ApiError as refusal:
-        return Answered(refusal, tenant_id, body)
+        return Answered(refusal.without_traceback(), tenant_id, body)
 
 
 def _routed(sandbox: Sandbox, call: Call) -> Endpoint:
@@ -144,7 +145,8 @@ def _refuse_too_often(sandbox: Sandbox, call: Call) -> None:
         return
     free_at = spent[len(spent) - numbers["requests"]] + window
     wait_s = -(-(free_at - sandbox.now) // SECOND)
-    reason = f"{numbers['requests']} requests in {window / SECOND:g} s are used up; the next is free in {wait_s} s"
+    budget = f"{numbers['requests']} requests in {window / SECOND:g} s are used up ({own_bound('rate-limit-numbers')})"
+    reason = f"{budget}; the next is free in {wait_s} s"
     raise ApiError(
         "RATE_LIMIT_EXCEEDED",
         clause="base.rate-limit",

@@ -9,22 +9,23 @@ Audiences: filters checked for their meaning, compiled into one expression, and 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from mockserver.contract.filters import FIELDS, OPERATORS, OTHER_MEANINGS, FilterField, Operator
+from mockserver.contract.filters import FIELDS, OPERATORS, OTHER_MEANINGS, PART_OPERATORS, FilterField, Operator
+from mockserver.contract.nearest import nearest
 from mockserver.core import ids
 from mockserver.core.calls import ApiError, Shown
-from mockserver.core.instants import MILLISECOND, MINUTE, Instant, parse, parse_date
+from mockserver.core.instants import MINUTE, Instant, as_shown, parse, parse_date
 from mockserver.core.records import Chat
-from mockserver.core.redaction import spelled
+from mockserver.core.redaction import shown, spelled
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.tenant import Tenant
 
 _LARGEST = 1.7976931348623157e308  # beyond it a number of JSON is no double, and `1e999` reads as infinity
+_NO_PLATFORM = "\0"
 _REMEMBERED_FOR = MINUTE  # under the option `cached` of estimated-count-exactness
 
 
@@ -103,12 +104,13 @@ def _statement(sandbox: Sandbox, statement: Mapping[str, Any], at: str, operands
         raise _invalid(
             statement,
             f"{at}/field",
-            f"came {statement['field']!r}, which is no filter field{_nearest(statement['field'], FIELDS)}",
+            f"came {shown(statement['field'], sandbox.secrets())!r}, which is no filter field{_nearest(statement['field'], FIELDS)}",
             "filters.fields",
         )
     operator = OPERATORS[field.type].get(statement["operator"])
     if operator is None:
-        reason = f"came {statement['operator']!r}, which is no operator of {field.type} fields{_nearest(statement['operator'], OPERATORS[field.type])}"
+        came = shown(statement["operator"], sandbox.secrets())
+        reason = f"came {came!r}, which is no operator of {field.type} fields{_nearest(statement['operator'], OPERATORS[field.type])}"
         raise _invalid(statement, f"{at}/operator", reason, "filters.operators")
     bound = _operands(sandbox, field, operator, statement, at)
     names = [f"v{len(operands) + number}" for number in range(len(bound))]
@@ -154,7 +156,7 @@ def _operands(
             raise _invalid(
                 statement,
                 f"{at}/value",
-                f"came {_shown(statement, 'value')}; '{operator.name}' wants a non-empty array",
+                f"came {_shown(sandbox, statement, 'value')}; '{operator.name}' wants a non-empty array",
                 "filters.types",
             )
         return [
@@ -186,9 +188,13 @@ def _scalar(sandbox: Sandbox, field: FilterField, statement: Mapping[str, Any], 
     }[field.type]
     if not fits:
         raise _invalid(
-            statement, at, f"came {spelled(value)}; {field.name} takes {field.value_format}", "filters.types"
+            statement,
+            at,
+            f"came {_short(sandbox, value)}; {field.name} takes {field.value_format}",
+            "filters.types",
         )
-    if field.allowed and value not in field.allowed:
+    takes_part = statement["operator"] in PART_OPERATORS and sandbox.choices["platform-text-operators"] == "text"
+    if field.allowed and value not in field.allowed and not takes_part:
         return _unknown_platform(sandbox, field, statement, value, at)
     if isinstance(value, Decimal):
         return float(value)  # as a chat's own number, which seed data gives as a float
@@ -202,8 +208,10 @@ def _is_number(value: Any) -> bool:
 def _unknown_platform(sandbox: Sandbox, field: FilterField, statement: Mapping[str, Any], value: str, at: str) -> str:
     option = sandbox.choices["platform-value-unknown"]
     if option == "match-none":
-        return value
-    reason = f"came {spelled(value)}; {field.name} is {field.value_format}{_nearest(value, field.allowed or ())}"
+        return _NO_PLATFORM + value  # so that no part of it is found in a platform either
+    reason = (
+        f"came {_short(sandbox, value)}; {field.name} is {field.value_format}{_nearest(value, field.allowed or ())}"
+    )
     if option == "platform-unsupported":
         raise ApiError("PLATFORM_UNSUPPORTED", clause="filters.platform-values", at=at, reason=reason)
     raise _invalid(statement, at, reason, "filters.platform-values")
@@ -215,16 +223,22 @@ def _date(sandbox: Sandbox, statement: Mapping[str, Any], value: Any, at: str) -
     if read is not None and read[1]:
         if sandbox.choices["date-offset"] == "z-only" and value[-1] not in "Zz":
             raise _invalid(
-                statement, at, f"came {spelled(value)}; wanted UTC with Z (choice date-offset)", "filters.dates"
+                statement,
+                at,
+                f"got {_short(sandbox, value)}; expected UTC with Z (choice date-offset)",
+                "filters.dates",
             )
-        return read[0] // MILLISECOND * MILLISECOND
+        return as_shown(read[0])
     if lenient != "reject" and isinstance(value, str):
         brazil = lenient == "midnight-brazil"
         instant = read[0] + (3 * 60 * MINUTE if brazil else 0) if read else parse_date(value, brazil=brazil)
         if instant is not None:
-            return instant // MILLISECOND * MILLISECOND
+            return as_shown(instant)
     raise _invalid(
-        statement, at, f"came {spelled(value)}; wanted an ISO 8601 date-time with Z or an offset", "filters.dates"
+        statement,
+        at,
+        f"got {_short(sandbox, value)}; expected an ISO 8601 date-time with Z or an offset",
+        "filters.dates",
     )
 
 
@@ -232,10 +246,15 @@ def _invalid(statement: Mapping[str, Any], at: str, reason: str, clause: str) ->
     return ApiError("CAMPAIGN_INVALID_FILTERS", clause=clause, at=at, reason=reason, field=statement["field"])
 
 
-def _nearest(found: str, known: Any) -> str:
-    close = get_close_matches(found, list(known), n=1, cutoff=0.5)
-    return f"; the nearest is {close[0]!r}" if close else f"; there are {', '.join(known)}"
+def _nearest(found: str, known: Iterable[str]) -> str:
+    hint = nearest(found, known)
+    return f"; the nearest is {hint!r}" if hint else f"; there are {', '.join(known)}"
 
 
-def _shown(statement: Mapping[str, Any], key: str) -> str:
-    return spelled(statement[key]) if key in statement else "nothing"
+def _shown(sandbox: Sandbox, statement: Mapping[str, Any], key: str) -> str:
+    return _short(sandbox, statement[key]) if key in statement else "nothing"
+
+
+def _short(sandbox: Sandbox, value: object) -> str:
+    """The value as a reason shows it: as JSON, cut, without secrets."""
+    return shown(spelled(value), sandbox.secrets())

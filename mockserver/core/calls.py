@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from mockserver.contract.endpoints import Endpoint
 
 
 class FilePart(NamedTuple):
-    """One uploaded file: its name, the type its sender declared, the types its content looks like, and the content."""
+    """One uploaded file: its name, the type that its sender declared, "" where it declared none, and the content."""
 
     name: str
     declared_type: str
-    sniffed_types: tuple[str, ...]
     content: bytes
 
 
@@ -25,8 +24,10 @@ class Call(NamedTuple):
     `path` is the raw path as it came; `params` are its parameters, percent-decoded.
     `query` holds every pair in order; `headers` have lower-case names.
     `body` is None where the body was larger than the mock takes (then nothing of it was read).
-    `files` reads the multipart parts when the operation asks for them, and answers None where there are none to read.
+    `files` reads the files of an upload when the operation asks for them, given the number of files that it takes; it
+    returns none where the body cannot be read, and refuses one that is beyond the bounds of the mock.
     `base_url` is the prefix under which the sandbox was reached, for the urls that an answer hands out.
+    `cut_from_bytes` is the size of the whole body where a record holds only the beginning of it, else None.
     """
 
     method: str
@@ -37,8 +38,9 @@ class Call(NamedTuple):
     query: Sequence[tuple[str, str]]
     headers: Mapping[str, str]
     body: bytes | None
-    files: Callable[[], Sequence[FilePart]]
+    files: Callable[[int], Sequence[FilePart]]
     base_url: str
+    cut_from_bytes: int | None = None
 
     def __repr__(self) -> str:  # headers, path and body may hold a key
         return f"Call(method={self.method!r}, endpoint={self.endpoint.id if self.endpoint else None!r})"
@@ -65,6 +67,20 @@ class ApiError(Exception):
         self.reason = reason
         self.at = at
         self.facts = facts
+
+    def without_traceback(self) -> Self:
+        """This refusal without the frames it was raised in: they hold the whole call until the collector of cycles runs."""
+        self.__cause__ = self.__context__ = None
+        return self.with_traceback(None)
+
+
+class Refused(NamedTuple):
+    """A refusal as a record: without the facts of its message, and without the traceback, whose frames hold the whole call."""
+
+    code: str
+    clause: str
+    at: str
+    reason: str
 
 
 Outcome = Shown | ApiError

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.core import audiences, progress, sends, starting, templates
 from mockserver.core.calls import ApiError, Call, Shown
-from mockserver.core.instants import MINUTE, SECOND, Instant
+from mockserver.core.instants import MINUTE, SECOND, Instant, as_shown
 from mockserver.core.lookup import find
 from mockserver.core.records import Campaign, Execution, Sends
 from mockserver.core.sandbox import Sandbox
@@ -40,30 +40,36 @@ class Detail(NamedTuple):
 
 def create(sandbox: Sandbox, tenant: Tenant, call: Call, body: Mapping[str, Any]) -> Shown:
     """A new draft (campaigns.create). Checks: template, platform mismatch, filters, name; nothing is sent."""
-    template = templates.for_campaign(sandbox, tenant, body["templateId"], at="/templateId")
-    if template.is_official and body["platform"] == "chatapp_lite":
+    campaign = Campaign(
+        seq=0,
+        id="",
+        name=body["name"],
+        description=body.get("description"),
+        platform=body["platform"],
+        template_id=body["templateId"],
+        cadence=int(body["cadence"]),
+        filters=body.get("filters"),
+        created_at=sandbox.now,
+        status=CAMPAIGN.initial,
+        stay=0,
+    )
+    check_new(sandbox, tenant, campaign)
+    campaign = replace(campaign, seq=sandbox.next_seq(), id=sandbox.new_id("campaign_"), stay=sandbox.count("stay"))
+    return Shown(born(sandbox, tenant, "campaign", campaign, starting.this_exchange(sandbox)))
+
+
+def check_new(sandbox: Sandbox, tenant: Tenant, campaign: Campaign) -> None:
+    """Refuse a campaign that cannot be created; its template, platform, filters and name are looked at, in this order."""
+    template = templates.for_campaign(sandbox, tenant, campaign.template_id, at="/templateId")
+    if template.is_official and campaign.platform == "chatapp_lite":
         raise ApiError(
             "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH",
             clause="campaigns.template-mismatch",
             at="/platform",
             reason=f"template {template.id!r} is official and the platform is chatapp_lite; wanted chatapp or photoapp",
         )
-    audiences.check(sandbox, body.get("filters"))
-    _refuse_taken_name(sandbox, tenant, body["name"])
-    campaign = Campaign(
-        seq=sandbox.next_seq(),
-        id=sandbox.new_id("campaign_"),
-        name=body["name"],
-        description=body.get("description"),
-        platform=body["platform"],
-        template_id=template.id,
-        cadence=int(body["cadence"]),
-        filters=body.get("filters"),
-        created_at=sandbox.now,
-        status=CAMPAIGN.initial,
-        stay=sandbox.count("stay"),
-    )
-    return Shown(born(sandbox, tenant, "campaign", campaign, starting.this_exchange(sandbox)))
+    audiences.check(sandbox, campaign.filters)
+    _refuse_taken_name(sandbox, tenant, campaign.name)
 
 
 def _refuse_taken_name(sandbox: Sandbox, tenant: Tenant, name: str) -> None:
@@ -182,10 +188,11 @@ def _last_send(sandbox: Sandbox, execution: Execution) -> Instant:
     """The last instant at which a queued send may still be processed after a cancel now (late-sends-after-cancel)."""
     option = sandbox.choices["late-sends-after-cancel"]
     if option == "five-seconds":
-        return sandbox.now + 5 * SECOND
+        return as_shown(sandbox.now) + 5 * SECOND  # from the cancel as completedAt shows it
     if option == "current-minute":
-        minutes = (sandbox.now - execution.started_at) // MINUTE + 1
-        return execution.started_at + minutes * MINUTE - 1  # the next minute's first instant is no part of this one
+        started_at = as_shown(execution.started_at)
+        minutes = (sandbox.now - started_at) // MINUTE + 1
+        return started_at + minutes * MINUTE - 1  # the next minute's first instant is no part of this one
     return sandbox.now
 
 

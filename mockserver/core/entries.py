@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES
-from mockserver.core.calls import Answered, ApiError, Call, Shown
+from mockserver.contract.limits import JOURNAL_ANSWER_MAX_BYTES, JOURNAL_BODY_MAX_BYTES, JSON_BODY_MAX_BYTES
+from mockserver.core import sizes
+from mockserver.core.calls import Answered, ApiError, Call, Refused, Shown
 from mockserver.core.journal import Exchange
 from mockserver.core.rules import Fault
 from mockserver.core.sandbox import Sandbox
@@ -18,23 +19,37 @@ def entry(
     body: bytes = b"",
     fault: Fault | None = None,
 ) -> Exchange:
-    """The next exchange of the sandbox's journal; a very long request body is kept in part."""
-    refusal = answered.outcome if isinstance(answered.outcome, ApiError) else None
-    if call.body and len(call.body) > JOURNAL_BODY_MAX_BYTES:
-        call = call._replace(body=call.body[:JOURNAL_BODY_MAX_BYTES], files=tuple)
+    """The next exchange of the sandbox's journal; of a very long body, asked or answered, it holds only the beginning."""
+    outcome, sent = answered.outcome, call.body or b""
+    has_value = answered.body is not None and len(sent) <= JSON_BODY_MAX_BYTES
+    refused = (
+        Refused(outcome.code, outcome.clause, outcome.at, outcome.reason) if isinstance(outcome, ApiError) else None
+    )
+    call, answer = cut(call), body[:JOURNAL_ANSWER_MAX_BYTES]
+    size_bytes = sizes.ENTRY_BYTES + sizes.of_call(call) + len(answer) + (sizes.of_json(sent) if has_value else 0)
     return Exchange(
         sandbox.journal.last_exchange + 1,
         sandbox.now,
         call.endpoint.id if call.endpoint else None,
         answered.tenant_id,
         call,
-        answered.body,
+        answered.body if has_value else None,
         status,
         headers,
-        body,
-        isinstance(answered.outcome, Shown),
-        refusal,
+        answer,
+        isinstance(outcome, Shown),
+        refused,
         sandbox.journal.own_choices(sandbox.choices),
         fault,
         sandbox.stage.stopwatch(),
+        answer_cut_from_bytes=len(body) if len(answer) < len(body) else None,
+        size_bytes=size_bytes,
+        process=sandbox.stage.process_frozen_at(),
     )
+
+
+def cut(call: Call) -> Call:
+    """The call as a record holds it: without what is past the bound of its body, and then without its files."""
+    if call.body is None or len(call.body) <= JOURNAL_BODY_MAX_BYTES:
+        return call
+    return call._replace(body=call.body[:JOURNAL_BODY_MAX_BYTES], files=lambda _: (), cut_from_bytes=len(call.body))

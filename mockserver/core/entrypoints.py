@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from mockserver.core import ids
 from mockserver.core.calls import Call, Shown
 from mockserver.core.lookup import find
+from mockserver.core.phones import bare, e164
 from mockserver.core.records import Entrypoint, Session
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.tenant import Tenant
-
-_E164 = re.compile(r"[1-9][0-9]{6,14}", re.ASCII)
 
 
 def read(sandbox: Sandbox, tenant: Tenant, call: Call) -> Shown:
@@ -21,21 +18,18 @@ def read(sandbox: Sandbox, tenant: Tenant, call: Call) -> Shown:
     )
 
 
-def e164(written: str) -> str | None:
-    """The number as `+` and 7 to 15 digits, however it was spelt; None where it cannot be one."""
-    if not re.fullmatch(r"\s*\+?[0-9\s().\-]+", written, re.ASCII):
-        return None
-    digits = re.sub(r"[^0-9]", "", written)
-    return f"+{digits}" if _E164.fullmatch(digits) else None
-
-
 def is_linked(sandbox: Sandbox, phone: str) -> bool:
-    """True where an entrypoint of any tenant of the sandbox has this number, on whatever platform."""
+    """Return True if an entrypoint of any tenant of the sandbox has this number, on any platform."""
     return any(
-        entrypoint.display_phone is not None and e164(entrypoint.display_phone) == phone
+        entrypoint.display_phone is not None and _linked(entrypoint.display_phone, tenant) == phone
         for tenant in sandbox.tenants.values()
         for entrypoint in tenant.entrypoints.values()
     )
+
+
+def _linked(display_phone: str, tenant: Tenant) -> str | None:
+    """The number that was checked when it was linked; one with its country code needs no library."""
+    return bare(display_phone) if display_phone.startswith("+") else e164(display_phone, tenant.country)
 
 
 def unused_phone(sandbox: Sandbox) -> str:

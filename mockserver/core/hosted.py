@@ -13,10 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlencode
 
 from mockserver.contract.limits import VISIT_TEXT_MAX_CHARS
-from mockserver.core import entrypoints, ids, sessions
+from mockserver.core import entrypoints, ids, phones, return_urls, sessions
 from mockserver.core.records import Session
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.tenant import Tenant
@@ -33,7 +32,6 @@ WALKS: Mapping[bool, tuple[str, ...]] = MappingProxyType(
 CANCELLED = "cancelled"
 SIMULATED = (*sessions.REASONS, "expire")  # the ends that the page forces when it is told to
 NAME_MAX_CHARS = 100
-_PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
 
 
 class Found(NamedTuple):
@@ -157,7 +155,6 @@ def way_back(sandbox: Sandbox, session: Session) -> str | None:
     Where the person goes once the session has ended, None where the page is the end of it (session.return).
 
     The returnUrl keeps its own query; what is put behind it is said by `return-query` and `return-on-failure`.
-    The text is printable ASCII, so that it can stand in a header: everything else is percent-encoded.
     """
     if session.return_url is None or _is_pending(session):
         return None
@@ -168,11 +165,7 @@ def way_back(sandbox: Sandbox, session: Session) -> str | None:
         added = [("error", session.reason or "")]
     if sandbox.choices["return-query"] == "session-and-status":
         added = [("sessionId", session.id), ("status", session.status), *added]
-    url, mark, fragment = session.return_url.partition("#")
-    if added:
-        joint = "" if url.endswith(("?", "&")) else "&" if "?" in url else "?"
-        url += joint + urlencode(added)
-    return quote(url + mark + fragment, safe=_PRINTABLE)
+    return return_urls.location(session.return_url, added)
 
 
 def free_numbers(sandbox: Sandbox, session: Session, count: int = 2) -> tuple[str, ...]:
@@ -225,7 +218,7 @@ def _name(tenant: Tenant, given: Mapping[str, str]) -> Mapping[str, Any] | str:
 def _phone(tenant: Tenant, given: Mapping[str, str]) -> Mapping[str, Any] | str:
     """One of the numbers shown, or another one that was typed, however it was spelt."""
     picked = given.get("number", "")
-    phone = entrypoints.e164(given.get("phone", "") if picked == "other" else picked)
+    phone = phones.e164(given.get("phone", "") if picked == "other" else picked, tenant.country)
     return {"phone": phone} if phone is not None else "phone"
 
 

@@ -66,21 +66,22 @@ def _too_many(sandbox: Sandbox, call: Call, scope: Scope, body: Any) -> Facts:
 
 
 def _file_name(sandbox: Sandbox, call: Call, scope: Scope, body: Any) -> Facts:
-    part = _file(call)
+    part = _file(sandbox, call)
     return {"name": part.name if part and part.name else _NAME}
 
 
 def _file_size(sandbox: Sandbox, call: Call, scope: Scope, body: Any) -> Facts:
     sizes: Any = sandbox.choices["media-max-size"]
-    part = _file(call)
+    part = _file(sandbox, call)
     kind = kind_of(part.declared_type.partition(";")[0].strip().lower()) if part else None
     limit = sizes[kind] if kind is not None else max(sizes.values())
     return {**_file_name(sandbox, call, scope, body), "max": media.spelled_size(limit)}
 
 
-def _file(call: Call) -> FilePart | None:
+def _file(sandbox: Sandbox, call: Call) -> FilePart | None:
     is_upload = call.endpoint is not None and call.endpoint.body == "multipart" and call.body is not None
-    return next((part for part in call.files() if part.name or part.content), None) if is_upload else None
+    most: Any = sandbox.choices["media-max-files"]
+    return next((part for part in call.files(most) if part.name or part.content), None) if is_upload else None
 
 
 def _filter_field(sandbox: Sandbox, call: Call, scope: Scope, body: Any) -> Facts:

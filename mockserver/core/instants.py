@@ -2,7 +2,12 @@
 Instants and durations as the core keeps them: whole microseconds since 1970, UTC.
 
 Whole numbers keep arithmetic exact, compare fast and cannot overflow; a `datetime` appears only at the faces.
-Texts are RFC 3339 date-times; a text without an offset is told apart, since the document leaves it open.
+Texts are ISO 8601 date-times; a text without an offset is told apart, since the document leaves it open.
+
+The API shows milliseconds, and a sandbox's clock has microseconds. One rule keeps the two consistent (fixed decision
+`instants-as-shown`): what has happened keeps its exact instant and is cut when it is shown; what is promised for later is
+counted from the instant as it is shown. So a session expires at its own `expiresAt`, and the sends of an execution
+count from its own `startedAt`. Dates that a filter compares are cut to the millisecond on both sides.
 """
 
 from __future__ import annotations
@@ -21,8 +26,17 @@ MILLISECOND: Span = 1_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _BRAZIL = timezone(timedelta(hours=-3))
 _MICROSECOND = timedelta(microseconds=1)
-_DATE_TIME = re.compile(
-    r"(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}(?::\d{2})?)(?:\.(\d{1,9}))?([Zz]|[+-]\d{2}:\d{2})?", re.ASCII
+# The form that nearly every text has; what does not match it may still match the next.
+_USUAL = re.compile(r"(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}(?::\d{2})?)(?:\.(\d+))?([Zz]|[+-]\d{2}:[0-5]\d)?", re.ASCII)
+# Every date-time of ISO 8601-1:2019: calendar, week and ordinal dates, in the extended and the basic format.
+_ISO_8601 = re.compile(
+    r"""
+    (?P<year>\d{4}) (?P<dash>-?)
+    (?: (?P<month>\d\d) (?P=dash) (?P<day>\d\d) | W (?P<week>\d\d) (?P=dash) (?P<weekday>\d) | (?P<ordinal>\d{3}) )
+    [Tt] (?P<hour>\d\d) (?: (?P<colon>:?) (?P<minute>\d\d) (?: (?P=colon) (?P<second>\d\d) )? )? (?:[.,](?P<fraction>\d+))?
+    (?: (?P<zulu>[Zz]) | (?P<sign>[+\-\u2212]) (?P<zone_hour>\d\d) (?: (?P<zone_colon>:?) (?P<zone_minute>\d\d) )? )?
+    """,
+    re.ASCII | re.VERBOSE,
 )
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
@@ -47,6 +61,11 @@ def span(duration: timedelta) -> Span:
     return duration // _MICROSECOND
 
 
+def as_shown(instant: Instant, grain: Span = MILLISECOND) -> Instant:
+    """Return the instant as answers show it: cut to the millisecond, or to a coarser `grain`."""
+    return instant // grain * grain
+
+
 def text(instant: Instant) -> str:
     """The instant as `2026-03-01T12:00:00.000Z`, cut to the millisecond (choice `datetime-spelling`, default)."""
     return to_datetime(instant).isoformat(timespec="milliseconds")[:-6] + "Z"
@@ -63,22 +82,76 @@ def exact_text(instant: Instant) -> str:
 
 def parse(written: str) -> tuple[Instant, bool] | None:
     """
-    The instant of an ISO 8601 date-time with seconds optional, and whether it said its offset.
+    Return the instant of an ISO 8601 date-time and whether the text has an offset, or None if it is no date-time.
 
-    A text without an offset is read as UTC and answers False. None where the text is no date-time at all.
-    Digits beyond the microsecond are cut.
+    A text without an offset is read as UTC. Basic and extended format do not mix; digits beyond the microsecond are cut.
+    The lower case of T and Z and the offset -00:00 are RFC 3339's.
     """
-    found = _DATE_TIME.fullmatch(written)
-    if found is None:
+    usual = _USUAL.fullmatch(written)
+    if usual is not None:
+        day, clock, fraction, offset = usual.groups()
+        zone = "+00:00" if offset in (None, "Z", "z") else offset
+        try:
+            moment = datetime.fromisoformat(f"{day}T{clock}{zone}")
+        except ValueError:  # no such day or time, or one that only the whole grammar has
+            pass
+        else:
+            if not fraction or clock.count(":") == 2:
+                microseconds = int((fraction or "0").ljust(6, "0")[:6])
+                return from_datetime(moment) + microseconds, offset is not None
+    parts = _ISO_8601.fullmatch(written)
+    if parts is None or not _is_one_format(parts):
         return None
-    day, clock, fraction, offset = found.groups()
-    zone = "+00:00" if offset in (None, "Z", "z") else offset
     try:
-        moment = datetime.fromisoformat(f"{day}T{clock}{zone}")
+        day_start, offset_span = _day(parts), _offset(parts)
     except ValueError:
         return None
-    microseconds = int((fraction or "0").ljust(6, "0")[:6])
-    return from_datetime(moment) + microseconds, offset is not None
+    clock_span = _clock(parts)
+    if clock_span is None:
+        return None
+    instant = day_start + clock_span - offset_span
+    if parts["second"] == "60" and instant % DAY >= SECOND:  # a leap second is the last one of a day in UTC
+        return None
+    return instant, bool(parts["zulu"] or parts["sign"])
+
+
+def _is_one_format(parts: re.Match[str]) -> bool:
+    """Return True if date, time and offset are all extended or all basic."""
+    colon = ":" if parts["dash"] else ""
+    return all(parts[used] in (None, colon) for used in ("colon", "zone_colon"))
+
+
+def _day(parts: re.Match[str]) -> Instant:
+    """The midnight at which the day begins; ValueError for a day that does not exist."""
+    year = int(parts["year"])
+    if parts["week"]:
+        day = date.fromisocalendar(year, int(parts["week"]), int(parts["weekday"]))
+    elif parts["ordinal"]:
+        day = date(year, 1, 1) + timedelta(days=int(parts["ordinal"]) - 1)
+        if day.year != year:
+            raise ValueError("no such day of the year")
+    else:
+        day = date(year, int(parts["month"]), int(parts["day"]))
+    return (day - _EPOCH.date()).days * DAY
+
+
+def _clock(parts: re.Match[str]) -> Span | None:
+    """The time since midnight, its fraction one of the last unit that is written; None for a time that does not exist."""
+    hour, minute, second = (int(parts[unit] or 0) for unit in ("hour", "minute", "second"))
+    if hour > 24 or minute > 59 or second > 60:
+        return None
+    unit = SECOND if parts["second"] else MINUTE if parts["minute"] else 60 * MINUTE
+    digits = (parts["fraction"] or "0")[:18]
+    span = (hour * 60 + minute) * MINUTE + second * SECOND + int(digits) * unit // 10 ** len(digits)
+    return span if span <= DAY or (second == 60 and hour < 24) else None
+
+
+def _offset(parts: re.Match[str]) -> Span:
+    """How far the offset is ahead of UTC; ValueError for one that does not exist."""
+    hours, minutes = int(parts["zone_hour"] or 0), int(parts["zone_minute"] or 0)
+    if hours > 23 or minutes > 59:
+        raise ValueError("no such offset")
+    return (hours * 60 + minutes) * (MINUTE if parts["sign"] == "+" else -MINUTE)
 
 
 def parse_date(written: str, *, brazil: bool) -> Instant | None:

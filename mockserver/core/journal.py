@@ -1,22 +1,39 @@
 """
 The journal: every exchange of a sandbox and every transition, in order, numbered from 1.
 
-It keeps the last `JOURNAL_MAX_ENTRIES` of each; numbers go on counting. Restoring a checkpoint takes both back.
+1. It holds the last ones only, bounded by number and by bytes (`Limits`); numbers continue. The latest stays, however large.
+2. Restoring a checkpoint takes it back as a whole.
+3. No entry refers to an exception or a frame, which would hold the whole call.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from mockserver.contract.choices import DEFAULTS
-from mockserver.contract.limits import JOURNAL_MAX_ENTRIES
-from mockserver.core.calls import ApiError, Call
+from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
+from mockserver.core import sizes
+from mockserver.core.calls import Call, Refused
 from mockserver.core.instants import Instant, Span
 from mockserver.core.rules import Fault
 
 STEPS_MAX = 1_000  # commands are few; whoever sends more needs no document that repeats them
+
+
+class Limits(NamedTuple):
+    """
+    How much a journal holds.
+
+    `max_entries` bounds its exchanges, and likewise its transitions; `max_bytes` its exchanges and steps together.
+    """
+
+    max_entries: int = JOURNAL_MAX_ENTRIES
+    max_bytes: int = JOURNAL_MAX_BYTES
+
+
+DEFAULT_LIMITS = Limits()
 
 
 class Exchange(NamedTuple):
@@ -28,6 +45,11 @@ class Exchange(NamedTuple):
     `body` is the request's JSON value, as it came, where it was read as one.
     `choices` are the sandbox's own ones (those that differ from their default) at the time.
     `real` is the process's stopwatch in microseconds, where it has one; no answer or view shows it.
+    `is_reused` is True for a call on a connection that had carried another one before.
+    While a rule keeps the answer from its client `is_held` is True; `left` is the stopwatch when it was sent then.
+    `process` is the process's own instant if something had frozen that.
+    `answer_cut_from_bytes` is the size of the whole answer where `answer` is only the beginning of it, else None.
+    `size_bytes` is what the entry counts for in the journal's bound.
     """
 
     n: int
@@ -40,10 +62,16 @@ class Exchange(NamedTuple):
     headers: tuple[tuple[str, str], ...]
     answer: bytes
     applied: bool
-    error: ApiError | None
+    error: Refused | None
     choices: Mapping[str, object]
     fault: Fault | None = None
     real: Span | None = None
+    is_reused: bool = False
+    is_held: bool = False
+    left: Span | None = None
+    process: Instant | None = None
+    answer_cut_from_bytes: int | None = None
+    size_bytes: int = 0
 
     @property
     def came_late(self) -> bool:
@@ -83,20 +111,33 @@ class Step(NamedTuple):
     transitions: int
     command: str
     arguments: Mapping[str, Any]
+    size_bytes: int = 0
 
     def __repr__(self) -> str:  # a call's headers hold a key
         return f"Step(command={self.command!r}, exchanges={self.exchanges})"
 
 
+def _without_answer(entry: Exchange) -> Exchange:
+    size_bytes = entry.size_bytes - len(entry.answer)
+    return entry._replace(
+        status=None, headers=(), answer=b"", answer_cut_from_bytes=None, size_bytes=size_bytes, is_held=False
+    )
+
+
 class Journal:
     """What happened in one sandbox so far. Lives as long as its sandbox."""
 
-    __slots__ = ("_chosen", "exchanges", "last_exchange", "last_transition", "lost_steps", "steps", "transitions")
+    __slots__ = (
+        "_chosen", "exchanges", "last_exchange", "last_transition", "limits", "lost_steps", "size_bytes", "steps",
+        "transitions",
+    )  # fmt: skip
 
-    def __init__(self) -> None:
-        self.exchanges: deque[Exchange] = deque(maxlen=JOURNAL_MAX_ENTRIES)
-        self.transitions: deque[Transition] = deque(maxlen=JOURNAL_MAX_ENTRIES)
-        self.steps: deque[Step] = deque(maxlen=STEPS_MAX)
+    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+        self.limits = limits
+        self.exchanges: deque[Exchange] = deque()
+        self.transitions: deque[Transition] = deque(maxlen=limits.max_entries)
+        self.steps: deque[Step] = deque()
+        self.size_bytes = 0  # of exchanges and steps
         self.last_exchange = 0
         self.last_transition = 0
         self.lost_steps = 0
@@ -109,8 +150,13 @@ class Journal:
         return self._chosen[1]
 
     def keep(self, exchange: Exchange) -> None:
+        """Add an exchange; the oldest entries make room for it."""
         self.last_exchange = exchange.n
         self.exchanges.append(exchange)
+        self.size_bytes += exchange.size_bytes
+        if len(self.exchanges) > self.limits.max_entries:
+            self._drop_exchange()
+        self._make_room()
 
     def note(
         self, at: Instant, kind: str, id: str, source: str | None, target: str, cause: Mapping[str, object]
@@ -120,14 +166,46 @@ class Journal:
 
     def did(self, command: str, arguments: Mapping[str, Any], at: Instant, exchanges: int, transitions: int) -> None:
         """Note what was done to the sandbox; of too many the oldest goes, and is counted."""
-        self.lost_steps += len(self.steps) == STEPS_MAX
-        self.steps.append(Step(at, exchanges, transitions, command, arguments))
+        call = arguments.get("call")
+        size_bytes = sizes.ENTRY_BYTES
+        size_bytes += (
+            sizes.of_call(call) if isinstance(call, Call) else sizes.of_json(repr(arguments).encode(errors="replace"))
+        )
+        self.steps.append(Step(at, exchanges, transitions, command, arguments, size_bytes))
+        self.size_bytes += size_bytes
+        if len(self.steps) > STEPS_MAX:
+            self._drop_step()
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """Drop the oldest exchanges and steps until the rest is within its bytes; the latest of them stays."""
+        while self.size_bytes > self.limits.max_bytes and len(self.exchanges) + len(self.steps) > 1:
+            if not self.steps or (self.exchanges and self.exchanges[0].n <= self.steps[0].exchanges):
+                self._drop_exchange()
+            else:
+                self._drop_step()
+
+    def _drop_exchange(self) -> None:
+        self.size_bytes -= self.exchanges.popleft().size_bytes
+
+    def _drop_step(self) -> None:
+        self.size_bytes -= self.steps.popleft().size_bytes
+        self.lost_steps += 1
 
     def lose(self, n: int) -> None:
         """Note that the answer of exchange `n` never reached its client."""
+        self._change(n, _without_answer)
+
+    def send(self, n: int, real: Span | None) -> None:
+        """Note that the answer of exchange `n`, which a rule has held, is sent now, by the stopwatch."""
+        self._change(n, lambda each: each._replace(is_held=False, left=real))
+
+    def _change(self, n: int, change: Callable[[Exchange], Exchange]) -> None:
         for place in range(len(self.exchanges) - 1, -1, -1):
-            if self.exchanges[place].n == n:
-                self.exchanges[place] = self.exchanges[place]._replace(status=None, headers=(), answer=b"")
+            entry = self.exchanges[place]
+            if entry.n == n:
+                changed = self.exchanges[place] = change(entry)
+                self.size_bytes += changed.size_bytes - entry.size_bytes
                 return
 
     def since(self, n: int) -> list[Exchange]:
@@ -135,8 +213,9 @@ class Journal:
         return [exchange for exchange in self.exchanges if exchange.n > n]
 
     def copy(self) -> Journal:
-        twin = Journal()
+        twin = Journal(self.limits)
         twin.exchanges, twin.transitions = self.exchanges.copy(), self.transitions.copy()
         twin.last_exchange, twin.last_transition = self.last_exchange, self.last_transition
         twin.steps, twin.lost_steps = self.steps.copy(), self.lost_steps
+        twin.size_bytes = self.size_bytes
         return twin

@@ -184,9 +184,14 @@ def _troubles(sandbox: Sandbox, tenant: Tenant) -> list[tuple[Exchange, str]]:
         code = exchange.error.code if exchange.error else None
         if code in _DONE_ALREADY:
             found.append((exchange, str(code)))
-        elif exchange.applied and (exchange.status is None or (exchange.fault and exchange.status >= 500)):
+        elif exchange.applied and _is_lost(exchange):
             found.append((exchange, "answer lost"))
     return found
+
+
+def _is_lost(exchange: Exchange) -> bool:
+    """Return True if the client has no answer, not yet, or one that says that the service has failed."""
+    return exchange.status is None or exchange.is_held or (exchange.fault is not None and exchange.status >= 500)
 
 
 def _concerns(exchange: Exchange, campaign: Campaign) -> bool:
@@ -235,7 +240,7 @@ def _named(exchange: Exchange) -> list[str]:
     """The ids of the files that an upload's answer named."""
     try:
         answer = json.loads(exchange.answer)
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     return (
         [each["id"] for each in answer if isinstance(each, dict) and "id" in each] if isinstance(answer, list) else []

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from mockserver.contract.media import KINDS, SNIFFED_AS, kind_of
+from mockserver.contract.limits import OWN_BOUND, UPLOAD_MAX_BYTES, own_bound
+from mockserver.contract.media import KINDS, kind_of
 from mockserver.core import ids
 from mockserver.core.calls import ApiError, Call, FilePart, Shown
+from mockserver.core.file_types import is_text, media_types
 from mockserver.core.records import Media
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.tenant import Tenant
+
+_TEXT = "text/plain"
 
 
 class Result(NamedTuple):
@@ -23,15 +27,20 @@ class Result(NamedTuple):
 def upload(sandbox: Sandbox, tenant: Tenant, call: Call) -> Shown:
     """Store the files of the field `files` (media.upload); one bad file refuses all, or itself alone by choice."""
     if call.body is None:
-        raise _too_large("the upload", "the whole request is larger than the mock reads", sandbox)
-    parts = [part for part in call.files() if part.name or part.content]  # a nameless empty part is no file
+        reason = f"got a request larger than the {UPLOAD_MAX_BYTES} bytes that the mock reads ({OWN_BOUND})"
+        raise _too_large("the upload", reason, sandbox)
+    most: Any = sandbox.choices["media-max-files"]
+    parts = [
+        part._replace(declared_type=_declared(sandbox, part))
+        for part in call.files(most)
+        if part.name or part.content  # a nameless empty part is no file
+    ]
     if not parts:
         came = call.headers.get("content-type", "") or "no Content-Type"
-        reason = f"came {came.partition(';')[0]!r} with no file in a field named 'files'; wanted multipart/form-data with at least one"
+        reason = f"got {came.partition(';')[0]!r} with no file in a field named 'files'; expected multipart/form-data with at least one"
         raise ApiError("MEDIA_UPLOAD_EMPTY", clause="media.empty", at="files", reason=reason)
-    most: Any = sandbox.choices["media-max-files"]
     if len(parts) > most:
-        reason = f"came {len(parts)} files; wanted at most {most}"
+        reason = f"got {len(parts)} files; expected at most {most} ({own_bound('media-max-files')})"
         raise ApiError("MEDIA_UPLOAD_TOO_MANY_FILES", clause="media.too-many", at="files", reason=reason, max=most)
     refusals = [problem(sandbox, part) for part in parts]
     if sandbox.choices["media-partial-failure"] == "all-or-nothing":
@@ -82,33 +91,50 @@ def _stored(sandbox: Sandbox, tenant: Tenant, part: FilePart) -> Result:
 
 
 def problem(sandbox: Sandbox, part: FilePart) -> ApiError | None:
-    """Why this file is not taken: its declared type, its content, or its size; None where it is taken."""
+    """Return why this file is not taken (its declared type, its content or its size), or None if it is taken."""
     declared = _essence(part.declared_type)
     kind = kind_of(declared)
     if kind is None or not part.content:
-        came = "no content" if kind else f"type {declared or 'unknown'!r}"
-        return _invalid_format(part.name, f"came {came}; wanted one of {', '.join(KINDS)}")
-    if not _content_fits(part, declared):
-        looks = ", ".join(part.sniffed_types[:3]) or "none of the accepted types"
-        return _invalid_format(part.name, f"declared {declared}, but the content looks like {looks}")
+        missing = "no content" if kind else f"type {declared or 'unknown'!r}"
+        return _invalid_format(part.name, f"got {missing}; expected one of the mock's own list: {', '.join(KINDS)}")
+    reason = _mismatch(part, declared)
+    if reason:
+        return _invalid_format(part.name, f"declared {declared}, but {reason}")
     sizes: Any = sandbox.choices["media-max-size"]
     if len(part.content) > sizes[kind]:
-        return _too_large(
-            part.name, f"{len(part.content)} bytes; the limit of kind {kind} is {sizes[kind]}", sandbox, sizes[kind]
-        )
+        bound = own_bound("media-max-size")
+        reason = f"got {len(part.content)} bytes; expected at most {sizes[kind]} for kind {kind} ({bound})"
+        return _too_large(part.name, reason, sandbox, sizes[kind])
     return None
 
 
-def _content_fits(part: FilePart, declared: str) -> bool:
-    """The content looks like the declared type; a type without a magic number must look like no other accepted one."""
-    wanted = SNIFFED_AS.get(declared)
-    if wanted is not None:
-        return any(sniffed in wanted for sniffed in part.sniffed_types)
-    others: Mapping[str, Any] = SNIFFED_AS
-    return (
-        not any(sniffed in names for names in others.values() for sniffed in part.sniffed_types)
-        and b"\0" not in part.content
-    )
+def _declared(sandbox: Sandbox, part: FilePart) -> str:
+    """The type that the sender declared, or the one that the choice `media-missing-type` puts in its place."""
+    if part.declared_type or sandbox.choices["media-missing-type"] == "refuse":
+        return part.declared_type
+    if sandbox.choices["media-missing-type"] == "text-plain":
+        return _TEXT
+    return next(iter(media_types(part.content)), _TEXT if is_text(part.content) else "")
+
+
+def _mismatch(part: FilePart, declared: str) -> str:
+    """What the content looks like where it does not look like the declared type; a text may begin as it likes."""
+    if declared == _TEXT:
+        if is_text(part.content, _charset(part.declared_type)):
+            return ""
+        looks = next(iter(media_types(part.content)), "binary data")
+    else:
+        types = media_types(part.content)
+        if declared in types:
+            return ""
+        looks = " or ".join(types) or "none of the accepted types"
+    return f"the content looks like {looks}"
+
+
+def _charset(declared: str) -> str:
+    """The parameter `charset` of a declared type, "" where it has none."""
+    pairs = (parameter.partition("=") for parameter in declared.split(";")[1:])
+    return next((value.strip(' "') for name, _, value in pairs if name.strip().lower() == "charset"), "")
 
 
 def _essence(declared: str) -> str:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from mockserver.contract.limits import PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX
+from mockserver.contract.limits import OWN_BOUND, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX
 from mockserver.core import ids, sends
 from mockserver.core.bodies import refuse
 from mockserver.core.calls import ApiError, Call, Shown
@@ -62,9 +62,8 @@ def _limit(written: str | None) -> int:
     if written is None:
         return PAGE_LIMIT_DEFAULT
     if not (written.isascii() and written.isdigit() and len(written) <= 4 and 1 <= int(written) <= PAGE_LIMIT_MAX):
-        raise refuse(
-            "limit", f"limit came as {written!r}; wanted a whole number from 1 to {PAGE_LIMIT_MAX}", "messages.list"
-        )
+        reason = f"got {written!r}; expected a whole number from 1 to {PAGE_LIMIT_MAX} ({OWN_BOUND})"
+        raise refuse("limit", reason, "messages.list")
     return int(written)
 
 
@@ -88,7 +87,7 @@ def _sent(sandbox: Sandbox, tenant: Tenant, execution: Execution, chat: Chat) ->
     exact = sends.due(execution.sends, position)
     if exact is None:
         return
-    instant = Fraction(*exact)
+    instant = max(Fraction(*exact), Fraction(execution.started_at))  # no message is older than the start that sent it
     for item in execution.template.items:
         message_id = "message_" + ids.draw(sandbox.seed, "message_", execution.id, position, item.order)
         key = (instant, execution.seq, item.order)

@@ -1,8 +1,9 @@
 """
 The course of an execution's sends: when it finishes, when a rule's count is reached, and how a script bends it.
 
-Counts are cut, never rewritten: what was processed up to now stays, and only what is still to come is bent. In the very
-call that starts an execution nothing has been processed yet, though the first send is due at once.
+Counts are cut, never rewritten: what was processed up to now stays, and only what is still to come is bent. What has
+ended is left alone, also while the status of an execution lags behind its campaign's. In the very call that starts an
+execution nothing has been processed yet, though the first send is due at once.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ def arm(sandbox: Sandbox, tenant: Tenant, execution: Execution) -> None:
         if rule.sent is not None:
             arm_rule(sandbox, tenant, execution, rule)
     last = sends.settled_at(execution.sends, execution.sends.total - 1) if execution.sends.total else sandbox.now
-    if last is not None:
-        sandbox.arm(last, "execution", "finish", tenant.id, execution.id, execution.stay)
+    if last is not None:  # the first send may be due a fraction of a millisecond before now
+        sandbox.arm(max(last, sandbox.now), "execution", "finish", tenant.id, execution.id, execution.stay)
 
 
 def arm_rule(sandbox: Sandbox, tenant: Tenant, execution: Execution, rule: Rule) -> None:

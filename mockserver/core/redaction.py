@@ -6,9 +6,13 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
-_KEY_LIKE = re.compile(r"\b(sk_|pk_|whsec_)[A-Za-z0-9_+/=\-]+")
+_ENCODED_CHARS = 7  # for one character, percent-encoded three times
+_CUT_SPARE_CHARS = 200  # read beyond a cut, since hiding secrets makes a text shorter
+_KEY_LIKE = re.compile(r"(?<![A-Za-z0-9])(sk_|pk_|whsec_)[A-Za-z0-9_+/=\-]+")
+_ESCAPE = re.compile(r"\\+u00([2-7][0-9A-Fa-f])")
+_DECODINGS_MAX = 3  # a text may be percent-encoded again and again
 
 
 def short(secret: str) -> str:
@@ -26,26 +30,61 @@ def spelled(value: object) -> str:
 
 def shown(value: object, secrets: Iterable[str], limit_chars: int = 80) -> str:
     """The value as text for a reason: secrets hidden first, then cut."""
-    written = Redactor(secrets).text(value if isinstance(value, str) else spelled(value))
-    return written if len(written) <= limit_chars else written[: limit_chars - 3] + "..."
+    return Redactor(secrets).brief(value if isinstance(value, str) else spelled(value), limit_chars)
+
+
+def _decoded(written: str) -> str:
+    """The text with percent-encoding and JSON's escapes of ASCII resolved once."""
+    if "%" in written:
+        written = unquote(written)
+    return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), written) if "\\u" in written else written
+
+
+def _encoded(text: str) -> str:
+    """The text with its percent signs and its unprintable characters percent-encoded."""
+    return "".join(
+        char if char.isprintable() and char != "%" else quote(char, safe="", errors="backslashreplace") for char in text
+    )
 
 
 class Redactor:
     """Hides the secrets it was given, and whatever has the form of a key, in texts and JSON values."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        known = sorted((re.escape(secret) for secret in secrets if len(secret) > 3), key=len, reverse=True)
-        self._known = re.compile("|".join(known)) if known else None
+        known = sorted((secret for secret in secrets if len(secret) > 3), key=len, reverse=True)
+        self._known = re.compile("|".join(map(re.escape, known))) if known else None
+        self._longest_chars = len(known[0]) if known else 0
 
     def text(self, written: str) -> str:
-        """The text with every secret in its short form; one that was percent-encoded too, and then the text is decoded."""
-        decoded = unquote(written) if "%" in written else written
-        hidden = self._hidden(decoded)
-        return hidden if hidden != decoded else written
+        """
+        Return the text with every secret in its short form, one that was encoded too.
+
+        Then the rest of the text is decoded as well, but for what is not printable: no line end and no escape results.
+        """
+        hidden = decoded = self._hidden(written)
+        for _ in range(_DECODINGS_MAX):
+            before, decoded = decoded, _decoded(decoded)
+            if decoded == before:
+                break
+            shorter = self._hidden(decoded)
+            if shorter != decoded:
+                hidden, decoded = _encoded(shorter), shorter
+        return hidden
+
+    def brief(self, written: str, limit_chars: int) -> str:
+        """Return the text as `text` does, cut to a length; only the beginning of a long text is read."""
+        window = 2 * limit_chars + _CUT_SPARE_CHARS
+        if len(written) <= window:
+            hidden = self.text(written)
+        else:
+            # The cut may fall into a secret (encoded at worst): drop what is left of it.
+            margin = max(_ENCODED_CHARS * self._longest_chars, 1)
+            hidden = self.text(written[: window + margin])[:-margin] + "..."
+        return hidden if len(hidden) <= limit_chars else hidden[: limit_chars - 3] + "..."
 
     def finds(self, written: str) -> bool:
         """True where the text may hold a secret, as it stands or percent-encoded."""
-        return "%" in written or self._hidden(written) != written
+        return "%" in written or "\\u" in written or self._hidden(written) != written
 
     def _hidden(self, written: str) -> str:
         if self._known is not None:

@@ -3,7 +3,7 @@ A sandbox: one isolated universe with a clock, tenants, choices, timers and a jo
 
 1. Whoever asks first lets time pass up to now (`settle`), so what fell due has happened before anything is answered.
 2. `now` never goes back but by restoring a checkpoint, resetting, or freezing a sandbox that has no past.
-3. State is what `checkpoint` keeps. Rate budgets, previews remembered by a choice and the epoch are no part of it.
+3. State is what `checkpoint` keeps. Rate budgets, previews remembered by a choice, the epoch and what is under way are no part of it.
 4. The lock and the process's clock are handed in by the edge; the core imports neither threads nor time.
 """
 
@@ -20,7 +20,7 @@ from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.limits import JOURNAL_MAX_ENTRIES
 from mockserver.core import ids
 from mockserver.core.instants import Instant, Span
-from mockserver.core.journal import Journal
+from mockserver.core.journal import DEFAULT_LIMITS, Journal, Limits
 from mockserver.core.outbox import Outbox
 from mockserver.core.records import Event
 from mockserver.core.script import Script
@@ -101,6 +101,7 @@ class Sandbox:
         process_now: Callable[[], Instant],
         choices: Mapping[str, object] = DEFAULTS,
         stage: Stage = EMPTY_STAGE,
+        journal_limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self.seed = seed
         self.clock = clock
@@ -114,10 +115,11 @@ class Sandbox:
         self.counters: dict[str, int] = {}
         self.events: list[Event] = []
         self.visits: deque[Visit] = deque(maxlen=JOURNAL_MAX_ENTRIES)
-        self.journal = Journal()
+        self.journal = Journal(journal_limits)
         self.outbox = Outbox()
         self.script = Script()
         self.epoch = 0
+        self.advances = 0  # rules that are letting time pass now, one within another
         self.budgets: dict[str, deque[Instant]] = {}
         self.remembered: dict[tuple[str, str], tuple[Instant, int]] = {}
 

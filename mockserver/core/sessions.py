@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
-from urllib.parse import urlsplit
 
 from mockserver.contract.lifecycles import SESSION
 from mockserver.contract.limits import RETURN_URL_MAX_CHARS, SESSION_LIFETIME
-from mockserver.core import entrypoints, ids, resends
+from mockserver.core import entrypoints, ids, redaction, resends, return_urls
 from mockserver.core.bodies import refuse
 from mockserver.core.calls import ApiError, Call, Shown
-from mockserver.core.instants import MINUTE, span
+from mockserver.core.instants import MILLISECOND, MINUTE, SECOND, Instant, as_shown, span
 from mockserver.core.lookup import find
 from mockserver.core.records import Session
 from mockserver.core.sandbox import Sandbox
@@ -32,16 +31,9 @@ def create(sandbox: Sandbox, tenant: Tenant, call: Call, body: Mapping[str, Any]
     """A pending session with its one-use url (session.create). The funnel is looked at when the user completes."""
     return_url = body.get("returnUrl")
     if return_url is not None:
-        _refuse_bad_return_url(return_url)
-    if sandbox.choices["funnel-checked-when"] == "creation" and not _funnel_is_there(
-        tenant, body.get("funnelId"), body.get("funnelStepId")
-    ):
-        raise ApiError(
-            "RESOURCE_NOT_FOUND",
-            clause="session.funnel-checked-late",
-            at="/funnelStepId",
-            reason=f"no funnel of the tenant has the step {body.get('funnelStepId')!r} (choice funnel-checked-when)",
-        )
+        _refuse_bad_return_url(sandbox, return_url)
+    if sandbox.choices["funnel-checked-when"] == "creation":
+        _refuse_lost_funnel(tenant, body.get("funnelId"), body.get("funnelStepId"))
     count = sandbox.count("session")
     session = Session(
         seq=sandbox.next_seq(),
@@ -52,31 +44,38 @@ def create(sandbox: Sandbox, tenant: Tenant, call: Call, body: Mapping[str, Any]
         coexistence=body.get("coexistence", False),
         return_url=return_url,
         created_at=sandbox.now,
-        expires_at=sandbox.now + span(SESSION_LIFETIME),
+        expires_at=_deadline(sandbox),
         status=SESSION.initial,
         stay=sandbox.count("stay"),
     )
     return Shown(born(sandbox, tenant, "session", session, this_exchange(sandbox)))
 
 
-def _refuse_bad_return_url(url: str) -> None:
-    """https with a host, no user or password, no spaces or control characters (fixed decision `return-url-rules`)."""
-    wrong = None
-    try:
-        parts = urlsplit(url)
-        if any(ord(character) <= 32 or character == "\\" or ord(character) == 127 for character in url):
-            wrong = "it holds a space, a control character or a backslash"
-        elif parts.scheme != "https":
-            wrong = f"its scheme is {parts.scheme!r}"
-        elif "@" in parts.netloc:
-            wrong = "it carries a user or password"
-        elif not parts.hostname or (parts.port is not None and parts.port == 0):
-            wrong = "it has no host"
-    except ValueError as error:
-        wrong = str(error)
+def _refuse_lost_funnel(tenant: Tenant, funnel_id: str | None, step_id: str | None) -> None:
+    """Refuse what could only fail with funnel_not_found, by choice at the creation already (session.funnel-checked-late)."""
+    if _funnel_is_there(tenant, funnel_id, step_id):
+        return
+    owner = tenant.funnel_of_step(step_id) if step_id else None
+    if owner is None:
+        reason = f"no funnel of the tenant has the step {step_id!r} (choice funnel-checked-when)"
+    else:
+        reason = f"the step {step_id!r} is of funnel {owner.id!r}, not of {funnel_id!r} (choice funnel-checked-when)"
+    at = "/funnelStepId" if owner is None else "/funnelId"
+    raise ApiError("RESOURCE_NOT_FOUND", clause="session.funnel-checked-late", at=at, reason=reason)
+
+
+def _deadline(sandbox: Sandbox) -> Instant:
+    """Return the instant that `expiresAt` shows, in whole seconds where `datetime-spelling` shows no more."""
+    grain = SECOND if sandbox.choices["datetime-spelling"] == "seconds" else MILLISECOND
+    return as_shown(sandbox.now + span(SESSION_LIFETIME), grain)
+
+
+def _refuse_bad_return_url(sandbox: Sandbox, url: str) -> None:
+    """Refuse what `return_urls` has a problem with; a url with a user is not repeated."""
+    wrong = return_urls.problem(url)
     if wrong:
-        shown = url if "@" not in url else "the url"
-        reason = f"came {shown[:80]!r}: {wrong}; wanted an https url without user or password, at most {RETURN_URL_MAX_CHARS} characters"
+        received = repr(redaction.shown(url, sandbox.secrets(), 80)) if "@" not in url else "a url"
+        reason = f"got {received}: {wrong}; expected an https url without user or password, at most {RETURN_URL_MAX_CHARS} characters"
         raise refuse("/returnUrl", reason, "session.return-url")
 
 

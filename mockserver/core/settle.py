@@ -97,10 +97,11 @@ def settle(sandbox: Sandbox, until: Instant, pause: Callable[[Sandbox], bool] | 
         if before is None:
             continue
         scripted.remember(sandbox)
-        sandbox.pass_to(max(sandbox.now, timer.due))
-        DUE[timer.kind, timer.trigger](sandbox, timer)
+        at = max(sandbox.now, timer.due)
+        sandbox.pass_to(at)
+        DUE[timer.kind, timer.trigger](sandbox, timer)  # a rule may let more time pass meanwhile
         if timer.kind in _ALWAYS or sandbox.subject(timer) is not before:
-            fired.append(Fired(sandbox.now, f"{timer.kind}.{timer.trigger}", timer.id))
+            fired.append(Fired(at, f"{timer.kind}.{timer.trigger}", timer.id))
     if pause is not None and until > sandbox.now and pause(sandbox):
         return fired
     if until != sandbox.now:

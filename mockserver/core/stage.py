@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mockserver.core.instants import Span
+from mockserver.core.instants import Instant, Span
 
 if TYPE_CHECKING:
     from mockserver.core.sandbox import Sandbox
@@ -31,6 +31,10 @@ class Stage:
 
     def stopwatch(self) -> Span | None:
         """Real time that only goes on, from anywhere; None where there is none."""
+        return None
+
+    def process_frozen_at(self) -> Instant | None:
+        """The process's instant if something has frozen its clock."""
         return None
 
     def release(self) -> None:

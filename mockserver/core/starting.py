@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mockserver.contract.lifecycles import CAMPAIGN, EXECUTION
+from mockserver.contract.limits import own_bound
 from mockserver.core import audiences, sends, templates
 from mockserver.core.calls import ApiError
-from mockserver.core.instants import DAY
+from mockserver.core.instants import DAY, MILLISECOND, as_shown
 from mockserver.core.records import Campaign, Chat, Execution, Template
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.tenant import Tenant
@@ -103,7 +104,7 @@ def targets(sandbox: Sandbox, tenant: Tenant, campaign: Campaign) -> Sequence[Ch
 def _refuse_too_large(sandbox: Sandbox, tenant: Tenant, campaign: Campaign, target: int, limit: int) -> None:
     used = 0
     if sandbox.choices["size-limit-base"] == "moving-day":
-        since = sandbox.now - DAY
+        since = as_shown(sandbox.now - DAY) + MILLISECOND - 1  # what is shown as a day old is used no longer
         runs = [each for each in tenant.executions.values() if each.platform == campaign.platform]
         used = sum(sends.counts(each.sends, sandbox.now).sent - sends.counts(each.sends, since).sent for each in runs)
     if target > limit - used:
@@ -111,7 +112,8 @@ def _refuse_too_large(sandbox: Sandbox, tenant: Tenant, campaign: Campaign, targ
             "CAMPAIGN_SIZE_LIMIT_EXCEEDED",
             clause="start.size",
             at="filters",
-            reason=f"the audience has {target} chats; {campaign.platform} takes {limit} in 24 hours, {used} of them used",
+            reason=f"got an audience of {target} chats; expected at most {limit} for {campaign.platform} in 24 hours, {used} of "
+            f"them used ({own_bound('size-limit-values')})",
             target=target,
             limit=limit,
         )
@@ -135,7 +137,7 @@ def execution(
         template=template,
         values=values,
         targets=chats,
-        sends=sends.plan(len(chats), sandbox.now, rate(sandbox, tenant, campaign), failed),
+        sends=sends.plan(len(chats), as_shown(sandbox.now), rate(sandbox, tenant, campaign), failed),
         started_at=sandbox.now,
         ended_at=None,
         status=EXECUTION.initial,

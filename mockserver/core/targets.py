@@ -40,3 +40,12 @@ def is_loopback(address: str) -> bool:
         return ip_address(address.partition("%")[0]).is_loopback
     except ValueError:
         return False
+
+
+def is_address(host: str) -> bool:
+    """True for an IP address, False for a name."""
+    try:
+        ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return True

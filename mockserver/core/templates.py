@@ -77,4 +77,4 @@ def chat_data(chat: Chat, source: str) -> str:
 
 def _day(instant: Instant | None) -> str | None:
     """dd/mm/yyyy, as fixed decision `campaign-message-shape` has it."""
-    return None if instant is None else to_datetime(instant).strftime("%d/%m/%Y")
+    return None if instant is None else "{0.day:02}/{0.month:02}/{0.year:04}".format(to_datetime(instant))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from mockserver.core.phones import BRAZIL
 from mockserver.core.records import (
     Campaign,
     Chat,
@@ -68,7 +69,7 @@ class Tenant:
     One organisation: its settings and its tables by id, each in order of creation.
 
     Lives as long as its sandbox. Only the verbs of the core and seed data write to it.
-    `subscription` is active, suspended, canceled or none.
+    `subscription` is active, suspended, canceled or none. `country` is where its numbers are dialled, in two letters.
     """
 
     id: str
@@ -77,6 +78,7 @@ class Tenant:
     public_key: str
     developers_enabled: bool = True
     subscription: str = "active"
+    country: str = BRAZIL
     funnels: dict[str, Funnel] = field(default_factory=dict)
     entrypoints: dict[str, Entrypoint] = field(default_factory=dict)
     templates: dict[str, Template] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.core import deliveries, ids
-from mockserver.core.instants import span
+from mockserver.core.instants import as_shown, span
 from mockserver.core.records import Campaign, Event, Execution, Session
 from mockserver.core.sandbox import TABLE_OF, Sandbox
 from mockserver.core.tenant import Tenant
@@ -59,7 +59,8 @@ def _enter(
     sandbox.journal.note(sandbox.now, kind, record.id, source, record.status, cause)
     for deadline in LIFECYCLES[kind].deadlines:
         if deadline.state == record.status:
-            sandbox.arm(sandbox.now + span(deadline.after), kind, deadline.trigger, tenant.id, record.id, record.stay)
+            due = record.expires_at if isinstance(record, Session) else as_shown(sandbox.now) + span(deadline.after)
+            sandbox.arm(due, kind, deadline.trigger, tenant.id, record.id, record.stay)
     return record
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import selectors
 import socket
 import struct
 import time
@@ -11,11 +10,12 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from email.utils import formatdate
 from functools import lru_cache
-from http import HTTPStatus
 from types import TracebackType
 
+from mockserver.contract.reading import whole_number
 from mockserver.edge.body import Body
 from mockserver.edge.http1 import Head
+from mockserver.edge.spelling import reason_phrase
 
 _STATUS = re.compile("[2-9][0-9][0-9]( .*)?")
 
@@ -27,11 +27,17 @@ class Gone(ConnectionError):
 
 
 class RawSocket:
-    """`environ["mockserver.socket"]`: the connection under an exchange, for an app that breaks it."""
+    """
+    `environ["mockserver.socket"]`: the connection under an exchange, for an app that breaks it.
 
-    def __init__(self, wire: socket.socket) -> None:
+    `exchanges_before` is the number of exchanges that the connection has carried before this one.
+    """
+
+    def __init__(self, wire: socket.socket, exchanges_before: int = 0) -> None:
         self._wire = wire
+        self.exchanges_before = exchanges_before
         self.used = False
+        self.if_lost: Callable[[], None] | None = None  # called if the answer turns out to reach no client
 
     @property
     def socket(self) -> socket.socket:
@@ -39,14 +45,15 @@ class RawSocket:
         self.used = True
         return self._wire
 
-    def is_at_end(self) -> bool:
-        """True where the client has ended the connection and nothing of it is left to read; this takes nothing over."""
+    def is_refused(self) -> bool:
+        """
+        Return True if the client has reset the connection, as the system does for one that has closed it whole.
+
+        Before anything is sent, a client that has closed its socket and one that has only ended its own side look alike.
+        """
         try:
-            # A socket with a timeout waits for it in `recv`, whatever its flags say; so it is asked first.
-            with selectors.DefaultSelector() as waiting:
-                waiting.register(self._wire, selectors.EVENT_READ)
-                return bool(waiting.select(0)) and self._wire.recv(1, socket.MSG_PEEK) == b""
-        except (OSError, ValueError):  # it is broken, or closed on this side
+            return self._wire.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
+        except OSError:  # it is closed on this side
             return True
 
     def close(self) -> None:
@@ -68,12 +75,13 @@ class Answer:
 
     `begun` tells that its first bytes are written, so that nothing can be said differently any more;
     `persists` that the connection may carry another exchange after it; `gone` that the client did not take it.
-    `body` is the request's body where some of it may be unread.
+    `body` is the request's body where some of it may be unread, `method` its method, empty if it was not read.
     """
 
     def __init__(self, wire: socket.socket, raw: RawSocket) -> None:
         self.begun = self.persists = self.gone = False
         self.body: Body | None = None
+        self.method = ""
         self._wire = wire
         self._raw = raw
         self._head: Head | None = None
@@ -88,6 +96,7 @@ class Answer:
 
     def to(self, head: Head) -> None:
         self._head = head
+        self.method = head.method
         self.persists = head.persists
 
     def invite(self) -> None:
@@ -120,7 +129,7 @@ class Answer:
         if self.begun:
             self.persists = False
             return
-        self._status = f"{status} {HTTPStatus(status).phrase}"
+        self._status = f"{status} {reason_phrase(status)}"
         self._headers = [("Content-Type", "application/json"), *([("X-Mock-Reason", why)] if explain else [])]
         self._whole(body(status, why))
 
@@ -161,9 +170,9 @@ class Answer:
             raise AssertionError("the app wrote without calling start_response")
         if not _STATUS.fullmatch(self._status):
             raise ValueError(f"{self._status!r} is not the status line of a final answer")
-        minor, method = (self._head.minor, self._head.method) if self._head else (1, "GET")
+        minor = self._head.minor if self._head else 1
         empty = self._status[:3] in ("204", "304")
-        self._bodiless = empty or method == "HEAD"
+        self._bodiless = empty or self.method == "HEAD"
         lines, length = self._fields(whole if not empty else None)
         self._left = None if self._bodiless else length
         self._chunked = length is None and not self._bodiless and minor == 1
@@ -192,7 +201,9 @@ class Answer:
             if key == "content-length":
                 if self._status and self._status.startswith("204"):
                     continue
-                length, sized = int(value), True
+                length, sized = whole_number(value), True
+                if length is None:
+                    raise ValueError(f"{value!r} is no Content-Length")
             dated = dated or key == "date"
             lines.append(f"{name}: {value}")
         if not dated:
@@ -204,8 +215,10 @@ class Answer:
     def _send(self, sent: bytes) -> None:
         if self._raw.used or not sent:
             return
+        left = memoryview(sent)
         try:
-            self._wire.sendall(sent)
+            while left:  # the timeout of `sendall` is that of the whole; a reader that progresses has each time anew
+                left = left[self._wire.send(left) :]
         except OSError as failure:
             self.gone = True
             raise Gone from failure

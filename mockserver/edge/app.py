@@ -9,22 +9,32 @@ from urllib.parse import quote
 from flask import Flask, Request, Response, request
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from mockserver.edge import front
+from mockserver.edge import front, spelling
 from mockserver.edge.answer import RawSocket
 from mockserver.edge.doors import BROKEN, Door, InProcess, OnSocket
 from mockserver.edge.gateway import Wire, body_limit_bytes
 from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted, Recipe
+from mockserver.edge.http1 import is_authority, origin_form
 from mockserver.edge.replies import Answer, pieces
+
+
+class _Request(Request):
+    """Flask's request, whose bound on the body each call sets for its target; Flask 3.0 has it in its config alone."""
+
+    max_content_length: int | None = None
 
 
 def build(host: Host, root: Hosted | None = None) -> Flask:
     """The application over a host's sandboxes; sandboxes are data behind it, so it is built once a process."""
     app = Flask("mockserver", static_folder=None)
+    app.request_class = _Request
     app.config["PROPAGATE_EXCEPTIONS"] = True  # a broken answer without a socket of ours is an exception
 
     # Before routing has its say: every method and every path is the front door's.
     @app.before_request
     def serve() -> Response:
+        # Flask's routing has found nothing, and its exception would hold this call in a cycle of frames.
+        request.routing_exception = None
         raw: RawSocket | None = request.environ.get("mockserver.socket")
         door: Door = OnSocket(raw) if raw is not None else InProcess()
         wire = read(request, host.origin)
@@ -33,7 +43,8 @@ def build(host: Host, root: Hosted | None = None) -> Flask:
             response = _broken(answer.play.ends, raw)
         else:
             response = _response(answer, raw)
-        response.call_on_close(lambda: front.attend(host, wire.target, root))
+        target = wire.target  # not the request itself, whose body may be large
+        response.call_on_close(lambda: front.attend(host, target, root))
         return response
 
     return app
@@ -50,8 +61,10 @@ def read(incoming: Request, origin: str) -> Wire:
     """The request as the front door takes it; the body is read up to the bound of its target."""
     target = _raw_target(incoming)
     headers = {name.lower(): value for name, value in incoming.headers.items()}
-    host_header = headers.get("host")
-    base = f"{incoming.scheme}://{host_header}{incoming.script_root}" if host_header else origin
+    host_header = headers.get("host", "")
+    # A host that is none is in no url that an answer hands out; servers other than ours let it pass.
+    named = bool(host_header) and is_authority(host_header)
+    base = f"{incoming.scheme}://{host_header}{incoming.script_root}" if named else origin
     method = incoming.environ["REQUEST_METHOD"]  # as it came: werkzeug would make `get` a GET
     return Wire(method, target, headers, _body(incoming, target), base)
 
@@ -60,8 +73,7 @@ def _raw_target(incoming: Request) -> str:
     """The path and query as they came, below where the application is mounted."""
     environ = incoming.environ
     raw: str = environ.get("REQUEST_URI") or environ.get("RAW_URI") or ""
-    if raw.startswith("http"):
-        raw = "/" + raw.split("/", 3)[-1] if raw.count("/") >= 3 else "/"
+    raw = raw if raw.startswith("/") else origin_form(raw)[1]
     mount = quote(environ.get("SCRIPT_NAME", ""), safe="/")
     if raw.startswith(mount + "/"):
         return raw[len(mount) :]
@@ -106,7 +118,8 @@ def _played(answer: Answer, raw: RawSocket | None) -> Iterator[bytes]:
 
 
 def _response(answer: Answer, raw: RawSocket | None) -> Response:
-    response = Response(answer.body if answer.play is None else _played(answer, raw), status=answer.status)
+    status = f"{answer.status} {spelling.reason_phrase(answer.status)}"
+    response = Response(answer.body if answer.play is None else _played(answer, raw), status=status)
     response.headers.clear()
     for name, value in answer.headers:
         response.headers.add(name, value)

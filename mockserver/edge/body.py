@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 SKIPPED_MAX_BYTES = 64 * 1024  # of an unread body; past that, closing is cheaper than reading on
 
+_TRAILER = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[^\x00-\x08\x0a-\x1f\x7f]*")
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;.*)?")
 
 
@@ -68,17 +69,20 @@ class Body(io.RawIOBase):
         self._left = int(match[1], 16)
         self._room -= self._left
         if self._room < 0:
-            raise Refusal("the request's body is too large")
+            raise Refusal("the request's body is larger than its path takes, the mock's own bound")
         if not self._left:
             self._skip_trailers()
             self._ended = True
 
     def _skip_trailers(self) -> None:
+        """Read the trailers and drop them; what is none may be the next request, from a client that ends bodies otherwise."""
         room = HEAD_MAX_BYTES
         while line := self._inflow.line():
+            if not _TRAILER.fullmatch(line):
+                raise Refusal("a trailer of the chunked body is not a header")
             room -= len(line)
             if room < 0:
-                raise Refusal(f"the trailers are longer than {HEAD_MAX_BYTES} bytes")
+                raise Refusal(f"the trailers are longer than {HEAD_MAX_BYTES} bytes, the mock's own bound")
 
     @property
     def skippable(self) -> bool:

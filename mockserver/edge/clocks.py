@@ -26,7 +26,11 @@ def process_now() -> Instant:
 
 def is_process_frozen() -> bool:
     """True while freezegun or time-machine holds the process's clock."""
-    return any(getattr(sys.modules.get(module), stack, None) for module, stack in _TRAVELS)
+    modules = sys.modules  # at each call: the loop is written for speed
+    for module, stack in _TRAVELS:  # noqa: SIM110
+        if module in modules and getattr(modules[module], stack, None):
+            return True
+    return False
 
 
 def frozen_at(instant: Instant) -> Clock:

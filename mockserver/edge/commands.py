@@ -7,11 +7,13 @@ up to now, and refuses with ControlError, saying how to mend the call; then noth
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
+from mockserver.contract.nearest import nearest
 from mockserver.core import timekeeping
 from mockserver.core.instants import Instant, parse
 from mockserver.core.matching import ROOTS, differences
@@ -20,19 +22,23 @@ from mockserver.edge import views
 from mockserver.edge.hosting import Hosted
 from mockserver.edge.refusals import ControlError
 from mockserver.edge.replies import redactor
-from mockserver.scenario.documents import Problem, nearest
+from mockserver.scenario.documents import Problem
 from mockserver.scenario.settings import set_choices
 
 JSON = dict[str, Any]
 Arguments = Mapping[str, Any]
 
+_DIGITS_MAX = 15  # of a number in a query
+
 
 def instant(written: object, name: str) -> Instant:
-    """An RFC 3339 argument as an instant."""
+    """The instant of an argument that is an ISO 8601 date-time with its offset."""
     read = parse(written) if isinstance(written, str) else None
     if read is None or not read[1]:
         raise ControlError(
-            400, "MOCK_BAD_INSTANT", f"{name} came as {written!r}; wanted RFC 3339, such as 2026-03-01T12:00:00Z"
+            400,
+            "MOCK_BAD_INSTANT",
+            f"{name}: got {written!r}; expected an ISO 8601 date-time with its offset, such as 2026-03-01T12:00:00Z",
         )
     return read[0]
 
@@ -119,7 +125,7 @@ def _tenant(hosted: Hosted, tenant_id: str) -> Tenant:
 
 
 def read_tenant(hosted: Hosted, args: Arguments) -> JSON:
-    return views.tenant(_tenant(hosted, args["id"]))
+    return views.tenant(hosted.sandbox, _tenant(hosted, args["id"]))
 
 
 def set_tenant(hosted: Hosted, args: Arguments) -> JSON:
@@ -128,13 +134,14 @@ def set_tenant(hosted: Hosted, args: Arguments) -> JSON:
     tenant.name = args.get("name", tenant.name)
     tenant.developers_enabled = args.get("developersEnabled", tenant.developers_enabled)
     tenant.subscription = args.get("subscription", tenant.subscription)
-    return views.tenant(tenant)
+    return views.tenant(hosted.sandbox, tenant)
 
 
 def read_state(hosted: Hosted, args: Arguments) -> Callable[[], JSON]:
-    """The world as JSON, written out while the sandbox goes on."""
+    """The state as JSON, built from a snapshot while the sandbox goes on."""
+    numbers = _numbers(args, {"chats": "chats", "chatsFrom": "chats_from"})
     twin = hosted.sandbox.twin()
-    return lambda: views.state(twin)
+    return lambda: views.state(twin, **numbers)
 
 
 def reset(hosted: Hosted, args: Arguments) -> None:
@@ -158,16 +165,14 @@ def restore_checkpoint(hosted: Hosted, args: Arguments) -> None:
 
 def read_journal(hosted: Hosted, args: Arguments) -> Callable[[], JSON]:
     """Exchanges and transitions, of one operation or status where asked, written out while the sandbox goes on."""
-    for key in args:
-        if key not in _JOURNAL_QUERY:
-            raise ControlError(400, "MOCK_BAD_QUERY", f"the journal takes {', '.join(_JOURNAL_QUERY)}, not {key!r}")
-    numbers = {key: _whole(args[key], key) for key in ("status", "since", "limit") if key in args}
+    numbers = _numbers(
+        {key: each for key, each in args.items() if key != "operation"},
+        {"status": "status", "since": "since", "limit": "limit"},
+        ("operation",),
+    )
     wanted = operations(args["operation"]) if "operation" in args else None
     twin = hosted.sandbox.twin()
     return lambda: views.journal(twin, operations=wanted, **numbers)
-
-
-_JOURNAL_QUERY = ("operation", "status", "since", "limit")
 
 
 def operations(written: str) -> tuple[str, ...]:
@@ -183,10 +188,28 @@ def operations(written: str) -> tuple[str, ...]:
     return found
 
 
+def _numbers(args: Arguments, names: Mapping[str, str], others: tuple[str, ...] = ()) -> dict[str, int]:
+    """The whole numbers of a query, by the `names` that its view has for them; refuses what the view does not take."""
+    for key in args:
+        if key not in names:
+            taken = ", ".join((*others, *names))
+            raise ControlError(400, "MOCK_BAD_QUERY", f"got {_cut(key)}; expected some of {taken}")
+    return {names[key]: _whole(each, key) for key, each in args.items()}
+
+
 def _whole(written: object, name: str) -> int:
-    if not (isinstance(written, str) and written.isascii() and written.isdigit()):
-        raise ControlError(400, "MOCK_BAD_QUERY", f"{name} came as {written!r}; wanted a whole number")
-    return int(written)
+    is_whole = isinstance(written, str) and written.isascii() and written.isdigit() and len(written) <= _DIGITS_MAX
+    if not is_whole:
+        raise ControlError(
+            400,
+            "MOCK_BAD_QUERY",
+            f"{name} is {_cut(written)}; expected a whole number of at most {_DIGITS_MAX} digits",
+        )
+    return int(str(written))
+
+
+def _cut(received: object) -> str:
+    return reprlib.repr(received)
 
 
 def verify_journal(hosted: Hosted, args: Arguments) -> JSON:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mockserver.contract.errors import ERRORS
+from mockserver.contract.printable import printable
 from mockserver.edge.answer import Answer, Gone, RawSocket
 from mockserver.edge.body import Body
 from mockserver.edge.http1 import Head, Inflow, Refusal, read_head
@@ -59,6 +60,7 @@ class Connection:
         self._wire = wire
         self._terms = terms
         self._inflow = Inflow(wire)
+        self._exchanges = 0
         self._client = {"REMOTE_ADDR": client[0], "REMOTE_PORT": str(client[1])}
 
     def run(self) -> None:
@@ -92,7 +94,7 @@ class Connection:
 
     def _exchange(self) -> bool:
         """Answer one request; True when another may follow."""
-        raw = RawSocket(self._wire)
+        raw = RawSocket(self._wire, self._exchanges)
         answer = Answer(self._wire, raw)
         try:
             head = read_head(self._inflow)
@@ -101,13 +103,20 @@ class Connection:
             answer.to(head)
             answer.body, stream = self._body(head, answer)
         except Refusal as refusal:
+            answer.method = answer.method or refusal.method
             self._refuse(answer, refusal)
+            self._note(answer)
             return False
         environ = {**self._terms.environ, **self._client, **head.environ}
         environ["wsgi.input"] = stream
         environ["wsgi.errors"] = sys.stderr
         environ["mockserver.socket"] = raw
-        self._run_app(environ, answer)
+        try:
+            self._run_app(environ, answer)
+        finally:
+            self._exchanges += 1
+            if raw.if_lost is not None and (answer.gone or raw.is_refused()):
+                raw.if_lost()
         self._note(answer)
         return answer.persists and not raw.used and (answer.body is None or answer.body.skip())
 
@@ -119,7 +128,7 @@ class Connection:
         """
         most = self._terms.body_max_bytes
         if head.length is not None and head.length > most:
-            raise Refusal(f"the request's body is larger than {most} bytes")
+            raise Refusal(f"the request's body is larger than {most} bytes, the mock's own bound")
         if not head.length and head.length is not None:
             return None, io.BytesIO()
         if head.length is not None and head.length <= _EAGER_MAX_BYTES and not head.expects:
@@ -154,7 +163,6 @@ class Connection:
     def _refuse(self, answer: Answer, refusal: Refusal) -> None:
         answer.persists = False
         answer.refuse(ERRORS["VALIDATION_ERROR"].status, refusal.why, self._terms.refuse, explain=self._terms.explain)
-        self._note(answer)
 
     def _report(self) -> None:
         """Show the app's failure to whoever runs the server; the wire never carries it."""
@@ -162,4 +170,4 @@ class Connection:
 
     def _note(self, answer: Answer) -> None:
         if self._terms.log is not None:
-            self._terms.log(f"{self._client['REMOTE_ADDR']} {answer}")
+            self._terms.log(printable(f"{self._client['REMOTE_ADDR']} {answer}"))

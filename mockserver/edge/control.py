@@ -7,22 +7,22 @@ Bodies are held to `schemas/control.*.json`; a refusal says where, what came, wh
 from __future__ import annotations
 
 import hmac
-import json
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from mockserver.contract import schemas
+from mockserver.contract.nearest import nearest
 from mockserver.core.bodies import parse as parse_json
 from mockserver.core.calls import ApiError
-from mockserver.edge import commands, forced, hooks, oracles, retelling, sandboxes, scripts, steps
+from mockserver.edge import commands, forced, hooks, oracles, retelling, sandboxes, scripts, spelling, steps
 from mockserver.edge.gateway import Wire
 from mockserver.edge.hosting import Host, Hosted
+from mockserver.edge.json_text import encoded
 from mockserver.edge.refusals import ControlError
-from mockserver.edge.replies import Answer
+from mockserver.edge.replies import Answer, redactor
 from mockserver.scenario.explaining import explained
-from mockserver.scenario.problems import nearest
 
 _LOG = logging.getLogger("mockserver")
 
@@ -87,21 +87,43 @@ ROUTES: tuple[Route, ...] = (
 
 
 def serve(host: Host, hosted: Hosted | None, wire: Wire) -> Answer:
-    """The answer to one call of the control plane; every refusal is JSON in English."""
+    """The answer to one call of the control plane, dated by the clock of its sandbox; every refusal is JSON in English."""
+    answer = _served(host, hosted, wire)
+    if hosted is None:
+        return answer
+    with hosted.sandbox.lock:  # after the command, which may have moved the clock
+        date = ("Date", spelling.http_date(hosted.sandbox.read_clock()))
+    return answer._replace(headers=(*answer.headers, date))
+
+
+def _served(host: Host, hosted: Hosted | None, wire: Wire) -> Answer:
     try:
         _refuse_strangers(host, wire)
         route, params = _routed(wire)
         return _answer(route.status, _run(host, hosted, route, {**params, **_arguments(route, wire), **params}))
     except ControlError as refusal:
-        return _answer(refusal.status, refusal.as_json(), refusal.headers)
+        return _answer(refusal.status, _without_secrets(hosted, refusal.as_json()), refusal.headers)
     except Exception as failure:  # noqa: BLE001 - a bug of the mock is told as one, in JSON
         _LOG.exception("unexpected failure in the control plane")
         message = f"the mock failed: {type(failure).__name__}; its log says how"
         return _answer(500, {"statusCode": 500, "code": "MOCK_INTERNAL_ERROR", "message": message})
 
 
+def _without_secrets(hosted: Hosted | None, body: dict[str, Any]) -> dict[str, Any]:
+    """The body of a refusal, which quotes the call, without the sandbox's own keys and signing secrets."""
+    if hosted is None:
+        return body
+    with hosted.sandbox.lock:
+        hide = redactor(hosted.sandbox)
+    hidden: dict[str, Any] = hide.value(body)
+    return hidden
+
+
 def _run(host: Host, hosted: Hosted | None, route: Route, args: Mapping[str, Any]) -> Any:
     if route.of == "host":
+        if hosted is not None and hosted.own_origin is not None and route.command is not sandboxes.health:
+            told = f"this port belongs to {hosted.id} alone; other sandboxes are made, listed and ended at the server's own address"
+            raise ControlError(409, "MOCK_OWN_PORT", told)
         return route.command(host, args)
     if hosted is None:
         raise ControlError(
@@ -115,10 +137,8 @@ def _run(host: Host, hosted: Hosted | None, route: Route, args: Mapping[str, Any
 def _answer(status: int, body: Any, headers: tuple[tuple[str, str], ...] = ()) -> Answer:
     if status == 204:
         return Answer(204, (("Cache-Control", "no-store"),), b"")
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=float).encode()
-    return Answer(
-        status, (("Content-Type", "application/json; charset=utf-8"), ("Cache-Control", "no-store"), *headers), text
-    )
+    kinds = (("Content-Type", "application/json; charset=utf-8"), ("Cache-Control", "no-store"))
+    return Answer(status, (*kinds, *headers), encoded(body))
 
 
 def _routed(wire: Wire) -> tuple[Route, dict[str, str]]:

@@ -6,27 +6,38 @@ Dispatch: a sandbox's deliveries are made, and its time passes, with the lock le
 2. What a public call makes due is sent once its answer is out: after the last byte on a socket; in process before the
    next call or command, since the caller has the answer only then. A script may have it sent before the answer.
 3. A receiver may call the mock: it is answered meanwhile, and what it makes due is left to whoever is delivering.
+   Where it lets time pass, its own attempt is still under way at the later instant.
 4. What was under way when the epoch ended is let go, and what came of it is thrown away.
 """
 
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from mockserver.core import deliveries, timekeeping, twisting
 from mockserver.core.instants import Instant, Span
 from mockserver.core.outbox import Attempt, Planned
 from mockserver.core.settle import Fired, settle
-from mockserver.edge import clocks, receivers
-from mockserver.edge.courier import Courier, Outcome
+from mockserver.edge import clocks, loops, receivers
+from mockserver.edge.courier import LET_GO, Courier, Outcome
 from mockserver.edge.letters import Letter, Writer
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
     from mockserver.edge.hosting import Hosted
 
 _KEPT_BYTES = 4096  # of an endpoint's answer
+_PATIENCE_SECONDS = (
+    1.0  # of an advance with the background; a receiver that calls it cannot answer before it is answered
+)
 _MOST_STEPS = 1_000_000  # of an advance until idle: whatever re-arms itself for ever is a bug, not a wait
+
+# Who is delivering on the way to the code that runs, in sandboxes of whatever host; coroutines get it with their context.
+_INSIDE: ContextVar[tuple[object, ...]] = ContextVar("mockserver_inside", default=())
 
 
 class Dispatch:
@@ -36,34 +47,52 @@ class Dispatch:
         self._hosted = hosted
         self._sandbox = hosted.sandbox
         self.courier = Courier(hosted.host.allow_webhook_hosts, hosted.host.webhook_timeout_seconds)
-        self.receivers: dict[str, receivers.Target] = {}  # in process, by the url that stands for them
-        self._here = threading.local()
+        self.loops = loops.Loops(hosted.host.webhook_timeout_seconds)
+        self.receivers: dict[str, receivers.Receiver] = {}  # in process, by the url that stands for them
+        self._deliverers: set[object] = set()
+        self._blocked_loop: AbstractEventLoop | None = None  # for which the latest delivery was refused
         self._worked = threading.Condition(hosted.sandbox.lock)  # type: ignore[arg-type]  # an RLock, as the host makes it
-        self._at_work = 0  # threads of the background
+        self._awaited: dict[int, Planned] = {}  # by identity the attempts of the background for which an advance waits
         self._driving = 0  # threads in `deliver`
         self._is_closed = False
 
     def stand_in(self, target: receivers.Target, path: str) -> str:
         """The url that stands for a receiver in process; one never stands for another."""
         url = f"http://receiver-{len(self.receivers) + 1}.mockserver.test/{path.removeprefix('/')}"
-        self.receivers[url] = target
+        self.receivers[url] = receivers.Receiver(target, self.loops)
         return url
 
-    def attend(self) -> None:
-        """See to what is due now: send it here, or have the background send it."""
-        if self._sandbox.outbox.is_idle or self._is_closed:
+    def attend(self, *, insists: bool = False) -> None:
+        """
+        See to what is due now: send it here, or have the background send it.
+
+        What needs the event loop that this thread blocks stays due; who `insists` is refused with LoopBlocked then.
+        """
+        if self._sandbox.outbox.is_idle or self._is_closed or not (insists or self._may_go_on()):
             return
         background = self._hosted.host.background
         if background is not None:
             background.kick(self)
         elif not self._driving:  # else whoever is delivering comes to it
-            self.deliver()
+            with suppress(*() if insists else (loops.LoopBlocked,)):
+                self.deliver()
+
+    def _may_go_on(self) -> bool:
+        """False after a refusal as long as its loop does not go on in another thread: only a command tries again."""
+        blocked = self._blocked_loop
+        return blocked is None or (blocked.is_running() and loops.running() is None)
 
     def deliver(self, *, early: bool = False) -> None:
-        """Send everything that is due now, in this thread; `early` only what is wanted before an answer. Not for a receiver's own call."""
+        """
+        Send everything that is due now, in this thread; `early` only what is wanted before an answer. Not for a receiver's own call.
+
+        Refuses with LoopBlocked where that needs the event loop that this thread runs; what was not sent is due as before.
+        """
         if self._is_inside():
             return
-        self._here.inside = True
+        mine = object()
+        self._deliverers.add(mine)
+        outer = _INSIDE.set((*_INSIDE.get(), mine))
         self._drive(1)
         try:
             while True:
@@ -77,7 +106,8 @@ class Dispatch:
             self._drive(-1)
             raise
         finally:
-            self._here.inside = False
+            self._deliverers.discard(mine)
+            _INSIDE.reset(outer)
 
     def _drive(self, change: int) -> None:
         with self._sandbox.lock:
@@ -86,7 +116,8 @@ class Dispatch:
     def deliver_early(self) -> None:
         """Send what a script wants sent before the answer of the call under way."""
         if not self._sandbox.outbox.is_idle:
-            self.deliver(early=True)
+            with suppress(loops.LoopBlocked):  # it stays due
+                self.deliver(early=True)
 
     def take(self, *, early: bool = False) -> Planned | None:
         """The next attempt that is due, now under way; None where there is none."""
@@ -100,18 +131,20 @@ class Dispatch:
         """The same for a thread of the background, for which an advance waits."""
         with self._sandbox.lock:
             planned = self.take()
-            self._at_work += planned is not None
+            if planned is not None:
+                self._awaited[id(planned)] = planned
             return planned
 
-    def worker_done(self) -> None:
+    def worker_done(self, planned: Planned) -> None:
         with self._worked:
-            self._at_work -= 1
+            self._awaited.pop(id(planned), None)
             self._worked.notify_all()
 
     def carry(self, planned: Planned) -> None:
         """Send the letters of an attempt, without the lock, and report what came of them."""
         sandbox = self._sandbox
         try:
+            self._refuse_own_loop(planned.webhook.url)
             made, wait = self._sent_all(planned)
         except BaseException:  # a test that ends itself within its receiver, or a bug of the mock
             with sandbox.lock:
@@ -119,6 +152,16 @@ class Dispatch:
             raise
         with sandbox.lock:
             deliveries.report(sandbox, planned, made, wait)
+
+    def _refuse_own_loop(self, url: str) -> None:
+        """Refuse what this thread would wait for in vain, since it runs the receiver's event loop itself."""
+        self._blocked_loop, loop = None, loops.running()
+        if loop is None:
+            return
+        target = self.receivers.get(url)
+        if loops.serves(loop, url) if target is None else target.needs(loop):
+            self._blocked_loop = loop
+            raise loops.LoopBlocked(url)
 
     def _sent_all(self, planned: Planned) -> tuple[list[Attempt], Span | None]:
         """What came of each letter of an attempt, and the wait that the endpoint asks for."""
@@ -140,26 +183,38 @@ class Dispatch:
         return made, wait
 
     def _sent(self, planned: Planned, letter: Letter) -> Outcome:
-        if self._sandbox.epoch != planned.epoch:
-            return Outcome(None, "let go")
+        def is_wanted() -> bool:
+            return self._sandbox.epoch == planned.epoch and not self._is_closed
+
+        if not is_wanted():
+            return Outcome(None, LET_GO)
         wall, url = clocks.process_now(), planned.webhook.url
         target = self.receivers.get(url)
         if target is not None:
-            return receivers.hand(target, url, letter.headers, letter.body, wall)
-        return self.courier.post(url, letter.headers, letter.body, wall)
+            return target.hand(url, letter.headers, letter.body, wall)
+        return self.courier.post(url, letter.headers, letter.body, wall, is_wanted)
 
-    def advance(self, *, by: Span | None = None, to: Instant | None = None, until_idle: bool = False) -> list[Fired]:
+    def advance(
+        self,
+        *,
+        by: Span | None = None,
+        to: Instant | None = None,
+        until_idle: bool = False,
+        insists: bool = True,
+    ) -> list[Fired]:
         """
         Let time pass from one due thing to the next; every attempt that is due on the way is made at its own instant.
 
         The caller does not hold the lock. Answers what happened, in order. Refuses with ValueError what goes back or
-        too far. It ends early where the sandbox is reset, restored or closed meanwhile.
+        too far. It ends early where the sandbox is reset, restored or closed meanwhile. Where this thread runs an event loop
+        that a receiver needs, who `insists` is refused with LoopBlocked; else nothing is sent on the way.
         """
         sandbox = self._sandbox
         with sandbox.lock:
             epoch, end = sandbox.epoch, None if until_idle else timekeeping.goal(sandbox, by=by, to=to)
         fired: list[Fired] = []
-        pause = None if self._is_inside() else deliveries.waiting
+        sends_nothing = self._is_inside() or (not insists and loops.running() is not None)
+        pause = None if sends_nothing else deliveries.waiting
         for _ in range(_MOST_STEPS):
             if pause is not None:
                 self._await_workers()
@@ -169,23 +224,30 @@ class Dispatch:
                     break
                 happened, is_there = timekeeping.step(sandbox, end, pause)
                 fired += happened
-                if is_there and not (pause and (pause(sandbox) or self._at_work)):
+                if is_there and not (pause and (pause(sandbox) or self._awaited)):
                     break
         return fired
 
     def _await_workers(self) -> None:
-        """What the background is sending belongs to the time before: wait for it, as long as an attempt may take."""
+        """
+        What the background is sending belongs to the time before: wait for it, as long as attempts go on to end.
+
+        One that does not may itself wait for this advance: no advance waits for it any more.
+        """
         with self._worked:
-            self._worked.wait_for(lambda: self._at_work == 0, timeout=self.courier.timeout_seconds + 1)
+            while self._awaited:
+                if not self._worked.wait(_PATIENCE_SECONDS):
+                    self._awaited.clear()
 
     def _is_inside(self) -> bool:
-        """True where this thread is delivering already: then a receiver is calling."""
-        return getattr(self._here, "inside", False)
+        """Return True if a receiver is calling: in the thread that delivers to it, or on the loop that runs its coroutine."""
+        return any(each in self._deliverers for each in _INSIDE.get())
 
     def let_go(self, *, for_good: bool = False) -> None:
         """End what is under way in an older epoch; `for_good` nothing is sent any more."""
         self._is_closed = self._is_closed or for_good
-        self.courier.let_go()
+        self.courier.let_go(for_good=for_good)
+        self.loops.let_go(for_good=for_good)
 
 
 def _attempt(planned: Planned, letter: Letter, outcome: Outcome) -> Attempt:

@@ -34,8 +34,11 @@ class Door(Protocol):
     def wait(self, sandbox: Sandbox, epoch: int, span: Span) -> Waited:
         """Let the call wait: `passed`, `released` by a new epoch, or `gone` where the client has given up meanwhile."""
 
-    def is_forsaken(self) -> bool:
-        """True where the client is known to have left."""
+    def if_lost(self, note: Callable[[], None]) -> None:
+        """Call `note` if the answer turns out to reach no client."""
+
+    def is_reused(self) -> bool:
+        """Return True if the call's connection had carried another call before; never in process."""
 
     def limit(self) -> Span | Literal["socket"] | None:
         """How long the client waits: a span, None for ever, or `socket` where it does so in real time."""
@@ -53,7 +56,10 @@ class InProcess(NamedTuple):
         sandbox.stage.elapse(sandbox, self.patience if gives_up and self.patience is not None else span)
         return "gone" if gives_up else "passed"
 
-    def is_forsaken(self) -> bool:
+    def if_lost(self, note: Callable[[], None]) -> None:
+        """A client in this process is there until it gives up."""
+
+    def is_reused(self) -> bool:
         return False
 
     def limit(self) -> Span | None:
@@ -71,9 +77,12 @@ class OnSocket(NamedTuple):
     def wait(self, sandbox: Sandbox, epoch: int, span: Span) -> Waited:
         return "released" if sandbox.stage.hold(sandbox, epoch, span / SECOND) else "passed"
 
-    def is_forsaken(self) -> bool:
-        """The client has closed its side; an unread byte of a next request says that it has not."""
-        return self.raw.is_at_end()
+    def if_lost(self, note: Callable[[], None]) -> None:
+        """The connection calls it: whether the client takes the answer shows once it is sent."""
+        self.raw.if_lost = note
+
+    def is_reused(self) -> bool:
+        return self.raw.exchanges_before > 0
 
     def limit(self) -> Literal["socket"]:
         return "socket"

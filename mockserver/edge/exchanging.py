@@ -11,10 +11,11 @@ import logging
 import traceback
 from collections.abc import Callable
 
+from mockserver.contract.printable import printable
 from mockserver.core import scripted
 from mockserver.core.answer import answer
 from mockserver.core.calls import Answered, ApiError, Call
-from mockserver.core.entries import entry
+from mockserver.core.entries import cut, entry
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.scripted import Met
 from mockserver.core.settle import settle
@@ -30,8 +31,20 @@ _TIMED_OUT = Answer(0, (), b"", Play("timeout"))
 Operate = Callable[[Sandbox, Call], Answered]
 
 
-def exchange(sandbox: Sandbox, call: Call, manner: Manner, operate: Operate = answer, met: Met | None = None) -> Answer:
-    """The answer to a call, kept in the journal. The caller holds the lock and has let time pass up to now."""
+def exchange(
+    sandbox: Sandbox,
+    call: Call,
+    manner: Manner,
+    operate: Operate = answer,
+    met: Met | None = None,
+    *,
+    is_reused: bool = False,
+) -> Answer:
+    """
+    The answer to a call, kept in the journal. The caller holds the lock and has let time pass up to now.
+
+    `is_reused` is True if the call's connection had carried another one before.
+    """
     try:
         answered = operate(sandbox, call)
         said = (
@@ -48,7 +61,8 @@ def exchange(sandbox: Sandbox, call: Call, manner: Manner, operate: Operate = an
         return said
     came = said.body[: said.play.cut_bytes] if said.play and said.play.ends == "cut" else said.body
     kept = entry(sandbox, call, answered, said.status or None, said.headers, came, met.owner.fault())
-    sandbox.journal.keep(kept)
+    is_held = bool(said.status and (met.after or _is_slow(call, said)))
+    sandbox.journal.keep(kept._replace(is_reused=is_reused, is_held=is_held))
     return said
 
 
@@ -59,8 +73,8 @@ def under_script(sandbox: Sandbox, call: Call, manner: Manner, door: Door) -> An
         scripted.remember(sandbox)
         met, epoch, came_at = scripted.meet(sandbox, call), sandbox.epoch, sandbox.now
         if met.before or met.after or met.wire.pieces:
-            sandbox.journal.did("call", {"call": call, "waits": door.limit()}, *steps.before(sandbox))
-        said, n = (None, 0) if met.before else _concluded(sandbox, call, manner, met)
+            sandbox.journal.did("call", {"call": cut(call), "waits": door.limit()}, *steps.before(sandbox))
+        said, n = (None, 0) if met.before else _concluded(sandbox, call, manner, met, door)
     if said is None:
         waited = door.wait(sandbox, epoch, met.before)
         with sandbox.lock:
@@ -71,11 +85,11 @@ def under_script(sandbox: Sandbox, call: Call, manner: Manner, door: Door) -> An
                 scripted.park(sandbox, call, met, came_at + met.before)
                 return _TIMED_OUT
             scripted.remember(sandbox)
-            said, n = _concluded(sandbox, call, manner, met)
-    return _held(sandbox, said, met, door, epoch, n)
+            said, n = _concluded(sandbox, call, manner, met, door)
+    return _held(sandbox, call, said, met, door, epoch, n)
 
 
-def _concluded(sandbox: Sandbox, call: Call, manner: Manner, met: Met) -> tuple[Answer, int]:
+def _concluded(sandbox: Sandbox, call: Call, manner: Manner, met: Met, door: Door) -> tuple[Answer, int]:
     """The answer and its number in the journal; what the world does after the operation has then happened."""
     operated: list[Answered] = []
 
@@ -83,33 +97,50 @@ def _concluded(sandbox: Sandbox, call: Call, manner: Manner, met: Met) -> tuple[
         operated.append(scripted.conclude(sandbox, call, met))
         return operated[0]
 
-    said = exchange(sandbox, call, manner, operate, met)
+    said = exchange(sandbox, call, manner, operate, met, is_reused=door.is_reused())
     n = sandbox.journal.last_exchange  # before effects that may let another call arrive
     for answered in operated:
         scripted.follow(sandbox, call, met, answered)
     return said, n
 
 
-def _held(sandbox: Sandbox, said: Answer, met: Met, door: Door, epoch: int, n: int) -> Answer:
-    """The answer once its own wait is over, and how its body goes; an answer that finds nobody is noted as lost."""
+def _is_slow(call: Call, said: Answer) -> bool:
+    """Return True if the body is sent in pieces with waits between them."""
+    return bool(said.play is not None and said.play.pieces and said.body and call.method != "HEAD")
+
+
+def _held(sandbox: Sandbox, call: Call, said: Answer, met: Met, door: Door, epoch: int, n: int) -> Answer:
+    """The answer once its own wait is over, and how its body goes; one that reaches no client is noted as lost."""
     if met.after:
         waited = door.wait(sandbox, epoch, met.after)
         if waited == "released" or sandbox.epoch != epoch:
             return _DROPPED
         if waited == "gone":
-            _lose(sandbox, epoch, n)
+            _note_end(sandbox, epoch, n, is_lost=True)
             return _TIMED_OUT
-    if (met.before or met.after) and door.is_forsaken():
-        _lose(sandbox, epoch, n)
-    if said.play is None or not said.play.pieces:
-        return said
-    return said._replace(play=said.play._replace(wait=lambda span: door.wait(sandbox, epoch, span)))
+    if met.before or met.after:
+        door.if_lost(lambda: _note_end(sandbox, epoch, n, is_lost=True))
+    if said.play is not None and _is_slow(call, said):
+        return said._replace(
+            play=said.play._replace(
+                wait=lambda span: door.wait(sandbox, epoch, span),
+                ended=lambda is_whole: _note_end(sandbox, epoch, n, is_lost=not is_whole),
+            )
+        )
+    if met.before or met.after:
+        _note_end(sandbox, epoch, n, is_lost=False)
+    return said
 
 
-def _lose(sandbox: Sandbox, epoch: int, n: int) -> None:
+def _note_end(sandbox: Sandbox, epoch: int, n: int, *, is_lost: bool) -> None:
+    """Note that a held answer is sent now, or that its client did not wait for it."""
     with sandbox.lock:
-        if sandbox.epoch == epoch:
+        if sandbox.epoch != epoch:
+            return
+        if is_lost:
             sandbox.journal.lose(n)
+        else:
+            sandbox.journal.send(n, sandbox.stage.stopwatch())
 
 
 def _said(sandbox: Sandbox, call: Call, answered: Answered, manner: Manner, met: Met) -> Answer:
@@ -137,9 +168,9 @@ def _said(sandbox: Sandbox, call: Call, answered: Answered, manner: Manner, met:
 def _report(sandbox: Sandbox, call: Call) -> None:
     """Log the failure under way with its traceback, in which no secret is left."""
     hide = redactor(sandbox)
-    told = hide.text(f"unexpected failure in {call.method} {call.path}")
+    told = printable(hide.text(f"unexpected failure in {call.method} {call.path}"))
     record = _LOG.makeRecord(_LOG.name, logging.ERROR, __file__, 0, told, (), None)
-    record.exc_text = hide.text(traceback.format_exc())
+    record.exc_text = printable(hide.text(traceback.format_exc()), keep="\n")
     _LOG.handle(record)
 
 

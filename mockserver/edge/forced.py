@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from mockserver.contract.lifecycles import LIFECYCLES
-from mockserver.core import campaigns, entrypoints, sessions
+from mockserver.contract.nearest import nearest
+from mockserver.core import campaigns, entrypoints, phones, sessions
 from mockserver.core.tenant import Tenant
 from mockserver.core.transitions import Kind, can
 from mockserver.edge import represent
 from mockserver.edge.hosting import Hosted
 from mockserver.edge.refusals import ControlError
-from mockserver.scenario.documents import nearest
 
 JSON = dict[str, Any]
 Arguments = Mapping[str, Any]
@@ -50,13 +50,11 @@ def complete_session(hosted: Hosted, args: Arguments) -> JSON:
     sandbox = hosted.sandbox
     tenant, session = _owned(hosted, "sessions", args["sessionId"])
     _refuse_illegal("session", session, "complete")
-    phone = entrypoints.e164(args["phone"]) if args.get("phone") is not None else entrypoints.unused_phone(sandbox)
+    given = args.get("phone")
+    phone = phones.e164(given, tenant.country) if given is not None else entrypoints.unused_phone(sandbox)
     if phone is None:
-        raise ControlError(
-            400,
-            "MOCK_BAD_PHONE",
-            f"phone came as {args['phone']!r}; wanted 7 to 15 digits with the country code, such as +5511999990000",
-        )
+        reason = f"phone: got {given!r}; expected {phones.expected(tenant.country)}"
+        raise ControlError(400, "MOCK_BAD_PHONE", reason)
     sessions.complete(sandbox, tenant, session, phone, args.get("name") or tenant.name, {"forced": "complete"})
     return _session(hosted, tenant, session.id)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from urllib.parse import quote
 
+from mockserver.contract.printable import printable
 from mockserver.core.records import Media
 from mockserver.edge import connect, control, gateway, spelling, steps
 from mockserver.edge.doors import PATIENT, Door
@@ -29,8 +30,21 @@ def respond(
     """
     The answer to a request whose target is the whole path.
 
-    `root` is the sandbox at the root, the default one where it is left out; `door` is how a scripted wait is spent.
+    `root` is the sandbox at the root, the default one where it is left out; where it has a port of its own, no prefix leads
+    to another one. `door` is how a scripted wait is spent.
     """
+    answer = _responded(host, wire, root, door)
+    if wire.method != "HEAD" or not answer.body:
+        return answer
+    size = (
+        ()
+        if any(name == "Content-Length" for name, _ in answer.headers)
+        else (("Content-Length", str(len(answer.body))),)
+    )
+    return answer._replace(headers=(*answer.headers, *size), body=b"")  # as GET would have it, refusals too
+
+
+def _responded(host: Host, wire: Wire, root: Hosted | None, door: Door) -> Answer:
     if root is not None and host.sandboxes.get(root.id) is not root:
         return _no_sandbox(host, wire._replace(target=f"{_SANDBOXES}{root.id}{wire.target}"))
     hosted, wire = _entered(host, wire, root)
@@ -76,7 +90,7 @@ def _of_api(host: Host, hosted: Hosted, wire: Wire, door: Door) -> Answer:
 
 def _entered(host: Host, wire: Wire, root: Hosted | None) -> tuple[Hosted | None, Wire]:
     """The sandbox of the path's prefix, and the request as it looks from inside that prefix."""
-    if not wire.target.startswith(_SANDBOXES):
+    if not wire.target.startswith(_SANDBOXES) or (root is not None and root.own_origin is not None):
         return root or host.sandboxes.get(DEFAULT_ID), wire
     sandbox_id, slash, rest = wire.target[len(_SANDBOXES) :].partition("/")
     hosted = host.sandboxes.get(sandbox_id)
@@ -96,10 +110,12 @@ def _no_sandbox(host: Host, wire: Wire) -> Answer:
     if not wire.target.startswith(_SANDBOXES):
         if wire.target.startswith("/_mock/"):
             return control.serve(host, None, wire)
+        host.note_call_without_prefix()
         return _refusal(
             404,
             "MOCK_NOT_FOUND",
-            "this server has no default sandbox; make one with POST /_mock/sandboxes and use its baseUrl",
+            "this server has no default sandbox; make one with POST /_mock/sandboxes and use its baseUrl, "
+            'with its path: urljoin(baseUrl, "/v1/...") drops that',
         )
     sandbox_id = wire.target[len(_SANDBOXES) :].partition("/")[0]
     if host.is_closed(sandbox_id):
@@ -126,9 +142,10 @@ def _media(hosted: Hosted, wire: Wire) -> Answer:
             (tenant.media[media_id] for tenant in hosted.sandbox.tenants.values() if media_id in tenant.media), None
         )
         now = hosted.sandbox.read_clock()
-    if found is None:
-        return _refusal(404, "MOCK_NOT_FOUND", f"no media {media_id[:60]!r} in this sandbox")
     date = ("Date", spelling.http_date(now))
+    if found is None:
+        refused = _refusal(404, "MOCK_NOT_FOUND", f"no media {media_id[:60]!r} in this sandbox")
+        return refused._replace(headers=(*refused.headers, date))
     return Answer(200, (*_media_headers(found), date), b"" if wire.method == "HEAD" else found.content)
 
 
@@ -151,7 +168,7 @@ def _line(hosted: Hosted, wire: Wire, answer: Answer) -> str:
         hide, now = redactor(hosted.sandbox), hosted.sandbox.now
     target, what = hide.text(wire.target), answer.status or (answer.play and answer.play.ends)
     time_of_day = spelling.http_date(now)[17:25]
-    return f"{time_of_day} {what} {wire.method[:20]} {hosted.prefix}{target}{_code(answer)}{why}"
+    return printable(f"{time_of_day} {what} {wire.method[:20]} {hosted.prefix}{target}{_code(answer)}{why}")
 
 
 def _code(answer: Answer) -> str:

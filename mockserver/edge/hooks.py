@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mockserver.contract.lifecycles import CONNECTED, CONNECTION_FAILED
+from mockserver.contract.nearest import nearest
 from mockserver.core import deliveries, resends, targets
 from mockserver.core.records import Webhook
 from mockserver.core.redaction import short
@@ -14,7 +15,6 @@ from mockserver.edge import views
 from mockserver.edge.hosting import Hosted
 from mockserver.edge.receivers import Target
 from mockserver.edge.refusals import ControlError
-from mockserver.scenario.documents import nearest
 
 JSON = dict[str, Any]
 Arguments = Mapping[str, Any]

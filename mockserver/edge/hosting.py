@@ -1,7 +1,8 @@
 """
 Hosting: many sandboxes behind one address, each under its own prefix.
 
-1. The default sandbox lives at the root, any other at `/sandboxes/{id}`; that prefix is its base url.
+1. The default sandbox lives at the root, any other at `/sandboxes/{id}`; that prefix is its base url, unless it has a port
+   of its own.
 2. A sandbox is born from a recipe, and a reset takes it back to its birth; fresh beats reset.
 3. A closed sandbox answers 410, and the late call is noted beside it.
 """
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mockserver.contract.choices import DEFAULTS
 from mockserver.core.instants import Instant, Span
+from mockserver.core.journal import DEFAULT_LIMITS, Limits
 from mockserver.core.redaction import spelled
 from mockserver.core.sandbox import Checkpoint, Clock, Sandbox
 from mockserver.core.settle import Fired, settle
@@ -21,6 +23,7 @@ from mockserver.core.tenant import Tenant
 from mockserver.edge import clocks, staging, steps
 from mockserver.edge.courier import TIMEOUT_SECONDS
 from mockserver.edge.dispatch import Dispatch
+from mockserver.edge.loops import LoopBlocked
 from mockserver.edge.recipes import Recipe as Recipe  # noqa: PLC0414 - whoever has a host asks here for what it takes
 from mockserver.edge.recipes import document_of
 from mockserver.edge.replies import Manner
@@ -34,16 +37,16 @@ DEFAULT_ID = "default"
 IN_PROCESS_ORIGIN = "http://mockserver.test"  # a name that no resolver knows (RFC 6761): never a real call
 _CLOSED_REMEMBERED = 10_000
 _CHECKPOINTS_KEPT = 1_000
-_SEED_MAX = 2**53 - 1
+SEED_MAX = 2**53 - 1
 
 
-def _seed(recipe: Recipe, document: Mapping[str, Any]) -> int:
-    """The recipe's seed, else its document's; one that the document's schema refuses is left to that."""
+def _seed(recipe: Recipe, document: Mapping[str, Any], default: Callable[[], int]) -> int:
+    """Return the recipe's seed, else its document's, else the default; one that the document's schema refuses is left to that."""
     if recipe.seed is None:
-        written = document.get("seed", 0)
-        return written if isinstance(written, int) and 0 <= written <= _SEED_MAX else 0
-    if not 0 <= recipe.seed <= _SEED_MAX:
-        raise ValueError(f"got a seed of {spelled(recipe.seed)}; expected a whole number from 0 to {_SEED_MAX}")
+        written = document.get("seed")
+        return written if isinstance(written, int) and 0 <= written <= SEED_MAX else default()
+    if not 0 <= recipe.seed <= SEED_MAX:
+        raise ValueError(f"got a seed of {spelled(recipe.seed)}; expected a whole number from 0 to {SEED_MAX}")
     return recipe.seed
 
 
@@ -53,6 +56,7 @@ class Hosted:
     def __init__(self, id: str, sandbox: Sandbox, host: Host, created_at: Instant, recipe: Recipe = Recipe()) -> None:  # noqa: B008
         self.id = id
         self.prefix = "" if id == DEFAULT_ID else f"/sandboxes/{id}"
+        self.own_origin: str | None = None  # of a port at which nothing but this sandbox answers
         self.sandbox = sandbox
         self.host = host
         self.created_at = created_at
@@ -63,19 +67,22 @@ class Hosted:
         self.read: set[str] | None = None  # the choices that were read, where somebody watches them
         self._kept = 0
         self._dispatch: Dispatch | None = None
+        self._making = (
+            threading.Lock()
+        )  # its own, so that whatever holds the sandbox's lock keeps nobody from ending it
 
     @property
     def dispatch(self) -> Dispatch:
         """What makes the sandbox's deliveries; most sandboxes never need it, so it is made when it is first asked for."""
         if self._dispatch is None:
-            with self.sandbox.lock:
+            with self._making:
                 self._dispatch = self._dispatch or Dispatch(self)
         return self._dispatch
 
-    def attend(self) -> None:
-        """See to the deliveries that are due now, if any are."""
+    def attend(self, *, insists: bool = False) -> None:
+        """See to the deliveries that are due now, if any are (see `Dispatch.attend`)."""
         if not self.sandbox.outbox.is_idle:
-            self.dispatch.attend()
+            self.dispatch.attend(insists=insists)
 
     def let_go(self, *, for_good: bool = False) -> None:
         """Throw away what will come of the deliveries under way; `for_good` nothing is sent any more."""
@@ -84,8 +91,8 @@ class Hosted:
 
     @property
     def base_url(self) -> str:
-        """The address of this sandbox: of the host's socket, where it has one."""
-        return self.host.origin + self.prefix
+        """The address of this sandbox: its own port's, or its prefix at the host's socket, where it has one."""
+        return self.own_origin or self.host.origin + self.prefix
 
     @property
     def tenant(self) -> Tenant:
@@ -117,13 +124,21 @@ class Hosted:
             settle(self.sandbox, self.sandbox.read_clock())
             before = steps.before(self.sandbox)
             answer = command(self, arguments)
-        self.attend()
-        answer = answer() if callable(answer) else answer
+        try:
+            self.attend(insists=step is not None)  # who only reads gets what there is
+            answer = answer() if callable(answer) else answer
+        except LoopBlocked:  # the command itself has run
+            self._concluded(step, arguments, before)
+            raise
+        self._concluded(step, arguments, before)
+        return answer
+
+    def _concluded(self, step: str | None, arguments: Mapping[str, Any], before: Any) -> None:
+        """Note a command that has run."""
         if step is not None:
             with self.sandbox.lock:
                 steps.keep(self.sandbox, step, arguments, before)
         self.stir()
-        return answer
 
     def stir(self) -> None:
         """Something may have happened here: whoever waits for it is told."""
@@ -133,6 +148,10 @@ class Hosted:
     def advance(self, *, by: Span | None = None, to: Instant | None = None, until_idle: bool = False) -> list[Fired]:
         """Let time pass, delivering on the way; without the lock held (see `Dispatch.advance`)."""
         return self.dispatch.advance(by=by, to=to, until_idle=until_idle)
+
+    def elapse(self, by: Span) -> list[Fired]:
+        """The same for a call in process that waits: what its thread cannot send stays due."""
+        return self.dispatch.advance(by=by, insists=False)
 
     def reset(self) -> None:
         """Be as at birth: same keys, same ids to come; what was in flight belongs to an older epoch."""
@@ -161,6 +180,7 @@ class Host:
     The control plane answers to `names` alone and, where there is a `token`, to whoever sends it. `log` gets a line a call,
     `watch` the sandbox after each.
     Webhooks go to this machine and to `allow_webhook_hosts`; a `background` sends them where the server runs by itself.
+    `journal_limits` bound the journal of each sandbox.
     """
 
     def __init__(
@@ -169,8 +189,12 @@ class Host:
         manner: Manner = Manner(),  # noqa: B008 - an immutable default
         default_clock: Callable[[], Clock] = clocks.following,
         allow_webhook_hosts: Iterable[str] = (),
+        journal_limits: Limits = DEFAULT_LIMITS,
     ) -> None:
+        if min(journal_limits) < 1:
+            raise ValueError(f"got {journal_limits}; expected at least 1 entry and 1 byte")
         self.origin = IN_PROCESS_ORIGIN
+        self.default_seed: Callable[[], int] = lambda: 0  # of a sandbox whose recipe and scenario have none
         self.manner = manner
         self.default_clock = default_clock
         self.token: str | None = None
@@ -179,7 +203,9 @@ class Host:
         self.watch: Callable[[Hosted], None] | None = None
         self.sandboxes: dict[str, Hosted] = {}
         self.closed: dict[str, int] = {}  # id -> late calls
+        self.calls_without_prefix = 0  # of the API, where no default sandbox takes them
         self.allow_webhook_hosts = frozenset(each.lower() for each in allow_webhook_hosts)
+        self.journal_limits = journal_limits
         self.webhook_timeout_seconds = TIMEOUT_SECONDS
         self.background: Background | None = None
         self._lock = threading.Lock()
@@ -200,7 +226,7 @@ class Host:
         Refuses with ScenarioError what the recipe asks for in vain, and then no sandbox was made.
         """
         document = document_of(recipe)
-        seed = _seed(recipe, document)
+        seed = _seed(recipe, document, self.default_seed)
         stage = staging.HostStage()
         sandbox = Sandbox(
             seed=seed,
@@ -209,20 +235,20 @@ class Host:
             process_now=clocks.process_now,
             choices=DEFAULTS,
             stage=stage,
+            journal_limits=self.journal_limits,
         )
         sandbox.outbox.allowed_hosts = self.allow_webhook_hosts
         found(sandbox)
-        for part in (document, {"given": recipe.given} if recipe.given else {}):
-            applied = apply(sandbox, part, newborn=True) if part else None
-            if applied is not None and created is not None:
-                for kind, ids in applied.created.items():
+        for part in filter(None, (document, {"given": recipe.given} if recipe.given else {})):
+            for kind, ids in apply(sandbox, part, newborn=True).created.items():
+                if created is not None:
                     created.setdefault(kind, []).extend(ids)
         with self._lock:
             if id is None:
                 self._count += 1
                 id = f"sandbox_{self._count}"
             hosted = Hosted(id, sandbox, self, sandbox.now, recipe)
-            stage.pass_time = lambda by: hosted.advance(by=by)
+            stage.pass_time = hosted.elapse
             self.sandboxes[id] = hosted
         return hosted
 
@@ -241,6 +267,11 @@ class Host:
     def is_closed(self, id: str) -> bool:
         """True for the id of a sandbox that was here and is closed."""
         return id in self.closed
+
+    def note_call_without_prefix(self) -> None:
+        """Count a call of the API that names no sandbox."""
+        with self._lock:
+            self.calls_without_prefix += 1
 
     def note_late_call(self, id: str) -> None:
         """Count a call that came to a closed sandbox."""

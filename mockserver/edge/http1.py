@@ -13,7 +13,7 @@ import re
 import socket
 from functools import lru_cache
 from typing import Any, NamedTuple
-from urllib.parse import unquote_to_bytes
+from urllib.parse import unquote_to_bytes, urlsplit
 
 LINE_MAX_BYTES = 8 * 1024
 HEAD_MAX_BYTES = 64 * 1024
@@ -24,16 +24,18 @@ _REQUEST_LINE = re.compile(r"([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([!-~\x80-\xff]+) HT
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _BARE_LINE_END = re.compile(rb"(?<!\r)\n|\r[^\n]")
+_AUTHORITY = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+;=%-]+|\[[0-9A-Za-z.:%~_-]+\])(?::[0-9]{0,5})?")
 _ABSOLUTE = re.compile(r"https?://([^/?]+)(.*)", re.IGNORECASE)
 _PLAIN_KEYS = {"HTTP_CONTENT_TYPE": "CONTENT_TYPE", "HTTP_CONTENT_LENGTH": "CONTENT_LENGTH"}
 
 
 class Refusal(ValueError):
-    """What came is not acceptable HTTP; `why` (ASCII) says what was wrong."""
+    """A request is not acceptable HTTP; `why` (ASCII) states the reason, `method` the request's method if it was read."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
         self.why = why
+        self.method = ""
 
 
 class Head(NamedTuple):
@@ -106,7 +108,7 @@ class Inflow:
         """Take one line of a chunked body, without its line end."""
         while (end := self.held.find(b"\r\n", 0, LINE_MAX_BYTES + 2)) < 0:
             if len(self.held) >= LINE_MAX_BYTES + 2:
-                raise Refusal(f"a line of the chunked body is longer than {LINE_MAX_BYTES} bytes")
+                raise Refusal(f"a line of the chunked body is longer than {LINE_MAX_BYTES} bytes, the mock's own bound")
             if _BARE_LINE_END.search(self.held):
                 raise Refusal("a line of the chunked body does not end in CR LF")
             self.more()
@@ -120,11 +122,17 @@ def read_head(inflow: Inflow) -> Head | None:
     """Read one request's head; None when the client ends or stays idle before it begins one."""
     if not inflow.begun():
         return None
-    while (end := inflow.held.find(b"\r\n\r\n", 0, HEAD_MAX_BYTES + 4)) < 0:
-        _check_beginning(inflow.held)
-        inflow.more()
-    head, inflow.held = inflow.held[:end], inflow.held[end + 4 :]
-    return _parse(head.decode("latin-1"))
+    head = b""
+    try:
+        while (end := inflow.held.find(b"\r\n\r\n", 0, HEAD_MAX_BYTES + 4)) < 0:
+            _check_beginning(inflow.held)
+            inflow.more()
+        head, inflow.held = inflow.held[:end], inflow.held[end + 4 :]
+        return _parse(head.decode("latin-1"))
+    except Refusal as refusal:
+        # Also of a head that cannot be read to its end: the answer to HEAD has no body (RFC 9110 9.3.2).
+        refusal.method = (head or inflow.held)[:LINE_MAX_BYTES].partition(b" ")[0].decode("latin-1")
+        raise
 
 
 def _check_beginning(held: bytes) -> None:
@@ -132,9 +140,9 @@ def _check_beginning(held: bytes) -> None:
     if not _TOKEN.match(chr(held[0])):
         raise Refusal("the request does not begin with a method; this server speaks plain HTTP, not TLS")
     if held.find(b"\r\n", 0, LINE_MAX_BYTES + 2) < 0 and len(held) >= LINE_MAX_BYTES + 2:
-        raise Refusal(f"the request line is longer than {LINE_MAX_BYTES} bytes")
+        raise Refusal(f"the request line is longer than {LINE_MAX_BYTES} bytes, the mock's own bound")
     if len(held) >= HEAD_MAX_BYTES + 4:
-        raise Refusal(f"the request's head is longer than {HEAD_MAX_BYTES} bytes")
+        raise Refusal(f"the request's head is longer than {HEAD_MAX_BYTES} bytes, the mock's own bound")
     if _BARE_LINE_END.search(held):
         raise Refusal("a line of the request's head does not end in CR LF")
 
@@ -142,7 +150,7 @@ def _check_beginning(held: bytes) -> None:
 def _parse(head: str) -> Head:
     line, *fields = head.split("\r\n")
     if len(line) > LINE_MAX_BYTES:
-        raise Refusal(f"the request line is longer than {LINE_MAX_BYTES} bytes")
+        raise Refusal(f"the request line is longer than {LINE_MAX_BYTES} bytes, the mock's own bound")
     match = _REQUEST_LINE.fullmatch(line)
     if match is None:
         raise Refusal("the request line is not 'METHOD target HTTP/1.1'")
@@ -156,6 +164,8 @@ def _parse(head: str) -> Head:
     environ["RAW_URI"] = environ["REQUEST_URI"] = target
     _check_host(environ, minor)
     _locate(environ, method, target)
+    if not is_authority(environ.get("HTTP_HOST", "")):
+        raise Refusal("Host is not a host name or an address with an optional port")
     expects = environ.get("HTTP_EXPECT", "").lower() if minor else ""
     if expects not in ("", "100-continue"):
         raise Refusal("the only expectation met here is 100-continue")
@@ -167,11 +177,11 @@ def _parse(head: str) -> Head:
 def _headers(fields: list[str]) -> dict[str, Any]:
     """The headers as WSGI wants them; repeated ones are joined with a comma, cookies with a semicolon."""
     if len(fields) > HEADERS_MAX:
-        raise Refusal(f"the request has more than {HEADERS_MAX} headers")
+        raise Refusal(f"the request has more than {HEADERS_MAX} headers, the mock's own bound")
     environ: dict[str, Any] = {}
     for field in fields:
         if len(field) > LINE_MAX_BYTES:
-            raise Refusal(f"a header is longer than {LINE_MAX_BYTES} bytes")
+            raise Refusal(f"a header is longer than {LINE_MAX_BYTES} bytes, the mock's own bound")
         if not field.isprintable() and _CONTROL.search(field):
             raise Refusal("a header holds a control character")
         name, colon, value = field.partition(":")
@@ -204,11 +214,31 @@ def _check_host(environ: dict[str, Any], minor: int) -> None:
         raise Refusal("the request needs exactly one Host header")
 
 
+@lru_cache(maxsize=512)
+def is_authority(host: str) -> bool:
+    """Return True if this may be the value of a Host header: nothing, or a name or an address with an optional port."""
+    if host and not _AUTHORITY.fullmatch(host):
+        return False
+    try:
+        return urlsplit(f"//{host}").port is not False  # reads the address in brackets and the port's range too
+    except ValueError:
+        return False
+
+
+def origin_form(target: str) -> tuple[str | None, str]:
+    """Return the host of an absolute target, None if it has none, and its path with its query (RFC 9112 3.2)."""
+    match = _ABSOLUTE.fullmatch(target)
+    if match is None:
+        return None, target
+    host, rest = match.groups()
+    return host, rest if rest.startswith("/") else "/" + rest
+
+
 def _locate(environ: dict[str, Any], method: str, target: str) -> None:
     """Split the target into path and query; an absolute one brings its own host (RFC 9112 3.2.2)."""
-    if target[0] != "/" and (match := _ABSOLUTE.fullmatch(target)):
-        environ["HTTP_HOST"], target = match.groups()
-        target = target if target.startswith("/") else "/" + target
+    host, target = (None, target) if target[0] == "/" else origin_form(target)
+    if host is not None:
+        environ["HTTP_HOST"] = host
     elif target[0] != "/" and (target != "*" or method != "OPTIONS"):
         raise Refusal("the request's target is neither a path nor an http url")
     path, _, environ["QUERY_STRING"] = target.partition("?")

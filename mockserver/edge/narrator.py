@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from mockserver.contract.printable import printable
 from mockserver.core.instants import exact_text
 from mockserver.core.script import listed
 from mockserver.edge.hosting import Hosted
@@ -23,7 +24,7 @@ class Narrator:
     """
 
     def __init__(self, tell: Callable[[str], None]) -> None:
-        self._tell = tell
+        self._tell: Callable[[str], None] = lambda line: tell(printable(line))
         self._fired: dict[str, int] = {}
         self._transitions = 0
         self._events = 0

@@ -9,6 +9,7 @@ from mockserver.core import ledger
 from mockserver.core.conduct import judging
 from mockserver.core.conduct.records import Report
 from mockserver.core.instants import exact_text
+from mockserver.core.redaction import Redactor
 from mockserver.core.sandbox import Sandbox
 from mockserver.edge.hosting import Hosted
 from mockserver.edge.replies import redactor
@@ -31,15 +32,27 @@ LEDGER: Mapping[str, str] = {
 def read_ledger(hosted: Hosted, args: Arguments) -> Callable[[], JSON]:
     """What the calls so far have caused, written out while the sandbox goes on."""
     twin = hosted.sandbox.twin()
-    return lambda: _ledger(ledger.read(twin))
+    return lambda: _ledger(ledger.read(twin), redactor(twin))
 
 
-def _ledger(found: ledger.Ledger) -> JSON:
-    return {name: [_row(row) for row in getattr(found, attribute)] for name, attribute in LEDGER.items()}
+def _ledger(found: ledger.Ledger, hide: Redactor) -> JSON:
+    values: dict[str, Any] = {}  # by execution: all its sends have the same ones
+    return {name: [_row(row, hide, values) for row in getattr(found, attribute)] for name, attribute in LEDGER.items()}
 
 
-def _row(row: Mapping[str, Any]) -> JSON:
-    return {key: exact_text(value) if key == "at" else value for key, value in row.items()}
+def _row(row: Mapping[str, Any], hide: Redactor, values: dict[str, Any]) -> JSON:
+    """A row with every key in its short form: names and values are what a client wrote."""
+    shown = dict(row)
+    if "at" in row:
+        shown["at"] = exact_text(row["at"])
+    if "name" in row:
+        shown["name"] = hide.text(row["name"])
+    if "values" in row:
+        execution_id = row["executionId"]
+        if execution_id not in values:
+            values[execution_id] = hide.value(row["values"])
+        shown["values"] = dict(values[execution_id])
+    return shown
 
 
 def judge_conduct(hosted: Hosted, args: Arguments) -> Callable[[], Report]:

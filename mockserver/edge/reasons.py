@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from mockserver.contract.errors import SESSION_MESSAGES
-from mockserver.core.calls import ApiError
+from mockserver.core.calls import ApiError, Refused
 from mockserver.core.redaction import Redactor
 
 _HEADER_MAX_CHARS = 300
+_SENTENCE_MAX_CHARS = 2_000
 
 # By option of `message-text`, then by reason.
 SESSION_TEXTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
@@ -21,10 +22,10 @@ SESSION_TEXTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 
 
-def sentence(refusal: ApiError, redactor: Redactor) -> str:
+def sentence(refusal: ApiError | Refused, redactor: Redactor) -> str:
     """The broken clause, the place, and what came and was wanted, without any key or secret."""
     place = f" at {refusal.at}" if refusal.at else ""
-    return redactor.text(f"{refusal.clause}{place}: {refusal.reason}")
+    return redactor.brief(f"{refusal.clause}{place}: {refusal.reason}", _SENTENCE_MAX_CHARS)
 
 
 def header(refusal: ApiError, redactor: Redactor) -> str:

@@ -1,24 +1,35 @@
-"""Receivers in process: a WSGI app or a function that is handed each letter, with no socket between."""
+"""
+Receivers in process: an ASGI or WSGI app, or a function, that is handed each letter, with no socket between.
+
+A coroutine runs on the event loop on which its receiver was registered, else on the one that awaits the command, else on
+one of the sandbox's own; where that is a loop that this thread runs and blocks, the delivery is refused.
+"""
 
 from __future__ import annotations
 
 import inspect
 import json
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import CancelledError
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from mockserver.core.instants import Instant
 from mockserver.core.schedule import TIMEOUT
-from mockserver.edge.courier import ANSWER_MAX_BYTES, Outcome, retry_after
+from mockserver.edge import loops
+from mockserver.edge.courier import ANSWER_MAX_BYTES, LET_GO, Outcome, retry_after
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
 
 Target = Callable[..., Any]
+Answered = tuple[int, Mapping[str, str], bytes]
 RAISED = "the receiver raised"  # how an attempt's error begins where a function or an app broke
 
 _WORDS_MAX = 120
-_LIBRARIES = frozenset(("site-packages", "dist-packages", "werkzeug"))
+_LIBRARIES = frozenset(("site-packages", "dist-packages", "werkzeug", "asyncio", "concurrent"))
 
 
 class _NoAnswer(Exception):
@@ -37,35 +48,98 @@ class Letter(NamedTuple):
         return json.loads(self.body)
 
 
-def is_wsgi(target: Target) -> bool:
-    """True for what takes (environ, start_response), False for what takes one letter."""
+class Receiver:
+    """What receives the letters of one endpoint in process. Lives as long as its sandbox."""
+
+    def __init__(self, target: Target, runner: loops.Loops) -> None:
+        self._target = target
+        self._runner = runner
+        self._home = loops.running()
+        parameters = _required(target)
+        if _is_coroutine_function(target):
+            self._call = self._by_asgi if parameters == 3 else self._by_call
+        else:
+            self._call = self._by_wsgi if parameters >= 2 else self._by_call
+
+    def needs(self, loop: AbstractEventLoop) -> bool:
+        """True if its coroutines run on this loop as long as no other one awaits them."""
+        return _is_coroutine_function(self._target) and (
+            self._home is loop or self._home is None or not self._home.is_running()
+        )
+
+    def hand(self, url: str, headers: Mapping[str, str], body: bytes, wall: Instant) -> Outcome:
+        """
+        Hand it a letter. None stands for 200; an exception is a 500, and so is what is no answer; but TimeoutError is the
+        time limit, met without waiting.
+        """
+        try:
+            status, answered, answer = self._call(url, headers, body)
+        except loops.LoopBlocked:
+            raise
+        except TimeoutError:
+            return Outcome(None, TIMEOUT)
+        except CancelledError:
+            return Outcome(None, LET_GO)
+        except _NoAnswer as told:
+            return Outcome(500, str(told))
+        except Exception as failure:  # noqa: BLE001 - a receiver that breaks is a receiver that answers 500
+            return Outcome(500, f"{RAISED} {_told(failure)}")
+        named = {name.lower(): value for name, value in answered.items()}
+        return Outcome(status, None, 0, retry_after(named.get("retry-after"), wall), answer[:ANSWER_MAX_BYTES])
+
+    def _by_call(self, url: str, headers: Mapping[str, str], body: bytes) -> Answered:
+        letter = Letter(url, {name.lower(): value for name, value in headers.items()}, body)
+        if _is_coroutine_function(self._target):
+            return _read(self._awaited(self._target, letter))
+        answered = self._target(letter)
+        if not inspect.isawaitable(answered):
+            return _read(answered)
+        if loops.running() is not None:
+            if inspect.iscoroutine(answered):
+                answered.close()
+            raise loops.LoopBlocked(url)
+        return _read(self._awaited(lambda: answered))
+
+    def _by_wsgi(self, url: str, headers: Mapping[str, str], body: bytes) -> Answered:
+        return _by_wsgi(self._target, url, headers, body)
+
+    def _by_asgi(self, url: str, headers: Mapping[str, str], body: bytes) -> Answered:
+        from mockserver.edge import asgi
+
+        answered: Answered | None = self._awaited(asgi.request, self._target, url, headers, body)
+        if answered is None:
+            raise _NoAnswer("the receiver sent no whole answer; wanted http.response.start and http.response.body")
+        return answered
+
+    def _awaited(self, make: Callable[..., Awaitable[Any]], *arguments: Any) -> Any:
+        """What the awaitable gives, made on the loop on which it runs."""
+
+        async def run() -> Any:
+            return await make(*arguments)
+
+        return self._runner.run(run(), self._home)
+
+
+def _required(target: Target) -> int:
+    """How many arguments a call has to give: 3 are (scope, receive, send), 2 are (environ, start_response), 1 is a letter."""
     wanted = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = inspect.signature(target).parameters.values()
-    return sum(each.kind in wanted and each.default is inspect.Parameter.empty for each in parameters) >= 2
-
-
-def hand(target: Target, url: str, headers: Mapping[str, str], body: bytes, wall: Instant) -> Outcome:
-    """
-    Hand it a letter. None stands for 200; an exception is a 500, and so is what is no answer; but TimeoutError is the
-    time limit, met without waiting.
-    """
     try:
-        status, answered, answer = (_by_wsgi if is_wsgi(target) else _by_call)(target, url, headers, body)
-    except TimeoutError:
-        return Outcome(None, TIMEOUT)
-    except _NoAnswer as told:
-        return Outcome(500, str(told))
-    except Exception as failure:  # noqa: BLE001 - a receiver that breaks is a receiver that answers 500
-        return Outcome(500, f"{RAISED} {_told(failure)}")
-    named = {name.lower(): value for name, value in answered.items()}
-    return Outcome(status, None, 0, retry_after(named.get("retry-after"), wall), answer[:ANSWER_MAX_BYTES])
+        parameters = inspect.signature(target).parameters.values()
+    except ValueError:  # some builtins have none
+        return 1
+    return sum(each.kind in wanted and each.default is inspect.Parameter.empty for each in parameters)
+
+
+def _is_coroutine_function(target: Target) -> bool:
+    return inspect.iscoroutinefunction(target) or inspect.iscoroutinefunction(getattr(target, "__call__", None))  # noqa: B004
 
 
 def _told(failure: Exception) -> str:
     """An exception as who wrote the receiver knows it: its first line, and where in the source it came up."""
     words = "".join(str(failure).splitlines()[:1])
     said = f": {words[:_WORDS_MAX]}" if words else ""
-    frames = traceback.extract_tb(failure.__traceback__)[2:]  # without this module's own
+    here = PurePath(__file__).parent
+    frames = [each for each in traceback.extract_tb(failure.__traceback__) if PurePath(each.filename).parent != here]
     return f"{type(failure).__name__}{said}" + (f" ({_source(frames)})" if frames else "")
 
 
@@ -75,10 +149,8 @@ def _source(frames: Sequence[traceback.FrameSummary]) -> str:
     return f"{PurePath(own[-1].filename).name}:{own[-1].lineno}"
 
 
-def _by_call(
-    target: Callable[[Letter], Any], url: str, headers: Mapping[str, str], body: bytes
-) -> tuple[int, Mapping[str, str], bytes]:
-    answered = target(Letter(url, {name.lower(): value for name, value in headers.items()}, body))
+def _read(answered: Any) -> Answered:
+    """What a receiving function has answered."""
     if answered is None:
         return 200, {}, b""
     status, headers_back, answer = (
@@ -90,7 +162,7 @@ def _by_call(
     return status, headers_back, answer
 
 
-def _by_wsgi(target: Any, url: str, headers: Mapping[str, str], body: bytes) -> tuple[int, Mapping[str, str], bytes]:
+def _by_wsgi(target: Any, url: str, headers: Mapping[str, str], body: bytes) -> Answered:
     from werkzeug.test import EnvironBuilder, run_wsgi_app
 
     parts = urlsplit(url)

@@ -17,7 +17,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from mockserver.contract.choices import DEFAULTS
-from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES
 from mockserver.core.bodies import is_too_deep
 from mockserver.core.calls import Call
 from mockserver.core.instants import SECOND, exact_text
@@ -116,8 +115,8 @@ def _exchange_of(step: Step, exchanges: Any) -> Exchange | None:
 def _waiting(sandbox: Sandbox, hide: Redactor, step: Step, answered: Exchange | None) -> JSON:
     waits = step.arguments["waits"]
     told = {} if waits is None else {"waits": waits if waits == "socket" else waits / SECOND}
-    answer = _answer(hide, answered) if answered is not None else None
-    return {**_call(sandbox, hide, step.arguments["call"]), **told, "answer": answer}
+    answer, read = (None, None) if answered is None else (_answer(hide, answered), answered.body)
+    return {**_call(sandbox, hide, step.arguments["call"], read), **told, "answer": answer}
 
 
 def _call(sandbox: Sandbox, hide: Redactor, call: Call, read: Any = None) -> JSON:
@@ -125,7 +124,8 @@ def _call(sandbox: Sandbox, hide: Redactor, call: Call, read: Any = None) -> JSO
     query = f"?{urlencode(call.query)}" if call.query else ""
     role = _role(sandbox, call.headers.get("x-api-key"))
     headers = {name: value for name, value in call.headers.items() if name not in _UNTOLD}
-    body = _long_body(hide, call, read) if _is_cut(call) else _body(sandbox, hide, call)
+    is_cut = call.cut_from_bytes is not None
+    body = _long_body(hide, call, read) if is_cut else _body(sandbox, hide, call)
     if "json" in body:
         headers.pop("content-type", None)
     told: JSON = {"call": f"{call.method} {hide.text(call.path)}{hide.text(query)}"}
@@ -141,12 +141,6 @@ def _role(sandbox: Sandbox, key: str | None) -> str:
     if holder is None:
         return "unknown"
     return holder.kind if holder.tenant_id == DEFAULT_TENANT else f"{holder.tenant_id} {holder.kind}"
-
-
-def _is_cut(call: Call) -> bool:
-    """True where the journal has kept the begin of the body alone."""
-    length = len(call.body or b"")
-    return length == JOURNAL_BODY_MAX_BYTES and call.headers.get("content-length") != str(length)
 
 
 def _long_body(hide: Redactor, call: Call, read: Any) -> JSON:
@@ -170,6 +164,8 @@ def _body(sandbox: Sandbox, hide: Redactor, call: Call) -> JSON:
         text = neutral.decode()
         if call.headers.get("content-type") == "application/json" and not is_too_deep(neutral):
             return {"json": hide.value(_spellable(json.loads(text)))}
+    except RecursionError:  # refused by every operation for its nesting, so it goes as text
+        text = neutral.decode()
     except ValueError:
         text = "\0"
     if all(each.isprintable() or each == "\n" for each in text):
@@ -194,7 +190,9 @@ def _spellable(value: Any) -> Any:
 
 
 def _answer(hide: Redactor, each: Exchange) -> JSON | None:
-    """What came back, or None where nothing did."""
+    """What came back, its status alone where the journal holds only the beginning of it; None where nothing did."""
+    if each.status is not None and each.answer_cut_from_bytes is not None:
+        return {"status": each.status, "cut": True}
     return None if each.status is None else answer(each.status, each.answer, each.call.base_url, hide)
 
 
@@ -205,6 +203,6 @@ def answer(status: int, body: bytes, base_url: str, hide: Redactor) -> JSON:
         return {"status": status, "bytes": len(neutral), "sha256": hashlib.sha256(neutral).hexdigest()}
     try:
         shown: Any = hide.value(_spellable(json.loads(neutral))) if neutral else None
-    except ValueError:
+    except (ValueError, RecursionError):
         shown = hide.text(neutral.decode("utf-8", "backslashreplace"))
     return {"status": status} if shown is None else {"status": status, "body": shown}

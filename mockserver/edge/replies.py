@@ -14,9 +14,8 @@ from mockserver.core.instants import Instant, Span
 from mockserver.core.redaction import Redactor
 from mockserver.core.sandbox import Sandbox
 from mockserver.edge import reasons, represent, spelling
+from mockserver.edge.json_text import encoded
 
-# Compact, accents as they are; a Decimal is a number that a client spelled with a fraction.
-_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=float).encode
 _JSON_TYPE = ("Content-Type", "application/json; charset=utf-8")
 
 # Options that make an answer go beyond its schema on purpose, so that `strict` has nothing to say about it.
@@ -32,6 +31,7 @@ class Play(NamedTuple):
 
     `ends` is drop or reset where nothing is said, timeout where the client has given up, cut after `cut_bytes` of the body.
     A dribbled body goes in `pieces`, a wait between each two, `spread` in all.
+    `ended` is called once with True after the last piece was taken, with False if the client gave up before.
     """
 
     ends: Literal["drop", "reset", "timeout", "cut"] | None = None
@@ -39,6 +39,7 @@ class Play(NamedTuple):
     pieces: int = 0
     spread: Span = 0
     wait: Callable[[Span], Waited] = lambda span: "passed"
+    ended: Callable[[bool], None] = lambda is_whole: None
 
 
 class Answer(NamedTuple):
@@ -64,14 +65,25 @@ def pieces(answer: Answer) -> Iterator[bytes | None]:
     body = answer.body[: play.cut_bytes] if play.ends == "cut" else answer.body
     count = min(play.pieces, len(body)) or 1
     bounds = [number * len(body) // count for number in range(count + 1)]
-    for number, (start, end) in enumerate(pairwise(bounds)):
-        # Whole microseconds, which add up to the spread however many there are.
-        gap = play.spread * number // (count - 1) - play.spread * (number - 1) // (count - 1) if number else 0
-        waited = play.wait(gap) if number else "passed"
-        if waited == "released":
-            return
-        if end > start:
-            yield None if waited == "gone" else body[start:end]
+    is_whole = is_given_up = False
+    try:
+        for number, (start, end) in enumerate(pairwise(bounds)):
+            # Whole microseconds, which add up to the spread however many there are.
+            gap = play.spread * number // (count - 1) - play.spread * (number - 1) // (count - 1) if number else 0
+            waited = play.wait(gap) if number else "passed"
+            if waited == "released":
+                return
+            if waited == "gone":
+                is_given_up = True
+                play.ended(False)
+                yield None
+                return
+            if end > start:
+                yield body[start:end]
+        is_whole = True
+    finally:
+        if not is_given_up:
+            play.ended(is_whole)
 
 
 class Manner(NamedTuple):
@@ -121,17 +133,18 @@ def _refusal(sandbox: Sandbox, call: Call, refusal: ApiError, manner: Manner) ->
 
 def raw(sandbox: Sandbox, status: int, headers: Mapping[str, str], body: Any) -> Answer:
     """An answer in a script's own words: text as it is, any other value as JSON."""
-    content = body.encode() if isinstance(body, str) else b"" if body is None else _ENCODE(body).encode()
+    is_text = isinstance(body, str)
+    content = body.encode("utf-8", "backslashreplace") if is_text else b"" if body is None else encoded(body)
     own = {name.lower() for name in headers}
     given = [
         ("Date", spelling.http_date(sandbox.now)),
-        *(() if isinstance(body, str) or body is None else (_JSON_TYPE,)),
+        *(() if is_text or body is None else (_JSON_TYPE,)),
     ]
     return Answer(status, (*(each for each in given if each[0].lower() not in own), *headers.items()), content)
 
 
 def _json(status: int, body: Any, headers: tuple[tuple[str, str], ...]) -> Answer:
-    return Answer(status, (_JSON_TYPE, *headers), _ENCODE(body).encode())
+    return Answer(status, (_JSON_TYPE, *headers), encoded(body))
 
 
 def _hold_to_schema(choices: Mapping[str, object], schema: str, body: Any) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mockserver.core.calls import Call
-from mockserver.core.instants import SECOND, exact_text
+from mockserver.core.conduct import unmoved
+from mockserver.core.instants import SECOND, Instant, Span, exact_text
 from mockserver.core.journal import Step
 from mockserver.core.redaction import Redactor
 from mockserver.core.sandbox import Sandbox
@@ -26,8 +27,25 @@ Arguments = Mapping[str, Any]
 
 def read_steps(hosted: Hosted, args: Arguments) -> Callable[[], JSON]:
     """The steps so far, oldest first, the calls that a rule holds back, and what is due next; written out lock-free."""
-    twin = hosted.sandbox.twin()
-    return lambda: _steps(twin)
+    twin, real, process = hosted.sandbox.twin(), hosted.sandbox.stage.stopwatch(), hosted.sandbox.process_now()
+    return lambda: _steps(twin) | {"unmoved": _unmoved(twin, real), "apart": _apart(twin, process)}
+
+
+def _unmoved(sandbox: Sandbox, real: Span | None) -> JSON | None:
+    """How long the client has waited in real time while the clock did not move; None below half a second."""
+    waits = unmoved.unmoved(sandbox, real)
+    if waits is None:
+        return None
+    spent, idle = waits.spent / SECOND, waits.idle / SECOND
+    return {"first": waits.first, "last": waits.last, "calls": waits.calls, "seconds": spent, "idleSeconds": idle}
+
+
+def _apart(sandbox: Sandbox, process: Instant) -> JSON | None:
+    """The process's clock and the sandbox's, if they differ unintended; `exchange` is null for the present."""
+    clocks = unmoved.apart(sandbox, process)
+    if clocks is None:
+        return None
+    return {"process": exact_text(clocks.process), "sandbox": exact_text(clocks.sandbox), "exchange": clocks.n}
 
 
 def _steps(sandbox: Sandbox) -> JSON:

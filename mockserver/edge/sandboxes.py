@@ -18,7 +18,7 @@ def health(host: Host, args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def create_sandbox(host: Host, args: Mapping[str, Any]) -> dict[str, Any]:
-    """A fresh sandbox from a recipe; without a seed, its scenario's, else 0."""
+    """Make a sandbox from a recipe; without a seed it has its scenario's, else the host's default one."""
     try:
         hosted = host.create(Recipe(**args), clock=clocks.following())
     except ScenarioError as refusal:

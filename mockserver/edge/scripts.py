@@ -8,6 +8,7 @@ from typing import Any
 from mockserver.edge import views
 from mockserver.edge.hosting import Hosted
 from mockserver.edge.refusals import ControlError
+from mockserver.edge.replies import redactor
 from mockserver.scenario import library
 from mockserver.scenario.apply import apply
 from mockserver.scenario.documents import ScenarioError
@@ -24,7 +25,8 @@ def apply_scenario(hosted: Hosted, args: Arguments) -> JSON:
             raise ControlError(
                 400, "MOCK_BAD_SCENARIO", f"name came as {args['name']!r}; wanted the name of a library scenario"
             )
-        return apply(hosted.sandbox, library.document(args["name"]) if by_name else args).as_json()
+        applied = apply(hosted.sandbox, library.document(args["name"]) if by_name else args).as_json()
+        return {**applied, "scenario": redactor(hosted.sandbox).value(applied["scenario"])}
     except ScenarioError as refusal:
         raise ControlError(
             400, "MOCK_BAD_SCENARIO", "the document is refused; nothing of it was applied", refusal.problems

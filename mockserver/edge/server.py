@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _GRACE_SECONDS = 0.01
 _ACCEPT_PAUSE_SECONDS = 0.05
 _PORT_MAX = 65535
+_ROOM_MIN = 64
 
 
 class PortTaken(OSError):
@@ -57,7 +58,8 @@ class Server:
         self.host = host
         self.port: int = self._listener.getsockname()[1]
         self._terms = Terms(app, refuse, log, idle_seconds, body_max_bytes, explain, self._environ())
-        self._open: dict[Connection, threading.Thread] = {}
+        self._open: dict[Connection, threading.Thread] = {}  # with some that have ended since
+        self._room = _ROOM_MIN  # entries of `_open` before those that have ended are cleared
         self._thread: threading.Thread | None = None  # that of `start`
         self._runner: threading.Thread | None = None  # whichever thread serves
         self._stopping = False
@@ -157,7 +159,9 @@ class Server:
             return
         connection = Connection(wire, client, self._terms)
         thread = threading.Thread(target=connection.run, name=f"mockserver {self.url} {client[1]}", daemon=True)
-        self._open = {open_: its for open_, its in self._open.items() if its.is_alive()}
+        if len(self._open) > self._room:  # seldom enough that all clearings together cost no more than the accepts
+            self._open = {open_: its for open_, its in self._open.items() if its.is_alive()}
+            self._room = 2 * len(self._open) + _ROOM_MIN
         self._open[connection] = thread  # before it runs: whoever gets an answer finds its thread here
         try:
             thread.start()

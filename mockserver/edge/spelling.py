@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -15,7 +16,7 @@ from mockserver.contract.endpoints import SUCCESS_STATUS, Endpoint
 from mockserver.contract.errors import ERRORS
 from mockserver.core import ids
 from mockserver.core.calls import ApiError
-from mockserver.core.instants import MILLISECOND, SECOND, Instant, text, to_datetime
+from mockserver.core.instants import SECOND, Instant, text, to_datetime
 from mockserver.core.records import Campaign, Template
 
 Row = TypeVar("Row", Campaign, Template)
@@ -35,14 +36,27 @@ _DATE_TIMES: Mapping[str, Callable[[Instant], str]] = MappingProxyType(
     {
         "milliseconds": text,
         "seconds": lambda instant: to_datetime(instant).isoformat(timespec="seconds")[:-6] + "Z",
-        "microseconds": lambda instant: to_datetime(instant // MILLISECOND * MILLISECOND).strftime(
-            "%Y-%m-%dT%H:%M:%S.%fZ"
-        ),
+        "microseconds": lambda instant: text(instant)[:-1] + "000Z",
         "offset": lambda instant: text(instant)[:-1] + "+00:00",
     }
 )
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+# The phrases of RFC 9110 that Python before 3.13 has in older words.
+_PHRASES = MappingProxyType(
+    {413: "Content Too Large", 414: "URI Too Long", 416: "Range Not Satisfiable", 422: "Unprocessable Content"}
+)
+
+
+@lru_cache(maxsize=64)
+def reason_phrase(status: int) -> str:
+    """The reason phrase of a status as IANA registers it (fixed decision `reason-phrase`)."""
+    try:
+        return _PHRASES.get(status) or HTTPStatus(status).phrase
+    except ValueError:
+        return "Unknown"
 
 
 def date_time(choices: Choices, instant: Instant) -> str:

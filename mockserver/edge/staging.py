@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from mockserver.core import timekeeping
-from mockserver.core.instants import Span
+from mockserver.core.instants import Instant, Span
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.stage import Stage
+from mockserver.edge import clocks
 from mockserver.scenario.apply import apply
+
+# Real time, also under freezegun: it replaces what it finds as a module's attribute, and not what a tuple holds.
+_MONOTONIC_NS = (getattr(sys.modules.get("freezegun.api"), "real_monotonic_ns", time.monotonic_ns),)
 
 
 class HostStage(Stage):
@@ -42,7 +47,10 @@ class HostStage(Stage):
         return let_go.wait(min(seconds, threading.TIMEOUT_MAX))
 
     def stopwatch(self) -> Span:
-        return time.monotonic_ns() // 1000
+        return _MONOTONIC_NS[0]() // 1000
+
+    def process_frozen_at(self) -> Instant | None:
+        return clocks.process_now() if clocks.is_process_frozen() else None
 
     def release(self) -> None:
         with self._lock:

@@ -32,6 +32,12 @@ _INSTANTS = frozenset(
 )  # fmt: skip
 
 _SECRETS = ("secret", "old_secret", "token")
+_AS_JSON = frozenset((str, int, float, bool, type(None)))  # types that are the same as JSON
+_NOT_AS_JSON = _INSTANTS.union(_SECRETS)  # but in these fields
+
+STATE_CHATS = 10_000  # chats of a tenant, and targets of an execution, in one answer
+
+Keys = tuple[tuple[str, str], ...]
 
 
 def clock(sandbox: Sandbox) -> JSON:
@@ -62,11 +68,11 @@ def choices(sandbox: Sandbox) -> JSON:
     }
 
 
-def tenant(owner: Tenant) -> JSON:
-    """A tenant's settings, its keys in their short form."""
+def tenant(sandbox: Sandbox, owner: Tenant) -> JSON:
+    """A tenant's settings, every key in its short form."""
     return {
         "tenantId": owner.id,
-        "name": owner.name,
+        "name": redactor(sandbox).text(owner.name),
         "developersEnabled": owner.developers_enabled,
         "subscription": owner.subscription,
         "secretKey": short(owner.secret_key),
@@ -74,13 +80,19 @@ def tenant(owner: Tenant) -> JSON:
     }
 
 
-def state(sandbox: Sandbox) -> JSON:
-    """The world as JSON: clock, choices, tenants with all their records. Equal worlds give equal bytes."""
+def state(sandbox: Sandbox, *, chats: int = STATE_CHATS, chats_from: int = 0) -> JSON:
+    """
+    The state as JSON: clock, choices, tenants with their records. Equal states give equal bytes.
+
+    Of each tenant it has `chats` chats, after the first `chats_from`, and their number `chatCount`; of each execution as
+    many targets.
+    """
+    page = slice(chats_from, chats_from + chats)
     world: JSON = {
         "clock": {"now": exact_text(sandbox.now), "frozen": sandbox.clock.frozen},
         "seed": sandbox.seed,
         "choices": dict(sorted(sandbox.choices.items())),
-        "tenants": [_tenant_state(sandbox, each) for each in sandbox.tenants.values()],
+        "tenants": [_tenant_state(sandbox, each, page) for each in sandbox.tenants.values()],
         "rules": rules(sandbox),
         **outgoing.state(sandbox),
     }
@@ -92,31 +104,40 @@ def rules(sandbox: Sandbox) -> list[JSON]:
     return [redactor(sandbox).value(dict(each)) for each in listed(sandbox.script)]
 
 
-def _tenant_state(sandbox: Sandbox, owner: Tenant) -> JSON:
-    hide, tables = redactor(sandbox), tenant(owner)
+def _tenant_state(sandbox: Sandbox, owner: Tenant, page: slice) -> JSON:
+    hide, tables = (
+        redactor(sandbox),
+        {**tenant(sandbox, owner), "country": owner.country, "chatCount": len(owner.chats)},
+    )
     for table in TABLES:
         rows = getattr(owner, table)
-        shown = [_plain(sandbox, each) for each in (rows.rows if table == "chats" else rows.values())]
+        if table == "executions":
+            shown = [_execution(sandbox, each, page.stop - page.start) for each in rows.values()]
+        else:
+            shown = [_plain(sandbox, each) for each in (rows.rows[page] if table == "chats" else rows.values())]
         tables[table] = hide.value(shown) if hide.finds(json.dumps(shown, ensure_ascii=False, default=str)) else shown
     tables["messages"] = [each for chat in tables["messages"] for each in chat]
     return tables
 
 
+def _execution(sandbox: Sandbox, record: Execution, targets: int) -> JSON:
+    """An execution with the ids of its template and of its first targets."""
+    shown = _fields(sandbox, record, _keys(Execution))
+    return {**shown, "targets": [chat.id for chat in record.targets[:targets]], "template": record.template.id}
+
+
 def _plain(sandbox: Sandbox, value: Any, name: str = "") -> Any:
-    """A record as JSON: camelCase keys, instants as text, contents and targets in short, secrets redacted."""
-    if value is None or (isinstance(value, str | bool) and name not in _SECRETS):
-        return value
+    """A record as JSON: camelCase keys, instants as text, contents in short, secrets redacted."""
+    if name in _SECRETS:
+        return value and short(value)
+    if name in _INSTANTS and isinstance(value, int):
+        return exact_text(value)
     if isinstance(value, Sends):
         return counts(value, sandbox.now)._asdict()
     if is_dataclass(value) and not isinstance(value, type):
-        shown = {key: _plain(sandbox, getattr(value, name), name) for name, key in _keys(type(value))}
-        return _without_bulk(value, shown)
+        return _fields(sandbox, value, _keys(type(value)))
     if isinstance(value, bytes):
         return {"bytes": len(value), "sha256": hashlib.sha256(value).hexdigest()}
-    if name in _INSTANTS and isinstance(value, int):
-        return exact_text(value)
-    if name in _SECRETS:
-        return short(value)
     if isinstance(value, Mapping):
         return {key: _plain(sandbox, each) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -124,18 +145,20 @@ def _plain(sandbox: Sandbox, value: Any, name: str = "") -> Any:
     return value
 
 
-def _without_bulk(record: Any, shown: JSON) -> JSON:
-    shown.pop("stay", None)
-    if isinstance(record, Execution):
-        shown["targets"] = [chat.id for chat in record.targets]
-        shown["template"] = record.template.id
-    return shown
+def _fields(sandbox: Sandbox, record: Any, keys: Keys) -> JSON:
+    """The record's fields; a value that is the same as JSON is taken as it is, since most are."""
+    values = ((key, name, getattr(record, name)) for name, key in keys)
+    return {
+        key: value if type(value) in _AS_JSON and name not in _NOT_AS_JSON else _plain(sandbox, value, name)
+        for key, name, value in values
+    }
 
 
 @cache
-def _keys(record: type) -> tuple[tuple[str, str], ...]:
+def _keys(record: type) -> Keys:
     """The fields of a record with the keys under which they are shown."""
-    return tuple((each.name, _camel(each.name)) for each in fields(record))
+    hidden = ("stay", "targets", "template") if record is Execution else ("stay",)
+    return tuple((each.name, _camel(each.name)) for each in fields(record) if each.name not in hidden)
 
 
 def _camel(name: str) -> str:
@@ -147,7 +170,8 @@ def events(sandbox: Sandbox) -> JSON:
     """One entry an event, oldest first, also where no endpoint takes it."""
     view = represent.View(sandbox.choices, sandbox.seed, sandbox.now, "")
     spell = spelling.with_unknown_fields if sandbox.choices["additive-fields"] != "none" else dict
-    rows = ((happened, spell(represent.channels.event(view, happened))) for happened in sandbox.events)
+    hide = redactor(sandbox)
+    rows = ((happened, hide.value(spell(represent.channels.event(view, happened)))) for happened in sandbox.events)
     return {
         "events": [
             {
@@ -170,12 +194,18 @@ def exchange(kept: Exchange, hide: Redactor) -> JSON:
         "query": dict(call.query),
         "headers": dict(call.headers),
         "body": kept.body if kept.body is not None else _body_text(call.body),
+        **_cut(call.cut_from_bytes if kept.body is None else None),
     }
-    response = kept.status and {
-        "status": kept.status,
-        "headers": dict(kept.headers),
-        "body": _json_or_text(kept.answer),
-    }
+    response = (
+        not kept.is_held
+        and kept.status
+        and {
+            "status": kept.status,
+            "headers": dict(kept.headers),
+            "body": _json_or_text(kept.answer),
+            **_cut(kept.answer_cut_from_bytes),
+        }
+    )
     reason = sentence(kept.error, hide) if kept.error else None
     shown: JSON = {
         "n": kept.n,
@@ -190,6 +220,11 @@ def exchange(kept: Exchange, hide: Redactor) -> JSON:
         "choices": dict(kept.choices),
     }
     return shown
+
+
+def _cut(whole_bytes: int | None) -> JSON:
+    """The mark of a body that is only the beginning of the whole one; nothing where it is whole."""
+    return {} if whole_bytes is None else {"cutFromBytes": whole_bytes}
 
 
 def _body_text(body: bytes | None) -> str | None:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from mockserver.core import ids, timekeeping
 from mockserver.core.instants import EARLIEST, LATEST, exact_text, parse
+from mockserver.core.phones import is_country
 from mockserver.core.redaction import spelled
 from mockserver.core.sandbox import KeyHolder, Sandbox
 from mockserver.core.tenant import Tenant
@@ -144,6 +145,7 @@ def _new_tenant(
     tenant = Tenant(tenant_id, entry.get("name", tenant_id), keys["secret"], keys["public"])
     tenant.developers_enabled = entry.get("developersEnabled", True)
     tenant.subscription = entry.get("subscription", "active")
+    _set_country(tenant, entry, problems, path)
     for kind, key in keys.items():
         if key in sandbox.keys and problems is not None:
             problems.append(Problem(f"{path}/{kind}Key", f"{key[:3]}...", "a key that no tenant of the sandbox has"))
@@ -154,11 +156,20 @@ def _new_tenant(
     return tenant
 
 
+def _set_country(tenant: Tenant, entry: Mapping[str, Any], problems: list[Problem] | None, path: str) -> None:
+    country = entry.get("country", tenant.country)
+    if problems is not None and not is_country(country):
+        problems.append(Problem(f"{path}/country", spelled(country), "the code of a country (ISO 3166-1), such as BR"))
+    else:
+        tenant.country = country
+
+
 def _set_tenant(sandbox: Sandbox, tenant: Tenant, entry: Mapping[str, Any], problems: list[Problem], path: str) -> None:
     """Set a living tenant's fields; a new key takes the place of the old one, which is then unknown."""
     tenant.name = entry.get("name", tenant.name)
     tenant.developers_enabled = entry.get("developersEnabled", tenant.developers_enabled)
     tenant.subscription = entry.get("subscription", tenant.subscription)
+    _set_country(tenant, entry, problems, path)
     for kind, attribute in (("secret", "secret_key"), ("public", "public_key")):
         key = entry.get(f"{kind}Key")
         if key is None or key == getattr(tenant, attribute):

@@ -15,9 +15,10 @@ from mockserver.contract import schemas
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.endpoints import ENDPOINTS, named
 from mockserver.contract.lifecycles import CAMPAIGN, CONNECTED, CONNECTION_FAILED, SESSION
+from mockserver.contract.nearest import nearest
 from mockserver.core.matching import ROOTS, is_plain_value
 from mockserver.core.redaction import spelled
-from mockserver.scenario.problems import Problem, nearest, step
+from mockserver.scenario.problems import Problem, step
 
 Entry = Mapping[str, Any]
 

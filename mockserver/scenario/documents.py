@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from mockserver.contract.limits import JSON_DEPTH_MAX
-from mockserver.scenario.problems import Problem, ScenarioError, nearest, step, steps
+from mockserver.scenario.problems import Problem, ScenarioError, step, steps
 
-__all__ = ["DEPTH_MAX", "Document", "Problem", "ScenarioError", "check", "examine", "in_order", "nearest", "plain"]
+__all__ = ["DEPTH_MAX", "Document", "Problem", "ScenarioError", "check", "examine", "in_order", "plain"]
 __all__ += ["read", "read_file", "refusal"]
 
 DEPTH_MAX = JSON_DEPTH_MAX + 8  # a body within its own bound is some levels deep in the document of a run

@@ -8,8 +8,9 @@ from difflib import get_close_matches
 from typing import Any
 
 from mockserver.contract import schemas
+from mockserver.contract.nearest import nearest
 from mockserver.core.redaction import spelled
-from mockserver.scenario.problems import Problem, nearest, steps
+from mockserver.scenario.problems import Problem, steps
 
 _LISTED_MAX = 15  # a longer list of names is shown by those that are nearest
 _SHOWN_CHARS = 80

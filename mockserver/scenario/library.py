@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from mockserver._data import data_dir
+from mockserver.contract.nearest import nearest
 from mockserver.core.redaction import spelled
-from mockserver.scenario.documents import Problem, ScenarioError, nearest, read_file
+from mockserver.scenario.documents import Problem, ScenarioError, read_file
 
 
 @cache

@@ -38,6 +38,24 @@ In Python the same rules are built by methods: `sandbox.on("startCampaign").nth(
 Each condition and each effect is a method of the same name, and its arguments are too, in snake case: `fail-media` is `.fail_media(names=[...])`, `retryAfter` is `retry_after=`, and `from` and `while`, which Python keeps for itself, are `.from_(...)` and `.while_(...)`.
 The parts of a document go in by keyword: `sandbox.apply(given={...})`.
 
+## Campaigns with a past
+
+Seed data may hold campaigns that a test need not play: drafts, ones that run since an instant, and ones that have ended.
+
+```yaml
+given:
+  templates: [{id: template_promo}]
+  chats: {count: 50}
+  campaigns:
+    - {id: campaign_draft}                                                        # a draft to start
+    - {id: campaign_running, status: processing, executionId: execution_running}  # since now, or since `startedAt`
+    - {id: campaign_done, status: completed, completedAt: "2026-03-01T11:00:00Z"}
+    - {id: campaign_cut, status: canceled, startedAt: "2026-03-01T10:00:00Z", completedAt: "2026-03-01T10:00:20Z"}
+```
+
+Sends, counts, progress and messages follow from the start, the audience and the cadence, as if the campaign had been played.
+What a creation or a start would refuse is refused, and so is a state that contradicts the sends: `completed` before the last of them, or `processing` after it.
+
 ## When a rule fires
 
 A rule counts every call that matches its `on`, `where` and `while` since it was applied, refused calls too.

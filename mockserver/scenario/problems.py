@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mockserver.core.redaction import Redactor
 
@@ -49,11 +48,6 @@ class ScenarioError(ValueError):
         if len(self.problems) > _SHOWN_MAX:
             lines.append(f"  and {len(self.problems) - _SHOWN_MAX} more")
         super().__init__("\n".join([f"{name} is refused; nothing of it was applied", *lines]))
-
-
-def nearest(found: object, known: Any) -> str | None:
-    """The known name that is most like the one found, if any is."""
-    return next(iter(get_close_matches(str(found), [str(each) for each in known], n=1, cutoff=0.5)), None)
 
 
 def step(key: object) -> str:

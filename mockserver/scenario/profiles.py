@@ -7,7 +7,8 @@ from pathlib import Path
 
 from mockserver.contract import choices
 from mockserver.contract.choices.profiles import PROFILES
-from mockserver.scenario.documents import Problem, ScenarioError, nearest, read_file
+from mockserver.contract.nearest import nearest
+from mockserver.scenario.documents import Problem, ScenarioError, read_file
 from mockserver.scenario.settings import choice_problem
 
 _SUFFIXES = (".yaml", ".yml", ".json")

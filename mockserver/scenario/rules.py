@@ -9,16 +9,17 @@ from mockserver.contract import choices, schemas
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.effects import ALIASES, EFFECTS
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
-from mockserver.core import progress
-from mockserver.core.entrypoints import e164
-from mockserver.core.instants import LATEST, Instant
+from mockserver.contract.nearest import nearest
+from mockserver.core import campaigns, progress
+from mockserver.core.instants import LATEST, Instant, as_shown
 from mockserver.core.matching import readable
+from mockserver.core.phones import BRAZIL, e164, expected
 from mockserver.core.redaction import spelled
 from mockserver.core.rules import Rule
 from mockserver.core.sandbox import Sandbox
 from mockserver.scenario import conditions
 from mockserver.scenario.conditions import DELIVERY
-from mockserver.scenario.problems import Problem, nearest, step
+from mockserver.scenario.problems import Problem, step
 from mockserver.scenario.pruning import left_out
 from mockserver.scenario.settings import choice_problem
 from mockserver.scenario.wires import wait, wire_of
@@ -49,8 +50,9 @@ def _arm(sandbox: Sandbox, rule: Rule) -> None:
         sandbox.arm(rule.at, "rule", "fire", "", rule.id, 0)
     if rule.sent is not None:
         for tenant in sandbox.tenants.values():
-            for execution in list(tenant.executions.values()):
-                if execution.status == "processing":  # with its finish after the rule, where both fall on one instant
+            for campaign in tenant.campaigns.values():
+                execution = campaigns.active_execution(tenant, campaign)  # none lags behind a campaign that has ended
+                if execution is not None:  # with its finish after the rule, where both fall on one instant
                     progress.bend(sandbox, tenant, execution, execution.sends)
 
 
@@ -64,7 +66,8 @@ def _rule(sandbox: Sandbox, entry: Entry, scenario: str | None, path: str, probl
     _check_effects(entry, effects, f"{path}/do", problems)
     spans = {key: _span(entry.get(key), f"{path}/{key}", problems) for key in ("at", "from", "until")}
     wire = wire_of(effects, f"{path}/do", problems)
-    due = {key: None if span is None else sandbox.now + span for key, span in spans.items()}
+    since = as_shown(sandbox.now)  # as deadlines count, so that a rule can meet one
+    due = {key: None if span is None else since + span for key, span in spans.items()}
     if due["at"] is not None and due["at"] > LATEST:
         problems.append(Problem(f"{path}/at", spelled(entry["at"]), "an instant before the year 10000"))
     if len(problems) > found:
@@ -151,9 +154,8 @@ def _check_effects(entry: Entry, effects: Entry, path: str, problems: list[Probl
     if "delivery" in groups and on != DELIVERY:
         problems.append(Problem(f"{path}/deliver", spelled(effects["deliver"]), "deliver only beside `on: delivery`"))
     phone = effects.get("complete-session", {}).get("phone")
-    if phone is not None and e164(phone) is None:
-        wanted = "7 to 15 digits with the country code, such as +5511999990000"
-        problems.append(Problem(f"{path}/complete-session/phone", spelled(phone), wanted))
+    if phone is not None and e164(phone, BRAZIL) is None:
+        problems.append(Problem(f"{path}/complete-session/phone", spelled(phone), expected(BRAZIL)))
     _check_new_key(effects.get("rotate-key", {}), f"{path}/rotate-key/key", problems)
     if "advance" in effects:
         _span(effects["advance"], f"{path}/advance", problems)

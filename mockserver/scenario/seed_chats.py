@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mockserver.contract.filters import PLATFORMS
-from mockserver.core.instants import MILLISECOND, Instant, parse_date
+from mockserver.core.instants import Instant, as_shown, parse_date
 from mockserver.core.records import Chat
 from mockserver.scenario.seeding import Entry, Seeding
 
@@ -123,8 +123,8 @@ def _chat_fields(seeding: Seeding, entry: Entry, path: str) -> dict[str, Any]:
         "custom": entry.get("custom") or {},
         "last_message_at": None
         if last_message_at is None
-        else _to_ms(seeding.instant(entry, "lastMessageAt", path, 0)),
-        "last_update_at": _to_ms(seeding.instant(entry, "lastUpdateAt", path, seeding.sandbox.now)),
+        else as_shown(seeding.instant(entry, "lastMessageAt", path, 0)),
+        "last_update_at": as_shown(seeding.instant(entry, "lastUpdateAt", path, seeding.sandbox.now)),
     }
 
 
@@ -134,11 +134,7 @@ def _birth_date(seeding: Seeding, entry: Entry, path: str) -> Instant | None:
     if written is None:
         return None
     midnight = parse_date(written, brazil=seeding.sandbox.choices["birthdate-zone"] == "brazil")
-    return _to_ms(seeding.instant(entry, "birthDate", path, 0)) if midnight is None else midnight
-
-
-def _to_ms(instant: Instant) -> Instant:
-    return instant // MILLISECOND * MILLISECOND
+    return as_shown(seeding.instant(entry, "birthDate", path, 0)) if midnight is None else midnight
 
 
 def _chat(seeding: Seeding, chat_id: str, fields: Mapping[str, Any]) -> Chat:

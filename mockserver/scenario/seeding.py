@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mockserver.core.instants import EARLIEST, LATEST, Instant, parse
+from mockserver.contract.nearest import nearest
+from mockserver.core.instants import EARLIEST, LATEST, Instant, as_shown, parse
 from mockserver.core.redaction import spelled
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.tenant import Tenant
-from mockserver.scenario.documents import Problem, nearest
+from mockserver.scenario.documents import Problem
 
 Entry = Mapping[str, Any]
+
+_HINTED_MAX = 100  # problems with a nearest name, each of which has to be searched for
 
 
 class Seeding:
@@ -30,9 +33,11 @@ class Seeding:
         self.problems = problems
         self.created = created
         self.secrets = secrets  # assigned to webhooks, by id
+        self._made: dict[str, set[str]] = {}  # the ids of `created` that were asked for, to be looked up
 
     def wrong(self, path: str, found: object, wanted: str, known: Any = ()) -> None:
-        self.problems.append(Problem(path, spelled(found), wanted, nearest(found, known)))
+        hint = nearest(found, known) if len(self.problems) < _HINTED_MAX else None
+        self.problems.append(Problem(path, spelled(found), wanted, hint))
 
     def name_id(self, kind: str, prefix: str, entry: Entry, path: str) -> str:
         """The entry's own id, refused where it is taken, or a fresh one."""
@@ -41,8 +46,11 @@ class Seeding:
             made = self.sandbox.new_id(prefix)
         else:
             made = given
-            if self.sandbox.has_id(made) or made in self.created.get(kind, ()):
+            if kind not in self._made:
+                self._made[kind] = set(self.created.get(kind, ()))
+            if self.sandbox.has_id(made) or made in self._made[kind]:
                 self.wrong(f"{path}/id", made, "an id that nothing in the sandbox has yet")
+            self._made[kind].add(made)
         self.created.setdefault(kind, []).append(made)
         return made
 
@@ -54,7 +62,7 @@ class Seeding:
         if read is None or not EARLIEST <= read[0] <= LATEST:
             self.wrong(f"{path}/{key}", written, "a day and time that exist, as RFC 3339")
             return default
-        return read[0]
+        return as_shown(read[0])
 
     def step(self, entry: Entry, path: str) -> str | None:
         """The funnel step that an entry names, which must be there."""

@@ -14,8 +14,10 @@ from typing import Any
 
 from mockserver.contract.filters import PLATFORMS
 from mockserver.core import deliveries, resends, targets
-from mockserver.core.entrypoints import e164, provider_id
+from mockserver.core.entrypoints import provider_id
+from mockserver.core.phones import e164, expected
 from mockserver.core.records import Chat, Entrypoint, Form, Funnel, Message, Template, TemplateItem, Variable, Webhook
+from mockserver.scenario.seed_campaigns import campaigns
 from mockserver.scenario.seed_chats import chats
 from mockserver.scenario.seeding import Entry, Seeding
 
@@ -42,8 +44,8 @@ def entrypoints(seeding: Seeding, entries: Sequence[Entry], path: str) -> None:
     for number, entry in enumerate(entries):
         at = f"{path}/{number}"
         phone = entry.get("displayPhone")
-        if phone is not None and e164(phone) is None:
-            seeding.wrong(f"{at}/displayPhone", phone, "a phone number of 7 to 15 digits with its country code")
+        if phone is not None and e164(phone, seeding.tenant.country) is None:
+            seeding.wrong(f"{at}/displayPhone", phone, expected(seeding.tenant.country))
         if entry.get("isCoexistence") and entry.get("platform", PLATFORMS[0]) != PLATFORMS[0]:
             seeding.wrong(
                 f"{at}/isCoexistence", True, f"false: only a {PLATFORMS[0]} number is shared with the phone's app"
@@ -193,6 +195,7 @@ BUILDERS: Mapping[str, Callable[[Seeding, Any, str], None]] = MappingProxyType(
         "templates": templates,
         "chats": chats,
         "messages": messages,
+        "campaigns": campaigns,
         "forms": forms,
         "webhooks": webhooks,
     }

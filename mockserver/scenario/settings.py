@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mockserver.contract import choices
+from mockserver.contract.nearest import nearest
 from mockserver.core.redaction import spelled
 from mockserver.core.sandbox import Sandbox
-from mockserver.scenario.problems import Problem, nearest, step
+from mockserver.scenario.problems import Problem, step
 
 
 def set_choices(sandbox: Sandbox, wanted: Mapping[str, object], problems: list[Problem]) -> None:

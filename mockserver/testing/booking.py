@@ -32,6 +32,8 @@ class Book:
         self._kept: list[tuple[Sandbox, int]] = []  # of a module or a class, with how many calls each had had
         self._owners: dict[str, str] = {}
         self._told: dict[str, int] = {}
+        self._strays_before = 0
+        self._of_fixture: set[str] = set()
 
     def open(self, test: str) -> None:
         """A test begins."""
@@ -39,17 +41,32 @@ class Book:
         still = [*(sandbox for sandbox, _ in self._kept), *self.server.made]
         self._kept = [(each, each.call_count) for each in still if self.server.keeps(each)]
         self.server.made.clear()
+        self._strays_before = self.server.calls_without_prefix
+
+    @property
+    def strays(self) -> int:
+        """The calls without a sandbox's prefix since the test under way began."""
+        return self.server.calls_without_prefix - self._strays_before
 
     @property
     def told_of(self) -> list[Sandbox]:
         """The sandboxes of the test under way: those that earlier tests have left open and it has called, and its own."""
         return [*(sandbox for sandbox, calls in self._kept if sandbox.call_count != calls), *self.server.made]
 
+    def name(self, item: pytest.Item, sandbox: Sandbox) -> str:
+        """What the test calls a sandbox: the fixture that has given it; `sandbox` if none has."""
+        given: Mapping[str, Any] = getattr(item, "funcargs", None) or {}
+        if getattr(getattr(item, "instance", None), "mockserver", None) is sandbox:
+            return "self.mockserver"
+        named = (name for name, value in given.items() if value is sandbox)
+        return next(named, "mockserver" if sandbox.id in self._of_fixture else "sandbox")
+
     def enter(self, item: pytest.Item, sandbox: Sandbox) -> None:
         """A test has been given a sandbox by the fixture."""
         from mockserver.testing import sweeping
 
         self._owners[sandbox.id] = item.nodeid
+        self._of_fixture.add(sandbox.id)
         item.user_properties.append(("mockserver_sandbox", sandbox.id))
         if sweeping.READ in item.stash:
             sandbox.watch_choices(item.stash[sweeping.READ])

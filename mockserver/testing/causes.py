@@ -1,7 +1,7 @@
 """
 The first lines of a report: what most likely went wrong.
 
-Asked in this order: what the test itself missed or failed with, or asked of the mock and was refused; a receiver that
+Asked in this order: whether a client waits while the clock stands still; what the test itself missed or failed with, or asked of the mock and was refused; a receiver that
 raised; what the client did wrong by its conduct; whether any call came at all, the latest call that was refused or bent
 by a rule, and whether time stands still where something is due.
 """
@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
+from traceback import extract_tb
 from typing import Any, NamedTuple
 
 import pytest
@@ -18,18 +20,17 @@ import pytest
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.core.conduct.records import Finding
 from mockserver.core.conduct.table import RULES
-from mockserver.core.instants import SECOND, parse
 from mockserver.edge.receivers import RAISED
 from mockserver.edge.routing import route
-from mockserver.testing import latest
+from mockserver.testing import clock_report, latest
 from mockserver.testing.calls import CallMismatch
 from mockserver.testing.exchanges import Exchange, line, short, told
-from mockserver.testing.reporting import Seen
+from mockserver.testing.reporting import Seen, extra, is_forged, strayed
 
 _LINES = 3
 _NOISE = 3  # the severity of findings that explain no failure
 _CITED = 10
-_NUMBER = re.compile(r"#(\d+)\b")
+_NUMBER = re.compile(r"#([0-9]{1,9})\b")
 
 
 class TellingError(AssertionError):
@@ -44,12 +45,24 @@ class Cause(NamedTuple):
 
 
 def cause(seen: Seen, failure: BaseException | None) -> Cause:
-    """What most likely went wrong."""
+    """What most likely went wrong; a client that waits on a clock that does not move comes before all else."""
+    waits = clock_report.unmoved(seen, failure)
+    likely = _likely(seen, failure)
+    if not waits:
+        return likely
+    others = [each for each in likely.lines if not each.startswith("Time stands still")]
+    return _citing([*waits, *others], likely.cited)
+
+
+def _likely(seen: Seen, failure: BaseException | None) -> Cause:
     if isinstance(failure, CallMismatch):
         return _citing(_missed(seen, failure))
     told = isinstance(failure, TellingError | pytest.fail.Exception) and str(failure)
     if told or _is_ours(failure):
         return _citing(str(failure).splitlines())
+    raised = _raised_before(seen, failure)
+    if raised:
+        return _citing(raised)
     broken = _broken_receiver(seen)[:1]
     refused = [] if broken else _refused_delivery(seen)[-1:]
     bugs = _bugs(seen.findings, bool(broken))
@@ -87,14 +100,32 @@ def _is_ours(failure: BaseException | None) -> bool:
     return trace is not None and str(trace.tb_frame.f_globals.get("__name__")).startswith("mockserver.")
 
 
+def _raised_before(seen: Seen, failure: BaseException | None) -> list[str]:
+    """What the test raised before any call of its own; an assertion that failed may well be about the missing calls."""
+    silent = not (seen.exchanges or seen.held or seen.strays)
+    if not silent or not isinstance(failure, Exception) or isinstance(failure, AssertionError | clock_report.Stopped):
+        return []
+    own = [each for each in extract_tb(failure.__traceback__) if not _is_library(Path(each.filename))]
+    place = f" at {Path(own[-1].filename).name}:{own[-1].lineno}" if own else ""
+    words = str(failure).partition("\n")[0]
+    said = f"{type(failure).__name__}{f': {short(words)}' if words else ''}"
+    return [f"The test raised {said}{place}, before any call", " ".join(map(str.strip, _silence(seen)))]
+
+
+def _is_library(file: Path) -> bool:
+    """Return True for a file of an installed package, of this one or of Python: the test is not wrong there."""
+    places = (Path(__file__).parents[1], Path(extract_tb.__code__.co_filename).parent)
+    return "site-packages" in file.parts or any(file.is_relative_to(each) for each in places)
+
+
 def _broken_receiver(seen: Seen) -> list[str]:
-    """A receiver of the test's own that raised instead of answering: the service has seen but a 500."""
+    """A receiver of the test's own that raised instead of answering: the service has seen but a 500. Not at a forged request."""
     return [
-        f"{attempt['error']} where {event['event']} {event['id']} came to {delivery['endpoint']}"
+        f"{attempt['error']} where {extra(attempt) or event['event'] + ' ' + event['id']} came to {delivery['endpoint']}"
         for event in seen.events
         for delivery in event.get("deliveries", ())
         for attempt in delivery["attempts"]
-        if str(attempt.get("error")).startswith(RAISED)
+        if str(attempt.get("error")).startswith(RAISED) and not is_forged(attempt)
     ]
 
 
@@ -103,12 +134,12 @@ def _troubled(seen: Seen) -> list[Exchange[Any, Any]]:
 
 
 def _refused_delivery(seen: Seen) -> list[str]:
-    """Deliveries that no attempt has brought home, with what the receiver answered last."""
+    """Deliveries that no attempt has brought home, with what the receiver answered last to the genuine request."""
     return [
         f"the receiver {delivery['endpoint']} answered {attempt['status']} to {event['event']} {event['id']}"
         for event in seen.events
         for delivery in event.get("deliveries", ())
-        for attempt in delivery["attempts"][-1:]
+        for attempt in [each for each in delivery["attempts"] if extra(each) is None][-1:]
         if attempt.get("status") is not None and attempt["status"] >= 300
     ]
 
@@ -121,7 +152,7 @@ def _course(seen: Seen) -> list[str]:
     if troubled:
         return _trouble(seen, troubled[-1])
     fine = f"{_many(len(seen.exchanges))} answered with success; the last: {line(seen.exchanges[-1])}"
-    stands, answered, still = latest.stands(seen), latest.answered(seen), _still(seen)
+    stands, answered, still = latest.stands(seen), latest.answered(seen), clock_report.still(seen)
     if still and latest.is_in_vain(seen):
         return [*still, fine, *stands, *answered]
     return [fine, *stands, *still, *answered] if stands else [fine, *answered, *still]
@@ -157,7 +188,9 @@ def _silence(seen: Seen) -> list[str]:
         held = seen.held[0]
         by = ", ".join(held["rules"])
         told = f"No call has arrived at {seen.id} yet: {held['method']} {held['path']} is delayed by {by}"
-        return [told, *_still(seen)]
+        return [told, *clock_report.still(seen)]
+    if seen.strays:
+        return [f"No call reached {seen.id};", f"  {strayed(seen)}"]
     if seen.address is None:
         hint = (
             "nobody asked for its address: give the client `mockserver.base_url`, or a session that `mockserver` makes"
@@ -202,18 +235,6 @@ def _near_path(each: Exchange[Any, Any]) -> str | None:
 def _plain(path: str) -> str:
     """A path without the ids in it."""
     return re.sub(r"\{\w+\}|(?<=/)\w*[_\d]\w*(?=/|$)", "*", path.removeprefix("/v1"))
-
-
-def _still(seen: Seen) -> list[str]:
-    """A clock that stands while something is due is what a test that waits in vain has overlooked."""
-    if seen.due is None or not seen.clock["frozen"]:
-        return []
-    now, due = parse(seen.clock["now"]), parse(seen.due["at"])
-    assert now is not None and due is not None
-    wait = f"{max(0, due[0] - now[0]) / SECOND:g}"
-    trigger = seen.due["what"].partition(".")[2]
-    told = f'"{trigger}" of {seen.due["id"]} is due in {wait} s; mockserver.advance({wait}) lets it come'
-    return [f"Time stands still at {seen.clock['now']}: {told}"]
 
 
 def _many(count: int) -> str:

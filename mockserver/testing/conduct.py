@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
+from mockserver.contract.printable import printable
 from mockserver.core.conduct import records
 from mockserver.core.conduct.records import Finding, NotAssessed
 from mockserver.core.conduct.table import RULES
@@ -21,7 +22,7 @@ def spelled(found: Finding) -> str:
     numbers = ", ".join(map(str, found.exchanges[:_EXCHANGES_SHOWN])) + (f" and {more} more" if more > 0 else "")
     cited = f" (exchange {numbers})" if found.exchanges else ""
     return (
-        f"{found.rule}, severity {found.severity} ({SEVERITIES[found.severity]}): {found.message}{cited}\n"
+        f"{found.rule}, severity {found.severity} ({SEVERITIES[found.severity]}): {printable(found.message)}{cited}\n"
         f"  breaks {found.clause}, {found.line} of the API document\n"
         f"  advice: {found.advice}"
     )

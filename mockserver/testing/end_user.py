@@ -7,10 +7,10 @@ from http.client import HTTPConnection
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlencode, urljoin, urlsplit
 
+from mockserver.contract.nearest import nearest
 from mockserver.edge import front
 from mockserver.edge.gateway import Wire, body_limit_bytes
 from mockserver.edge.hosting import Hosted
-from mockserver.scenario.documents import nearest
 from mockserver.testing.page_reader import Form, read
 
 _FORM_TYPE = "application/x-www-form-urlencoded"

@@ -15,6 +15,8 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
+from mockserver.contract.printable import printable
+from mockserver.contract.reading import whole_number
 from mockserver.core.instants import parse, to_datetime
 from mockserver.core.matching import ABSENT, ROOTS, Difference, holds, value_at
 from mockserver.edge.gateway import Wire, read_call
@@ -34,7 +36,7 @@ class Exchange(Generic[BodyT_co, AnswerT_co]):
     One call and its answer, keys in their short form.
 
     `body` is the request's JSON value; `status` and `said` are None where no answer reached the client, else `said` is the
-    answer's JSON value or text. `code` is the API's own code of a refusal, `reason` the mock's reason for it, `fault`
+    answer's JSON value or text; where `cut_from_bytes` has a number, `said` is only the beginning of an answer of this size. `code` is the API's own code of a refusal, `reason` the mock's reason for it, `fault`
     what a rule did to the exchange.
     """
 
@@ -52,6 +54,7 @@ class Exchange(Generic[BodyT_co, AnswerT_co]):
     code: str | None
     reason: str | None
     fault: Mapping[str, Any] | None
+    cut_from_bytes: int | None = None
 
     @property
     def answer(self) -> AnswerT_co:
@@ -59,6 +62,10 @@ class Exchange(Generic[BodyT_co, AnswerT_co]):
         __tracebackhide__ = True
         if self.status is None or self.status >= 400:
             raise AssertionError(f"wanted a success: {line(self)}{f', because {self.reason}' if self.reason else ''}")
+        if self.cut_from_bytes is not None:
+            raise AssertionError(
+                f"{line(self)}: the journal holds only the beginning of these {self.cut_from_bytes:,} bytes"
+            )
         answer: AnswerT_co = self.said
         return answer
 
@@ -86,6 +93,7 @@ def read(shown: Mapping[str, Any]) -> Exchange[Any, Any]:
         said.get("code") if isinstance(said, Mapping) and response.get("status", 0) >= 400 else None,
         shown["reason"],
         shown["fault"],
+        response.get("cutFromBytes"),
     )
 
 
@@ -95,24 +103,24 @@ def line(each: Exchange[Any, Any]) -> str:
     query = "?" + "&".join(f"{key}={value}" for key, value in each.query.items()) if each.query else ""
     came = "no answer" if each.status is None else f"{each.status}{f' {each.code}' if each.code else ''}"
     bent = f"   [{told(each.fault)}]" if each.fault else ""
-    return f"#{each.n} {name}{each.method} {each.path}{query} -> {came}{bent}"
+    return printable(f"#{each.n} {name}{each.method} {each.path}{query} -> {came}{bent}")
 
 
 def sent(each: Exchange[Any, Any]) -> Any:
     """The body of a call as a report shows it: of what is no JSON, its kind, its size and the names of its files."""
     kind = each.headers.get("content-type", "").partition(";")[0]
-    length = each.headers.get("content-length")
-    if kind in ("", "application/json") or not length or length == "0":
+    length = whole_number(each.headers.get("content-length", ""))
+    if kind in ("", "application/json") or not length:
         return each.body
     files = _FILE.findall(each.body) if isinstance(each.body, str) else []
     names = f": {', '.join(files)}" if files else ""
-    return f"{kind}, {int(length):,} bytes{names}"
+    return f"{kind}, {length:,} bytes{names}"
 
 
 def short(value: Any) -> str:
     """A JSON value or a text on one line, not longer than a reader wants."""
     plain = isinstance(value, str) and value.isprintable()
-    written = value if plain else json.dumps(value, ensure_ascii=False, default=str)
+    written = value if plain else printable(json.dumps(value, ensure_ascii=False, default=str))
     return written if len(written) <= _VALUE_CHARS else written[: _VALUE_CHARS - 3] + "..."
 
 

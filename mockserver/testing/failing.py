@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from mockserver.contract.choices import DEFAULTS
+from mockserver.contract.printable import printable
 from mockserver.scenario import writing
 from mockserver.testing import conduct_plugin, options
 from mockserver.testing.booking import Book
@@ -33,22 +35,28 @@ def tell(
     item: pytest.Item, report: pytest.TestReport, raised: pytest.ExceptionInfo[BaseException] | None, book: Book
 ) -> None:
     """Add a section for each sandbox of the test, and properties for JUnit XML; never an error of its own."""
+    report.sections.extend(sections(item, raised.value if raised else None, book))
+
+
+def sections(item: pytest.Item, failure: BaseException | None, book: Book) -> Iterator[tuple[str, str]]:
+    """The title and the text for each sandbox of the test, the latest ones of many."""
     made = book.told_of
     shown = made if len(made) <= _SHOWN else made[-1:]
     for place, sandbox in enumerate(shown):
-        own = raised.value if raised and sandbox is shown[-1] else None
+        own = failure if sandbox is shown[-1] else None
         title = "mockserver" if len(made) == 1 else f"mockserver {sandbox.id}"
         try:
-            lines = list(_lines(item, sandbox, place, own))
-        except Exception as failure:  # noqa: BLE001 - a report must not hide the failure that it is about
-            lines = [f"{sandbox.id} cannot be told: {type(failure).__name__}: {failure}"]
-        report.sections.append((title, "\n".join(lines)))
+            lines = list(_lines(item, sandbox, place, own, book))
+        except Exception as problem:  # noqa: BLE001 - a report must not hide the failure that it is about
+            lines = [f"{sandbox.id} cannot be told: {type(problem).__name__}: {problem}"]
+        yield title, printable("\n".join(lines), keep="\n")
     if len(made) > len(shown):
-        report.sections.append(("mockserver", f"this is the last of {len(made)} sandboxes that the test has made"))
+        yield "mockserver", f"this is the last of {len(made)} sandboxes that the test has made"
 
 
-def _lines(item: pytest.Item, sandbox: Sandbox, place: int, failure: BaseException | None) -> Iterator[str]:
-    seen = look(sandbox)
+def _lines(item: pytest.Item, sandbox: Sandbox, place: int, failure: BaseException | None, book: Book) -> Iterator[str]:
+    is_async = inspect.iscoroutinefunction(getattr(item, "obj", None))
+    seen = look(sandbox)._replace(name=book.name(item, sandbox), is_async=is_async, strays=book.strays)
     if conduct_plugin.mode(item) == "off":
         seen = seen._replace(findings=())
     told = cause(seen, failure)
@@ -95,6 +103,8 @@ def look(sandbox: Sandbox) -> Seen:
         retold["held"],
         retold["due"],
         sandbox.conduct.findings,
+        retold.get("unmoved"),
+        retold.get("apart"),
     )
 
 

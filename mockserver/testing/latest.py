@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mockserver.core.instants import SECOND, from_datetime, parse
+from mockserver.contract.durations import duration_text
+from mockserver.core.instants import Span, from_datetime, parse
 from mockserver.testing.exchanges import short
 from mockserver.testing.reporting import JSON, Seen
 
@@ -16,10 +17,10 @@ _CLOCK_COMMANDS = ("advance", "set_clock")
 def stands(seen: Seen) -> list[str]:
     """How far that stood which it has read: what had moved without a call, or else what a campaign had sent."""
     last = seen.exchanges[-1]
-    return (_waiting(seen, last.operation) or _moved(seen, last.path) or _pace(last.said, from_datetime(last.at)))[:1]
+    return (waiting(seen, last.operation) or _moved(seen, last.path) or _pace(last.said, from_datetime(last.at)))[:1]
 
 
-def _waiting(seen: Seen, operation: str | None) -> list[str]:
+def waiting(seen: Seen, operation: str | None) -> list[str]:
     """A session in which nobody has played the end user yet."""
     moves = [each for each in seen.transitions if each["kind"] == "session"]
     if operation not in _OF_SESSIONS or not moves or moves[-1]["to"] != "pending":
@@ -38,7 +39,7 @@ def answered(seen: Seen) -> list[str]:
 def is_in_vain(seen: Seen) -> bool:
     """True where it reads what a later instant would have changed, and the test has let no time pass since it began."""
     last = seen.exchanges[-1]
-    if last.method != "GET" or _waiting(seen, last.operation):
+    if last.method != "GET" or waiting(seen, last.operation):
         return False
     began = max((each.n for each in seen.exchanges if each.method != "GET"), default=0)
     return not any(step["command"] in _CLOCK_COMMANDS and step["exchanges"] >= began for step in seen.steps)
@@ -61,11 +62,9 @@ def _pace(said: Any, now: int) -> list[str]:
     began = parse(run["startedAt"]) if isinstance(run.get("startedAt"), str) else None
     if began is None or run.get("status") != "processing" or not isinstance(said.get("cadence"), int):
         return []
-    return [
-        f"  {_far(run, (now - began[0]) / SECOND)}, at a cadence of {said['cadence']} a minute; the first goes at once"
-    ]
+    return [f"  {_far(run, now - began[0])}, at a cadence of {said['cadence']} a minute; the first goes at once"]
 
 
-def _far(run: JSON, seconds: float) -> str:
+def _far(run: JSON, since: Span) -> str:
     sent, failed, target = (run.get(key) for key in ("sentCount", "failedCount", "targetCount"))
-    return f"{run.get('id')} had {sent} sent and {failed} failed of {target}, {seconds:g} s after its start"
+    return f"{run.get('id')} had {sent} sent and {failed} failed of {target}, {duration_text(since)} after its start"

@@ -20,7 +20,9 @@ class Looking(Asking):
     @property
     def address(self) -> str | None:
         """The base url where somebody has asked for it; None where there is no socket yet."""
-        return None if self._hosted.host.origin == IN_PROCESS_ORIGIN else self._hosted.base_url
+        hosted = self._hosted
+        has_socket = hosted.own_origin is not None or hosted.host.origin != IN_PROCESS_ORIGIN
+        return hosted.base_url if has_socket else None
 
     @property
     def call_count(self) -> int:

@@ -22,9 +22,12 @@ class Option(NamedTuple):
 
 
 def _whole(written: str) -> int:
-    if not written.strip().isdigit():
+    from mockserver.contract.reading import whole_number
+
+    number = whole_number(written.strip())
+    if number is None:
         raise ValueError(f"{written!r}; wanted a whole number")
-    return int(written)
+    return number
 
 
 def _follow(written: str) -> str:
@@ -109,6 +112,6 @@ def _choice(where: str, written: str) -> tuple[str, Any]:
         raise ValueError(f"{where}: {written!r}; wanted ID=OPTION, such as dual-status=guide")
     try:
         value = json.loads(option)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = option.strip()
     return choice.strip(), value if isinstance(value, dict | int) and not isinstance(value, bool) else option.strip()

@@ -39,6 +39,12 @@ class RemoteServer(MockServer):
         """It listens already."""
 
     def _made(self, settings: Settings) -> Sandbox:
+        if settings.get("own_port"):
+            by = settings.sources.get("own_port")
+            raise ValueError(
+                f"own_port=True ({by}) needs the sandbox in this process, and it is on {self.url}: "
+                "leave it out, or run without --mockserver-url"
+            )
         scenario, said = settings.get("scenario"), JSON()
         if isinstance(scenario, str):
             scenario = read(Path(scenario)) if Path(scenario).suffix in FILES else library.document(scenario)

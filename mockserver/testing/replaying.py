@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from http.client import HTTPException
 from typing import Any, NamedTuple, TextIO
 
 from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES
+from mockserver.contract.nearest import nearest
+from mockserver.contract.printable import printable
 from mockserver.core.instants import SECOND, Span, parse
 from mockserver.core.matching import Difference
 from mockserver.core.sandbox import Sandbox
@@ -19,7 +21,7 @@ from mockserver.edge.hosting import Host, Hosted, Recipe
 from mockserver.edge.narrator import describe
 from mockserver.edge.refusals import ControlError
 from mockserver.edge.replies import Answer, Waited, redactor
-from mockserver.scenario.documents import nearest, plain
+from mockserver.scenario.documents import plain
 from mockserver.testing import transports
 from mockserver.testing.exchanges import leaves, unlike
 
@@ -47,8 +49,12 @@ class _OnTheSpot(NamedTuple):
     def wait(self, sandbox: Sandbox, epoch: int, span: Span) -> Waited:
         return "passed"
 
-    def is_forsaken(self) -> bool:
-        return self.forsaken
+    def if_lost(self, note: Callable[[], None]) -> None:
+        if self.forsaken:
+            note()
+
+    def is_reused(self) -> bool:
+        return False
 
     def limit(self) -> Span | None:
         return None
@@ -66,14 +72,32 @@ def replay(document: Mapping[str, Any]) -> Iterator[Outcome]:
 
 
 def tell(document: Mapping[str, Any], out: TextIO) -> int:
-    """Repeat the run and print each entry with its answer and where it differs; 0 where none does, else 1."""
+    """
+    Repeat the run and print each entry with its answer and where it differs; 0 where none does, else 1.
+
+    Refuses a document without calls with ValueError.
+    """
+    _refuse_without_calls(document)
     count = differing = 0
     for outcome in replay(document):
         count, differing = count + 1, differing + bool(outcome.differs)
-        print("\n".join(_lines(outcome)), file=out)
+        print("\n".join(map(printable, _lines(outcome))), file=out)
     entries = "1 call or command" if count == 1 else f"{count} calls and commands"
     print(f"{entries}, {differing or 'none'} with another outcome than recorded", file=out)
     return 1 if differing else 0
+
+
+def _refuse_without_calls(document: Mapping[str, Any]) -> None:
+    """A scenario, such as the one a failing machine leaves, has rules and data, and no call that could be sent."""
+    if document.get("calls"):
+        return
+    Host().create(Recipe(document))  # which refuses a document that is no scenario either, with all its problems
+    name = document.get("scenario")
+    named = f" {name!r}" if isinstance(name, str) else ""
+    raise ValueError(
+        f"the document{named} holds no calls, so there is nothing to send again; "
+        "it is a scenario: use it as @pytest.mark.mockserver(scenario=FILE) or `mockserver play FILE`"
+    )
 
 
 def _lines(outcome: Outcome) -> Iterator[str]:
@@ -177,5 +201,7 @@ def _differences(recorded: JSON | None, came: JSON | None) -> list[str]:
     if recorded is None or came is None:
         one, other = (("no answer" if each is None else f"{each['status']}") for each in (recorded, came))
         return [] if recorded == came else [f"  {other}, recorded was {one}"]
+    if "cut" in recorded:  # the document has the status alone
+        recorded, came = {"status": recorded["status"]}, {"status": came["status"]}
     found: list[Difference] = leaves("answer", recorded, came) if recorded != came else []
     return [each.replace(", wanted ", ", recorded was ") for each in unlike(found)]

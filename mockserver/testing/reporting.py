@@ -10,10 +10,11 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from mockserver.core.conduct.records import Finding
 from mockserver.core.instants import exact_text, from_datetime, parse
+from mockserver.core.twists import Forgery
 from mockserver.edge.narrator import describe
 from mockserver.testing import replaying
 from mockserver.testing.exchanges import Exchange, differences, line, sent, short, unlike
@@ -29,7 +30,8 @@ class Seen(NamedTuple):
     A sandbox as a report finds it, in the views of the control plane: one in this process and one elsewhere alike.
 
     `steps` are what was done beside the API, `held` the calls that a rule keeps waiting, `due` what time does next,
-    `findings` the worst conduct first.
+    `findings` the worst conduct first. `name` is what the test calls the sandbox, `is_async` whether it runs in a loop,
+    `strays` the number of calls without a sandbox's prefix; `unmoved` and `apart` are of the steps' view.
     """
 
     id: str
@@ -46,6 +48,11 @@ class Seen(NamedTuple):
     held: Sequence[JSON]
     due: JSON | None
     findings: Sequence[Finding] = ()
+    unmoved: JSON | None = None
+    apart: JSON | None = None
+    name: str = "mockserver"
+    is_async: bool = False
+    strays: int = 0
 
 
 def told(seen: Seen, cited: Container[int], nearest: int | None) -> Iterator[str]:
@@ -76,8 +83,32 @@ def _standing(seen: Seen) -> Iterator[str]:
     name = scenario.get("scenario", "a document") if isinstance(scenario, Mapping) else scenario
     born = f", scenario {name}{_by(source, 'scenario')}" if name is not None else ""
     yield f"{seen.id}: {stands} {seen.clock['now']}{said}{seed}{born}"
+    yield from _apart(seen)
+    if seen.strays and seen.exchanges:
+        yield strayed(seen)
     if seen.choices:
         yield "choices: " + ", ".join(_chosen(seen))
+
+
+def _apart(seen: Seen) -> Iterator[str]:
+    """A process and a sandbox whose clocks differ, with what gives both one instant."""
+    if seen.apart is None:
+        return
+    process, n = seen.apart["process"], seen.apart["exchange"]
+    when = "" if n is None else f" (at call #{n})"
+    if n is None:
+        cure = f"{seen.name}.follow(catch_up=True) goes to the process's instant"
+    elif any(step["command"] in ("advance", "set_clock") for step in seen.steps):
+        cure = "what moves this sandbox's clock does not move the process's"
+    else:
+        cure = f"@pytest.mark.mockserver(now={process!r}) gives both one instant, or a fixture that freezes before this one"
+    yield f"two clocks: the process is at {process}, this sandbox at {seen.apart['sandbox']}{when}; {cure}"
+
+
+def strayed(seen: Seen) -> str:
+    """The calls that reached the server without a sandbox's prefix, and what drops it."""
+    calls = "1 call" if seen.strays == 1 else f"{seen.strays} calls"
+    return f'{calls} arrived without its prefix /sandboxes/{seen.id}: urljoin(base_url, "/v1/...") drops it'
 
 
 def _chosen(seen: Seen) -> Iterator[str]:
@@ -185,7 +216,22 @@ def _event(event: JSON) -> str:
 
 def _attempt(attempt: JSON) -> str:
     status, error = attempt.get("status"), attempt.get("error")
-    return f"{status} ({error})" if status and error else str(status or error or "under way")
+    outcome = f"{status} ({error})" if status and error else str(status or error or "under way")
+    label = extra(attempt)
+    return f"{outcome} to {label}" if label else outcome
+
+
+def extra(attempt: JSON) -> str | None:
+    """What a script has sent in addition to the event itself; None for the genuine request."""
+    twist = attempt.get("twist")
+    if is_forged(attempt):
+        return f"a forged request ({twist})"
+    return {None: None, "duplicate": "a duplicate", "unknown-kind": "an event of an unknown kind"}.get(twist, twist)
+
+
+def is_forged(attempt: JSON) -> bool:
+    """True for a request that a receiver has to refuse."""
+    return attempt.get("twist") in get_args(Forgery)
 
 
 def unfired(rules: Iterable[JSON], exchanges: Sequence[Exchange[Any, Any]]) -> list[str]:

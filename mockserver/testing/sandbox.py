@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from mockserver.core.instants import SECOND, exact_text, from_datetime, span, to_datetime
 from mockserver.edge import commands, oracles, scripts
 from mockserver.edge.hosting import Hosted
+from mockserver.edge.loops import LoopBlocked
+from mockserver.testing.asynchronous import Asynchronous, awaitable
 from mockserver.testing.calling import Calling
 from mockserver.testing.conduct import Conducting
 from mockserver.testing.end_user import EndUser, link_of
@@ -38,7 +40,7 @@ def _whole(document: Mapping[str, Any] | str | None, parts: Mapping[str, Any]) -
     return parts if document is None else document
 
 
-class Sandbox(Calling, Moves, Rules, Webhooks, Looking, Conducting):
+class Sandbox(Asynchronous, Calling, Moves, Rules, Webhooks, Looking, Conducting):
     """
     One isolated universe: a clock, tenants, choices, a journal. This type has no public constructor.
 
@@ -59,8 +61,9 @@ class Sandbox(Calling, Moves, Rules, Webhooks, Looking, Conducting):
 
     @property
     def base_url(self) -> str:
-        """The address of this sandbox on the server's socket, which is opened when it is first asked for."""
-        self._server.open()
+        """The address of this sandbox: of its own port, or on the server's socket, opened when it is first asked for."""
+        if self._hosted.own_origin is None:
+            self._server.open()
         return self._hosted.base_url
 
     @property
@@ -132,7 +135,10 @@ class Sandbox(Calling, Moves, Rules, Webhooks, Looking, Conducting):
         def put(hosted: Hosted, document: Mapping[str, Any]) -> JSON:
             return apply.apply(hosted.sandbox, document).as_json()
 
-        applied: JSON = self._hosted.perform(put, document, "apply_scenario")
+        try:
+            applied: JSON = self._hosted.perform(put, document, "apply_scenario")
+        except LoopBlocked as refusal:
+            raise ValueError(refusal.message) from None
         return applied
 
     def choose(self, choices: Mapping[str, object]) -> None:
@@ -145,6 +151,7 @@ class Sandbox(Calling, Moves, Rules, Webhooks, Looking, Conducting):
 
     def advance(
         self,
+        /,
         by: str | float | timedelta | None = None,
         *,
         to: str | datetime | None = None,
@@ -162,6 +169,17 @@ class Sandbox(Calling, Moves, Rules, Webhooks, Looking, Conducting):
             commands.advance, **{key: each for key, each in arguments.items() if each is not None}
         )["fired"]
         return fired
+
+    def sleep(self, seconds: float, /) -> None:
+        """
+        Let so many seconds pass on the sandbox's clock, and none in real time: for clients that take their sleep.
+
+        `retry(..., sleep=mockserver.sleep)`; where the client awaits it, `sleep_async`.
+        """
+        self.advance(seconds)
+
+    advance_async = awaitable(advance)
+    sleep_async = awaitable(sleep)
 
     def freeze(self, at: str | datetime | Literal[True] = True) -> None:
         """Stand still at this instant, or where the clock is."""

@@ -9,7 +9,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
 from mockserver.core.instants import exact_text, from_datetime
+from mockserver.core.journal import Limits
 from mockserver.edge import clocks
 from mockserver.edge.hosting import Host, Recipe
 from mockserver.edge.replies import Manner
@@ -18,10 +20,12 @@ from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.settings import FILES, Layer, Settings, joined
 
 if TYPE_CHECKING:
+    from mockserver.edge.hosting import Hosted
     from mockserver.edge.server import Server
 
 
 _MADE_REMEMBERED = 20
+_CLOSED_PORTS_KEPT = 8  # so that a late call meets 410, and not a sandbox that has got the same port
 
 
 class MockServer:
@@ -30,7 +34,8 @@ class MockServer:
 
     The socket is opened by `with`, or when an address is first asked for. `strict` checks each answer against its schema;
     `explain` puts the reason of each refusal into the header X-Mock-Reason. Webhooks go to this machine alone, and to
-    `allow_webhook_hosts`. `layers` are settings for every sandbox.
+    `allow_webhook_hosts`. `layers` are settings for every sandbox. The journal of each sandbox holds its last
+    `journal_max_entries` exchanges and at most `journal_max_bytes`.
     """
 
     def __init__(
@@ -41,16 +46,20 @@ class MockServer:
         port: int = 0,
         allow_webhook_hosts: Iterable[str] = (),
         layers: Iterable[Layer] = (),
+        journal_max_entries: int = JOURNAL_MAX_ENTRIES,
+        journal_max_bytes: int = JOURNAL_MAX_BYTES,
     ) -> None:
         self.layers = tuple(layers)
         self._host = Host(
             manner=Manner(explain, strict),
             default_clock=clocks.fixture_clock,
             allow_webhook_hosts=allow_webhook_hosts,
+            journal_limits=Limits(journal_max_entries, journal_max_bytes),
         )
         self.made: deque[Sandbox] = deque(maxlen=_MADE_REMEMBERED)  # the latest, closed ones too
         self._port = port
         self._server: Server | None = None
+        self._own: dict[str, Server] = {}  # by sandbox
         self._opening = threading.Lock()
 
     @property
@@ -63,12 +72,26 @@ class MockServer:
         """Listen, if it does not yet."""
         with self._opening:
             if self._server is None:
-                from mockserver.edge import app
-                from mockserver.edge.server import Server
-
-                self._server = Server(app.build(self._host), port=self._port, explain=self._host.manner.explain)
+                self._server = self._listening(None, self._port)
                 self._host.origin = self._server.url
                 self._server.start()
+
+    def _listening(self, root: Hosted | None, port: int = 0) -> Server:
+        """A server with this sandbox at its root; it serves once it is started."""
+        from mockserver.edge import app
+        from mockserver.edge.server import Server
+
+        return Server(app.build(self._host, root), port=port, explain=self._host.manner.explain)
+
+    def _open_own_port(self, hosted: Hosted) -> None:
+        """Listen for this sandbox alone, and give up the ports of sandboxes that have long been closed."""
+        with self._opening:
+            closed = [each for each in self._own if each not in self._host.sandboxes]
+            for sandbox_id in closed[:-_CLOSED_PORTS_KEPT]:
+                self._own.pop(sandbox_id).stop()
+            server = self._own[hosted.id] = self._listening(hosted)
+            hosted.own_origin = server.url
+            server.start()
 
     def sandbox(
         self,
@@ -80,16 +103,18 @@ class MockServer:
         now: str | datetime | None = None,
         clock: Literal["follow"] | None = None,
         given: Mapping[str, Any] | None = None,
+        own_port: bool | None = None,
     ) -> Sandbox:
         """
         A fresh sandbox, from a library scenario, a file or a document where one is given; close it, or use it with `with`.
 
         `profile` is `literal`, `guide`, `hostile` or a file `{choices: {id: option}}`; `choices` win over it.
         Its clock stands at the process's present, or at `now`; `clock="follow"` lets it go with the process's.
+        `own_port` gives it an address without a path, at which nothing else answers: for clients that take a host alone.
         Refuses with ScenarioError, naming every problem.
         """
         said: dict[str, Any] = {"scenario": scenario, "seed": seed, "profile": profile, "choices": choices}
-        said |= {"now": now, "clock": clock, "given": given}
+        said |= {"now": now, "clock": clock, "given": given, "own_port": own_port}
         own = Layer("sandbox(...)", {name: value for name, value in said.items() if value is not None})
         return self.make([*self.layers, own])
 
@@ -108,7 +133,10 @@ class MockServer:
         frozen = {"freeze": exact_text(from_datetime(now)) if isinstance(now, datetime) else now} if now else None
         recipe = Recipe(scenario, settings.get("seed"), settings.get("choices"), frozen, settings.get("given"))
         started = clocks.following() if settings.get("clock") == "follow" else None
-        return Sandbox(self, self._host.create(recipe, clock=started))
+        hosted = self._host.create(recipe, clock=started)
+        if settings.get("own_port"):
+            self._open_own_port(hosted)
+        return Sandbox(self, hosted)
 
     def keeps(self, sandbox: Sandbox) -> bool:
         """True while this sandbox of its own is open."""
@@ -118,16 +146,18 @@ class MockServer:
         """How many calls came to each sandbox after it was closed."""
         return self._host.closed
 
+    @property
+    def calls_without_prefix(self) -> int:
+        """The calls that named no sandbox, so that none of them has received them."""
+        return self._host.calls_without_prefix
+
     def close(self) -> None:
         """Stop listening and end every sandbox; a call that is held is let go first, so that its thread ends too."""
-        for hosted in list(self._host.sandboxes.values()):
-            with hosted.sandbox.lock:
-                hosted.sandbox.begin_epoch()
         for sandbox_id in list(self._host.sandboxes):
             self._host.close(sandbox_id)  # first: a call that is held has to be let go before its thread can end
-        if self._server is not None:
-            self._server.stop()
-            self._server = None
+        for server in [*self._own.values(), *([self._server] if self._server is not None else [])]:
+            server.stop()
+        self._own, self._server = {}, None
 
     def __enter__(self) -> Self:
         self.open()

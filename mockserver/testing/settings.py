@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 # What can be said of a sandbox; `strict` is the server's own and said once a run.
-NAMES = ("scenario", "profile", "choices", "now", "clock", "seed", "given")
+NAMES = ("scenario", "profile", "choices", "now", "clock", "seed", "given", "own_port")
 FILES = (".yaml", ".yml", ".json")
 
 
@@ -88,6 +88,7 @@ def problem(name: str, value: Any) -> str | None:
         "now": _now_problem,
         "clock": _clock_problem,
         "given": _given_problem,
+        "own_port": _own_port_problem,
     }
     return checks[name](value) if name in checks and value is not None else None
 
@@ -149,6 +150,10 @@ def _given_problem(given: Any) -> str | None:
     except ScenarioError as refusal:
         return str(refusal.problems[0])
     return None
+
+
+def _own_port_problem(own_port: Any) -> str | None:
+    return None if isinstance(own_port, bool) else f"own_port={own_port!r}; wanted True or False"
 
 
 def hint(found: str, known: Any) -> str:

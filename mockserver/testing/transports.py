@@ -9,16 +9,17 @@ from __future__ import annotations
 import io
 import json as jsonlib
 from collections.abc import Mapping
-from http.client import IncompleteRead, responses
+from http.client import IncompleteRead
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from mockserver.core.instants import SECOND
-from mockserver.edge import front
+from mockserver.edge import front, loops
 from mockserver.edge.doors import BROKEN, PATIENT, InProcess
 from mockserver.edge.gateway import Wire, body_limit_bytes
 from mockserver.edge.hosting import IN_PROCESS_ORIGIN, Hosted
 from mockserver.edge.replies import Answer, pieces
+from mockserver.edge.spelling import reason_phrase
 
 if TYPE_CHECKING:
     import httpx
@@ -51,13 +52,13 @@ def ask(
 
     Refuses with ValueError an origin that is not the sandbox's host.
     """
-    if origin not in (hosted.host.origin, IN_PROCESS_ORIGIN):
-        raise ValueError(
-            f"{origin} is not this mock, which is {hosted.host.origin}: an in-process client reaches no other host"
-        )
+    root = hosted if origin == hosted.own_origin else None
+    if root is None and origin not in (hosted.host.origin, IN_PROCESS_ORIGIN):
+        mine = hosted.own_origin or hosted.host.origin
+        raise ValueError(f"{origin} is not this mock, which is {mine}: an in-process client reaches no other host")
     read = None if body and len(body) > body_limit_bytes(target.removeprefix(hosted.prefix)) else body
     door = PATIENT if patience is None else InProcess(round(patience * SECOND))
-    return front.respond(hosted.host, Wire(method, target, headers, read, origin), None, door)
+    return front.respond(hosted.host, Wire(method, target, headers, read, origin), root, door)
 
 
 def whole(answer: Answer) -> bytes:
@@ -130,7 +131,7 @@ def _requests_response(request: requests.PreparedRequest, answer: Answer) -> req
 
     response = requests.Response()
     response.status_code = answer.status
-    response.reason = responses.get(answer.status, "")
+    response.reason = reason_phrase(answer.status)
     response.headers = CaseInsensitiveDict(answer.headers)
     response.url = request.url or ""
     response.request = request
@@ -154,12 +155,16 @@ def httpx_client(hosted: Hosted) -> httpx.Client:
 
 
 def httpx_async_client(hosted: Hosted) -> httpx.AsyncClient:
-    """The same for asyncio."""
+    """The same for asyncio. Where a receiver may be called on the way, the loop goes on meanwhile."""
     import httpx
 
     class Transport(httpx.AsyncBaseTransport):
         async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-            return _answered(hosted, request, await request.aread())
+            body = await request.aread()
+            has_webhooks = any(tenant.webhooks for tenant in hosted.sandbox.tenants.values())
+            if not has_webhooks or loops.running() is None:  # nothing is sent on the way, or the loop is not asyncio's
+                return _answered(hosted, request, body)
+            return await loops.in_thread(lambda: _answered(hosted, request, body))
 
     return httpx.AsyncClient(transport=Transport(), base_url=hosted.base_url)
 
@@ -178,7 +183,10 @@ def _answered(hosted: Hosted, request: httpx.Request, body: bytes) -> httpx.Resp
         from mockserver.testing.broken_httpx import played
 
         return played(request, answer)
-    return httpx.Response(answer.status, headers=list(answer.headers), content=answer.body, request=request)
+    phrase = {"reason_phrase": reason_phrase(answer.status).encode()}
+    return httpx.Response(
+        answer.status, headers=list(answer.headers), content=answer.body, request=request, extensions=phrase
+    )
 
 
 def _headers(request: httpx.Request) -> dict[str, str]:

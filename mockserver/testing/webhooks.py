@@ -36,11 +36,12 @@ class Webhooks:
         path: str = "/",
     ) -> Receiver:
         """
-        Register an endpoint: a url, or a WSGI app or a function of one letter that is called in process, with no socket.
+        Register an endpoint: a url, or an ASGI or WSGI app or a function of one letter, called in process with no socket.
 
-        `events` are groups or kinds, all where none is named; the tenant is the default one; `path` is where in a WSGI
-        app the letters go. A function gets
-        `.headers`, `.body` and `.json()`, and answers None, a status, or (status, headers, body). Refuses with ValueError.
+        `events` are groups or kinds, all where none is named; the tenant is the default one; `path` is where in an app the
+        letters go. A function, which may be a coroutine function, gets `.headers`, `.body` and `.json()`, and answers None,
+        a status, or (status, headers, body). Coroutines run on the event loop on which they are registered; from that loop
+        use the async forms, such as `advance_async`. Refuses with ValueError.
         """
 
         def register(hosted: Hosted, _: Any) -> JSON:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from mockserver.verify.records import Settings
+    from mockserver.verify.transport import Transport
 
 KEY_VARIABLE = "MOCKSERVER_KEY"
 _KEY_MIN_CHARS = 8
@@ -44,16 +45,19 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, out: TextIO) -> int:
     """Verify a service; 0 when nothing is broken or contradictory, 1 when something is, 2 when the run ended early."""
+    from mockserver.contract.printable import printable
     from mockserver.verify import text
     from mockserver.verify.pace import Pace
     from mockserver.verify.run import verify
     from mockserver.verify.transport import Http
 
     given = settings(options)
-    transport = Http(options.url)
-    progress = partial(text.bar, sys.stderr) if sys.stderr.isatty() else None
+    transport, pace = Http(options.url), Pace(options.rate, time.monotonic, time.sleep)
+    is_terminal = sys.stderr.isatty()
+    progress = partial(text.bar, sys.stderr) if is_terminal else text.progress_lines(sys.stderr, time.monotonic)
     try:
-        report = verify(transport, given, Pace(options.rate, time.monotonic, time.sleep), options.url, progress)
+        _refuse_without_entrance(transport, given.key)
+        report = verify(transport, given, pace, options.url, progress)
     finally:
         transport.close()
     if options.write_profile:
@@ -61,8 +65,31 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     if options.json:
         print(json.dumps(report.as_json(), ensure_ascii=False, indent=2), file=out)
     else:
-        print("\n".join(text.lines(report)), file=out)
+        print("\n".join(map(printable, text.lines(report))), file=out)
     return 2 if report.stopped else 0 if report.is_clean else 1
+
+
+def _refuse_without_entrance(transport: Transport, key: str) -> None:
+    """Refuse a service that does not answer, or that refuses the key: every probe would fail alike."""
+    method, path = "GET", "/v1/campaigns"
+    try:
+        answered = transport.call(method, path, key=key)
+    except OSError as failure:
+        raise ConnectionError(f"the service gives {failure}; is it running, and is the url right?") from None
+    if answered.status in (401, 403):
+        raise ValueError(
+            f"the service refuses the key: {method} {path} answered {answered.status}{_code(answered.body)}"
+        )
+
+
+def _code(body: bytes) -> str:
+    """The error code of an answer, after a space; nothing if it has none."""
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError):
+        return ""
+    code = answer.get("code") if isinstance(answer, dict) else None
+    return f" {code[:60]}" if isinstance(code, str) and code.isidentifier() else ""
 
 
 def settings(options: argparse.Namespace) -> Settings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TextIO
 
 from mockserver.verify.report import Proof, Report
@@ -11,6 +11,7 @@ from mockserver.verify.report import Proof, Report
 _VERDICTS = ("broken", "holds", "not seen")
 _STANDINGS = ("contradictory", "observed", "narrowed", "not seen")
 _BAR_CHARS = 30
+_LINE_EVERY_S = 5.0
 
 
 def lines(report: Report) -> Iterator[str]:
@@ -77,3 +78,15 @@ def bar(out: TextIO, done: int, total: int, name: str) -> None:
         filled = _BAR_CHARS * done // total
         out.write(f"\r[{'#' * filled}{'.' * (_BAR_CHARS - filled)}] {done}/{total} {name:<24}")
     out.flush()
+
+
+def progress_lines(out: TextIO, clock: Callable[[], float]) -> Callable[[int, int, str], None]:
+    """Return a progress for what is not a terminal: one line every five seconds. `clock` returns seconds."""
+    printed_at = [clock()]
+
+    def show(done: int, total: int, name: str) -> None:
+        if done < total and clock() - printed_at[0] >= _LINE_EVERY_S:
+            printed_at[0] = clock()
+            print(f"verify: {done} of {total} probes done, next: {name}", file=out, flush=True)
+
+    return show

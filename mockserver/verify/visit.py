@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from mockserver.contract.endpoints import ENDPOINTS, Endpoint
 from mockserver.contract.problems import ABSENT
+from mockserver.contract.reading import whole_number
 from mockserver.verify.pace import Pace
 from mockserver.verify.records import Exchange, Finding, KeyRole, Observation, Probe, Settings, Stop, Unexpected
 from mockserver.verify.transport import Answered, Transport
@@ -161,8 +162,8 @@ class Visit:
 
 
 def _wait_s(headers: Mapping[str, str]) -> float:
-    told = headers.get("retry-after", "")
-    return float(told) if told.isascii() and told.isdigit() else 1.0
+    seconds = whole_number(headers.get("retry-after", ""))
+    return 1.0 if seconds is None else float(seconds)
 
 
 def _json(body: bytes) -> Any:

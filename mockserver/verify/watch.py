@@ -7,12 +7,12 @@ Each watcher is a row that names its clauses and choices, as a probe's does.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from email.utils import parsedate_to_datetime
 from typing import Final, NamedTuple
 
 from mockserver.contract.endpoints import DOCUMENTED_STATUS, ENDPOINTS, SUCCESS_STATUS
 from mockserver.contract.errors import ERRORS
 from mockserver.contract.problems import ABSENT
+from mockserver.contract.reading import http_date, whole_number
 from mockserver.verify import shape
 from mockserver.verify.records import Exchange
 from mockserver.verify.visit import Visit
@@ -86,13 +86,9 @@ def _told(headers: Mapping[str, str]) -> str:
     after = headers.get("retry-after")
     if after is None:
         return "draft-fields" if "ratelimit" in headers else "none"
-    if after.isascii() and after.isdigit():
+    if whole_number(after) is not None:
         return "seconds"
-    try:
-        parsedate_to_datetime(after)
-    except ValueError:
-        return "garbage"
-    return "http-date"
+    return "garbage" if http_date(after) is None else "http-date"
 
 
 def success_status(visit: Visit, exchange: Exchange) -> None:

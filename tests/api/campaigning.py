@@ -9,6 +9,7 @@ from typing import Any
 from mockserver import Sandbox
 
 NOON = "2026-03-01T12:00:00Z"
+EXACT_NOON = "2026-03-01T12:00:00.000000Z"  # its microseconds are meant (see the root conftest)
 TEMPLATE = {"id": "template_plain", "items": [{"type": "text", "text": "Oi"}]}
 
 

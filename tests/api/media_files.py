@@ -114,7 +114,7 @@ def _office(part: str, kind: str) -> bytes:
 def _pdf() -> bytes:
     return (
         b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj\n"
-        b"trailer<</Root 1 0 R>>\n%%EOF\n"
+        b"3 0 obj<</Length 4>>stream\n\x00\x01\x02\x03\nendstream endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"
     )
 
 

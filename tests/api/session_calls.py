@@ -2,6 +2,7 @@
 
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 NOON = "2026-03-01T12:00:00Z"
+EXACT_NOON = "2026-03-01T12:00:00.000000Z"  # its microseconds are meant (see the root conftest)
 PHONE = "+5511999990000"
 
 # Two funnels of the default tenant and one of another, so that each way of not belonging can be asked for.

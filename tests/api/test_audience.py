@@ -245,6 +245,52 @@ def test_an_unknown_platform_may_match_nobody(mockserver, operator, value, count
     assert count == len(names(mockserver, alone(statement("chat.platform", operator, value))))
 
 
+# An operator that compares a part of a text, with a part of a platform, and how many of the six chats it selects.
+PARTS = [
+    ("contains", "chat", 4),
+    ("not-contains", "chat", 2),
+    ("starts-with", "photo", 1),
+    ("ends-with", "app", 5),
+    ("not-starts-with", "photo", 5),
+    ("not-ends-with", "app", 1),
+    ("contains", "telegram", 0),
+]
+
+
+@pytest.mark.clause("filters.platform-values", "filters.operators")
+@pytest.mark.option("platform-text-operators", "whole-values")
+@pytest.mark.parametrize(("operator", "part", "count"), PARTS)
+def test_a_part_of_a_platform_is_no_platform(mockserver, operator, part, count):
+    refused = outcomes(mockserver, alone(statement("chat.platform", operator, part)))
+
+    assert [(422, "CAMPAIGN_INVALID_FILTERS")] * 2 == refused
+
+
+@pytest.mark.clause("filters.platform-values", "filters.operators")
+@pytest.mark.mockserver(choices={"platform-text-operators": "text"})
+@pytest.mark.option("platform-text-operators", "text")
+@pytest.mark.parametrize(("operator", "part", "count"), PARTS)
+def test_a_platform_may_be_compared_as_a_text(mockserver, operator, part, count):
+    assert count == len(names(mockserver, alone(statement("chat.platform", operator, part))))
+
+
+@pytest.mark.clause("filters.platform-values")
+@pytest.mark.mockserver(choices={"platform-text-operators": "text"})
+@pytest.mark.option("platform-text-operators", "text")
+@pytest.mark.parametrize(("operator", "value"), [("equals", "chat"), ("not-in", ["chatapp", "chat"]), ("contains", 1)])
+def test_operators_on_whole_values_and_other_types_stay_as_they_are(mockserver, operator, value):
+    refused = outcomes(mockserver, alone(statement("chat.platform", operator, value)))
+
+    assert [(422, "CAMPAIGN_INVALID_FILTERS")] * 2 == refused
+
+
+@pytest.mark.clause("filters.platform-values")
+@pytest.mark.mockserver(choices={"platform-value-unknown": "match-none"})
+@pytest.mark.parametrize(("operator", "count"), [("contains", 0), ("starts-with", 0), ("not-contains", 6)])
+def test_a_part_of_a_platform_matches_nobody_where_an_unknown_platform_does(mockserver, operator, count):
+    assert count == len(names(mockserver, alone(statement("chat.platform", operator, "chat"))))
+
+
 @pytest.mark.clause("audience.platform-free", "campaigns.platform")
 @pytest.mark.parametrize("platform", ["chatapp", "chatapp_lite", "photoapp"])
 def test_the_campaigns_platform_does_not_restrict_its_audience(mockserver, platform):

@@ -147,7 +147,7 @@ def test_the_two_choices_about_what_has_ended_are_apart(mockserver):
         assert REFUSED == refusal(cancel(mockserver, ids[0]))
 
 
-START = "2026-03-01T12:00:30Z"  # half past a minute of the clock, so that the execution's minutes are other ones
+START = "2026-03-01T12:00:30.000000Z"  # half past a minute of the clock, so that the execution's minutes are other ones
 LATE = [
     # option, canceled so long after the start, the last send that still goes, in seconds from the start
     pytest.param("none", 10, 10, marks=pytest.mark.option("late-sends-after-cancel", "none")),

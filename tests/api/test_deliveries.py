@@ -97,7 +97,7 @@ def test_what_is_refused_is_tried_again_after_growing_waits_and_then_given_up(mo
     at = ["12:00:00", "12:00:05", "12:05:05", "12:35:05", "14:35:05", "19:35:05", "05:35:05", "15:35:05"]
     assert [[(each, 503) for each in at]] == attempts(receiver)
     assert "abandoned" == receiver.deliveries[0]["status"]
-    assert "2026-03-02T15:35:05+00:00" == mockserver.now.isoformat()
+    assert "2026-03-02T15:35:05" == f"{mockserver.now:%Y-%m-%dT%H:%M:%S}"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.contract import schemas
-from tests.api.session_calls import FUNNELS, NOON, PHONE, begin, read
+from tests.api.session_calls import EXACT_NOON, FUNNELS, NOON, PHONE, begin, read
 
 CONNECTED = "entrypoints.chatapp.connected"
 FAILED = "entrypoints.chatapp.connection_failed"
@@ -17,7 +17,7 @@ def body(event) -> dict:
     return {"event": event["event"], "data": event["data"]}
 
 
-@pytest.mark.mockserver(now=NOON, given=FUNNELS)
+@pytest.mark.mockserver(now=EXACT_NOON, given=FUNNELS)
 @pytest.mark.clause("events.connected", "events.session-id")
 def test_a_completed_session_emits_the_channel_as_it_is_read(mockserver):
     session_id = begin(mockserver, {"funnelStepId": "funnel_step_new", "funnelId": "funnel_sales", "coexistence": True})
@@ -128,6 +128,7 @@ def test_a_session_that_is_made_to_expire_emits_the_same(mockserver):
 
 
 @pytest.mark.clause("events.once")
+@pytest.mark.mockserver(now=EXACT_NOON)
 def test_a_pending_session_has_emitted_nothing(mockserver):
     begin(mockserver)
     mockserver.advance(1199.999999)

@@ -2,7 +2,20 @@
 
 import pytest
 
-from tests.api.campaigning import NOON, cancel, counts, create, entry, progress, read, refusal, run, start, statuses
+from tests.api.campaigning import (
+    EXACT_NOON,
+    NOON,
+    cancel,
+    counts,
+    create,
+    entry,
+    progress,
+    read,
+    refusal,
+    run,
+    start,
+    statuses,
+)
 
 NOBODY = [{"combinator": "and", "statements": [{"field": "chat.status", "operator": "equals", "value": "none"}]}]
 pytestmark = pytest.mark.mockserver(now=NOON, given={"templates": [{"id": "template_plain"}], "chats": {"count": 200}})
@@ -115,6 +128,7 @@ def test_a_canceled_execution_shows_the_chosen_progress(mockserver, option, show
         pytest.param("failed", "failed", marks=pytest.mark.option("all-sends-failed", "failed")),
     ],
 )
+@pytest.mark.mockserver(now=EXACT_NOON)
 def test_a_campaign_whose_every_send_failed_ends_as_chosen(mockserver, option, status):
     mockserver.choose({"all-sends-failed": option})
     ids = run(mockserver, platform="photoapp", cadence=60)

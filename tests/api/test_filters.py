@@ -162,6 +162,32 @@ def test_an_option_of_meaning_changes_every_operator_as_it_says(mockserver, rule
     assert [] == disagreements(mockserver, rules, every_statement())
 
 
+@pytest.mark.parametrize(
+    "noon",
+    [
+        "2026-03-01T12:00:00+00",
+        "2026-03-01T09:00:00-03",
+        "2026-03-01T12:00:00,000Z",
+        "20260301T120000Z",
+        "20260301T090000-0300",
+        "2026-03-01T12:00:00.0000000000Z",
+        "2026-W09-7T12:00Z",
+        "2026-060T12Z",
+    ],
+)
+@pytest.mark.parametrize("field", ["chat.virtual.lastMessageAt", "chat.virtual.lastUpdateAt"])
+@pytest.mark.option("date-offset", "any")
+@pytest.mark.clause("filters.dates")
+def test_a_date_may_have_any_form_of_iso_8601_with_an_offset(mockserver_server, field, noon):
+    dates = [f"2026-03-01T{clock}Z" for clock in ("11:59:59.999", "12:00:00.000", "12:00:00.001")]
+    chats = [{"id": f"chat_{n}", field.rpartition(".")[2]: written} for n, written in enumerate(dates)]
+    group = {"combinator": "and", "statements": [{"field": field, "operator": "equals", "value": noon}]}
+    with mockserver_server.sandbox(given={"chats": chats}, now="2026-03-02T00:00:00Z") as sandbox:
+        reply = sandbox.call("POST", "/v1/campaigns/audience-preview", json={"filters": [group]})
+
+    assert (200, 1) == (reply.status, reply.json().get("estimatedCount"))
+
+
 @pytest.mark.clause("filters.dates")
 @pytest.mark.mockserver(given=WORLD, now=NOW, choices={"date-offset": "z-only"})
 @pytest.mark.option("date-offset", "z-only")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.api.session_calls import FUNNELS, NOON, PHONE, begin, create, entrypoints, read
+from tests.api.session_calls import EXACT_NOON, FUNNELS, NOON, PHONE, begin, create, entrypoints, read
 
 BACK = "https://clinic.example/back?tab=2&q=a%20b#done"
 GONE = "Este link não está mais disponível. Peça um novo link a quem o enviou."
@@ -56,6 +56,23 @@ def test_after_success_the_end_user_goes_to_the_return_url_as_it_was_sent(mockse
     page = mockserver.end_user(create(mockserver, {"returnUrl": BACK})).connect()
 
     assert (303, BACK) == (page.status, page.location)
+
+
+@pytest.mark.parametrize(
+    ("url", "location"),
+    [
+        ("https://clínica.example/olá?nome=São#já", "https://xn--clnica-4va.example/ol%C3%A1?nome=S%C3%A3o#j%C3%A1"),
+        ("https://CLÍNICA.example", "https://xn--clnica-4va.example/"),
+        ("https://cl%C3%ADnica.example/", "https://xn--clnica-4va.example/"),
+        ("https://clinic.example/%zz", "https://clinic.example/%zz"),
+        ("HTTPS://CLINIC.example:443", "HTTPS://CLINIC.example:443"),
+    ],
+)
+@pytest.mark.clause("session.return")
+def test_a_return_url_beyond_ascii_is_written_as_the_url_standard_has_it(mockserver, url, location):
+    page = mockserver.end_user(create(mockserver, {"returnUrl": url})).connect()
+
+    assert (303, location) == (page.status, page.location)
 
 
 @pytest.mark.clause("session.return")
@@ -207,6 +224,7 @@ def test_nothing_is_completed_at_the_deadline_whatever_drives_the_expiry(mockser
     assert ["entrypoints.chatapp.connection_failed"] == [event["event"] for event in mockserver.events]
 
 
+@pytest.mark.mockserver(now=EXACT_NOON)
 def test_the_last_microsecond_is_in_time(mockserver):
     user = mockserver.end_user(begin(mockserver))
     for go in (user.open, user.proceed, user.choose_account, user.choose_number):

@@ -75,6 +75,7 @@ def test_the_most_recent_messages_come_first(mockserver):
 
 @pytest.mark.mockserver(given=GIVEN, now=NOON)
 @pytest.mark.clause("messages.list")
+@pytest.mark.mockserver(now="2026-03-01T12:00:00.000000Z")
 def test_of_one_instant_what_was_made_later_is_the_newer(mockserver):
     made = add(mockserver, *[{"createdAt": NOON}] * 5) + add(mockserver, {}, {"createdAt": "2026-03-01T09:00:00-03:00"})
 

@@ -6,7 +6,7 @@ from math import ceil, floor
 
 import pytest
 
-from tests.api.campaigning import NOON, counts, due_us, entry, messages, progress, read, run, statuses
+from tests.api.campaigning import EXACT_NOON, NOON, counts, due_us, entry, messages, progress, read, run, statuses
 
 MAX_CADENCE = 2**53 - 1
 PLAIN = {"id": "template_plain"}
@@ -19,10 +19,10 @@ def _in(sandbox, microseconds, since):
 
 @pytest.mark.clause("send.cadence")
 @pytest.mark.parametrize("cadence", [1, 7, 11, 60, 61, 997, 4799, 4800])
-@pytest.mark.parametrize("start_us", [0, 1, 333_333, 999_999])
+@pytest.mark.parametrize("start_us", [0, 1, 333, 543])  # within the millisecond in which the clock stands
 def test_sends_are_spread_evenly_from_the_start_on_to_the_microsecond(mockserver, cadence, start_us):
     mockserver.advance(timedelta(microseconds=start_us))
-    started = mockserver.now
+    started = mockserver.now.replace(microsecond=0)  # as startedAt shows it
     ids = run(mockserver, cadence=cadence)
 
     for position in range(1, 9):
@@ -66,7 +66,7 @@ def test_no_cadence_exceeds_the_platforms_ceiling_and_it_reads_back_as_sent(
         last = due_us(999, min(cadence, ceiling))
 
         assert cadence == read(sandbox, ids[0])["cadence"]
-        _in(sandbox, ceil(last) - 1, sandbox.now)
+        _in(sandbox, ceil(last) - 1, sandbox.now.replace(microsecond=0))
         assert (1000, 999, 0) == counts(sandbox, ids)
         sandbox.advance(0.000001)
         assert (1000, 1000, 0) == counts(sandbox, ids)
@@ -97,6 +97,7 @@ def test_the_coexistence_ceiling_holds_where_every_chatapp_channel_is_one(
 
 
 @pytest.mark.clause("send.cadence")
+@pytest.mark.mockserver(now=EXACT_NOON)
 def test_a_ceiling_of_ones_own_holds_and_none_is_no_ceiling(mockserver):
     mockserver.choose({"throughput-ceilings": {"chatapp": 2, "chatapp_lite": None}})
     slow = run(mockserver, name="Slow", cadence=MAX_CADENCE)
@@ -168,7 +169,7 @@ def test_counts_only_grow_and_never_pass_the_target(mockserver):
 def test_a_campaign_completes_with_its_last_send_and_not_a_microsecond_before(mockserver):
     ids = run(mockserver, cadence=7)
     last = Fraction(60_000_000 * 8, 7)  # 68.571428571... s
-    _in(mockserver, floor(last), mockserver.now)
+    _in(mockserver, floor(last), mockserver.now.replace(microsecond=0))
 
     running = entry(mockserver, ids[0])
     assert ("processing", "processing") == statuses(mockserver, ids)
@@ -189,6 +190,7 @@ def test_a_campaign_completes_with_its_last_send_and_not_a_microsecond_before(mo
 
 
 @pytest.mark.clause("send.completed")
+@pytest.mark.mockserver(now=EXACT_NOON)
 def test_a_campaign_whose_last_send_falls_on_a_whole_instant_completes_then(mockserver):
     ids = run(mockserver, cadence=60)
     mockserver.advance(7.999999)
@@ -229,9 +231,8 @@ def test_the_single_execution_response_has_its_six_fields(mockserver):
 
 @pytest.mark.clause("send.completed", "send.cadence")
 def test_an_end_a_fraction_of_a_microsecond_before_a_millisecond_is_cut_not_rounded(mockserver):
-    mockserver.advance(0.000571)
-    ids = run(mockserver, cadence=7)  # the last of nine is due 68571428 4/7 microseconds later, at ...571999 4/7
+    ids = run(mockserver, cadence=2243)  # the last of nine is due 213999.1 microseconds later
     mockserver.advance(until="idle")
 
-    assert "2026-03-01T12:01:08.572Z" == mockserver.now.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
-    assert "2026-03-01T12:01:08.571Z" == entry(mockserver, ids[0])["completedAt"]
+    assert "2026-03-01T12:00:00.214000Z" == f"{mockserver.now:%Y-%m-%dT%H:%M:%S.%f}Z"
+    assert "2026-03-01T12:00:00.213Z" == entry(mockserver, ids[0])["completedAt"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.api.campaigning import NOON, cancel, counts, messages, run
+from tests.api.campaigning import EXACT_NOON, NOON, cancel, counts, messages, run
 
 ANA = {
     "id": "chat_ana",
@@ -104,6 +104,7 @@ def test_a_send_counts_once_and_leaves_a_message_an_item_in_order(mockserver):
 
 
 @pytest.mark.clause("send.message")
+@pytest.mark.mockserver(now=EXACT_NOON)
 def test_a_message_shows_from_its_own_instant_on_and_stays_the_same(mockserver):
     run(mockserver, cadence=60)
     mockserver.advance(0.999999)
@@ -178,6 +179,7 @@ def _only(status):
 @pytest.mark.mockserver(
     given={"templates": [{"id": "template_plain"}], "chats": [{}, {"id": "chat_b", "status": "vip"}]}
 )
+@pytest.mark.mockserver(now=EXACT_NOON)
 def test_of_two_sends_within_a_microsecond_the_exactly_later_one_is_the_newer(mockserver):
     run(mockserver, name="Seventh", cadence=7)  # sends to the second chat 8571428 4/7 microseconds later
     mockserver.advance(8.571428)

@@ -169,6 +169,24 @@ class TestFunnelCheckedAtCreation:
         assert (404, "RESOURCE_NOT_FOUND") == refusal(mockserver.call("POST", SESSIONS, json=body))
         assert [] == mockserver.state()["tenants"][0]["sessions"]
 
+    def test_the_reason_names_the_funnel_that_has_the_step(self, mockserver):
+        body = {"funnelStepId": "funnel_step_care", "funnelId": "funnel_sales"}
+        owner = next(
+            funnel["id"]
+            for funnel in mockserver.state()["tenants"][0]["funnels"]
+            if "funnel_step_care" in str(funnel["steps"])
+        )
+
+        reason = mockserver.call("POST", SESSIONS, json=body).headers["x-mock-reason"]
+
+        assert f"the step 'funnel_step_care' is of funnel {owner!r}, not of 'funnel_sales'" in reason
+        assert "no funnel of the tenant" not in reason
+
+    def test_the_reason_of_a_step_that_no_funnel_has_says_so(self, mockserver):
+        reply = mockserver.call("POST", SESSIONS, json={"funnelStepId": "funnel_step_unknown"})
+
+        assert "no funnel of the tenant has the step 'funnel_step_unknown'" in reply.headers["x-mock-reason"]
+
     def test_a_funnel_that_is_there_makes_a_session_that_completes(self, mockserver):
         session_id = begin(mockserver, {"funnelStepId": "funnel_step_new", "funnelId": "funnel_sales"})
 
@@ -208,7 +226,7 @@ class TestSweeper:
         assert [] == entrypoints(mockserver)
 
 
-@pytest.mark.mockserver(now="2026-03-01T12:00:00Z", choices={"expiry-driver": "on-read"})
+@pytest.mark.mockserver(now="2026-03-01T12:00:00.000000Z", choices={"expiry-driver": "on-read"})
 @pytest.mark.option("expiry-driver", "on-read")
 @pytest.mark.clause("session.expired", "events.failed")
 class TestExpiryOnRead:

@@ -16,6 +16,13 @@ GOOD_RETURN_URLS = [
     "https://[2001:db8::1]:8443/back",
     "https://app.example/?next=user@mail.example",
     "https://xn--caf-dma.example/ol%C3%A1",
+    "https://café.example/olá?nome=São#já",
+    "https://a.example:0/",
+    "https://a.example:/",
+    "https://a_b.example/",
+    "https://127.1/",
+    "https://a.example/a^b|c",
+    "https://a.example/%zz",
 ]
 BAD_RETURN_URLS = [
     "http://app.example/back",
@@ -44,6 +51,21 @@ BAD_RETURN_URLS = [
     "https://app.example:0x1/back",
     "https://app.example:99999/back",
     "https://[2001:db8::1/back",
+    "https://a.example^/",
+    "https://a.example|b/",
+    "https://a.example%00.evil/",
+    "https://a.example%/",
+    "https://<a.example>/",
+    "https://256.256.256.256/",
+    "https://1.2.3.4.5/",
+    "https://a.1/",
+    "https://[v1.a]/",
+    "https://[fe80::1%25eth0]/",
+    "https://xn--a/",
+    "https://\u00ad/",
+    "https://a\u2028b.example/",
+    "https://a.example:8443x/",
+    "https://a.example:65536/",
 ]
 WRONG_BODIES = [
     pytest.param({"coexistence": "true"}, id="coexistence-text"),
@@ -194,6 +216,17 @@ def test_a_refused_url_does_not_give_its_password_away(mockserver):
 
     assert b"hunter2" not in reply.body
     assert "hunter2" not in str(reply.headers)
+
+
+@pytest.mark.parametrize("key", ["sk_unknown_to_the_sandbox", ""])
+@pytest.mark.clause("session.return-url")
+def test_a_refused_url_does_not_give_a_part_of_a_key_away_where_it_is_cut(mockserver, key):
+    key = key or mockserver.secret_key
+    url = "http://app.example/".ljust(75, "a") + f"/{key}"
+
+    reply = mockserver.call("POST", SESSIONS, json={"returnUrl": url})
+
+    assert key[:4] not in reply.headers["x-mock-reason"].replace("sk_...", "")
 
 
 @pytest.mark.parametrize(("method", "path"), [("POST", SESSIONS), ("GET", f"{SESSIONS}/any")])

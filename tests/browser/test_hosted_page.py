@@ -27,7 +27,7 @@ def go(page, *, number=None) -> None:
     """Take the page as it proposes itself and go on; with a number, type it."""
     if number is not None:
         page.locator("input[value=other]").check()
-        page.get_by_label("Outro número, com código").fill(number)
+        page.get_by_label("Outro número, com DDD").fill(number)
     press(page, page.locator("button.main"))
 
 

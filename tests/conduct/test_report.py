@@ -88,7 +88,9 @@ def test_polls_with_no_time_between_them_are_not_judged(mockserver: Sandbox):
 def test_real_time_judges_polls_only_where_the_run_lasted_long_enough(mockserver: Sandbox):
     client, core = Client(mockserver), mockserver._hosted.sandbox
     ticks = iter(range(0, 1000, 1))
-    core.stage = SimpleNamespace(stopwatch=lambda: next(ticks) * 4_000_000, release=core.stage.release)
+    stopwatch = SimpleNamespace(stopwatch=lambda: next(ticks) * 4_000_000, process_frozen_at=lambda: None)
+    stopwatch.release = core.stage.release
+    core.stage = stopwatch
     pair = client.launch(cadence=1)
     for _ in range(12):
         client.execution(pair)

@@ -35,12 +35,12 @@ OPEN_POINTS = re.findall(
 public-key-prefix public-key-endpoints campaign-endpoints-extent empty-key-header unknown-public-key
 auth-precedence auth-vs-routing subscription-scope cross-tenant-code session-key-identity key-scopes
 key-revoked-midway success-status dual-status template-not-found-code create-check-order start-check-order
-validation-vs-invalid-request malformed-json wrong-content-type empty-json-body unknown-body-keys
+validation-vs-invalid-request malformed-json json-body-bounds wrong-content-type empty-json-body unknown-body-keys
 unknown-query-keys null-for-optional number-spelling cadence-above-2^53 string-length-unit string-trim
 name-uniqueness-scope name-race platform-required idempotency-key error-extra-keys message-text non-json-errors
 unknown-route wrong-method malformed-path-id trailing-slash datetime-spelling additive-fields new-enum-values
 rate-limit-numbers rate-limit-headers rate-limit-counts-what list-order list-pagination detail-fields
-read-after-write cors date-header version-header cancel-draft cancel-final repeat-cancel cancel-unknown
+read-after-write cors instants-as-shown date-header reason-phrase version-header cancel-draft cancel-final repeat-cancel cancel-unknown
 late-sends-after-cancel execution-status-lag completedAt-on-cancel-fail not-draft-vs-already-processing
 executions-multiplicity already-processing-scope concurrent-start start-empty-audience progress-rounding
 progress-zero-target progress-after-cancel all-sends-failed failed-trigger counter-consistency
@@ -53,21 +53,21 @@ size-limit-base size-limit-when audience-off-channel group-chats-in-audience dup
 preview-vs-target throughput-ceilings cadence-above-ceiling pacing sender-entrypoint execution-not-found-code
 executions-order subscription-lapses-midrun draft-editing disconnected-entrypoint-midrun filter-error-split
 filters-empty-list group-no-statements group-no-combinator nested-groups filter-count-limits
-platform-value-unknown chat-status-values id-value-existence missing-value-negative-ops
+platform-value-unknown platform-text-operators chat-status-values id-value-existence missing-value-negative-ops
 missing-value-positive-ops exists-meaning exists-with-value case-sensitivity accent-and-space
 value-type-mismatch missing-operand null-operand in-shape tags-empty-operand tags-on-untagged between-bounds
-between-reversed between-no-value2 value2-elsewhere date-offset date-only-and-naive date-equality birthdate-zone
+between-reversed between-no-value2 value2-elsewhere date-offset date-only-and-naive date-format date-equality birthdate-zone
 group-chat-dm-fields numbers-odd estimated-count-exactness filter-schema-shape filter-schema-drift
-media-max-files media-max-size media-size-unit media-mime-list media-type-source media-partial-failure
+media-max-files media-max-size media-missing-type media-text-content media-file-name media-size-unit media-mime-list media-type-source media-partial-failure
 media-failed-item-shape media-result-order media-empty-part media-wrong-field-or-boundary media-check-order
 media-request-limit media-id-life media-url-life audio-single-rule message-required-fields
 message-absent-vs-null message-type-values message-status-values message-page-params next-cursor-end short-pages
 cursor-invalid page-stability forward-date-unit sender-of-own-messages entrypoint-platforms
 entrypoint-two-shapes funnel-null coexistence-flag-elsewhere entrypoint-visible-when form-id-kind form-unknown
 origins-empty session-unknown-code session-other-tenant session-read-fields reason-when-none
-entrypoint-when-failed body-missing funnelId-alone funnel-checked-when return-url-rules return-on-failure
+entrypoint-when-failed body-missing funnelId-alone funnel-checked-when return-url-rules return-url-spelling return-on-failure
 return-query link-consumed-when link-after-use user-cancels expiry-boundary expiry-driver flow-open-at-deadline
-sessions-in-parallel same-number-again two-sessions-one-number state-vs-event-order event-before-202-read
+sessions-in-parallel same-number-again phone-numbers two-sessions-one-number state-vs-event-order event-before-202-read
 session-retention url-shape coexistence-failures wh-signature wh-clock wh-body-bytes wh-retry wh-timeout
 wh-success wh-410-and-429 wh-idempotency wh-duplicates wh-order wh-no-endpoint wh-several-endpoints wh-disable
 wh-data-asymmetry wh-unknown-kind wh-latency wh-secret-rotation wh-inactive-tenant wh-http-target

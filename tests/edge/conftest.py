@@ -8,9 +8,18 @@ from typing import Any
 
 import pytest
 
+from mockserver import MockServer
 from mockserver.edge.server import Server
 
 Serve = Callable[..., Server]
+
+
+@pytest.fixture(scope="session")
+def mockserver_server() -> Iterator[MockServer]:
+    """A server whose clocks start where a test puts them: what is tested here is the clock itself."""
+    server = MockServer(strict=True)
+    yield server
+    server.close()
 
 
 @pytest.fixture

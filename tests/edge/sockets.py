@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from werkzeug.wrappers import Request, Response
@@ -55,6 +57,38 @@ def raw(reply: bytes, *, hold: threading.Event | None = None, drips: int = 0) ->
     finally:
         if hold is not None:
             hold.set()
+        with suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join()
+
+
+@contextmanager
+def over_tls(certificate: Path) -> Iterator[int]:
+    """A listener that speaks TLS with this certificate and answers each letter `{}` with 204; its port."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    listener = context.wrap_socket(socket.create_server(("127.0.0.1", 0)), server_side=True)
+
+    def serve() -> None:
+        while True:
+            try:
+                wire, _ = listener.accept()
+            except ssl.SSLError:  # the client did not take the certificate
+                continue
+            except OSError:  # the listener is closed
+                return
+            with wire:
+                received, piece = b"", b" "
+                while piece and not received.endswith(b"{}"):  # whole: closing over unread bytes resets the answer away
+                    received += (piece := wire.recv(65536))
+                wire.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
         with suppress(OSError):
             listener.shutdown(socket.SHUT_RDWR)
         listener.close()

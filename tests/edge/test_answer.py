@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.edge.answer import Answer, RawSocket
+from mockserver.edge.answer import Answer, Gone, RawSocket
 from mockserver.edge.server import Server
 from tests.edge.rawclient import RawClient
 
@@ -106,8 +106,9 @@ def test_head_and_body_leave_in_one_send() -> None:
     sends: list[bytes] = []
 
     class Recorder(socket.socket):
-        def sendall(self, data: Any, flags: int = 0, /) -> None:
-            sends.append(data)
+        def send(self, data: Any, flags: int = 0, /) -> int:
+            sends.append(bytes(data))
+            return len(data)
 
     with Recorder() as recorder:
         for pieces in ([b"hello"], iter([b"hello"])):
@@ -155,15 +156,54 @@ def test_a_date_is_added_only_where_the_app_has_none(serve: Serve) -> None:
         assert client.say("GET / HTTP/1.1").answer().headers["date"].endswith(" GMT")
 
 
-def test_a_client_that_waits_is_not_at_its_end_whatever_the_connections_timeout():
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        ours.settimeout(0.01)
+class SlowSocket:
+    """A socket whose reader takes `rate` bytes in a second, with a timeout of a second, on a clock of its own."""
 
-        assert not RawSocket(ours).is_at_end()
-        theirs.send(b"G")
-        assert not RawSocket(ours).is_at_end()
-        assert b"G" == ours.recv(1)
-        theirs.close()
-        assert RawSocket(ours).is_at_end()
-        assert 0.01 == ours.gettimeout()
+    def __init__(self, rate: int) -> None:
+        self.rate, self.taken = rate, 0
+
+    def send(self, data: memoryview) -> int:
+        """Take what the reader takes within the timeout."""
+        if not self.rate:
+            raise TimeoutError("timed out")
+        taken = min(len(data), self.rate)
+        self.taken += taken
+        return taken
+
+    def sendall(self, data: bytes) -> None:
+        """The timeout is that of the whole, as the standard library has it."""
+        if len(data) > self.rate:
+            raise TimeoutError("timed out")
+        self.taken += len(data)
+
+
+def slow(rate: int) -> tuple[Any, Answer]:
+    wire: Any = SlowSocket(rate)
+    answer = Answer(wire, RawSocket(wire))
+    answer.start("200 OK", [])
+    return wire, answer
+
+
+def test_a_steady_reader_gets_a_long_answer_whole_however_long_it_takes() -> None:
+    wire, answer = slow(rate=1000)
+    answer.play([b"x" * 100_000])
+
+    assert wire.taken > 100_000
+
+
+def test_a_reader_that_takes_nothing_for_the_timeout_is_gone() -> None:
+    _, answer = slow(rate=0)
+    with pytest.raises(Gone):
+        answer.play([b"x" * 100_000])
+
+    assert answer.gone
+
+
+@pytest.mark.parametrize("length", ["abc", "", "\xb2", "+5", "-5", "1_0", " 5", "5, 5", "9" * 5000])
+def test_a_length_that_is_no_number_never_leaves(serve: Serve, length: str) -> None:
+    log: list[str] = []
+    with RawClient(serve(answering([b"12345"], "200 OK", ("Content-Length", length)), log=log.append).port) as client:
+        answer = client.say("GET / HTTP/1.1").answer()
+        assert (500, "length") == (answer.status, answer.framing)
+        assert 500 == client.say("GET / HTTP/1.1").answer().status
+    assert 2 == sum("Content-Length" in line for line in log)

@@ -12,7 +12,7 @@ from freezegun import freeze_time
 from werkzeug.wrappers import Response
 
 from mockserver.edge import app as flask_app
-from mockserver.edge.background import Background
+from mockserver.edge.background import _MOST_AT_ONCE, Background
 from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted, Recipe
 from mockserver.edge.server import Server
 from tests.edge.control_calls import SESSIONS, Made
@@ -112,8 +112,8 @@ def test_an_expiry_leaves_unasked_also_where_the_processs_clock_is_frozen(serve)
 def test_an_advance_waits_for_what_is_under_way_and_tries_again_at_its_instants(standalone, serve, monkeypatch):
     arrived, waits, held, fired = threading.Event(), threading.Event(), threading.Event(), []
     worked = standalone.hosted.dispatch._worked
-    wait_for = worked.wait_for
-    monkeypatch.setattr(worked, "wait_for", lambda *given, **named: waits.set() or wait_for(*given, **named))
+    wait = worked.wait
+    monkeypatch.setattr(worked, "wait", lambda _: waits.set() or wait(PATIENCE_SECONDS))
 
     def answer(_: Post) -> Response:
         arrived.set()
@@ -138,6 +138,45 @@ def test_an_advance_waits_for_what_is_under_way_and_tries_again_at_its_instants(
     assert ["00:00:00", "00:00:05", "00:05:05", "00:35:05"] == [each["at"][11:19] for each in delivery["attempts"]]
 
 
+def test_a_receiver_that_lets_time_pass_is_answered_meanwhile(standalone, serve, monkeypatch):
+    monkeypatch.setattr("mockserver.edge.dispatch._PATIENCE_SECONDS", 0.05)
+    seen: list[tuple[str, int]] = []
+
+    def answer(letter: Post) -> None:
+        told = standalone.made.control("POST", "/clock/advance", {"by": "20m"})
+        seen.append((letter.json["data"]["sessionId"], told.status_code))
+
+    standalone.made.control("PUT", "/clock", {"freeze": "2031-01-01T00:00:00Z"})
+    standalone.receive(serve(app(answer)).url)
+    first, second = standalone.made.session(), standalone.made.session()
+    standalone.complete(first)
+
+    eventually(lambda: [(first, 200), (second, 200)] == seen)
+    eventually(lambda: [[200], [200]] == [statuses(each) for each in standalone.events()])
+    assert "2031-01-01T00:40:00.000Z" == standalone.made.control("GET", "/clock").json()["now"]
+
+
+def statuses(event: dict) -> list[int | None]:
+    return [each.get("status") for each in event["deliveries"][0]["attempts"]]
+
+
+def test_an_advance_waits_but_once_for_a_receiver_that_is_slow(standalone, serve, monkeypatch):
+    monkeypatch.setattr("mockserver.edge.dispatch._PATIENCE_SECONDS", 0.05)
+    arrived, held, waits = threading.Event(), threading.Event(), []
+    worked = standalone.hosted.dispatch._worked
+    wait = worked.wait
+    monkeypatch.setattr(worked, "wait", lambda seconds: waits.append(seconds) or wait(seconds))
+    standalone.receive(serve(app(lambda _: arrived.set() or held.wait(PATIENCE_SECONDS) and None)).url)
+    standalone.complete(standalone.made.session())
+    assert arrived.wait(PATIENCE_SECONDS)
+
+    for _ in range(3):
+        assert 200 == standalone.made.control("POST", "/clock/advance", {"by": "1m"}).status_code
+
+    assert [0.05] == waits and not held.is_set()
+    held.set()
+
+
 @pytest.mark.parametrize("end", ["reset", "delete"])
 def test_what_is_under_way_is_let_go_when_its_sandbox_is_reset_or_ends(standalone, serve, end):
     held, arrived = threading.Event(), threading.Event()
@@ -156,7 +195,7 @@ def test_what_is_under_way_is_let_go_when_its_sandbox_is_reset_or_ends(standalon
     else:
         requests.delete(f"{made.server}/_mock/sandboxes/{made.id}", timeout=10)
 
-    eventually(lambda: dispatch._at_work == 0)
+    eventually(lambda: not dispatch._awaited)
     assert not held.is_set()
     if end == "reset":
         assert [] == made.control("GET", "/events").json()["events"]
@@ -173,3 +212,32 @@ def test_stopping_ends_what_is_under_way(standalone, serve):
 
     assert not held.is_set()
     held.set()
+
+
+def test_a_worker_that_is_kept_busy_does_not_hold_up_the_stop(standalone, serve):
+    arrived, over = threading.Event(), threading.Event()
+    standalone.receive(serve(app(lambda _: arrived.set() or over.wait(PATIENCE_SECONDS) and None)).url)
+    standalone.complete(standalone.made.session())
+    assert arrived.wait(PATIENCE_SECONDS)
+    stopping = threading.Thread(target=standalone.background.stop)
+
+    with standalone.hosted.sandbox.lock:  # which a worker needs to report what came of its letter
+        stopping.start()
+        stopping.join(PATIENCE_SECONDS)
+        is_stopped = not stopping.is_alive()
+    over.set()
+
+    assert is_stopped
+    eventually(lambda: not any("courier" in each.name for each in threading.enumerate()))
+
+
+def test_letters_beyond_the_most_at_once_wait_for_a_free_worker(standalone, serve):
+    seen: list[str] = []
+    url = serve(app(lambda letter: seen.append(letter.json["data"]["sessionId"]))).url
+    for _ in range(2 * _MOST_AT_ONCE):
+        standalone.receive(url)
+    session_id = standalone.made.session()
+
+    standalone.complete(session_id)
+
+    eventually(lambda: [session_id] * 2 * _MOST_AT_ONCE == seen)

@@ -76,6 +76,9 @@ BROKEN = [
     ("endless size line", 400, b"3;" + b"a" * 9000),
     ("over the bound in one", 400, b"3e9\r\n"),
     ("over the bound in two", 400, b"200\r\n%b\r\n200\r\n" % (b"a" * 512)),
+    ("request for a trailer", 400, b"0\r\nGET /second HTTP/1.1\r\nHost: here\r\n\r\n"),
+    ("control character in a trailer", 400, b"0\r\nX: a\0\r\n\r\n"),
+    ("folded trailer", 400, b"0\r\nX: a\r\n b\r\n\r\n"),
     ("large trailers", 400, b"0\r\n" + (b"X: " + b"a" * 8000 + b"\r\n") * 9),
 ]
 

@@ -35,7 +35,14 @@ def test_a_sandbox_stands_at_the_process_s_present_and_nothing_ticks(mockserver_
 
 @pytest.mark.parametrize(
     "now",
-    [NOON, "2026-03-01T09:00:00-03:00", START, START.astimezone(), "1990-01-01T00:00:00Z", "2999-01-01T00:00:00Z"],
+    [
+        NOON,
+        "2026-03-01T09:00:00-03:00",
+        START,
+        START.astimezone(),
+        "1990-01-01T00:00:00Z",
+        "2999-01-01T00:00:00Z",
+    ],
 )
 def test_a_sandbox_is_born_at_any_instant(mockserver_server, now):
     wanted = now if isinstance(now, datetime) else datetime.fromisoformat(now)
@@ -137,7 +144,9 @@ class TestAdvancing:
 
         assert START == mockserver.now
 
-    @pytest.mark.parametrize("to", [START + MINUTE, "2026-03-01T12:01:00Z", "2026-03-01T09:01:00.000-03:00"])
+    @pytest.mark.parametrize(
+        "to", [START + MINUTE, "2026-03-01T12:01:00Z", "2026-03-01T09:01:00.000-03:00", "20260301T090100-03"]
+    )
     @pytest.mark.mockserver(now=START)
     def test_it_goes_to_an_instant(self, mockserver, to):
         mockserver.advance(to=to)
@@ -238,3 +247,23 @@ def test_every_answer_is_dated_by_the_sandbox_s_clock(mockserver):
     answered = mockserver.call("GET", "/v1/campaigns"), mockserver.call("GET", "/v1/campaigns", key="")
 
     assert {"Sun, 01 Mar 2026 12:00:00 GMT"} == {each.headers["date"] for each in answered}
+
+
+def test_a_sleep_lets_time_pass_and_what_is_due_happen(mockserver):
+    session_id, before = begin(mockserver), mockserver.now
+
+    assert None is mockserver.sleep(1199.5)
+    assert "pending" == mockserver.call("GET", f"{SESSIONS}/{session_id}").json()["status"]
+    assert None is mockserver.sleep(0.5)
+
+    assert "expired" == mockserver.call("GET", f"{SESSIONS}/{session_id}").json()["status"]
+    assert 20 * MINUTE == mockserver.now - before
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf")])
+def test_what_is_no_length_is_no_sleep(mockserver, seconds):
+    before = mockserver.now
+
+    with pytest.raises(ValueError):
+        mockserver.sleep(seconds)
+    assert before == mockserver.now

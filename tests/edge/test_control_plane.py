@@ -290,3 +290,31 @@ def test_an_unknown_path_is_told_the_nearest(made, path, nearest):
 
     assert (404, "MOCK_NOT_FOUND") == refused(reply)
     assert nearest is None or reply.json()["message"].endswith(nearest)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/_mock/clock", 200),
+        ("POST", "/_mock/reset", 204),
+        ("GET", "/_mock/nowhere", 404),
+        ("PUT", "/_mock/state", 405),
+        ("GET", "/_mock/health", 200),
+        ("GET", "/media/media_nowhere", 404),
+        ("GET", "/connect/nowhere", 410),
+        ("DELETE", "/connect/style.css", 405),
+        ("GET", "/connect/style.css", 200),
+        ("GET", "/v1/campaigns", 401),
+        ("GET", "/elsewhere", 404),
+    ],
+)
+def test_whatever_a_sandbox_answers_is_dated_by_its_own_clock(made, method, path, status):
+    reply = requests.request(method, made.base + path, timeout=10)
+
+    assert (status, "Sun, 01 Mar 2026 12:00:00 GMT") == (reply.status_code, reply.headers["Date"])
+
+
+def test_a_command_that_moves_the_clock_is_dated_after_the_move(made):
+    reply = made.control("POST", "/clock/advance", {"by": "20m"})
+
+    assert "Sun, 01 Mar 2026 12:20:00 GMT" == reply.headers["Date"]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import socket
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 import standardwebhooks
@@ -14,7 +18,7 @@ from werkzeug.wrappers import Response
 from mockserver import MockServer
 from mockserver.edge.courier import ANSWER_MAX_BYTES, Courier
 from tests.api.session_calls import NOON, begin
-from tests.edge.sockets import Post, app, raw
+from tests.edge.sockets import Post, app, over_tls, raw
 
 pytestmark = [pytest.mark.mockserver(now=NOON), pytest.mark.clause("events.subscribed")]
 HEADERS = {"Content-Type": "application/json"}
@@ -224,6 +228,65 @@ def test_a_certificate_is_asked_for_where_the_target_is_https(serve):
     assert outcome.status is None and "SSL" in outcome.error
 
 
+@pytest.mark.parametrize(("host", "error"), [("localhost", None), ("127.0.0.1", "no answer: SSLCertVerificationError")])
+def test_a_certificate_has_to_be_of_the_urls_host(monkeypatch, host, error):
+    certificate = Path(__file__).with_name("localhost.pem")
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with over_tls(certificate) as port:
+        outcome = post(f"https://{host}:{port}/hook")
+
+    assert (None if error else 204, error) == (outcome.status, outcome.error)
+
+
+@pytest.mark.parametrize("ending", ["let go", "time limit"])
+def test_a_host_that_completes_no_handshake_is_let_go_at_once(ending):
+    courier, outcomes = Courier(timeout_seconds=0.05 if ending == "time limit" else 15), []
+    with raw(b"", hold=threading.Event()) as url:
+        thread = threading.Thread(target=lambda: outcomes.append(post(url.replace("http://", "https://"), courier)))
+        thread.start()
+        while thread.is_alive():
+            if ending == "let go":
+                courier.let_go()
+            thread.join(0.01)
+
+    (outcome,) = outcomes
+    assert outcome.status is None
+    assert outcome.duration_ms < 5000  # of the fifteen seconds that a letter may take
+
+
+@pytest.mark.parametrize(
+    "asked", ["Mon, 01 Jan 2026 00:00:00 +99999999999999", "²", "9" * 5000, "Mon, 01 Jan 2026 00:00:00"]
+)
+@pytest.mark.parametrize("way", ["in process", "socket"])
+def test_a_wait_that_cannot_be_read_is_none(mockserver, serve, way, asked):
+    if way == "socket":
+        target = serve(
+            app(lambda _: Response(status=503, headers={"Retry-After": asked.encode().decode("latin-1")}))
+        ).url
+    else:
+        target = lambda letter: (503, {"Retry-After": asked}, b"")
+    receiver = mockserver.receive_webhooks(target)
+    mockserver.complete_session(begin(mockserver))
+
+    assert [503] == [each["status"] for each in receiver.deliveries[0]["attempts"]]
+
+
+def test_a_chunk_whose_size_never_ends_is_a_failed_attempt():
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with raw(head + b"1" * 200_000, hold=threading.Event()) as url:
+        outcome = post(url)
+
+    assert (None, "no answer: LineTooLong") == (outcome.status, outcome.error)
+
+
+def test_a_compressed_answer_is_kept_as_it_came():
+    bomb = gzip.compress(b"x" * 10_000_000)
+    with raw(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(bomb) + bomb) as url:
+        outcome = post(url)
+
+    assert (200, bomb) == (outcome.status, outcome.answer)
+
+
 def test_letting_go_ends_what_is_under_way():
     courier, arrived, held = Courier(), threading.Event(), threading.Event()
     outcomes = []
@@ -237,6 +300,99 @@ def test_letting_go_ends_what_is_under_way():
         assert not held.is_set()
 
     assert [None] == [each.status for each in outcomes]
+
+
+@contextmanager
+def full() -> Iterator[str]:
+    """A listener that takes no further connection, so that connecting to it never ends."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
+        address, waiting = listener.getsockname(), []
+        for _ in range(3):
+            waiting.append(socket.socket())
+            waiting[-1].setblocking(False)
+            waiting[-1].connect_ex(address)
+        yield f"http://127.0.0.1:{address[1]}/"
+        for each in waiting:
+            each.close()
+
+
+@contextmanager
+def silent_tls() -> Iterator[str]:
+    """A listener that completes no handshake."""
+    held = threading.Event()
+    with raw(b"", hold=held) as url:
+        yield url.replace("http://", "https://")
+
+
+@contextmanager
+def without_an_address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A host whose name is never resolved."""
+    held, real = threading.Event(), socket.getaddrinfo
+
+    def getaddrinfo(host, *rest, **named):
+        if host == "hooks.example":
+            held.wait(30)
+            return []
+        return real(host, *rest, **named)
+
+    monkeypatch.setattr("socket.getaddrinfo", getaddrinfo)
+    yield "http://hooks.example/"
+    held.set()
+
+
+def post_until_let_go(url: str, let_go: Callable[[Courier], None]) -> list[str | None]:
+    """The errors of a letter that is let go while it is under way; fails where it goes on for seconds."""
+    courier, errors = Courier(frozenset(["hooks.example"])), []
+    thread = threading.Thread(target=lambda: errors.append(post(url, courier).error), daemon=True)
+    thread.start()
+    for _ in range(300):
+        let_go(courier)
+        thread.join(0.01)
+    assert not thread.is_alive()
+    return errors
+
+
+def test_letting_go_ends_a_connection_that_nobody_accepts():
+    with full() as url:
+        assert ["let go"] == post_until_let_go(url, Courier.let_go)
+
+
+def test_letting_go_ends_a_handshake():
+    with silent_tls() as url:
+        assert ["let go"] == post_until_let_go(url, Courier.let_go)
+
+
+def test_letting_go_ends_the_resolving_of_a_name(monkeypatch):
+    with without_an_address(monkeypatch) as url:
+        assert ["let go"] == post_until_let_go(url, Courier.let_go)
+
+
+def test_a_name_that_is_never_resolved_meets_the_time_limit(monkeypatch):
+    with without_an_address(monkeypatch) as url:
+        assert "timeout" == post(url, Courier(frozenset(["hooks.example"]), timeout_seconds=0.05)).error
+
+
+def test_a_handshake_that_is_never_completed_meets_the_time_limit():
+    with silent_tls() as url:
+        assert "timeout" == post(url, Courier(timeout_seconds=0.05)).error
+
+
+def test_a_letter_that_nobody_wants_any_more_is_not_sent(serve):
+    seen: list[bytes] = []
+    url = serve(app(lambda letter: seen.append(letter.data))).url
+
+    outcome = Courier().post(url, HEADERS, b"{}", 0, is_wanted=lambda: False)
+
+    assert ("let go", []) == (outcome.error, seen)
+
+
+def test_nothing_is_sent_once_a_courier_has_let_go_for_good(serve):
+    seen: list[bytes] = []
+    url, courier = serve(app(lambda letter: seen.append(letter.data))).url, Courier()
+
+    courier.let_go(for_good=True)
+
+    assert ("let go", []) == (post(url, courier).error, seen)
 
 
 def test_no_thread_is_left_behind(serve):

@@ -227,3 +227,25 @@ def test_a_receivers_own_call_is_answered_before_what_waits_for_another_endpoint
         sandbox.complete_session(begin(sandbox))
 
     assert [200, True] == told
+
+
+def test_a_server_closes_at_once_whatever_is_under_way(serve):
+    arrived, held = threading.Event(), threading.Event()
+    server = MockServer()
+    sandbox = server.sandbox(now=NOON)
+    sandbox.on("delivery").deliver(forge="wrong-secret", duplicate=3)
+    sandbox.receive_webhooks(serve(app(lambda _: arrived.set() or held.wait(10) and None)).url)
+    begin(sandbox)
+    waiting = threading.Thread(target=sandbox.advance, args=("1h",))
+    waiting.start()
+    assert arrived.wait(10)
+    closing = threading.Thread(target=server.close)
+
+    with sandbox._hosted.sandbox.lock:
+        closing.start()
+        closing.join(10)
+        is_closed = not closing.is_alive()
+    waiting.join(10)
+
+    assert is_closed and not waiting.is_alive() and not held.is_set()
+    held.set()

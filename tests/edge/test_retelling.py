@@ -56,6 +56,8 @@ def test_the_steps_say_what_was_done_and_what_is_due(made):
         "lost": 0,
         "held": [],
         "due": {"at": "2026-03-01T12:21:00.000Z", "what": "execution.finish", "id": execution},
+        "unmoved": None,
+        "apart": None,
     } == shown
 
 
@@ -193,3 +195,16 @@ def test_calls_to_a_sandbox_that_is_closed_are_counted_beside_those_that_are_ope
 
     assert [2] == [each["lateCalls"] for each in closed if each["sandboxId"] == fresh.id]
     assert other.id not in [each["sandboxId"] for each in closed]
+
+
+@pytest.mark.parametrize("body", [b"[" * 5000 + b"]" * 5000, b'{"a":' * 5000 + b"1" + b"}" * 5000])
+def test_a_body_that_nests_deeper_than_can_be_read_is_told_as_text(sandbox: Sandbox, body: bytes):
+    json_type = {"content-type": "application/json"}
+    assert 400 == sandbox.call("POST", "/v1/campaigns", headers=json_type, body=body).status
+    sandbox.on("listCampaigns").reply(200, body=body.decode())
+    sandbox.call("GET", "/v1/campaigns")
+    answer = requests.get(f"{sandbox.base_url}/_mock/replay", timeout=5)
+
+    assert 200 == answer.status_code
+    assert [body.decode()] == [step["body"] for step in answer.json()["calls"] if "body" in step]
+    assert [] == [each.rule for each in sandbox.conduct]

@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -232,3 +233,30 @@ def test_a_request_that_does_not_come_to_its_end_is_refused(serve: Serve) -> Non
 
         assert 400 == head.answer().json()["statusCode"]
         assert 400 == body.answer().json()["statusCode"]
+
+
+def test_accepting_a_client_takes_no_longer_with_many_open_connections(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, asked, count = serve(hello), [], 300
+    is_alive = threading.Thread.is_alive
+    with ExitStack() as clients:
+        monkeypatch.setattr(threading.Thread, "is_alive", lambda thread: asked.append(1) or is_alive(thread))
+        for _ in range(count - 1):
+            clients.enter_context(RawClient(server.port))
+        last = clients.enter_context(RawClient(server.port))
+        assert 200 == last.say("GET / HTTP/1.1").answer().status
+        monkeypatch.undo()
+
+        assert count + 1 == len(server.threads)
+        assert len(asked) <= 3 * count
+
+
+def test_connections_that_have_ended_are_forgotten(serve: Serve) -> None:
+    server = serve(hello)
+    for _ in range(300):
+        with RawClient(server.port) as client:
+            client.say("GET / HTTP/1.1", "Connection: close").answer()
+            assert client.ended()
+
+    assert len(server._open) < 150

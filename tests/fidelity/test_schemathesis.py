@@ -33,6 +33,7 @@ CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance,
 MODES = tuple(GenerationMode)
 # How many calls of one operation, in each mode; with neither body nor query there is only the key to break.
 IN_PROCESS_EXAMPLES, SOCKET_EXAMPLES, KEY_EXAMPLES = 30, 5, 3
+DEEP_EXAMPLES, DEEP_SOCKET_EXAMPLES = 250, 50
 CAMPAIGN = {
     "name": "Revisão de março",
     "platform": "chatapp",
@@ -81,6 +82,7 @@ def world(mockserver_server: MockServer) -> Iterator[World]:
 
 
 Ask = Callable[[Case, str | None], Response]
+Record = Callable[[str, object], None]
 
 
 @pytest.fixture
@@ -103,12 +105,16 @@ def over_the_socket(world: World) -> Ask:
     return ask
 
 
-def exercise(world: World, operation_id: str, mode: GenerationMode, ask: Ask, examples: int) -> None:
+def exercise(
+    world: World, operation_id: str, mode: GenerationMode, ask: Ask, examples: int, record: Record, of: str
+) -> None:
     """Send generated calls, most of them with the secret key, and hold every answer to the document."""
     row, operation = ENDPOINTS[operation_id], world.operation(operation_id)
     if mode is GenerationMode.NEGATIVE and row.body == "none" and not row.query:
         examples = KEY_EXAMPLES
     keys = st.sampled_from([world.sandbox.secret_key] * 4 + [world.sandbox.public_key, None])
+    figures = {"of": f"Schemathesis, {of}", "cases": 0, "findings": 1}  # until the run has come through without one
+    record("figures", figures)
 
     @settings(
         max_examples=examples,
@@ -121,26 +127,49 @@ def exercise(world: World, operation_id: str, mode: GenerationMode, ask: Ask, ex
     def run(case: Case, key: str | None) -> None:
         if key is not None:
             case.headers["X-API-Key"] = key
+        figures["cases"] += 1
         answer = ask(case, key)
         case.validate_response(answer, checks=CHECKS)
 
     run()
+    figures["findings"] = 0
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
 @pytest.mark.parametrize("operation_id", OPERATIONS)
 @pytest.mark.clause("base.error-body", "base.internal", "base.json")
 def test_whatever_is_sent_the_answer_is_a_declared_one(
-    world: World, in_process: Ask, operation_id: str, mode: GenerationMode
+    world: World, in_process: Ask, operation_id: str, mode: GenerationMode, record_property: Record
 ):
-    exercise(world, operation_id, mode, in_process, IN_PROCESS_EXAMPLES)
+    exercise(world, operation_id, mode, in_process, IN_PROCESS_EXAMPLES, record_property, "in process")
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
 @pytest.mark.parametrize("operation_id", OPERATIONS)
 @pytest.mark.clause("base.error-body", "base.internal", "base.json")
-def test_so_it_is_over_a_socket(world: World, over_the_socket: Ask, operation_id: str, mode: GenerationMode):
-    exercise(world, operation_id, mode, over_the_socket, SOCKET_EXAMPLES)
+def test_so_it_is_over_a_socket(
+    world: World, over_the_socket: Ask, operation_id: str, mode: GenerationMode, record_property: Record
+):
+    exercise(world, operation_id, mode, over_the_socket, SOCKET_EXAMPLES, record_property, "over the socket")
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
+@pytest.mark.parametrize("operation_id", OPERATIONS)
+@pytest.mark.parametrize(
+    ("way", "examples"), [("in_process", DEEP_EXAMPLES), ("over_the_socket", DEEP_SOCKET_EXAMPLES)]
+)
+def test_so_it_is_in_many_more_calls(
+    world: World,
+    request: pytest.FixtureRequest,
+    way: str,
+    examples: int,
+    operation_id: str,
+    mode: GenerationMode,
+    record_property: Record,
+):
+    ask = request.getfixturevalue(way)
+    exercise(world, operation_id, mode, ask, examples, record_property, way.replace("_", " "))
 
 
 @pytest.mark.parametrize("way", ["in_process", "over_the_socket"])

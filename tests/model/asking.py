@@ -7,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from tests.model import naive_answers as answers
 from tests.model.draws import LIMITS, SESSIONS, TENANTS, naive_tenant, seeds
-from tests.model.naive import Refused, Service
+from tests.model.naive import EPOCH, Refused, Service
 
 
 class Asking(RuleBasedStateMachine):
@@ -24,6 +24,7 @@ class Asking(RuleBasedStateMachine):
             given={"tenants": [seeds(each) for each in self.model.tenants]},
             choices={"size-limit-values": LIMITS},
         )
+        self.model.now = (self.sandbox.now - EPOCH) // timedelta(microseconds=1)  # between two milliseconds
         self.flask = None
         self.message_ids = {}
 

@@ -37,6 +37,11 @@ def shown(instant: Fraction | int) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
 
 
+def cut(instant: int) -> int:
+    """An instant as it is shown; what is promised for later counts from there."""
+    return instant // 1000 * 1000
+
+
 @dataclass
 class Template:
     id: str
@@ -137,7 +142,7 @@ class Service:
                     waiting.append((due, lambda one=campaign, at=due: self.send_one(one, at)))
             for session in tenant.sessions:
                 if session.status == "pending":
-                    waiting.append((Fraction(session.created + 20 * MINUTE), lambda one=session: self.expire(one)))
+                    waiting.append((Fraction(cut(session.created) + 20 * MINUTE), lambda one=session: self.expire(one)))
         return min(waiting, key=lambda each: each[0], default=None)
 
     def send_one(self, campaign: Campaign, at: Fraction) -> None:
@@ -166,7 +171,7 @@ class Service:
             "createdAt": shown(at),
             "text": execution.text.replace("{{1}}", chat.name or ""),
         }
-        chat.inbox.append({"key": (at, execution.number), "record": record})
+        chat.inbox.append({"key": (max(at, execution.started), execution.number), "record": record})
         chat.inbox.sort(key=lambda each: each["key"])
 
     def end(self, campaign: Campaign, status: str, at: Fraction | int) -> None:
@@ -222,7 +227,7 @@ class Service:
             raise Refused(422, "CAMPAIGN_SIZE_LIMIT_EXCEEDED")
         text = campaign.template.text.replace("{{2}}", variables.get(manual, "") if manual else "")
         gap = Fraction(MINUTE, self.per_minute(campaign))
-        queue = [(self.now + place * gap, chat) for place, chat in enumerate(chats)]
+        queue = [(cut(self.now) + place * gap, chat) for place, chat in enumerate(chats)]
         self.started += 1
         campaign.execution = Execution(self.started, self.now, text, queue, len(chats))
         campaign.status = "processing"

@@ -65,7 +65,7 @@ def test_a_naive_client_does_not_wait(mockserver_server: MockServer, name: str):
 
 
 def test_a_careful_client_waits_as_it_was_told_and_by_itself_where_it_was_told_nothing(mockserver_server: MockServer):
-    with staged(mockserver_server, "rate-limited-burst", now="2026-03-01T12:00:00Z") as stage:
+    with staged(mockserver_server, "rate-limited-burst", now="2026-03-01T12:00:00.000000Z") as stage:
         stage.careful().templates()
 
         assert [7, 11, 4, 8] == gaps_s(stage, "listTemplates")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -142,7 +143,7 @@ WORDED = [
     ({"clock": 3}, "/clock", "3", "an object", None),
     ({"calls": [{}]}, "/calls/0", "neither", "exactly one of call and do", None),
     ({"chat": []}, "/chat", 'the key "chat"', "a key of the document: one of scenario, summary", "given.chats"),
-    ({"campaign": "x"}, "/campaign", 'the key "campaign"', "a key of the document", None),
+    ({"campaign": "x"}, "/campaign", 'the key "campaign"', "a key of the document", "given.campaigns"),
     ({"script": [{"on": "*", "sent": 3, "do": {"garble": True}}]}, "/script/0/sent", 'the key "sent"', "a key of `script`", "after.sent"),
     ({"script": [{"on": "*", "do": {"zzz": 1}}]}, "/script/0/do/zzz", 'the key "zzz"', "a key of `do`: one of 37, such as error", None),
     ({"script": [{"on": "*", "do": {"error": 5}}]}, "/script/0/do/error", "5", "one of 39, such as", None),
@@ -226,7 +227,7 @@ def test_whatever_is_wrong_with_a_document_it_is_refused_whole(data):
         elif change == "remove" and len(document) > 1:
             del holder[last]
         else:
-            holder[last] = data.draw(strategies.sampled_from(JUNK))
+            holder[last] = deepcopy(data.draw(strategies.sampled_from(JUNK)))
     sandbox = MockServer().sandbox()
     before = sandbox.state()
 

@@ -197,3 +197,33 @@ def test_named_chats_are_those_that_fail(mockserver):
         mockserver.advance("1s")
 
     assert [0, 0, 1, 1, 1, 1, 1, 2] == seen
+
+
+@pytest.mark.clause("campaigns.status-values")
+@pytest.mark.mockserver(choices={"execution-status-lag": "campaign-first"})
+@pytest.mark.parametrize("end", ["finish", "fail", "cancel"])
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"after": {"sent": 8}, "do": {"stall-sends": {}}},
+        {"after": {"sent": 1}, "do": {"slow-sends": {"perMinute": 1}}},
+        {"after": {"sent": 9}, "do": {"fail-sends": {"every": 1}}},
+    ],
+)
+def test_a_rule_applied_while_an_execution_lags_behind_its_campaign_leaves_what_has_ended_alone(mockserver, end, rule):
+    ids = run(mockserver, cadence=60)
+    mockserver.advance(7 if end == "finish" else 3)
+    {
+        "finish": lambda: None,
+        "fail": lambda: mockserver.fail_campaign(ids[0]),
+        "cancel": lambda: cancel(mockserver, ids[0]),
+    }[end]()
+    ended, counted = statuses(mockserver, ids)[0], counts(mockserver, ids)
+    assert "processing" == statuses(mockserver, ids)[1]
+
+    mockserver.apply({"script": [rule]})
+    mockserver.advance("1h")
+
+    assert (ended, ended) == statuses(mockserver, ids)
+    assert counted == counts(mockserver, ids)
+    assert [0] == [each["fired"] for each in mockserver.rules]

@@ -148,7 +148,7 @@ BROKEN = [
     (_on(DO, where={}), "/where", "", None),
     (_on(DO, **{"while": {"campain": "processing"}}), "/while/campain", "", "campaign"),
     (_on(DO, mustFire="yes"), "/mustFire", "true or false", None),
-    (_on({"complete-session": {"phone": "call me"}}), "/do/complete-session/phone", "7 to 15 digits", None),
+    (_on({"complete-session": {"phone": "call me"}}), "/do/complete-session/phone", "such as 11 99876-5432", None),
     (_on({"fail-session": {"reason": "phone_in_us"}}), "/do/fail-session/reason", "", "phone_in_use"),
     (_on({"slow-sends": {}}), "/do/slow-sends/perMinute", "required", None),
     (_on({"slow-sends": {"perMinute": 0}}), "/do/slow-sends/perMinute", "1", None),

@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.world import DRAFT, GIVEN, OPERATIONS, OTHER_KEY, draft, running, session
 
-pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
+pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00.000000Z")
 
 CAMPAIGNS = ("GET", "/v1/campaigns")
 
@@ -249,7 +249,7 @@ def test_an_instant_of_a_following_clock_keeps_what_a_rule_has_added(mockserver_
         while sandbox.now == reached:
             pass  # it moves by itself, or the test never ends
 
-        assert 3601 <= (sandbox.now - began).total_seconds() < 3700
+        assert 3600.999 <= (sandbox.now - began).total_seconds() < 3700
 
 
 def test_a_rule_for_another_tenants_campaign_acts_on_that_one(mockserver):
@@ -258,3 +258,38 @@ def test_a_rule_for_another_tenants_campaign_acts_on_that_one(mockserver):
 
     assert 404 == mockserver.call("GET", f"/v1/campaigns/{theirs}").status
     assert [] == mockserver.state()["tenants"][1]["templates"]
+
+
+def test_what_time_did_is_dated_by_its_own_instant_also_where_a_rule_lets_more_time_pass(mockserver):
+    mockserver.at("5s").advance("1h")
+    mockserver.at("30m").set_tenant(name="Later")
+
+    happened = mockserver.advance("10s")
+
+    assert ["2026-03-01T12:00:05.000Z"] == [each["at"] for each in happened]
+    assert "2026-03-01T13:00:05" == f"{mockserver.now:%Y-%m-%dT%H:%M:%S}"
+
+
+@pytest.mark.parametrize("rules", [150, 2000])
+def test_rules_that_advance_within_one_another_end_at_a_bound_and_break_nothing(mockserver, rules):
+    mockserver.apply({"script": [{"at": f"{n}s", "do": {"advance": "1s"}} for n in range(1, rules + 1)]})
+
+    mockserver.advance("1s")
+
+    assert 200 == mockserver.call("GET", "/v1/campaigns").status
+    mockserver.advance("1h")
+    assert [1] * rules == [rule["fired"] for rule in mockserver.rules]
+    refused = {rule["unmet"] for rule in mockserver.rules if "unmet" in rule}
+    assert {
+        "advance: 20 rules are letting time pass already, one within another (the mock's own bound: 20 rules deep)"
+    } == refused
+
+
+def test_a_rule_that_advances_by_a_call_may_do_so_at_every_call(mockserver):
+    mockserver.apply({"script": [{"on": "listCampaigns", "do": {"advance": "1s"}}]})
+    began = mockserver.now
+
+    for _ in range(50):
+        assert 200 == mockserver.call("GET", "/v1/campaigns").status
+
+    assert 50 == (mockserver.now - began).total_seconds()

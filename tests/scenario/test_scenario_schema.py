@@ -25,11 +25,13 @@ DOCUMENTED = {
     " lastMessageAt lastUpdateAt",
     "message": "chatId id type status sender isOfficialTemplate templateCharged createdAt text transcription forward"
     " replyToId photoapp media location templateComponents ad",
+    "campaign": "id name description platform templateId cadence filters status createdAt startedAt completedAt"
+    " commonVariables executionId",
     "form": "id active iframeEmbedAllowedOrigins",
     "webhook": "url secret events",
-    "given": "tenants funnels entrypoints templates chats messages forms webhooks",
-    "tenant": "id name secretKey publicKey developersEnabled subscription"
-    " funnels entrypoints templates chats messages forms webhooks",
+    "given": "tenants funnels entrypoints templates chats messages campaigns forms webhooks",
+    "tenant": "id name secretKey publicKey developersEnabled subscription country"
+    " funnels entrypoints templates chats messages campaigns forms webhooks",
 }
 
 # fmt: off
@@ -73,7 +75,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "a frozen clock catching up":   ({"clock": {"freeze": "2026-03-01T12:00:00Z", "catchUp": True}}, "$.clock"),
     "an instant without offset":    ({"clock": {"freeze": "2026-03-01T12:00:00"}}, "$.clock.freeze"),
     "a thirteenth month":           ({"clock": {"freeze": "2026-13-01T12:00:00Z"}}, "$.clock.freeze"),
-    "an unknown kind":              ({"given": {"campaigns": []}}, "$.given"),
+    "an unknown kind":              ({"given": {"sessions": []}}, "$.given"),
     "tenants as an object":         ({"given": {"tenants": {}}}, "$.given.tenants"),
     "tenants in a tenant":          ({"given": {"tenants": [{"tenants": []}]}}, "$.given.tenants[0]"),
     "a public key as secret":       ({"given": {"tenants": [{"secretKey": "pk_x"}]}}, "$.given.tenants[0].secretKey"),

@@ -80,3 +80,21 @@ def test_a_recipes_own_seed_data_joins_its_scenarios(mockserver_server, first, s
 def test_a_seed_is_a_whole_number_that_every_language_keeps(mockserver_server, seed):
     with pytest.raises(ValueError, match="expected a whole number from 0"):
         mockserver_server.sandbox(seed=seed)
+
+
+def test_a_misspelt_chat_among_very_many_is_refused_with_the_nearest_one(mockserver):
+    chats = {"count": 100_000, "each": {}}
+    ids = mockserver.apply({"given": {"chats": chats}})["created"]["chats"]
+    messages = [{"chatId": f"{chat_id[:-1]}x", "text": "Oi"} for chat_id in ids[:150]]
+    with pytest.raises(ScenarioError) as refusal:
+        mockserver.apply({"given": {"messages": messages}})
+
+    hints = [problem.nearest for problem in refusal.value.problems]
+    assert [chat_id[:-1] for chat_id in ids[:100]] == [hint[:-1] for hint in hints[:100]]
+    assert [None] * 50 == hints[100:]  # each costs a search
+
+
+def test_an_id_that_two_entries_of_one_document_have_is_refused(mockserver):
+    forms = [{"id": "form_a"}, {"id": "form_b"}, {"id": "form_a"}]
+
+    assert ["/given/forms/2/id"] == wrong(mockserver, {"forms": forms})

@@ -205,7 +205,7 @@ def _set_choice(sandbox):
 
 def _advance(sandbox):
     _do(sandbox, "advance", "1h30m")
-    return sandbox.now.isoformat()
+    return f"{sandbox.now:%Y-%m-%dT%H:%M:%S%z}"
 
 
 SEEN = {
@@ -230,7 +230,7 @@ SEEN = {
     "given": (_given, 200),
     "rate-limit": (_rate_limit, ([200, 200, 429], 429, 200)),
     "set-choice": (_set_choice, ""),
-    "advance": (_advance, "2026-03-01T13:30:00+00:00"),
+    "advance": (_advance, "2026-03-01T13:30:00+0000"),
 }
 
 

@@ -283,6 +283,42 @@ def test_an_unexpected_count_of_sends_is_told_with_the_pace(suite: Suite):
     ] == found[:2]
 
 
+def test_a_pace_read_within_a_second_is_in_milliseconds(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        campaign = create(mockserver)
+        start(mockserver, campaign)
+        mockserver.advance(microseconds=588)
+        seen = mockserver.call("GET", f"/v1/campaigns/{campaign}").json()
+        assert 2 == seen["executions"][0]["sentCount"]
+        """,
+    )
+
+    assert (
+        "  execution had 1 sent and 0 failed of 2, 0.588 ms after its start, at a cadence of 1 a minute; the first goes at once"
+        == found[1]
+    )
+
+
+def test_the_advance_that_a_report_names_is_never_too_short(suite: Suite):
+    found = reported(
+        suite,
+        """
+    @pytest.mark.mockserver(given={**GIVEN, "chats": {"count": 1900}}, conduct="off")
+    def test_it(mockserver):
+        campaign = create(mockserver)
+        start(mockserver, campaign)
+        mockserver.advance(microseconds=544_321)
+        assert "completed" == mockserver.call("GET", f"/v1/campaigns/{campaign}").json()["status"]
+        """,
+    )
+
+    [(said, wait)] = re.findall(r"is due in ([\d.]+) s; mockserver.advance\(([\d.]+)\)", "\n".join(found))
+    assert said == wait == "113939.456"
+
+
 def test_what_moved_by_itself_is_told_where_the_last_call_reads_it(suite: Suite):
     found = reported(
         suite,

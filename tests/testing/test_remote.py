@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -51,7 +52,7 @@ def test_a_suite_runs_against_a_running_server_and_leaves_nothing_there(suite: S
         """,
         "--mockserver-url",
         running.url,
-        "--tb=line",
+        "--tb=short",
     )
 
     result.assert_outcomes(passed=1, failed=1)
@@ -171,3 +172,13 @@ def test_the_token_of_the_server_opens_its_control_plane():
             RemoteServer(server.url)
         with RemoteServer(server.url, token="let-me-in").sandbox() as sandbox:
             assert 200 == sandbox.call("GET", "/v1/campaigns").status
+
+
+def test_the_async_forms_go_over_the_line_too(sandbox: Sandbox):
+    async def main() -> int:
+        before = sandbox.now
+        await sandbox.sleep_async(60)
+        assert 200 == (await sandbox.call_async("GET", "/v1/campaigns")).status
+        return int((sandbox.now - before).total_seconds())
+
+    assert 60 == asyncio.run(main())

@@ -299,6 +299,20 @@ def test_a_run_that_is_as_recorded_says_so():
     assert out.getvalue().endswith("1 call or command, none with another outcome than recorded\n")
 
 
+@pytest.mark.parametrize("calls", [{}, {"calls": []}])
+def test_a_document_without_calls_is_refused_since_it_proves_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], calls: dict[str, Any]
+):
+    file = tmp_path / "machine.yaml"
+    script = [{"on": "startCampaign", "nth": 1, "do": {"drop": "after"}}]
+    file.write_text(writing.text({"scenario": "machine", "script": script, **calls}), encoding="utf-8")
+
+    assert 2 == cli.main(["replay", str(file)])
+    out, err = capsys.readouterr()
+    assert "" == out
+    assert err.startswith("mockserver: the document 'machine' holds no calls, so there is nothing to send again; ")
+
+
 def test_an_unknown_command_is_refused():
     with pytest.raises(ValueError, match="no command is called 'advnce'; the nearest is 'advance'"):
         again({"calls": [{"do": "advnce"}]})

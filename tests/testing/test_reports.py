@@ -31,14 +31,16 @@ def section(result: pytest.RunResult, title: str = "mockserver") -> list[str]:
     """The lines of a report's section, ids shortened and drawn tails left out."""
     lines = result.outlines
     start = next(at for at, each in enumerate(lines) if re.fullmatch(rf"-+ {title} -+", each))
-    ends = (at for at, each in enumerate(lines) if at > start and re.match(r"(-|=|_){5}|test_mine.py:|/|\.\./", each))
+    ends = (
+        at for at, each in enumerate(lines) if at > start and re.match(r"(-|=|_|!|\+){5}|test_mine.py:|/|\.\./", each)
+    )
     return [
         re.sub(r"\b(campaign|execution|session|event)_\w{20}", r"\1", each) for each in lines[start + 1 : next(ends)]
     ]
 
 
 def reported(suite: Suite, test: str, *arguments: str) -> list[str]:
-    return section(suite.run(WORLD + test, "--tb=line", *arguments))
+    return section(suite.run(WORLD + test, "--tb=short", *arguments))
 
 
 def test_a_refusal_comes_first_with_its_reason_and_is_spread_out_where_it_happened(suite: Suite):
@@ -234,6 +236,72 @@ def test_deliveries_are_told_with_what_each_attempt_met(suite: Suite):
     assert re.search(r" -> webhook_\w+: resting after 500, 500$", told)
 
 
+SESSION = """
+        session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
+        mockserver.complete_session(session)
+        assert 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("twists", "attempts"),
+    [
+        ('forge="other-tenant"', "200 to a forged request (other-tenant), 200"),
+        ('forge="no-signature"', "401 to a forged request (no-signature), 200"),
+        ('unknown_kind="entrypoints.chatapp.renamed"', "200 to an event of an unknown kind, 200"),
+        ("duplicate=2", "200, 200 to a duplicate, 200 to a duplicate"),
+    ],
+)
+def test_a_forged_or_extra_delivery_is_labelled_with_what_the_receiver_answered(
+    suite: Suite, twists: str, attempts: str
+):
+    found = reported(
+        suite,
+        f"""
+    def test_it(mockserver):
+        mockserver.on("delivery").deliver({twists})
+        mockserver.receive_webhooks(lambda letter: 200 if "webhook-signature" in letter.headers else 401)
+        {SESSION.strip()}
+        """,
+    )
+
+    told = next(each for each in found if "entrypoints.chatapp.connected event ->" in each)
+    assert told.endswith(f": delivered after {attempts}")
+    assert not any("answered 401" in each for each in found)
+
+
+def test_a_receiver_that_raises_at_a_forged_request_is_no_cause(suite: Suite):
+    found = reported(
+        suite,
+        f"""
+    def test_it(mockserver):
+        mockserver.on("delivery").deliver(forge="no-signature")
+        mockserver.receive_webhooks(lambda letter: letter.headers["webhook-signature"] and None)
+        {SESSION.strip()}
+        """,
+    )
+
+    assert not found[0].startswith("the receiver raised")
+    assert any(" to a forged request (no-signature), 200" in each for each in found)
+
+
+def test_a_receiver_that_raises_at_an_extra_request_is_a_cause_that_names_it(suite: Suite):
+    found = reported(
+        suite,
+        f"""
+    def test_it(mockserver):
+        mockserver.on("delivery").deliver(unknown_kind="entrypoints.chatapp.renamed")
+        mockserver.receive_webhooks(lambda letter: letter.json()["data"]["sessionId"] and None)
+        {SESSION.strip()}
+        """,
+    )
+
+    assert re.fullmatch(
+        r"the receiver raised KeyError: 'sessionId' \(test_mine.py:\d+\) where an event of an unknown kind came to webhook_\w+",
+        found[0],
+    )
+
+
 def test_a_receiver_that_raises_comes_before_what_came_of_it(suite: Suite):
     found = reported(
         suite,
@@ -352,7 +420,7 @@ def test_a_failure_in_a_fixture_is_told_too_and_a_passing_or_expected_one_is_not
         start(mockserver, "none")
         assert 0
         """,
-        "--tb=line",
+        "--tb=short",
         "-rA",
     )
 
@@ -371,7 +439,7 @@ def test_of_many_sandboxes_the_last_is_told(suite: Suite):
                 sandbox.call("GET", "/v1/campaigns")
         assert 0
         """,
-        "--tb=line",
+        "--tb=short",
     )
 
     assert "seed 4 (sandbox(...))" in section(result, "mockserver sandbox_5")[2]
@@ -423,7 +491,7 @@ def test_a_sandbox_of_the_module_is_told_by_each_test_that_calls_it_and_fails(su
     def test_that_calls_nothing(shared):
         assert 0
         """,
-        "--tb=line",
+        "--tb=short",
     )
 
     assert "Call #2 startCampaign was refused: 404 CAMPAIGN_NOT_FOUND" == section(result)[0]
@@ -455,7 +523,7 @@ def test_reports_come_through_workers_and_into_junit_xml(suite: Suite, monkeypat
         start(mockserver, "none")
         assert 0
     """
-    result = suite.run_apart(WORLD + tests, "-p", "xdist", "-n", "2", *PLUGIN, "--junitxml=junit.xml", "--tb=line")
+    result = suite.run_apart(WORLD + tests, "-p", "xdist", "-n", "2", *PLUGIN, "--junitxml=junit.xml", "--tb=short")
 
     result.assert_outcomes(failed=4)
     assert 4 == result.outlines.count("Call #1 startCampaign was refused: 404 CAMPAIGN_NOT_FOUND")
@@ -573,7 +641,7 @@ def test_a_unittest_test_case_has_its_sandbox_as_an_attribute(suite: Suite):
             def test_expected(self):
                 self.assertEqual(200, self.mockserver.call("GET", "/v1/campaigns/none").status)
         """,
-        "--tb=line",
+        "--tb=short",
     )
 
     result.assert_outcomes(passed=1, failed=1, xfailed=1)

@@ -98,6 +98,9 @@ def test_one_layer_with_two_words_for_the_clock_is_refused():
         ),
         (("--mockserver-choices", "dual-status"), "*--mockserver-choices: 'dual-status'; wanted ID=OPTION*"),
         (("--mockserver-seed", "seven"), "*--mockserver-seed: 'seven'; wanted a whole number*"),
+        (("--mockserver-seed", "²"), "*--mockserver-seed: '²'; wanted a whole number*"),
+        (("--mockserver-seed", "9" * 5000), "*--mockserver-seed: '999*'; wanted a whole number*"),
+        (("--mockserver-choices", f"dual-status={'[' * 5000}"), "*--mockserver-choices: *dual-status*"),
         (("--mockserver-clock", "folow"), "*--mockserver-clock: 'folow'; wanted 'follow'*"),
         (("-o", "mockserver_profile=hostil"), "*/profile: *did you mean 'hostile'*"),
         (("-o", "mockserver_scenario=dem"), "*mockserver_scenario: *nearest is 'demo'*"),
@@ -187,7 +190,7 @@ def test_a_server_takes_layers_of_its_own():
 
 
 def test_the_plugin_loads_nothing_heavy_before_a_fixture_is_asked_for(suite: Suite):
-    heavy = "flask werkzeug jsonschema jsonschema_rs hypothesis freezegun time_machine ruamel requests httpx puremagic"
+    heavy = "can_ada phonenumbers flask werkzeug jsonschema jsonschema_rs hypothesis freezegun time_machine ruamel requests httpx"
     own = (
         "mockserver mockserver.pytest_plugin mockserver.testing mockserver.testing.as_written"
         " mockserver.testing.conduct_plugin mockserver.testing.options mockserver.testing.settings mockserver.version"

@@ -46,6 +46,7 @@ def by_requests(sandbox: Sandbox) -> Way:
 def by_socket(sandbox: Sandbox) -> Way:
     session = requests.Session()
     session.trust_env = False
+    session.headers["Connection"] = "close"  # so that no socket is left open where nothing closes the session
     return through(session, sandbox.base_url)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -153,11 +154,12 @@ def test_a_base_url_may_end_as_it_likes(mockserver_server):
     assert [200] * 4 == statuses
 
 
-def test_a_run_that_ends_early_is_no_success(capsys):
-    code = cli.main(["verify", "http://127.0.0.1:9", "--key", "sk_enough_of_it", "--rate", "1000"])
+def test_a_run_that_ends_early_is_no_success(mockserver, capsys):
+    mockserver.on("*").skip(1).times(1000).drop("before")
+    code = cli.main(["verify", mockserver.base_url, "--key", mockserver.secret_key, "--rate", "1000"])
 
     assert 2 == code
-    assert "The run ended early: GET /v1/message-templates: no answer" in capsys.readouterr().out
+    assert "The run ended early: GET /v1/message-templates/" in capsys.readouterr().out
 
 
 def test_a_breach_is_an_exit_code_and_stands_first(mockserver_server):
@@ -197,3 +199,53 @@ def test_a_profile_of_nothing_is_a_profile(mockserver_server, tmp_path: Path):
     file.write_text(text.profile(report._replace(choices=())))
 
     assert {} == read_file(file)["choices"]
+
+
+def _refused(capsys, *arguments: str) -> tuple[int, str, str]:
+    code = cli.main(["verify", *arguments])
+    return code, *capsys.readouterr()
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_dead_port_is_one_line_and_an_exit_status(mockserver_server, capsys, form):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    refused = _refused(capsys, f"http://127.0.0.1:{port}", "--key", "sk_0123456789", *form)
+
+    told = "mockserver: the service gives no answer: ConnectionRefusedError; is it running, and is the url right?\n"
+    assert (2, "", told) == refused
+
+
+def test_a_key_that_the_service_refuses_is_one_line_and_an_exit_status(mockserver, capsys):
+    refused = _refused(capsys, mockserver.base_url, "--key", "sk_0123456789")
+
+    told = "mockserver: the service refuses the key: GET /v1/campaigns answered 401 API_KEY_INVALID\n"
+    assert (2, "", told) == refused
+
+
+def test_a_key_without_access_is_one_line_and_an_exit_status(mockserver, capsys):
+    mockserver.set_tenant(subscription="suspended")
+    code, out, err = _refused(capsys, mockserver.base_url, "--key", mockserver.secret_key)
+
+    assert (2, "") == (code, out)
+    assert err.startswith("mockserver: the service refuses the key: GET /v1/campaigns answered 403 ")
+    assert mockserver.secret_key not in err
+
+
+def test_a_service_that_has_failed_is_still_verified(mockserver, capsys):
+    mockserver.on("listCampaigns").error("INTERNAL_ERROR")
+
+    assert 2 != _refused(capsys, mockserver.base_url, "--key", mockserver.secret_key, "--rate", "1000")[0]
+
+
+def test_progress_is_a_line_every_five_seconds_where_no_terminal_shows_a_bar():
+    out, seconds = io.StringIO(), iter([0.0, 4.9, 5.0, 5.0, 9.9, 10.0, 10.0])
+    show = text.progress_lines(out, lambda: next(seconds))
+    for done in range(4):
+        show(done, 5, f"probe {done}")
+    show(5, 5, "")
+
+    assert [
+        "verify: 1 of 5 probes done, next: probe 1",
+        "verify: 3 of 5 probes done, next: probe 3",
+    ] == out.getvalue().splitlines()

@@ -55,6 +55,7 @@ HOSTILE = {
     "filters-empty-list": "reject",
     "group-no-statements": "ignore",
     "platform-value-unknown": "match-none",
+    "platform-text-operators": "text",
     "missing-value-negative-ops": "no-match",
     "exists-meaning": "not-null",
     "case-sensitivity": "insensitive",

@@ -5,12 +5,12 @@ A message names what was found, what was wanted, and the nearest valid name wher
 """
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from reprlib import repr as short
 from typing import Final
 
 from mockserver.contract.choices.rows import Choice
 from mockserver.contract.durations import parse_duration
+from mockserver.contract.nearest import nearest as nearest_name
 
 # A rate that is switched on without its numbers: invented, since the document shows none.
 RATE_WHEN_ON: Final[Mapping[str, object]] = {"requests": 120, "per": 60}
@@ -21,8 +21,8 @@ _LEAST: Final[Mapping[str, int]] = {"size-limit-values": 0}
 
 def nearest(name: object, names: Iterable[str]) -> str:
     """End a sentence with the valid name that is nearest to `name`, or with nothing where none is near."""
-    close = get_close_matches(str(name), list(names), n=1, cutoff=0.5)
-    return f"; the nearest is {close[0]!r}" if close else ""
+    hint = nearest_name(name, names)
+    return f"; the nearest is {hint!r}" if hint else ""
 
 
 def problem(choice: Choice, value: object) -> str | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from mockserver.core import ledger
 from mockserver.core.conduct.letters import letters
-from mockserver.core.instants import SECOND, Instant, Span
+from mockserver.core.instants import MILLISECOND, SECOND, Instant, Span
 from mockserver.core.journal import Exchange
 from mockserver.core.records import Campaign, Execution, Session
 from mockserver.core.sandbox import Sandbox
@@ -22,6 +22,10 @@ from mockserver.core.tenant import Tenant
 
 FINAL = ("completed", "failed", "canceled", "expired")
 _BENT = frozenset(("truncate", "garble", "MALFORMED_RESPONSE_CHUNK", "RANDOM_DATA_THEN_CLOSE"))
+_ENDED = frozenset(("drop", "reset", "EMPTY_RESPONSE", "CONNECTION_RESET_BY_PEER"))  # without a byte
+_TRANSPORT_REPEATS_WITHIN = 50 * MILLISECOND
+# Libraries whose transport repeats no POST: where one is repeated, a retry policy of the client's own did it.
+_NEVER_REPEAT = ("python-requests", "python-httpx", "python-urllib", "aiohttp")
 _OWN_MOVE = SECOND // 2  # a clock that went this much further than real time was moved by somebody
 
 
@@ -31,7 +35,7 @@ class Evidence:
     def __init__(self, sandbox: Sandbox) -> None:
         self.sandbox = sandbox
         self.now: Instant = sandbox.now
-        self.everything = tuple(sandbox.journal.exchanges)
+        self.everything = _as_received(sandbox.journal.exchanges)
         self.exchanges = tuple(
             each for each in self.everything if each.operation and each.call.method not in ("HEAD", "OPTIONS")
         )
@@ -42,7 +46,7 @@ class Evidence:
         self._by_id: dict[str | None, list[Exchange]] = {}
         for each in self.exchanges:
             self._by_operation.setdefault(each.operation, []).append(each)
-            self._by_request.setdefault(_request(each), []).append(each)
+            self._by_request.setdefault(request_of(each), []).append(each)
             for record_id in each.call.params.values():
                 self._by_id.setdefault(record_id, []).append(each)
         self.letters = letters(sandbox)
@@ -50,6 +54,7 @@ class Evidence:
         moves = sandbox.journal.transitions
         self._ends = {each.id: each for each in reversed(moves) if each.target in FINAL}
         self._answers: dict[int, Any] = {}
+        self.transport_repeats = self._repeated_by_transports()
         self.waits = self._has_waits()
 
     def of(self, *operations: str) -> list[Exchange]:
@@ -63,12 +68,12 @@ class Evidence:
 
     def again(self, exchange: Exchange) -> list[Exchange]:
         """The calls that ask for the same later on, byte for byte."""
-        alike = self._by_request[_request(exchange)]
+        alike = self._by_request[request_of(exchange)]
         return alike[bisect_right(alike, exchange.n, key=_number) :]
 
     def next_alike(self, exchange: Exchange) -> Exchange | None:
         """The first of them."""
-        alike = self._by_request[_request(exchange)]
+        alike = self._by_request[request_of(exchange)]
         place = bisect_right(alike, exchange.n, key=_number)
         return alike[place] if place < len(alike) else None
 
@@ -84,7 +89,7 @@ class Evidence:
     def answer(self, exchange: Exchange) -> Any:
         """The JSON value of the answer as the client heard it; None where it heard none."""
         if exchange.n not in self._answers:
-            self._answers[exchange.n] = _json(exchange.answer) if heard(exchange) else None
+            self._answers[exchange.n] = json_of(exchange.answer) if heard(exchange) else None
         return self._answers[exchange.n]
 
     def told(self, exchange: Exchange, field: str) -> Any:
@@ -153,6 +158,15 @@ class Evidence:
             return virtual
         return real if real >= SECOND else None
 
+    def _repeated_by_transports(self) -> frozenset[int]:
+        """The calls that no client has made twice: its HTTP library repeated the bytes on a new connection."""
+        repeats: set[int] = set()
+        for each in self.exchanges:
+            again = self.next_alike(each) if each.is_reused and each.n not in repeats else None
+            if again is not None and _is_repeated_by_transport(each, again):
+                repeats.add(again.n)
+        return frozenset(repeats)
+
     def _has_waits(self) -> bool:
         """True where some call was made again after a wait that a clock has seen."""
         latest: dict[Any, Exchange] = {}
@@ -164,6 +178,39 @@ class Evidence:
         return False
 
 
+def _as_received(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:
+    """
+    The exchanges as their clients received them.
+
+    An answer that a rule still holds has reached nobody; one that was sent after its client had repeated the call
+    reached nobody who waited for it.
+    """
+    shown: list[Exchange] = []
+    repeated_at: dict[Any, Span | None] = {}  # by caller and request, when the next such call arrived
+    for each in reversed(list(exchanges)):
+        again = None
+        if each.operation:
+            who = caller(each), request_of(each)
+            again, repeated_at[who] = repeated_at.get(who), each.real
+        is_late = each.left is not None and again is not None and again < each.left
+        shown.append(each._replace(status=None, headers=(), answer=b"") if each.is_held or is_late else each)
+    return tuple(reversed(shown))
+
+
+def _is_repeated_by_transport(first: Exchange, again: Exchange) -> bool:
+    """
+    Return True if an HTTP library has sent a call again by itself, as curl and browsers do.
+
+    They do so if a connection that had carried another call ends without a byte: the same bytes, immediately, once.
+    """
+    ended = first.status is None and first.fault is not None and not _ENDED.isdisjoint(first.fault.effects)
+    if not (ended and first.is_reused) or first.real is None or again.real is None:
+        return False
+    agent = first.call.headers.get("user-agent", "").lower()
+    is_alike = first.call.headers == again.call.headers and not any(name in agent for name in _NEVER_REPEAT)
+    return is_alike and 0 <= again.real - first.real <= _TRANSPORT_REPEATS_WITHIN
+
+
 def _number(exchange: Exchange) -> int:
     return exchange.n
 
@@ -172,10 +219,11 @@ def _real(earlier: Exchange, later: Exchange) -> Span:
     return 0 if earlier.real is None or later.real is None else later.real - earlier.real
 
 
-def _json(body: bytes) -> Any:
+def json_of(body: bytes) -> Any:
+    """The JSON value of a body; None where it is none."""
     try:
         return json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -195,10 +243,10 @@ def broke(exchange: Exchange) -> bool:
     return not heard(exchange) or (exchange.status or 0) >= 500
 
 
-def _request(exchange: Exchange) -> Any:
+def request_of(exchange: Exchange) -> Any:
     """What makes two calls ask for the same."""
     call = exchange.call
-    return exchange.operation, tuple(call.params.items()), tuple(call.query), call.body
+    return exchange.operation, tuple(call.params.items()), tuple(call.query), call.body, call.cut_from_bytes
 
 
 def caller(exchange: Exchange) -> tuple[str, str]:

@@ -59,6 +59,16 @@ Let it sleep through the sandbox's clock: `monkeypatch.setattr(time, "sleep", mo
 
 One read after the end, also after an event; reads of several workers, told apart by their user agent; HEAD and OPTIONS; a client that comes back more than five minutes later; a session or an upload that is sent again after a failure, since there is nothing to be read first; Node's fetch, which sends Sec-Fetch-Mode from a server.
 
+An answer that a rule holds has reached nobody until it is sent; a client that repeats its call before that has not received it.
+
+## What a transport repeats
+
+curl, browsers and some HTTP libraries repeat a request by themselves if the connection had carried another one before and ends without a byte: the server may have closed it while it was idle.
+They repeat a POST too, so a `drop` or `reset` on such a connection is hidden from the client, and its service gets the call twice.
+That repetition is excused from `duplicate-start` and `blind-post-retry`: over a socket, on a connection in use before, once, with the same bytes and headers within 50 milliseconds.
+Where the User-Agent is that of requests, httpx, urllib3, urllib or aiohttp nothing is excused, since these repeat no POST of their own accord; nor is anything in process.
+To let such a client see the `drop`, give it a new connection for each call: `curl -H "Connection: close"`, or one curl process per call.
+
 ## The rules
 
 Severity is 1 for money, spam and security, 2 for wrong state, 3 for noise.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mockserver.contract.reading import whole_number
 from mockserver.core.conduct.evidence import Evidence, numbers, succeeded
 from mockserver.core.conduct.records import Proof
 from mockserver.core.journal import Exchange
@@ -39,7 +40,9 @@ def page_early_stop(seen: Evidence) -> Iterator[Proof]:
         last, cursor = read[-1], _next(seen, read[-1])
         limit = dict(last.call.query).get("limit", "")
         before = [each for each in read[:-1] if _next(seen, each) == _asked(last)]
-        wanted = int(limit) if limit.isdigit() else max((_length(seen, each) for each in before), default=0)
+        wanted = whole_number(limit)
+        if wanted is None:
+            wanted = max((_length(seen, each) for each in before), default=0)
         if cursor and _length(seen, last) < wanted and all(_asked(each) != cursor for each in lists):
             told = f"the paging of {chat_id} ended with {_length(seen, last)} of {wanted} messages and a nextCursor"
             yield Proof(told, numbers((*before[-1:], last)))

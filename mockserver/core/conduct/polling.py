@@ -8,7 +8,7 @@ from statistics import median_high
 from types import MappingProxyType
 from typing import NamedTuple
 
-from mockserver.contract.durations import parse_duration
+from mockserver.contract.durations import duration_text, parse_duration
 from mockserver.core.conduct.evidence import FINAL, Evidence, broke, caller, heard, numbers, succeeded
 from mockserver.core.conduct.records import Proof, Silence
 from mockserver.core.conduct.waits import told_wait
@@ -104,7 +104,7 @@ def poll_too_fast(seen: Evidence) -> Iterator[Proof | Silence]:
         if all(gap is None for gap in gaps) and (polls[-1].real or 0) - (polls[0].real or 0) < 3 * least:
             blind += 1
         elif median_high(known) < least:
-            told = f"{watch.id} was polled every {median_high(known) / SECOND:g} s, {len(polls)} times; advised are {least // SECOND} s at least"
+            told = f"{watch.id} was polled every {duration_text(median_high(known))}, {len(polls)} times; advised are {least // SECOND} s at least"
             yield Proof(told, numbers(polls[:3]))
     if blind:
         yield Silence(f"no clock moved between the polls of {blind} executions or sessions")
@@ -150,7 +150,7 @@ def ignore_retry_after(seen: Evidence) -> Iterator[Proof | Silence]:
         if waited is None and not seen.waits:
             blind = True
         elif wanted is not None and (waited or 0) < wanted:
-            told = f"{first.operation} came again after {(waited or 0) / SECOND:g} s; Retry-After said {wanted / SECOND:g} s"
+            told = f"{first.operation} came again after {duration_text(waited or 0)}; Retry-After said {duration_text(wanted)}"
             yield Proof(told, numbers((first, again[0])))
         elif wanted is None and len(again) >= 2 and (seen.gap(first, again[1]) or 0) < SECOND:
             yield Proof(

@@ -97,7 +97,7 @@ def _is_odd(body: bytes) -> bool:
     """True where a parser and a serialiser would not give the same bytes back, or the text is not plain ASCII."""
     try:
         again = json.dumps(json.loads(body), separators=(",", ":"), ensure_ascii=False).encode()
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return again != body or not body.isascii()
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from difflib import get_close_matches
 from typing import Any
 
 from mockserver.contract.filters import FIELDS
+from mockserver.contract.nearest import nearest
+from mockserver.contract.reading import whole_number
 from mockserver.core.conduct.evidence import Evidence, body_of, numbers, succeeded
 from mockserver.core.conduct.records import Proof
 from mockserver.core.instants import parse
@@ -39,7 +40,7 @@ def lost_filters(seen: Evidence) -> Iterator[Proof]:
         odd = [
             key
             for key in body_of(each)
-            if key not in _CAMPAIGN_KEYS and get_close_matches(key.lower(), ["filters"], 1, 0.8)
+            if key not in _CAMPAIGN_KEYS and nearest(key.lower(), ("filters",), likeness=0.8)
         ]
         if odd and succeeded(each):
             yield Proof(
@@ -106,8 +107,8 @@ def _is_null(value: Any, pointer: str) -> bool:
     if not pointer.startswith("/"):
         return False
     for key in pointer[1:].split("/"):
-        if isinstance(value, list) and key.isdigit() and int(key) < len(value):
-            value = value[int(key)]
+        if isinstance(value, list) and (place := whole_number(key)) is not None and place < len(value):
+            value = value[place]
         elif isinstance(value, dict) and key in value:
             value = value[key]
         else:

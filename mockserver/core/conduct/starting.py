@@ -23,7 +23,8 @@ def duplicate_start(seen: Evidence) -> Iterator[Proof]:
     """Whether the lost start had worked is luck: nobody could know it, so nobody may start again without a look."""
     for campaign_id, starts in seen.about("id", "startCampaign"):
         for first, again in pairwise(starts):
-            if not heard(first) and not again.came_late and not _looked(seen, first, again):
+            is_own = not again.came_late and again.n not in seen.transport_repeats
+            if not heard(first) and is_own and not _looked(seen, first, again):
                 fate = "had taken effect" if first.applied else "had not reached the service"
                 told = f"campaign {campaign_id} was started again with no look at it, after a start without an answer that {fate}"
                 yield Proof(told, numbers((first, again)))
@@ -41,6 +42,8 @@ def blind_post_retry(seen: Evidence) -> Iterator[Proof]:
     for first in seen.of("createCampaign", "startCampaign"):
         again = seen.next_alike(first) if broke(first) else None
         if again is None or again.came_late or again.at - first.at > _RETRIED_WITHIN:
+            continue
+        if again.n in seen.transport_repeats:
             continue
         cut_start = first.operation == "startCampaign" and not heard(first)  # that is duplicate-start
         if not cut_start and not _looked(seen, first, again):

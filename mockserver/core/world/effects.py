@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from mockserver.contract import choices
+from mockserver.contract.limits import ADVANCES_MAX_DEPTH
 from mockserver.core.rules import Rule, Scope
 from mockserver.core.sandbox import Sandbox
 from mockserver.core.script import StorageFault
@@ -37,7 +38,15 @@ def set_choice(sandbox: Sandbox, rule: Rule, scope: Scope, args: Mapping[str, An
 
 
 def advance(sandbox: Sandbox, rule: Rule, scope: Scope, by: int) -> None:
-    sandbox.stage.advance(sandbox, by)
+    """Let time pass; rules that fall due meanwhile may do the same, to a depth that no stack minds."""
+    if sandbox.advances >= ADVANCES_MAX_DEPTH:
+        bound = f"the mock's own bound: {ADVANCES_MAX_DEPTH} rules deep"
+        raise Unmet(f"{sandbox.advances} rules are letting time pass already, one within another ({bound})")
+    sandbox.advances += 1
+    try:
+        sandbox.stage.advance(sandbox, by)
+    finally:
+        sandbox.advances -= 1
 
 
 # Effects that bend how the operation itself runs, and so come before it whatever the rule says.

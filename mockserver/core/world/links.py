@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mockserver.contract.lifecycles import SESSION
-from mockserver.core import entrypoints, hosted, sessions
+from mockserver.core import entrypoints, hosted, phones, sessions
 from mockserver.core.records import Session
 from mockserver.core.rules import Rule, Scope
 from mockserver.core.sandbox import Sandbox
@@ -16,10 +16,11 @@ from mockserver.core.world.scope import Unmet, sessions_of
 
 
 def complete_session(sandbox: Sandbox, rule: Rule, scope: Scope, args: Mapping[str, Any]) -> None:
-    phone = entrypoints.e164(args["phone"]) if "phone" in args else None
+    given = args.get("phone")
 
     def complete(tenant: Tenant, session: Session) -> None:
-        number = phone or entrypoints.unused_phone(sandbox)
+        number = phones.e164(given, tenant.country) or phones.e164(given, phones.BRAZIL) if given is not None else None
+        number = number or entrypoints.unused_phone(sandbox)
         sessions.complete(sandbox, tenant, session, number, args.get("name") or tenant.name, {"rule": rule.id})
 
     _each(sandbox, scope, args, "complete", complete)

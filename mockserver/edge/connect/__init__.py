@@ -52,10 +52,10 @@ def serve(hosted: Hosted, wire: Wire) -> Answer:
 
 def _file(hosted: Hosted, method: str, path: str) -> Answer:
     """The stylesheet or the icon: they are the same for everyone, and can be kept."""
-    if method not in ("GET", "HEAD"):
-        return Answer(405, (("Allow", "GET, HEAD"), ("Content-Type", "text/plain"), *pages.GUARDS), b"")
     with hosted.sandbox.lock:
         date = ("Date", spelling.http_date(hosted.sandbox.read_clock()))
+    if method not in ("GET", "HEAD"):
+        return Answer(405, (("Allow", "GET, HEAD"), ("Content-Type", "text/plain"), date, *pages.GUARDS), b"")
     kept = (("Cache-Control", "max-age=300"), ("X-Content-Type-Options", "nosniff"))
     answer = Answer(200, (("Content-Type", _FILES[path]), date, *kept), _read(path.rpartition("/")[2]))
     return _without_body(answer) if method == "HEAD" else answer

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
-from mockserver.contract.errors import ERRORS, SESSION_MESSAGES
-from mockserver.core import hosted
+from mockserver.contract.errors import SESSION_MESSAGES
+from mockserver.core import hosted, phones, return_urls
 from mockserver.core.hosted import Found
 from mockserver.core.instants import to_datetime
 from mockserver.core.sandbox import Sandbox
@@ -16,7 +14,6 @@ from mockserver.core.walks import Walk
 from mockserver.edge.connect.asking import WALK, Asked, form_secret
 
 ALLOWED = ("GET", "HEAD", "POST")
-_ORIGIN = re.compile(r"[a-z0-9.-]+(:[0-9]+)?", re.ASCII)
 
 # The words of the pages that refuse a request, by status: title and what to do.
 _REFUSALS: Mapping[int, tuple[str, str]] = {
@@ -28,7 +25,6 @@ _REFUSALS: Mapping[int, tuple[str, str]] = {
     500: ("Ocorreu um erro inesperado", "Tente novamente em instantes."),
 }
 _PROBLEMS = {
-    "phone": ERRORS["INVALID_PHONE"].message,
     "name": f"Informe um nome de 1 a {hosted.NAME_MAX_CHARS} caracteres para a nova conta.",
     "account": "Escolha uma das contas.",
 }
@@ -97,11 +93,19 @@ def at_walk(
     facts = {
         "action": walk_path(asked, found.walk),
         "problem": problem,
-        "said": _PROBLEMS.get(problem),
+        "said": _problem(problem, found.tenant.country),
         "given": {**_BLANK, **(given or {})},
     }
     status = 422 if problem else 410 if page == "expired" else 200
     return _drawn(sandbox, asked, found, status, page, facts)
+
+
+def _problem(field: str, country: str) -> str | None:
+    """What is wrong with the field that was filled in, in the words of the page."""
+    if field == "phone":
+        example = phones.example(country)
+        return f"O telefone informado não é válido. Informe o número com DDD, como {example}, ou com o código do país."
+    return _PROBLEMS.get(field)
 
 
 def _drawn(sandbox: Sandbox, asked: Asked, found: Found, status: int, page: str, facts: Mapping[str, Any]) -> Scene:
@@ -114,6 +118,7 @@ def _drawn(sandbox: Sandbox, asked: Asked, found: Found, status: int, page: str,
         "said": None,
         "secret": form_secret(sandbox, asked.key),
         "tenant": tenant.name,
+        "dialled": phones.example(tenant.country) if page == "number" else "",
         "walk": walk,
         "numbers": hosted.free_numbers(sandbox, session) if page == "number" else (),
         "pairing": hosted.pairing_code(sandbox, session) if page == "app" else "",
@@ -125,16 +130,6 @@ def _drawn(sandbox: Sandbox, asked: Asked, found: Found, status: int, page: str,
         "message": SESSION_MESSAGES.get("expired" if page == "expired" else session.reason or "", ("", ""))[0],
     }
     template = page if page in steps else "end"
-    return Scene(status, template, page, {**known, **facts}, goes_to=_origin(session.return_url))
-
-
-def _origin(url: str | None) -> str:
-    """
-    Where a returnUrl leads, as a CSP source; `https:` where a source cannot name its host.
-
-    Chromium holds the redirect after a form to form-action as well, so that the origin has to be named.
-    """
-    if url is None:
-        return ""
-    netloc = urlsplit(url).netloc.lower()
-    return f"https://{netloc}" if _ORIGIN.fullmatch(netloc) else "https:"
+    # Chromium holds the redirect after a form to form-action as well, so that the origin has to be named.
+    goes_to = return_urls.source(session.return_url) if session.return_url is not None else ""
+    return Scene(status, template, page, {**known, **facts}, goes_to=goes_to)

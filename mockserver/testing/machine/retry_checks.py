@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from email.utils import parsedate_to_datetime
 from itertools import pairwise
 
+from mockserver.contract.reading import http_date, whole_number
 from mockserver.core.instants import SECOND, Instant, from_datetime
 from mockserver.core.journal import Exchange
 from mockserver.testing.machine.story import Story, code, is_lost, is_success, request
@@ -87,12 +87,10 @@ def hasty(story: Story) -> Iterator[str]:
 def _asked_wait(exchange: Exchange) -> Instant | None:
     """Until when a 429 asks to wait; None where it says nothing that can be read."""
     written = next((value for name, value in exchange.headers if name.lower() == "retry-after"), "")
-    if written.isdigit():
-        return exchange.at + int(written) * SECOND
-    try:
-        return from_datetime(parsedate_to_datetime(written))
-    except ValueError:
-        return None
+    if (seconds := whole_number(written)) is not None:
+        return exchange.at + seconds * SECOND
+    moment = http_date(written)
+    return from_datetime(moment) if moment is not None and moment.tzinfo is not None else None
 
 
 def forgotten_cancels(story: Story) -> Iterator[str]:

@@ -98,7 +98,7 @@ def answer(exchange: Exchange) -> Any:
     """The answer's JSON, an empty object where there is none."""
     try:
         found = json.loads(exchange.answer)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

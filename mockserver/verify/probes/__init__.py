@@ -57,7 +57,7 @@ PROBES: Final[tuple[Probe, ...]] = (
           ("cross-tenant-code",), ("other-key",)),
     Probe("filter structure",     filters.structure,           ("filters.invalid",), ("filter-error-split",)),
     Probe("empty filters",        filters.emptiness,           (), ("filters-empty-list", "group-no-statements")),
-    Probe("platforms",            filters.platforms,           ("filters.platform-values",), ("platform-value-unknown",)),
+    Probe("platforms",            filters.platforms,           ("filters.platform-values",), ("platform-value-unknown", "platform-text-operators")),
     Probe("filter fields",        filters.fields,              ("filters.fields", "filters.no-value", "filters.invalid")),
     Probe("filter operators",     filters.operators,           ("filters.operators", "filters.value2")),
     Probe("filter values",        filters.values,              ("filters.types", "filters.invalid", "filters.value2")),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from mockserver.contract.filters import FIELDS, OPERATORS, PLATFORMS
 from mockserver.verify import asking
 from mockserver.verify.asking import all_of, any_of, is_, preview, size, statement
+from mockserver.verify.records import Exchange
 from mockserver.verify.visit import Visit, succeeded
 
 INVALID: Final = "CAMPAIGN_INVALID_FILTERS"
@@ -105,6 +107,16 @@ def platforms(visit: Visit) -> None:
     wanted = f"{' or '.join(by_code)}, or an estimate of 0"
     visit.judge("filters.platform-values", option is not None, unknown, wanted)
     visit.observe("platform-value-unknown", [option] if option else [], unknown)
+    _parts_of_platforms(visit, known, by_code)
+
+
+def _parts_of_platforms(visit: Visit, known: Exchange, by_code: Mapping[str, str]) -> None:
+    """The text operators: all four platforms contain `app`, so that with a chat an estimate tells the options apart."""
+    part = statement(visit, "chat.platform", "contains", "app")
+    if not part.succeeded:
+        visit.observe("platform-text-operators", ["whole-values"] if part.code in by_code else [], part)
+    elif known.succeeded and size(known):
+        visit.observe("platform-text-operators", ["text" if size(part) else "whole-values"], part)
 
 
 def structure(visit: Visit) -> None:

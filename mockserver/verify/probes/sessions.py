@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 from mockserver.contract.limits import RETURN_URL_MAX_CHARS, SESSION_LIFETIME
+from mockserver.contract.reading import http_date
 from mockserver.verify.records import Exchange
 from mockserver.verify.visit import Visit, succeeded
 
@@ -66,10 +66,12 @@ def pending(visit: Visit) -> None:
 def _expiry(visit: Visit, exchange: Exchange, expires_at: str) -> None:
     """Twenty minutes after creation by the service's own clock, which its Date header tells, in UTC with Z."""
     visit.judge("session.expires-at", expires_at.endswith("Z"), exchange, "expiresAt in UTC, with Z")
+    created = http_date(exchange.headers.get("date", ""))
     try:
-        created = parsedate_to_datetime(exchange.headers["date"])
-        lifetime = datetime.fromisoformat(expires_at) - created
-    except (KeyError, ValueError, TypeError):
+        lifetime = datetime.fromisoformat(expires_at) - created if created is not None else None
+    except (ValueError, TypeError):
+        return
+    if lifetime is None:
         return
     near = abs(lifetime - SESSION_LIFETIME) <= _SLACK
     visit.judge("session.expires-at", near, exchange, f"expiresAt 20 minutes after {created:%H:%M:%S}, not {lifetime}")

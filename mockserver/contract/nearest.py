@@ -1,0 +1,49 @@
+"""
+The search for the name that a misspelt one most likely means.
+
+Its cost has a bound, whatever was received and however many names there are:
+
+1. Of few names, the most alike by `difflib` is the nearest.
+2. Of many (a tenant's chats, say), only a name that is one edit away is found: the edits are looked up, not the names read.
+3. A text that is too long to be a misspelt name has no nearest.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from difflib import get_close_matches
+from typing import Any
+
+NAME_MAX_CHARS = 100
+COMPARED_MAX = 250
+_ALPHABET = string.ascii_letters + string.digits + "_-."
+
+
+def nearest(received: object, known: Iterable[str], *, likeness: float = 0.5) -> str | None:
+    """Return the known name that is most like the one received, or None if none is; `likeness` is from 0 to 1."""
+    name = str(received)
+    if len(name) > NAME_MAX_CHARS:
+        return None
+    names: Any = known if hasattr(known, "__len__") else list(known)
+    if len(names) > COMPARED_MAX:
+        names = names if isinstance(names, Mapping | AbstractSet) or hasattr(names, "get") else frozenset(names)
+        return next((edited for edited in _edits(name) if edited in names), None)
+    short = [text for text in map(str, names) if len(text) <= NAME_MAX_CHARS]
+    return next(iter(get_close_matches(name, short, n=1, cutoff=likeness)), None)
+
+
+def _edits(name: str) -> Iterator[str]:
+    """Yield the names that are one edit away, also in letter case; a neighbouring pair swapped is one edit."""
+    yield from (name.strip(), name.lower())
+    for place in range(len(name) + 1):
+        before, after = name[:place], name[place:]
+        if after:
+            yield before + after[1:]
+        if len(after) > 1:
+            yield before + after[1] + after[0] + after[2:]
+        for char in _ALPHABET:
+            yield before + char + after
+            if after:
+                yield before + char + after[1:]

@@ -1,0 +1,69 @@
+"""
+Phone numbers as people write them, in E.164: with a country code, or as they are dialled in the tenant's country.
+
+1. `phonenumbers`, the library of Android's dialler, decides what a national number is; it is imported when it is needed.
+2. A national number has to belong to the country's numbering plan; of one with a country code the length is enough, since
+   tests make numbers up.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+BRAZIL: Final = "BR"
+BRAZILIAN_EXAMPLE: Final = "11 99876-5432"
+
+_WRITTEN: Final = re.compile(r"\s*\+?[0-9\s().\-/]+", re.ASCII)
+_BRAZILIAN: Final = re.compile(r"\+55[1-9][0-9]{9,10}")  # what the library says of Brazil, without loading it
+
+
+def e164(text: str, country: str) -> str | None:
+    """Return the number as `+` and its digits, read as it is dialled in the country, or None if it cannot be one."""
+    if _WRITTEN.fullmatch(text) is None:
+        return None
+    if _BRAZILIAN.fullmatch(bare(text)):
+        return bare(text)
+    import phonenumbers
+
+    try:
+        number = phonenumbers.parse(text, country)
+    except phonenumbers.NumberParseException:
+        return None
+    if text.lstrip().startswith("+"):
+        fits = phonenumbers.is_possible_number_with_reason(number) == phonenumbers.ValidationResult.IS_POSSIBLE
+    else:
+        fits = phonenumbers.is_valid_number(number)
+    return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164) if fits else None
+
+
+def bare(text: str) -> str:
+    """Return the text without what only separates its digits."""
+    return re.sub(r"[^0-9+]", "", text)
+
+
+def example(country: str) -> str:
+    """Return a number as it is dialled in the country."""
+    if country == BRAZIL:
+        return BRAZILIAN_EXAMPLE
+    import phonenumbers
+
+    number = phonenumbers.example_number_for_type(country, phonenumbers.PhoneNumberType.MOBILE)
+    number = number or phonenumbers.example_number(country)
+    return (
+        phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.NATIONAL) if number else "+55 11 99876-5432"
+    )
+
+
+def expected(country: str) -> str:
+    """Say what a number is, for a reason: with an example of the country, and one with a country code."""
+    return f"a phone number as it is dialled in {country}, such as {example(country)}, or one with its country code, such as +55 11 99876-5432"
+
+
+def is_country(country: str) -> bool:
+    """Return True if numbers of the country, a code of two letters, are known."""
+    if country == BRAZIL:
+        return True
+    import phonenumbers
+
+    return country in phonenumbers.SUPPORTED_REGIONS

@@ -1,0 +1,63 @@
+"""
+The `returnUrl` of a session: which ones are taken, and how one is written where a browser is sent to it.
+
+1. The document's rule comes first: https with a host, without user or password (fixed decision `return-url-rules`).
+2. What is left is judged and written as the WHATWG URL standard does, by `can_ada`, the parser that browsers' kin use.
+3. `can_ada` is imported at the first url, so that a suite without sessions does not wait for it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from urllib.parse import urlencode
+
+_AUTHORITY: Final = re.compile(r"https://([^/?#]*)", re.IGNORECASE)
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_SOURCE: Final = re.compile(r"[a-z0-9.-]+(:[0-9]+)?")  # the hosts that a CSP source can name (CSP 3, 2.3.1)
+
+
+def problem(url: str) -> str:
+    """Say what is wrong with the url, or return "" for one that is taken."""
+    if any(ord(character) <= 32 or character == "\\" or ord(character) == 127 for character in url):
+        return "it contains a space, a control character or a backslash"
+    authority = _AUTHORITY.match(url)
+    if authority is None:
+        scheme = _SCHEME.match(url)
+        return f"its scheme is {scheme[1][:20]!r}" if scheme and scheme[1].lower() != "https" else "it has no https://"
+    if "@" in authority[1]:
+        return "it has a user or password"
+    if not authority[1] or authority[1].startswith(":"):
+        return "it has no host"
+    from can_ada import parse
+
+    try:
+        parse(url)
+    except ValueError:
+        return "the URL standard cannot parse it: its host or port is none"
+    return ""
+
+
+def location(url: str, added: list[tuple[str, str]]) -> str:
+    """
+    Return the url with more parameters at the end of its query, in printable ASCII, as a Location header has it.
+
+    A url of ASCII is kept letter for letter; the standard writes any other, its host in Punycode.
+    """
+    if not url.isascii() or "%" in _AUTHORITY.findall(url)[0]:
+        from can_ada import parse
+
+        url = parse(url).href
+    url, mark, fragment = url.partition("#")
+    if added:
+        joint = "" if url.endswith(("?", "&")) else "&" if "?" in url else "?"
+        url += joint + urlencode(added)
+    return url + mark + fragment
+
+
+def source(url: str) -> str:
+    """Return the url's origin as a CSP source; `https:` where a source cannot name its host."""
+    from can_ada import parse
+
+    host = parse(url).host
+    return f"https://{host}" if _SOURCE.fullmatch(host) else "https:"

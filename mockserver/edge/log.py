@@ -1,0 +1,122 @@
+"""
+Logs that never delay or break a call: what is written waits in a bounded queue for a thread of its own.
+
+1. `write` returns immediately and never raises, whatever has become of the stream: closed, full or never read.
+2. What the queue cannot take is dropped and counted; the count is written once the stream takes texts again.
+3. The thread writes to the descriptor itself. It holds no lock of a Python stream, which would stop the interpreter's exit.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import select
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Self, TextIO
+
+QUEUE_MAX = 4_096  # texts that wait to be written
+_BATCH_MAX = 64  # texts in one write
+_CLOSE_SECONDS = 0.3
+
+
+class LogWriter:
+    """
+    Writes texts to a stream, None for one that is closed, in their order.
+
+    `notice` returns the text that reports how many were dropped.
+    Lifetime: its thread begins with the first text and ends with `close`, or with the process.
+    """
+
+    def __init__(self, stream: TextIO | None, notice: Callable[[int], str]) -> None:
+        self._stream = stream
+        self._notice = notice
+        self._texts: deque[str] = deque()
+        self._dropped = 0
+        self._is_closed = False
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def write(self, text: str) -> None:
+        """Have the text written; a line ends in its own line end."""
+        with self._changed:
+            if self._stream is None or self._is_closed:
+                return
+            if len(self._texts) >= QUEUE_MAX:
+                self._dropped += 1
+                return
+            self._texts.append(text)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="mockserver log", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Take no more texts, and wait a moment for those that the stream still takes."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join(_CLOSE_SECONDS)
+
+    def _run(self) -> None:
+        while texts := self._next():
+            with suppress(OSError, ValueError):  # the stream is closed: its texts are lost, and the next may be too
+                _write(self._stream, "".join(texts))
+
+    def _next(self) -> list[str]:
+        """The next texts to be written, after the last of them how many were dropped behind it; empty at the end."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._texts or self._is_closed)
+            texts = [self._texts.popleft() for _ in range(min(_BATCH_MAX, len(self._texts)))]
+            if self._dropped and not self._texts:
+                texts.append(self._notice(self._dropped))
+                self._dropped = 0
+            return texts
+
+
+def _write(stream: Any, text: str) -> None:
+    try:
+        descriptor = stream.fileno()
+    except (OSError, AttributeError):  # a stream in memory
+        stream.write(text)
+        stream.flush()
+        return
+    left = memoryview(text.encode(getattr(stream, "encoding", None) or "utf-8", "backslashreplace"))
+    while left:
+        try:
+            left = left[os.write(descriptor, left) :]
+        except BlockingIOError:  # a terminal that another program has made non-blocking
+            select.select([], [descriptor], [])
+
+
+class _Errors(io.TextIOBase):
+    """`sys.stderr` in place of one that may block."""
+
+    def __init__(self, writer: LogWriter) -> None:
+        self._writer = writer
+
+    def write(self, text: str) -> int:
+        self._writer.write(text)
+        return len(text)
+
+
+@contextmanager
+def unblocked_stderr(notice: Callable[[int], str]) -> Iterator[LogWriter]:
+    """Have everything that this process writes to `sys.stderr` go through a writer, tracebacks and warnings too."""
+    before = sys.stderr
+    with LogWriter(before, notice) as writer:
+        sys.stderr = _Errors(writer)
+        try:
+            yield writer
+        finally:
+            sys.stderr = before

@@ -1,0 +1,230 @@
+"""An answer that is sent too late, and a call that the client's HTTP library repeats: who knew what when."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from mockserver.core.instants import MILLISECOND
+from mockserver.edge.staging import HostStage
+from mockserver.testing.sandbox import Sandbox
+from tests.conduct.client import GIVEN, NOON, Client
+
+pytestmark = pytest.mark.mockserver(given=GIVEN, now=NOON)
+CREATE = "/v1/campaigns"
+
+
+def found(sandbox: Sandbox) -> list[tuple[str, tuple[int, ...]]]:
+    return [(each.rule, each.exchanges) for each in sandbox.conduct]
+
+
+def change(sandbox: Sandbox, n: int, **fields: Any) -> None:
+    """Change what the journal has of an exchange."""
+    exchanges = sandbox._hosted.sandbox.journal.exchanges
+    exchanges[n - 1] = exchanges[n - 1]._replace(**fields)
+
+
+@contextmanager
+def connection(sandbox: Sandbox, timeout_s: float = 10.0) -> Iterator[http.client.HTTPConnection]:
+    over = http.client.HTTPConnection(urlsplit(sandbox.base_url).netloc, timeout=timeout_s)
+    with closing(over):
+        yield over
+
+
+def send(sandbox: Sandbox, over: http.client.HTTPConnection, path: str, method: str = "POST") -> int | None:
+    """The status of a call over a connection; None where no answer arrives."""
+    headers = {"X-API-Key": sandbox.secret_key, "User-Agent": "own/1"}
+    try:
+        over.request(method, urlsplit(sandbox.base_url).path + path, headers=headers)
+        response = over.getresponse()
+        response.read()
+    except (OSError, http.client.HTTPException):
+        over.close()
+        return None
+    return response.status
+
+
+class TestAHeldAnswer:
+    @pytest.mark.parametrize("hold", [{"delay-after": "1h"}, {"dribble": {"chunks": 2, "over": "1h"}}])
+    def test_it_has_reached_nobody_while_it_is_held(self, mockserver: Sandbox, hold: dict[str, Any]):
+        campaign = Client(mockserver).create()
+        mockserver.on("startCampaign").nth(1).do(hold)
+
+        with connection(mockserver, 0.1) as impatient, connection(mockserver) as over:
+            assert send(mockserver, impatient, f"{CREATE}/{campaign}/start") is None
+            assert 422 == send(mockserver, over, f"{CREATE}/{campaign}/start")
+        assert [("duplicate-start", (2, 3))] == found(mockserver)
+        assert [201, None, 422] == [each.status for each in mockserver.exchanges]
+
+    @pytest.mark.parametrize("sent_ms, rules", [(1, ["only-200-is-ok"]), (3, ["duplicate-start"])])
+    def test_who_repeats_before_it_is_sent_has_not_received_it(
+        self, mockserver: Sandbox, sent_ms: int, rules: list[str]
+    ):
+        client = Client(mockserver)
+        campaign, _ = client.launch()
+        client.start(campaign)
+        change(mockserver, 2, real=0, left=sent_ms * MILLISECOND)
+        change(mockserver, 3, real=2 * MILLISECOND)
+
+        assert rules == [rule for rule, _ in found(mockserver)]
+
+    def test_a_cancel_repeated_before_its_answer_is_sent_is_no_misread_204(self, mockserver: Sandbox):
+        client = Client(mockserver)
+        campaign = client.create()
+        client.cancel(campaign)
+        client.cancel(campaign)
+        change(mockserver, 2, is_held=True)
+
+        assert [] == found(mockserver)
+
+    def test_a_client_that_waits_for_it_has_received_it(self, mockserver: Sandbox):
+        campaign = Client(mockserver).create()
+        mockserver.on("startCampaign").nth(1).delay_after("20ms")
+
+        with connection(mockserver) as over:
+            assert 202 == send(mockserver, over, f"{CREATE}/{campaign}/start")
+            assert 422 == send(mockserver, over, f"{CREATE}/{campaign}/start")
+        assert [("only-200-is-ok", (2, 3))] == found(mockserver)
+
+    def test_a_slow_body_that_its_client_waits_for_has_been_received(self, mockserver: Sandbox):
+        client = Client(mockserver)
+        campaign = client.create()
+        mockserver.on("startCampaign").nth(1).do({"dribble": {"chunks": 3, "over": "20s"}})
+        client.start(campaign)
+        client.start(campaign)
+
+        assert [("only-200-is-ok", (2, 3))] == found(mockserver)
+
+    def test_a_slow_body_that_its_client_gives_up_has_not(self, mockserver: Sandbox):
+        client = Client(mockserver)
+        campaign = client.create()
+        mockserver.on("startCampaign").nth(1).do({"dribble": {"chunks": 3, "over": "20s"}})
+        client.ask("POST", f"{CREATE}/{campaign}/start", timeout=2)
+        client.start(campaign)
+
+        assert [("duplicate-start", (2, 3))] == found(mockserver)
+
+    def test_a_clone_made_while_the_answer_is_held_is_one_of_a_lost_answer(self, mockserver: Sandbox):
+        client = Client(mockserver)
+        client.launch("Spring")
+        client.launch("Spring (2)")
+        change(mockserver, 1, is_held=True)
+
+        assert ["rename-after-lost-create"] == [rule for rule, _ in found(mockserver)]
+
+
+def repeat_start(sandbox: Sandbox, ends: str = "drop") -> None:
+    """A start on a connection that had carried a create, which ends without a byte, and the same start again."""
+    sandbox.on("startCampaign").nth(1).do({ends: "after"})
+    client = Client(sandbox)
+    campaign = client.create()
+    client.ask("POST", f"{CREATE}/{campaign}/start")
+    client.ask("POST", f"{CREATE}/{campaign}/start")
+    change(sandbox, 2, is_reused=True, real=0)
+    change(sandbox, 3, real=50 * MILLISECOND)
+
+
+class TestWhatATransportRepeats:
+    @pytest.mark.parametrize("ends", ["drop", "reset"])
+    def test_the_same_bytes_after_a_reused_connection_without_a_byte_are_no_retry(self, mockserver: Sandbox, ends: str):
+        repeat_start(mockserver, ends)
+
+        assert [] == found(mockserver)
+
+    def test_a_create_is_excused_too(self, mockserver: Sandbox):
+        mockserver.on("createCampaign").nth(1).drop("before")
+        client = Client(mockserver)
+        client.create()
+        client.create()
+        change(mockserver, 1, is_reused=True, real=0)
+        change(mockserver, 2, real=1)
+
+        assert [] == found(mockserver)
+
+    @pytest.mark.parametrize(
+        "n, fields",
+        [
+            (2, {"is_reused": False}),
+            (3, {"real": 50 * MILLISECOND + 1}),
+        ],
+        ids=["a-new-connection", "later"],
+    )
+    def test_anything_else_is_a_retry_of_the_clients_own(self, mockserver: Sandbox, n: int, fields: dict[str, Any]):
+        repeat_start(mockserver)
+        change(mockserver, n, **fields)
+
+        assert [("duplicate-start", (2, 3))] == found(mockserver)
+
+    @pytest.mark.parametrize("header", [{"x-attempt": "2"}, {"user-agent": "python-requests/2.32"}])
+    def test_other_headers_or_a_library_that_repeats_no_post_are_too(self, mockserver: Sandbox, header: dict[str, str]):
+        repeat_start(mockserver)
+        exchanges = mockserver._hosted.sandbox.journal.exchanges
+        for n in (2, 3) if "user-agent" in header else (3,):
+            call = exchanges[n - 1].call
+            change(mockserver, n, call=call._replace(headers={**call.headers, **header}))
+
+        assert [("duplicate-start", (2, 3))] == found(mockserver)
+
+    def test_an_answer_that_had_begun_is_never_excused(self, mockserver: Sandbox):
+        mockserver.on("startCampaign").nth(1).do({"truncate": 5})
+        client = Client(mockserver)
+        campaign = client.create()
+        client.ask("POST", f"{CREATE}/{campaign}/start")
+        client.ask("POST", f"{CREATE}/{campaign}/start")
+        change(mockserver, 2, is_reused=True, real=0)
+        change(mockserver, 3, real=1)
+
+        assert [("duplicate-start", (2, 3))] == found(mockserver)
+
+    def test_it_repeats_at_most_once(self, mockserver: Sandbox):
+        mockserver.on("startCampaign").times(2).drop("after")
+        client = Client(mockserver)
+        campaign = client.create()
+        for _ in range(3):
+            client.ask("POST", f"{CREATE}/{campaign}/start")
+        for n in (2, 3, 4):
+            change(mockserver, n, is_reused=True, real=n)
+
+        assert [("duplicate-start", (3, 4))] == found(mockserver)
+
+    def test_in_process_nothing_is_excused(self, mockserver: Sandbox):
+        mockserver.on("startCampaign").nth(1).drop("after")
+        client = Client(mockserver)
+        campaign = client.create()
+        client.ask("POST", f"{CREATE}/{campaign}/start")
+        client.ask("POST", f"{CREATE}/{campaign}/start")
+
+        assert [("duplicate-start", (2, 3))] == found(mockserver)
+
+    def test_a_socket_marks_the_calls_that_reuse_its_connection(self, mockserver: Sandbox):
+        mockserver.on("listCampaigns").times(3).delay("1ms")
+        with connection(mockserver) as one, connection(mockserver) as other:
+            for over in (one, one, other):
+                send(mockserver, over, CREATE, "GET")
+
+        exchanges = mockserver._hosted.sandbox.journal.exchanges
+        assert [False, True, False] == [each.is_reused for each in exchanges]
+
+    @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
+    @pytest.mark.parametrize("ends", ["drop", "reset"])
+    def test_curl_repeats_so_and_is_not_blamed(self, mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, ends: str):
+        monkeypatch.setattr(HostStage, "stopwatch", lambda stage: 0)  # however slow this machine is
+        campaign = Client(mockserver).create()
+        mockserver.on("startCampaign").nth(1).do({ends: "after"})
+        url = f"{mockserver.base_url}{CREATE}"
+        key = ("--noproxy", "*", "-s", "-o", os.devnull, "-H", f"X-API-Key: {mockserver.secret_key}")
+        subprocess.run(
+            ["curl", *key, url, "--next", *key, "-X", "POST", f"{url}/{campaign}/start"], check=True, timeout=60
+        )
+
+        starts = [each for each in mockserver.exchanges if each.operation == "startCampaign"]
+        assert [None, 422] == [each.status for each in starts]
+        assert [] == found(mockserver)

@@ -1,0 +1,70 @@
+"""The search for the name that a misspelt one means finds it, and never reads more than it has to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from mockserver.contract.nearest import COMPARED_MAX, NAME_MAX_CHARS, nearest
+
+MANY = 100_000
+LOOKUPS_MAX = 150 * NAME_MAX_CHARS
+
+
+class CountedNames:
+    """Many names that can be looked up; each look-up is counted, and reading them one by one fails the test."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+        self.lookups = 0
+
+    def get(self, name: str) -> None: ...
+
+    def __len__(self) -> int:
+        return MANY
+
+    def __contains__(self, name: object) -> bool:
+        self.lookups += 1
+        return name in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        pytest.fail("the search read the names one by one")
+
+
+@pytest.mark.parametrize(
+    "misspelt", ["chat_an", "chat_anna", "chat_nAa", "chat-ana", "chat_aan", "CHAT_ANA", " chat_ana "]
+)
+def test_of_many_names_one_that_is_an_edit_away_is_found_by_looking_it_up(misspelt) -> None:
+    known = CountedNames("chat_ana", "chat_bia")
+    near = nearest(misspelt, known)
+
+    assert ("chat_ana" if misspelt != "chat_nAa" else None) == near
+    assert known.lookups <= LOOKUPS_MAX
+
+
+def test_a_name_without_a_neighbour_among_many_costs_a_bounded_number_of_lookups() -> None:
+    known = CountedNames()
+
+    assert nearest("x" * NAME_MAX_CHARS, known) is None
+    assert 0 < known.lookups <= LOOKUPS_MAX
+
+
+@pytest.mark.parametrize("known", [CountedNames("x"), ["x" * 10_000]], ids=["many", "few"])
+def test_a_text_too_long_for_a_name_is_searched_for_nowhere(known) -> None:
+    assert nearest("x" * 1_000_000, known) is None
+    assert getattr(known, "lookups", 0) == 0
+
+
+def test_of_few_names_the_most_alike_is_found_however_they_are_given() -> None:
+    names = ["processing", "completed", "canceled"]
+
+    for known in (names, tuple(names), set(names), dict.fromkeys(names), (each for each in names)):
+        assert nearest("cancelled", known) == "canceled"
+    assert nearest("zzz", names) is None
+
+
+def test_a_list_of_many_names_is_looked_up_too() -> None:
+    names = [f"chat_{number:07}" for number in range(COMPARED_MAX + 1)]
+
+    assert nearest("chat_000009", names) in ("chat_0000009", "chat_0000090")

@@ -1,0 +1,164 @@
+"""What this package's server and h11 each read of the same bytes, and whether h11 can read the server's answers."""
+
+from __future__ import annotations
+
+import io
+import socket
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import h11
+
+from mockserver.edge.connection import Connection, Terms, refuse
+
+PATIENCE_SECONDS = 5.0  # nothing waits as long: the client has ended its half before the server begins
+WHOLE_BYTES = 64 * 1024 * 1024
+
+
+class Asked(NamedTuple):
+    """One request as it was read; header names are upper case with dashes, values of one name joined."""
+
+    method: str
+    target: str
+    headers: dict[str, str]
+    body: bytes
+
+
+class Verdict(NamedTuple):
+    """The requests that were read, and why the bytes after them were refused; empty where the end came in order."""
+
+    asked: list[Asked]
+    why: str
+
+
+class Answered(NamedTuple):
+    """The statuses of the server's answers as h11 reads them, and what h11 has against them."""
+
+    statuses: list[int]
+    fault: str
+
+
+class _Wire(socket.socket):
+    """One end of a pair of sockets, which takes no option of TCP."""
+
+    def setsockopt(self, level: int, *rest: Any) -> None:
+        if level != socket.IPPROTO_TCP:
+            super().setsockopt(level, *rest)
+
+
+ENVIRON = {"SERVER_NAME": "here", "SERVER_PORT": "80", "wsgi.url_scheme": "http", "wsgi.input_terminated": True}
+App = Callable[[dict[str, Any], Any], Any]
+
+
+def echo(environ: dict[str, Any], start: Any) -> list[bytes]:
+    """Answers in each way of framing by turns: a length, chunks, or the end of the connection."""
+    body = environ["wsgi.input"].read()
+    sized = [("Content-Length", str(len(body)))] if len(body) % 2 else []
+    start("200 OK", sized)
+    return [body] if sized else [body[:1], body[1:]]
+
+
+def read_by_us(sent: bytes, app: App = echo) -> tuple[Verdict, bytes, list[str]]:
+    """What the server reads of a client that sends this and ends, its answers' bytes, and the lines of its log."""
+    asked: list[Asked] = []
+
+    def recorded(environ: dict[str, Any], start: Any) -> Any:
+        body = environ["wsgi.input"].read()
+        asked.append(Asked(environ["REQUEST_METHOD"], environ["RAW_URI"], _headers(environ), body))
+        return app(environ | {"wsgi.input": io.BytesIO(body)}, start)
+
+    log: list[str] = []
+    client, other = socket.socketpair()
+    wire = _Wire(fileno=other.detach())
+    client.settimeout(PATIENCE_SECONDS)
+    with client:
+        client.sendall(sent)
+        client.shutdown(socket.SHUT_WR)
+        terms = Terms(recorded, refuse, log.append, PATIENCE_SECONDS, WHOLE_BYTES, True, ENVIRON)
+        Connection(wire, ("127.0.0.1", 1), terms).run()
+        with client.makefile("rb") as answers:
+            answered = answers.read()
+    last = answered.rpartition(b"HTTP/1.1 400 ")[2] if b"\r\nX-Mock-Reason: " in answered else b""
+    why = last.partition(b"\r\nX-Mock-Reason: ")[2].partition(b"\r\n")[0].decode() if app is echo else ""
+    return Verdict(asked, why), answered, log
+
+
+def _headers(environ: dict[str, Any]) -> dict[str, str]:
+    named = {key.removeprefix("HTTP_"): value for key, value in environ.items() if key.startswith("HTTP_")}
+    named |= {key: environ[key] for key in ("CONTENT_TYPE", "CONTENT_LENGTH") if key in environ}
+    if "TRANSFER_ENCODING" in named:
+        named["TRANSFER_ENCODING"] = named["TRANSFER_ENCODING"].lower()  # as h11 has it: a coding has no case
+    return {name.replace("_", "-"): value for name, value in named.items()}
+
+
+def read_by_h11(sent: bytes) -> Verdict:
+    """The same by h11, which answers each request before it reads the next."""
+    connection = h11.Connection(h11.SERVER, max_incomplete_event_size=WHOLE_BYTES)
+    asked: list[Asked] = []
+    connection.receive_data(sent)
+    connection.receive_data(b"")
+    request, body = None, b""
+    while True:
+        try:
+            event = connection.next_event()
+        except h11.RemoteProtocolError as error:
+            return Verdict(asked, str(error))
+        if isinstance(event, h11.Request):
+            request, body = event, b""
+        elif isinstance(event, h11.Data):
+            body += event.data
+        elif isinstance(event, h11.EndOfMessage):
+            assert request is not None
+            asked.append(Asked(request.method.decode(), request.target.decode(), _joined(request), body))
+            connection.send(h11.Response(status_code=404, headers=[("Content-Length", "0")]))  # 2xx opens a tunnel
+            connection.send(h11.EndOfMessage())
+            if connection.our_state is not h11.DONE or connection.their_state is not h11.DONE:
+                return Verdict(asked, "")
+            connection.start_next_cycle()
+        else:
+            return Verdict(asked, "")
+
+
+def _joined(request: h11.Request) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in request.headers.raw_items():
+        name, value = raw_name.decode("latin-1").upper(), raw_value.decode("latin-1")
+        between = "; " if name == "COOKIE" else ","
+        headers[name] = f"{headers[name]}{between}{value}" if name in headers else value
+    return headers
+
+
+def read_answers(verdict: Verdict, sent: bytes, answered: bytes) -> Answered:
+    """
+    The answers as h11's client reads them: one for each request, one more for what was refused, nothing after.
+
+    What was refused may have been a HEAD request, whose answer has no body (RFC 9110 9.3.2), if these letters were sent.
+    """
+    refused = ["GET", "HEAD"] if b"HEAD" in sent else ["GET"]
+    readings = (
+        [_read(verdict, answered, [method]) for method in refused] if verdict.why else [_read(verdict, answered, [])]
+    )
+    return next((reading for reading in readings if not reading.fault), readings[0])
+
+
+def _read(verdict: Verdict, answered: bytes, refused: list[str]) -> Answered:
+    statuses: list[int] = []
+    methods = [each.method for each in verdict.asked] + refused
+    for number, method in enumerate(methods):
+        client = h11.Connection(h11.CLIENT, max_incomplete_event_size=WHOLE_BYTES)
+        client.send(h11.Request(method="HEAD" if method == "HEAD" else "GET", target="/", headers=[("Host", "here")]))
+        client.send(h11.EndOfMessage())
+        client.receive_data(answered)
+        client.receive_data(b"")
+        try:
+            while not isinstance(event := client.next_event(), h11.EndOfMessage):
+                if isinstance(event, h11.Response):
+                    statuses.append(event.status_code)
+                elif isinstance(event, h11.ConnectionClosed):
+                    return Answered(statuses, "an answer is missing")
+        except h11.RemoteProtocolError as error:
+            return Answered(statuses, str(error))
+        answered = client.trailing_data[0]
+        if client.their_state is h11.MUST_CLOSE and (answered or number + 1 < len(methods)):
+            return Answered(statuses, "an answer follows one that ends the connection")
+    return Answered(statuses, "bytes follow the last answer" if answered else "")

@@ -1,0 +1,138 @@
+"""A log whose reader is slow, gone or was never there: nothing waits for it, and what it missed is counted."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any, TextIO
+
+import pytest
+
+from mockserver.edge import log
+from mockserver.edge.log import LogWriter, unblocked_stderr
+
+DEADLINE_SECONDS = 5
+
+
+def notice(count: int) -> str:
+    return f"{count} dropped\n"
+
+
+class Pipe:
+    """A pipe: a stream to write to, and what its reader reads."""
+
+    def __init__(self) -> None:
+        self.read_end, write_end = os.pipe()
+        self.stream: TextIO = os.fdopen(write_end, "w", encoding="utf-8")
+
+    def read(self, until: str) -> str:
+        """Everything up to this text."""
+        said = b""
+        while until.encode() not in said:
+            got = os.read(self.read_end, 65536)
+            assert got, said[-200:]
+            said += got
+        return said.decode()
+
+
+@pytest.fixture
+def pipe() -> Iterator[Pipe]:
+    pipe = Pipe()
+    yield pipe
+    pipe.stream.close()
+    os.close(pipe.read_end)
+
+
+def test_lines_are_written_in_their_order(pipe: Pipe):
+    with LogWriter(pipe.stream, notice) as writer:
+        for number in range(1000):
+            writer.write(f"line {number}\n")
+        said = pipe.read("line 999\n")
+
+    assert [f"line {number}" for number in range(1000)] == said.splitlines()
+
+
+def test_what_a_full_queue_cannot_take_is_dropped_and_counted(pipe: Pipe):
+    with LogWriter(pipe.stream, notice) as writer:
+        for _ in range(log.QUEUE_MAX + 1000):
+            writer.write("x" * 1000 + "\n")  # more than pipe, batch and queue hold; the reader has not begun
+        lines = pipe.read(" dropped\n").splitlines()
+
+    count = int(lines[-1].split()[0])
+    assert log.QUEUE_MAX + 1000 == len(lines) - 1 + count
+    assert count > 0
+    assert {"x" * 1000} == set(lines[:-1])
+
+
+def test_a_line_after_dropped_ones_is_written_again(pipe: Pipe):
+    with LogWriter(pipe.stream, notice) as writer:
+        for _ in range(log.QUEUE_MAX + 1000):
+            writer.write("x" * 1000 + "\n")
+        pipe.read(" dropped\n")
+        writer.write("last\n")
+
+        assert "last\n" == pipe.read("last\n")
+
+
+def test_close_does_not_wait_for_a_reader_that_never_reads(pipe: Pipe):
+    writer = LogWriter(pipe.stream, notice)
+    for _ in range(1000):
+        writer.write("x" * 1000)
+    closing = threading.Thread(target=writer.close)
+    closing.start()
+    closing.join(DEADLINE_SECONDS)
+
+    assert not closing.is_alive()
+    pipe.read("x" * 1000)
+
+
+def test_close_writes_what_the_stream_still_takes():
+    stream = io.StringIO()
+    with LogWriter(stream, notice) as writer:
+        writer.write("one\n")
+        writer.write("two\n")
+
+    assert "one\ntwo\n" == stream.getvalue()
+
+
+def test_a_text_that_no_encoding_takes_is_written_all_the_same(pipe: Pipe):
+    with LogWriter(pipe.stream, notice) as writer:
+        writer.write("half a pair \ud800\n")
+
+        assert "half a pair \\ud800\n" == pipe.read("\n")
+
+
+def broken_pipe() -> Any:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    return os.fdopen(write_end, "w")
+
+
+def closed() -> Any:
+    stream = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - what a test closes by itself
+    stream.close()
+    return stream
+
+
+@pytest.mark.parametrize("stream", [lambda: None, closed, broken_pipe], ids=["none", "closed", "broken pipe"])
+def test_a_stream_that_is_closed_is_no_failure(stream: Any):
+    opened = stream()
+    with LogWriter(opened, notice) as writer:
+        for _ in range(3):
+            writer.write("x\n")
+    if opened is not None:
+        opened.close()
+
+
+def test_all_that_the_process_writes_to_its_errors_goes_through_the_writer(capsys: pytest.CaptureFixture[str]):
+    before = sys.stderr
+    with unblocked_stderr(notice) as writer:
+        print("warned", file=sys.stderr)
+        writer.write("logged\n")
+        assert sys.stderr is not before
+
+    assert sys.stderr is before
+    assert "warned\nlogged\n" == capsys.readouterr().err

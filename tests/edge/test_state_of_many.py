@@ -1,0 +1,88 @@
+"""The state of a sandbox with very many chats: read from a snapshot, a page at a time."""
+
+from __future__ import annotations
+
+import pytest
+
+from mockserver.edge import commands
+from mockserver.edge.views import STATE_CHATS
+
+MANY = STATE_CHATS + 5
+pytestmark = pytest.mark.mockserver(
+    given={"chats": {"count": MANY, "each": {"tagIds": ["tag_a"]}}}, now="2026-03-01T12:00:00Z"
+)
+
+
+def state(sandbox, query=""):
+    reply = sandbox.call("GET", f"/_mock/state{query}")
+    assert reply.status == 200, reply.body
+    return reply.json()["tenants"][0]
+
+
+def test_the_state_has_the_first_chats_of_a_tenant_and_says_how_many_there_are(mockserver) -> None:
+    whole = state(mockserver)
+
+    assert (STATE_CHATS, MANY) == (len(whole["chats"]), whole["chatCount"])
+
+
+def test_the_chats_of_the_state_can_be_read_page_by_page(mockserver) -> None:
+    first, rest, none = (state(mockserver, query) for query in ("?chats=7", f"?chatsFrom={STATE_CHATS}", "?chats=0"))
+
+    assert state(mockserver)["chats"][:7] == first["chats"]
+    assert 5 == len(rest["chats"])
+    assert rest["chats"][0] not in state(mockserver)["chats"]
+    assert [] == none["chats"]
+
+
+def test_an_execution_shows_as_many_targets_as_the_state_shows_chats(mockserver) -> None:
+    mockserver.apply({"given": {"templates": [{"id": "template_a", "items": [{"type": "text", "text": "Oi"}]}]}})
+    body = {"name": "A", "platform": "chatapp", "templateId": "template_a", "cadence": 60}
+    campaign_id = mockserver.call("POST", "/v1/campaigns", json=body).json()["campaignId"]
+    mockserver.choose({"size-limit-values": {"chatapp": None}})
+    assert mockserver.call("POST", f"/v1/campaigns/{campaign_id}/start").status == 202
+    (execution,) = state(mockserver, "?chats=3")["executions"]
+
+    assert [chat["id"] for chat in state(mockserver, "?chats=3")["chats"]] == execution["targets"]
+    assert MANY == execution["sends"]["target"]
+    assert "template_a" == execution["template"]
+
+
+@pytest.mark.parametrize(
+    "query", ["chats=-1", "chats=1e3", "chats=²", f"chatsFrom={'9' * 5_000}", "chats=", "tenant=a"]
+)
+def test_a_page_that_is_no_page_is_refused(mockserver, query) -> None:
+    reply = mockserver.call("GET", f"/_mock/state?{query}")
+
+    assert (400, "MOCK_BAD_QUERY") == (reply.status, reply.json()["code"])
+    assert len(reply.body) < 500
+
+
+def test_the_state_is_the_one_of_its_snapshot_whatever_happens_while_it_is_built(mockserver) -> None:
+    before = mockserver.state()
+    build = commands.read_state(mockserver._hosted, {})
+    mockserver.advance("20m")
+    mockserver.set_tenant(name="Another")
+
+    assert before == build()
+
+
+def test_no_lock_is_held_while_the_state_is_built(mockserver) -> None:
+    hosted, held = mockserver._hosted, []
+
+    class Lock:
+        is_held = False
+
+        def __enter__(self) -> None:
+            self.is_held = True
+
+        def __exit__(self, *raised: object) -> None:
+            self.is_held = False
+
+    hosted.sandbox.lock = lock = Lock()
+
+    def read_state(hosted, arguments):
+        build = commands.read_state(hosted, arguments)
+        return lambda: (held.append(lock.is_held), build())[1]
+
+    assert STATE_CHATS == len(hosted.perform(read_state, {})["tenants"][0]["chats"])
+    assert [False] == held

@@ -1,0 +1,184 @@
+"""A sandbox at a port of its own: everything under it is that sandbox's, and it has no prefix to lose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+import requests
+
+from mockserver import MockServer, Sandbox
+from mockserver.testing.remote import RemoteServer
+from tests.api.media_files import PNG
+from tests.testing.conftest import Suite
+
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+
+
+@pytest.fixture
+def server() -> Iterator[MockServer]:
+    with MockServer() as running:
+        yield running
+
+
+@pytest.fixture
+def alone(server: MockServer) -> Iterator[Sandbox]:
+    with server.sandbox("demo", own_port=True) as sandbox:
+        yield sandbox
+
+
+def get(sandbox: Sandbox, path: str) -> requests.Response:
+    headers = {"X-API-Key": sandbox.secret_key}
+    return requests.get(urljoin(sandbox.base_url, path), headers=headers, timeout=10, allow_redirects=False)
+
+
+def test_its_address_has_no_path(alone: Sandbox, server: MockServer):
+    assert "" == urlsplit(alone.base_url).path
+    assert server.url != alone.base_url == alone.address
+
+
+def test_a_client_that_joins_absolute_paths_reaches_it(alone: Sandbox):
+    assert 200 == get(alone, "/v1/message-templates").status_code
+    alone.calls("listTemplates").one()
+
+
+def test_every_url_that_it_hands_out_is_under_its_port(alone: Sandbox):
+    created = requests.post(
+        alone.base_url + SESSIONS, json={}, headers={"X-API-Key": alone.secret_key}, timeout=10
+    ).json()
+
+    assert created["url"].startswith(f"{alone.base_url}/connect/")
+    assert "text/html" in requests.get(created["url"], timeout=10).headers["Content-Type"]
+    assert alone.end_user(created["url"]).connect().title.startswith("Número conectado")
+
+
+def test_the_media_of_others_is_not_there(alone: Sandbox, server: MockServer):
+    with server.sandbox(own_port=True) as other:
+        headers = {"X-API-Key": alone.secret_key}
+        files = {"files": ("a.png", PNG, "image/png")}
+        sent = requests.post(f"{alone.base_url}/v1/messaging/media", files=files, headers=headers, timeout=10).json()
+        url = sent[0]["url"]
+
+        assert url.startswith(f"{alone.base_url}/media/")
+        assert PNG == requests.get(url, timeout=10).content
+        assert 404 == get(other, urlsplit(url).path).status_code
+
+
+def test_its_control_plane_is_its_own(alone: Sandbox, server: MockServer):
+    with server.sandbox(own_port=True, seed=7) as other:
+        requests.post(f"{other.base_url}/_mock/clock/advance", json={"by": "1h"}, timeout=10).raise_for_status()
+
+        assert [0, 7] == [get(each, "/_mock/state").json()["seed"] for each in (alone, other)]
+        assert 3500 < (other.now - alone.now).total_seconds() < 3700
+
+
+@pytest.mark.parametrize("path", ["/v1/message-templates", "/_mock/state", "/media/media_x"])
+def test_no_prefix_leads_from_it_to_another_sandbox(alone: Sandbox, server: MockServer, path: str):
+    with server.sandbox("demo") as other:
+        reply = get(alone, f"/sandboxes/{other.id}{path}")
+
+        assert (404, "RESOURCE_NOT_FOUND") == (reply.status_code, reply.json()["code"])
+        assert [] == other.journal["exchanges"]
+    assert 1 == len(alone.journal["exchanges"])
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", ""), ("GET", ""), ("DELETE", "/{id}")])
+def test_other_sandboxes_are_made_listed_and_ended_at_the_servers_own_address(
+    alone: Sandbox, server: MockServer, method: str, path: str
+):
+    with server.sandbox() as other:
+        url = f"{alone.base_url}/_mock/sandboxes{path.format(id=other.id)}"
+        reply = requests.request(method, url, json={} if method == "POST" else None, timeout=10)
+
+        assert (409, "MOCK_OWN_PORT") == (reply.status_code, reply.json()["code"])
+        assert server.keeps(other)
+    assert 200 == get(alone, "/_mock/health").status_code
+
+
+def test_clients_in_process_reach_it_by_its_address(alone: Sandbox):
+    key = {"X-API-Key": alone.secret_key}
+
+    assert 200 == alone.requests_session().get(f"{alone.base_url}/v1/message-templates", headers=key).status_code
+    assert 200 == alone.httpx_client().get("/v1/message-templates", headers=key).status_code
+    assert 200 == alone.call("GET", "/v1/message-templates").status
+    with pytest.raises(requests.ConnectionError, match=f"which is {alone.base_url}"):
+        alone.requests_session().get("http://127.0.0.1:1/v1/message-templates")
+
+
+def test_a_call_after_its_end_meets_410_and_is_noted(alone: Sandbox, server: MockServer):
+    alone.close()
+
+    assert 410 == get(alone, "/v1/campaigns").status_code
+    assert 1 == server.late_calls()[alone.id]
+
+
+def test_the_ports_of_sandboxes_that_have_long_been_closed_are_given_up(server: MockServer):
+    addresses = []
+    for _ in range(20):
+        with server.sandbox(own_port=True) as sandbox:
+            addresses.append(sandbox)
+
+    assert len(server._own) < 12
+    assert 410 == get(addresses[-1], "/v1/campaigns").status_code
+    with pytest.raises(requests.ConnectionError):
+        get(addresses[0], "/v1/campaigns")
+
+
+def test_it_ends_with_its_server():
+    server = MockServer()
+    sandbox = server.sandbox(own_port=True)
+    address = sandbox.base_url
+    server.close()
+
+    with pytest.raises(requests.ConnectionError):
+        requests.get(f"{address}/_mock/health", timeout=10)
+    assert server._server is None  # nobody has asked for the address that others share
+
+
+def test_settings_and_marks_give_it(suite: Suite):
+    suite.pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def mockserver_settings():
+            return {"own_port": True}
+        """
+    )
+    result = suite.run(
+        """
+        import pytest
+        from urllib.parse import urlsplit
+
+        def test_by_settings(mockserver):
+            assert "" == urlsplit(mockserver.base_url).path
+
+        @pytest.mark.mockserver(own_port=False)
+        def test_by_a_nearer_mark(mockserver):
+            assert "/sandboxes/" in mockserver.base_url
+        """
+    )
+
+    result.assert_outcomes(passed=2)
+
+
+def test_what_is_neither_true_nor_false_is_refused_at_collection(suite: Suite):
+    result = suite.run(
+        """
+        import pytest
+
+        @pytest.mark.mockserver(own_port=8080)
+        def test_it(mockserver):
+            pass
+        """
+    )
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "own_port=8080; wanted True or False" in str(result.stderr)
+
+
+def test_a_server_elsewhere_refuses_it_by_name(server: MockServer):
+    with pytest.raises(ValueError, match=r"own_port=True \(sandbox\(\.\.\.\)\) needs the sandbox in this process"):
+        RemoteServer(server.url).sandbox(own_port=True)
+    assert "default" not in server._host.sandboxes
