@@ -236,7 +236,7 @@ def _json_or_text(body: bytes) -> Any:
         return None
     try:
         return json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):  # a scripted reply may nest without end
         return body.decode("utf-8", "replace")
 
 

@@ -45,3 +45,11 @@ def test_what_json_has_a_form_for_stays_as_it_is(value) -> None:
     except ValueError:
         return
     assert json.loads(plain) == strict_json(encoded(value))
+
+
+def test_a_scripted_reply_that_nests_without_end_stays_text_in_the_journal(mockserver) -> None:
+    body = "[" * 5000 + "]" * 5000
+    mockserver.on("listCampaigns").reply(200, body=body)
+    mockserver.call("GET", "/v1/campaigns")
+
+    assert body == mockserver.call("GET", "/_mock/journal").json()["exchanges"][0]["response"]["body"]
