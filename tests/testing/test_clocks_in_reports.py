@@ -35,7 +35,7 @@ CURE = (
 
 
 def reported(suite: Suite, test: str, *arguments: str) -> list[str]:
-    return section(suite.run(WORLD + STOPWATCH + test, "--tb=line", *arguments))
+    return section(suite.run(WORLD + STOPWATCH + test, "--tb=short", *arguments))
 
 
 def test_a_client_that_polls_while_the_clock_stands_still_comes_first_with_the_cure(suite: Suite):
@@ -190,7 +190,7 @@ def test_calls_in_close_succession_are_waits_only_if_they_go_on_for_long(
     suite: Suite, times: int, ends: str, is_told: bool
 ):
     test = f"    def test_it(mockserver):\n        poll(mockserver, {times})\n        {ends}\n"
-    found = section(suite.run(WORLD + STOPWATCH.replace("700_000", "5_000") + test, "--tb=line"))
+    found = section(suite.run(WORLD + STOPWATCH.replace("700_000", "5_000") + test, "--tb=short"))
 
     assert is_told == found[0].startswith(
         f"Time stands still: the client sent GET /v1/campaigns/campaign {times} times"
@@ -254,7 +254,7 @@ class TestATestThatIsStopped:
         pass
         """
         suite.pytester.makepyfile(test_mine=WORLD + STOPWATCH + (test if where == "test" else fixture))
-        result = suite.pytester.runpytest_inprocess(*PLUGIN, *WITHOUT, "--tb=line", no_reraise_ctrlc=True)
+        result = suite.pytester.runpytest_inprocess(*PLUGIN, *WITHOUT, "--tb=short", no_reraise_ctrlc=True)
 
         assert 2 == result.ret
         found = section(result)
@@ -331,7 +331,7 @@ class TestTwoClocks:
     ):
         test = f"    import {module}\n\n{mark}    @{decorator}\n    def test_it(mockserver):\n        create(mockserver)\n        assert 0\n"
         world = WORLD.replace(', now="2026-03-01T12:00:00Z"', "") if mark else WORLD
-        found = section(suite.run(world + test, "--tb=line"))
+        found = section(suite.run(world + test, "--tb=short"))
 
         at = "" if mark else "2026-03-01T12:00:00.000Z"
         [line] = [each for each in found if each.startswith("two clocks: ")]
@@ -388,7 +388,7 @@ class TestTwoClocks:
             suite.run(
                 WORLD.replace("2026-03-01T12:00:00Z", "2020-01-01T00:00:00Z")
                 + f"    import {module}\n\n    @{decorator}\n    def test_it(mockserver):\n        create(mockserver)\n        assert 0\n",
-                "--tb=line",
+                "--tb=short",
             )
         )
 
