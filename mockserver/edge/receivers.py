@@ -16,10 +16,10 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
-from mockserver.core.instants import Instant
+from mockserver.core.instants import Instant, retry_after
 from mockserver.core.schedule import TIMEOUT
 from mockserver.edge import loops
-from mockserver.edge.courier import ANSWER_MAX_BYTES, LET_GO, Outcome, retry_after
+from mockserver.edge.courier import ANSWER_MAX_BYTES, LET_GO, Outcome
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -85,7 +85,7 @@ class Receiver:
         except Exception as failure:  # noqa: BLE001 - a receiver that breaks is a receiver that answers 500
             return Outcome(500, f"{RAISED} {_told(failure)}")
         named = {name.lower(): value for name, value in answered.items()}
-        return Outcome(status, None, 0, retry_after(named.get("retry-after"), wall), answer[:ANSWER_MAX_BYTES])
+        return Outcome(status, None, 0, retry_after(named.get("retry-after", ""), wall), answer[:ANSWER_MAX_BYTES])
 
     def _by_call(self, url: str, headers: Mapping[str, str], body: bytes) -> Answered:
         letter = Letter(url, {name.lower(): value for name, value in headers.items()}, body)
