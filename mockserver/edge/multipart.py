@@ -12,13 +12,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from mockserver.contract.limits import PART_HEAD_MAX_BYTES, UPLOAD_OTHER_PARTS_MAX
+from mockserver.contract.limits import OWN_BOUND, PART_HEAD_MAX_BYTES, UPLOAD_OTHER_PARTS_MAX, own_bound
 from mockserver.core.calls import ApiError, FilePart
 
 _FIELD = "files"
 _PERCENT_ESCAPES = (("%0A", "\n"), ("%0D", "\r"))  # WHATWG HTML, 4.10.21.8; werkzeug decodes the third one, %22
-
-
 _ESCAPE = re.compile(r'\\(["\\]?)')  # a backslash, and what it can escape
 
 
@@ -102,12 +100,12 @@ def _escaped(escape: re.Match[str]) -> str:
 
 def _too_many(files_max: int) -> ApiError:
     reason = (
-        f"got more than {files_max + UPLOAD_OTHER_PARTS_MAX} parts; expected at most {files_max} files (the mock's own "
-        f"bound, settable by the choice media-max-files) and {UPLOAD_OTHER_PARTS_MAX} other parts (the mock's own bound)"
+        f"got more than {files_max + UPLOAD_OTHER_PARTS_MAX} parts; expected at most {files_max} files "
+        f"({own_bound('media-max-files')}) and {UPLOAD_OTHER_PARTS_MAX} other parts ({OWN_BOUND})"
     )
     return ApiError("MEDIA_UPLOAD_TOO_MANY_FILES", clause="media.too-many", at="files", reason=reason, max=files_max)
 
 
 def _long_head() -> ApiError:
-    reason = f"got a part whose headers are longer than {PART_HEAD_MAX_BYTES} bytes, the mock's own bound"
+    reason = f"got a part whose headers are longer than {PART_HEAD_MAX_BYTES} bytes ({OWN_BOUND})"
     return ApiError("MEDIA_UPLOAD_EMPTY", clause="media.empty", at="files", reason=reason)
