@@ -43,21 +43,29 @@ def read(content_type: str, body: bytes, files_max: int) -> Sequence[FilePart]:
     boundary = options.get("boundary", "")
     if kind.lower() != "multipart/form-data" or not boundary or not boundary.isascii():
         return ()
-    files = []
+    files: list[FilePart] = []
     try:
         for number, part in enumerate(_parts(body, boundary.encode("ascii")), start=1):
             if number > files_max + UPLOAD_OTHER_PARTS_MAX:
                 raise _too_many(files_max)
-            headers = _headers(part.head)
-            _, disposition = parse_options_header(_ESCAPE.sub(_escaped, headers["content-disposition"]))
-            if disposition.get("name") == _FIELD and "filename" in disposition:
-                name = disposition["filename"]
-                for escape, character in _PERCENT_ESCAPES:
-                    name = name.replace(escape, character)
-                files.append(FilePart(name, headers.get("content-type", ""), part.content))
+            files.extend(_files(part))
     except (ValueError, LookupError):  # a body that breaks the format, a part without a disposition
         return ()
     return files
+
+
+def _files(part: _Part) -> Iterator[FilePart]:
+    """The file of a part, if it is one; LookupError where the part has no disposition."""
+    from werkzeug.http import parse_options_header
+
+    headers = _headers(part.head)
+    _, disposition = parse_options_header(_ESCAPE.sub(_escaped, headers["content-disposition"]))
+    if disposition.get("name") != _FIELD or "filename" not in disposition:
+        return
+    name = disposition["filename"]
+    for escape, character in _PERCENT_ESCAPES:
+        name = name.replace(escape, character)
+    yield FilePart(name, headers.get("content-type", ""), part.content)
 
 
 def _parts(body: bytes, boundary: bytes) -> Iterator[_Part]:
