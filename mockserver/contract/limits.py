@@ -29,9 +29,8 @@ FORM_BODY_MAX_BYTES = 16 * 1024  # of the hosted page
 VISIT_TEXT_MAX_CHARS = 500
 ADVANCES_MAX_DEPTH = 20  # of rules that let time pass while another one does
 
-OWN_BOUND = (
-    "the mock's own bound; the document sets none"  # what the reason of a refusal by one of the bounds above says
-)
+# What the reason of a refusal by one of the bounds above says.
+OWN_BOUND = "the mock's own bound; the document sets none"
 
 
 def own_bound(choice: str) -> str:

@@ -34,6 +34,12 @@ def nearest(received: object, known: Iterable[str], *, likeness: float = 0.5) ->
     return next(iter(get_close_matches(name, short, n=1, cutoff=likeness)), None)
 
 
+def nearest_hint(received: object, known: Iterable[str], *, likeness: float = 0.5) -> str:
+    """End a sentence with the known name that is nearest to the one received, or with nothing if none is near."""
+    name = nearest(received, known, likeness=likeness)
+    return f"; the nearest is {name!r}" if name else ""
+
+
 def _edits(name: str) -> Iterator[str]:
     """Yield the names that are one edit away, also in letter case; a neighbouring pair swapped is one edit."""
     yield from (name.strip(), name.lower())

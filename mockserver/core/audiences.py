@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from mockserver.contract.filters import FIELDS, OPERATORS, OTHER_MEANINGS, PART_OPERATORS, FilterField, Operator
-from mockserver.contract.nearest import nearest
+from mockserver.contract.nearest import nearest_hint
 from mockserver.core import ids
 from mockserver.core.calls import ApiError, Shown
 from mockserver.core.instants import MINUTE, Instant, as_shown, parse, parse_date
@@ -247,8 +247,7 @@ def _invalid(statement: Mapping[str, Any], at: str, reason: str, clause: str) ->
 
 
 def _nearest(found: str, known: Iterable[str]) -> str:
-    hint = nearest(found, known)
-    return f"; the nearest is {hint!r}" if hint else f"; there are {', '.join(known)}"
+    return nearest_hint(found, known) or f"; there are {', '.join(known)}"
 
 
 def _shown(sandbox: Sandbox, statement: Mapping[str, Any], key: str) -> str:

@@ -156,7 +156,7 @@ def _refuse_endless_filters(sandbox: Sandbox, endpoint: Endpoint, value: Any) ->
     statements = (group.get("statements") for group in groups if isinstance(group, dict))
     count = len(groups) + sum(len(listed) for listed in statements if isinstance(listed, list))
     if count > FILTER_ENTRIES_MAX:
-        reason = f"got {count} groups and statements; expected at most {FILTER_ENTRIES_MAX}, the mock's own bound"
+        reason = f"got {count} groups and statements; expected at most {FILTER_ENTRIES_MAX} ({OWN_BOUND})"
         raise _split(sandbox, refuse("/filters", reason, endpoint.clause))
 
 

@@ -15,6 +15,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, timedelta, timezone
 
+from mockserver.contract.reading import http_date, whole_number
+
 Instant = int  # microseconds since 1970-01-01T00:00:00Z
 Span = int  # microseconds
 
@@ -163,3 +165,12 @@ def parse_date(written: str, *, brazil: bool) -> Instant | None:
     except ValueError:
         return None
     return from_datetime(datetime(day.year, day.month, day.day, tzinfo=_BRAZIL if brazil else UTC))
+
+
+def retry_after(written: str, now: Instant) -> Span | None:
+    """Return the wait that a Retry-After asks for, in seconds or as an HTTP date, or None if it asks for none that can be read."""
+    written = written.strip()
+    if (seconds := whole_number(written)) is not None:
+        return seconds * SECOND
+    moment = http_date(written)
+    return max(0, from_datetime(moment) - now) if moment is not None and moment.tzinfo is not None else None

@@ -45,11 +45,11 @@ class Exchange(NamedTuple):
     `body` is the request's JSON value, as it came, where it was read as one.
     `choices` are the sandbox's own ones (those that differ from their default) at the time.
     `real` is the process's stopwatch in microseconds, where it has one; no answer or view shows it.
-    `is_reused` is True for a call on a connection that had carried another one before.
-    While a rule keeps the answer from its client `is_held` is True; `left` is the stopwatch when it was sent then.
     `process` is the process's own instant if something had frozen that.
     `answer_cut_from_bytes` is the size of the whole answer where `answer` is only the beginning of it, else None.
     `size_bytes` is what the entry counts for in the journal's bound.
+    `is_reused` is True for a call that a rule met on a connection that had carried another one before.
+    While a rule keeps the answer from its client `is_held` is True; `left` is the stopwatch when it was sent then.
     """
 
     n: int
@@ -66,12 +66,12 @@ class Exchange(NamedTuple):
     choices: Mapping[str, object]
     fault: Fault | None = None
     real: Span | None = None
-    is_reused: bool = False
-    is_held: bool = False
-    left: Span | None = None
     process: Instant | None = None
     answer_cut_from_bytes: int | None = None
     size_bytes: int = 0
+    is_reused: bool = False
+    is_held: bool = False
+    left: Span | None = None
 
     @property
     def came_late(self) -> bool:

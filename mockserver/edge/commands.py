@@ -13,7 +13,7 @@ from typing import Any
 
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
-from mockserver.contract.nearest import nearest
+from mockserver.contract.nearest import nearest_hint
 from mockserver.core import timekeeping
 from mockserver.core.instants import Instant, parse
 from mockserver.core.matching import ROOTS, differences
@@ -115,11 +115,10 @@ def choose(hosted: Hosted, args: Arguments) -> JSON:
 def _tenant(hosted: Hosted, tenant_id: str) -> Tenant:
     known = hosted.sandbox.tenants
     if tenant_id not in known:
-        hint = nearest(tenant_id, known)
         raise ControlError(
             404,
             "MOCK_NOT_FOUND",
-            f"no tenant {tenant_id!r}; there is {', '.join(known)}" + (f"; the nearest is {hint!r}" if hint else ""),
+            f"no tenant {tenant_id!r}; there is {', '.join(known)}{nearest_hint(tenant_id, known)}",
         )
     return known[tenant_id]
 
@@ -179,12 +178,8 @@ def operations(written: str) -> tuple[str, ...]:
     """The operations that a name means: an id, `METHOD /path` as the document writes it, or `*` for all."""
     found = named(written)
     if not found:
-        hint = nearest(written, (*OPERATIONS, *(f"{row.method} {row.path}" for row in ENDPOINTS.values())))
-        raise ControlError(
-            400,
-            "MOCK_BAD_OPERATION",
-            f"no operation is called {written!r}" + (f"; the nearest is {hint!r}" if hint else ""),
-        )
+        hint = nearest_hint(written, (*OPERATIONS, *(f"{row.method} {row.path}" for row in ENDPOINTS.values())))
+        raise ControlError(400, "MOCK_BAD_OPERATION", f"no operation is called {written!r}{hint}")
     return found
 
 

@@ -16,9 +16,8 @@ from threading import Event, Lock, Thread, Timer
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from mockserver.contract.reading import http_date, whole_number
 from mockserver.core import targets
-from mockserver.core.instants import SECOND, Instant, Span, from_datetime
+from mockserver.core.instants import Instant, Span, retry_after
 from mockserver.core.schedule import TIMEOUT
 
 TIMEOUT_SECONDS = 15.0  # fixed decision `wh-timeout`
@@ -152,7 +151,7 @@ class Courier:
                     raise IncompleteRead(answer_body, answer.length)
                 if flight.is_late:
                     return Outcome(None, TIMEOUT)
-                wait = retry_after(answer.headers.get("Retry-After"), wall)
+                wait = retry_after(answer.headers.get("Retry-After", ""), wall)
                 return Outcome(answer.status, None, 0, wait, answer_body)
 
     def _connected(self, flight: _Flight, url: str) -> socket.socket:
@@ -227,13 +226,3 @@ def _reason(failure: Exception, flight: _Flight) -> str:
     if isinstance(failure, ConnectionRefusedError) and len(failure.args) == 1:
         return str(failure.args[0])
     return f"no answer: {type(failure).__name__}"
-
-
-def retry_after(written: str | None, wall: Instant) -> Span | None:
-    """The wait that an endpoint asks for, in seconds or as an HTTP date; None where it asks for none that can be read."""
-    if written is None:
-        return None
-    if len(written) < 10 and (seconds := whole_number(written)) is not None:
-        return seconds * SECOND
-    moment = http_date(written)
-    return max(0, from_datetime(moment) - wall) if moment is not None and moment.tzinfo is not None else None

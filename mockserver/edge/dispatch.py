@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from mockserver.edge.hosting import Hosted
 
 _KEPT_BYTES = 4096  # of an endpoint's answer
-_PATIENCE_SECONDS = (
-    1.0  # of an advance with the background; a receiver that calls it cannot answer before it is answered
-)
+# Of an advance with the background; a receiver that calls it cannot answer before it is answered.
+_PATIENCE_SECONDS = 1.0
 _MOST_STEPS = 1_000_000  # of an advance until idle: whatever re-arms itself for ever is a bug, not a wait
 
 # Who is delivering on the way to the code that runs, in sandboxes of whatever host; coroutines get it with their context.

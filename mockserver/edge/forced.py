@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mockserver.contract.lifecycles import LIFECYCLES
-from mockserver.contract.nearest import nearest
+from mockserver.contract.nearest import nearest_hint
 from mockserver.core import campaigns, entrypoints, phones, sessions
 from mockserver.core.tenant import Tenant
 from mockserver.core.transitions import Kind, can
@@ -63,12 +63,11 @@ def fail_session(hosted: Hosted, args: Arguments) -> JSON:
     """The connection fails for a documented reason."""
     tenant, session = _owned(hosted, "sessions", args["sessionId"])
     if args["reason"] not in sessions.REASONS:
-        hint = nearest(args["reason"], sessions.REASONS)
+        hint = nearest_hint(args["reason"], sessions.REASONS)
         raise ControlError(
             400,
             "MOCK_BAD_REASON",
-            f"reason came as {args['reason']!r}; wanted one of {', '.join(sessions.REASONS)}"
-            + (f"; the nearest is {hint!r}" if hint else ""),
+            f"reason came as {args['reason']!r}; wanted one of {', '.join(sessions.REASONS)}{hint}",
         )
     _refuse_illegal("session", session, "fail")
     sessions.fail(hosted.sandbox, tenant, session, args["reason"], {"forced": "fail"})

@@ -36,11 +36,8 @@ def respond(
     answer = _responded(host, wire, root, door)
     if wire.method != "HEAD" or not answer.body:
         return answer
-    size = (
-        ()
-        if any(name == "Content-Length" for name, _ in answer.headers)
-        else (("Content-Length", str(len(answer.body))),)
-    )
+    is_sized = any(name == "Content-Length" for name, _ in answer.headers)
+    size = () if is_sized else (("Content-Length", str(len(answer.body))),)
     return answer._replace(headers=(*answer.headers, *size), body=b"")  # as GET would have it, refusals too
 
 

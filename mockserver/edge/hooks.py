@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mockserver.contract.lifecycles import CONNECTED, CONNECTION_FAILED
-from mockserver.contract.nearest import nearest
+from mockserver.contract.nearest import nearest_hint
 from mockserver.core import deliveries, resends, targets
 from mockserver.core.records import Webhook
 from mockserver.core.redaction import short
@@ -84,10 +84,8 @@ def _webhook(hosted: Hosted, webhook_id: str) -> tuple[Tenant, Webhook]:
 
 
 def _unknown(kind: str, found: str, known: list[str]) -> ControlError:
-    hint = nearest(found, known)
     return ControlError(
         404,
         "MOCK_NOT_FOUND",
-        f"no {kind} {found!r}; there is {', '.join(known[:5]) or 'none'}"
-        + (f"; the nearest is {hint!r}" if hint else ""),
+        f"no {kind} {found!r}; there is {', '.join(known[:5]) or 'none'}{nearest_hint(found, known)}",
     )

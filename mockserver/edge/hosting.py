@@ -67,9 +67,8 @@ class Hosted:
         self.read: set[str] | None = None  # the choices that were read, where somebody watches them
         self._kept = 0
         self._dispatch: Dispatch | None = None
-        self._making = (
-            threading.Lock()
-        )  # its own, so that whatever holds the sandbox's lock keeps nobody from ending it
+        # Its own, so that whatever holds the sandbox's lock keeps nobody from ending it.
+        self._making = threading.Lock()
 
     @property
     def dispatch(self) -> Dispatch:

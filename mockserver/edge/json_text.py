@@ -14,9 +14,8 @@ from typing import Any
 
 # Compact, accents as they are; a Decimal is a number that a client wrote with a fraction.
 _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=float, allow_nan=False).encode
-_BITS_MAX = (
-    14_000  # of an integer: 4,214 digits; the interpreter writes no more than 4,300 (sys.set_int_max_str_digits)
-)
+# Of an integer: 4,214 digits; the interpreter writes no more than 4,300 (sys.set_int_max_str_digits).
+_BITS_MAX = 14_000
 
 
 def encoded(value: Any) -> bytes:

@@ -12,13 +12,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from mockserver.contract.limits import PART_HEAD_MAX_BYTES, UPLOAD_OTHER_PARTS_MAX
+from mockserver.contract.limits import OWN_BOUND, PART_HEAD_MAX_BYTES, UPLOAD_OTHER_PARTS_MAX, own_bound
 from mockserver.core.calls import ApiError, FilePart
 
 _FIELD = "files"
 _PERCENT_ESCAPES = (("%0A", "\n"), ("%0D", "\r"))  # WHATWG HTML, 4.10.21.8; werkzeug decodes the third one, %22
-
-
 _ESCAPE = re.compile(r'\\(["\\]?)')  # a backslash, and what it can escape
 
 
@@ -45,21 +43,29 @@ def read(content_type: str, body: bytes, files_max: int) -> Sequence[FilePart]:
     boundary = options.get("boundary", "")
     if kind.lower() != "multipart/form-data" or not boundary or not boundary.isascii():
         return ()
-    files = []
+    files: list[FilePart] = []
     try:
         for number, part in enumerate(_parts(body, boundary.encode("ascii")), start=1):
             if number > files_max + UPLOAD_OTHER_PARTS_MAX:
                 raise _too_many(files_max)
-            headers = _headers(part.head)
-            _, disposition = parse_options_header(_ESCAPE.sub(_escaped, headers["content-disposition"]))
-            if disposition.get("name") == _FIELD and "filename" in disposition:
-                name = disposition["filename"]
-                for escape, character in _PERCENT_ESCAPES:
-                    name = name.replace(escape, character)
-                files.append(FilePart(name, headers.get("content-type", ""), part.content))
+            files.extend(_files(part))
     except (ValueError, LookupError):  # a body that breaks the format, a part without a disposition
         return ()
     return files
+
+
+def _files(part: _Part) -> Iterator[FilePart]:
+    """The file of a part, if it is one; LookupError where the part has no disposition."""
+    from werkzeug.http import parse_options_header
+
+    headers = _headers(part.head)
+    _, disposition = parse_options_header(_ESCAPE.sub(_escaped, headers["content-disposition"]))
+    if disposition.get("name") != _FIELD or "filename" not in disposition:
+        return
+    name = disposition["filename"]
+    for escape, character in _PERCENT_ESCAPES:
+        name = name.replace(escape, character)
+    yield FilePart(name, headers.get("content-type", ""), part.content)
 
 
 def _parts(body: bytes, boundary: bytes) -> Iterator[_Part]:
@@ -102,12 +108,12 @@ def _escaped(escape: re.Match[str]) -> str:
 
 def _too_many(files_max: int) -> ApiError:
     reason = (
-        f"got more than {files_max + UPLOAD_OTHER_PARTS_MAX} parts; expected at most {files_max} files (the mock's own "
-        f"bound, settable by the choice media-max-files) and {UPLOAD_OTHER_PARTS_MAX} other parts (the mock's own bound)"
+        f"got more than {files_max + UPLOAD_OTHER_PARTS_MAX} parts; expected at most {files_max} files "
+        f"({own_bound('media-max-files')}) and {UPLOAD_OTHER_PARTS_MAX} other parts ({OWN_BOUND})"
     )
     return ApiError("MEDIA_UPLOAD_TOO_MANY_FILES", clause="media.too-many", at="files", reason=reason, max=files_max)
 
 
 def _long_head() -> ApiError:
-    reason = f"got a part whose headers are longer than {PART_HEAD_MAX_BYTES} bytes, the mock's own bound"
+    reason = f"got a part whose headers are longer than {PART_HEAD_MAX_BYTES} bytes ({OWN_BOUND})"
     return ApiError("MEDIA_UPLOAD_EMPTY", clause="media.empty", at="files", reason=reason)

@@ -16,10 +16,10 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
-from mockserver.core.instants import Instant
+from mockserver.core.instants import Instant, retry_after
 from mockserver.core.schedule import TIMEOUT
 from mockserver.edge import loops
-from mockserver.edge.courier import ANSWER_MAX_BYTES, LET_GO, Outcome, retry_after
+from mockserver.edge.courier import ANSWER_MAX_BYTES, LET_GO, Outcome
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -85,7 +85,7 @@ class Receiver:
         except Exception as failure:  # noqa: BLE001 - a receiver that breaks is a receiver that answers 500
             return Outcome(500, f"{RAISED} {_told(failure)}")
         named = {name.lower(): value for name, value in answered.items()}
-        return Outcome(status, None, 0, retry_after(named.get("retry-after"), wall), answer[:ANSWER_MAX_BYTES])
+        return Outcome(status, None, 0, retry_after(named.get("retry-after", ""), wall), answer[:ANSWER_MAX_BYTES])
 
     def _by_call(self, url: str, headers: Mapping[str, str], body: bytes) -> Answered:
         letter = Letter(url, {name.lower(): value for name, value in headers.items()}, body)
@@ -153,13 +153,13 @@ def _read(answered: Any) -> Answered:
     """What a receiving function has answered."""
     if answered is None:
         return 200, {}, b""
-    status, headers_back, answer = (
-        answered if isinstance(answered, tuple) and len(answered) == 3 else (answered, {}, b"")
-    )
-    if not isinstance(status, int) or isinstance(status, bool) or not 100 <= status <= 999:
-        found = status if isinstance(status, int) else f"a {type(answered).__name__}"
-        raise _NoAnswer(f"the receiver answered {found}; wanted None, a status, or (status, headers, body)")
-    return status, headers_back, answer
+    status, headers, body = answered if isinstance(answered, tuple) and len(answered) == 3 else (answered, {}, b"")
+    is_status = isinstance(status, int) and not isinstance(status, bool) and 100 <= status <= 999
+    if is_status and isinstance(headers, Mapping) and isinstance(body, bytes | str):
+        texts = {str(name): str(value) for name, value in headers.items()}
+        return status, texts, body.encode("utf-8", "backslashreplace") if isinstance(body, str) else body
+    found = f"a {type(answered).__name__}" if is_status or not isinstance(status, int) else status
+    raise _NoAnswer(f"the receiver answered {found}; wanted None, a status, or (status, headers, body)")
 
 
 def _by_wsgi(target: Any, url: str, headers: Mapping[str, str], body: bytes) -> Answered:

@@ -79,8 +79,8 @@ def _unknown_key(schema: Schema, parent: Sequence[Schema], problem: schemas.Prob
         near = key
     else:
         inner = {name.partition(".")[2]: name for name in reversed(below)}
-        close = get_close_matches(key, [*known, *inner], n=1, cutoff=0.6)
-        near = next((name if name in known else inner[name] for name in close), None)
+        close = nearest(key, [*known, *inner], likeness=0.6)
+        near = close if close is None or close in known else inner[close]
     return Problem(problem.pointer, f"the key {spelled(key)}", wanted, near)
 
 

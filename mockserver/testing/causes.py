@@ -1,9 +1,10 @@
 """
 The first lines of a report: what most likely went wrong.
 
-Asked in this order: whether a client waits while the clock stands still; what the test itself missed or failed with, or asked of the mock and was refused; a receiver that
-raised; what the client did wrong by its conduct; whether any call came at all, the latest call that was refused or bent
-by a rule, and whether time stands still where something is due.
+Asked in this order: whether a client waits while the clock stands still; what the test itself missed or failed with,
+or asked of the mock and was refused; a receiver that raised; what the client did wrong by its conduct; whether any
+call came at all, the latest call that was refused or bent by a rule, and whether time stands still where something is
+due.
 """
 
 from __future__ import annotations

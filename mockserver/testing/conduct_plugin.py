@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Iterable
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +41,9 @@ def problem(value: object) -> str | None:
     """What is wrong with a mode, with the nearest one; None where nothing is."""
     if value in MODES:
         return None
-    close = get_close_matches(str(value), MODES, n=1, cutoff=0.5)
-    return f"{value!r} is none of {', '.join(MODES)}{f'; the nearest is {close[0]!r}' if close else ''}"
+    from mockserver.contract.nearest import nearest_hint
+
+    return f"{value!r} is none of {', '.join(MODES)}{nearest_hint(value, MODES)}"
 
 
 def mode(item: pytest.Item) -> str:

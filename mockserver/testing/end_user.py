@@ -7,7 +7,7 @@ from http.client import HTTPConnection
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from mockserver.contract.nearest import nearest
+from mockserver.contract.nearest import nearest_hint
 from mockserver.edge import front
 from mockserver.edge.gateway import Wire, body_limit_bytes
 from mockserver.edge.hosting import Hosted
@@ -130,9 +130,9 @@ class EndUser:
         form = next((form for form in page.forms if button in form.buttons), None)
         if form is None or step not in (None, page.step):
             wanted = f"the step {step!r}" if step else f"the button {button!r}"
-            hint = nearest(button, page.buttons) if form is None else None
+            hint = nearest_hint(button, page.buttons) if form is None else ""
             offered = f"the page {page.title!r} (status {page.status}) has the step {page.step!r} and the buttons {', '.join(page.buttons) or 'none'}"
-            raise ValueError(f"wanted {wanted}, but {offered}" + (f"; the nearest is {hint!r}" if hint else ""))
+            raise ValueError(f"wanted {wanted}, but {offered}{hint}")
         sent = {**form.values, **fields, "press": button}
         return self._go("POST", urljoin(self._at, form.action), urlencode(sent).encode())
 
@@ -200,7 +200,6 @@ def link_of(hosted: Hosted, session: str | Mapping[str, Any]) -> str:
             raise ValueError(f"the url is no link of this sandbox, whose links begin with {base}")
         return base + token
     if named not in known:
-        hint = nearest(named, known)
-        told = f"; the nearest is {hint!r}" if hint else f"; there is {', '.join(list(known)[:5]) or 'none yet'}"
-        raise ValueError(f"no session {named!r} in this sandbox{told}")
+        hint = nearest_hint(named, known) or f"; there is {', '.join(list(known)[:5]) or 'none yet'}"
+        raise ValueError(f"no session {named!r} in this sandbox{hint}")
     return base + known[named]

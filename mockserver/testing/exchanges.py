@@ -35,9 +35,10 @@ class Exchange(Generic[BodyT_co, AnswerT_co]):
     """
     One call and its answer, keys in their short form.
 
-    `body` is the request's JSON value; `status` and `said` are None where no answer reached the client, else `said` is the
-    answer's JSON value or text; where `cut_from_bytes` has a number, `said` is only the beginning of an answer of this size. `code` is the API's own code of a refusal, `reason` the mock's reason for it, `fault`
-    what a rule did to the exchange.
+    `body` is the request's JSON value; `status` and `said` are None where no answer reached the client, else `said`
+    is the answer's JSON value or text; where `cut_from_bytes` has a number, `said` is only the beginning of an answer
+    of this size. `code` is the API's own code of a refusal, `reason` the mock's reason for it, `fault` what a rule
+    did to the exchange.
     """
 
     n: int

@@ -9,7 +9,7 @@ from http.client import HTTPException
 from typing import Any, NamedTuple, TextIO
 
 from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES
-from mockserver.contract.nearest import nearest
+from mockserver.contract.nearest import nearest_hint
 from mockserver.contract.printable import printable
 from mockserver.core.instants import SECOND, Span, parse
 from mockserver.core.matching import Difference
@@ -124,8 +124,8 @@ def _done(hosted: Hosted, entry: JSON) -> Outcome:
     name, arguments = entry["do"], entry.get("with", {})
     command = next((row.command for row in control.ROUTES if row.command.__name__ == name), None)
     if command is None:
-        hint = nearest(name, [row.command.__name__ for row in control.ROUTES if row.method != "GET"])
-        raise ValueError(f"no command is called {name!r}{f'; the nearest is {hint!r}' if hint else ''}")
+        hint = nearest_hint(name, [row.command.__name__ for row in control.ROUTES if row.method != "GET"])
+        raise ValueError(f"no command is called {name!r}{hint}")
     try:
         control.run(hosted, command, arguments)
     except ControlError as refusal:

@@ -158,7 +158,6 @@ def _own_port_problem(own_port: Any) -> str | None:
 
 def hint(found: str, known: Any) -> str:
     """The nearest known name, as the end of a sentence; nothing where none is near."""
-    from difflib import get_close_matches
+    from mockserver.contract.nearest import nearest_hint
 
-    close = get_close_matches(found, list(known), n=1, cutoff=0.5)
-    return f"; the nearest is {close[0]!r}" if close else ""
+    return nearest_hint(found, known)

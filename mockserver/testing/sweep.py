@@ -7,10 +7,10 @@ What is swept is named by choice, by family, or as `touched`: the choices that a
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from mockserver.contract.choices import CHOICES, Choice
+from mockserver.contract.nearest import nearest_hint
 
 TOUCHED = "touched"
 
@@ -63,9 +63,8 @@ def _rows(name: str) -> list[Choice]:
     if name in by_family:
         return [row for row in by_family[name] if len(row.options) > 1]
     if name not in CHOICES:
-        known = [*by_family, *CHOICES, TOUCHED]
-        close = get_close_matches(name, known, n=1, cutoff=0.5)
-        raise ValueError(f"{name!r} is no choice and no family{f'; the nearest is {close[0]!r}' if close else ''}")
+        hint = nearest_hint(name, [*by_family, *CHOICES, TOUCHED])
+        raise ValueError(f"{name!r} is no choice and no family{hint}")
     if len(CHOICES[name].options) < 2:
         raise ValueError(f"{name!r} has values instead of options; set it by @pytest.mark.mockserver(choices=...)")
     return [CHOICES[name]]

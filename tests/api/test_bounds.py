@@ -114,7 +114,7 @@ def test_as_many_statements_as_are_judged_are_taken_and_one_more_is_refused(mock
     ):
         assert INVALID == refused(reply)
         assert (
-            "got 1001 groups and statements; expected at most 1000, the mock's own bound"
+            "got 1001 groups and statements; expected at most 1000 (the mock's own bound; the document sets none)"
             in reply.headers["x-mock-reason"]
         )
 

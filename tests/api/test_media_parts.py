@@ -108,7 +108,7 @@ def test_a_head_longer_than_the_mock_reads_is_refused_with_the_bound(mockserver,
     reply = send(mockserver, named(b'filename="' + b"a" * size + b'"'))
 
     assert (400, "MEDIA_UPLOAD_EMPTY") == refusal(reply)
-    assert "longer than 4096 bytes, the mock's own bound" in reply.headers["x-mock-reason"]
+    assert "longer than 4096 bytes (the mock's own bound" in reply.headers["x-mock-reason"]
 
 
 @pytest.mark.clause("media.upload")

@@ -59,7 +59,7 @@ value-type-mismatch missing-operand null-operand in-shape tags-empty-operand tag
 between-reversed between-no-value2 value2-elsewhere date-offset date-only-and-naive date-format date-equality birthdate-zone
 group-chat-dm-fields numbers-odd estimated-count-exactness filter-schema-shape filter-schema-drift
 media-max-files media-max-size media-missing-type media-text-content media-file-name media-size-unit media-mime-list media-type-source media-partial-failure
-media-failed-item-shape media-result-order media-empty-part media-wrong-field-or-boundary media-check-order
+media-failed-item-shape media-result-order media-empty-part media-wrong-field-or-boundary media-part-bounds media-check-order
 media-request-limit media-id-life media-url-life audio-single-rule message-required-fields
 message-absent-vs-null message-type-values message-status-values message-page-params next-cursor-end short-pages
 cursor-invalid page-stability forward-date-unit sender-of-own-messages entrypoint-platforms

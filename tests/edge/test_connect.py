@@ -11,7 +11,7 @@ from tests.api.session_calls import NOON, PHONE, begin, create, read
 from tests.edge.page_calls import GONE, begun, fields, get, inside, link, post, press, visits
 
 ROOT = Path(__file__).resolve().parents[2]
-EVIL = '"><script>alert(1)</script>{{7*7}}&amp;'
+EVIL = '"><script>alert(1)</script>{{7*11111}}&amp;'
 GUARDS = {
     "cache-control": "no-store",
     "referrer-policy": "no-referrer",
@@ -218,7 +218,7 @@ def test_everything_that_somebody_wrote_is_escaped(mockserver):
     assert [200, 200, 422, 422, 200, 200] == [reply.status for reply in bodies]
     for reply in bodies:
         page = reply.body.decode()
-        assert not re.search(r"<script|<svg/|onload=alert\(1\)>|\b49\b", page)
+        assert not re.search(r"<script|<svg/|onload=alert\(1\)>|77777", page)
     assert "&lt;script&gt;" in bodies[1].body.decode()
 
 

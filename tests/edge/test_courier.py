@@ -399,3 +399,22 @@ def test_no_thread_is_left_behind(serve):
     post(serve(app(lambda _: None)).url)
 
     assert [] == [each for each in threading.enumerate() if isinstance(each, threading.Timer)]
+
+
+@pytest.mark.parametrize("headers", [{"Retry-After": 30}, {"Retry-After": None}, {"x": 1}, {7: "x"}])
+@pytest.mark.parametrize("answer", [b"later", "later"])
+def test_a_receivers_headers_and_body_may_be_of_other_kinds_than_text_and_bytes(mockserver, headers, answer):
+    receiver = mockserver.receive_webhooks(lambda letter: (503, headers, answer))
+    mockserver.complete_session(begin(mockserver))
+
+    assert [503] == [each["status"] for each in receiver.deliveries[0]["attempts"]]
+
+
+@pytest.mark.parametrize("odd", [(200, None, b""), (200, {}, 7), (200, ["x"], b""), (200, {}, None)])
+def test_an_answer_whose_headers_or_body_are_none_is_a_500(mockserver, odd):
+    receiver = mockserver.receive_webhooks(lambda letter: odd)
+    mockserver.complete_session(begin(mockserver))
+
+    (attempt,) = receiver.deliveries[0]["attempts"]
+    assert 500 == attempt["status"]
+    assert "wanted None, a status, or (status, headers, body)" in attempt["error"]

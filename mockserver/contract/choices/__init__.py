@@ -12,6 +12,7 @@ from typing import Final
 
 from mockserver.contract.choices import access, campaigns, content, events, filters, sessions, values
 from mockserver.contract.choices.rows import Choice, Fixed
+from mockserver.contract.nearest import nearest_hint
 
 __all__ = ["CHOICES", "DEFAULTS", "FAMILIES", "FIXED", "Choice", "Fixed", "merged", "problem"]
 
@@ -33,7 +34,7 @@ def problem(id: str, value: object) -> str | None:
         return values.problem(CHOICES[id], value)
     if id in FIXED:
         return f"{id!r} is no choice: it is fixed as {FIXED[id].decision!r}"
-    return f"no choice is called {id!r}{values.nearest(id, CHOICES)}"
+    return f"no choice is called {id!r}{nearest_hint(id, CHOICES)}"
 
 
 def merged(id: str, old: object, new: object) -> object:

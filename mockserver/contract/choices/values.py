@@ -4,25 +4,19 @@ What may be chosen: the check of an option's name and of each kind of number, an
 A message names what was found, what was wanted, and the nearest valid name where one is near.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from reprlib import repr as short
 from typing import Final
 
 from mockserver.contract.choices.rows import Choice
 from mockserver.contract.durations import parse_duration
-from mockserver.contract.nearest import nearest as nearest_name
+from mockserver.contract.nearest import nearest_hint
 
 # A rate that is switched on without its numbers: invented, since the document shows none.
 RATE_WHEN_ON: Final[Mapping[str, object]] = {"requests": 120, "per": 60}
 
 # No volume at all is a limit one can test with; a pace of none would never end, and no file at all is no upload.
 _LEAST: Final[Mapping[str, int]] = {"size-limit-values": 0}
-
-
-def nearest(name: object, names: Iterable[str]) -> str:
-    """End a sentence with the valid name that is nearest to `name`, or with nothing where none is near."""
-    hint = nearest_name(name, names)
-    return f"; the nearest is {hint!r}" if hint else ""
 
 
 def problem(choice: Choice, value: object) -> str | None:
@@ -55,18 +49,18 @@ def _option(choice: Choice, value: object) -> str:
     wanted = f"found {short(value)}, wanted one of {', '.join(choice.options)}"
     if value is None and "null" in choice.options:
         return f"{wanted}; the nearest is 'null', the word in quotes"
-    return f"{wanted}{nearest(value, choice.options)}"
+    return f"{wanted}{nearest_hint(value, choice.options)}"
 
 
 def _mapping(choice: Choice, value: object) -> str | None:
     keys = list(RATE_WHEN_ON if choice.value == "rate" else _base(choice, choice.default))
     if not isinstance(value, Mapping):
         words = "".join(f"{option!r} or " for option in choice.options)
-        near = nearest(value, choice.options) if isinstance(value, str) else ""
+        near = nearest_hint(value, choice.options) if isinstance(value, str) else ""
         return f"found {short(value)}, wanted {words}a mapping of {', '.join(keys)}{near}"
     for key, part in value.items():
         if key not in keys:
-            return f"found the key {short(key)}, wanted {', '.join(keys)}{nearest(key, keys)}"
+            return f"found the key {short(key)}, wanted {', '.join(keys)}{nearest_hint(key, keys)}"
         wrong = _period(part) if key == "per" else _whole(choice, part)
         if wrong:
             return f"{key}: {wrong}"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from mockserver.contract.filters import FIELDS
+from mockserver.contract.nearest import nearest
 from mockserver.core.instants import parse
 from mockserver.core.journal import Exchange
 from mockserver.core.records import Campaign, Execution
@@ -48,7 +48,7 @@ def lost_filters(story: Story) -> Iterator[str]:
         create = creates.get(made.get(campaign.id) or 0)
         if campaign.filters or create is None:
             continue
-        near = [key for key in _body(create) if key != "filters" and get_close_matches(key, ["filters"], cutoff=0.7)]
+        near = [key for key in _body(create) if key != "filters" and nearest(key, ("filters",), likeness=0.7)]
         previews = [each for each in story.of("previewAudience") if each.n < create.n]
         previewed = bool(previews) and bool(_body(previews[-1]).get("filters"))
         if near or previewed:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 from mockserver.contract.effects import FORGERIES
 from mockserver.contract.endpoints import ENDPOINTS
+from mockserver.contract.nearest import nearest_hint
 from mockserver.testing.strategies import spans
 
 JSON = dict[str, Any]
@@ -111,7 +111,5 @@ def _rules(draw: st.DrawFn, befalls: Mapping[str, Sequence[Fault]]) -> JSON:
 def _refuse_unknown(names: Iterable[str], known: Mapping[str, object], what: str) -> None:
     for name in names:
         if name not in known:
-            near = get_close_matches(name, known, n=1, cutoff=0.4)
-            raise ValueError(
-                f"no {what} is named {name!r}; {f'the nearest is {near[0]!r}' if near else 'there are ' + ', '.join(known)}"
-            )
+            hint = nearest_hint(name, known, likeness=0.4) or f"; there are {', '.join(known)}"
+            raise ValueError(f"no {what} is named {name!r}{hint}")

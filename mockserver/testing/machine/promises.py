@@ -7,10 +7,10 @@ Each check yields sentences, a breach a sentence, from the exchanges and the wor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import NamedTuple
 
+from mockserver.contract.nearest import nearest_hint
 from mockserver.testing.causes import TellingError
 from mockserver.testing.machine import audience_checks, effect_checks, pace_checks, retry_checks
 from mockserver.testing.machine.story import Story, told
@@ -88,9 +88,8 @@ def named(names: Iterable[str]) -> tuple[Invariant, ...]:
     found = []
     for name in names:
         if name not in INVARIANTS:
-            near = get_close_matches(name, INVARIANTS, n=1, cutoff=0.4)
-            hint = f"the nearest is {near[0]!r}" if near else f"there are {', '.join(INVARIANTS)}"
-            raise ValueError(f"no invariant is named {name!r}; {hint}")
+            hint = nearest_hint(name, INVARIANTS, likeness=0.4) or f"; there are {', '.join(INVARIANTS)}"
+            raise ValueError(f"no invariant is named {name!r}{hint}")
         found.append(INVARIANTS[name])
     return tuple(found)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from mockserver.contract.reading import http_date, whole_number
-from mockserver.core.instants import SECOND, Instant, from_datetime
+from mockserver.core.conduct.waits import told_wait
+from mockserver.core.instants import SECOND, Instant
 from mockserver.core.journal import Exchange
 from mockserver.testing.machine.story import Story, code, is_lost, is_success, request
 
@@ -80,17 +80,8 @@ def hasty(story: Story) -> Iterator[str]:
         if each.at < wait and not each.came_late:
             early = (wait - each.at) / SECOND
             yield f"{each.operation} was called (#{each.n}) {early:g} s before the Retry-After of #{told_by} was over"
-        if not is_lost(each) and each.status == 429 and (asked := _asked_wait(each)) is not None:
-            free_at[each.tenant_id] = (asked, each.n)
-
-
-def _asked_wait(exchange: Exchange) -> Instant | None:
-    """Until when a 429 asks to wait; None where it says nothing that can be read."""
-    written = next((value for name, value in exchange.headers if name.lower() == "retry-after"), "")
-    if (seconds := whole_number(written)) is not None:
-        return exchange.at + seconds * SECOND
-    moment = http_date(written)
-    return from_datetime(moment) if moment is not None and moment.tzinfo is not None else None
+        if not is_lost(each) and each.status == 429 and (asked := told_wait(each)) is not None:
+            free_at[each.tenant_id] = (each.at + asked, each.n)
 
 
 def forgotten_cancels(story: Story) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from mockserver.contract import schemas
 from mockserver.contract.endpoints import ENDPOINTS, Operation
 from mockserver.contract.limits import RETURN_URL_MAX_CHARS
+from mockserver.contract.nearest import nearest_hint
 from mockserver.testing.strategies import audiences, compiled, values
 
 JSON = dict[str, Any]
@@ -64,8 +64,7 @@ def bodies(operation: Operation, *, given: World = GIVEN, template_id: str | Non
     Those of `startCampaign` carry what the template of this id asks for, by default the first that asks for anything.
     """
     if operation not in ENDPOINTS:
-        near = get_close_matches(operation, ENDPOINTS, n=1, cutoff=0.5)
-        raise ValueError(f"no operation {operation!r}{f'; the nearest is {near[0]!r}' if near else ''}")
+        raise ValueError(f"no operation {operation!r}{nearest_hint(operation, ENDPOINTS)}")
     if operation == "createCampaign":
         return _campaigns(given)
     if operation == "startCampaign":

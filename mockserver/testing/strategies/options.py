@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from hypothesis import strategies as st
 
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.endpoints import OPERATIONS
+from mockserver.contract.nearest import nearest_hint
 
 
 def choices(*, families: tuple[str, ...] = (), at_most: int = 5) -> st.SearchStrategy[dict[str, str]]:
@@ -83,9 +83,8 @@ def scripts(
     """
     for operation in operations:
         if operation not in OPERATIONS:
-            near = get_close_matches(operation, OPERATIONS, n=1, cutoff=0.5)
-            hint = f"the nearest is {near[0]!r}" if near else f"there are {', '.join(OPERATIONS)}"
-            raise ValueError(f"no operation {operation!r}; {hint}")
+            hint = nearest_hint(operation, OPERATIONS) or f"; there are {', '.join(OPERATIONS)}"
+            raise ValueError(f"no operation {operation!r}{hint}")
     on = st.sampled_from([*operations, "*"])
     wire = st.builds(
         lambda on, counts, do: {"on": on, **counts, "do": do}, on, _counts(), st.sampled_from(_ON_THE_WIRE)
