@@ -107,7 +107,19 @@ def _explaining(name: str) -> Any:
     engine: Any = jsonschema.Draft202012Validator
     types = engine.TYPE_CHECKER.redefine_many({"array": _is_array, "number": _is_number})
     extend: Any = jsonschema.validators.extend
-    return extend(engine, {"additionalProperties": _additional_properties}, type_checker=types)(load(name))
+    keywords = {"properties": _properties, "additionalProperties": _additional_properties}
+    return extend(engine, keywords, type_checker=types)(load(name))
+
+
+def _properties(engine: Any, known: Any, value: Any, schema: Any) -> Iterator[Any]:
+    """The engine's own keyword, but with the place of a property that is `false`: the engine names its object alone."""
+    import jsonschema
+
+    if isinstance(value, dict):
+        for key in (key for key, part in known.items() if part is False and key in value):
+            yield jsonschema.ValidationError("", validator="false", path=[key], instance=value[key])
+    allowed = {key: part for key, part in known.items() if part is not False}
+    yield from jsonschema.Draft202012Validator.VALIDATORS["properties"](engine, allowed, value, schema)
 
 
 def _additional_properties(engine: Any, allowed: Any, value: Any, schema: Any) -> Iterator[Any]:

@@ -95,7 +95,7 @@ def problem(sandbox: Sandbox, part: FilePart) -> ApiError | None:
     declared = _essence(part.declared_type)
     kind = kind_of(declared)
     if kind is None or not part.content:
-        missing = "no content" if kind else f"type {declared or 'unknown'!r}"
+        missing = "no content" if kind else f"type {declared!r}" if declared else "no Content-Type"
         return _invalid_format(part.name, f"got {missing}; expected one of the mock's own list: {', '.join(KINDS)}")
     reason = _mismatch(part, declared)
     if reason:

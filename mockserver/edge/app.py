@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from http.client import IncompleteRead
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from flask import Flask, Request, Response, request
+from werkzeug.datastructures import Headers
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from mockserver.edge import front, spelling
@@ -17,11 +19,30 @@ from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted, Recipe
 from mockserver.edge.http1 import is_authority, origin_form
 from mockserver.edge.replies import Answer, pieces
 
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
+
+_URLS: Final = frozenset({"location", "content-location"})
+
 
 class _Request(Request):
     """Flask's request, whose bound on the body each call sets for its target; Flask 3.0 has it in its config alone."""
 
     max_content_length: int | None = None
+
+
+class _Response(Response):
+    """Flask's response with urls letter for letter; werkzeug would write them anew, and raises at some hosts."""
+
+    def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:
+        written = self.headers
+        self.headers = Headers([pair for pair in written if pair[0].lower() not in _URLS])
+        try:
+            headers = super().get_wsgi_headers(environ)
+        finally:
+            self.headers = written
+        headers.extend([pair for pair in written if pair[0].lower() in _URLS])
+        return headers
 
 
 def build(host: Host, root: Hosted | None = None) -> Flask:
@@ -119,7 +140,7 @@ def _played(answer: Answer, raw: RawSocket | None) -> Iterator[bytes]:
 
 def _response(answer: Answer, raw: RawSocket | None) -> Response:
     status = f"{answer.status} {spelling.reason_phrase(answer.status)}"
-    response = Response(answer.body if answer.play is None else _played(answer, raw), status=status)
+    response = _Response(answer.body if answer.play is None else _played(answer, raw), status=status)
     response.headers.clear()
     for name, value in answer.headers:
         response.headers.add(name, value)

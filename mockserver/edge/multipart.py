@@ -17,7 +17,8 @@ from mockserver.core.calls import ApiError, FilePart
 
 _FIELD = "files"
 _PERCENT_ESCAPES = (("%0A", "\n"), ("%0D", "\r"))  # WHATWG HTML, 4.10.21.8; werkzeug decodes the third one, %22
-_ESCAPE = re.compile(r'\\(["\\]?)')  # a backslash, and what it can escape
+# A backslash and what it escapes, or one that escapes nothing; the last quote of a header ends its text.
+_ESCAPE = re.compile(r'\\(?!"[^"]*\Z)(["\\])|\\')
 
 
 class _Part(NamedTuple):

@@ -57,6 +57,8 @@ def _explained(schema: Schema, problem: schemas.Problem) -> Problem:
         return Problem(path, "nothing", problem.wanted.rstrip(","))
     if keyword == "oneOf" and _alternatives(own):
         return Problem(path, "both", f"exactly one of {' and '.join(_alternatives(own))}")
+    if keyword == "false":
+        return Problem(path, f"the key {spelled(steps(path)[-1])}", f"no such key beside {_excluding(parent, path)}")
     if keyword == "type":
         return Problem(path, _short(problem.found), _kinds(own))
     if keyword == "minProperties":
@@ -124,6 +126,12 @@ def _alternatives(parts: Sequence[Schema]) -> list[str]:
     """The keys of which an object has exactly one."""
     rows = [row for part in parts for row in part.get("oneOf", ()) if set(row) == {"required"}]
     return [key for row in rows for key in row["required"]]
+
+
+def _excluding(parent: Sequence[Schema], path: str) -> str:
+    """The keys of an object that exclude the key at the path."""
+    rules = [(key, rule) for part in parent for key, rule in part.get("dependentSchemas", {}).items()]
+    return " or ".join(key for key, rule in rules if rule.get("properties", {}).get(steps(path)[-1]) is False)
 
 
 def _values(part: Schema) -> list[Any]:

@@ -306,5 +306,7 @@ def test_a_file_without_a_type_may_have_the_one_that_its_content_has(mockserver)
 @pytest.mark.clause("media.format")
 def test_a_file_without_a_type_may_be_refused(mockserver):
     for content in (b"texto", content_of("rgb.png")):
-        assert (400, "MEDIA_INVALID_FORMAT") == refusal(upload(mockserver, File(content, None)))
+        reply = upload(mockserver, File(content, None))
+        assert (400, "MEDIA_INVALID_FORMAT") == refusal(reply)
+        assert "got no Content-Type; expected one of" in reply.headers["x-mock-reason"]
     assert 201 == upload(mockserver, File(b"texto", "text/plain")).status
