@@ -64,14 +64,23 @@ def is_valid(name: str, value: object) -> bool:
 
 def problems(name: str, value: object) -> list[Problem]:
     """Return why `value` does not fit the schema `name`: its first `PROBLEMS_MAX` problems, deepest place first; empty if it fits."""
+    unique = {(problem.pointer, problem.keyword): problem for problem in _first_problems(name, value)}
+    return sorted(unique.values(), key=lambda problem: (-problem.pointer.count("/"), problem.keyword != "type"))
+
+
+def explains_all(name: str, value: object) -> bool:
+    """Return True if `problems` has every problem of the value, False if there are too many."""
+    return len(_first_problems(name, value)) < PROBLEMS_MAX
+
+
+def _first_problems(name: str, value: object) -> list[Problem]:
     found: list[Problem] = []
     try:
         errors = _explaining(name).iter_errors(value)
         found.extend(islice((problem for error in errors for problem in explained(error)), PROBLEMS_MAX))
     except (RecursionError, ValueError):  # the engine writes out the value that it refuses, which can be beyond writing
         found.append(Problem("", "a value too deep or too long to write", "one that can be written", "size"))
-    unique = {(problem.pointer, problem.keyword): problem for problem in found}
-    return sorted(unique.values(), key=lambda problem: (-problem.pointer.count("/"), problem.keyword != "type"))
+    return found
 
 
 def check(name: str, value: object) -> list[Problem]:

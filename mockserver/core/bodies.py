@@ -88,7 +88,7 @@ def parse(body: bytes, values_max: int | None = None) -> Any:
     """Return the value of strict UTF-8 JSON text; VALIDATION_ERROR states where and why the text is refused."""
     _refuse_endless_json(body, values_max)
     try:
-        value = json.loads(body.decode("utf-8"), parse_float=_number, parse_constant=_no_constant)
+        value = json.loads(body.decode("utf-8"), parse_float=number, parse_constant=_no_constant)
         if b"\\u" in body:
             json.dumps(value, ensure_ascii=False, default=str).encode("utf-8")
     except UnicodeDecodeError as error:
@@ -102,7 +102,8 @@ def parse(body: bytes, values_max: int | None = None) -> Any:
     return value
 
 
-def _number(written: str) -> int | float | Decimal:
+def number(written: str) -> int | float | Decimal:
+    """The value of a JSON number with a fraction or an exponent; a Decimal where a double would pass for an integer that it is not."""
     rounded = float(written)
     if not rounded.is_integer() or abs(rounded) >= _DOUBLES_EXACT_BELOW:
         return rounded  # a fraction, infinity, or past every integer that the document knows

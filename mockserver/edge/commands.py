@@ -139,6 +139,9 @@ def set_tenant(hosted: Hosted, args: Arguments) -> JSON:
 def read_state(hosted: Hosted, args: Arguments) -> Callable[[], JSON]:
     """The state as JSON, built from a snapshot while the sandbox goes on."""
     numbers = _numbers(args, {"chats": "chats", "chatsFrom": "chats_from"})
+    if numbers.get("chats", 0) > views.STATE_CHATS:
+        expected = f"at most {views.STATE_CHATS} (the mock's own bound); chatsFrom reads on from there"
+        raise ControlError(400, "MOCK_BAD_QUERY", f"chats is {numbers['chats']}; expected {expected}")
     twin = hosted.sandbox.twin()
     return lambda: views.state(twin, **numbers)
 

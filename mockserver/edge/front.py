@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from mockserver.contract.printable import printable
 from mockserver.core.records import Media
+from mockserver.core.redaction import shown
 from mockserver.edge import connect, control, gateway, spelling, steps
 from mockserver.edge.doors import PATIENT, Door
 from mockserver.edge.gateway import Wire
@@ -115,15 +116,25 @@ def _no_sandbox(host: Host, wire: Wire) -> Answer:
             'with its path: urljoin(baseUrl, "/v1/...") drops that',
         )
     sandbox_id = wire.target[len(_SANDBOXES) :].partition("/")[0]
+    named = shown(sandbox_id, _secrets(host), 60)
     if host.is_closed(sandbox_id):
         if not connect.is_furniture(wire.target):
             host.note_late_call(sandbox_id)
         return _refusal(
             410,
             "MOCK_SANDBOX_CLOSED",
-            f"sandbox {sandbox_id[:60]!r} is closed; this call came after its test had ended",
+            f"sandbox {named!r} is closed; this call came after its test had ended",
         )
-    return _refusal(404, "MOCK_NOT_FOUND", f"no sandbox {sandbox_id[:60]!r}; make one with POST /_mock/sandboxes")
+    return _refusal(404, "MOCK_NOT_FOUND", f"no sandbox {named!r}; make one with POST /_mock/sandboxes")
+
+
+def _secrets(host: Host) -> list[str]:
+    """The keys and signing secrets of every open sandbox."""
+    secrets: list[str] = []
+    for hosted in list(host.sandboxes.values()):
+        with hosted.sandbox.lock:
+            secrets += hosted.sandbox.secrets()
+    return secrets
 
 
 def _refusal(status: int, code: str, message: str) -> Answer:
@@ -138,10 +149,10 @@ def _media(hosted: Hosted, wire: Wire) -> Answer:
         found = next(
             (tenant.media[media_id] for tenant in hosted.sandbox.tenants.values() if media_id in tenant.media), None
         )
-        now = hosted.sandbox.read_clock()
+        hide, now = redactor(hosted.sandbox), hosted.sandbox.read_clock()
     date = ("Date", spelling.http_date(now))
     if found is None:
-        refused = _refusal(404, "MOCK_NOT_FOUND", f"no media {media_id[:60]!r} in this sandbox")
+        refused = _refusal(404, "MOCK_NOT_FOUND", f"no media {hide.brief(media_id, 60)!r} in this sandbox")
         return refused._replace(headers=(*refused.headers, date))
     return Answer(200, (*_media_headers(found), date), b"" if wire.method == "HEAD" else found.content)
 

@@ -13,11 +13,12 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
 from mockserver.contract.choices import DEFAULTS
-from mockserver.core.bodies import is_too_deep
+from mockserver.core.bodies import is_too_deep, number
 from mockserver.core.calls import Call
 from mockserver.core.instants import SECOND, exact_text
 from mockserver.core.journal import Exchange, Journal, Step
@@ -149,7 +150,7 @@ def _long_body(hide: Redactor, call: Call, read: Any) -> JSON:
         return {"cut": True}
     try:
         written = json.dumps(_spellable(read), ensure_ascii=False)
-    except ValueError:
+    except (ValueError, TypeError):  # the latter for a Decimal, which the API tells from the double beside it
         return {"cut": True}
     neutral = written.replace(call.base_url, BASE_URL) if call.base_url else written
     return {"json": hide.value(json.loads(neutral))}
@@ -163,10 +164,10 @@ def _body(sandbox: Sandbox, hide: Redactor, call: Call) -> JSON:
     try:
         text = neutral.decode()
         if call.headers.get("content-type") == "application/json" and not is_too_deep(neutral):
-            return {"json": hide.value(_spellable(json.loads(text)))}
+            return {"json": hide.value(_spellable(json.loads(text, parse_float=_kept_by_a_double)))}
     except RecursionError:  # refused by every operation for its nesting, so it goes as text
         text = neutral.decode()
-    except ValueError:
+    except (ValueError, ArithmeticError):
         text = "\0"
     if all(each.isprintable() or each == "\n" for each in text):
         return {"body": hide.text(text)}
@@ -181,6 +182,13 @@ def _without_keys(sandbox: Sandbox, hide: Redactor, body: bytes) -> bytes:
         for secret in sorted((each for each in sandbox.secrets() if len(each) > 3), key=len, reverse=True):
             body = body.replace(secret.encode(), short(secret).encode())
         return _KEY_LIKE.sub(lambda found: found[0][:3] + b"...", body)
+
+
+def _kept_by_a_double(written: str) -> float:
+    """The number; ValueError where the API tells the text from the double beside it: sent again it would be another value."""
+    if not isinstance(number(written), Decimal):
+        return float(written)
+    raise ValueError(f"{written[:40]} is no double")
 
 
 def _spellable(value: Any) -> Any:

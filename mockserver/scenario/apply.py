@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from mockserver.contract import schemas
 from mockserver.core import ids, timekeeping
 from mockserver.core.instants import EARLIEST, LATEST, exact_text, parse
 from mockserver.core.phones import is_country
@@ -81,6 +82,8 @@ def _applied(sandbox: Sandbox, document: Mapping[str, Any], problems: list[Probl
 
 def _all(sandbox: Sandbox, values: Mapping[str, Any], problems: list[Problem]) -> list[Problem]:
     """Everything that is wrong with a document that its schema refuses; the caller takes the sandbox back to where it was."""
+    if not schemas.explains_all("scenario", values):  # what it does not name cannot be left out below
+        return problems
     sound = sound_part(values, problems)
     found: list[Problem] = []
     _applied(sandbox, sound.document, found, newborn=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mockserver.contract import choices
 from mockserver.contract.choices.profiles import PROFILES
+from mockserver.contract.limits import PROBLEMS_MAX
 from mockserver.contract.nearest import nearest
 from mockserver.scenario.documents import Problem, ScenarioError, read_file
 from mockserver.scenario.settings import choice_problem
@@ -33,7 +34,9 @@ def choices_of(profile: str | Path) -> dict[str, object]:
     found: dict[str, object] = document.get("choices", {})
     wanted = f"only {', '.join(_KEYS)} in a profile"
     problems = [Problem(f"/{key}", "a key of scenarios", wanted) for key in document if key not in _KEYS]
-    problems += [wrong for id, value in found.items() if (wrong := choice_problem(id, value))]
+    for id, value in found.items():
+        wrong = choice_problem(id, value, hints=len(problems) < PROBLEMS_MAX)
+        problems += [wrong] if wrong else []
     if problems:
         raise ScenarioError(problems, str(profile))
     return dict(found)

@@ -9,6 +9,7 @@ from mockserver.contract import choices, schemas
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.effects import ALIASES, EFFECTS
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
+from mockserver.contract.limits import PROBLEMS_MAX
 from mockserver.contract.nearest import nearest
 from mockserver.core import campaigns, progress
 from mockserver.core.instants import LATEST, Instant, as_shown
@@ -177,7 +178,7 @@ def _check_choices(effects: Entry, path: str, problems: list[Problem]) -> None:
     if "rate-limit" in effects:
         settings["rate-limit-numbers"] = effects["rate-limit"]
     for choice_id, value in settings.items():
-        wrong = choice_problem(choice_id, value)
+        wrong = choice_problem(choice_id, value, hints=len(problems) < PROBLEMS_MAX)
         if wrong is None and choice_id not in choices.CHOICES:
             wrong = Problem("", spelled(choice_id), "a choice; this is a fixed decision")
         if wrong is not None:

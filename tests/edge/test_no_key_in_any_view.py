@@ -88,6 +88,7 @@ def requests(key: str, written: str) -> list[Request]:
         Request("GET", "/v1/campaigns", {**own, "Authorization": f"Bearer {written}", "Cookie": f"a={written}", "User-Agent": written}),
         Request("GET", f"/connect/{written}", {"User-Agent": written}),
         Request("GET", f"/media/{written}"),
+        Request("GET", f"/sandboxes/{written}/v1/campaigns"),
         Request("PATCH", "/_mock/tenants/tenant_default", {}, json.dumps({"name": written}).encode()),
         Request("PATCH", "/_mock/choices", {}, json.dumps({written: written}).encode()),
         Request("POST", "/_mock/journal/verify", {}, json.dumps({"operation": "createCampaign", "times": 99, "where": {"body.name": written, f"query.{written}": written}}).encode()),
@@ -125,7 +126,7 @@ def test_no_view_header_or_log_line_shows_a_key(which, form) -> None:
         answer = send(app, request)
         applied += request.target == "/_mock/scenarios" and answer.status == 201
         seen[f"reason of {request.method} {request.target}"] = answer.headers.get("x-mock-reason", "")
-        if request.target.startswith("/_mock/"):
+        if request.target.startswith(("/_mock/", "/media/", "/sandboxes/", "/connect/")):
             seen[f"answer of {request.method} {request.target}"] = answer.body.decode()
     for path in VIEWS:
         seen[path] = send(app, Request("GET", path)).body.decode()

@@ -130,6 +130,21 @@ def test_the_document_is_json_and_the_one_of_this_process(sandbox: Sandbox):
     assert writing.text(answer.json()).encode()
 
 
+@pytest.mark.parametrize(("size_chars", "replayed"), [(20, []), (100_000, ["not sent"])])
+def test_a_number_that_no_double_keeps_is_not_sent_again_as_another_one(
+    sandbox: Sandbox, size_chars: int, replayed: list[str]
+):
+    """A cadence a little above 1 is refused; the double beside it is 1, which is taken."""
+    body = BODY | {"cadence": 2}
+    written = json.dumps(body).replace('"cadence": 2', f'"cadence": 1.{"0" * size_chars}1').encode()
+    refused = sandbox.call("POST", "/v1/campaigns", body=written, headers={"content-type": "application/json"})
+
+    document = sandbox.call("GET", "/_mock/replay")
+
+    assert (400, 200) == (refused.status, document.status)
+    assert replayed == [each.told.rpartition(", ")[2] for each in replay(document.json()) if each.differs]
+
+
 def test_a_query_that_the_document_does_not_take_is_named(made):
     reply = made.control("GET", "/replay?nmae=x")
 

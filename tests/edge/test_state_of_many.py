@@ -48,7 +48,8 @@ def test_an_execution_shows_as_many_targets_as_the_state_shows_chats(mockserver)
 
 
 @pytest.mark.parametrize(
-    "query", ["chats=-1", "chats=1e3", "chats=²", f"chatsFrom={'9' * 5_000}", "chats=", "tenant=a"]
+    "query",
+    ["chats=-1", "chats=1e3", "chats=²", f"chatsFrom={'9' * 5_000}", "chats=", "tenant=a", f"chats={STATE_CHATS + 1}"],
 )
 def test_a_page_that_is_no_page_is_refused(mockserver, query) -> None:
     reply = mockserver.call("GET", f"/_mock/state?{query}")

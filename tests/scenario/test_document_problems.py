@@ -10,7 +10,8 @@ from hypothesis import given, strategies
 
 from mockserver import MockServer, ScenarioError
 from mockserver.cli import main
-from mockserver.scenario import library
+from mockserver.contract.limits import PROBLEMS_MAX
+from mockserver.scenario import library, settings
 from mockserver.scenario.documents import check, plain, read
 from tests.edge.control_calls import control
 
@@ -202,6 +203,31 @@ def test_thousands_of_problems_are_counted_and_the_first_hundred_shown(mockserve
 
     assert 250 == len(refusal.value.problems)
     assert str(refusal.value).endswith("\n  and 150 more")
+
+
+def test_more_problems_than_a_schema_explains_are_a_refusal(mockserver):
+    script = [{"on": "startCampain", "do": {"garbel": True}} for _ in range(PROBLEMS_MAX + 1)]
+
+    with pytest.raises(ScenarioError, match='/script/0/do/garbel: got the key "garbel"'):
+        mockserver.apply({"script": script})
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"choices": {f"dual-statu{number}": "guide" for number in range(1_000)}},
+        {"script": [{"at": "1s", "do": {"set-choice": {f"dual-statu{number}": "guide" for number in range(1_000)}}}]},
+    ],
+    ids=["choices", "a rule"],
+)
+def test_the_nearest_choice_is_searched_for_a_bounded_number_of_times(mockserver, monkeypatch, document):
+    searched = []
+    monkeypatch.setattr(settings, "nearest", lambda name, known: searched.append(name))
+
+    with pytest.raises(ScenarioError):
+        mockserver.apply(document)
+
+    assert PROBLEMS_MAX == len(searched)
 
 
 JUNK = [None, 5, -1, 1.5, "", "x", "²", True, [], {}, ["a"], [5], {"id": "a"}, {"²": 1}, 10**20]
