@@ -3,7 +3,7 @@ The search for the name that a misspelt one most likely means.
 
 Its cost has a bound, whatever was received and however many names there are:
 
-1. Of few names, the most alike by `difflib` is the nearest.
+1. Of few names, one that differs in letter case alone is the nearest, else the most alike by `difflib`.
 2. Of many (a tenant's chats, say), only a name that is one edit away is found: the edits are looked up, not the names read.
 3. A text that is too long to be a misspelt name has no nearest.
 """
@@ -31,7 +31,8 @@ def nearest(received: object, known: Iterable[str], *, likeness: float = 0.5) ->
         names = names if isinstance(names, Mapping | AbstractSet) or hasattr(names, "get") else frozenset(names)
         return next((edited for edited in _edits(name) if edited in names), None)
     short = [text for text in map(str, names) if len(text) <= NAME_MAX_CHARS]
-    return next(iter(get_close_matches(name, short, n=1, cutoff=likeness)), None)
+    same = next((text for text in short if text.casefold() == name.casefold()), None)
+    return same or next(iter(get_close_matches(name, short, n=1, cutoff=likeness)), None)
 
 
 def nearest_hint(received: object, known: Iterable[str], *, likeness: float = 0.5) -> str:

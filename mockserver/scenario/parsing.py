@@ -15,8 +15,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.composer import Composer, ComposerError
-from ruamel.yaml.constructor import ConstructorError, SafeConstructor
+from ruamel.yaml.composer import Composer
+from ruamel.yaml.constructor import SafeConstructor
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import AliasEvent
 from ruamel.yaml.nodes import MappingNode, SequenceNode
@@ -27,7 +27,11 @@ from mockserver.scenario.problems import Problem, ScenarioError, steps
 ALIASED_VALUES_MAX = 100_000
 
 
-class _TooDeep(ComposerError):
+class _Refused(MarkedYAMLError):
+    """What the mock itself refuses in a text that is YAML."""
+
+
+class _TooDeep(_Refused):
     """A value that nests too deep; its mark is that of the first one."""
 
 
@@ -63,12 +67,12 @@ class _Composer(Composer):
         size = self._sizes.get(event.anchor, 0)
         if size is None:
             reason = f"the alias *{event.anchor} inside the value that it stands for"
-            raise ComposerError(None, None, reason, event.start_mark)
+            raise _Refused(None, None, reason, event.start_mark)
         self._count += size
         self._aliased += size
         if self._aliased > ALIASED_VALUES_MAX:
             reason = f"aliases that stand for more than {ALIASED_VALUES_MAX} values, the mock's own bound"
-            raise ComposerError(None, None, reason, event.start_mark)
+            raise _Refused(None, None, reason, event.start_mark)
 
 
 class _Constructor(SafeConstructor):
@@ -78,7 +82,7 @@ class _Constructor(SafeConstructor):
         try:
             return super().construct_object(node, deep=deep)
         except (ValueError, ArithmeticError, TypeError, LookupError) as failure:
-            raise ConstructorError(None, None, f"a value that cannot be read: {failure}", node.start_mark) from None
+            raise _Refused(None, None, f"a value that cannot be read: {failure}", node.start_mark) from None
 
 
 def _reader() -> YAML:
@@ -97,12 +101,25 @@ def value_of(text: str, name: str) -> Any:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         position = _position(mark) if mark else None
-        problem = Problem("", str(error.problem or error).removeprefix("found "), "YAML 1.2", position=position)
+        told = str(error.problem or error)
+        told = told if isinstance(error, _Refused) else _syntax(told)
+        problem = Problem("", told, "YAML 1.2", position=position)
     except YAMLError as error:
         problem = Problem("", str(error), "YAML 1.2")
     except (ValueError, RecursionError) as error:
         problem = Problem("", f"text that cannot be read: {error}", "YAML 1.2")
     raise ScenarioError([problem], name)
+
+
+def _syntax(told: str) -> str:
+    """What the YAML reader has found, without its own "expected X, but got Y" inside ours."""
+    if told.startswith("found "):
+        return told.removeprefix("found ")
+    wanted, but, found = told.partition(", but got ") if ", but got " in told else told.partition(", but found ")
+    told = f"{found} instead of {wanted.removeprefix('expected ')}" if but else told
+    for token, words in (("'<stream end>'", "the end of the text"), ("<block end>", "the end of the block")):
+        told = told.replace(token, words)
+    return f"text that the YAML reader refuses ({told})"
 
 
 def _json(text: str) -> Any:

@@ -29,7 +29,7 @@ def awaitable(method: Callable[Concatenate[Face, P], R]) -> Callable[Concatenate
     async def awaited(self: S, *args: P.args, **kwargs: P.kwargs) -> R:
         return await self.run_async(getattr(self, method.__name__), *args, **kwargs)
 
-    awaited.__name__ = f"{method.__name__}_async"
+    awaited.__name__, awaited.__qualname__ = f"{method.__name__}_async", f"{method.__qualname__}_async"
     awaited.__doc__ = f"The async form of `{method.__name__}`."
     return awaited  # type: ignore[return-value]  # a coroutine function is what it says
 

@@ -31,6 +31,7 @@ from mockserver.testing.reporting import Seen, extra, is_forged, strayed
 _LINES = 3
 _NOISE = 3  # the severity of findings that explain no failure
 _CITED = 10
+_ROUTE = '; where it is an application, `receive_webhooks(app, path="/...")` names its route'
 _NUMBER = re.compile(r"#([0-9]{1,9})\b")
 
 
@@ -138,6 +139,7 @@ def _refused_delivery(seen: Seen) -> list[str]:
     """Deliveries that no attempt has brought home, with what the receiver answered last to the genuine request."""
     return [
         f"the receiver {delivery['endpoint']} answered {attempt['status']} to {event['event']} {event['id']}"
+        + (_ROUTE if attempt["status"] in (404, 405) else "")
         for event in seen.events
         for delivery in event.get("deliveries", ())
         for attempt in [each for each in delivery["attempts"] if extra(each) is None][-1:]
@@ -193,9 +195,7 @@ def _silence(seen: Seen) -> list[str]:
     if seen.strays:
         return [f"No call reached {seen.id};", f"  {strayed(seen)}"]
     if seen.address is None:
-        hint = (
-            "nobody asked for its address: give the client `mockserver.base_url`, or a session that `mockserver` makes"
-        )
+        hint = "the test did not ask for its address: give the client `mockserver.base_url`, or a session that `mockserver` makes"
     else:
         hint = f"its address is {seen.address}: does the client go there?"
     return [f"No call reached {seen.id};", f"  {hint}"]

@@ -108,7 +108,7 @@ def _apart(seen: Seen) -> Iterator[str]:
 def strayed(seen: Seen) -> str:
     """The calls that reached the server without a sandbox's prefix, and what drops it."""
     calls = "1 call" if seen.strays == 1 else f"{seen.strays} calls"
-    return f'{calls} arrived without its prefix /sandboxes/{seen.id}: urljoin(base_url, "/v1/...") drops it'
+    return f'{calls} arrived without its prefix /sandboxes/{seen.id}: urljoin(base_url, "/v1/...") drops it; `own_port=True` gives an address without one'
 
 
 def _chosen(seen: Seen) -> Iterator[str]:

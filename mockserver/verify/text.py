@@ -22,15 +22,18 @@ def lines(report: Report) -> Iterator[str]:
     yield from _clauses(report)
     yield from _choices(report)
     if report.left:
-        yield "\nLeft behind, for you to look at:"
+        yield ""
+        yield "Left behind, for you to look at:"
         yield from (f"  {each}" for each in report.left)
     if report.sessions:
-        yield f"\n{report.sessions} connection sessions were made and are left to lapse within twenty minutes."
+        yield ""
+        yield f"{report.sessions} connection sessions were made and are left to lapse within twenty minutes."
 
 
 def _clauses(report: Report) -> Iterator[str]:
     counts = {verdict: sum(each.verdict == verdict for each in report.clauses) for verdict in _VERDICTS}
-    yield f"\nClauses: {counts['holds']} hold, {counts['broken']} broken, {counts['not seen']} not seen"
+    yield ""
+    yield f"Clauses: {counts['holds']} hold, {counts['broken']} broken, {counts['not seen']} not seen"
     for verdict in _VERDICTS:
         for each in report.clauses:
             if each.verdict == verdict:
@@ -41,8 +44,9 @@ def _clauses(report: Report) -> Iterator[str]:
 
 def _choices(report: Report) -> Iterator[str]:
     counts = {standing: sum(each.standing == standing for each in report.choices) for standing in _STANDINGS}
+    yield ""
     yield (
-        f"\nChoices: {counts['observed']} observed, {counts['narrowed']} narrowed down, "
+        f"Choices: {counts['observed']} observed, {counts['narrowed']} narrowed down, "
         f"{counts['contradictory']} contradictory, {counts['not seen']} not seen"
     )
     for standing in _STANDINGS:

@@ -55,9 +55,9 @@ class Http:
     def __init__(self, base_url: str) -> None:
         parts = urlsplit(base_url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(
-                f"{parts.scheme or 'nothing'}: is no scheme of a base url; wanted http(s)://host[:port][/prefix]"
-            )
+            got = f"the scheme {parts.scheme!r}" if parts.scheme else "a base url without a scheme"
+            got = "a base url without a host" if parts.scheme in ("http", "https") else got
+            raise ValueError(f"got {got}; expected http(s)://host[:port][/prefix]")
         if "@" in parts.netloc or parts.query or parts.fragment:
             raise ValueError(
                 "the base url carries a user, a query or a fragment; wanted http(s)://host[:port][/prefix]"

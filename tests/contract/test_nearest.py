@@ -68,3 +68,7 @@ def test_a_list_of_many_names_is_looked_up_too() -> None:
     names = [f"chat_{number:07}" for number in range(COMPARED_MAX + 1)]
 
     assert nearest("chat_000009", names) in ("chat_0000009", "chat_0000090")
+
+
+def test_a_name_in_other_letter_case_is_the_nearest() -> None:
+    assert "PAUSED" == nearest("paused", ["APPROVED", "PAUSED", "caused"])

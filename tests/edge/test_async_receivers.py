@@ -455,3 +455,8 @@ def test_a_command_that_is_cancelled_lets_its_task_end(mockserver: Sandbox):
         return command.cancelled()
 
     assert on_a_loop(main)
+
+
+def test_python_names_the_async_form_where_its_await_was_forgotten(mockserver: Sandbox):
+    with pytest.warns(RuntimeWarning, match=r"'Sandbox\.advance_async' was never awaited"):
+        mockserver.advance_async(0)  # the coroutine ends unawaited as the statement ends

@@ -14,6 +14,7 @@ from mockserver.cli import main
 from mockserver.scenario.documents import read
 
 LEVELS = 5_000
+NO_YAML = "text that the YAML reader refuses"
 CPU_SECONDS_MAX = 1.0
 
 DEEPER = "a value nested deeper than 72 levels, the mock's own bound"
@@ -43,7 +44,10 @@ HOSTILE = {
     "digits.yaml": ("seed: " + "1" * 5_000, "line 1, column 7: got a value that cannot be read"),
     "digits.json": ('{"seed": ' + "1" * 5_000 + "}", "line 1, column 10: got a value that cannot be read"),
     "month.yaml": ("clock: {freeze: 2026-13-45}", "line 1, column 17: got a value that cannot be read: month"),
-    "tag.yaml": ("given: !!python/object/apply:os.system [ls]", "line 1, column 8: got could not determine"),
+    "tag.yaml": (
+        "given: !!python/object/apply:os.system [ls]",
+        "line 1, column 8: got text that the YAML reader refuses (could not determine",
+    ),
     "twice.json": ('{"seed": 1, "seed": 2}', 'line 1, column 13: got duplicate key "seed"'),
     "list.yaml": ("- 1", "/: got a list; expected an object"),
     "word.yaml": ("demo", "/: got a single value; expected an object"),
@@ -123,3 +127,24 @@ def test_a_body_of_any_depth_is_in_the_document_of_its_run(mockserver_server, tm
     path.write_text(json.dumps(document), encoding="utf-8")
 
     assert 0 == main(["replay", str(path)])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a: [1", f"line 1, column 6: got {NO_YAML} (the end of the text instead of ',' or ']'); expected YAML 1.2"),
+        (
+            "a: {b: 1",
+            f"line 1, column 9: got {NO_YAML} (the end of the text instead of ',' or '}}'); expected YAML 1.2",
+        ),
+        ("a: 1\n- b\n", f"line 2, column 1: got {NO_YAML} ('-' instead of the end of the block); expected YAML 1.2"),
+        ("a: b: c\n", f"line 1, column 5: got {NO_YAML} (mapping values are not allowed here); expected YAML 1.2"),
+    ],
+)
+def test_what_is_no_yaml_is_told_in_one_sentence(tmp_path: Path, text: str, told: str):
+    (tmp_path / "broken.yaml").write_text(text)
+
+    with pytest.raises(ScenarioError) as refused:
+        read(tmp_path / "broken.yaml")
+
+    assert told in str(refused.value)

@@ -548,7 +548,8 @@ def test_a_delivery_that_its_receiver_refuses_is_told_where_no_call_was(suite: S
     )
 
     told = re.sub(r"_\w{20}\b", "", found[0])
-    assert "the receiver webhook answered 404 to entrypoints.chatapp.connected event" == told
+    route = 'where it is an application, `receive_webhooks(app, path="/...")` names its route'
+    assert f"the receiver webhook answered 404 to entrypoints.chatapp.connected event; {route}" == told
 
 
 def test_a_refusal_in_the_very_words_of_the_one_before_is_one_line(suite: Suite):

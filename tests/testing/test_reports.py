@@ -116,7 +116,7 @@ def test_no_call_at_all_is_said_with_the_address_that_nobody_went_to(suite: Suit
 
     assert "No call reached sandbox_1;" == alone[0]
     assert (
-        "  nobody asked for its address: give the client `mockserver.base_url`, or a session that `mockserver` makes"
+        "  the test did not ask for its address: give the client `mockserver.base_url`, or a session that `mockserver` makes"
         == alone[1]
     )
     assert re.fullmatch(

@@ -29,7 +29,7 @@ def test_a_call_without_the_sandboxs_prefix_is_counted_and_explained(suite: Suit
 
     assert [
         "No call reached sandbox_1;",
-        f'  {calls} arrived without its prefix /sandboxes/sandbox_1: urljoin(base_url, "/v1/...") drops it',
+        f'  {calls} arrived without its prefix /sandboxes/sandbox_1: urljoin(base_url, "/v1/...") drops it; `own_port=True` gives an address without one',
     ] == found[:2]
 
 
@@ -49,7 +49,7 @@ def test_such_calls_are_told_too_where_others_arrived(suite: Suite):
     )
 
     assert (
-        '1 call arrived without its prefix /sandboxes/sandbox_1: urljoin(base_url, "/v1/...") drops it'
+        '1 call arrived without its prefix /sandboxes/sandbox_1: urljoin(base_url, "/v1/...") drops it; `own_port=True` gives an address without one'
         in found[: found.index("what happened:")]
     )
 
@@ -77,7 +77,7 @@ class TestATestThatRaisesBeforeAnyCall:
         found = reported(suite, "    def test_it(mockserver):\n        {}['campaigns']\n")
 
         assert re.fullmatch(r"The test raised KeyError: 'campaigns' at test_mine\.py:\d+, before any call", found[0])
-        assert found[1].startswith("No call reached sandbox_1; nobody asked for its address")
+        assert found[1].startswith("No call reached sandbox_1; the test did not ask for its address")
 
     def test_its_place_is_the_tests_own_line(self, suite: Suite):
         found = reported(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import socket
 from pathlib import Path
 
@@ -136,11 +137,27 @@ def test_what_cannot_be_run_is_refused_without_a_word_of_the_key(arguments, said
 
 
 @pytest.mark.parametrize(
-    "url", ["service.example", "ftp://service.example", "https://user:word@service.example", "http://", "http://a/?b=c"]
+    ("url", "said"),
+    [
+        ("service.example", "got a base url without a scheme; expected http(s)://host[:port][/prefix]"),
+        ("ftp://service.example", "got the scheme 'ftp'; expected http(s)://host[:port][/prefix]"),
+        ("http://", "got a base url without a host; expected http(s)://host[:port][/prefix]"),
+        ("https://user:word@service.example", "the base url carries a user"),
+        ("http://a/?b=c", "the base url carries a user, a query"),
+    ],
 )
-def test_an_address_that_is_no_base_url_is_refused(url):
-    with pytest.raises(ValueError, match="base url"):
+def test_an_address_that_is_no_base_url_is_refused(url, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
         Http(url)
+
+
+def test_blank_lines_part_the_report(mockserver_server, capsys):
+    with world(mockserver_server) as sandbox:
+        cli.main(["verify", sandbox.base_url, "--key", sandbox.secret_key, "--rate", "1000"])
+
+    printed = capsys.readouterr().out
+    assert "\\n" not in printed
+    assert "\n\nClauses: " in printed and "\n\nChoices: " in printed
 
 
 def test_a_base_url_may_end_as_it_likes(mockserver_server):
