@@ -118,9 +118,10 @@ def _held(sandbox: Sandbox, call: Call, said: Answer, met: Met, door: Door, epoc
         if waited == "gone":
             _note_end(sandbox, epoch, n, is_lost=True)
             return _TIMED_OUT
-    if met.before or met.after:
+    is_slow = _is_slow(call, said)
+    if met.before or met.after or is_slow:
         door.if_lost(lambda: _note_end(sandbox, epoch, n, is_lost=True))
-    if said.play is not None and _is_slow(call, said):
+    if said.play is not None and is_slow:
         return said._replace(
             play=said.play._replace(
                 wait=lambda span: door.wait(sandbox, epoch, span),

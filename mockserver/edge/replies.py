@@ -31,7 +31,7 @@ class Play(NamedTuple):
 
     `ends` is drop or reset where nothing is said, timeout where the client has given up, cut after `cut_bytes` of the body.
     A dribbled body goes in `pieces`, a wait between each two, `spread` in all.
-    `ended` is called once with True after the last piece was taken, with False if the client gave up before.
+    `ended` is called once: with True when the last piece is handed over, with False if the client gave up before.
     """
 
     ends: Literal["drop", "reset", "timeout", "cut"] | None = None
@@ -65,7 +65,7 @@ def pieces(answer: Answer) -> Iterator[bytes | None]:
     body = answer.body[: play.cut_bytes] if play.ends == "cut" else answer.body
     count = min(play.pieces, len(body)) or 1
     bounds = [number * len(body) // count for number in range(count + 1)]
-    is_whole = is_given_up = False
+    has_ended = False
     try:
         for number, (start, end) in enumerate(pairwise(bounds)):
             # Whole microseconds, which add up to the spread however many there are.
@@ -74,16 +74,18 @@ def pieces(answer: Answer) -> Iterator[bytes | None]:
             if waited == "released":
                 return
             if waited == "gone":
-                is_given_up = True
+                has_ended = True
                 play.ended(False)
                 yield None
                 return
+            if number + 1 == count:  # before the client has it, so that nothing it does next finds the answer unsent
+                has_ended = True
+                play.ended(True)
             if end > start:
                 yield body[start:end]
-        is_whole = True
     finally:
-        if not is_given_up:
-            play.ended(is_whole)
+        if not has_ended:
+            play.ended(False)
 
 
 class Manner(NamedTuple):
