@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from mockserver import MockServer
-from mockserver.core.instants import MILLISECOND, exact_text, from_datetime, parse
+from mockserver.core.instants import MILLISECOND, format_exact, from_datetime, parse
 
 os.environ["TZ"] = "UTC"
 time.tzset()
@@ -32,7 +32,7 @@ def between_milliseconds(now):
     """Return the instant moved between two milliseconds, unless its microseconds are written; answers show the same."""
     read = (from_datetime(now), True) if isinstance(now, datetime) else parse(now)
     is_whole = read is not None and read[1] and read[0] % MILLISECOND == 0 and not str(now).endswith(".000000Z")
-    return exact_text(read[0] + _BETWEEN_US) if is_whole else now
+    return format_exact(read[0] + _BETWEEN_US) if is_whole else now
 
 
 class BetweenMilliseconds(MockServer):

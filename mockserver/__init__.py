@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from mockserver.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from mockserver.edge.app import create_app
-    from mockserver.scenario.documents import ScenarioError
+    from mockserver.scenario.problems import ScenarioError
+    from mockserver.server.app import create_app
     from mockserver.testing.sandbox import Sandbox
     from mockserver.testing.server import MockServer
 
@@ -19,7 +19,7 @@ _HOMES = {
     "MockServer": "mockserver.testing.server",
     "Sandbox": "mockserver.testing.sandbox",
     "ScenarioError": "mockserver.scenario.documents",
-    "create_app": "mockserver.edge.app",
+    "create_app": "mockserver.server.app",
 }
 
 

@@ -1,5 +1,5 @@
 """
-The shape of the package, read from its source: imports point one way, the inner rooms are pure, modules stay small.
+The shape of the package, read from its source: imports point one way, the inner packages are pure, modules stay small.
 
 The readers of source at the top are shown on small examples first, so that none of them passes by seeing nothing.
 """
@@ -7,7 +7,8 @@ The readers of source at the top are shown on small examples first, so that none
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,17 +17,34 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "mockserver"
 LINES_MAX, FUNCTION_LINES_MAX = 400, 40
 
-# A module may import from its own room and from those with a lower number.
-ROOMS = {
-    "version": 0, "_data": 0,
-    "contract": 1,
-    "core": 2,
-    "scenario": 3,
-    "edge": 4,
-    "testing": 5, "verify": 5, "pytest_plugin": 5, "cli": 5,
-    "__init__": 6, "__main__": 6,
-}  # fmt: skip
-PURE = ("contract", "core")
+FOLDER_MODULES_MAX = 14
+
+# Packages in levels: a module may import from its own package, and from packages of an earlier level.
+TOP = (
+    ("version", "_data"), ("contract",), ("core",), ("conduct", "scenario"), ("server",), ("testing",),
+    ("pytest_plugin",), ("cli",), ("__init__", "__main__"),
+)  # fmt: skip
+CORE = (
+    ("ids", "instants", "redaction", "phone_numbers"), ("state",), ("webhooks",), ("lifecycle",), ("operations",),
+    ("ledger", "faults"), ("scheduler",),
+)  # fmt: skip
+SERVER = (
+    ("errors", "http1", "log"), ("api",), ("webhooks",), ("hosting",), ("control", "hosted_page"),
+    ("front_controller",), ("app",),
+)  # fmt: skip
+TESTING = (
+    ("bodies", "calls", "transports", "settings", "sweep", "rules", "receivers", "end_user"), ("report",), ("backend",),
+    ("call_log", "conduct"), ("async_forms",), ("sandbox",), ("server",), ("remote", "differential"), ("strategies",),
+    ("hypothesis_types", "machine"),
+)  # fmt: skip
+LEVELS = {"": TOP, "core": CORE, "server": SERVER, "testing": TESTING}
+VERIFY_IMPORTS = (
+    "contract",
+    "version",
+    "_data",
+    "verify",
+)  # `mockserver verify` knows a service by its public API alone
+PURE = ("contract", "core", "conduct")
 WORLD = ("asyncio", "flask", "os", "random", "secrets", "socket", "subprocess", "threading", "time", "uuid", "werkzeug")
 CLOCK_READERS = ("now", "today", "utcnow")
 
@@ -38,7 +56,8 @@ class Module(NamedTuple):
     source: str
 
     @property
-    def room(self) -> str:
+    def package(self) -> str:
+        """The part of `mockserver` that the module is in."""
         return self.name.partition(".")[0]
 
     def __repr__(self) -> str:
@@ -63,15 +82,60 @@ def imported(module: Module) -> Iterator[str]:
             yield from (f"{whole}.{alias.name}" for alias in node.names)
 
 
-def rooms_entered(module: Module) -> set[str]:
-    """The rooms of the package that a module imports from; the package itself counts as `__init__`."""
+def imported_modules(module: Module, known: Container[str]) -> set[str]:
+    """The modules of this package that a module imports, by their names below it; the package itself is `__init__`."""
     found = set()
     for name in imported(module):
         package, _, inside = name.partition(".")
-        if package == "mockserver":
-            room = inside.partition(".")[0]
-            found.add(room if room in ROOMS else "__init__")
-    return found - ({"__init__"} if any(room != "__init__" for room in found) else set())
+        if package != "mockserver":
+            continue
+        while inside and inside not in known and f"{inside}.__init__" not in known:
+            inside = inside.rpartition(".")[0]
+        found.add(inside if inside in known else f"{inside}.__init__" if inside else "__init__")
+    longest = found - {"__init__"} or found
+    return {each for each in longest if not _is_parent_of_another(each, longest)} - {module.name}
+
+
+def _is_parent_of_another(name: str, names: set[str]) -> bool:
+    """Whether it is only the package of another module that the same statement names."""
+    return name.endswith(".__init__") and any(each.startswith(name.removesuffix("__init__")) for each in names - {name})
+
+
+def upward(importer: str, imported_name: str) -> bool:
+    """True if an import points to a later level, or to another package of its own level."""
+    if importer.startswith("verify."):
+        return imported_name.partition(".")[0] not in VERIFY_IMPORTS
+    if imported_name.startswith("verify."):
+        return not importer.startswith("cli")
+    mine, other = importer.split("."), imported_name.split(".")
+    for scope in ("", mine[0]):
+        if scope and (other[0] != scope or scope not in LEVELS or "__init__" in (mine[1], other[1])):
+            return False
+        place = 1 if scope else 0
+        if mine[place] != other[place]:
+            return _level(scope, other[place]) >= _level(scope, mine[place])
+    return False
+
+
+def _level(scope: str, package: str) -> int:
+    return next(number for number, level in enumerate(LEVELS[scope]) if package in level)
+
+
+def cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """The groups of modules that import one another, also for types alone."""
+    reachable = {name: _reached(graph, name) for name in graph}
+    groups = {tuple(sorted({name} | {each for each in reachable[name] if name in reachable[each]})) for name in graph}
+    return sorted(list(group) for group in groups if len(group) > 1)
+
+
+def _reached(graph: Mapping[str, set[str]], start: str) -> set[str]:
+    seen: set[str] = set()
+    left = [start]
+    while left:
+        for each in graph.get(left.pop(), set()) - seen:
+            seen.add(each)
+            left.append(each)
+    return seen
 
 
 def worldly_imports(module: Module) -> set[str]:
@@ -113,27 +177,53 @@ def loose_collections(module: Module) -> list[str]:
 
 
 ALL = tuple(modules())
-INNER = tuple(module for module in ALL if module.room in PURE)
+INNER = tuple(module for module in ALL if module.package in PURE)
+NAMES = frozenset(module.name for module in ALL)
+GRAPH = {module.name: imported_modules(module, NAMES) for module in ALL}
+
+
+KNOWN = ("__init__", "server.__init__", "server.app", "core.__init__", "core.ids", "cli.__init__", "testing.sandbox")
 
 
 @pytest.mark.parametrize(
-    ("source", "rooms"),
+    ("source", "modules"),
     [
-        pytest.param("import mockserver.edge.app", {"edge"}, id="import"),
-        pytest.param("from mockserver.edge import app", {"edge"}, id="from a room"),
-        pytest.param("from mockserver import edge", {"edge"}, id="from the package"),
-        pytest.param("from mockserver import MockServer", {"__init__"}, id="the public face"),
-        pytest.param("from ..edge import app", {"edge"}, id="relative"),
-        pytest.param("from . import answer", {"core"}, id="relative, own room"),
-        pytest.param("def f():\n    from mockserver.cli import main", {"cli"}, id="inside a function"),
+        pytest.param("import mockserver.server.app", {"server.app"}, id="import"),
+        pytest.param("from mockserver.server import app", {"server.app"}, id="from a package"),
+        pytest.param("from mockserver.server.app import build", {"server.app"}, id="a name of a module"),
+        pytest.param("from mockserver import server", {"server.__init__"}, id="a package"),
+        pytest.param("from mockserver import MockServer", {"__init__"}, id="the public names"),
+        pytest.param("from ..server import app", {"server.app"}, id="relative"),
+        pytest.param("from . import ids", {"core.ids"}, id="relative, own package"),
+        pytest.param("def f():\n    from mockserver.cli import main", {"cli.__init__"}, id="inside a function"),
         pytest.param(
-            "if TYPE_CHECKING:\n    from mockserver.testing.server import Sandbox", {"testing"}, id="for types"
+            "if TYPE_CHECKING:\n    from mockserver.testing.sandbox import Sandbox", {"testing.sandbox"}, id="for types"
         ),
         pytest.param("import mockserver_other", set(), id="another package"),
     ],
 )
-def test_an_import_is_seen_however_it_is_written(source: str, rooms: set[str]):
-    assert rooms == rooms_entered(Module("core.example", source))
+def test_an_import_is_seen_however_it_is_written(source: str, modules: set[str]):
+    assert modules == imported_modules(Module("core.example", source), KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported_name", "is_upward"),
+    [
+        ("server.app", "core.ids", False),
+        ("core.ids", "server.app", True),
+        ("core.state.records", "core.ids", False),
+        ("core.state.records", "core.operations.media", True),
+        ("conduct.rules", "scenario.apply", True),
+        ("cli.verify", "verify.run", False),
+        ("verify.run", "core.ids", True),
+    ],
+)
+def test_an_import_that_points_up_is_seen(importer: str, imported_name: str, is_upward: bool):
+    assert is_upward == upward(importer, imported_name)
+
+
+def test_a_cycle_is_seen():
+    assert [["a", "b", "c"]] == cycles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()})
 
 
 @pytest.mark.parametrize(
@@ -171,24 +261,35 @@ def test_a_loose_collection_is_seen(source: str, names: list[str]):
     assert names == loose_collections(Module("core.example", source))
 
 
-def test_every_module_has_a_room():
-    assert set() == {module.room for module in ALL} - set(ROOMS)
-    assert {"contract", "core", "scenario", "edge", "testing", "cli", "pytest_plugin"} <= {each.room for each in ALL}
+def test_every_package_has_its_level():
+    placed = {(scope, name) for scope, levels in LEVELS.items() for level in levels for name in level}
+    there = {("", module.package) for module in ALL} - {("", "verify")}
+    there |= {(module.package, module.name.split(".")[1]) for module in ALL if module.package in LEVELS} - {
+        (scope, "__init__") for scope in LEVELS
+    }
+
+    assert placed == there
 
 
 def test_imports_point_one_way():
-    backwards = {
-        (module.name, room) for module in ALL for room in rooms_entered(module) if ROOMS[room] > ROOMS[module.room]
-    }
-
-    assert set() == backwards
+    assert [] == sorted((name, each) for name, found in GRAPH.items() for each in found if upward(name, each))
 
 
-def test_the_contract_and_the_core_import_nothing_of_the_outside_world():
+def test_no_modules_import_one_another():
+    assert [] == cycles(GRAPH)
+
+
+def test_a_folder_has_at_most_14_modules():
+    folders = Counter(module.name.rpartition(".")[0] for module in ALL if not module.name.endswith("__init__"))
+
+    assert {} == {folder: count for folder, count in folders.items() if count > FOLDER_MODULES_MAX}
+
+
+def test_the_contract_the_core_and_conduct_import_nothing_of_the_outside_world():
     assert {} == {module.name: found for module in INNER if (found := worldly_imports(module))}
 
 
-def test_the_contract_and_the_core_read_no_clock():
+def test_the_contract_the_core_and_conduct_read_no_clock():
     assert {} == {module.name: found for module in INNER if (found := clock_reads(module))}
 
 
@@ -208,5 +309,5 @@ def test_a_module_begins_with_a_docstring():
     assert [] == [module.name for module in ALL if not (ast.get_docstring(ast.parse(module.source)) or "").strip()]
 
 
-def test_the_contract_and_the_core_hold_no_state_at_module_level():
+def test_the_contract_the_core_and_conduct_hold_no_state_at_module_level():
     assert {} == {module.name: found for module in INNER if (found := loose_collections(module))}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.scenario.profiles import choices_of
+from mockserver.scenario.choices import load_profile
 from tests.wheels import attempt
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -95,7 +95,7 @@ def test_the_profile_that_verify_writes_is_one_to_serve(tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-m", "mockserver", *arguments], cwd=tmp_path, env=environment, check=True)
 
     (name,) = {word for word in verify if word.endswith(".yaml")} & set(serve)
-    assert "guide" == choices_of(tmp_path / name)["dual-status"]
+    assert "guide" == load_profile(tmp_path / name)["dual-status"]
     with served(*[str(tmp_path / word) if word == name else word for word in serve[1:]]):
         pass
 

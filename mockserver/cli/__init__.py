@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from mockserver.cli import listing, repeating, serving
+from mockserver.cli import listing
+from mockserver.cli import serve as serving
 from mockserver.version import VERSION
 
 
@@ -28,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    from mockserver.verify import command as verifying
+    from mockserver.cli import verify as verifying
 
     parser = argparse.ArgumentParser("mockserver", description="A stateful contract mock of a CRM gateway's HTTP API.")
     parser.add_argument("--version", action="version", version=f"mockserver {VERSION}")
@@ -47,7 +48,7 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         help="YAML or JSON that a failing test has left in .mockserver/failures, or GET /_mock/replay has answered",
     )
-    replay.set_defaults(run=repeating.replay)
+    replay.set_defaults(run=listing.replay)
     for command in (serve, play):
         serving.add_options(command)
     for name, run, words in (

@@ -1,4 +1,8 @@
-"""`mockserver scenarios`, `choices`, `clauses` and `conduct`: lists for people and for programs."""
+"""
+`mockserver scenarios`, `choices`, `clauses` and `conduct`: lists for people and for programs.
+
+`mockserver replay`: a run that failed, sent again.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,8 @@ from typing import Any, TextIO
 
 def list_scenarios(options: argparse.Namespace, out: TextIO) -> int:
     """The library's names with what each shows; of one scenario what it seeds and does."""
-    from mockserver.scenario import library, page
+    from mockserver.cli import docs
+    from mockserver.scenario import library
 
     if options.scenario is not None:
         if options.markdown:
@@ -19,7 +24,7 @@ def list_scenarios(options: argparse.Namespace, out: TextIO) -> int:
             )
         return _show_scenario(options, out)
     if options.markdown:
-        print(page.markdown(), end="", file=out)
+        print(docs.scenarios_page(), end="", file=out)
         return 0
     documents = [library.document(name) for name in library.paths()]
     rows = [
@@ -33,22 +38,21 @@ def list_scenarios(options: argparse.Namespace, out: TextIO) -> int:
 
 def _show_scenario(options: argparse.Namespace, out: TextIO) -> int:
     """What one scenario shows, the ids that it seeds, and its rules."""
-    from mockserver.cli.serving import document_of
-    from mockserver.edge.hosting import Host
-    from mockserver.edge.narrator import Narrator
-    from mockserver.edge.recipes import Recipe
+    from mockserver.cli.play_log import PlayLog
+    from mockserver.cli.serve import document_of
     from mockserver.scenario import library
-    from mockserver.scenario.documents import plain
+    from mockserver.scenario.documents import to_plain
+    from mockserver.server.hosting.host import SandboxConfig, SandboxHost
 
     named = document_of(options.scenario)
     document = library.document(named) if isinstance(named, str) else named
     created: dict[str, list[str]] = {}
-    Host().create(Recipe(document), created=created)
+    SandboxHost().create(SandboxConfig(document), created=created)
     if not options.json:
-        Narrator(lambda line: print(line, file=out)).introduce(document, created)
+        PlayLog(lambda line: print(line, file=out)).introduce(document, created)
         return 0
     told = {"name": document.get("scenario"), "summary": document.get("summary", "")}
-    told |= {"clauses": document.get("clauses", []), "created": created, "script": plain(document.get("script", []))}
+    told |= {"clauses": document.get("clauses", []), "created": created, "script": to_plain(document.get("script", []))}
     print(json.dumps(told, ensure_ascii=False, indent=2), file=out)
     return 0
 
@@ -58,9 +62,9 @@ def list_choices(options: argparse.Namespace, out: TextIO) -> int:
     from mockserver.contract.choices import CHOICES
 
     if options.markdown:
-        from mockserver.contract.choices.page import markdown
+        from mockserver.cli.docs import choices_page
 
-        print(markdown(), end="", file=out)
+        print(choices_page(), end="", file=out)
         return 0
     rows = [{**row._asdict(), "options": list(row.options), "clauses": list(row.clauses)} for row in CHOICES.values()]
     _print(options, out, rows, _choice_text)
@@ -84,12 +88,12 @@ def list_clauses(options: argparse.Namespace, out: TextIO) -> int:
 
 def list_conduct(options: argparse.Namespace, out: TextIO) -> int:
     """Every rule of conduct, with what proves it and what to do instead."""
-    from mockserver.core.conduct import page
+    from mockserver.cli import docs
 
     if options.markdown:
-        print(page.markdown(), end="", file=out)
+        print(docs.conduct_page(), end="", file=out)
     else:
-        _print(options, out, page.rows(), page.line)
+        _print(options, out, docs.rows(), docs.line)
     return 0
 
 
@@ -99,3 +103,11 @@ def _print(options: argparse.Namespace, out: TextIO, rows: list[Any], text: Call
         return
     for row in rows:
         print(text(row), file=out)
+
+
+def replay(options: argparse.Namespace, out: TextIO) -> int:
+    """Send a document's calls to a fresh sandbox; 0 when every answer is as recorded, else 1."""
+    from mockserver.scenario.documents import read
+    from mockserver.testing.report.replay import print_replay
+
+    return print_replay(read(options.file), out)

@@ -13,6 +13,7 @@ SESSION_LIFETIME = timedelta(minutes=20)  # session.expires-at
 # Bounds of the mock itself, so that no call can exhaust the machine; the document sets none (listed in the README).
 JSON_BODY_MAX_BYTES = 1024 * 1024
 JSON_DEPTH_MAX = 64
+DOCUMENT_DEPTH_MAX = JSON_DEPTH_MAX + 8  # a body within its own bound is some levels deep in the document of a run
 JSON_VALUES_MAX = 10_000  # elements and members in a body of the public API
 FILTER_ENTRIES_MAX = 1_000  # groups and statements together
 PROBLEMS_MAX = 100  # that are explained of one value

@@ -1,4 +1,6 @@
 """
+What is wrong with a value, in plain English: made from the errors of the explaining schema engine.
+
 The JSON Schemas of `schemas/`, by name, and what a value lacks of them.
 
 1. Two engines, one verdict: a compiled one says yes or no, a slower one explains a no.
@@ -8,24 +10,148 @@ The JSON Schemas of `schemas/`, by name, and what a value lacks of them.
 4. The engines are imported when a value is first checked: they are heavy.
 """
 
+from __future__ import annotations
+
 import json
 import math
 import re
-from collections.abc import Iterator
+import reprlib
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from difflib import get_close_matches
+from enum import Enum
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mockserver._data import data_dir
 from mockserver.contract.limits import PROBLEMS_MAX
-from mockserver.contract.problems import ABSENT, Absent, Problem, explained
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
 
-__all__ = ["ABSENT", "Absent", "Problem", "check", "is_valid", "load", "names", "problems"]
+
+class Absent(Enum):
+    """What was found where nothing was; its one member is `ABSENT`."""
+
+    ABSENT = "nothing"
+
+    def __repr__(self) -> str:
+        return self.value
+
+    __str__ = __repr__
+
+
+ABSENT: Final = Absent.ABSENT
+
+
+class SchemaError(NamedTuple):
+    """
+    One place that does not fit: `str()` makes a short sentence of it.
+
+    `pointer` is a JSON Pointer, "" for the whole value; it points at a missing property itself, and `found`
+    is then `ABSENT`. `wanted` is plain English, `keyword` the schema's word for the rule.
+    """
+
+    pointer: str
+    found: object
+    wanted: str
+    keyword: str
+
+    def __str__(self) -> str:
+        return f"{self.pointer or 'the whole'}: {reprlib.repr(self.found)} where {self.wanted} is wanted"
+
+
+_Error = Any  # a jsonschema.ValidationError, whose attributes are all set once it comes out of the engine
+_Finding = tuple[str, object, str]  # property, what is there, what is wanted
+
+_KINDS: Final = {
+    "string": "a string", "integer": "an integer", "number": "a number", "boolean": "true or false",
+    "object": "an object", "array": "an array", "null": "null",
+}  # fmt: skip
+
+_WANTED: Final[Mapping[str, Callable[[Any], str]]] = {
+    "enum":        lambda values: "one of " + ", ".join(json.dumps(value) for value in values),
+    "const":       lambda value: json.dumps(value),
+    "minLength":   lambda length: f"text of at least {length} character{'s' * (length != 1)}",
+    "maxLength":   lambda length: f"text of at most {length} characters",
+    "minimum":     lambda bound: f"a number of at least {bound}",
+    "maximum":     lambda bound: f"a number of at most {bound}",
+    "minProperties": lambda count: f"an object of at least {count} propert{'y' if count == 1 else 'ies'}",
+    "minItems":    lambda count: f"an array of at least {count} element{'s' * (count != 1)}",
+    "uniqueItems": lambda _: "an array without repetitions",
+    "false":       lambda _: "nothing",
+}  # fmt: skip
+
+
+def explained(error: _Error) -> Iterator[SchemaError]:
+    """The problems that one error of the explaining engine stands for; of alternatives, those of the nearest ones."""
+    pointer = "".join(_step(key) for key in error.absolute_path)
+    keyword = str(error.validator)
+    nearest = [cause for cause in error.context or () if not _is_of_other_kind(cause, error)]
+    if keyword in _BY_KEY:
+        for key, found, wanted in _BY_KEY[keyword](error):
+            yield SchemaError(pointer + _step(key), found, wanted, keyword)
+    elif nearest:
+        for cause in nearest:
+            yield from explained(cause)
+    else:
+        yield SchemaError(pointer, error.instance, _wanted(error), keyword)
+
+
+def _step(key: object) -> str:
+    return "/" + str(key).replace("~", "~0").replace("/", "~1")
+
+
+def _is_of_other_kind(cause: _Error, error: _Error) -> bool:
+    return cause.validator == "type" and len(cause.absolute_path) == len(error.absolute_path)
+
+
+def _wanted(error: _Error) -> str:
+    value, schema = error.validator_value, error.schema
+    if error.validator == "type":
+        return _kind({"type": value})
+    if error.validator == "pattern":
+        title = schema.get("title") if isinstance(schema, dict) else None
+        return str(title) if title else f"text that matches {value}"
+    if error.validator in ("anyOf", "oneOf"):
+        return " or ".join(_kind(alternative) for alternative in value)
+    return _WANTED[error.validator](value) if error.validator in _WANTED else str(error.message)
+
+
+def _kind(schema: Any) -> str:
+    kinds = schema.get("type", ()) if isinstance(schema, dict) else ()
+    return " or ".join(_KINDS[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds)) or "a value"
+
+
+def _missing(error: _Error) -> Iterator[_Finding]:
+    known = error.schema.get("properties", {}) if isinstance(error.schema, dict) else {}
+    for key in error.validator_value:
+        if key not in error.instance:
+            yield key, ABSENT, f"{_kind(known.get(key))} that is required"
+
+
+def _dependent(error: _Error) -> Iterator[_Finding]:
+    for key, needed in error.validator_value.items():
+        for other in needed:
+            if key in error.instance and other not in error.instance:
+                yield other, ABSENT, f"a value, as {key} is given,"
+
+
+def _unknown(error: _Error) -> Iterator[_Finding]:
+    assert isinstance(error.schema, dict)
+    known, patterns = error.schema.get("properties", {}), error.schema.get("patternProperties", {})
+    for key, found in error.instance.items():
+        if key not in known and not any(re.search(pattern, key) for pattern in patterns):
+            yield key, found, f"no property but {', '.join(known) or 'none'}"
+
+
+_BY_KEY: Final[Mapping[str, Callable[[_Error], Iterator[_Finding]]]] = {
+    "required": _missing, "dependentRequired": _dependent, "additionalProperties": _unknown,
+}  # fmt: skip
+
+
+__all__ = ["ABSENT", "Absent", "SchemaError", "check", "is_valid", "load", "names", "problems"]
 
 
 @cache
@@ -62,7 +188,7 @@ def is_valid(name: str, value: object) -> bool:
     return fits
 
 
-def problems(name: str, value: object) -> list[Problem]:
+def problems(name: str, value: object) -> list[SchemaError]:
     """Return why `value` does not fit the schema `name`: its first `PROBLEMS_MAX` problems, deepest place first; empty if it fits."""
     unique = {(problem.pointer, problem.keyword): problem for problem in _first_problems(name, value)}
     return sorted(unique.values(), key=lambda problem: (-problem.pointer.count("/"), problem.keyword != "type"))
@@ -73,17 +199,17 @@ def explains_all(name: str, value: object) -> bool:
     return len(_first_problems(name, value)) < PROBLEMS_MAX
 
 
-def _first_problems(name: str, value: object) -> list[Problem]:
-    found: list[Problem] = []
+def _first_problems(name: str, value: object) -> list[SchemaError]:
+    found: list[SchemaError] = []
     try:
         errors = _explaining(name).iter_errors(value)
         found.extend(islice((problem for error in errors for problem in explained(error)), PROBLEMS_MAX))
     except (RecursionError, ValueError):  # the engine writes out the value that it refuses, which can be beyond writing
-        found.append(Problem("", "a value too deep or too long to write", "one that can be written", "size"))
+        found.append(SchemaError("", "a value too deep or too long to write", "one that can be written", "size"))
     return found
 
 
-def check(name: str, value: object) -> list[Problem]:
+def check(name: str, value: object) -> list[SchemaError]:
     """As `problems`, at the price of `is_valid` where there are none."""
     return [] if is_valid(name, value) else problems(name, value)
 
@@ -103,7 +229,7 @@ def _inlined(part: Any) -> Any:
 
 
 @cache
-def _compiled(name: str) -> "Draft202012Validator":
+def _compiled(name: str) -> Draft202012Validator:
     import jsonschema_rs
 
     return jsonschema_rs.Draft202012Validator(load(name))

@@ -6,12 +6,12 @@ from base64 import b32encode
 from hashlib import blake2b
 
 
-def draw(seed: int, purpose: str, *counts: object, chars: int = 20) -> str:
+def seeded_id(seed: int, purpose: str, *counts: object, chars: int = 20) -> str:
     """`chars` lower-case letters and digits (5 bits each) that only this seed, purpose and count give."""
     digest = blake2b(repr((seed, purpose, counts)).encode(), digest_size=-(-chars * 5 // 8)).digest()
     return b32encode(digest).decode("ascii").lower()[:chars]
 
 
-def number(seed: int, purpose: str, *counts: object, below: int) -> int:
+def seeded_int(seed: int, purpose: str, *counts: object, below: int) -> int:
     """A whole number from 0 to `below` - 1, drawn the same way."""
     return int.from_bytes(blake2b(repr((seed, purpose, counts)).encode(), digest_size=16).digest(), "big") % below

@@ -15,15 +15,15 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, timedelta, timezone
 
-from mockserver.contract.reading import http_date, whole_number
+from mockserver.contract.text import http_date, whole_number
 
 Instant = int  # microseconds since 1970-01-01T00:00:00Z
-Span = int  # microseconds
+Duration = int  # microseconds
 
-SECOND: Span = 1_000_000
-MINUTE: Span = 60 * SECOND
-DAY: Span = 24 * 60 * MINUTE
-MILLISECOND: Span = 1_000
+SECOND: Duration = 1_000_000
+MINUTE: Duration = 60 * SECOND
+DAY: Duration = 24 * 60 * MINUTE
+MILLISECOND: Duration = 1_000
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _BRAZIL = timezone(timedelta(hours=-3))
@@ -58,25 +58,25 @@ def to_datetime(instant: Instant) -> datetime:
     return _EPOCH + timedelta(microseconds=instant)
 
 
-def span(duration: timedelta) -> Span:
+def to_microseconds(duration: timedelta) -> Duration:
     """A timedelta in microseconds."""
     return duration // _MICROSECOND
 
 
-def as_shown(instant: Instant, grain: Span = MILLISECOND) -> Instant:
+def as_shown(instant: Instant, grain: Duration = MILLISECOND) -> Instant:
     """Return the instant as answers show it: cut to the millisecond, or to a coarser `grain`."""
     return instant // grain * grain
 
 
-def text(instant: Instant) -> str:
+def format_milliseconds(instant: Instant) -> str:
     """The instant as `2026-03-01T12:00:00.000Z`, cut to the millisecond (choice `datetime-spelling`, default)."""
     return to_datetime(instant).isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
-def exact_text(instant: Instant) -> str:
+def format_exact(instant: Instant) -> str:
     """The instant with microseconds where it has any: what the control plane and the journal show."""
     return (
-        text(instant)
+        format_milliseconds(instant)
         if instant % MILLISECOND == 0
         else to_datetime(instant).isoformat(timespec="microseconds")[:-6] + "Z"
     )
@@ -137,7 +137,7 @@ def _day(parts: re.Match[str]) -> Instant:
     return (day - _EPOCH.date()).days * DAY
 
 
-def _clock(parts: re.Match[str]) -> Span | None:
+def _clock(parts: re.Match[str]) -> Duration | None:
     """The time since midnight, its fraction one of the last unit that is written; None for a time that does not exist."""
     hour, minute, second = (int(parts[unit] or 0) for unit in ("hour", "minute", "second"))
     if hour > 24 or minute > 59 or second > 60:
@@ -148,7 +148,7 @@ def _clock(parts: re.Match[str]) -> Span | None:
     return span if span <= DAY or (second == 60 and hour < 24) else None
 
 
-def _offset(parts: re.Match[str]) -> Span:
+def _offset(parts: re.Match[str]) -> Duration:
     """How far the offset is ahead of UTC; ValueError for one that does not exist."""
     hours, minutes = int(parts["zone_hour"] or 0), int(parts["zone_minute"] or 0)
     if hours > 23 or minutes > 59:
@@ -167,7 +167,7 @@ def parse_date(written: str, *, brazil: bool) -> Instant | None:
     return from_datetime(datetime(day.year, day.month, day.day, tzinfo=_BRAZIL if brazil else UTC))
 
 
-def retry_after(written: str, now: Instant) -> Span | None:
+def retry_after(written: str, now: Instant) -> Duration | None:
     """Return the wait that a Retry-After asks for, in seconds or as an HTTP date, or None if it asks for none that can be read."""
     written = written.strip()
     if (seconds := whole_number(written)) is not None:

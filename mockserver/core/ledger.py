@@ -1,4 +1,6 @@
 """
+Names that were made of other names: `Natal (2)`, `natal - retry` and `Copy of Natal` of `Natal`, but not `Week 12` of `Week 1`.
+
 The ledger: what the client's calls caused, as data. Reading it changes nothing.
 
 1. An execution's exchange is the start that made it; a campaign's and a session's the create.
@@ -10,17 +12,24 @@ The ledger: what the client's calls caused, as data. Reading it changes nothing.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from mockserver.core import sends
 from mockserver.core.instants import DAY
-from mockserver.core.journal import Exchange
-from mockserver.core.likeness import is_made_of
-from mockserver.core.records import Campaign, Execution, Session
-from mockserver.core.sandbox import Sandbox
-from mockserver.core.tenant import Tenant
+from mockserver.core.operations import sending
+from mockserver.core.state.journal import JournalEntry
+from mockserver.core.state.records import Campaign, Execution, Session
+from mockserver.core.state.sandbox import SandboxState
+from mockserver.core.state.tenant import Tenant
+
+
+def is_derived_name(name: str, original: str) -> bool:
+    """True where the name is the original's with something set before or behind it; a longer word or number is another."""
+    end = r"(?![^\W_])" if original[-1:].isdigit() else r"(?![^\W\d_])"
+    return re.search(rf"(?<![^\W_]){re.escape(original.casefold())}{end}", name.casefold()) is not None
+
 
 _DONE_ALREADY = ("CAMPAIGN_NAME_ALREADY_EXISTS", "CAMPAIGN_ALREADY_PROCESSING", "CAMPAIGN_NOT_DRAFT")
 
@@ -39,9 +48,9 @@ class Ledger(NamedTuple):
     unused_media: Sequence[Row]
 
 
-def read(sandbox: Sandbox) -> Ledger:
+def read(sandbox: SandboxState) -> Ledger:
     """The ledger of every tenant of the sandbox, as it stands now."""
-    made = origins(sandbox)
+    made = creating_exchanges(sandbox)
     tenants = list(sandbox.tenants.values())
     runs = [(tenant, execution) for tenant in tenants for execution in tenant.executions.values()]
     all_sends = [row for tenant, execution in runs for row in _sends(sandbox, tenant, execution)]
@@ -56,17 +65,17 @@ def read(sandbox: Sandbox) -> Ledger:
     )
 
 
-def clones(sandbox: Sandbox, made: Mapping[str, int]) -> list[Row]:
+def clones(sandbox: SandboxState, made: Mapping[str, int]) -> list[Row]:
     """Campaigns that are another one once more; `made` is `origins`."""
     return [row for tenant in sandbox.tenants.values() for row in _clones(sandbox, tenant, made)]
 
 
-def abandoned(sandbox: Sandbox, made: Mapping[str, int]) -> list[Row]:
+def abandoned(sandbox: SandboxState, made: Mapping[str, int]) -> list[Row]:
     """Sessions that were left behind."""
     return [row for tenant in sandbox.tenants.values() for row in _abandoned(sandbox, tenant, made)]
 
 
-def origins(sandbox: Sandbox) -> Mapping[str, int]:
+def creating_exchanges(sandbox: SandboxState) -> Mapping[str, int]:
     """The exchange that made each campaign, execution and session."""
     found = {}
     for moved in sandbox.journal.transitions:
@@ -76,8 +85,8 @@ def origins(sandbox: Sandbox) -> Mapping[str, int]:
     return found
 
 
-def _execution(sandbox: Sandbox, tenant: Tenant, execution: Execution, made: Mapping[str, int]) -> Row:
-    counts = sends.counts(execution.sends, sandbox.now)
+def _execution(sandbox: SandboxState, tenant: Tenant, execution: Execution, made: Mapping[str, int]) -> Row:
+    counts = sending.counts(execution.sends, sandbox.now)
     return {
         "tenantId": tenant.id,
         "campaignId": execution.campaign_id,
@@ -109,17 +118,17 @@ def _duplicate_executions(tenant: Tenant, made: Mapping[str, int]) -> Iterator[R
                 }
 
 
-def _sends(sandbox: Sandbox, tenant: Tenant, execution: Execution) -> Iterator[Row]:
+def _sends(sandbox: SandboxState, tenant: Tenant, execution: Execution) -> Iterator[Row]:
     """What was sent up to now, failed sends left out."""
-    for position in range(sends.processed(execution.sends, sandbox.now)):
-        if not sends.is_failed(execution.sends, position):
+    for position in range(sending.processed_count(execution.sends, sandbox.now)):
+        if not sending.is_failed(execution.sends, position):
             yield {
                 "tenantId": tenant.id,
                 "chatId": execution.targets[position].id,
                 "templateId": execution.template.id,
                 "values": dict(execution.values),
                 "executionId": execution.id,
-                "at": sends.shown_at(execution.sends, position),
+                "at": sending.displayed_at(execution.sends, position),
             }
 
 
@@ -143,8 +152,8 @@ def _duplicate_sends(rows: Sequence[Row]) -> list[Row]:
     ]
 
 
-def _clones(sandbox: Sandbox, tenant: Tenant, made: Mapping[str, int]) -> Iterator[Row]:
-    troubles = _troubles(sandbox, tenant)
+def _clones(sandbox: SandboxState, tenant: Tenant, made: Mapping[str, int]) -> Iterator[Row]:
+    troubles = _failed_creates_and_starts(sandbox, tenant)
     earlier: list[Campaign] = []
     for campaign in tenant.campaigns.values() if troubles else ():
         made_in = made.get(campaign.id, 0)
@@ -164,18 +173,20 @@ def _clones(sandbox: Sandbox, tenant: Tenant, made: Mapping[str, int]) -> Iterat
 
 def _is_twin(one: Campaign, other: Campaign) -> bool:
     sent, again = ((each.template_id, each.platform, each.filters, each.cadence) for each in (one, other))
-    return sent == again and is_made_of(other.name, one.name)
+    return sent == again and is_derived_name(other.name, one.name)
 
 
-def _why_cloned(troubles: Sequence[tuple[Exchange, str]], original: Campaign, before: int) -> tuple[int, str] | None:
+def _why_cloned(
+    troubles: Sequence[tuple[JournalEntry, str]], original: Campaign, before: int
+) -> tuple[int, str] | None:
     """The exchange about the original, before the clone's create, that said it was done already or whose answer was lost."""
     for exchange, why in troubles:
-        if exchange.n < before and _concerns(exchange, original):
+        if exchange.n < before and _is_about(exchange, original):
             return exchange.n, why
     return None
 
 
-def _troubles(sandbox: Sandbox, tenant: Tenant) -> list[tuple[Exchange, str]]:
+def _failed_creates_and_starts(sandbox: SandboxState, tenant: Tenant) -> list[tuple[JournalEntry, str]]:
     """The creates and starts that were refused as done already, or whose answer was lost; the latest first."""
     found = []
     for exchange in reversed(sandbox.journal.exchanges):
@@ -189,18 +200,18 @@ def _troubles(sandbox: Sandbox, tenant: Tenant) -> list[tuple[Exchange, str]]:
     return found
 
 
-def _is_lost(exchange: Exchange) -> bool:
+def _is_lost(exchange: JournalEntry) -> bool:
     """Return True if the client has no answer, not yet, or one that says that the service has failed."""
     return exchange.status is None or exchange.is_held or (exchange.fault is not None and exchange.status >= 500)
 
 
-def _concerns(exchange: Exchange, campaign: Campaign) -> bool:
+def _is_about(exchange: JournalEntry, campaign: Campaign) -> bool:
     if exchange.operation == "createCampaign":
         return isinstance(exchange.body, dict) and exchange.body.get("name") == campaign.name
     return exchange.operation == "startCampaign" and exchange.call.params["id"] == campaign.id
 
 
-def _abandoned(sandbox: Sandbox, tenant: Tenant, made: Mapping[str, int]) -> Iterator[Row]:
+def _abandoned(sandbox: SandboxState, tenant: Tenant, made: Mapping[str, int]) -> Iterator[Row]:
     """Sessions that the client left behind: over without success, or still open, and never read."""
     read_ids = {
         exchange.call.params["sessionId"]
@@ -208,7 +219,7 @@ def _abandoned(sandbox: Sandbox, tenant: Tenant, made: Mapping[str, int]) -> Ite
         if exchange.operation == "readConnectionSession"
     }
     for session in tenant.sessions.values():
-        if session.id not in read_ids and _is_left(session):
+        if session.id not in read_ids and _is_abandoned(session):
             yield {
                 "tenantId": tenant.id,
                 "sessionId": session.id,
@@ -217,11 +228,11 @@ def _abandoned(sandbox: Sandbox, tenant: Tenant, made: Mapping[str, int]) -> Ite
             }
 
 
-def _is_left(session: Session) -> bool:
+def _is_abandoned(session: Session) -> bool:
     return session.status != "completed"
 
 
-def _unused_media(sandbox: Sandbox, tenant: Tenant) -> Iterator[Row]:
+def _unused_media(sandbox: SandboxState, tenant: Tenant) -> Iterator[Row]:
     """Uploaded files that no template and no message uses."""
     used = {item.media_id for template in tenant.templates.values() for item in template.items}
     used |= {(message.fields.get("media") or {}).get("id") for rows in tenant.messages.values() for message in rows}
@@ -236,7 +247,7 @@ def _unused_media(sandbox: Sandbox, tenant: Tenant) -> Iterator[Row]:
             yield {"tenantId": tenant.id, "mediaId": media.id, "name": media.name, "exchange": uploads.get(media.id)}
 
 
-def _named(exchange: Exchange) -> list[str]:
+def _named(exchange: JournalEntry) -> list[str]:
     """The ids of the files that an upload's answer named."""
     try:
         answer = json.loads(exchange.answer)

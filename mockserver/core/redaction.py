@@ -15,12 +15,12 @@ _ESCAPE = re.compile(r"\\+u00([2-7][0-9A-Fa-f])")
 _DECODINGS_MAX = 3  # a text may be percent-encoded again and again
 
 
-def short(secret: str) -> str:
+def mask(secret: str) -> str:
     """The short form of a key or secret."""
     return f"{secret[:3]}..."
 
 
-def spelled(value: object) -> str:
+def to_json_text(value: object) -> str:
     """The value as JSON spells it; what JSON has no word for, as Python does."""
     try:
         return json.dumps(value, ensure_ascii=False)
@@ -28,9 +28,9 @@ def spelled(value: object) -> str:
         return str(value)
 
 
-def shown(value: object, secrets: Iterable[str], limit_chars: int = 80) -> str:
+def masked_excerpt(value: object, secrets: Iterable[str], limit_chars: int = 80) -> str:
     """The value as text for a reason: secrets hidden first, then cut."""
-    return Redactor(secrets).brief(value if isinstance(value, str) else spelled(value), limit_chars)
+    return Redactor(secrets).brief(value if isinstance(value, str) else to_json_text(value), limit_chars)
 
 
 def _decoded(written: str) -> str:
@@ -88,8 +88,8 @@ class Redactor:
 
     def _hidden(self, written: str) -> str:
         if self._known is not None:
-            written = self._known.sub(lambda found: short(found[0]), written)
-        return _KEY_LIKE.sub(lambda found: short(found[0]), written)
+            written = self._known.sub(lambda found: mask(found[0]), written)
+        return _KEY_LIKE.sub(lambda found: mask(found[0]), written)
 
     def value(self, value: Any) -> Any:
         """The JSON value with every secret in its texts, keys of objects included, in its short form."""

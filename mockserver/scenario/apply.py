@@ -6,18 +6,19 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from mockserver.contract import schemas
-from mockserver.core import ids, timekeeping
-from mockserver.core.instants import EARLIEST, LATEST, exact_text, parse
-from mockserver.core.phones import is_country
-from mockserver.core.redaction import spelled
-from mockserver.core.sandbox import KeyHolder, Sandbox
-from mockserver.core.tenant import Tenant
-from mockserver.scenario.documents import Problem, examine, refusal
+from mockserver.core import ids, scheduler
+from mockserver.core.instants import EARLIEST, LATEST, format_exact, parse
+from mockserver.core.phone_numbers import is_country
+from mockserver.core.redaction import to_json_text
+from mockserver.core.state.sandbox import KeyOwner, SandboxState
+from mockserver.core.state.tenant import Tenant
+from mockserver.scenario.choices import set_choices
+from mockserver.scenario.documents import examine, refusal
+from mockserver.scenario.problems import Problem
 from mockserver.scenario.pruning import sound_part
-from mockserver.scenario.rules import put_in_force
+from mockserver.scenario.rule_parser import add_rules
+from mockserver.scenario.seed_data import BUILDERS
 from mockserver.scenario.seeding import Seeding
-from mockserver.scenario.seeds import BUILDERS
-from mockserver.scenario.settings import set_choices
 
 DEFAULT_TENANT = "tenant_default"
 
@@ -44,12 +45,12 @@ class Applied(NamedTuple):
         } | ({"webhookSecrets": self.secrets} if self.secrets else {})
 
 
-def found(sandbox: Sandbox) -> Tenant:
+def create_default_tenant(sandbox: SandboxState) -> Tenant:
     """The default tenant of a newborn sandbox, with its two keys and nothing else."""
     return _new_tenant(sandbox, {"id": DEFAULT_TENANT, "name": "Default tenant"})
 
 
-def apply(sandbox: Sandbox, document: Mapping[str, Any], *, newborn: bool = False) -> Applied:
+def apply(sandbox: SandboxState, document: Mapping[str, Any], *, newborn: bool = False) -> Applied:
     """
     Add what the document says to the sandbox. The caller holds the lock.
 
@@ -70,17 +71,17 @@ def apply(sandbox: Sandbox, document: Mapping[str, Any], *, newborn: bool = Fals
     return applied
 
 
-def _applied(sandbox: Sandbox, document: Mapping[str, Any], problems: list[Problem], *, newborn: bool) -> Applied:
+def _applied(sandbox: SandboxState, document: Mapping[str, Any], problems: list[Problem], *, newborn: bool) -> Applied:
     """Put each part of a document into the sandbox, and collect what is wrong with it."""
     applied = Applied(document.get("scenario"), [], {}, _ignored(document, newborn), {}, [])
     set_choices(sandbox, document.get("choices", {}), problems)
     _set_clock(sandbox, document.get("clock"), problems)
-    _give(sandbox, document.get("given", {}), problems, applied)
-    applied.rules.extend(put_in_force(sandbox, document.get("script", ()), document.get("scenario"), problems))
+    _add_seed_data(sandbox, document.get("given", {}), problems, applied)
+    applied.rules.extend(add_rules(sandbox, document.get("script", ()), document.get("scenario"), problems))
     return applied
 
 
-def _all(sandbox: Sandbox, values: Mapping[str, Any], problems: list[Problem]) -> list[Problem]:
+def _all(sandbox: SandboxState, values: Mapping[str, Any], problems: list[Problem]) -> list[Problem]:
     """Everything that is wrong with a document that its schema refuses; the caller takes the sandbox back to where it was."""
     if not schemas.explains_all("scenario", values):  # what it does not name cannot be left out below
         return problems
@@ -99,27 +100,27 @@ def _ignored(document: Mapping[str, Any], newborn: bool) -> list[str]:
     return [key for key in ("seed", "calls") if key in document and (key == "calls" or not newborn)]
 
 
-def _set_clock(sandbox: Sandbox, clock: Mapping[str, Any] | None, problems: list[Problem]) -> None:
+def _set_clock(sandbox: SandboxState, clock: Mapping[str, Any] | None, problems: list[Problem]) -> None:
     if clock is None:
         return
     if "follow" in clock:
-        timekeeping.follow(sandbox, catch_up=clock.get("catchUp", False))
+        scheduler.follow(sandbox, catch_up=clock.get("catchUp", False))
         return
     read, wanted = parse(clock["freeze"]), ""
     if read is None:
         wanted = "a day and time that exist, as RFC 3339, such as 2026-03-01T12:00:00Z"
     elif not EARLIEST <= read[0] <= LATEST:
-        wanted = f"an instant that can be shown, from {exact_text(EARLIEST)} to {exact_text(LATEST)}"
+        wanted = f"an instant that can be shown, from {format_exact(EARLIEST)} to {format_exact(LATEST)}"
     else:
         try:
-            timekeeping.freeze(sandbox, read[0])
+            scheduler.freeze(sandbox, read[0])
         except ValueError as backwards:
             wanted = f"an instant from the sandbox's present on: {backwards}"
     if wanted:
-        problems.append(Problem("/clock/freeze", spelled(clock["freeze"]), wanted))
+        problems.append(Problem("/clock/freeze", to_json_text(clock["freeze"]), wanted))
 
 
-def _give(sandbox: Sandbox, given: Mapping[str, Any], problems: list[Problem], applied: Applied) -> None:
+def _add_seed_data(sandbox: SandboxState, given: Mapping[str, Any], problems: list[Problem], applied: Applied) -> None:
     """Make the records of every tenant, the default one's first."""
     own = {kind: entries for kind, entries in given.items() if kind != "tenants"}
     others = ((f"/given/tenants/{number}", entry) for number, entry in enumerate(given.get("tenants", ())))
@@ -138,11 +139,11 @@ def _give(sandbox: Sandbox, given: Mapping[str, Any], problems: list[Problem], a
 
 
 def _new_tenant(
-    sandbox: Sandbox, entry: Mapping[str, Any], problems: list[Problem] | None = None, path: str = ""
+    sandbox: SandboxState, entry: Mapping[str, Any], problems: list[Problem] | None = None, path: str = ""
 ) -> Tenant:
     tenant_id = entry.get("id") or sandbox.new_id("tenant_")
     keys = {
-        kind: entry.get(f"{kind}Key") or f"{kind[0]}k_{ids.draw(sandbox.seed, f'{kind} key', tenant_id, chars=32)}"
+        kind: entry.get(f"{kind}Key") or f"{kind[0]}k_{ids.seeded_id(sandbox.seed, f'{kind} key', tenant_id, chars=32)}"
         for kind in ("secret", "public")
     }
     tenant = Tenant(tenant_id, entry.get("name", tenant_id), keys["secret"], keys["public"])
@@ -152,9 +153,9 @@ def _new_tenant(
     for kind, key in keys.items():
         if key in sandbox.keys and problems is not None:
             problems.append(Problem(f"{path}/{kind}Key", f"{key[:3]}...", "a key that no tenant of the sandbox has"))
-        sandbox.keys[key] = KeyHolder(tenant_id, kind)
+        sandbox.keys[key] = KeyOwner(tenant_id, kind)
     if sandbox.has_id(tenant_id) and problems is not None:
-        problems.append(Problem(f"{path}/id", spelled(tenant_id), "an id that nothing in the sandbox has yet"))
+        problems.append(Problem(f"{path}/id", to_json_text(tenant_id), "an id that nothing in the sandbox has yet"))
     sandbox.tenants[tenant_id] = tenant
     return tenant
 
@@ -162,12 +163,16 @@ def _new_tenant(
 def _set_country(tenant: Tenant, entry: Mapping[str, Any], problems: list[Problem] | None, path: str) -> None:
     country = entry.get("country", tenant.country)
     if problems is not None and not is_country(country):
-        problems.append(Problem(f"{path}/country", spelled(country), "the code of a country (ISO 3166-1), such as BR"))
+        problems.append(
+            Problem(f"{path}/country", to_json_text(country), "the code of a country (ISO 3166-1), such as BR")
+        )
     else:
         tenant.country = country
 
 
-def _set_tenant(sandbox: Sandbox, tenant: Tenant, entry: Mapping[str, Any], problems: list[Problem], path: str) -> None:
+def _set_tenant(
+    sandbox: SandboxState, tenant: Tenant, entry: Mapping[str, Any], problems: list[Problem], path: str
+) -> None:
     """Set a living tenant's fields; a new key takes the place of the old one, which is then unknown."""
     tenant.name = entry.get("name", tenant.name)
     tenant.developers_enabled = entry.get("developersEnabled", tenant.developers_enabled)
@@ -181,5 +186,5 @@ def _set_tenant(sandbox: Sandbox, tenant: Tenant, entry: Mapping[str, Any], prob
             problems.append(Problem(f"{path}/{kind}Key", f"{key[:3]}...", "a key that no tenant of the sandbox has"))
             continue
         del sandbox.keys[getattr(tenant, attribute)]
-        sandbox.keys[key] = KeyHolder(tenant.id, kind)
+        sandbox.keys[key] = KeyOwner(tenant.id, kind)
         setattr(tenant, attribute, key)

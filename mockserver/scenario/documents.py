@@ -2,24 +2,29 @@
 Reading scenario documents: YAML 1.2 files and plain values become one checked form, or a refusal that says where.
 
 A bare `on`, `no` or `off` is a word; an unquoted instant means what a quoted one does.
+
+Writing a scenario document for people and for machines: JSON, which YAML 1.2 reads too, laid out in lines.
+
+A block layout of YAML reads no better once answers stand in it, and takes some hundred times as long to write and to read.
 """
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from mockserver.contract.limits import JSON_DEPTH_MAX
+from mockserver.contract.limits import DOCUMENT_DEPTH_MAX as DEPTH_MAX
 from mockserver.scenario.problems import Problem, ScenarioError, step, steps
 
-__all__ = ["DEPTH_MAX", "Document", "Problem", "ScenarioError", "check", "examine", "in_order", "plain"]
+__all__ = ["DEPTH_MAX", "Document", "Problem", "ScenarioError", "examine", "in_order", "to_plain", "validate"]
 __all__ += ["read", "read_file", "refusal"]
 
-DEPTH_MAX = JSON_DEPTH_MAX + 8  # a body within its own bound is some levels deep in the document of a run
 _INTEGER_MAX_BITS = 4096
 
 
@@ -78,7 +83,7 @@ def read_file(path: Path) -> Document:
     return checked
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """The value as JSON has it: dates as text, as if they had been quoted; refuses what JSON cannot say."""
     problems: list[Problem] = []
     found = _plain(value, None, 0, problems)
@@ -87,7 +92,7 @@ def plain(value: Any) -> Any:
     return found
 
 
-def check(document: Any) -> dict[str, Any]:
+def validate(document: Any) -> dict[str, Any]:
     """The document, held to `schemas/scenario.json`; refuses it whole with every problem found."""
     values, problems = examine(document)
     if problems:
@@ -216,3 +221,22 @@ def _keys(place: _Place) -> list[str | int]:
         place, key = place
         keys.append(key)
     return keys[::-1] or [""]
+
+
+_BY_LINES = ("script", "calls")  # lists of which each entry is a line of its own
+_UNSEEN = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # what YAML does not take as it is
+
+
+def dump(document: Mapping[str, Any]) -> str:
+    """The document with a line for each key, and one for each rule of its script and each of its calls."""
+    return "{\n" + ",\n".join(f"  {json.dumps(key)}: {_value(key, value)}" for key, value in document.items()) + "\n}\n"
+
+
+def _value(key: str, value: Any) -> str:
+    if key not in _BY_LINES or not value:
+        return _spelt(value)
+    return "[\n" + ",\n".join(f"    {_spelt(each)}" for each in value) + "\n  ]"
+
+
+def _spelt(value: Any) -> str:
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))

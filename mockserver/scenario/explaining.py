@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from typing import Any
 
 from mockserver.contract import schemas
-from mockserver.contract.nearest import nearest
-from mockserver.core.redaction import spelled
+from mockserver.contract.text import nearest
+from mockserver.core.redaction import to_json_text
 from mockserver.scenario.problems import Problem, steps
 
 _LISTED_MAX = 15  # a longer list of names is shown by those that are nearest
@@ -27,7 +27,7 @@ def explained(schema_name: str, value: object) -> list[Problem]:
     return list(dict.fromkeys(told))
 
 
-def _without_echoes(problems: Sequence[schemas.Problem]) -> Iterator[schemas.Problem]:
+def _without_echoes(problems: Sequence[schemas.SchemaError]) -> Iterator[schemas.SchemaError]:
     """The problems without those that only follow from a wrong kind at the same place, or from another alternative."""
     wrong_kind = {problem.pointer for problem in problems if problem.keyword == "type"}
     parents = {
@@ -40,7 +40,7 @@ def _without_echoes(problems: Sequence[schemas.Problem]) -> Iterator[schemas.Pro
             yield problem
 
 
-def _explained(schema: Schema, problem: schemas.Problem) -> Problem:
+def _explained(schema: Schema, problem: schemas.SchemaError) -> Problem:
     path, keyword = problem.pointer, problem.keyword
     parent, own = _parts(schema, path[: path.rfind("/")] if path else ""), _parts(schema, path)
     if keyword == "additionalProperties":
@@ -58,7 +58,9 @@ def _explained(schema: Schema, problem: schemas.Problem) -> Problem:
     if keyword == "oneOf" and _alternatives(own):
         return Problem(path, "both", f"exactly one of {' and '.join(_alternatives(own))}")
     if keyword == "false":
-        return Problem(path, f"the key {spelled(steps(path)[-1])}", f"no such key beside {_excluding(parent, path)}")
+        return Problem(
+            path, f"the key {to_json_text(steps(path)[-1])}", f"no such key beside {_excluding(parent, path)}"
+        )
     if keyword == "type":
         return Problem(path, _short(problem.found), _kinds(own))
     if keyword == "minProperties":
@@ -66,7 +68,7 @@ def _explained(schema: Schema, problem: schemas.Problem) -> Problem:
     return Problem(path, _short(problem.found), problem.wanted)
 
 
-def _unknown_key(schema: Schema, parent: Sequence[Schema], problem: schemas.Problem) -> Problem:
+def _unknown_key(schema: Schema, parent: Sequence[Schema], problem: schemas.SchemaError) -> Problem:
     keys = steps(problem.pointer)
     known = list(dict.fromkeys(name for part in parent for name in part.get("properties", ())))
     above = _names(schema, _parts(schema, "/".join(["", *problem.pointer.split("/")[1:-2]]))) if len(keys) > 1 else []
@@ -83,7 +85,7 @@ def _unknown_key(schema: Schema, parent: Sequence[Schema], problem: schemas.Prob
         inner = {name.partition(".")[2]: name for name in reversed(below)}
         close = nearest(key, [*known, *inner], likeness=0.6)
         near = close if close is None or close in known else inner[close]
-    return Problem(problem.pointer, f"the key {spelled(key)}", wanted, near)
+    return Problem(problem.pointer, f"the key {to_json_text(key)}", wanted, near)
 
 
 def _below(schema: Schema, parent: Sequence[Schema], name: str) -> list[str]:
@@ -169,5 +171,5 @@ def _first(parts: Sequence[Schema]) -> str:
 
 
 def _short(found: object) -> str:
-    text = spelled(found)
+    text = to_json_text(found)
     return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 3] + "..."

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from mockserver._data import data_dir
-from mockserver.contract.nearest import nearest
-from mockserver.core.redaction import spelled
-from mockserver.scenario.documents import Problem, ScenarioError, read_file
+from mockserver.contract.text import nearest
+from mockserver.core.redaction import to_json_text
+from mockserver.scenario.documents import read_file
+from mockserver.scenario.problems import Problem, ScenarioError
 
 
 @cache
@@ -32,5 +33,7 @@ def document(name: str) -> dict[str, Any]:
     known = paths()
     if name not in known:
         wanted = f"the name of one of the library's {len(known)} scenarios, which `mockserver scenarios` lists"
-        raise ScenarioError([Problem("/scenario", spelled(name), wanted, nearest(name, known))], "the scenario's name")
+        raise ScenarioError(
+            [Problem("/scenario", to_json_text(name), wanted, nearest(name, known))], "the scenario's name"
+        )
     return _document(known[name])

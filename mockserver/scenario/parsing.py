@@ -21,7 +21,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import AliasEvent
 from ruamel.yaml.nodes import MappingNode, SequenceNode
 
-from mockserver.scenario.documents import DEPTH_MAX
+from mockserver.contract.limits import DOCUMENT_DEPTH_MAX as DEPTH_MAX
 from mockserver.scenario.problems import Problem, ScenarioError, steps
 
 ALIASED_VALUES_MAX = 100_000

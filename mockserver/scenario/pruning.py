@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from mockserver.contract import schemas
-from mockserver.core.redaction import spelled
+from mockserver.core.redaction import to_json_text
 from mockserver.scenario.problems import Problem, step, steps
 
 _GONE: Final = object()
@@ -113,7 +113,7 @@ def _leave_out(root: Any, problem: Problem, ids: set[str]) -> None:
         parent, key, value = value, below, inner
     if parent is not None:
         if isinstance(value, Mapping) and isinstance(value.get("id"), str):
-            ids.add(spelled(value["id"]))
+            ids.add(to_json_text(value["id"]))
         parent[key] = _GONE
 
 

@@ -18,11 +18,11 @@ from mockserver.contract import schemas
 from mockserver.contract.filters import PLATFORMS
 from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.contract.limits import CAMPAIGN_NAME_MAX_CHARS
-from mockserver.core import campaigns as verbs
-from mockserver.core import progress, sends, starting
-from mockserver.core.calls import ApiError
-from mockserver.core.instants import MILLISECOND, Instant, as_shown, text
-from mockserver.core.records import Campaign, Execution, Sends
+from mockserver.core.instants import MILLISECOND, Instant, as_shown, format_milliseconds
+from mockserver.core.operations import campaigns, sending
+from mockserver.core.operations import campaigns as verbs
+from mockserver.core.state.calls import ApiError
+from mockserver.core.state.records import Campaign, Execution, SendSchedule
 from mockserver.scenario.seeding import Entry, Seeding
 
 _DRAFT, _RUNNING, _COMPLETED = "draft", "processing", "completed"
@@ -35,10 +35,10 @@ class _Past(NamedTuple):
 
     started_at: Instant
     ended_at: Instant | None
-    sends: Sends
+    sends: SendSchedule
 
 
-def campaigns(seeding: Seeding, entries: Sequence[Entry], path: str) -> None:
+def seed_campaigns(seeding: Seeding, entries: Sequence[Entry], path: str) -> None:
     for number, entry in enumerate(entries):
         at = f"{path}/{number}"
         found = len(seeding.problems)
@@ -83,7 +83,9 @@ def _check_order(seeding: Seeding, entry: Entry, path: str) -> None:
     instants = [seeding.instant(entry, key, path, 0) for key in given]
     for key, instant in zip(given, instants, strict=True):
         if instant > seeding.sandbox.now:
-            seeding.wrong(f"{path}/{key}", entry[key], f"no instant after now, {text(seeding.sandbox.now)}")
+            seeding.wrong(
+                f"{path}/{key}", entry[key], f"no instant after now, {format_milliseconds(seeding.sandbox.now)}"
+            )
     for place, (earlier, later) in enumerate(pairwise(instants)):
         if later < earlier:
             key, before = given[place + 1], given[place]
@@ -123,10 +125,10 @@ def _has_run(entry: Entry) -> bool:
 def _started(seeding: Seeding, entry: Entry, campaign: Campaign) -> Execution:
     """The execution as a start would make it now, which refuses what a start does."""
     sandbox, tenant = seeding.sandbox, seeding.tenant
-    template = starting.sendable_template(sandbox, tenant, campaign)
-    values = starting.common_variables(sandbox, template, entry.get("commonVariables", {}))
-    chats = starting.targets(sandbox, tenant, campaign)
-    return starting.execution(sandbox, tenant, campaign, template, values, chats)
+    template = campaigns.require_sendable_template(sandbox, tenant, campaign)
+    values = campaigns.common_variables(sandbox, template, entry.get("commonVariables", {}))
+    chats = campaigns.select_targets(sandbox, tenant, campaign)
+    return campaigns.plan_execution(sandbox, tenant, campaign, template, values, chats)
 
 
 def _place(at: str) -> str:
@@ -141,16 +143,18 @@ def _execution_id(seeding: Seeding, entry: Entry, execution: Execution, path: st
     return str(given or execution.id)
 
 
-def _past(seeding: Seeding, entry: Entry, campaign: Campaign, planned: Sends, path: str) -> _Past | None:
+def _past(seeding: Seeding, entry: Entry, campaign: Campaign, planned: SendSchedule, path: str) -> _Past | None:
     """How the run went by the arithmetic of its sends; None, with a problem, where the state contradicts that."""
     now, status, total = seeding.sandbox.now, campaign.status, planned.total
     rate = planned.segments[0].per_minute
     ended_at = seeding.instant(entry, "completedAt", path, now)
     default = _start_of(ended_at, total, rate, now) if status == _COMPLETED else ended_at
     started_at = seeding.instant(entry, "startedAt", path, default)
-    plan = sends.plan(total, as_shown(started_at), rate, planned.failed)
-    last = max(started_at, (sends.settled_at(plan, total - 1) or 0) if total else started_at)
-    how = f"{total} sends at {rate} a minute from {text(started_at)} on end at {text(last)}"
+    plan = sending.plan(total, as_shown(started_at), rate, planned.failed)
+    last = max(started_at, (sending.processed_at(plan, total - 1) or 0) if total else started_at)
+    how = (
+        f"{total} sends at {rate} a minute from {format_milliseconds(started_at)} on end at {format_milliseconds(last)}"
+    )
     if status != _COMPLETED:
         if last <= ended_at:
             seeding.wrong(f"{path}/status", status, f"completed, since it had nothing left to send: {how}")
@@ -158,7 +162,7 @@ def _past(seeding: Seeding, entry: Entry, campaign: Campaign, planned: Sends, pa
         return (
             _Past(started_at, None, plan)
             if status == _RUNNING
-            else _Past(started_at, ended_at, sends.cut(plan, ended_at))
+            else _Past(started_at, ended_at, sending.stop_after(plan, ended_at))
         )
     shown = (as_shown(last), as_shown(max(last - 1, started_at)))  # an end a fraction before a millisecond is cut
     if last > now:
@@ -172,8 +176,8 @@ def _past(seeding: Seeding, entry: Entry, campaign: Campaign, planned: Sends, pa
 
 def _start_of(ended_at: Instant, total: int, rate: int, now: Instant) -> Instant:
     """The start in whole milliseconds of a run whose last send is shown at `ended_at` or, where that is now, just before it."""
-    first = sends.plan(total, 0, rate, ())
-    span = (sends.settled_at(first, total - 1) or 0) if total else 0
+    first = sending.plan(total, 0, rate, ())
+    span = (sending.processed_at(first, total - 1) or 0) if total else 0
     start = as_shown(ended_at) - as_shown(span)
     return start if start + span <= now else start - MILLISECOND
 
@@ -196,7 +200,7 @@ def _store(seeding: Seeding, campaign: Campaign, execution: Execution | None) ->
     note(execution.started_at, "execution", execution.id, None, _RUNNING)
     note(execution.started_at, "campaign", campaign.id, CAMPAIGN.initial, _RUNNING)
     if execution.ended_at is None:
-        progress.arm(sandbox, tenant, execution)
+        sending.schedule_progress_timers(sandbox, tenant, execution)
         return
     note(execution.ended_at, "campaign", campaign.id, _RUNNING, campaign.status)
     note(execution.ended_at, "execution", execution.id, _RUNNING, execution.status)

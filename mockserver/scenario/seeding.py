@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mockserver.contract.nearest import nearest
+from mockserver.contract.text import nearest
 from mockserver.core.instants import EARLIEST, LATEST, Instant, as_shown, parse
-from mockserver.core.redaction import spelled
-from mockserver.core.sandbox import Sandbox
-from mockserver.core.tenant import Tenant
-from mockserver.scenario.documents import Problem
+from mockserver.core.redaction import to_json_text
+from mockserver.core.state.sandbox import SandboxState
+from mockserver.core.state.tenant import Tenant
+from mockserver.scenario.problems import Problem
 
 Entry = Mapping[str, Any]
 
@@ -22,7 +22,7 @@ class Seeding:
 
     def __init__(
         self,
-        sandbox: Sandbox,
+        sandbox: SandboxState,
         tenant: Tenant,
         problems: list[Problem],
         created: dict[str, list[str]],
@@ -37,7 +37,7 @@ class Seeding:
 
     def wrong(self, path: str, found: object, wanted: str, known: Any = ()) -> None:
         hint = nearest(found, known) if len(self.problems) < _HINTED_MAX else None
-        self.problems.append(Problem(path, spelled(found), wanted, hint))
+        self.problems.append(Problem(path, to_json_text(found), wanted, hint))
 
     def name_id(self, kind: str, prefix: str, entry: Entry, path: str) -> str:
         """The entry's own id, refused where it is taken, or a fresh one."""

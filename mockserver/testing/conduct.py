@@ -1,16 +1,20 @@
-"""The conduct report in Python: what the client did against the API document's advice, to read and to assert."""
+"""
+The conduct report in Python: what the client did against the API document's advice, to read and to assert.
+
+The ledger in Python: what the client's calls caused, each a list of rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
-from mockserver.contract.printable import printable
-from mockserver.core.conduct import records
-from mockserver.core.conduct.records import Finding, NotAssessed
-from mockserver.core.conduct.table import RULES
-from mockserver.edge import oracles
-from mockserver.testing.holding import Holding
+from mockserver.conduct import rules
+from mockserver.conduct.rules import RULES, Finding, NotAssessed
+from mockserver.contract.text import printable
+from mockserver.server.control import reports
+from mockserver.server.control.reports import LEDGER
+from mockserver.testing.backend import Holding
 
 _EXCHANGES_SHOWN = 10
 SEVERITIES = {1: "money, spam or security", 2: "wrong state", 3: "noise"}
@@ -38,14 +42,14 @@ def told(findings: Iterable[Finding]) -> str:
     return "\n".join(map(spelled, alike.values()))
 
 
-class Report(Sequence[Finding]):
+class ConductReport(Sequence[Finding]):
     """
     Findings as they stood when this was read, the worst first, and the rules that were not assessed.
 
     `assert not sandbox.conduct` holds for a client without a finding; that praises nothing that stands in `not_assessed`.
     """
 
-    def __init__(self, report: records.Report) -> None:
+    def __init__(self, report: rules.ConductReport) -> None:
         self.findings: tuple[Finding, ...] = report.findings
         self.not_assessed: tuple[NotAssessed, ...] = report.not_assessed
 
@@ -80,7 +84,7 @@ class Report(Sequence[Finding]):
         return f"<Conduct: {len(self.findings)} findings{f' ({rules})' if rules else ''}, {len(self.not_assessed)} rules not assessed>"
 
 
-def from_answer(answer: Mapping[str, Any]) -> records.Report:
+def from_answer(answer: Mapping[str, Any]) -> rules.ConductReport:
     """The report that `GET /_mock/conduct` answered; line and advice are the table's."""
     findings = tuple(
         Finding(
@@ -90,19 +94,19 @@ def from_answer(answer: Mapping[str, Any]) -> records.Report:
         )
         for each in answer["findings"]
     )
-    return records.Report(findings, tuple(NotAssessed(**each) for each in answer["notAssessed"]))
+    return rules.ConductReport(findings, tuple(NotAssessed(**each) for each in answer["notAssessed"]))
 
 
 class Conducting(Holding):
     """What a sandbox says of its client's conduct."""
 
     @property
-    def conduct(self) -> Report:
+    def conduct(self) -> ConductReport:
         """The findings so far."""
-        return Report(self._judged())
+        return ConductReport(self._judged())
 
-    def _judged(self) -> records.Report:
-        return self._hosted.perform(oracles.judge_conduct, {})  # type: ignore[no-any-return]
+    def _judged(self) -> rules.ConductReport:
+        return self._hosted.perform(reports.judge_conduct, {})  # type: ignore[no-any-return]
 
     def assert_conduct(self, *, max_severity: int | None = None) -> None:
         """
@@ -116,3 +120,30 @@ class Conducting(Holding):
         found = self.conduct.worse_than(max_severity)
         if found:
             raise AssertionError(told(found))
+
+
+Row = Mapping[str, Any]
+
+
+class Ledger:
+    """
+    Side effects as they stood when this was read; rows are dicts with ids and exchange numbers.
+
+    `assert sandbox.ledger.duplicate_sends == []` is one assertion.
+    """
+
+    executions: Sequence[Row]
+    duplicate_executions: Sequence[Row]
+    sends: Sequence[Row]
+    duplicate_sends: Sequence[Row]
+    cloned_campaigns: Sequence[Row]
+    abandoned_sessions: Sequence[Row]
+    unused_media: Sequence[Row]
+
+    def __init__(self, found: Mapping[str, Sequence[Row]]) -> None:
+        for name, attribute in LEDGER.items():
+            setattr(self, attribute, found[name])
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{len(getattr(self, attribute))} {attribute}" for attribute in LEDGER.values())
+        return f"<Ledger: {counts}>"

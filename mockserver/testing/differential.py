@@ -18,11 +18,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from mockserver.conduct.judge import finding
+from mockserver.conduct.rules import Finding, NotAssessed
 from mockserver.contract.choices import CHOICES
-from mockserver.core.conduct.judging import finding
-from mockserver.core.conduct.records import Finding, NotAssessed
-from mockserver.core.journal import Exchange
-from mockserver.scenario.profiles import choices_of, joined
+from mockserver.core.state.journal import JournalEntry
+from mockserver.scenario.choices import load_profile, merge_choices
 from mockserver.testing.conduct import spelled
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
@@ -148,7 +148,7 @@ class _Runner:
 
     def __call__(self, name: str, choices: Mapping[str, object], failing: str | None = None) -> Run:
         own = self._settings.get("choices") or {}
-        settings = {**self._settings, "choices": joined(own, choices)}
+        settings = {**self._settings, "choices": merge_choices(own, choices)}
         with self._server.sandbox(**settings) as sandbox, _bounded(self._server, sandbox, self._calls_at_most):
             if failing is not None:
                 sandbox.on("createConnectionSession").do({"fail-session": {"reason": failing}})
@@ -178,7 +178,7 @@ def _bounded(server: MockServer, sandbox: Sandbox, calls_at_most: int) -> Iterat
         host.watch = former
 
 
-def _canonical(exchange: Exchange) -> Called:
+def _canonical(exchange: JournalEntry) -> Called:
     call = exchange.call
     route = call.endpoint.path if call.endpoint else _ID.sub("{id}", call.path)
     names = sorted({name for name, _ in call.query})
@@ -191,7 +191,7 @@ def _canonical(exchange: Exchange) -> Called:
 def _profile(profile: Profile) -> tuple[str, Mapping[str, object]]:
     if isinstance(profile, Mapping):
         return ", ".join(f"{choice}={option}" for choice, option in profile.items()), profile
-    return str(profile), choices_of(profile)
+    return str(profile), load_profile(profile)
 
 
 def _single_choices() -> Iterator[tuple[str, Mapping[str, object]]]:

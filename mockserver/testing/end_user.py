@@ -1,17 +1,81 @@
-"""A person at a session's hosted page: what they see, and the buttons they press, one request each."""
+"""
+Reading a page as a person sees it: title, visible text, and the forms with what they propose.
+
+A person at a session's hosted page: what they see, and the buttons they press, one request each.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from html.parser import HTMLParser
 from http.client import HTTPConnection
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from mockserver.contract.nearest import nearest_hint
-from mockserver.edge import front
-from mockserver.edge.gateway import Wire, body_limit_bytes
-from mockserver.edge.hosting import Hosted
-from mockserver.testing.page_reader import Form, read
+from mockserver.contract.text import nearest_hint
+from mockserver.server import front_controller
+from mockserver.server.api.request import HttpRequest, body_limit_bytes
+from mockserver.server.hosting.host import HostedSandbox
+
+_UNSEEN = ("head", "script", "style", "template")
+_VOID = ("input", "meta", "link", "br", "img", "hr")
+
+
+class HtmlForm(NamedTuple):
+    """A form: where it is sent, the fields as they stand, and the values of its buttons in order."""
+
+    action: str
+    values: dict[str, str]
+    buttons: tuple[str, ...]
+
+
+def read_page(html: str) -> tuple[str, str, tuple[HtmlForm, ...]]:
+    """The title, the visible text with single blanks, and the forms of a page."""
+    reader = _Reader()
+    reader.feed(html)
+    reader.close()
+    return " ".join(reader.title.split()), " ".join(" ".join(reader.texts).split()), tuple(reader.forms)
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.title = ""
+        self.texts: list[str] = []
+        self.forms: list[HtmlForm] = []
+        self._open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag == "form":
+            self.forms.append(HtmlForm(given.get("action", ""), {}, ()))
+        if tag == "input" and self.forms:
+            _fill(self.forms[-1], given)
+        if tag == "button" and self.forms:
+            form = self.forms[-1]
+            self.forms[-1] = form._replace(buttons=(*form.buttons, given.get("value", "")))
+        if tag not in _VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self._open:
+            while self._open.pop() != tag:
+                pass
+
+    def handle_data(self, data: str) -> None:
+        if "title" in self._open and "svg" not in self._open:
+            self.title += data
+        elif not any(tag in self._open for tag in _UNSEEN):
+            self.texts.append(data)
+
+
+def _fill(form: HtmlForm, given: dict[str, str]) -> None:
+    """Take a field as it stands; of radio buttons and checkboxes the ones that are chosen."""
+    if given.get("type") in ("radio", "checkbox") and "checked" not in given:
+        return
+    if given.get("name"):
+        form.values[given["name"]] = given.get("value", "")
+
 
 _FORM_TYPE = "application/x-www-form-urlencoded"
 _HOPS_MAX = 5
@@ -29,7 +93,7 @@ class Page(NamedTuple):
     title: str = ""
     text: str = ""
     location: str | None = None
-    forms: tuple[Form, ...] = ()
+    forms: tuple[HtmlForm, ...] = ()
     headers: Mapping[str, str] = {}
 
     @property
@@ -52,7 +116,7 @@ class EndUser:
     A verb that the page at hand does not offer is a ValueError that names what it does offer.
     """
 
-    def __init__(self, hosted: Hosted, url: str, *, socket: bool = False, user_agent: str = "EndUser") -> None:
+    def __init__(self, hosted: HostedSandbox, url: str, *, socket: bool = False, user_agent: str = "EndUser") -> None:
         self.url = url
         self.page: Page | None = None
         self._hosted = hosted
@@ -141,7 +205,7 @@ class EndUser:
             status, headers, content = self._asked(method, url, body)
             location = headers.get("location")
             if location is None:
-                title, text, forms = read(content.decode("utf-8", "replace"))
+                title, text, forms = read_page(content.decode("utf-8", "replace"))
                 self._at, self.page = url, Page(status, title, text, None, forms, headers)
                 return self.page
             url, method, body = urljoin(url, location), "GET", b""
@@ -160,7 +224,9 @@ class EndUser:
         hosted = self._hosted
         target = url.removeprefix(self._base)
         taken = body if len(body) <= body_limit_bytes(target) else None
-        answer = front.respond(hosted.host, Wire(method, target, headers, taken, self._base), hosted)
+        answer = front_controller.handle_request(
+            hosted.host, HttpRequest(method, target, headers, taken, self._base), hosted
+        )
         return answer.status, {name.lower(): value for name, value in answer.headers}, answer.body
 
     def __enter__(self) -> Self:
@@ -187,7 +253,7 @@ def _over_socket(
         connection.close()
 
 
-def link_of(hosted: Hosted, session: str | Mapping[str, Any]) -> str:
+def link_of(hosted: HostedSandbox, session: str | Mapping[str, Any]) -> str:
     """The url of a session given by its id, its url under whatever host, or the JSON of its creation; refuses any other."""
     named = session if isinstance(session, str) else str(session.get("url") or session.get("sessionId") or "")
     base = f"{hosted.base_url}/connect/"

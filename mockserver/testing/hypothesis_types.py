@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # By module its types, each with the maker of its records and what that is to make.
 _TYPES = {
-    "mockserver.core.records": {
+    "mockserver.core.state.records": {
         "Chat": ("seeded", "chats"),
         "Template": ("seeded", "templates"),
         "Entrypoint": ("seeded", "entrypoints"),
@@ -31,7 +31,7 @@ _TYPES = {
         "Execution": ("called", "execution"),
         "Session": ("called", "session"),
     },
-    "mockserver.core.tenant": {"Tenant": ("tenants", "")},
+    "mockserver.core.state.tenant": {"Tenant": ("tenants", "")},
 }
 
 
@@ -53,9 +53,9 @@ def _register(module: ModuleType) -> None:
 
 def _lazily(maker: str, what: str) -> Callable[[Any], SearchStrategy[Any]]:
     def strategy(_: Any) -> SearchStrategy[Any]:
-        from mockserver.testing.strategies import recorded
+        from mockserver.testing.strategies import record_types
 
-        return recorded.MAKERS[maker](what)
+        return record_types.MAKERS[maker](what)
 
     return strategy
 

@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
-from mockserver.core.instants import exact_text, from_datetime
-from mockserver.core.journal import Limits
-from mockserver.edge import clocks
-from mockserver.edge.hosting import Host, Recipe
-from mockserver.edge.replies import Manner
+from mockserver.core.instants import format_exact, from_datetime
+from mockserver.core.state.journal import Limits
 from mockserver.scenario.documents import read
+from mockserver.server.api.response import ResponseOptions
+from mockserver.server.hosting import runtime
+from mockserver.server.hosting.host import SandboxConfig, SandboxHost
 from mockserver.testing.sandbox import Sandbox
-from mockserver.testing.settings import FILES, Layer, Settings, joined
+from mockserver.testing.settings import FILES, Layer, Settings, merge_layers
 
 if TYPE_CHECKING:
-    from mockserver.edge.hosting import Hosted
-    from mockserver.edge.server import Server
+    from mockserver.server.hosting.host import HostedSandbox
+    from mockserver.server.http1.server import Server
 
 
 _MADE_REMEMBERED = 20
@@ -50,9 +50,9 @@ class MockServer:
         journal_max_bytes: int = JOURNAL_MAX_BYTES,
     ) -> None:
         self.layers = tuple(layers)
-        self._host = Host(
-            manner=Manner(explain, strict),
-            default_clock=clocks.fixture_clock,
+        self._host = SandboxHost(
+            manner=ResponseOptions(explain, strict),
+            default_clock=runtime.fixture_clock,
             allow_webhook_hosts=allow_webhook_hosts,
             journal_limits=Limits(journal_max_entries, journal_max_bytes),
         )
@@ -76,14 +76,14 @@ class MockServer:
                 self._host.origin = self._server.url
                 self._server.start()
 
-    def _listening(self, root: Hosted | None, port: int = 0) -> Server:
+    def _listening(self, root: HostedSandbox | None, port: int = 0) -> Server:
         """A server with this sandbox at its root; it serves once it is started."""
-        from mockserver.edge import app
-        from mockserver.edge.server import Server
+        from mockserver.server import app
+        from mockserver.server.http1.server import Server
 
         return Server(app.build(self._host, root), port=port, explain=self._host.manner.explain)
 
-    def _open_own_port(self, hosted: Hosted) -> None:
+    def _open_own_port(self, hosted: HostedSandbox) -> None:
         """Listen for this sandbox alone, and give up the ports of sandboxes that have long been closed."""
         with self._opening:
             closed = [each for each in self._own if each not in self._host.sandboxes]
@@ -120,7 +120,7 @@ class MockServer:
 
     def make(self, layers: Iterable[Layer]) -> Sandbox:
         """A fresh sandbox as these layers of settings have it."""
-        settings = joined(layers)
+        settings = merge_layers(layers)
         sandbox = self._made(settings)
         sandbox.settings = settings
         self.made.append(sandbox)
@@ -130,9 +130,9 @@ class MockServer:
         now, scenario = settings.get("now"), settings.get("scenario")
         if isinstance(scenario, str) and Path(scenario).suffix in FILES:
             scenario = read(Path(scenario))
-        frozen = {"freeze": exact_text(from_datetime(now)) if isinstance(now, datetime) else now} if now else None
-        recipe = Recipe(scenario, settings.get("seed"), settings.get("choices"), frozen, settings.get("given"))
-        started = clocks.following() if settings.get("clock") == "follow" else None
+        frozen = {"freeze": format_exact(from_datetime(now)) if isinstance(now, datetime) else now} if now else None
+        recipe = SandboxConfig(scenario, settings.get("seed"), settings.get("choices"), frozen, settings.get("given"))
+        started = runtime.following_clock() if settings.get("clock") == "follow" else None
         hosted = self._host.create(recipe, clock=started)
         if settings.get("own_port"):
             self._open_own_port(hosted)

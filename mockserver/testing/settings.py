@@ -37,7 +37,7 @@ class Settings(NamedTuple):
         return self.values.get(name)
 
 
-def joined(layers: Iterable[Layer]) -> Settings:
+def merge_layers(layers: Iterable[Layer]) -> Settings:
     """All layers as one; ValueError says which source says something that cannot be."""
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
@@ -62,24 +62,24 @@ def check_clock(layer: Layer) -> None:
 
 
 def _choices(layers: list[Layer], sources: dict[str, str]) -> dict[str, Any]:
-    from mockserver.scenario import profiles
+    from mockserver.scenario import choices
 
     of_profile = max((place for place, layer in enumerate(layers) if "profile" in layer.said), default=-1)
     chosen: dict[str, Any] = {}
     for place, layer in enumerate(layers):
         profile = layer.said.get("profile") if place == of_profile else None
         own = dict(layer.said.get("choices") or {})
-        taken = profiles.choices_of(profile) if profile is not None else {}
-        chosen = profiles.joined(profiles.joined(chosen, taken), own)
+        taken = choices.load_profile(profile) if profile is not None else {}
+        chosen = choices.merge_choices(choices.merge_choices(chosen, taken), own)
         sources.update(dict.fromkeys(taken, f"profile {profile}, {layer.source}"))
         sources.update(dict.fromkeys(own, layer.source))
     return chosen
 
 
-def problem(name: str, value: Any) -> str | None:
+def setting_error(name: str, value: Any) -> str | None:
     """What is wrong with a setting, with the nearest name; None where it is right."""
     if name not in NAMES:
-        return f"has no {name!r}{hint(name, NAMES)}; it has {', '.join(NAMES)}"
+        return f"has no {name!r}{did_you_mean(name, NAMES)}; it has {', '.join(NAMES)}"
     checks = {
         "choices": _choices_problem,
         "scenario": _scenario_problem,
@@ -108,18 +108,18 @@ def _scenario_problem(scenario: Any) -> str | None:
         return None
     if Path(scenario).suffix in FILES:
         return None if Path(scenario).is_file() else f"scenario={scenario!r}; there is no such file in {Path.cwd()}"
-    return f"no scenario is called {scenario!r}{hint(scenario, paths())}"
+    return f"no scenario is called {scenario!r}{did_you_mean(scenario, paths())}"
 
 
 def _profile_problem(profile: Any) -> str | None:
-    from mockserver.scenario.profiles import choices_of
+    from mockserver.scenario.choices import load_profile
 
     if not isinstance(profile, str | Path):
         return (
             f"profile={profile!r}; wanted literal, guide, hostile, or a file; choices={{...}} takes choices themselves"
         )
     try:
-        choices_of(profile)
+        load_profile(profile)
     except ValueError as refusal:
         return str(refusal)
     return None
@@ -143,10 +143,11 @@ def _clock_problem(clock: Any) -> str | None:
 
 def _given_problem(given: Any) -> str | None:
     """The first thing that the format of documents does not allow."""
-    from mockserver.scenario.documents import ScenarioError, check, plain
+    from mockserver.scenario.documents import to_plain, validate
+    from mockserver.scenario.problems import ScenarioError
 
     try:
-        check(plain({"given": given}))
+        validate(to_plain({"given": given}))
     except ScenarioError as refusal:
         return str(refusal.problems[0])
     return None
@@ -156,8 +157,8 @@ def _own_port_problem(own_port: Any) -> str | None:
     return None if isinstance(own_port, bool) else f"own_port={own_port!r}; wanted True or False"
 
 
-def hint(found: str, known: Any) -> str:
+def did_you_mean(found: str, known: Any) -> str:
     """The nearest known name, as the end of a sentence; nothing where none is near."""
-    from mockserver.contract.nearest import nearest_hint
+    from mockserver.contract.text import nearest_hint
 
     return nearest_hint(found, known)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from mockserver.contract.choices import CHOICES, Choice
-from mockserver.contract.nearest import nearest_hint
+from mockserver.contract.text import nearest_hint
 
 TOUCHED = "touched"
 

@@ -1,16 +1,19 @@
-"""What a run found, clause by clause and choice by choice; no text in it holds a key or a session's link."""
+"""
+What a run found, clause by clause and choice by choice; no text in it holds a key or a session's link.
+
+A report as text for people, and as the profile that `mockserver serve --profile FILE` reads.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TextIO
 
 from mockserver.contract import clauses
 from mockserver.contract.choices import CHOICES
-from mockserver.verify.observable import HIDDEN, OBSERVABLE
-from mockserver.verify.records import NEEDS, Finding, Observation
-from mockserver.verify.unseen import UNMET, UNSEEN
-from mockserver.verify.visit import Visit
+from mockserver.verify.context import NEEDS, Finding, Observation, RunContext
+from mockserver.verify.coverage import HIDDEN, OBSERVABLE, UNMET, UNOBSERVABLE
 
 Verdict = Literal["holds", "broken", "not seen"]
 Standing = Literal["observed", "narrowed", "contradictory", "not seen"]
@@ -50,7 +53,7 @@ class ChoiceResult(NamedTuple):
     proofs: tuple[Proof, ...]
 
 
-class Report(NamedTuple):
+class VerifyReport(NamedTuple):
     """A run's results; `left` is what it could not take back, `stopped` why it ended early, if it did."""
 
     base_url: str
@@ -86,10 +89,10 @@ class Report(NamedTuple):
         }
 
 
-def make(visit: Visit, base_url: str, whys: Mapping[str, str], stopped: str) -> Report:
+def make(visit: RunContext, base_url: str, whys: Mapping[str, str], stopped: str) -> VerifyReport:
     """The report of a visit; `whys` maps the clauses and choices that a probe did not come to, to the reason."""
     hide = _hider([*visit.settings.secrets, *visit.links])
-    return Report(
+    return VerifyReport(
         hide(base_url),
         len(visit.exchanges),
         visit.pace.spent_s,
@@ -127,7 +130,7 @@ def _clause(
         return ClauseResult(row.id, row.text, "broken", "", len(own), proofs)
     if own:
         return ClauseResult(row.id, row.text, "holds", "", len(own), ())
-    why = UNSEEN.get(row.id) or whys.get(row.id) or UNMET.get(row.id) or "no exchange of the run could show it"
+    why = UNOBSERVABLE.get(row.id) or whys.get(row.id) or UNMET.get(row.id) or "no exchange of the run could show it"
     return ClauseResult(row.id, row.text, "not seen", hide(why), 0, ())
 
 
@@ -163,3 +166,91 @@ def _why_unseen(id: str, whys: Mapping[str, str]) -> str:
     shows = f"; it shows only where {' and '.join(under)}" if under else ""
     takes = f"; it takes {', '.join(needs)}" if needs else ""
     return f"seen in {row.how}{takes}{shows}"
+
+
+_VERDICTS = ("broken", "holds", "not seen")
+_STANDINGS = ("contradictory", "observed", "narrowed", "not seen")
+_BAR_CHARS = 30
+_LINE_EVERY_S = 5.0
+
+
+def lines(report: VerifyReport) -> Iterator[str]:
+    """The report, the worst first."""
+    yield f"{report.base_url}: {report.calls} calls in {report.seconds:.1f} s"
+    if report.stopped:
+        yield f"The run ended early: {report.stopped}."
+    yield from _clauses(report)
+    yield from _choices(report)
+    if report.left:
+        yield ""
+        yield "Left behind, for you to look at:"
+        yield from (f"  {each}" for each in report.left)
+    if report.sessions:
+        yield ""
+        yield f"{report.sessions} connection sessions were made and are left to lapse within twenty minutes."
+
+
+def _clauses(report: VerifyReport) -> Iterator[str]:
+    counts = {verdict: sum(each.verdict == verdict for each in report.clauses) for verdict in _VERDICTS}
+    yield ""
+    yield f"Clauses: {counts['holds']} hold, {counts['broken']} broken, {counts['not seen']} not seen"
+    for verdict in _VERDICTS:
+        for each in report.clauses:
+            if each.verdict == verdict:
+                note = {"broken": each.text, "holds": "", "not seen": f"({each.why})"}[verdict]
+                yield f"  {verdict:<9} {each.id:<30} {note}".rstrip()
+                yield from _proofs(each.proofs)
+
+
+def _choices(report: VerifyReport) -> Iterator[str]:
+    counts = {standing: sum(each.standing == standing for each in report.choices) for standing in _STANDINGS}
+    yield ""
+    yield (
+        f"Choices: {counts['observed']} observed, {counts['narrowed']} narrowed down, "
+        f"{counts['contradictory']} contradictory, {counts['not seen']} not seen"
+    )
+    for standing in _STANDINGS:
+        for each in report.choices:
+            if each.standing == standing:
+                shown = " or ".join(each.options) or standing
+                yield f"  {each.id:<32}{shown}{f'  ({each.why})' if each.why else ''}"
+                yield from _proofs(each.proofs)
+
+
+def _proofs(proofs: tuple[Proof, ...]) -> Iterator[str]:
+    for proof in proofs:
+        yield f"      {proof.asked}"
+        yield f"        found  {proof.found}"
+        yield f"        wanted {proof.wanted}"
+
+
+def profile(report: VerifyReport) -> str:
+    """The observed options as YAML; each is quoted, since `null` and `none` are options too."""
+    rows = "".join(f"  {id}: {json.dumps(option)}\n" for id, option in report.profile.items())
+    return (
+        f"# What `mockserver verify` observed. Choices that it did not see keep their defaults.\nchoices:\n{rows}"
+        if rows
+        else "choices: {}\n"
+    )
+
+
+def bar(out: TextIO, done: int, total: int, name: str) -> None:
+    """The progress of a run, drawn over itself; wiped once all is done."""
+    if done == total:
+        out.write("\r" + " " * (_BAR_CHARS + 40) + "\r")
+    else:
+        filled = _BAR_CHARS * done // total
+        out.write(f"\r[{'#' * filled}{'.' * (_BAR_CHARS - filled)}] {done}/{total} {name:<24}")
+    out.flush()
+
+
+def progress_lines(out: TextIO, clock: Callable[[], float]) -> Callable[[int, int, str], None]:
+    """Return a progress for what is not a terminal: one line every five seconds. `clock` returns seconds."""
+    printed_at = [clock()]
+
+    def show(done: int, total: int, name: str) -> None:
+        if done < total and clock() - printed_at[0] >= _LINE_EVERY_S:
+            printed_at[0] = clock()
+            print(f"verify: {done} of {total} probes done, next: {name}", file=out, flush=True)
+
+    return show

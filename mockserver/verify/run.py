@@ -4,32 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mockserver.verify import drafts, report
-from mockserver.verify.pace import OutOfTime, Pace
+from mockserver.verify import report, temporary_campaigns
+from mockserver.verify.context import NEEDS, Probe, RunContext, Settings, Stop, Unexpected
+from mockserver.verify.passive_checks import RESPONSE_CHECKS, RUN_CHECKS
 from mockserver.verify.probes import PROBES
-from mockserver.verify.records import NEEDS, Probe, Settings, Stop, Unexpected
-from mockserver.verify.survey import SURVEYS
-from mockserver.verify.transport import Transport
-from mockserver.verify.visit import Visit
-from mockserver.verify.watch import WATCHES
+from mockserver.verify.transport import OutOfTime, RateLimiter, Transport
 
 Progress = Callable[[int, int, str], None]
 
 
 def verify(
-    transport: Transport, settings: Settings, pace: Pace, base_url: str = "", progress: Progress | None = None
-) -> report.Report:
+    transport: Transport, settings: Settings, pace: RateLimiter, base_url: str = "", progress: Progress | None = None
+) -> report.VerifyReport:
     """
     The report of one run against a service; what the run made is taken back by the time this returns.
 
     `progress` is told how many of all probes are done, and the name of the next.
     """
-    visit = Visit(transport, settings, pace, [watch.run for watch in WATCHES])
+    visit = RunContext(transport, settings, pace, [watch.run for watch in RESPONSE_CHECKS])
     whys: dict[str, str] = {}
     stopped = _probe(visit, whys, progress or _unseen)
     pace.allow_cleaning()
-    drafts.take_back(visit)
-    for survey in SURVEYS:
+    temporary_campaigns.clean_up(visit)
+    for survey in RUN_CHECKS:
         _run(visit, survey, whys)
     return report.make(visit, base_url, whys, stopped)
 
@@ -38,7 +35,7 @@ def _unseen(done: int, total: int, name: str) -> None:
     """No progress is shown."""
 
 
-def _probe(visit: Visit, whys: dict[str, str], progress: Progress) -> str:
+def _probe(visit: RunContext, whys: dict[str, str], progress: Progress) -> str:
     """Run every probe whose needs are met; why the run ended early, or nothing."""
     stopped = ""
     for done, probe in enumerate(PROBES):
@@ -56,7 +53,7 @@ def _probe(visit: Visit, whys: dict[str, str], progress: Progress) -> str:
     return stopped
 
 
-def _run(visit: Visit, probe: Probe, whys: dict[str, str]) -> None:
+def _run(visit: RunContext, probe: Probe, whys: dict[str, str]) -> None:
     """Run one probe; what it could not go on from is why the rest of it stays unseen."""
     visit.row = probe
     try:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.core import twisting
-from mockserver.core.twists import NO_TWISTS, Twists
-from mockserver.edge.receivers import Letter
+from mockserver.core.faults import injection
+from mockserver.core.state.outbox import NO_DELIVERY_FAULTS, DeliveryFaults
+from mockserver.server.webhooks.local_receivers import ReceivedWebhook
 
 
 class Inbox:
@@ -17,9 +17,9 @@ class Inbox:
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
-        self.letters: list[Letter] = []
+        self.letters: list[ReceivedWebhook] = []
 
-    def __call__(self, letter: Letter) -> Any:
+    def __call__(self, letter: ReceivedWebhook) -> Any:
         self.letters.append(letter)
         answer = self.answers.pop(0) if self.answers else None
         if isinstance(answer, Exception):
@@ -41,12 +41,12 @@ def attempts(receiver: Any) -> list[list[tuple[str, int | str | None]]]:
 
 
 def script(
-    monkeypatch: pytest.MonkeyPatch, *wanted: Twists, where: Callable[[Any, int], bool] = lambda *_: True
+    monkeypatch: pytest.MonkeyPatch, *wanted: DeliveryFaults, where: Callable[[Any, int], bool] = lambda *_: True
 ) -> None:
     """Have the attempts that `where` picks meet these twists one after the other, and all others none."""
     left = list(wanted)
 
-    def ask(sandbox: Any, delivery: Any, attempt_no: int) -> Twists:
-        return left.pop(0) if left and where(delivery, attempt_no) else NO_TWISTS
+    def ask(sandbox: Any, delivery: Any, attempt_no: int) -> DeliveryFaults:
+        return left.pop(0) if left and where(delivery, attempt_no) else NO_DELIVERY_FAULTS
 
-    monkeypatch.setattr(twisting, "of_script", ask)
+    monkeypatch.setattr(injection, "delivery_faults_for", ask)

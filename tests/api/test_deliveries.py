@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from standardwebhooks import Webhook
 
-from mockserver.core import timekeeping
+from mockserver.core import scheduler
 from mockserver.core.instants import MINUTE
 from tests.api.inbox import Inbox, attempts
 from tests.api.session_calls import FUNNELS, NOON, PHONE, begin, read
@@ -160,7 +160,7 @@ def test_time_that_passes_at_one_go_within_the_lock_delivers_after_it(mockserver
     core = mockserver._hosted.sandbox
 
     with core.lock:
-        fired = timekeeping.advance(core, 21 * MINUTE)
+        fired = scheduler.advance(core, 21 * MINUTE)
     assert (["session.expire"], []) == ([each.what for each in fired], inbox.letters)
     mockserver.advance(0)
 

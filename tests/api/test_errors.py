@@ -6,8 +6,8 @@ import pytest
 import requests
 
 from mockserver.contract.errors import ERRORS, INJECTED_ONLY
-from mockserver.core.answer import READERS
-from mockserver.core.calls import Shown
+from mockserver.core.operations.dispatch import READERS
+from mockserver.core.state.calls import Success
 from tests.api.refusals import REFUSALS
 from tests.api.world import DRAFT, GIVEN, OPERATIONS, SESSIONS, refused, session
 
@@ -210,7 +210,7 @@ def break_listing(monkeypatch):
     def broken(*_):
         raise RuntimeError("<h1>Traceback</h1>")
 
-    monkeypatch.setattr("mockserver.core.answer.READERS", {**READERS, "listTemplates": broken})
+    monkeypatch.setattr("mockserver.core.operations.dispatch.READERS", {**READERS, "listTemplates": broken})
 
 
 @pytest.mark.clause("base.internal")
@@ -228,7 +228,9 @@ def test_what_breaks_unexpectedly_is_an_internal_error_and_no_page(mockserver, m
 
 @pytest.mark.clause("base.internal")
 def test_an_outcome_that_cannot_be_shown_is_an_internal_error_too(mockserver, monkeypatch):
-    monkeypatch.setattr("mockserver.core.answer.READERS", {**READERS, "listTemplates": lambda *_: Shown(object())})
+    monkeypatch.setattr(
+        "mockserver.core.operations.dispatch.READERS", {**READERS, "listTemplates": lambda *_: Success(object())}
+    )
 
     assert (500, "INTERNAL_ERROR") == refused(mockserver.call(*OPERATIONS["listTemplates"]))
 

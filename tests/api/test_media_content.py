@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.contract.media import KINDS
-from mockserver.core.file_types import TEXT_READ_MAX_BYTES, is_text, media_types
+from mockserver.contract.media_types import KINDS
+from mockserver.core.operations.file_types import TEXT_READ_MAX_BYTES, is_text, media_types
 from tests.api.media_files import ACCEPTED, DOCX, PPTX, XLSX, File, stored, upload
 from tests.api.session_calls import refusal
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.contract.limits import PART_HEAD_MAX_BYTES, UPLOAD_OTHER_PARTS_MAX
-from mockserver.core.calls import ApiError
-from mockserver.edge.multipart import read
+from mockserver.core.state.calls import ApiError
+from mockserver.server.api.request import read
 from tests.api.media_files import BOUNDARY, PNG, TEXT, UPLOAD, File, multipart, upload
 from tests.api.session_calls import refusal
 

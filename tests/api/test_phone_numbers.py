@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from mockserver.core.phones import e164
+from mockserver.core.phone_numbers import e164
 from tests.api.session_calls import begin, create
 
 NUMBER = "+5511998765432"

@@ -6,7 +6,7 @@ import pytest
 
 from mockserver import MockServer
 from mockserver.contract import clauses
-from mockserver.core.answer import READERS
+from mockserver.core.operations.dispatch import READERS
 from tests.api.refusals import REFUSALS
 from tests.api.world import DRAFT, GIVEN, OPERATIONS
 from tests.edge.rawclient import RawClient
@@ -99,7 +99,7 @@ def test_an_unexpected_failure_is_explained_without_a_key(mockserver, monkeypatc
     def broken(*_):
         raise RuntimeError(f"broke on {mockserver.secret_key}")
 
-    monkeypatch.setattr("mockserver.core.answer.READERS", {**READERS, "listTemplates": broken})
+    monkeypatch.setattr("mockserver.core.operations.dispatch.READERS", {**READERS, "listTemplates": broken})
     said = reason(mockserver.call(*OPERATIONS["listTemplates"]))
 
     assert said.startswith("base.internal: ")

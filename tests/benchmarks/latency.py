@@ -16,7 +16,7 @@ from typing import Any
 
 import requests
 
-from mockserver.edge.server import Server
+from mockserver.server.http1.server import Server
 
 COUNT = 1_000
 QUIET_CALLS = 500

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from mockserver.edge.server import Server
+from mockserver.server.http1.server import Server
 
 CLIENTS = 4
 CALLS_A_ROUND = 12_000  # more than a journal holds

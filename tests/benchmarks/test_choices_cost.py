@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
-from mockserver.core import sends
-from mockserver.core.campaigns import Detail
-from mockserver.core.instants import text
-from mockserver.core.records import Execution
-from mockserver.edge import replies, represent, spelling
-from mockserver.edge.represent import campaigns
+from mockserver.core.instants import format_milliseconds
+from mockserver.core.operations import sending
+from mockserver.core.operations.campaigns import CampaignDetail
+from mockserver.core.state.records import Execution
+from mockserver.server.api import formats, serializers
 from tests.benchmarks.worlds import running
 
 
@@ -27,18 +26,18 @@ def server() -> Iterator[MockServer]:
         yield running_server
 
 
-def bare_detail(view: represent.View, shown: Detail) -> dict[str, Any]:
-    body = campaigns._campaign_entry(shown.campaign)
+def bare_detail(view: formats.SerializationContext, shown: CampaignDetail) -> dict[str, Any]:
+    body = serializers._campaign_entry(shown.campaign)
     del body["description"]
     body["executions"] = [bare_entry(view, each) for each in shown.executions]
     return body
 
 
-def bare_entry(view: represent.View, execution: Execution) -> dict[str, Any]:
+def bare_entry(view: formats.SerializationContext, execution: Execution) -> dict[str, Any]:
     return {
-        **campaigns._counted(execution, sends.counts(execution.sends, view.now)),
-        "startedAt": text(execution.started_at),
-        "completedAt": None if execution.ended_at is None else text(campaigns._end_shown(execution)),
+        **serializers._counted(execution, sending.counts(execution.sends, view.now)),
+        "startedAt": format_milliseconds(execution.started_at),
+        "completedAt": None if execution.ended_at is None else format_milliseconds(serializers._end_shown(execution)),
     }
 
 
@@ -50,8 +49,8 @@ def test_a_get_under_the_defaults(
     sandbox, campaign_id = running(server, 100)
     by_choice = sandbox.call("GET", f"/v1/campaigns/{campaign_id}").body
     if way == "written straight":
-        monkeypatch.setattr(replies.represent, "BODIES", {"readCampaign": bare_detail})
-        monkeypatch.setattr(spelling, "status_of_success", lambda choices, endpoint: 200)
+        monkeypatch.setattr(serializers, "SERIALIZERS", {"readCampaign": bare_detail})
+        monkeypatch.setattr(formats, "success_status", lambda choices, endpoint: 200)
     answer = benchmark.pedantic(
         lambda: sandbox.call("GET", f"/v1/campaigns/{campaign_id}"), rounds=300, iterations=50, warmup_rounds=5
     )

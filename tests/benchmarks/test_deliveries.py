@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer, Sandbox
-from mockserver.edge.server import Server
+from mockserver.server.http1.server import Server
 
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 COUNT = 1_000

@@ -13,7 +13,7 @@ import pytest
 import requests
 
 from mockserver import MockServer, Sandbox
-from mockserver.edge.hosting import Host, Recipe
+from mockserver.server.hosting.host import SandboxConfig, SandboxHost
 from tests.benchmarks.worlds import FILTERS, draft, running, world
 
 
@@ -29,13 +29,13 @@ def million(server: MockServer) -> tuple[Sandbox, str]:
 
 
 def test_a_fresh_sandbox(benchmark: Any) -> None:
-    host = Host()
-    benchmark(lambda: host.create(Recipe()))
+    host = SandboxHost()
+    benchmark(lambda: host.create(SandboxConfig()))
 
 
 def test_a_fresh_sandbox_with_the_demo(benchmark: Any) -> None:
-    host = Host()
-    benchmark(lambda: host.create(Recipe("demo")))
+    host = SandboxHost()
+    benchmark(lambda: host.create(SandboxConfig("demo")))
 
 
 @pytest.mark.benchmark(group="poll a campaign, in process")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from mockserver.testing.sandbox import Sandbox
-from mockserver.testing.transports import Reply
+from mockserver.testing.transports.in_process import Response
 
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 NOON = "2026-03-01T12:00:00Z"
@@ -32,7 +32,7 @@ class Client:
     def __init__(self, sandbox: Sandbox) -> None:
         self.sandbox = sandbox
 
-    def ask(self, method: str, path: str, **how: Any) -> Reply | None:
+    def ask(self, method: str, path: str, **how: Any) -> Response | None:
         try:
             return self.sandbox.call(method, path, **how)
         except (OSError, EOFError):
@@ -47,7 +47,7 @@ class Client:
         reply = self.ask("POST", "/v1/campaigns", json=body)
         return str(reply.json().get("campaignId")) if reply else ""
 
-    def preview(self, **body: Any) -> Reply | None:
+    def preview(self, **body: Any) -> Response | None:
         return self.ask("POST", "/v1/campaigns/audience-preview", json=body)
 
     def start(self, campaign: str, **variables: str) -> str:
@@ -60,16 +60,16 @@ class Client:
         campaign = self.create(name, **changes)
         return campaign, self.start(campaign)
 
-    def cancel(self, campaign: str) -> Reply | None:
+    def cancel(self, campaign: str) -> Response | None:
         return self.ask("POST", f"/v1/campaigns/{campaign}/cancel")
 
-    def campaign(self, campaign: str) -> Reply | None:
+    def campaign(self, campaign: str) -> Response | None:
         return self.ask("GET", f"/v1/campaigns/{campaign}")
 
-    def campaigns(self) -> Reply | None:
+    def campaigns(self) -> Response | None:
         return self.ask("GET", "/v1/campaigns")
 
-    def execution(self, pair: tuple[str, str], **how: Any) -> Reply | None:
+    def execution(self, pair: tuple[str, str], **how: Any) -> Response | None:
         return self.ask("GET", f"/v1/campaigns/{pair[0]}/executions/{pair[1]}", **how)
 
     def connect(self, **body: Any) -> str:

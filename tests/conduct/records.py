@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mockserver.core.conduct import judging
-from mockserver.core.conduct.records import Report
-from mockserver.core.outbox import Attempt, Delivery
-from mockserver.core.records import Event
-from mockserver.core.walks import Visit
+from mockserver.conduct import judge
+from mockserver.conduct.rules import ConductReport
+from mockserver.core.state.outbox import Attempt, Delivery
+from mockserver.core.state.records import Event, PageVisit
 from tests.conduct.client import Client
 
 CONNECTED, FAILED = "entrypoints.chatapp.connected", "entrypoints.chatapp.connection_failed"
@@ -36,7 +35,7 @@ class Watched(Client):
         self, session: str, status: int = 200, method: str = "GET", agent: str = BROWSER, dest: str = "document"
     ) -> None:
         n = len(self.core.visits) + 1
-        self.core.visits.append(Visit(n, self.core.now, session, method, "intro", agent, dest, None, status))
+        self.core.visits.append(PageVisit(n, self.core.now, session, method, "intro", agent, dest, None, status))
 
-    def judged(self) -> Report:
-        return judging.judge(self.core)
+    def judged(self) -> ConductReport:
+        return judge.judge(self.core)

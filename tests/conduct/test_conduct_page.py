@@ -8,25 +8,25 @@ from pathlib import Path
 import pytest
 
 from mockserver.cli import main
-from mockserver.core.conduct.page import markdown
-from mockserver.core.conduct.table import RULES
+from mockserver.cli.docs import conduct_page
+from mockserver.conduct.rules import RULES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "conduct.md"
 
 
 def test_the_page_in_the_documentation_is_the_generated_one() -> None:
-    assert PAGE.read_text(encoding="utf-8") == markdown(), "write it anew: mockserver conduct --markdown"
+    assert PAGE.read_text(encoding="utf-8") == conduct_page(), "write it anew: mockserver conduct --markdown"
 
 
 def test_every_rule_has_its_row() -> None:
-    lines = markdown().splitlines()
+    lines = conduct_page().splitlines()
 
     assert [] == [name for name in RULES if sum(line.startswith(f"| `{name}` |") for line in lines) != 1]
 
 
 def test_the_command_line_lists_and_writes(capsys: pytest.CaptureFixture[str]) -> None:
     assert 0 == main(["conduct", "--markdown"])
-    assert capsys.readouterr().out == markdown()
+    assert capsys.readouterr().out == conduct_page()
     assert 0 == main(["conduct", "--json"])
     assert list(RULES) == [row["id"] for row in json.loads(capsys.readouterr().out)]
     assert 0 == main(["conduct"])

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from mockserver.core.instants import MILLISECOND
-from mockserver.edge.staging import HostStage
+from mockserver.server.hosting.runtime import HostRuntime
 from mockserver.testing.sandbox import Sandbox
 from tests.conduct.client import GIVEN, NOON, Client
 
@@ -216,7 +216,7 @@ class TestWhatATransportRepeats:
     @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
     @pytest.mark.parametrize("ends", ["drop", "reset"])
     def test_curl_repeats_so_and_is_not_blamed(self, mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, ends: str):
-        monkeypatch.setattr(HostStage, "stopwatch", lambda stage: 0)  # however slow this machine is
+        monkeypatch.setattr(HostRuntime, "stopwatch", lambda stage: 0)  # however slow this machine is
         campaign = Client(mockserver).create()
         mockserver.on("startCampaign").nth(1).do({ends: "after"})
         url = f"{mockserver.base_url}{CREATE}"

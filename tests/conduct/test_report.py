@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from mockserver.conduct import judge
+from mockserver.conduct.rules import RULES
 from mockserver.contract.clauses import read as clauses
-from mockserver.core.conduct import judging
-from mockserver.core.conduct.table import RULES
 from mockserver.testing.sandbox import Sandbox
 from tests.conduct import provocations_of_campaigns, provocations_of_receivers, provocations_of_sessions
 from tests.conduct.client import GIVEN, NOON, TAGGED, Client
@@ -46,7 +46,7 @@ def assessed_not(sandbox: Sandbox) -> dict[str, str]:
 def test_every_rule_is_provoked_compared_or_beyond_the_mock():
     assert set(RULES) == PROVOKED | set(COMPARED) | BEYOND
     assert set() == BEYOND & (PROVOKED | set(COMPARED))
-    assert set(judging.JUDGES) == PROVOKED
+    assert set(judge.JUDGES) == PROVOKED
 
 
 def test_a_rule_names_a_clause_a_line_and_one_line_of_advice():

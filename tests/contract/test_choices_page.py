@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mockserver.cli import main
+from mockserver.cli.docs import choices_page
 from mockserver.contract.choices import CHOICES, FIXED
-from mockserver.contract.choices.page import markdown
 from mockserver.contract.choices.profiles import LEFT_OUT, PROFILES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "choices.md"
@@ -17,7 +17,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "choices.md"
 
 def section(heading: str) -> str:
     """The part of the page under this heading, down to the next one."""
-    return markdown().partition(f"{heading}\n")[2].partition("\n#")[0]
+    return choices_page().partition(f"{heading}\n")[2].partition("\n#")[0]
 
 
 def row(table: str, first: str) -> list[str]:
@@ -27,7 +27,7 @@ def row(table: str, first: str) -> list[str]:
 
 
 def test_the_page_in_the_documentation_is_the_generated_one() -> None:
-    assert PAGE.read_text(encoding="utf-8") == markdown(), (
+    assert PAGE.read_text(encoding="utf-8") == choices_page(), (
         "write it anew: mockserver choices --markdown > docs/choices.md"
     )
 
@@ -35,7 +35,7 @@ def test_the_page_in_the_documentation_is_the_generated_one() -> None:
 def test_the_command_prints_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert 0 == main(["choices", "--markdown"])
 
-    assert markdown() == capsys.readouterr().out
+    assert choices_page() == capsys.readouterr().out
 
 
 @pytest.mark.parametrize("choice", CHOICES.values(), ids=CHOICES)

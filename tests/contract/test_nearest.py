@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mockserver.contract.nearest import COMPARED_MAX, NAME_MAX_CHARS, nearest
+from mockserver.contract.text import COMPARED_MAX, NAME_MAX_CHARS, nearest
 
 MANY = 100_000
 LOOKUPS_MAX = 150 * NAME_MAX_CHARS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mockserver.contract.reading import http_date, whole_number
+from mockserver.contract.text import http_date, whole_number
 
 NO_NUMBERS = [
     "",

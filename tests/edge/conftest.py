@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
-from mockserver.edge.server import Server
+from mockserver.server.http1.server import Server
 
 Serve = Callable[..., Server]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.edge.answer import Answer, Gone, RawSocket
-from mockserver.edge.server import Server
+from mockserver.server.http1.connection import ClientDisconnected, RawSocket, ResponseWriter
+from mockserver.server.http1.server import Server
 from tests.edge.rawclient import RawClient
 
 Serve = Callable[..., Server]
@@ -112,7 +112,7 @@ def test_head_and_body_leave_in_one_send() -> None:
 
     with Recorder() as recorder:
         for pieces in ([b"hello"], iter([b"hello"])):
-            answer = Answer(recorder, RawSocket(recorder))
+            answer = ResponseWriter(recorder, RawSocket(recorder))
             answer.start("200 OK", [("Content-Length", "5")])
             answer.play(pieces)
 
@@ -177,9 +177,9 @@ class SlowSocket:
         self.taken += len(data)
 
 
-def slow(rate: int) -> tuple[Any, Answer]:
+def slow(rate: int) -> tuple[Any, ResponseWriter]:
     wire: Any = SlowSocket(rate)
-    answer = Answer(wire, RawSocket(wire))
+    answer = ResponseWriter(wire, RawSocket(wire))
     answer.start("200 OK", [])
     return wire, answer
 
@@ -193,7 +193,7 @@ def test_a_steady_reader_gets_a_long_answer_whole_however_long_it_takes() -> Non
 
 def test_a_reader_that_takes_nothing_for_the_timeout_is_gone() -> None:
     _, answer = slow(rate=0)
-    with pytest.raises(Gone):
+    with pytest.raises(ClientDisconnected):
         answer.play([b"x" * 100_000])
 
     assert answer.gone

@@ -12,7 +12,7 @@ from typing import Any, Self
 import pytest
 
 from mockserver import MockServer, Sandbox
-from mockserver.edge import loops
+from mockserver.server.webhooks import event_loops
 from tests.api.session_calls import NOON, begin
 from tests.edge.sockets import app
 
@@ -266,14 +266,15 @@ def test_a_port_of_another_machine_is_none_of_this_loop():
         async with Server() as server:
             port = server.url.rpartition(":")[2]
             return [
-                loops.serves(asyncio.get_running_loop(), f"http://{host}:{port}") for host in ("127.0.0.1", "a.example")
+                event_loops.serves(asyncio.get_running_loop(), f"http://{host}:{port}")
+                for host in ("127.0.0.1", "a.example")
             ]
 
     assert [True, False] == on_a_loop(main)
 
 
 def test_a_loop_that_does_not_show_its_servers_is_taken_to_serve_the_receiver():
-    assert loops.serves(object(), "http://127.0.0.1:1/")  # type: ignore[arg-type]
+    assert event_loops.serves(object(), "http://127.0.0.1:1/")  # type: ignore[arg-type]
 
 
 def test_a_function_that_needs_no_loop_is_called_from_one_at_once(mockserver: Sandbox):

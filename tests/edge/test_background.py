@@ -11,10 +11,10 @@ import requests
 from freezegun import freeze_time
 from werkzeug.wrappers import Response
 
-from mockserver.edge import app as flask_app
-from mockserver.edge.background import _MOST_AT_ONCE, Background
-from mockserver.edge.hosting import DEFAULT_ID, Host, Hosted, Recipe
-from mockserver.edge.server import Server
+from mockserver.server import app as flask_app
+from mockserver.server.hosting.background import _MOST_AT_ONCE, BackgroundWorker
+from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxConfig, SandboxHost
+from mockserver.server.http1.server import Server
 from tests.edge.control_calls import SESSIONS, Made
 from tests.edge.sockets import Post, app
 
@@ -35,7 +35,7 @@ def eventually(holds: Callable[[], bool]) -> None:
 class Standalone:
     """A running server with its background, and calls to its default sandbox."""
 
-    def __init__(self, host: Host, hosted: Hosted, server: Server, background: Background) -> None:
+    def __init__(self, host: SandboxHost, hosted: HostedSandbox, server: Server, background: BackgroundWorker) -> None:
         self.host, self.hosted, self.background = host, hosted, background
         tenant = hosted.tenant
         self.made = Made(server.url, hosted.id, server.url, tenant.id, tenant.secret_key, tenant.public_key)
@@ -54,9 +54,9 @@ class Standalone:
 @pytest.fixture
 def standalone() -> Iterator[Standalone]:
     before = set(threading.enumerate())
-    host = Host()
-    hosted = host.create(Recipe(), id=DEFAULT_ID)
-    background = Background(host)
+    host = SandboxHost()
+    hosted = host.create(SandboxConfig(), id=DEFAULT_ID)
+    background = BackgroundWorker(host)
     with Server(flask_app.build(host)) as server:
         host.origin = server.url
         background.start()
@@ -95,9 +95,9 @@ def test_a_slow_receiver_holds_up_neither_the_api_nor_another_endpoint(standalon
 
 def test_an_expiry_leaves_unasked_also_where_the_processs_clock_is_frozen(serve):
     with freeze_time("2031-01-01T00:00:00Z") as frozen:
-        host = Host()
-        hosted = host.create(Recipe(), id=DEFAULT_ID)
-        background, seen = Background(host), []
+        host = SandboxHost()
+        hosted = host.create(SandboxConfig(), id=DEFAULT_ID)
+        background, seen = BackgroundWorker(host), []
         with Server(flask_app.build(host)) as server:
             host.origin = server.url
             background.start()
@@ -139,7 +139,7 @@ def test_an_advance_waits_for_what_is_under_way_and_tries_again_at_its_instants(
 
 
 def test_a_receiver_that_lets_time_pass_is_answered_meanwhile(standalone, serve, monkeypatch):
-    monkeypatch.setattr("mockserver.edge.dispatch._PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr("mockserver.server.webhooks.dispatcher._PATIENCE_SECONDS", 0.05)
     seen: list[tuple[str, int]] = []
 
     def answer(letter: Post) -> None:
@@ -161,7 +161,7 @@ def statuses(event: dict) -> list[int | None]:
 
 
 def test_an_advance_waits_but_once_for_a_receiver_that_is_slow(standalone, serve, monkeypatch):
-    monkeypatch.setattr("mockserver.edge.dispatch._PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr("mockserver.server.webhooks.dispatcher._PATIENCE_SECONDS", 0.05)
     arrived, held, waits = threading.Event(), threading.Event(), []
     worked = standalone.hosted.dispatch._worked
     wait = worked.wait

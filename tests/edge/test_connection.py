@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.edge.server import Server
+from mockserver.server.http1.server import Server
 from tests.edge.rawclient import DEADLINE_SECONDS, RawClient
 
 Serve = Callable[..., Server]

@@ -6,7 +6,7 @@ import pytest
 import requests
 
 from mockserver.contract.choices import CHOICES
-from mockserver.edge.control import ROUTES
+from mockserver.server.control.routes import ROUTES
 from mockserver.version import VERSION
 from tests.edge.control_calls import NOON, control, make, refused
 

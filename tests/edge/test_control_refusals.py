@@ -6,10 +6,10 @@ import logging
 import pytest
 import requests
 
-from mockserver.core.records import Webhook
-from mockserver.edge import front
-from mockserver.edge.gateway import Wire
-from mockserver.edge.hosting import DEFAULT_ID, Host, Recipe
+from mockserver.core.state.records import Webhook
+from mockserver.server import front_controller
+from mockserver.server.api.request import HttpRequest
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
 from tests.edge.control_calls import NOON, SESSIONS, control, make, refused
 
 SECRET = "sk_test_secret_of_the_default_tenant"
@@ -83,12 +83,12 @@ class TestStrangers:
                 assert [] == [name for name in reply.headers if name.lower().startswith("access-control-")]
 
     def test_where_there_is_a_token_only_who_sends_it_is_answered(self):
-        host = Host()
-        host.create(Recipe(), id=DEFAULT_ID)
+        host = SandboxHost()
+        host.create(SandboxConfig(), id=DEFAULT_ID)
         host.token = "t0ken-ção"
 
         def status(target: str, **headers: str) -> int:
-            return front.respond(host, Wire("GET", target, headers, b"", host.origin)).status
+            return front_controller.handle_request(host, HttpRequest("GET", target, headers, b"", host.origin)).status
 
         assert 401 == status("/_mock/clock", host="gateway.lan")
         assert 200 == status("/_mock/clock", host="gateway.lan", authorization="Bearer t0ken-ção")
@@ -219,11 +219,11 @@ class TestKeysAreNeverShownWhole:
     )
     def test_not_in_a_line_of_the_log(self, caplog, target):
         lines: list[str] = []
-        host = Host()
-        host.create(Recipe(given=KEYS), id=DEFAULT_ID)
+        host = SandboxHost()
+        host.create(SandboxConfig(given=KEYS), id=DEFAULT_ID)
         host.log = lines.append
         with caplog.at_level(logging.DEBUG):
-            front.respond(host, Wire("GET", target, {"x-api-key": SECRET}, b"", host.origin))
+            front_controller.handle_request(host, HttpRequest("GET", target, {"x-api-key": SECRET}, b"", host.origin))
 
         [line] = lines
         written = (line + caplog.text).replace("%5F", "_")
@@ -233,7 +233,7 @@ class TestKeysAreNeverShownWhole:
         with mockserver_server.sandbox(given=KEYS) as sandbox:
             sandbox.call("GET", "/v1/campaigns", key=PUBLIC)
             world = sandbox._hosted.sandbox
-            wire = Wire("GET", "/v1/campaigns", {"x-api-key": SECRET}, b"", "")
+            wire = HttpRequest("GET", "/v1/campaigns", {"x-api-key": SECRET}, b"", "")
             told = {
                 "server": mockserver_server,
                 "sandbox": sandbox,

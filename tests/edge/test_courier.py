@@ -16,7 +16,7 @@ from freezegun import freeze_time
 from werkzeug.wrappers import Response
 
 from mockserver import MockServer
-from mockserver.edge.courier import ANSWER_MAX_BYTES, Courier
+from mockserver.server.webhooks.sender import ANSWER_MAX_BYTES, HttpSender
 from tests.api.session_calls import NOON, begin
 from tests.edge.sockets import Post, app, over_tls, raw
 
@@ -24,8 +24,8 @@ pytestmark = [pytest.mark.mockserver(now=NOON), pytest.mark.clause("events.subsc
 HEADERS = {"Content-Type": "application/json"}
 
 
-def post(url: str, courier: Courier | None = None):
-    return (courier or Courier()).post(url, HEADERS, b"{}", 0)
+def post(url: str, courier: HttpSender | None = None):
+    return (courier or HttpSender()).post(url, HEADERS, b"{}", 0)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_an_answer_without_end_is_read_up_to_the_bound_alone():
 def test_an_endpoint_that_never_finishes_its_answer_meets_the_time_limit(reply):
     held = threading.Event()
     with raw(reply, hold=held) as url:
-        outcome = post(url, Courier(timeout_seconds=0.05))
+        outcome = post(url, HttpSender(timeout_seconds=0.05))
 
     assert (None, "timeout") == (outcome.status, outcome.error)
 
@@ -115,7 +115,7 @@ def test_an_endpoint_that_never_finishes_its_answer_meets_the_time_limit(reply):
 )
 def test_an_answer_that_drips_meets_the_time_limit_as_a_whole(head):
     with raw(head, drips=250) as url:
-        outcome = post(url, Courier(timeout_seconds=0.2))
+        outcome = post(url, HttpSender(timeout_seconds=0.2))
 
     assert (None, "timeout") == (outcome.status, outcome.error)
     assert outcome.duration_ms < 3000  # of the five seconds that the whole answer takes
@@ -180,7 +180,7 @@ def resolve_to(monkeypatch, *addresses: str) -> list[str]:
         asked.append(host)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in addresses]
 
-    monkeypatch.setattr("mockserver.edge.courier.socket.getaddrinfo", getaddrinfo)
+    monkeypatch.setattr("mockserver.server.webhooks.sender.socket.getaddrinfo", getaddrinfo)
     return asked
 
 
@@ -201,7 +201,7 @@ def test_the_connection_goes_to_the_address_that_was_looked_at(monkeypatch, serv
         return real("127.0.0.1" if host == "hooks.example" else host, port, *rest, **named)
 
     monkeypatch.setattr("socket.getaddrinfo", getaddrinfo)
-    outcome = post(f"http://hooks.example:{server.port}/a", Courier(frozenset(["hooks.example"])))
+    outcome = post(f"http://hooks.example:{server.port}/a", HttpSender(frozenset(["hooks.example"])))
 
     assert 200 == outcome.status
     assert [f"hooks.example:{server.port}"] == hosts
@@ -240,7 +240,7 @@ def test_a_certificate_has_to_be_of_the_urls_host(monkeypatch, host, error):
 
 @pytest.mark.parametrize("ending", ["let go", "time limit"])
 def test_a_host_that_completes_no_handshake_is_let_go_at_once(ending):
-    courier, outcomes = Courier(timeout_seconds=0.05 if ending == "time limit" else 15), []
+    courier, outcomes = HttpSender(timeout_seconds=0.05 if ending == "time limit" else 15), []
     with raw(b"", hold=threading.Event()) as url:
         thread = threading.Thread(target=lambda: outcomes.append(post(url.replace("http://", "https://"), courier)))
         thread.start()
@@ -288,7 +288,7 @@ def test_a_compressed_answer_is_kept_as_it_came():
 
 
 def test_letting_go_ends_what_is_under_way():
-    courier, arrived, held = Courier(), threading.Event(), threading.Event()
+    courier, arrived, held = HttpSender(), threading.Event(), threading.Event()
     outcomes = []
     with raw(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", hold=held) as url:
         thread = threading.Thread(target=lambda: (arrived.set(), outcomes.append(post(url, courier))))
@@ -340,9 +340,9 @@ def without_an_address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     held.set()
 
 
-def post_until_let_go(url: str, let_go: Callable[[Courier], None]) -> list[str | None]:
+def post_until_let_go(url: str, let_go: Callable[[HttpSender], None]) -> list[str | None]:
     """The errors of a letter that is let go while it is under way; fails where it goes on for seconds."""
-    courier, errors = Courier(frozenset(["hooks.example"])), []
+    courier, errors = HttpSender(frozenset(["hooks.example"])), []
     thread = threading.Thread(target=lambda: errors.append(post(url, courier).error), daemon=True)
     thread.start()
     for _ in range(300):
@@ -354,41 +354,41 @@ def post_until_let_go(url: str, let_go: Callable[[Courier], None]) -> list[str |
 
 def test_letting_go_ends_a_connection_that_nobody_accepts():
     with full() as url:
-        assert ["let go"] == post_until_let_go(url, Courier.let_go)
+        assert ["let go"] == post_until_let_go(url, HttpSender.let_go)
 
 
 def test_letting_go_ends_a_handshake():
     with silent_tls() as url:
-        assert ["let go"] == post_until_let_go(url, Courier.let_go)
+        assert ["let go"] == post_until_let_go(url, HttpSender.let_go)
 
 
 def test_letting_go_ends_the_resolving_of_a_name(monkeypatch):
     with without_an_address(monkeypatch) as url:
-        assert ["let go"] == post_until_let_go(url, Courier.let_go)
+        assert ["let go"] == post_until_let_go(url, HttpSender.let_go)
 
 
 def test_a_name_that_is_never_resolved_meets_the_time_limit(monkeypatch):
     with without_an_address(monkeypatch) as url:
-        assert "timeout" == post(url, Courier(frozenset(["hooks.example"]), timeout_seconds=0.05)).error
+        assert "timeout" == post(url, HttpSender(frozenset(["hooks.example"]), timeout_seconds=0.05)).error
 
 
 def test_a_handshake_that_is_never_completed_meets_the_time_limit():
     with silent_tls() as url:
-        assert "timeout" == post(url, Courier(timeout_seconds=0.05)).error
+        assert "timeout" == post(url, HttpSender(timeout_seconds=0.05)).error
 
 
 def test_a_letter_that_nobody_wants_any_more_is_not_sent(serve):
     seen: list[bytes] = []
     url = serve(app(lambda letter: seen.append(letter.data))).url
 
-    outcome = Courier().post(url, HEADERS, b"{}", 0, is_wanted=lambda: False)
+    outcome = HttpSender().post(url, HEADERS, b"{}", 0, is_wanted=lambda: False)
 
     assert ("let go", []) == (outcome.error, seen)
 
 
 def test_nothing_is_sent_once_a_courier_has_let_go_for_good(serve):
     seen: list[bytes] = []
-    url, courier = serve(app(lambda letter: seen.append(letter.data))).url, Courier()
+    url, courier = serve(app(lambda letter: seen.append(letter.data))).url, HttpSender()
 
     courier.let_go(for_good=True)
 

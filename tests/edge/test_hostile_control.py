@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mockserver.edge import app as flask_app
-from mockserver.edge.control import ROUTES
-from mockserver.edge.hosting import DEFAULT_ID, Host, Recipe
 from mockserver.scenario import library
+from mockserver.server import app as flask_app
+from mockserver.server.control.routes import ROUTES
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
 from tests.api.world import DRAFT, GIVEN, SESSIONS
 from tests.edge.hostile import HEADERS, Request, check, send, strict_json, targets, written
 
@@ -49,8 +49,10 @@ class World:
     """A host with a default sandbox in which each kind of record is; made for one example."""
 
     def __init__(self) -> None:
-        self.host = Host()
-        self.hosted = self.host.create(Recipe(given=SEED, clock={"freeze": "2026-03-01T12:00:00Z"}), id=DEFAULT_ID)
+        self.host = SandboxHost()
+        self.hosted = self.host.create(
+            SandboxConfig(given=SEED, clock={"freeze": "2026-03-01T12:00:00Z"}), id=DEFAULT_ID
+        )
         self.app = flask_app.build(self.host)
         self.key = self.hosted.tenant.secret_key
         self.session_id = self.api("POST", SESSIONS, {}).get("sessionId", "")

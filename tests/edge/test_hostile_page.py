@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mockserver.edge import app as flask_app
-from mockserver.edge.hosting import DEFAULT_ID, Host, Recipe
+from mockserver.server import app as flask_app
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
 from tests.api.world import GIVEN, SESSIONS
 from tests.edge.hostile import HEADERS, TEXT, TEXTS, Answer, Request, check, send
 from tests.edge.page_calls import fields
@@ -31,8 +31,8 @@ class Visitor:
     """Someone with a session's link, in a sandbox of their own, who has pressed continue some times."""
 
     def __init__(self, body: dict[str, Any], presses: int) -> None:
-        self.host = Host()
-        hosted = self.host.create(Recipe(given=GIVEN, clock={"freeze": "2026-03-01T12:00:00Z"}), id=DEFAULT_ID)
+        self.host = SandboxHost()
+        hosted = self.host.create(SandboxConfig(given=GIVEN, clock={"freeze": "2026-03-01T12:00:00Z"}), id=DEFAULT_ID)
         self.app = flask_app.build(self.host)
         headers = {"X-API-Key": hosted.tenant.secret_key, "Content-Type": "application/json", "Host": "localhost"}
         made = send(self.app, Request("POST", SESSIONS, headers, json.dumps(body).encode()))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.edge.server import Server
+from mockserver.server.http1.server import Server
 from tests.edge.rawclient import RawClient
 
 Serve = Callable[..., Server]

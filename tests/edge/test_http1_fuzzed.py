@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mockserver.edge.app import create_app
+from mockserver.server.app import create_app
 from tests.edge.http1_cases import SEEDS, case
 from tests.edge.http1_differences import LOOSER, STRICTER, difference
 from tests.edge.http1_readers import PATIENCE_SECONDS, App, read_answers, read_by_h11, read_by_us

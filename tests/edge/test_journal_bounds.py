@@ -16,8 +16,8 @@ import pytest
 
 from mockserver import MockServer, Sandbox
 from mockserver.contract.limits import JOURNAL_ANSWER_MAX_BYTES, JOURNAL_BODY_MAX_BYTES
-from mockserver.core import sizes
-from mockserver.testing.replaying import tell
+from mockserver.core.state import journal
+from mockserver.testing.report.replay import print_replay
 from tests.api.doors import DOORS, Door
 
 MEBIBYTE = 1024 * 1024
@@ -147,7 +147,7 @@ def test_a_replay_compares_of_an_answer_that_was_cut_the_status(sandbox: Sandbox
         json.dumps(sandbox.replay_document()).replace('"status": 200, "cut"', f'"status": {status}, "cut"')
     )
 
-    assert code == tell(document, io.StringIO())
+    assert code == print_replay(document, io.StringIO())
 
 
 def test_the_oldest_exchanges_make_room_for_the_latest():
@@ -236,7 +236,7 @@ def size_bytes(value: Any) -> int:
 def test_a_json_value_is_counted_with_at_least_what_its_objects_take(member: str):
     text = f"[{','.join([member] * 100)}]"
 
-    assert size_bytes(json.loads(text, parse_float=Decimal)) <= sizes.of_json(text.encode())
+    assert size_bytes(json.loads(text, parse_float=Decimal)) <= journal.of_json(text.encode())
 
 
 def test_an_entry_counts_with_at_least_what_it_takes_and_at_most_four_times_as_much(traced: None, sandbox: Sandbox):

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 
-from mockserver.edge.json_text import encoded
+from mockserver.server.api.formats import encoded
 from tests.edge.hostile import VALUE, strict_json
 
 

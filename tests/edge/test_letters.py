@@ -12,7 +12,7 @@ from standardwebhooks.webhooks import WebhookVerificationError
 from svix.webhooks import Webhook as SvixWebhook
 
 from mockserver.core.instants import MINUTE
-from mockserver.core.twists import Twists
+from mockserver.core.state.outbox import DeliveryFaults
 from tests.api.inbox import Inbox, attempts, script
 from tests.api.session_calls import FUNNELS, NOON, begin
 
@@ -129,7 +129,7 @@ def test_the_bytes_of_a_body_are_a_choice_and_its_meaning_is_not(mockserver, opt
 
 @pytest.mark.parametrize("spell", ["escaped", "spaced", "reordered-keys"])
 def test_a_script_may_spell_one_attempt_otherwise(mockserver, monkeypatch, spell):
-    script(monkeypatch, Twists(spell=spell))
+    script(monkeypatch, DeliveryFaults(spell=spell))
     first, second = told(mockserver, 500), None
     mockserver.advance("5s")
     first, second = first.letters
@@ -149,7 +149,7 @@ def test_a_rotated_secret_signs_beside_the_former_one(mockserver):
 
 
 def test_a_script_may_add_a_signature_of_a_former_secret_before_the_valid_one(mockserver, monkeypatch):
-    script(monkeypatch, Twists(old_secret=True))
+    script(monkeypatch, DeliveryFaults(old_secret=True))
     [letter] = told(mockserver).letters
     first, second = letter.headers["webhook-signature"].split()
 
@@ -161,7 +161,7 @@ def test_a_script_may_add_a_signature_of_a_former_secret_before_the_valid_one(mo
 
 @pytest.mark.parametrize("forge", FORGERIES)
 def test_a_forgery_that_every_verifier_refuses_goes_beside_the_true_letter(mockserver, monkeypatch, forge):
-    script(monkeypatch, Twists(forge=forge))
+    script(monkeypatch, DeliveryFaults(forge=forge))
     inbox = told(mockserver, 401)
     forged, true = inbox.letters
 
@@ -172,7 +172,7 @@ def test_a_forgery_that_every_verifier_refuses_goes_beside_the_true_letter(mocks
 
 
 def test_a_forgery_about_another_tenant_is_rightly_signed(mockserver, monkeypatch):
-    script(monkeypatch, *[Twists(forge="other-tenant")] * 3)
+    script(monkeypatch, *[DeliveryFaults(forge="other-tenant")] * 3)
     forged, true = told(mockserver).letters
 
     assert "tenant_other" == verify(forged)["data"]["tenantId"]
@@ -189,7 +189,7 @@ def test_a_forgery_about_another_tenant_is_rightly_signed(mockserver, monkeypatc
 @pytest.mark.parametrize("forge", FORGERIES)
 def test_a_forgery_is_never_the_true_letter_under_any_scheme(mockserver, monkeypatch, scheme, forge):
     mockserver.choose({"wh-signature": scheme})
-    script(monkeypatch, Twists(forge=forge))
+    script(monkeypatch, DeliveryFaults(forge=forge))
     *forged, true = told(mockserver).letters
 
     assert [] == [each for each in forged if (each.headers, each.body) == (true.headers, true.body)]
@@ -204,7 +204,7 @@ def test_a_forgery_is_never_the_true_letter_under_any_scheme(mockserver, monkeyp
 
 
 def test_a_lost_event_counts_as_accepted_and_a_forgery_of_it_goes_all_the_same(mockserver, monkeypatch):
-    script(monkeypatch, Twists(forge="wrong-secret", lose=True))
+    script(monkeypatch, DeliveryFaults(forge="wrong-secret", lose=True))
     inbox = told(mockserver)
     mockserver.advance("3d")
 
@@ -220,14 +220,14 @@ def test_a_lost_event_counts_as_accepted_and_a_forgery_of_it_goes_all_the_same(m
 
 
 def test_a_lost_event_holds_up_nobody(mockserver, monkeypatch):
-    (_, b, c), inbox = three(mockserver, monkeypatch, Twists(lose=True))
+    (_, b, c), inbox = three(mockserver, monkeypatch, DeliveryFaults(lose=True))
     mockserver.advance("3d")
 
     assert [b, c] == inbox.sessions
 
 
 def test_duplicates_follow_what_was_accepted_under_the_same_id(mockserver, monkeypatch):
-    script(monkeypatch, Twists(), Twists(duplicate=2), where=lambda _, attempt: attempt < 3)
+    script(monkeypatch, DeliveryFaults(), DeliveryFaults(duplicate=2), where=lambda _, attempt: attempt < 3)
     inbox = told(mockserver, 500)
     mockserver.advance("5s")
 
@@ -238,13 +238,13 @@ def test_duplicates_follow_what_was_accepted_under_the_same_id(mockserver, monke
 
 
 def test_what_is_refused_has_no_duplicates(mockserver, monkeypatch):
-    script(monkeypatch, Twists(duplicate=2))
+    script(monkeypatch, DeliveryFaults(duplicate=2))
 
     assert 1 == len(told(mockserver, 500).letters)
 
 
 def test_an_event_of_an_unknown_kind_goes_before_the_true_one(mockserver, monkeypatch):
-    script(monkeypatch, Twists(unknown_kind="campaigns.finished"))
+    script(monkeypatch, DeliveryFaults(unknown_kind="campaigns.finished"))
     unknown, true = told(mockserver, 400).letters
 
     assert {"event": "campaigns.finished", "data": {}} == verify(unknown)
@@ -252,7 +252,7 @@ def test_an_event_of_an_unknown_kind_goes_before_the_true_one(mockserver, monkey
     assert "delivered" == mockserver.events[0]["deliveries"][0]["status"]
 
 
-def three(sandbox, monkeypatch, wanted: Twists, *answers) -> tuple[list[str], Inbox]:
+def three(sandbox, monkeypatch, wanted: DeliveryFaults, *answers) -> tuple[list[str], Inbox]:
     """Three sessions that end at once, the first of whose deliveries is twisted."""
     script(monkeypatch, wanted)
     inbox = Inbox(*answers)
@@ -264,7 +264,7 @@ def three(sandbox, monkeypatch, wanted: Twists, *answers) -> tuple[list[str], In
 
 
 def test_a_late_event_lets_the_others_pass(mockserver, monkeypatch):
-    (a, b, c), inbox = three(mockserver, monkeypatch, Twists(delay=30 * MINUTE))
+    (a, b, c), inbox = three(mockserver, monkeypatch, DeliveryFaults(delay=30 * MINUTE))
     mockserver.advance("29m")
     assert [b, c] == inbox.sessions
 
@@ -276,7 +276,7 @@ def test_a_late_event_lets_the_others_pass(mockserver, monkeypatch):
 
 def test_a_late_event_that_is_refused_is_tried_again_from_its_own_instant(mockserver, monkeypatch):
     inbox = Inbox(500)
-    script(monkeypatch, Twists(delay=30 * MINUTE))
+    script(monkeypatch, DeliveryFaults(delay=30 * MINUTE))
     receiver = mockserver.receive_webhooks(inbox)
     mockserver.complete_session(begin(mockserver))
     mockserver.advance("1h")
@@ -285,20 +285,20 @@ def test_a_late_event_that_is_refused_is_tried_again_from_its_own_instant(mockse
 
 
 def test_a_reordered_event_changes_places_with_the_next(mockserver, monkeypatch):
-    (a, b, c), inbox = three(mockserver, monkeypatch, Twists(reorder=True))
+    (a, b, c), inbox = three(mockserver, monkeypatch, DeliveryFaults(reorder=True))
 
     assert [b, a, c] == inbox.sessions
 
 
 def test_a_reordered_event_waits_until_the_next_is_accepted(mockserver, monkeypatch):
-    (a, b, c), inbox = three(mockserver, monkeypatch, Twists(reorder=True), 500)
+    (a, b, c), inbox = three(mockserver, monkeypatch, DeliveryFaults(reorder=True), 500)
     mockserver.advance("10s")
 
     assert [b, b, a, c] == inbox.sessions
 
 
 def test_a_reordered_event_that_nothing_follows_goes_after_five_minutes(mockserver, monkeypatch):
-    script(monkeypatch, Twists(reorder=True))
+    script(monkeypatch, DeliveryFaults(reorder=True))
     inbox = told(mockserver)
     mockserver.advance("5m")
 
@@ -306,7 +306,7 @@ def test_a_reordered_event_that_nothing_follows_goes_after_five_minutes(mockserv
 
 
 def test_a_reordered_event_that_went_by_itself_rests_as_any_other(mockserver, monkeypatch):
-    script(monkeypatch, Twists(reorder=True))
+    script(monkeypatch, DeliveryFaults(reorder=True))
     inbox = Inbox(500)
     receiver = mockserver.receive_webhooks(inbox)
     mockserver.complete_session(begin(mockserver))
@@ -318,7 +318,7 @@ def test_a_reordered_event_that_went_by_itself_rests_as_any_other(mockserver, mo
 
 
 def test_where_every_event_is_reordered_they_swap_in_pairs(mockserver, monkeypatch):
-    script(monkeypatch, *[Twists(reorder=True)] * 4)
+    script(monkeypatch, *[DeliveryFaults(reorder=True)] * 4)
     inbox = Inbox()
     mockserver.receive_webhooks(inbox)
     a, b, c, d = (begin(mockserver) for _ in range(4))
@@ -331,7 +331,7 @@ def test_where_every_event_is_reordered_they_swap_in_pairs(mockserver, monkeypat
 @pytest.mark.parametrize("early", [True, False])
 @pytest.mark.mockserver(choices={"expiry-driver": "on-read"})
 def test_a_script_may_have_an_event_sent_before_the_answer_of_the_call_that_caused_it(mockserver, monkeypatch, early):
-    script(monkeypatch, Twists(before_answer=early))
+    script(monkeypatch, DeliveryFaults(before_answer=early))
     inbox, session_id = Inbox(), begin(mockserver)
     mockserver.receive_webhooks(inbox)
     mockserver.advance("20m")
@@ -346,9 +346,9 @@ def test_a_script_is_asked_once_for_each_attempt(mockserver, monkeypatch):
 
     def ask(sandbox, delivery, attempt_no):
         asked.append((delivery.event.kind, attempt_no))
-        return Twists(delay=MINUTE) if attempt_no == 1 else Twists()
+        return DeliveryFaults(delay=MINUTE) if attempt_no == 1 else DeliveryFaults()
 
-    monkeypatch.setattr("mockserver.core.twisting.of_script", ask)
+    monkeypatch.setattr("mockserver.core.faults.injection.delivery_faults_for", ask)
     told(mockserver, 500)
     mockserver.advance("1h")
 

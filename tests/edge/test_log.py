@@ -11,8 +11,8 @@ from typing import Any, TextIO
 
 import pytest
 
-from mockserver.edge import log
-from mockserver.edge.log import LogWriter, unblocked_stderr
+from mockserver.server import log
+from mockserver.server.log import LogWriter, unblocked_stderr
 
 DEADLINE_SECONDS = 5
 

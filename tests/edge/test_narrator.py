@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.edge.narrator import Narrator, describe
+from mockserver.cli.play_log import PlayLog
+from mockserver.scenario.rule_parser import describe_rule
 from mockserver.testing.sandbox import Sandbox
 
 DOCUMENT = {
@@ -28,7 +29,7 @@ def told() -> list[str]:
 
 @pytest.mark.mockserver(scenario=DOCUMENT, now="2026-03-01T12:00:00Z")
 def test_what_happened_since_the_last_look_is_told_once(mockserver: Sandbox, told: list[str]):
-    narrator = Narrator(told.append)
+    narrator = PlayLog(told.append)
     body = {"name": "Spring", "platform": "chatapp", "templateId": "template_t", "cadence": 60}
     campaign = mockserver.call("POST", "/v1/campaigns", json=body).json()["campaignId"]
     execution = mockserver.call("POST", f"/v1/campaigns/{campaign}/start").json()["executionId"]
@@ -50,7 +51,7 @@ def test_what_happened_since_the_last_look_is_told_once(mockserver: Sandbox, tol
 @pytest.mark.mockserver(scenario=DOCUMENT)
 def test_a_rule_that_met_nothing_is_told_with_the_reason(mockserver: Sandbox, told: list[str]):
     mockserver.advance("5m")
-    Narrator(told.append).look(mockserver._hosted)
+    PlayLog(told.append).look(mockserver._hosted)
 
     assert told == ["    * rule_2 fires: 5m from the start: resume-sends - but resume-sends: no campaign is processing"]
 
@@ -59,13 +60,13 @@ def test_a_rule_that_met_nothing_is_told_with_the_reason(mockserver: Sandbox, to
 def test_an_event_is_told_with_its_session(mockserver: Sandbox, told: list[str]):
     session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions").json()["sessionId"]
     mockserver.fail_session(session)
-    Narrator(told.append).look(mockserver._hosted)
+    PlayLog(told.append).look(mockserver._hosted)
 
     assert f"event entrypoints.chatapp.connection_failed of {session}" in told[-1]
 
 
 def test_a_scenario_is_introduced_by_what_it_shows(told: list[str]):
-    Narrator(told.append).introduce(
+    PlayLog(told.append).introduce(
         DOCUMENT, {"chats": ["chat_a", "chat_b"], "forms": [f"form_{number}" for number in range(9)]}
     )
 
@@ -95,4 +96,4 @@ def test_a_scenario_is_introduced_by_what_it_shows(told: list[str]):
     ],
 )
 def test_a_rule_reads_in_one_line(rule: dict[str, Any], words: str):
-    assert describe(rule) == words
+    assert describe_rule(rule) == words

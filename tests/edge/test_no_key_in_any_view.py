@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 import pytest
 
-from mockserver.edge import app as flask_app
-from mockserver.edge import control
-from mockserver.edge.hosting import DEFAULT_ID, Host, Recipe
+from mockserver.server import app as flask_app
+from mockserver.server.control import routes
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
 from tests.api.world import GIVEN
 from tests.edge.hostile import Request, send
 
@@ -32,7 +32,7 @@ FORMS = {
     "after an underscore": lambda key: f"my_{key}",
 }
 # fmt: off
-VIEWS = [route.path for route in control.ROUTES if route.method == "GET" and "{" not in route.path]
+VIEWS = [route.path for route in routes.ROUTES if route.method == "GET" and "{" not in route.path]
 # fmt: on
 
 
@@ -108,10 +108,10 @@ def requests(key: str, written: str) -> list[Request]:
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
 @pytest.mark.parametrize("which", ["secret", "public", "signing", "own signing"])
 def test_no_view_header_or_log_line_shows_a_key(which, form) -> None:
-    host = Host()
+    host = SandboxHost()
     lines: list[str] = []
     host.log = lines.append
-    hosted = host.create(Recipe(given=SEED, clock={"freeze": "2026-03-01T12:00:00Z"}), id=DEFAULT_ID)
+    hosted = host.create(SandboxConfig(given=SEED, clock={"freeze": "2026-03-01T12:00:00Z"}), id=DEFAULT_ID)
     keys = {
         "secret": hosted.tenant.secret_key,
         "public": hosted.tenant.public_key,

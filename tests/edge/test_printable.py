@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver import MockServer, Sandbox
-from mockserver.contract.printable import printable
-from mockserver.core.conduct.judging import finding
+from mockserver.cli.play_log import PlayLog
+from mockserver.conduct.judge import finding
+from mockserver.contract.text import printable
 from mockserver.core.redaction import Redactor
-from mockserver.edge.narrator import Narrator
-from mockserver.edge.server import Server
+from mockserver.server.http1.server import Server
 from mockserver.testing import conduct
-from mockserver.testing.exchanges import line, short
-from mockserver.testing.replaying import tell
+from mockserver.testing.calls import format_line, shorten
+from mockserver.testing.report.replay import print_replay
 from tests.edge.rawclient import RawClient
 
 KEY = "sk_aaaaaaaaaaaaaaaa"
@@ -97,16 +97,16 @@ def test_a_line_of_a_report_is_printable(mockserver: Sandbox, odd: str):
     mockserver.call("POST", f"/v1/campaigns/{odd}", json={"name": odd})
     (exchange,) = mockserver.exchanges
 
-    assert line(exchange).isprintable()
-    assert short({"name": odd}).isprintable()
-    assert short(f"a{odd}").isprintable()
+    assert format_line(exchange).isprintable()
+    assert shorten({"name": odd}).isprintable()
+    assert shorten(f"a{odd}").isprintable()
     assert conduct.told([finding("poll-after-final", f"a{odd}b", (1,))]).count("\n") == 2
 
 
 @pytest.mark.parametrize("odd", ODD[:-1], ids=ascii)
 def test_what_play_tells_is_printable(odd: str):
     told: list[str] = []
-    Narrator(told.append).introduce({"scenario": f"a{odd}b", "script": [{"on": f"x{odd}", "do": {odd: odd}}]}, {})
+    PlayLog(told.append).introduce({"scenario": f"a{odd}b", "script": [{"on": f"x{odd}", "do": {odd: odd}}]}, {})
 
     assert [True] * len(told) == [each.isprintable() for each in told]
 
@@ -116,6 +116,6 @@ def test_what_a_replay_tells_is_printable(mockserver: Sandbox, odd: str):
     mockserver.on("listCampaigns").reply(200, f"a{odd}b")
     mockserver.call("GET", "/v1/campaigns")
     out = io.StringIO()
-    tell(mockserver.replay_document(), out)
+    print_replay(mockserver.replay_document(), out)
 
     assert [True] * 3 == [each.isprintable() for each in out.getvalue().split("\n")[:-1]][-3:]

@@ -9,7 +9,7 @@ import pytest
 import requests
 
 from mockserver import Sandbox
-from mockserver.edge.server import Server
+from mockserver.server.http1.server import Server
 from tests.edge.rawclient import RawClient
 
 PATH = "/v1/campaigns"

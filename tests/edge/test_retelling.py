@@ -12,8 +12,8 @@ import pytest
 import requests
 
 from mockserver import MockServer, Sandbox, cli
-from mockserver.scenario import writing
-from mockserver.testing.replaying import replay
+from mockserver.scenario import documents
+from mockserver.testing.report.replay import replay
 from tests.edge.control_calls import NOON, SESSIONS, control, make, refused
 
 TEMPLATE = {"id": "t", "name": "T", "items": [{"type": "text", "text": "Oi, ção 🦷"}], "variables": []}
@@ -127,7 +127,7 @@ def test_the_document_is_json_and_the_one_of_this_process(sandbox: Sandbox):
 
     assert sandbox.replay_document() == json.loads(answer.body, parse_constant=no_constant)
     assert [] == [each for each in replay(answer.json()) if each.differs]
-    assert writing.text(answer.json()).encode()
+    assert documents.dump(answer.json()).encode()
 
 
 @pytest.mark.parametrize(("size_chars", "replayed"), [(20, []), (100_000, ["not sent"])])

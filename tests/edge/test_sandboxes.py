@@ -7,7 +7,7 @@ import pytest
 import requests
 
 from mockserver import MockServer, create_app
-from mockserver.edge.hosting import Host, Recipe
+from mockserver.server.hosting.host import SandboxConfig, SandboxHost
 from tests.edge.control_calls import NOON, SESSIONS, control, refused
 
 
@@ -16,10 +16,10 @@ def begin(sandbox) -> str:
 
 
 def test_ten_thousand_idle_sandboxes_live_side_by_side():
-    host = Host()
+    host = SandboxHost()
     started = time.process_time()
 
-    made = [host.create(Recipe()) for _ in range(10_000)]
+    made = [host.create(SandboxConfig()) for _ in range(10_000)]
 
     assert 10_000 == len(host.sandboxes) == len({each.id for each in made})
     assert host.sandboxes[made[0].id] is made[0] and host.sandboxes[made[-1].id] is made[-1]
@@ -91,8 +91,8 @@ class TestClosing:
         assert 410 == requests.get(base + "/v1/campaigns", timeout=5).status_code
 
     def test_a_late_call_is_noted_at_the_sandbox_that_it_missed(self):
-        host = Host()
-        one, other = host.create(Recipe()), host.create(Recipe())
+        host = SandboxHost()
+        one, other = host.create(SandboxConfig()), host.create(SandboxConfig())
         host.close(one.id)
 
         for id in (one.id, one.id, other.id, "never"):
@@ -112,11 +112,11 @@ class TestClosing:
         assert 1 == mockserver_server.late_calls()[sandbox.id]
 
     def test_an_id_is_not_given_again(self):
-        host = Host()
-        first = host.create(Recipe()).id
+        host = SandboxHost()
+        first = host.create(SandboxConfig()).id
         host.close(first)
 
-        assert first != host.create(Recipe()).id
+        assert first != host.create(SandboxConfig()).id
 
 
 class TestReset:

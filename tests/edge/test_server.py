@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.edge.server import PortTaken, Server
+from mockserver.server.http1.server import PortInUse, Server
 from tests.edge.rawclient import DEADLINE_SECONDS, RawClient
 
 Serve = Callable[..., Server]
@@ -48,7 +48,7 @@ def stop_seconds(server: Server) -> float:
 
 
 def test_a_taken_port_is_named_together_with_the_mend() -> None:
-    with Server(hello) as server, pytest.raises(PortTaken) as taken:
+    with Server(hello) as server, pytest.raises(PortInUse) as taken:
         Server(hello, port=server.port)
 
     assert "127.0.0.1" in str(taken.value)

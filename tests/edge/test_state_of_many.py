@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mockserver.edge import commands
-from mockserver.edge.views import STATE_CHATS
+from mockserver.server.control import sandboxes
+from mockserver.server.control.views import STATE_CHATS
 
 MANY = STATE_CHATS + 5
 pytestmark = pytest.mark.mockserver(
@@ -60,7 +60,7 @@ def test_a_page_that_is_no_page_is_refused(mockserver, query) -> None:
 
 def test_the_state_is_the_one_of_its_snapshot_whatever_happens_while_it_is_built(mockserver) -> None:
     before = mockserver.state()
-    build = commands.read_state(mockserver._hosted, {})
+    build = sandboxes.read_state(mockserver._hosted, {})
     mockserver.advance("20m")
     mockserver.set_tenant(name="Another")
 
@@ -82,7 +82,7 @@ def test_no_lock_is_held_while_the_state_is_built(mockserver) -> None:
     hosted.sandbox.lock = lock = Lock()
 
     def read_state(hosted, arguments):
-        build = commands.read_state(hosted, arguments)
+        build = sandboxes.read_state(hosted, arguments)
         return lambda: (held.append(lock.is_held), build())[1]
 
     assert STATE_CHATS == len(hosted.perform(read_state, {})["tenants"][0]["chats"])

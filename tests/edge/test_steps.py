@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer, Sandbox
-from mockserver.core.journal import STEPS_MAX
-from mockserver.edge import steps
-from mockserver.edge.control import ROUTES
+from mockserver.core.state.journal import STEPS_MAX
+from mockserver.server.control.routes import ROUTES
+from mockserver.server.hosting import command_log
 
 
 @pytest.fixture
@@ -92,9 +92,9 @@ def test_of_too_many_the_oldest_goes_and_is_counted(sandbox: Sandbox):
 def test_every_command_that_writes_is_a_step_or_said_to_be_none():
     writing = {route.command.__name__ for route in ROUTES if route.method != "GET" and route.of == "sandbox"}
 
-    assert writing >= steps.SILENT
-    assert writing - steps.SILENT == {
-        steps.name_of(route.method, route.command) for route in ROUTES if route.of == "sandbox"
+    assert writing >= command_log.UNRECORDED
+    assert writing - command_log.UNRECORDED == {
+        command_log.command_name(route.method, route.command) for route in ROUTES if route.of == "sandbox"
     } - {None}
 
 

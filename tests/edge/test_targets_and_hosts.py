@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from mockserver.edge import app as flask_app
-from mockserver.edge.hosting import DEFAULT_ID, Host, Recipe
-from mockserver.edge.http1 import HEAD_MAX_BYTES, is_authority
+from mockserver.server import app as flask_app
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
+from mockserver.server.http1.request import HEAD_MAX_BYTES, is_authority
 from tests.edge.hostile import Request, send
 from tests.edge.rawclient import RawClient
 
@@ -52,7 +52,7 @@ def test_a_host_is_a_name_or_an_address_with_an_optional_port(host) -> None:
 
 @pytest.mark.parametrize("host", NO_NAMES)
 def test_a_host_that_is_neither_is_refused_on_the_socket(serve, host) -> None:
-    with RawClient(serve(flask_app.build(Host())).port) as client:
+    with RawClient(serve(flask_app.build(SandboxHost())).port) as client:
         client.socket.sendall(f"GET /_mock/health HTTP/1.1\r\nHost: {host}\r\n\r\n".encode("latin-1", "replace"))
         answer = client.answer()
 
@@ -61,15 +61,15 @@ def test_a_host_that_is_neither_is_refused_on_the_socket(serve, host) -> None:
 
 
 def test_an_absolute_target_with_a_host_that_is_none_is_refused(serve) -> None:
-    with RawClient(serve(flask_app.build(Host())).port) as client:
+    with RawClient(serve(flask_app.build(SandboxHost())).port) as client:
         assert 400 == client.say("GET http://[zz]/_mock/health HTTP/1.1").answer().status
 
 
 @pytest.mark.parametrize("host", NO_NAMES)
 def test_a_host_that_is_none_is_in_no_url_that_an_answer_hands_out(host) -> None:
     """Servers other than this package's own pass such a Host on to the application."""
-    served = Host()
-    hosted = served.create(Recipe(), id=DEFAULT_ID)
+    served = SandboxHost()
+    hosted = served.create(SandboxConfig(), id=DEFAULT_ID)
     headers = {"X-API-Key": hosted.tenant.secret_key, "Content-Type": "application/json", "Host": host}
     answer = send(
         flask_app.build(served), Request("POST", "/v1/entrypoints/chatapp/connection-sessions", headers, b"{}")
@@ -92,8 +92,8 @@ ABSOLUTE = [
 
 @pytest.mark.parametrize(("target", "status"), ABSOLUTE)
 def test_an_absolute_target_leads_where_its_path_leads(serve, target, status) -> None:
-    host = Host()
-    host.create(Recipe(), id=DEFAULT_ID)
+    host = SandboxHost()
+    host.create(SandboxConfig(), id=DEFAULT_ID)
     with RawClient(serve(flask_app.build(host)).port) as client:
         assert status == client.say(f"GET {target} HTTP/1.1").answer().status
     assert status == send(flask_app.build(host), Request("GET", target)).status
@@ -114,8 +114,8 @@ REFUSED_HEADS = {
 
 @pytest.mark.parametrize("sent", REFUSED_HEADS.values(), ids=REFUSED_HEADS.keys())
 def test_an_answer_to_head_has_no_body_also_where_the_server_refuses_the_request(serve, sent) -> None:
-    host = Host()
-    host.create(Recipe(), id=DEFAULT_ID)
+    host = SandboxHost()
+    host.create(SandboxConfig(), id=DEFAULT_ID)
     with RawClient(serve(flask_app.build(host)).port) as client:
         client.socket.sendall(sent)
         answer = client.answer("HEAD")

@@ -15,7 +15,7 @@ from mockserver.contract import schemas
 from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, SUCCESS_STATUS, Endpoint
 from mockserver.contract.errors import ERRORS
 from mockserver.contract.limits import PAGE_LIMIT_MAX
-from mockserver.contract.media import KINDS
+from mockserver.contract.media_types import KINDS
 
 JSON = dict[str, Any]
 Known = Mapping[str, Mapping[str, Sequence[str]]]

@@ -11,7 +11,7 @@ from hypothesis.stateful import precondition, rule
 
 from mockserver import Sandbox
 from mockserver.testing.machine import INVARIANTS, GatewayMachine
-from mockserver.testing.machine.story import is_lost
+from mockserver.testing.machine.example_log import is_lost
 from mockserver.testing.strategies import GIVEN
 from tests.kit.client import Client, NameTaken, Trouble
 

@@ -15,10 +15,10 @@ from mockserver.contract.filters import FIELDS, OPERATORS
 from mockserver.testing.strategies import (
     audience,
     chats,
+    durations,
     filters,
     filters_with_audience,
     given,
-    spans,
     templates,
     tenants,
     timelines,
@@ -126,7 +126,7 @@ def test_without_knowing_when_a_chat_was_made_no_filter_asks_for_it():
 
 @pytest.mark.parametrize("seconds", [1200, 1199.999999, 1200.000001, 0, 300, 6])
 def test_times_at_which_something_happens_are_drawn(seconds: float):
-    assert seconds == drawn_one(spans(cadence=10), lambda span: span == seconds)
+    assert seconds == drawn_one(durations(cadence=10), lambda span: span == seconds)
 
 
 @STEADY

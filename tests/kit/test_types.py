@@ -11,8 +11,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from mockserver.core import records
-from mockserver.core.tenant import Tenant
+from mockserver.core.state import records
+from mockserver.core.state.tenant import Tenant
 from mockserver.testing import hypothesis_types
 from tests.kit.steady import STEADY
 
@@ -68,8 +68,8 @@ from mockserver.testing import hypothesis_types
 
 hypothesis_types.register()
 print([name for name in sys.modules if name.startswith("mockserver.core")])
-from mockserver.core.records import Chat
-from mockserver.core.tenant import Tenant
+from mockserver.core.state.records import Chat
+from mockserver.core.state.tenant import Tenant
 
 types = st._internal.types._global_type_lookup
 print(Chat in types, Tenant in types)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.contract.choices import CHOICES
-from mockserver.core import hosted
+from mockserver.core.operations import hosted_flow
 from tests.api.session_calls import NOON, create
 from tests.edge.page_calls import FORM, fields, get, inside, post
 
@@ -17,7 +17,7 @@ BUTTONS = (
     "continue",
     "back",
     "cancel",
-    *(f"simulate-{end}" for end in hosted.SIMULATED),
+    *(f"simulate-{end}" for end in hosted_flow.SIMULATED),
     "other",
 )
 ANSWERS = {"account": ("own", "new", ""), "name": ("Matriz", ""), "number": ("+5511999990000", "other", ""), "phone": ("12", "+5511988880000")}  # fmt: skip

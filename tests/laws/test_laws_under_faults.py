@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from mockserver import MockServer
 from mockserver.contract import schemas
-from mockserver.core import sends
+from mockserver.core.operations import sending
 from mockserver.testing.strategies import scripts
 from tests.laws.playing import GIVEN, NOON, Played, Player
 from tests.laws.programs import programs
@@ -66,7 +66,7 @@ class Stand(NamedTuple):
     campaign: dict[str, Any]
     execution: dict[str, Any]
     session: dict[str, Any]
-    counts: dict[str, sends.Counts]
+    counts: dict[str, sending.Counts]
 
 
 def _stand(sandbox):
@@ -76,7 +76,7 @@ def _stand(sandbox):
     kept = [
         {id: each for owner in core.tenants.values() for id, each in getattr(owner, table).items()} for table in tables
     ]
-    return Stand(core.now, *kept, {id: sends.counts(each.sends, core.now) for id, each in kept[1].items()})
+    return Stand(core.now, *kept, {id: sending.counts(each.sends, core.now) for id, each in kept[1].items()})
 
 
 def _hold_to_laws(before, after):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from werkzeug.serving import WSGIRequestHandler, make_server
 from werkzeug.wrappers import Request, Response
 
-from mockserver.testing.webhooks import Receiver
+from mockserver.testing.receivers import Receiver
 from tests.clients.connecting import SESSIONS
 from tests.clients.receiving import CarefulReceiver
 from tests.scenario.staging import Stage

@@ -11,8 +11,8 @@ from hypothesis import given, strategies
 from mockserver import MockServer, ScenarioError
 from mockserver.cli import main
 from mockserver.contract.limits import PROBLEMS_MAX
-from mockserver.scenario import library, settings
-from mockserver.scenario.documents import check, plain, read
+from mockserver.scenario import choices, library
+from mockserver.scenario.documents import read, to_plain, validate
 from tests.edge.control_calls import control
 
 BROKEN = """\
@@ -222,7 +222,7 @@ def test_more_problems_than_a_schema_explains_are_a_refusal(mockserver):
 )
 def test_the_nearest_choice_is_searched_for_a_bounded_number_of_times(mockserver, monkeypatch, document):
     searched = []
-    monkeypatch.setattr(settings, "nearest", lambda name, known: searched.append(name))
+    monkeypatch.setattr(choices, "nearest", lambda name, known: searched.append(name))
 
     with pytest.raises(ScenarioError):
         mockserver.apply(document)
@@ -242,7 +242,7 @@ def places(value, place=()):
 
 @given(data=strategies.data())
 def test_whatever_is_wrong_with_a_document_it_is_refused_whole(data):
-    document = plain(library.document(data.draw(strategies.sampled_from(list(library.paths())))))
+    document = to_plain(library.document(data.draw(strategies.sampled_from(list(library.paths())))))
     for _ in range(data.draw(strategies.integers(1, 4))):
         *parents, last = data.draw(strategies.sampled_from(list(places(document))))
         holder = document
@@ -266,4 +266,4 @@ def test_whatever_is_wrong_with_a_document_it_is_refused_whole(data):
 
 
 def test_each_document_of_the_library_is_as_its_schema_has_it():
-    assert [] == [name for name, path in library.paths().items() if check(read(path)) is None]
+    assert [] == [name for name, path in library.paths().items() if validate(read(path)) is None]

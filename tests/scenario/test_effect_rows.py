@@ -10,8 +10,8 @@ import pytest
 from mockserver.contract import schemas
 from mockserver.contract.effects import ALIASES, BODY_SPELLINGS, EFFECTS, FORGERIES, of_group
 from mockserver.contract.errors import ERRORS
-from mockserver.core.world import WORLD
-from mockserver.scenario.documents import check
+from mockserver.core.faults.effects import STATE_EFFECTS
+from mockserver.scenario.documents import validate
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schemas" / "scenario.json").read_text(encoding="utf-8"))
 DEFINITIONS = SCHEMA["$defs"]
@@ -44,7 +44,7 @@ def test_the_schema_has_every_effect_and_every_other_name_and_no_more():
 
 
 def test_every_world_effect_has_its_function():
-    assert set(of_group("world")) == set(WORLD)
+    assert set(of_group("world")) == set(STATE_EFFECTS)
 
 
 def test_closed_sets_of_the_schema_are_those_of_the_tables():
@@ -93,7 +93,7 @@ def test_every_example_of_a_rule_and_of_an_effect_is_valid():
 
 
 def test_the_example_of_the_page_is_valid():
-    check(
+    validate(
         {
             "scenario": "start-timeout-applied",
             "script": [

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mockserver.contract.choices.profiles import PROFILES
-from mockserver.scenario.documents import ScenarioError
-from mockserver.scenario.profiles import choices_of, chosen
+from mockserver.scenario.choices import chosen, load_profile
+from mockserver.scenario.problems import ScenarioError
 
 
 @pytest.fixture
@@ -27,26 +27,26 @@ def in_force(sandbox) -> dict[str, object]:
 
 @pytest.mark.parametrize("name", PROFILES)
 def test_a_profile_is_known_by_its_name(name) -> None:
-    assert dict(PROFILES[name]) == choices_of(name)
+    assert dict(PROFILES[name]) == load_profile(name)
 
 
 def test_what_is_got_is_the_callers_own() -> None:
-    choices_of("hostile").clear()
+    load_profile("hostile").clear()
 
-    assert dict(PROFILES["hostile"]) == choices_of("hostile")
+    assert dict(PROFILES["hostile"]) == load_profile("hostile")
 
 
 @pytest.mark.parametrize("name", ["mine.yaml", "mine.yml", "mine.json", "mine"])
 def test_a_profile_is_read_from_a_file(file, name) -> None:
     path = file(json.dumps({"choices": {"dual-status": "guide", "media-max-files": 3}}), name)
 
-    assert {"dual-status": "guide", "media-max-files": 3} == choices_of(path) == choices_of(str(path))
+    assert {"dual-status": "guide", "media-max-files": 3} == load_profile(path) == load_profile(str(path))
 
 
 def test_a_file_may_say_what_it_is(file) -> None:
     path = file("scenario: ours\nsummary: As measured.\nchoices: {dual-status: guide}")
 
-    assert {"dual-status": "guide"} == choices_of(path)
+    assert {"dual-status": "guide"} == load_profile(path)
 
 
 @pytest.mark.parametrize(
@@ -62,14 +62,14 @@ def test_a_file_may_say_what_it_is(file) -> None:
 )
 def test_a_file_with_anything_else_is_refused(file, text, said) -> None:
     with pytest.raises(ScenarioError) as refusal:
-        choices_of(file(text))
+        load_profile(file(text))
 
     assert said in str(refusal.value)
 
 
 @pytest.mark.parametrize(("name", "near"), [("hostil", "hostile"), ("guid", "guide"), ("litteral", "literal")])
 def test_a_misspelt_name_is_refused_with_the_nearest(mockserver_server, name, near) -> None:
-    for ask in (choices_of, lambda name: mockserver_server.sandbox(profile=name)):
+    for ask in (load_profile, lambda name: mockserver_server.sandbox(profile=name)):
         with pytest.raises(ScenarioError) as refusal:
             ask(name)
 
@@ -78,7 +78,7 @@ def test_a_misspelt_name_is_refused_with_the_nearest(mockserver_server, name, ne
 
 def test_a_file_that_is_not_there_is_refused_by_its_name(tmp_path) -> None:
     with pytest.raises(ScenarioError, match=r"absent\.yaml"):
-        choices_of(tmp_path / "absent.yaml")
+        load_profile(tmp_path / "absent.yaml")
 
 
 def test_a_sandbox_takes_a_profile_and_a_choice_beside_it_wins(mockserver_server) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mockserver.scenario.documents import ScenarioError
+from mockserver.scenario.problems import ScenarioError
 from tests.api.world import GIVEN
 
 DO = {"error": "INTERNAL_ERROR"}

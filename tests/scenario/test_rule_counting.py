@@ -39,7 +39,7 @@ def _fires_at(rule, calls, seed):
         if (rule["from"] or 0) > second or (rule["until"] is not None and second >= rule["until"]):
             continue
         chance = rule["chance"]
-        if chance is not None and ids.number(seed, "chance", 1, match, below=1_000_000) >= chance * 1_000_000:
+        if chance is not None and ids.seeded_int(seed, "chance", 1, match, below=1_000_000) >= chance * 1_000_000:
             continue
         if not rule["times"] or len(fired) < rule["times"]:
             fired.append(match)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver import ScenarioError
-from mockserver.testing.replaying import replay
+from mockserver.testing.report.replay import replay
 from tests.api.campaigning import cancel, counts, entry, messages, progress, read, run, start, statuses
 
 NOON = "2026-03-01T12:00:00Z"

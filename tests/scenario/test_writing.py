@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from mockserver.scenario.writing import text
+from mockserver.scenario.documents import dump
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters(exclude_categories=["Cs"])),
@@ -20,7 +20,7 @@ VALUES = st.recursive(
 
 @given(st.dictionaries(st.sampled_from(["scenario", "given", "script", "calls"]), VALUES))
 def test_a_document_reads_the_same_as_json_and_as_yaml(document: dict[str, Any]):
-    written = text({key: value if isinstance(value, list | None) else [value] for key, value in document.items()})
+    written = dump({key: value if isinstance(value, list | None) else [value] for key, value in document.items()})
 
     assert json.loads(written) == YAML(typ="safe", pure=True).load(written)
 
@@ -39,4 +39,4 @@ def test_each_key_each_rule_and_each_call_has_a_line():
         '    {"do": "advance", "with": {"by": "1m"}}',
         "  ]",
         "}",
-    ] == text(document).splitlines()
+    ] == dump(document).splitlines()

@@ -12,8 +12,8 @@ from typing import Any, Literal, get_args, get_origin, get_overloads, get_type_h
 import pytest
 
 from mockserver.contract.endpoints import OPERATIONS
-from mockserver.testing import asking, bodies
-from mockserver.testing.asking import Asking
+from mockserver.testing import bodies, call_log
+from mockserver.testing.call_log import Asking
 from mockserver.testing.calls import Calls
 from tests.testing.typed_bodies import HOME, modules, names
 
@@ -32,7 +32,7 @@ def test_every_body_of_an_operation_has_its_name_in_the_package():
 
 
 def test_calls_are_typed_by_operation():
-    space = {**vars(asking), "bodies": bodies}
+    space = {**vars(call_log), "bodies": bodies}
     found = {}
     for overload in get_overloads(Asking.calls):
         hints = get_type_hints(overload, space)

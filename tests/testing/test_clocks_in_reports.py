@@ -13,12 +13,12 @@ from tests.testing.test_reports import WORLD, section
 # Real time goes on by 0.7 s between two calls, and nobody has to wait for it.
 STOPWATCH = """
     from itertools import count
-    from mockserver.edge.staging import HostStage
+    from mockserver.server.hosting.runtime import HostRuntime
 
     @pytest.fixture(autouse=True)
     def stopwatch(monkeypatch):
         ticks = count(0, 700_000)
-        monkeypatch.setattr(HostStage, "stopwatch", lambda stage: next(ticks))
+        monkeypatch.setattr(HostRuntime, "stopwatch", lambda stage: next(ticks))
 
     def poll(mockserver, times, path="/v1/campaigns/{}"):
         campaign = create(mockserver)
@@ -399,12 +399,12 @@ def test_real_time_goes_on_while_freezegun_stops_the_process(suite: Suite):
     suite.run(
         """
     import freezegun
-    from mockserver.edge.staging import HostStage
+    from mockserver.server.hosting.runtime import HostRuntime
 
     def test_it():
         with freezegun.freeze_time("2020-01-01"):
-            first = HostStage().stopwatch()
-            while HostStage().stopwatch() == first:
+            first = HostRuntime().stopwatch()
+            while HostRuntime().stopwatch() == first:
                 pass
         """
     ).assert_outcomes(passed=1)

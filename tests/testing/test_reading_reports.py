@@ -10,7 +10,7 @@ import requests
 
 from mockserver import MockServer
 from mockserver.scenario.documents import read_file
-from mockserver.testing.replaying import replay
+from mockserver.testing.report.replay import replay
 from mockserver.testing.sandbox import Sandbox
 from tests.testing.conftest import Suite
 from tests.testing.test_reports import reported

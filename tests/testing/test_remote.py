@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer, Sandbox
-from mockserver.scenario.documents import ScenarioError
+from mockserver.scenario.problems import ScenarioError
 from mockserver.testing.calls import CallMismatch
 from mockserver.testing.remote import RemoteServer
 from mockserver.testing.settings import Layer

@@ -13,9 +13,9 @@ import requests
 from ruamel.yaml import YAML
 
 from mockserver import MockServer, Sandbox, cli
-from mockserver.scenario import writing
-from mockserver.scenario.documents import check, read_file
-from mockserver.testing.replaying import Outcome, replay, tell
+from mockserver.scenario import documents
+from mockserver.scenario.documents import read_file, validate
+from mockserver.testing.report.replay import ReplayedEntry, print_replay, replay
 from tests.testing.conftest import Suite
 
 NOW = "2026-03-01T12:00:00Z"
@@ -118,7 +118,7 @@ def received(sandbox: Sandbox) -> list[tuple[int | None, bytes]]:
     return [(each.status, each.answer) for each in sandbox._hosted.sandbox.journal.exchanges]
 
 
-def again(document: Any) -> list[Outcome]:
+def again(document: Any) -> list[ReplayedEntry]:
     return list(replay(document))
 
 
@@ -132,7 +132,7 @@ def test_a_document_repeats_its_run_byte_for_byte(
     sandbox = MockServer().sandbox(given=GIVEN, **settings)
     run(sandbox)
     file = tmp_path / "run.yaml"
-    file.write_text(writing.text(sandbox.replay_document() or {}), encoding="utf-8")
+    file.write_text(documents.dump(sandbox.replay_document() or {}), encoding="utf-8")
 
     outcomes = again(read_file(file))
 
@@ -211,10 +211,10 @@ def test_no_key_stands_in_a_document():
     sandbox.apply({"given": {"webhooks": [{"url": "http://127.0.0.1:9/x", "secret": "whsec_YWJjZGVmZw=="}]}})
     sandbox.call("POST", "/v1/campaigns", json={"name": sandbox.secret_key}, headers={"x-own": sandbox.public_key})
 
-    text = writing.text(sandbox.replay_document() or {})
+    text = documents.dump(sandbox.replay_document() or {})
 
     assert [] == re.findall(r"(?:sk|pk|whsec)_\w{4,}", text)
-    check(YAML(typ="safe", pure=True).load(text))
+    validate(YAML(typ="safe", pure=True).load(text))
 
 
 def test_a_repeated_run_calls_no_receiver():
@@ -238,7 +238,7 @@ def test_an_answer_that_differs_is_told_leaf_by_leaf_and_by_the_exit_code(
     document["calls"].append({"call": "GET /v1/campaigns", "answer": None})
     document["calls"].append({"do": "advance", "with": {"by": "-1m"}})
     file = tmp_path / "run.yaml"
-    file.write_text(writing.text(document), encoding="utf-8")
+    file.write_text(documents.dump(document), encoding="utf-8")
 
     assert 1 == cli.main(["replay", str(file)])
 
@@ -263,7 +263,7 @@ def test_a_long_json_body_is_sent_again_whole():
     document, out = sandbox.replay_document() or {}, io.StringIO()
 
     assert "summary" not in document
-    assert (0, True) == (tell(document, out), "none with another outcome" in out.getvalue())
+    assert (0, True) == (print_replay(document, out), "none with another outcome" in out.getvalue())
     assert document["calls"][-1]["json"]["note"].startswith("{base_url} xxx")
 
 
@@ -280,7 +280,7 @@ def test_a_body_that_the_journal_has_cut_is_not_sent_again_and_the_document_says
     document = sandbox.replay_document() or {}
 
     assert "The body of 1 call is larger than the journal keeps: not sent again." == document["summary"]
-    assert 1 == tell(document, out)
+    assert 1 == print_replay(document, out)
     lines = [each for each in out.getvalue().splitlines() if not each.startswith("  {")]
     assert [
         "POST /v1/messaging/media, not sent",
@@ -295,7 +295,7 @@ def test_a_run_that_is_as_recorded_says_so():
     create(sandbox)
     out = io.StringIO()
 
-    assert 0 == tell(sandbox.replay_document() or {}, out)
+    assert 0 == print_replay(sandbox.replay_document() or {}, out)
     assert out.getvalue().endswith("1 call or command, none with another outcome than recorded\n")
 
 
@@ -305,7 +305,7 @@ def test_a_document_without_calls_is_refused_since_it_proves_nothing(
 ):
     file = tmp_path / "machine.yaml"
     script = [{"on": "startCampaign", "nth": 1, "do": {"drop": "after"}}]
-    file.write_text(writing.text({"scenario": "machine", "script": script, **calls}), encoding="utf-8")
+    file.write_text(documents.dump({"scenario": "machine", "script": script, **calls}), encoding="utf-8")
 
     assert 2 == cli.main(["replay", str(file)])
     out, err = capsys.readouterr()

@@ -10,10 +10,9 @@ import pytest
 from mockserver import ScenarioError
 from mockserver.contract import schemas
 from mockserver.contract.effects import ALIASES, EFFECTS
-from mockserver.testing.rule_effects import Effects
-from mockserver.testing.rules import Rules
-from mockserver.testing.sandbox import Sandbox
-from mockserver.testing.scripting import When
+from mockserver.testing.rules.builder import RuleBuilder
+from mockserver.testing.rules.effects import Effects
+from mockserver.testing.sandbox import Rules, Sandbox
 
 SCHEMA = schemas.load("scenario")
 DEFINITIONS = SCHEMA["$defs"]
@@ -74,7 +73,7 @@ def test_a_method_takes_what_its_effect_takes_under_the_same_names(effect):
 def test_each_condition_of_a_document_is_a_method_and_each_method_a_condition():
     conditions = set(RULE) - {*TRIGGERS, "do"}
 
-    assert {KEYWORDS.get(name, snake(name)) for name in conditions} | {"do"} == own_methods(When)
+    assert {KEYWORDS.get(name, snake(name)) for name in conditions} | {"do"} == own_methods(RuleBuilder)
 
 
 def test_each_trigger_of_a_document_is_a_method():
@@ -82,7 +81,7 @@ def test_each_trigger_of_a_document_is_a_method():
 
 
 def test_the_conditions_on_the_world_have_the_names_of_the_document():
-    assert set(RULE["while"]["properties"]) == parameters(When.while_)
+    assert set(RULE["while"]["properties"]) == parameters(RuleBuilder.while_)
 
 
 def test_apply_takes_each_part_of_a_document_that_a_sandbox_can_take():

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
-from mockserver.testing.settings import Layer, joined
+from mockserver.testing.settings import Layer, merge_layers
 from tests.testing.conftest import Suite
 
 SOURCES = ("ini file", "command line", "mockserver_settings", "mark")
@@ -46,7 +46,7 @@ def test_the_settings_hold_for_sandboxes_that_the_test_makes_too_and_its_argumen
 
 
 def test_choices_are_joined_id_by_id_and_each_keeps_its_source():
-    found = joined(
+    found = merge_layers(
         layers(
             {"choices": {"dual-status": "guide", "cancel-final": "no-op"}}, {"choices": {"cancel-final": "not-draft"}}
         )
@@ -60,12 +60,14 @@ def test_choices_are_joined_id_by_id_and_each_keeps_its_source():
 
 def test_a_profile_replaces_a_farther_one_and_wins_over_farther_choices_but_not_over_its_own_layers():
     own = {"profile": "guide", "choices": {"dual-status": "catalog"}}
-    found = joined(layers({"profile": "hostile", "choices": {"cancel-final": "no-op", "message-text": "empty"}}, own))
+    found = merge_layers(
+        layers({"profile": "hostile", "choices": {"cancel-final": "no-op", "message-text": "empty"}}, own)
+    )
 
     chosen = found.get("choices")
     assert "catalog" == chosen["dual-status"]
     assert "empty" == chosen["message-text"]
-    assert set(joined(layers({"profile": "guide"})).get("choices")) | {
+    assert set(merge_layers(layers({"profile": "guide"})).get("choices")) | {
         "dual-status",
         "cancel-final",
         "message-text",
@@ -77,16 +79,16 @@ def test_a_profile_replaces_a_farther_one_and_wins_over_farther_choices_but_not_
     [({"now": "2026-01-01T00:00:00Z"}, {"clock": "follow"}), ({"clock": "follow"}, {"now": "2026-01-01T00:00:00Z"})],
 )
 def test_of_a_following_clock_and_an_instant_the_nearer_holds(far: dict[str, Any], near: dict[str, Any]):
-    assert near == dict(joined(layers(far, near)).values)
+    assert near == dict(merge_layers(layers(far, near)).values)
 
 
 def test_none_takes_a_farther_setting_back():
-    assert {} == dict(joined(layers({"scenario": "demo", "seed": 3}, {"scenario": None, "seed": None})).values)
+    assert {} == dict(merge_layers(layers({"scenario": "demo", "seed": 3}, {"scenario": None, "seed": None})).values)
 
 
 def test_one_layer_with_two_words_for_the_clock_is_refused():
     with pytest.raises(ValueError, match="clock='follow' with now='2026-01-01T00:00:00Z'; wanted"):
-        joined(layers({"clock": "follow", "now": "2026-01-01T00:00:00Z"}))
+        merge_layers(layers({"clock": "follow", "now": "2026-01-01T00:00:00Z"}))
 
 
 @pytest.mark.parametrize(
@@ -192,8 +194,8 @@ def test_a_server_takes_layers_of_its_own():
 def test_the_plugin_loads_nothing_heavy_before_a_fixture_is_asked_for(suite: Suite):
     heavy = "can_ada phonenumbers flask werkzeug jsonschema jsonschema_rs hypothesis freezegun time_machine ruamel requests httpx"
     own = (
-        "mockserver mockserver.pytest_plugin mockserver.testing mockserver.testing.as_written"
-        " mockserver.testing.conduct_plugin mockserver.testing.options mockserver.testing.settings mockserver.version"
+        "mockserver mockserver.pytest_plugin mockserver.testing mockserver.pytest_plugin.assert_rewrite"
+        " mockserver.pytest_plugin.conduct mockserver.pytest_plugin.options mockserver.testing.settings mockserver.version"
     )
     result = suite.run_apart(
         f"""

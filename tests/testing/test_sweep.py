@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.contract.choices import CHOICES
-from mockserver.edge.witness import Witness
+from mockserver.server.hosting.host import TrackedChoices
 from mockserver.testing.sweep import Case, cases, options, others
 from tests.testing.conftest import PLUGIN, Suite
 
@@ -309,7 +309,7 @@ def test_selecting_one_option_runs_it_alone(suite: Suite):
 
 
 def test_a_witness_and_its_copies_remember_what_is_read():
-    witness = Witness()
+    witness = TrackedChoices()
     copied = witness.copy()
 
     assert "catalog" == witness["dual-status"]

@@ -12,7 +12,7 @@ import pytest
 
 from mockserver import cli
 from mockserver.scenario.documents import read_file
-from mockserver.verify import text
+from mockserver.verify import report as reporting
 from mockserver.verify.transport import Http
 from tests.verify.test_breaches import Bent
 from tests.verify.test_learning import GUIDE
@@ -99,7 +99,7 @@ def test_a_service_that_echoes_keys_and_links_does_not_bring_them_into_the_repor
         bent = Bent(sandbox, lambda sent: sent, tell)
         report = run(sandbox, bent)
         given = settings(sandbox)
-    shown = [json.dumps(report.as_json()), "\n".join(text.lines(report)), text.profile(report), repr(given)]
+    shown = [json.dumps(report.as_json()), "\n".join(reporting.lines(report)), reporting.profile(report), repr(given)]
 
     assert "sk_..." in shown[0]
     assert [] == [key for key in keys for place in shown if key in place]
@@ -184,7 +184,7 @@ def test_a_breach_is_an_exit_code_and_stands_first(mockserver_server):
         report = run(
             sandbox, Bent(sandbox, lambda sent: sent, lambda s, c, v: (c, v | {"stack": ""}) if c >= 400 else None)
         )
-    shown = list(text.lines(report))
+    shown = list(reporting.lines(report))
 
     first = shown.index(next(line for line in shown if "broken    " in line))
     assert "  broken    base.error-body" in shown[first]
@@ -196,7 +196,7 @@ def test_a_breach_is_an_exit_code_and_stands_first(mockserver_server):
 def test_the_bar_fills_and_is_wiped():
     drawn = io.StringIO()
     for done in range(3):
-        text.bar(drawn, done, 2, "keys")
+        reporting.bar(drawn, done, 2, "keys")
 
     assert "[" + "#" * 15 + "." * 15 + "] 1/2 keys" in drawn.getvalue()
     assert drawn.getvalue().endswith(" \r")
@@ -213,7 +213,7 @@ def test_a_profile_of_nothing_is_a_profile(mockserver_server, tmp_path: Path):
     file = tmp_path / "profile.yaml"
     with world(mockserver_server) as sandbox:
         report = run(sandbox, key="sk_of_somebody_else")
-    file.write_text(text.profile(report._replace(choices=())))
+    file.write_text(reporting.profile(report._replace(choices=())))
 
     assert {} == read_file(file)["choices"]
 
@@ -257,7 +257,7 @@ def test_a_service_that_has_failed_is_still_verified(mockserver, capsys):
 
 def test_progress_is_a_line_every_five_seconds_where_no_terminal_shows_a_bar():
     out, seconds = io.StringIO(), iter([0.0, 4.9, 5.0, 5.0, 9.9, 10.0, 10.0])
-    show = text.progress_lines(out, lambda: next(seconds))
+    show = reporting.progress_lines(out, lambda: next(seconds))
     for done in range(4):
         show(done, 5, f"probe {done}")
     show(5, 5, "")

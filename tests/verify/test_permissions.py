@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from mockserver.verify.pace import Pace
+from mockserver.verify.context import RunContext
 from mockserver.verify.run import verify
-from mockserver.verify.visit import Visit
+from mockserver.verify.transport import RateLimiter
 from tests.verify.test_breaches import BREACHES, Bent
 from tests.verify.test_learning import HOSTILE
 from tests.verify.worlds import FakeClock, run, settings, world
@@ -72,7 +72,7 @@ def test_without_leave_to_send_nothing_is_started(mockserver_server):
 def test_a_probe_that_writes_without_leave_is_stopped_before_the_call(mockserver_server, operation):
     with world(mockserver_server) as sandbox:
         clock, watched = FakeClock(), Watched(sandbox)
-        visit = Visit(watched, settings(sandbox, allow_writes=False), Pace(10, clock, clock.sleep))
+        visit = RunContext(watched, settings(sandbox, allow_writes=False), RateLimiter(10, clock, clock.sleep))
         with pytest.raises(PermissionError, match="--allow-writes"):
             visit.call(operation, *(["campaign_1"] if operation == "startCampaign" else []))
 
@@ -169,7 +169,7 @@ def test_the_rate_is_kept_and_the_minute_too(mockserver_server, rate):
     with world(mockserver_server) as sandbox:
         clock = FakeClock()
         watched = Watched(sandbox, clock)
-        report = verify(watched, settings(sandbox), Pace(rate, clock, clock.sleep))
+        report = verify(watched, settings(sandbox), RateLimiter(rate, clock, clock.sleep))
 
     gaps = [later - earlier for earlier, later in zip(watched.times_s, watched.times_s[1:], strict=False)]
     assert 1 / rate - 1e-9 <= min(gaps)
@@ -181,7 +181,7 @@ def test_a_slow_service_ends_the_run_within_the_minute_and_is_still_cleaned(mock
     with world(mockserver_server) as sandbox:
         clock = FakeClock()
         watched = Watched(sandbox, clock, takes_s=0.35)
-        report = verify(watched, settings(sandbox), Pace(10, clock, clock.sleep))
+        report = verify(watched, settings(sandbox), RateLimiter(10, clock, clock.sleep))
         made = _statuses(sandbox)
 
     assert "were over" in report.stopped
@@ -220,12 +220,12 @@ def test_a_key_that_is_refused_ends_the_run_at_once(mockserver_server):
 @pytest.mark.parametrize("rate", [0, -1, 1001])
 def test_a_rate_that_cannot_be_kept_is_refused(rate):
     with pytest.raises(ValueError, match="wanted more than 0"):
-        Pace(rate, FakeClock(), print)
+        RateLimiter(rate, FakeClock(), print)
 
 
 def test_a_wait_that_a_service_asks_for_is_kept_up_to_a_few_seconds():
     clock = FakeClock()
-    pace = Pace(10, clock, clock.sleep)
+    pace = RateLimiter(10, clock, clock.sleep)
     pace.rest(3600)
     pace.wait()
 

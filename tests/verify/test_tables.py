@@ -10,23 +10,21 @@ import pytest
 import mockserver.verify
 from mockserver.contract import clauses
 from mockserver.contract.choices import CHOICES
-from mockserver.verify.observable import HIDDEN, OBSERVABLE
+from mockserver.verify.coverage import HIDDEN, OBSERVABLE, UNMET, UNOBSERVABLE
+from mockserver.verify.passive_checks import RESPONSE_CHECKS, RUN_CHECKS
 from mockserver.verify.probes import PROBES
-from mockserver.verify.survey import SURVEYS
-from mockserver.verify.unseen import UNMET, UNSEEN
-from mockserver.verify.watch import WATCHES
 from tests.verify.worlds import run, world
 
 ROOM = Path(mockserver.verify.__file__).parent
-ROWS = (*PROBES, *SURVEYS, *WATCHES)
+ROWS = (*PROBES, *RUN_CHECKS, *RESPONSE_CHECKS)
 JUDGED = {clause for row in ROWS for clause in row.clauses}
 OBSERVED = {choice for row in ROWS for choice in row.choices}
 CLAUSES = {row.id for row in clauses.read()}
 
 
 def test_every_clause_is_judged_or_it_is_said_why_not():
-    assert set() == JUDGED & set(UNSEEN)
-    assert CLAUSES == JUDGED | set(UNSEEN)
+    assert set() == JUDGED & set(UNOBSERVABLE)
+    assert CLAUSES == JUDGED | set(UNOBSERVABLE)
     assert set() == set(UNMET) - JUDGED
 
 
@@ -54,7 +52,7 @@ def test_a_full_run_judges_every_clause_that_a_service_in_order_shows(mockserver
         report = run(sandbox)
 
     unseen = {each.id for each in report.clauses if each.verdict == "not seen"}
-    assert set(UNSEEN) | {"base.internal", "base.rate-limit", "auth.subscription", "media.upload"} == unseen
+    assert set(UNOBSERVABLE) | {"base.internal", "base.rate-limit", "auth.subscription", "media.upload"} == unseen
 
 
 @pytest.mark.parametrize("file", sorted(ROOM.rglob("*.py")), ids=lambda file: file.name)

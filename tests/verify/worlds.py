@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from mockserver.contract.choices import DEFAULTS
-from mockserver.verify.observable import OBSERVABLE, Sight
-from mockserver.verify.pace import Pace
-from mockserver.verify.records import Settings
-from mockserver.verify.report import Report
+from mockserver.verify.context import Settings
+from mockserver.verify.coverage import OBSERVABLE, Observability
+from mockserver.verify.report import VerifyReport
 from mockserver.verify.run import verify
+from mockserver.verify.transport import RateLimiter
 
 NOW = "2026-03-01T12:00:00Z"
 OTHER_TENANT = "tenant_vizinha"
@@ -96,15 +96,18 @@ def settings(sandbox: Any, **changes: Any) -> Settings:
     return Settings(**(everything | changes))
 
 
-def run(sandbox: Any, transport: Any = None, rate: float = 10, **changes: Any) -> Report:
+def run(sandbox: Any, transport: Any = None, rate: float = 10, **changes: Any) -> VerifyReport:
     """The report of a run in process, whose seconds are not the wall's."""
     clock = FakeClock()
     return verify(
-        transport or sandbox, settings(sandbox, **changes), Pace(rate, clock, clock.sleep), "http://service.example"
+        transport or sandbox,
+        settings(sandbox, **changes),
+        RateLimiter(rate, clock, clock.sleep),
+        "http://service.example",
     )
 
 
-def shows(row: Sight, chosen: Mapping[str, object]) -> bool:
+def shows(row: Observability, chosen: Mapping[str, object]) -> bool:
     """Whether a world with these choices shows the option of this one."""
     value = {**DEFAULTS, **chosen}
     under = all(value[choice] in options for choice, options in row.when)
@@ -117,7 +120,7 @@ def learnable(chosen: Mapping[str, object]) -> dict[str, object]:
     return {row.choice: value[row.choice] for row in LEARNT if shows(row, chosen)}
 
 
-def wrongly_learnt(report: Report, chosen: Mapping[str, object]) -> dict[str, object]:
+def wrongly_learnt(report: VerifyReport, chosen: Mapping[str, object]) -> dict[str, object]:
     """Choices that a run believes to be otherwise than they are."""
     value = {**DEFAULTS, **chosen}
     return {id: option for id, option in report.profile.items() if value[id] != option}

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from mockserver.contract.choices import access, campaigns, content, events, filters, sessions, values
-from mockserver.contract.choices.rows import Choice, Fixed
-from mockserver.contract.nearest import nearest_hint
+from mockserver.contract.choices import access, campaigns, content, events, filters, model, sessions
+from mockserver.contract.choices.model import Choice, Fixed
+from mockserver.contract.text import nearest_hint
 
 __all__ = ["CHOICES", "DEFAULTS", "FAMILIES", "FIXED", "Choice", "Fixed", "merged", "problem"]
 
@@ -31,7 +31,7 @@ def problem(id: str, value: object) -> str | None:
     A number-valued choice also takes a mapping of some of its keys, which `merged` completes.
     """
     if id in CHOICES:
-        return values.problem(CHOICES[id], value)
+        return model.problem(CHOICES[id], value)
     if id in FIXED:
         return f"{id!r} is no choice: it is fixed as {FIXED[id].decision!r}"
     return f"no choice is called {id!r}{nearest_hint(id, CHOICES)}"
@@ -44,4 +44,4 @@ def merged(id: str, old: object, new: object) -> object:
     `new` is legal by `problem`; anything but a mapping replaces the old value whole.
     A rate that was off takes what is left out from 120 requests per 60 seconds.
     """
-    return values.merged(CHOICES[id], old, new)
+    return model.merged(CHOICES[id], old, new)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from mockserver.contract.choices.rows import Choice, Fixed
+from mockserver.contract.choices.model import Choice, Fixed
 
 FAMILY: Final = "content"
 

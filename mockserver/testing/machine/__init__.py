@@ -16,7 +16,7 @@ A state machine that tests a client of the gateway: subclass `GatewayMachine`, a
 """
 
 from mockserver.testing.machine.faults import FAULTS, ON_CALLS, ON_DELIVERIES
-from mockserver.testing.machine.gateway import GatewayMachine
-from mockserver.testing.machine.promises import INVARIANTS, InvariantError
+from mockserver.testing.machine.invariants import INVARIANTS, InvariantError
+from mockserver.testing.machine.machine import GatewayMachine
 
 __all__ = ["FAULTS", "INVARIANTS", "ON_CALLS", "ON_DELIVERIES", "GatewayMachine", "InvariantError"]

@@ -11,7 +11,7 @@ from hypothesis.stateful import precondition, rule
 from mockserver.contract.filters import PLATFORMS
 
 if TYPE_CHECKING:
-    from mockserver.testing.machine.replay import Record
+    from mockserver.testing.machine.recording import Record
     from mockserver.testing.sandbox import Sandbox
 
 JSON = dict[str, Any]

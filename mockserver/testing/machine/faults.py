@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from mockserver.contract.effects import FORGERIES
 from mockserver.contract.endpoints import ENDPOINTS
-from mockserver.contract.nearest import nearest_hint
-from mockserver.testing.strategies import spans
+from mockserver.contract.text import nearest_hint
+from mockserver.testing.strategies import durations
 
 JSON = dict[str, Any]
 
@@ -61,8 +61,8 @@ _ROWS = (
     Fault("cut-body",        _ALL,    st.sampled_from([0, 1, 20]).map(lambda size: {"truncate": size}), "the answer breaks off in the middle"),
     Fault("garbled-body",    _ALL,    _one("garble", True),                  "200 with a body that is not JSON"),
     Fault("bad-gateway",     _ALL,    _one("reply", {"status": 502, "headers": {"Content-Type": "text/html"}, "body": _HTML}), "a proxy's own 502"),
-    Fault("delay",           _ALL,    spans(at_most=60).map(lambda wait: {"delay": wait}), "the operation comes late"),
-    Fault("delay-after",     _ALL,    spans(at_most=60).map(lambda wait: {"delay-after": wait}), "the answer comes late"),
+    Fault("delay",           _ALL,    durations(at_most=60).map(lambda wait: {"delay": wait}), "the operation comes late"),
+    Fault("delay-after",     _ALL,    durations(at_most=60).map(lambda wait: {"delay-after": wait}), "the answer comes late"),
     Fault("campaign-fails",  ("readExecution", "readCampaign"), _one("fail-campaign", {}), "the campaign fails while it is watched"),
     Fault("session-fails",   ("readConnectionSession",), st.sampled_from(["phone_in_use", "token_exchange_failed", "funnel_not_found"]).map(lambda reason: {"fail-session": {"reason": reason}}), "the connection fails while it is watched"),
     Fault("session-completes", ("readConnectionSession",), _one("complete-session", {}), "the end user finishes while the client waits"),

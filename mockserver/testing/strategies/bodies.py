@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from mockserver.contract import schemas
 from mockserver.contract.endpoints import ENDPOINTS, Operation
 from mockserver.contract.limits import RETURN_URL_MAX_CHARS
-from mockserver.contract.nearest import nearest_hint
-from mockserver.testing.strategies import audiences, compiled, values
+from mockserver.contract.text import nearest_hint
+from mockserver.testing.strategies import audiences, values
 
 JSON = dict[str, Any]
 World = Mapping[str, Any]
@@ -74,7 +74,7 @@ def bodies(operation: Operation, *, given: World = GIVEN, template_id: str | Non
     if operation == "createConnectionSession":
         return _sessions(given)
     if operation == "previewAudience":
-        return compiled.fitting(schemas.load("previewAudience.request"), {"filters": audiences.filters()})
+        return values.from_schema(schemas.load("previewAudience.request"), {"filters": audiences.filters()})
     return st.none()
 
 
@@ -107,7 +107,7 @@ def _each_code(found: Sequence[Invalid]) -> st.SearchStrategy[Invalid]:
 
 
 def _of_schema(operation: str, valid: JSON) -> Iterator[Invalid]:
-    for why, body in compiled.breaking(schemas.load(f"{operation}.request"), valid):
+    for why, body in values.breaking(schemas.load(f"{operation}.request"), valid):
         yield Invalid(body, "VALIDATION_ERROR", why)
 
 
@@ -129,7 +129,7 @@ def _campaigns(given: World) -> st.SearchStrategy[JSON]:
         "filters": audiences.filters(max_groups=2),
     }
     official = {template["id"] for template in _templates(given) if _is_official(template)}
-    drawn = compiled.fitting(schemas.load("createCampaign.request"), own)
+    drawn = values.from_schema(schemas.load("createCampaign.request"), own)
     return drawn.map(lambda body: _on_channel(body, official))
 
 
@@ -192,7 +192,7 @@ def _wrong_starts(template: Mapping[str, Any], valid: Any) -> Iterator[Invalid]:
 def _sessions(given: World) -> st.SearchStrategy[JSON]:
     pairs = [(funnel["id"], step["id"]) for funnel in given.get("funnels", ()) for step in funnel.get("steps", ())]
     schema = schemas.load("createConnectionSession.request")
-    drawn = compiled.fitting(schema, {"returnUrl": _return_urls()})
+    drawn = values.from_schema(schema, {"returnUrl": _return_urls()})
     if not pairs:
         return drawn.map(lambda body: {key: body[key] for key in body if key not in ("funnelId", "funnelStepId")})
     return st.tuples(drawn, st.sampled_from(pairs)).map(lambda pair: _in_funnel(*pair))

@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from mockserver.verify.probes import (
-    access,
-    campaigns,
-    content,
-    filters,
-    history,
-    semantics,
-    sending,
-    sessions,
-    templates,
-)
-from mockserver.verify.records import Probe
+from mockserver.verify.context import Probe
+from mockserver.verify.probes import access, campaigns, content, filters, sending, sessions
 
 _READ: Final = (
     "campaigns.detail", "campaigns.status-values", "campaigns.detail-executions", "base.ids",
@@ -28,15 +18,15 @@ _READ_CHOICES: Final = (
 
 # fmt: off
 PROBES: Final[tuple[Probe, ...]] = (
-    Probe("entrance",             access.entrance,             ("base.prefix",)),
+    Probe("entrance",             access.authentication,             ("base.prefix",)),
     Probe("unknown path",         access.unknown_path,         ("base.unknown-path",)),
     Probe("keys",                 access.keys,                 ("auth.header", "auth.unknown")),
     Probe("public key",           access.public_key,           ("auth.secret-only",), (), ("public-key",)),
-    Probe("template list",        templates.listing,           ("templates.official", "templates.status"),
+    Probe("template list",        content.listing,           ("templates.official", "templates.status"),
           ("provider-status-internal", "list-order")),
-    Probe("template details",     templates.details,
+    Probe("template details",     content.details,
           ("templates.detail", "templates.items", "templates.common-variables", "templates.varn")),
-    Probe("unknown template",     templates.unknown,           ("templates.unknown",)),
+    Probe("unknown template",     content.unknown,           ("templates.unknown",)),
     Probe("unknown ids",          content.unknown_ids,         ("entrypoints.read", "messages.list", "forms.policy")),
     Probe("unknown session",      sessions.unknown,            ("session.read",), ("session-unknown-code",)),
     Probe("entrypoint",           content.entrypoint,          ("entrypoints.read", "base.ids"),
@@ -47,7 +37,7 @@ PROBES: Final[tuple[Probe, ...]] = (
           ("message-absent-vs-null", "message-required-fields", "next-cursor-end"), ("chat",)),
     Probe("pages of messages",    content.pages,               ("messages.list",),
           ("next-cursor-end", "short-pages"), ("chat",)),
-    Probe("campaigns so far",     history.campaigns,           _READ, _READ_CHOICES),
+    Probe("campaigns so far",     campaigns.campaigns,           _READ, _READ_CHOICES),
     Probe("filter catalogue",     filters.catalog,             ("filters.schema",)),
     Probe("audience",             access.whole_audience,       ("audience.preview",)),
     Probe("loose bodies",         access.loose_bodies,         ("base.input",),
@@ -98,13 +88,13 @@ PROBES: Final[tuple[Probe, ...]] = (
           ("common-vars-empty",), ("writes", "sends")),
     Probe("extra variables",      sending.extra_variables,     (), ("common-vars-extra-keys",), ("writes", "sends")),
     Probe("unapproved template",  sending.unapproved_template, (), ("unapproved-template",), ("writes", "sends")),
-    Probe("joining of filters",   semantics.joining,           ("filters.groups-and", "filters.combinator")),
-    Probe("missing values",       semantics.missing_values,    ("filters.semantics",), ("missing-value-negative-ops",)),
-    Probe("empty texts",          semantics.empty_texts,       (), ("exists-meaning",)),
-    Probe("letter case",          semantics.letter_case,       (), ("case-sensitivity",)),
-    Probe("bounds",               semantics.bounds,            (), ("between-bounds",)),
-    Probe("estimates",            semantics.exactness,         ("audience.all",), ("estimated-count-exactness",)),
-    Probe("dates",                semantics.dates,             ("filters.dates",),
+    Probe("joining of filters",   filters.joining,           ("filters.groups-and", "filters.combinator")),
+    Probe("missing values",       filters.missing_values,    ("filters.semantics",), ("missing-value-negative-ops",)),
+    Probe("empty texts",          filters.empty_texts,       (), ("exists-meaning",)),
+    Probe("letter case",          filters.letter_case,       (), ("case-sensitivity",)),
+    Probe("bounds",               filters.bounds,            (), ("between-bounds",)),
+    Probe("estimates",            filters.exactness,         ("audience.all",), ("estimated-count-exactness",)),
+    Probe("dates",                filters.dates,             ("filters.dates",),
           ("date-offset", "date-only-and-naive", "birthdate-zone")),
 )
 # fmt: on

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from mockserver.verify.asking import size
-from mockserver.verify.records import Exchange, KeyRole, Stop, Unexpected
-from mockserver.verify.visit import JSON, Visit, succeeded
+from mockserver.verify.context import JSON, Exchange, KeyRole, RunContext, Stop, Unexpected, succeeded
+from mockserver.verify.previews import size
 
 
-def entrance(visit: Visit) -> None:
+def authentication(visit: RunContext) -> None:
     """The first call: whether the key lets one in at all."""
     exchange = visit.call("listTemplates")
     if exchange.code is not None and exchange.status in (401, 403):
@@ -16,20 +15,20 @@ def entrance(visit: Visit) -> None:
     visit.templates = [each for each in succeeded(exchange)["templates"] if isinstance(each, dict) and "id" in each]
 
 
-def unknown_path(visit: Visit) -> None:
+def unknown_path(visit: RunContext) -> None:
     exchange = visit.get("/v1/mockserver-verify-no-such-path")
     fits = exchange.status in (404, 405) and exchange.code is not None
     visit.judge("base.unknown-path", fits, exchange, "404 with the error body")
 
 
-def keys(visit: Visit) -> None:
+def keys(visit: RunContext) -> None:
     visit.refused("auth.header", visit.call("listTemplates", key="none"), "API_KEY_MISSING")
     visit.refused("auth.header", visit.call("previewAudience", json={}, key="none"), "API_KEY_MISSING")
     visit.refused("auth.unknown", visit.call("listTemplates", key="unknown"), "API_KEY_INVALID")
     visit.refused("auth.unknown", visit.call("listTemplates", key="unprefixed"), "API_KEY_INVALID")
 
 
-def public_key(visit: Visit) -> None:
+def public_key(visit: RunContext) -> None:
     """Campaign and session endpoints take no public key."""
     session = f"connection_session_mockserver_verify_{visit.settings.tag}"
     for exchange in (
@@ -43,14 +42,14 @@ def public_key(visit: Visit) -> None:
         visit.refused("auth.secret-only", exchange, "API_KEY_WRONG_TYPE")
 
 
-def public_form(visit: Visit) -> None:
+def public_form(visit: RunContext) -> None:
     """A form's policy is the one call that a front end needs; whether it takes a public key is open."""
     exchange = visit.call("readFormPolicy", visit.settings.form, key="public")
     if exchange.succeeded:
         visit.judge("auth.public-elsewhere", True, exchange, "an answer to a public key")
 
 
-def other_tenant(visit: Visit) -> None:
+def other_tenant(visit: RunContext) -> None:
     """What another tenant has is neither listed nor read with this key, and the other way round."""
     theirs = visit.call("listTemplates", key="other")
     their_ids = {each["id"] for each in succeeded(theirs)["templates"]}
@@ -73,7 +72,7 @@ def other_tenant(visit: Visit) -> None:
             _read_across(visit, operation, id, code, key="other")
 
 
-def _read_across(visit: Visit, operation: str, id: str, code: str, *, key: KeyRole) -> None:
+def _read_across(visit: RunContext, operation: str, id: str, code: str, *, key: KeyRole) -> None:
     exchange = visit.call(operation, id, key=key)
     wanted = {code: "not-found", "RESOURCE_ACCESS_DENIED": "access-denied"}
     for clause in ("base.tenant-scope", "auth.denied"):
@@ -81,7 +80,7 @@ def _read_across(visit: Visit, operation: str, id: str, code: str, *, key: KeyRo
     visit.observe("cross-tenant-code", [wanted[str(exchange.code)]] if exchange.code in wanted else [], exchange)
 
 
-def loose_bodies(visit: Visit) -> None:
+def loose_bodies(visit: RunContext) -> None:
     """An unknown key, a null and an empty JSON body, met by the one POST that changes nothing."""
     unknown = visit.call("previewAudience", json={"mockserverVerify": True})
     refusals = ("VALIDATION_ERROR", "CAMPAIGN_INVALID_FILTERS")
@@ -95,20 +94,20 @@ def loose_bodies(visit: Visit) -> None:
 
 
 def _taken_or_refused(
-    visit: Visit, choice: str, taken: str, refused: str, exchange: Exchange, codes: tuple[str, ...]
+    visit: RunContext, choice: str, taken: str, refused: str, exchange: Exchange, codes: tuple[str, ...]
 ) -> None:
     option = taken if exchange.succeeded else refused if exchange.code in codes else None
     visit.judge("base.input", option is not None, exchange, f"an answer, or {' or '.join(codes)}")
     visit.observe(choice, [option] if option else [], exchange)
 
 
-def broken_json(visit: Visit) -> None:
+def broken_json(visit: RunContext) -> None:
     """A body that is no JSON object fails its schema."""
     for body in (b"{", b"[]", b'"text"'):
         exchange = visit.call("previewAudience", body=body, headers=JSON)
         visit.refused("campaigns.validation", exchange, "VALIDATION_ERROR")
 
 
-def whole_audience(visit: Visit) -> None:
+def whole_audience(visit: RunContext) -> None:
     exchange = visit.call("previewAudience", json={})
     visit.judge("audience.preview", size(exchange) >= 0, exchange, "estimatedCount, an integer of at least 0")

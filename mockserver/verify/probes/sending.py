@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from mockserver.verify import drafts
-from mockserver.verify.drafts import Chosen
-from mockserver.verify.probes import history
-from mockserver.verify.records import Exchange, Unexpected
-from mockserver.verify.visit import Visit, succeeded
+from mockserver.verify import temporary_campaigns
+from mockserver.verify.context import Exchange, RunContext, Unexpected, succeeded
+from mockserver.verify.probes import campaigns
+from mockserver.verify.temporary_campaigns import Chosen
 
 MISSING: Final = "CAMPAIGN_MISSING_COMMON_VARIABLES"
 UNPROCESSABLE: Final = "UNPROCESSABLE_REQUEST"
@@ -25,13 +24,13 @@ def _values(template: Chosen) -> dict[str, str]:
     return dict.fromkeys(template.required, "mockserver verify")
 
 
-def start(visit: Visit) -> None:
+def start(visit: RunContext) -> None:
     """A start of a draft for nobody, what becomes of it, and what a second start and a cancel then get."""
-    template = drafts.any_template(visit)
+    template = temporary_campaigns.any_template(visit)
     unknown = visit.call("startCampaign", f"campaign_mockserver_verify_{visit.settings.tag}", json={})
     visit.refused("start.unknown", unknown, "CAMPAIGN_NOT_FOUND")
-    id = drafts.created(visit, drafts.body(visit, "start", template))
-    exchange = drafts.start(visit, id, _values(template) or None)
+    id = temporary_campaigns.created(visit, temporary_campaigns.body(visit, "start", template))
+    exchange = temporary_campaigns.start(visit, id, _values(template) or None)
     if exchange.code == UNPROCESSABLE:
         visit.observe("start-empty-audience", ["unprocessable"], exchange)
         _still_draft(visit, id)
@@ -42,30 +41,30 @@ def start(visit: Visit) -> None:
     status = _outcome(visit, id)
     if status not in _OUTCOMES:
         raise Unexpected(f"the campaign for nobody is still {status}")
-    again = drafts.start(visit, id, _values(template) or None)
+    again = temporary_campaigns.start(visit, id, _values(template) or None)
     visit.refused("start.not-draft", again, "CAMPAIGN_NOT_DRAFT")
     _cancel_ended(visit, id, status)
 
 
-def _still_draft(visit: Visit, id: str) -> None:
+def _still_draft(visit: RunContext, id: str) -> None:
     read = visit.call("readCampaign", id)
     holds = succeeded(read)["status"] == "draft" and not read.json["executions"]
     visit.judge("start.refused-changes-nothing", holds, read, "a draft without executions")
 
 
-def _outcome(visit: Visit, id: str) -> str:
+def _outcome(visit: RunContext, id: str) -> str:
     """The campaign's status once it has ended, or after a few reads; what its first final read tells."""
     status = "processing"
     for _ in range(_READS_MAX):
-        detail = history.read(visit, id)
+        detail = campaigns.read(visit, id)
         status = str(detail["status"])
-        if status in history.FINAL:
+        if status in campaigns.FINAL:
             break
     read = visit.exchanges[-1]
     entries = detail["executions"]
     if status in _OUTCOMES:
         visit.observe("start-empty-audience", [_OUTCOMES[status]], read)
-        if entries and entries[0]["status"] in history.FINAL:
+        if entries and entries[0]["status"] in campaigns.FINAL:
             visit.observe("execution-status-lag", ["none"], read)
         if entries and entries[0]["status"] == "completed":
             ended = status == "completed" and entries[0]["completedAt"] is not None
@@ -73,8 +72,8 @@ def _outcome(visit: Visit, id: str) -> str:
     return status
 
 
-def _cancel_ended(visit: Visit, id: str, status: str) -> None:
-    exchange = drafts.cancel(visit, id)
+def _cancel_ended(visit: RunContext, id: str, status: str) -> None:
+    exchange = temporary_campaigns.cancel(visit, id)
     by_code = {UNPROCESSABLE: "unprocessable", "CAMPAIGN_NOT_DRAFT": "not-draft"}
     option = "no-op" if exchange.status == 204 else by_code.get(str(exchange.code))
     visit.judge("cancel.final", option is not None, exchange, f"204, or {' or '.join(by_code)}")
@@ -83,44 +82,48 @@ def _cancel_ended(visit: Visit, id: str, status: str) -> None:
     visit.judge("cancel.final", succeeded(read)["status"] == status, read, f"the status {status}, as before the cancel")
 
 
-def variables(visit: Visit) -> None:
+def variables(visit: RunContext) -> None:
     """Required variables that are missing, that are no texts, and that are empty."""
-    template = _one(visit, [each for each in drafts.chosen(visit, drafts.sendable(visit)) if each.required], "required")
-    id = drafts.created(visit, drafts.body(visit, "variables", template))
-    missing = drafts.start(visit, id)
+    template = _one(
+        visit,
+        [each for each in temporary_campaigns.chosen(visit, temporary_campaigns.sendable(visit)) if each.required],
+        "required",
+    )
+    id = temporary_campaigns.created(visit, temporary_campaigns.body(visit, "variables", template))
+    missing = temporary_campaigns.start(visit, id)
     visit.refused("start.missing-variables", missing, MISSING)
     if missing.code != MISSING:
         return
     _still_draft(visit, id)
-    number = drafts.start(visit, id, dict.fromkeys(template.required, 1))
+    number = temporary_campaigns.start(visit, id, dict.fromkeys(template.required, 1))
     visit.refused("start.common-variables", number, "VALIDATION_ERROR")
     # Variables were just seen to be looked at before the audience, so a refusal of the audience has accepted them.
-    empty = drafts.start(visit, id, dict.fromkeys(template.required, ""))
+    empty = temporary_campaigns.start(visit, id, dict.fromkeys(template.required, ""))
     accepted = empty.succeeded or empty.code == UNPROCESSABLE
     option = "accept" if accepted else "missing" if empty.code == MISSING else None
     visit.observe("common-vars-empty", [option] if option else [], empty)
 
 
-def extra_variables(visit: Visit) -> None:
+def extra_variables(visit: RunContext) -> None:
     """A value for a variable that the template does not have; whether it spoils the sends stays unseen."""
-    template = drafts.any_template(visit)
-    id = drafts.created(visit, drafts.body(visit, "extra variable", template))
-    exchange = drafts.start(visit, id, _values(template) | {"var9999": "mockserver verify"})
+    template = temporary_campaigns.any_template(visit)
+    id = temporary_campaigns.created(visit, temporary_campaigns.body(visit, "extra variable", template))
+    exchange = temporary_campaigns.start(visit, id, _values(template) | {"var9999": "mockserver verify"})
     if exchange.code == "VALIDATION_ERROR":
         visit.observe("common-vars-extra-keys", ["reject"], exchange)
     elif exchange.succeeded or exchange.code == UNPROCESSABLE:
         visit.observe("common-vars-extra-keys", ["ignore", "fail-sends"], exchange)
 
 
-def unapproved_template(visit: Visit) -> None:
+def unapproved_template(visit: RunContext) -> None:
     """A start with a template that the provider has not approved."""
-    template = _one(visit, drafts.chosen(visit, drafts.unapproved(visit)), "unapproved")
-    id = drafts.created(visit, drafts.body(visit, "unapproved", template))
-    exchange = drafts.start(visit, id, _values(template) or None)
+    template = _one(visit, temporary_campaigns.chosen(visit, temporary_campaigns.unapproved(visit)), "unapproved")
+    id = temporary_campaigns.created(visit, temporary_campaigns.body(visit, "unapproved", template))
+    exchange = temporary_campaigns.start(visit, id, _values(template) or None)
     visit.observe("unapproved-template", _unapproved(visit, exchange), exchange)
 
 
-def _unapproved(visit: Visit, exchange: Exchange) -> list[str]:
+def _unapproved(visit: RunContext, exchange: Exchange) -> list[str]:
     if exchange.succeeded:
         return ["sends-fail"]
     if exchange.code == "MESSAGE_TEMPLATE_NOT_FOUND":
@@ -134,7 +137,7 @@ def _unapproved(visit: Visit, exchange: Exchange) -> list[str]:
     return ["unprocessable"] if passes else ["sends-fail", "unprocessable"]
 
 
-def _one(visit: Visit, found: Sequence[Chosen], kind: str) -> Chosen:
+def _one(visit: RunContext, found: Sequence[Chosen], kind: str) -> Chosen:
     if not found:
         raise Unexpected(f"no {'template' if kind == 'unapproved' else 'variable'} of the tenant is {kind}")
     return found[0]

@@ -6,9 +6,8 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from mockserver.contract.limits import RETURN_URL_MAX_CHARS, SESSION_LIFETIME
-from mockserver.contract.reading import http_date
-from mockserver.verify.records import Exchange
-from mockserver.verify.visit import Visit, succeeded
+from mockserver.contract.text import http_date
+from mockserver.verify.context import Exchange, RunContext, succeeded
 
 # The Date header has whole seconds, and the answer takes a moment.
 _SLACK: Final = timedelta(seconds=10)
@@ -28,14 +27,14 @@ _REFUSED: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
 )
 
 
-def unknown(visit: Visit) -> None:
+def unknown(visit: RunContext) -> None:
     exchange = visit.call("readConnectionSession", f"connection_session_mockserver_verify_{visit.settings.tag}")
     visit.refused("session.read", exchange, *_UNKNOWN_CODES)
     options = [_UNKNOWN_CODES[exchange.code]] if exchange.code in _UNKNOWN_CODES else []
     visit.observe("session-unknown-code", options, exchange)
 
 
-def create(visit: Visit, body: dict[str, Any]) -> Exchange:
+def create(visit: RunContext, body: dict[str, Any]) -> Exchange:
     """The creation, whatever it answers; a session that came of it is noted, and its link is kept out of every output."""
     exchange = visit.call("createConnectionSession", json=body)
     if exchange.succeeded and isinstance(exchange.json, dict):
@@ -44,7 +43,7 @@ def create(visit: Visit, body: dict[str, Any]) -> Exchange:
     return exchange
 
 
-def pending(visit: Visit) -> None:
+def pending(visit: RunContext) -> None:
     """A session as it is created and as it is read while nobody has used its link."""
     exchange = create(visit, {"coexistence": True, "returnUrl": _LONGEST})
     for clause in ("session.create", "session.coexistence", "session.return-url"):
@@ -63,7 +62,7 @@ def pending(visit: Visit) -> None:
     visit.observe("reason-when-none", {None: ["null"], "absent": ["absent"]}.get(reason, []), read)
 
 
-def _expiry(visit: Visit, exchange: Exchange, expires_at: str) -> None:
+def _expiry(visit: RunContext, exchange: Exchange, expires_at: str) -> None:
     """Twenty minutes after creation by the service's own clock, which its Date header tells, in UTC with Z."""
     visit.judge("session.expires-at", expires_at.endswith("Z"), exchange, "expiresAt in UTC, with Z")
     created = http_date(exchange.headers.get("date", ""))
@@ -77,14 +76,14 @@ def _expiry(visit: Visit, exchange: Exchange, expires_at: str) -> None:
     visit.judge("session.expires-at", near, exchange, f"expiresAt 20 minutes after {created:%H:%M:%S}, not {lifetime}")
 
 
-def refused_bodies(visit: Visit) -> None:
+def refused_bodies(visit: RunContext) -> None:
     for clause, body in _REFUSED:
         exchange = create(visit, body)
         holds = exchange.code == "VALIDATION_ERROR" and exchange.status == 400
         visit.judge(clause, holds, exchange, "VALIDATION_ERROR 400")
 
 
-def funnels(visit: Visit) -> None:
+def funnels(visit: RunContext) -> None:
     """A funnel without its step, and a step that no funnel has."""
     alone = create(visit, {"funnelId": "funnel_mockserver_verify"})
     by_code = {"VALIDATION_ERROR": "validation-error", "INVALID_REQUEST": "invalid-request"}
@@ -97,13 +96,13 @@ def funnels(visit: Visit) -> None:
     visit.observe("funnel-checked-when", [option] if option else [], nowhere)
 
 
-def nulls(visit: Visit) -> None:
+def nulls(visit: RunContext) -> None:
     exchange = create(visit, {"coexistence": None})
     option = "omit" if exchange.succeeded else "reject" if exchange.code == "VALIDATION_ERROR" else None
     visit.observe("null-for-optional", [option] if option else [], exchange)
 
 
-def across_tenants(visit: Visit) -> None:
+def across_tenants(visit: RunContext) -> None:
     """Another tenant's key does not read a session."""
     for id in visit.sessions[:1]:
         exchange = visit.call("readConnectionSession", id, key="other")

@@ -1,0 +1,336 @@
+"""
+The tables of what the document leaves open as a page for people, in Markdown.
+
+The page of the documentation on conduct: every rule with what proves it and what to do instead.
+
+The page of the documentation on scenarios: how one is written, every effect, and the library.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from types import ModuleType
+from typing import Any, Final
+
+from mockserver.conduct.judge import JUDGES
+from mockserver.conduct.rules import PARTS, RULES, ConductRule
+from mockserver.contract.choices import CHOICES, FAMILIES, Choice, Fixed
+from mockserver.contract.choices.profiles import LEFT_OUT, PROFILES
+from mockserver.contract.effects import ALIASES, EFFECTS, of_group
+from mockserver.scenario import library
+
+VALUE_SHAPES: Final = {
+    "rate": "or `{requests, per}`, per in seconds or as a duration such as `60s`",
+    "per-platform": "mapping of a platform to messages, null for no limit",
+    "count": "whole number",
+    "bytes-per-kind": "mapping of a kind of media to bytes",
+}
+
+_HEAD: Final = """\
+# Where the document is silent
+
+<!-- Written by `mockserver choices --markdown`; a test keeps it so. Change the tables in `mockserver/contract/choices`. -->
+
+The API document leaves these points open, contradicts itself on them, or only implies them.
+Each is a choice with options, or a decision that is the same for every sandbox.
+`L41` is line 41 of the API document.
+
+A default comes from the document's own words (documented), from what the rest of it suggests (inferred), or it is made up (invented).
+
+Set choices by `@pytest.mark.mockserver(choices={...})`, `server.sandbox(choices={...})`, `mockserver serve --choose ID=OPTION`, a scenario's `choices`, or `PATCH /_mock/choices`.
+"""
+
+_PROFILES: Final = """\
+## Profiles
+
+A profile is a bundle of options under a name.
+`literal` is the default of every choice.
+`guide` follows the campaign guide where it contradicts the error catalogue.
+`hostile` takes, for each choice, the option that surprises a client most while the document still allows it.
+A file `{choices: {id: option}}` is a profile of your own.
+
+Take one by `@pytest.mark.mockserver(profile="hostile")`, `server.sandbox(profile="hostile")` or `mockserver serve --profile hostile`; a choice given beside it wins over it.
+"""
+
+
+def choices_page() -> str:
+    """The whole page: the families in the order of the tables, then the profiles."""
+    parts = [_HEAD, _contents(), *map(_family, FAMILIES), _PROFILES, _profile_table(), _left_out()]
+    return "\n".join(parts)
+
+
+def _contents() -> str:
+    rows = [
+        f"- [{family.FAMILY}](#{family.FAMILY}): {len(family.CHOICES)} to choose, {len(family.FIXED)} fixed"
+        for family in FAMILIES
+    ]
+    return "\n".join([*rows, "- [profiles](#profiles)", ""])
+
+
+def _family(family: ModuleType) -> str:
+    rows = [f"| `{row.id}` | {_cell(row.decision)} | {_fixed_why(row)} |" for row in family.FIXED]
+    table = _table(("point", "decision", "why"), rows)
+    head = f"## {family.FAMILY}\n\n{(family.__doc__ or '').strip()}\n"
+    return "\n".join([head, *map(_choice, family.CHOICES), f"### Fixed for {family.FAMILY}\n", table])
+
+
+def _choice(row: Choice) -> str:
+    clauses = f"; {', '.join(f'`{each}`' for each in row.clauses)}" if row.clauses else ""
+    return (
+        f"### `{row.id}`\n\n{row.question}\n\n"
+        f"- options: {_options(row)}\n"
+        f"- why: {row.why}\n"
+        f"- default is {row.provenance}; {row.where}{clauses}\n"
+    )
+
+
+def _options(row: Choice) -> str:
+    """The options with the default marked; of a choice with numbers, the default value and what else may stand there."""
+    told = [f"**`{each}`** (default)" if each == row.default else f"`{each}`" for each in row.options]
+    if row.value:
+        shape = VALUE_SHAPES[row.value]
+        told.append(
+            shape if row.default in row.options else f"**`{json.dumps(row.default)}`** (default), or another {shape}"
+        )
+    return ", ".join(told)
+
+
+def _fixed_why(row: Fixed) -> str:
+    note = f" It {row.note}." if row.note else ""
+    effect = " Seed data or a scenario makes it otherwise." if row.kind == "effect" else ""
+    return _cell(f"{row.why}{effect}{note}")
+
+
+def _profile_table() -> str:
+    """Each choice that some profile sets: its default, and what `guide` and `hostile` make of it."""
+    rows = [
+        f"| `{row.id}` | `{row.default}` | {_taken('guide', row)} | {_taken('hostile', row)} |"
+        for row in CHOICES.values()
+        if any(row.id in profile for profile in PROFILES.values())
+    ]
+    return _table(("choice", "literal", "guide", "hostile"), rows)
+
+
+def _taken(profile: str, row: Choice) -> str:
+    option = PROFILES[profile].get(row.id, row.default)
+    return f"`{option}`" if option != row.default else ""
+
+
+def _left_out() -> str:
+    rows = [f"| `{id}` | {_cell(why)} |" for id, why in LEFT_OUT.items()]
+    return "`hostile` leaves these at their defaults:\n\n" + _table(("choice", "why"), rows)
+
+
+def _table(head: tuple[str, ...], rows: list[str]) -> str:
+    return "\n".join([f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}", *rows, ""])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+_CONDUCT_INTRODUCTION = """\
+# Conduct
+
+The conduct report judges whether a client behaved as the API document advises.
+It speaks from evidence alone: each finding cites the exchanges that prove it, and what could not be judged is listed as not assessed, with the reason.
+So a report without findings praises nothing that stands in that list.
+
+This page is written by `mockserver conduct --markdown`; a test holds it to the code.
+
+```python
+def test_launch(mockserver):
+    launch_campaign(mockserver.base_url, mockserver.secret_key)
+
+    assert not mockserver.conduct  # a report: iterate it, print it, ask .of(rule), .not_assessed
+    mockserver.assert_conduct(max_severity=3)  # noise (3) may pass; severity 1 is the worst
+```
+
+`GET /_mock/conduct` answers the same as JSON: `findings` and `notAssessed`.
+
+## In pytest
+
+`@pytest.mark.mockserver(conduct="error")` fails the test in its call phase for any finding, unless it has failed already; `"report"` tells findings beside a failure; `"off"` judges nothing.
+The ini option `mockserver_conduct` says it for all tests, and is `report` where it is not set.
+The terminal summary counts findings by rule over the session, under xdist too, and `--mockserver-conduct-json FILE` writes them out.
+
+## Under several sets of choices
+
+What takes two runs to see is seen by comparing them.
+
+```python
+from mockserver.testing.differential import compare
+
+
+def test_no_open_point_decides(mockserver_server):
+    compare(mockserver_server, launch, given={...}).assert_same()
+```
+
+`launch(sandbox)` is run plainly, then under each option that a careless client trips over, and its calls are held side by side: method, route, and body without ids and instants.
+`compare(server, client, ["guide", "hostile", {"success-status": "rest"}])` takes profiles, files and sets of choices instead; under a whole profile each of its choices is tried alone, so that one is blamed.
+
+## Time
+
+Intervals are judged by the sandbox's clock where something moved it, and otherwise in real time where at least a second went by between two calls.
+A client whose sleeps are taken out of the test shows no interval: its polls and its patience after a 429 are then not assessed.
+Let it sleep through the sandbox's clock: `monkeypatch.setattr(time, "sleep", mockserver.advance)`.
+
+## What is let be
+
+One read after the end, also after an event; reads of several workers, told apart by their user agent; HEAD and OPTIONS; a client that comes back more than five minutes later; a session or an upload that is sent again after a failure, since there is nothing to be read first; Node's fetch, which sends Sec-Fetch-Mode from a server.
+
+An answer that a rule holds has reached nobody until it is sent; a client that repeats its call before that has not received it.
+
+## What a transport repeats
+
+curl, browsers and some HTTP libraries repeat a request by themselves if the connection had carried another one before and ends without a byte: the server may have closed it while it was idle.
+They repeat a POST too, so a `drop` or `reset` on such a connection is hidden from the client, and its service gets the call twice.
+That repetition is excused from `duplicate-start` and `blind-post-retry`: over a socket, on a connection in use before, once, with the same bytes and headers within 50 milliseconds.
+Where the User-Agent is that of requests, httpx, urllib3, urllib or aiohttp nothing is excused, since these repeat no POST of their own accord; nor is anything in process.
+To let such a client see the `drop`, give it a new connection for each call: `curl -H "Connection: close"`, or one curl process per call.
+
+## The rules
+
+Severity is 1 for money, spam and security, 2 for wrong state, 3 for noise.
+What shows a rule: the journal (J), the answers of a webhook receiver (W), visits to the hosted page (P), two runs compared (D), or the client's own test alone (H).
+A rule with more than one letter is judged by what the mock sees of it; the rest is for the client's test.
+`L300` is line 300 of the API document.
+"""
+
+
+def conduct_page() -> str:
+    """The page as it stands in `docs/conduct.md`."""
+    return "\n".join([_CONDUCT_INTRODUCTION, *_tables(), *_beyond()])
+
+
+def rows() -> list[dict[str, Any]]:
+    """The rules for programs."""
+    return [row._asdict() for row in RULES.values()]
+
+
+def line(row: Mapping[str, Any]) -> str:
+    """A rule as a list shows it."""
+    return f"{row['severity']}  {row['id']:<28}{row['proof']}"
+
+
+def _tables() -> Iterator[str]:
+    for title, rows in PARTS.items():
+        yield f"### {title}\n"
+        yield "| rule | severity | shown by | what proves it | clause | advice |"
+        yield "| --- | --- | --- | --- | --- | --- |"
+        yield from map(_row, rows)
+        yield ""
+
+
+def _row(row: ConductRule) -> str:
+    cells = (f"`{row.id}`", str(row.severity), " ".join(row.see), row.proof, f"`{row.clause}`, {row.line}", row.advice)
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _beyond() -> Iterator[str]:
+    unseen = [row for row in RULES.values() if row.id not in JUDGES]
+    compared = [f"`{row.id}`" for row in unseen if "D" in row.see and "H" not in row.see]
+    yield "### Never found in one run\n"
+    yield f"By comparing runs: {', '.join(compared)}; partly `wrong-reader-of-404`."
+    alone = [f"`{row.id}`" for row in unseen if "H" in row.see and row.id != "wrong-reader-of-404"]
+    yield f"By the client's own test alone: {', '.join(alone)}.\n"
+
+
+_SCENARIOS_INTRODUCTION = """\
+# Scenarios
+
+A scenario is a document of seed data, choices, clock and script.
+It is a YAML 1.2 file, a dict in Python (`sandbox.apply({...})`) or JSON over the control plane (`POST /_mock/scenarios`); `schemas/scenario.json` defines it, so that an editor completes and checks it.
+A document that does not fit is refused whole, with every problem at once, in its own order: the place (of a file with line and column), what is there, what is expected, and the nearest valid name.
+Nesting deeper than 72 levels, an alias inside the value that it stands for, and aliases that stand for more than 100,000 values are refused too: these are the mock's own bounds.
+
+This page is written by `mockserver scenarios --markdown`; a test holds it to the code.
+
+```yaml
+scenario: my-bad-day
+summary: A start's answer is lost, then the campaign fails, then the subscription is suspended.
+given:
+  templates: [{id: template_promo, name: Promo}]
+  chats: {count: 50}
+script:
+  - on: startCampaign          # an operation id, "METHOD /path", "*", or "delivery"
+    nth: 1
+    do: {drop: after}
+  - at: 5m                     # on the sandbox's clock, from when the scenario is applied
+    do: {set-tenant: {subscription: suspended}}
+  - after: {sent: 40}          # when an execution has sent that many
+    do: {fail-campaign: {}}
+```
+
+`mockserver play NAME|FILE` serves it, lists the ids that it seeds, and tells in the terminal what happens; `mockserver scenarios NAME|FILE` lists them without a server.
+In Python the same rules are built by methods: `sandbox.on("startCampaign").nth(1).drop("after")`.
+Each condition and each effect is a method of the same name, and its arguments are too, in snake case: `fail-media` is `.fail_media(names=[...])`, `retryAfter` is `retry_after=`, and `from` and `while`, which Python keeps for itself, are `.from_(...)` and `.while_(...)`.
+The parts of a document go in by keyword: `sandbox.apply(given={...})`.
+
+## Campaigns with a past
+
+Seed data may hold campaigns that a test need not play: drafts, ones that run since an instant, and ones that have ended.
+
+```yaml
+given:
+  templates: [{id: template_promo}]
+  chats: {count: 50}
+  campaigns:
+    - {id: campaign_draft}                                                        # a draft to start
+    - {id: campaign_running, status: processing, executionId: execution_running}  # since now, or since `startedAt`
+    - {id: campaign_done, status: completed, completedAt: "2026-03-01T11:00:00Z"}
+    - {id: campaign_cut, status: canceled, startedAt: "2026-03-01T10:00:00Z", completedAt: "2026-03-01T10:00:20Z"}
+```
+
+Sends, counts, progress and messages follow from the start, the audience and the cadence, as if the campaign had been played.
+What a creation or a start would refuse is refused, and so is a state that contradicts the sends: `completed` before the last of them, or `processing` after it.
+
+## When a rule fires
+
+A rule counts every call that matches its `on`, `where` and `while` since it was applied, refused calls too.
+Of these `skip: n` leaves the first n alone, `nth: n` takes the nth of the rest, `every: n` each nth of it; `from` and `until` bound the time, `chance` lets each that is left fire or not, `times: n` ends the rule after n firings; they combine in that order.
+`where` compares values by path (`path.id`, `query.limit`, `header.x`, `body.name`; of a delivery `event` and `attempt`): equal, or a text that begins with `>=`, `<=`, `>`, `<`, `!=` or `~` (contains).
+`while` asks the world: `campaign`, `sent`, `failed`, `target`, `session`, `subscription`, of what the call is about or of anything there is.
+Where several rules fire on one call, the first in order owns the wire, and the effects of all of them on the world run: after the operation and before its answer leaves, or with `when: before` before it.
+Chances come from the sandbox's seed alone.
+`GET /_mock/rules` and `sandbox.rules` tell how often each matched and fired, and what it met nothing of; a failing test's report tells which never fired, and one with `mustFire: true` fails its test.
+
+## What a rule acts on
+
+The `id` given with the effect, else what the triggering call is about, else every campaign that is processing or every session that is pending; the `tenant` given, else the call's, else the default one.
+
+## Waiting
+
+On a socket a delay is real, holds no lock and moves no frozen clock.
+In process nothing sleeps: a delay moves the sandbox's clock, and one beyond the client's own timeout raises that client library's exception at once, the clock moved by the timeout; the call itself still arrives when its time has come.
+Reset, close and restore let every held call go at once.
+"""
+
+
+def scenarios_page() -> str:
+    """The page as it stands in `docs/scenarios.md`."""
+    return "\n".join([_SCENARIOS_INTRODUCTION, *_effects(), *_library()]) + "\n"
+
+
+def _effects() -> Iterator[str]:
+    for group, title in (("wire", "On the wire"), ("world", "On the world"), ("delivery", "On deliveries")):
+        yield f"## Effects: {title[0].lower()}{title[1:]}\n"
+        yield "| effect | argument | meaning |"
+        yield "| --- | --- | --- |"
+        for name in of_group(group):
+            row = EFFECTS[name]
+            yield f"| `{name}` | `{row.argument.replace('|', chr(92) + '|')}` | {row.meaning} |"
+        yield ""
+    names = "; ".join(f"`{alias}` is `{effect}`" for alias, (effect, _) in ALIASES.items())
+    yield f"Other names: {names}.\n"
+
+
+def _library() -> Iterator[str]:
+    names = library.paths()
+    yield "## The library\n"
+    yield f"{len(names)} documents in `scenarios/`; `mockserver scenarios` lists them.\n"
+    yield "| scenario | what it shows |"
+    yield "| --- | --- |"
+    for name in names:
+        yield f"| [{name}](../scenarios/{name}.yaml) | {library.document(name).get('summary', '')} |"

@@ -1,0 +1,133 @@
+"""
+Judging: every rule of the table is asked, and answers with findings, with silence, or with why it cannot say.
+
+What only the client's own test can see, and what takes two runs to see, is never found here: it is told as not assessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+
+from mockserver.conduct import campaigns, polling, receivers, requests, sessions
+from mockserver.conduct.evidence import Evidence
+from mockserver.conduct.rules import RULES, ConductReport, ConductRule, Finding, NotAssessable, NotAssessed, Proof
+from mockserver.core.state.sandbox import SandboxState
+
+Judge = Callable[[Evidence], Iterable[Proof | NotAssessable]]
+
+JUDGES: Mapping[str, Judge] = MappingProxyType(
+    {
+        "duplicate-start": campaigns.duplicate_start,
+        "clone-after-conflict": campaigns.clone_after_conflict,
+        "rename-after-lost-create": campaigns.rename_after_lost_create,
+        "blind-post-retry": campaigns.blind_post_retry,
+        "no-timeout": polling.no_timeout,
+        "poll-after-final": polling.poll_after_final,
+        "poll-too-fast": polling.poll_too_fast,
+        "poll-final-set-incomplete": polling.poll_final_set_incomplete,
+        "poll-dies-on-error": polling.poll_dies_on_error,
+        "ignore-retry-after": polling.ignore_retry_after,
+        "retry-hopeless": polling.retry_hopeless,
+        "only-200-is-ok": campaigns.only_200_is_ok,
+        "json-on-204": campaigns.json_on_204,
+        "progress-is-done": polling.progress_is_done,
+        "restart-canceled": campaigns.restart_canceled,
+        "lost-filters": requests.lost_filters,
+        "platform-is-not-audience": requests.platform_is_not_audience,
+        "wrong-variable-keys": campaigns.wrong_variable_keys,
+        "stale-template": campaigns.stale_template,
+        "cadence-units": requests.cadence_units,
+        "nulls-for-omitted": requests.nulls_for_omitted,
+        "naive-dates": requests.naive_dates,
+        "secret-in-browser": requests.secret_in_browser,
+        "key-in-wrong-place": requests.key_in_wrong_place,
+        "multipart-by-hand": requests.multipart_by_hand,
+        "media-all-or-nothing": requests.media_all_or_nothing,
+        "page-early-stop": requests.page_early_stop,
+        "page-endless": requests.page_endless,
+        "page-skip": requests.page_skip,
+        "cancel-and-forget": campaigns.cancel_and_forget,
+        "reuse-dead-session": sessions.reuse_dead_session,
+        "poll-past-deadline": sessions.poll_past_deadline,
+        "stop-too-soon": sessions.stop_too_soon,
+        "id-not-stored-first": sessions.id_not_stored_first,
+        "event-before-answer": sessions.event_before_answer,
+        "iframe": sessions.iframe,
+        "popup-blocked": sessions.popup_blocked,
+        "preview-burns-link": sessions.preview_burns_link,
+        "link-shared-or-cached": sessions.link_shared_or_cached,
+        "waits-for-return": sessions.waits_for_return,
+        "bad-return-url": sessions.bad_return_url,
+        "funnel-misuse": sessions.funnel_misuse,
+        "session-storm": sessions.session_storm,
+        "double-provision": sessions.double_provision,
+        "orphan-number": sessions.orphan_number,
+        "no-verify": receivers.no_verify,
+        "missing-header-passes": receivers.missing_header_passes,
+        "reserialised-body": receivers.reserialised_body,
+        "secret-misread": receivers.secret_misread,
+        "no-tolerance": receivers.no_tolerance,
+        "tolerance-on-occurredAt": receivers.tolerance_on_occurred_at,
+        "first-signature-only": receivers.first_signature_only,
+        "late-event-overwrites": sessions.late_event_overwrites,
+        "slow-ack": receivers.slow_ack,
+        "ack-then-lose": sessions.ack_then_lose,
+        "refuses-unknown-kind": receivers.refuses_unknown_kind,
+        "webhook-only": sessions.webhook_only,
+        "relies-on-redirect": receivers.relies_on_redirect,
+        "framework-in-the-way": receivers.framework_in_the_way,
+        "failure-shape-assumed": receivers.failure_shape_assumed,
+        "trusts-payload-tenant": receivers.trusts_payload_tenant,
+    }
+)
+
+# Judges that say nothing without deliveries, although the journal is what the others of their class read.
+_NEED_LETTERS = frozenset(("double-provision", "late-event-overwrites"))
+_UNSEEN = {
+    "D": "one run does not show it: compare two, with mockserver.testing.differential.compare",
+    "H": "only the client's own test can tell",
+}
+
+
+def judge(sandbox: SandboxState) -> ConductReport:
+    """
+    What the client did against the advice, the worst first, and what this run says nothing about.
+
+    Nothing is changed; the caller holds the lock or a twin.
+    """
+    seen = Evidence(sandbox)
+    findings: list[Finding] = []
+    unheard: list[NotAssessed] = []
+    for row in RULES.values():
+        why = _blind(seen, row)
+        told = [NotAssessable(why)] if why else list(JUDGES[row.id](seen))
+        found = [_finding(row, each) for each in told if isinstance(each, Proof)]
+        findings += found
+        unheard += [NotAssessed(row.id, each.why) for each in told if isinstance(each, NotAssessable) and not found][:1]
+    return ConductReport(tuple(sorted(findings, key=_order)), tuple(unheard))
+
+
+def finding(rule: str, message: str, exchanges: Iterable[int] = ()) -> Finding:
+    """A finding by the rule's row; KeyError where no rule is called so."""
+    return _finding(RULES[rule], Proof(message, tuple(exchanges)))
+
+
+def _finding(row: ConductRule, proof: Proof) -> Finding:
+    cited = tuple(proof.exchanges)
+    return Finding(row.id, row.severity, proof.message, cited, row.clause, row.line, row.advice)
+
+
+def _order(each: Finding) -> tuple[int, tuple[int, ...]]:
+    return each.severity, each.exchanges
+
+
+def _blind(seen: Evidence, row: ConductRule) -> str | None:
+    """Why this run has nothing that a rule's judge could look at."""
+    if row.id not in JUDGES:
+        return _UNSEEN["D" if "D" in row.see else "H"]
+    if row.see[0] == "W" or row.id in _NEED_LETTERS:
+        return None if seen.letters else "nothing was delivered to a receiver"
+    if row.see[0] == "P":
+        return None if seen.visits else "no hosted page was visited"
+    return None

@@ -1,0 +1,344 @@
+"""
+World effects on connection sessions: the end user, or somebody else with the link, does something.
+
+World effects on campaigns and their sends: fail, stall, resume, slow, fail some of what is still to come.
+
+World effects on a tenant's settings, keys and records: templates, funnels and channels that change or go.
+
+The world effects by name, and running those of a rule that has fired.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from hashlib import shake_128
+from types import MappingProxyType
+from typing import Any, Literal
+
+from mockserver.contract import choices
+from mockserver.contract.lifecycles import CAMPAIGN, SESSION
+from mockserver.contract.limits import ADVANCES_MAX_DEPTH
+from mockserver.core import ids, phone_numbers
+from mockserver.core.faults.conditions import NoTarget, campaigns_of, running_executions, sessions_of, tenant_of
+from mockserver.core.lifecycle import can_transition
+from mockserver.core.operations import campaigns, connections, hosted_flow, sending
+from mockserver.core.state.records import Execution, Session, Template, Variable
+from mockserver.core.state.rule_set import StorageFaults
+from mockserver.core.state.rules import Rule, Subject
+from mockserver.core.state.sandbox import KeyOwner, SandboxState
+from mockserver.core.state.tenant import Tenant
+
+
+def complete_session(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+    given = args.get("phone")
+
+    def complete(tenant: Tenant, session: Session) -> None:
+        number = (
+            phone_numbers.e164(given, tenant.country) or phone_numbers.e164(given, phone_numbers.BRAZIL)
+            if given is not None
+            else None
+        )
+        number = number or connections.unused_phone(sandbox)
+        connections.complete(sandbox, tenant, session, number, args.get("name") or tenant.name, {"rule": rule.id})
+
+    _each(sandbox, scope, args, "complete", complete)
+
+
+def fail_session(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+    reason = args.get("reason", connections.REASONS[0])
+
+    def fail(tenant: Tenant, session: Session) -> None:
+        connections.fail(sandbox, tenant, session, reason, {"rule": rule.id})
+
+    _each(sandbox, scope, args, "fail", fail)
+
+
+def expire_session(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+    def expire(tenant: Tenant, session: Session) -> None:
+        connections.expire(sandbox, tenant, session, {"rule": rule.id})
+
+    _each(sandbox, scope, args, "expire", expire)
+
+
+def cancel_session(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+    def cancel(tenant: Tenant, session: Session) -> None:
+        connections.cancel(sandbox, tenant, session, {"rule": rule.id})
+
+    _each(sandbox, scope, args, "fail", cancel)
+
+
+def visit_link(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+    """Somebody opens the session's url: a link preview, a scanner, a second person."""
+    for tenant, session in sessions_of(sandbox, scope, args):
+        found = hosted_flow.FlowTarget(tenant, session, tenant.walks.get(session.id))
+        is_good = hosted_flow.is_link_valid(sandbox, found)
+        walk = hosted_flow.open_link(sandbox, found) if is_good else None
+        step, status = (
+            (hosted_flow.FLOW_STEPS[session.coexistence][0], 200 if walk is None else 303) if is_good else ("gone", 410)
+        )
+        headers = {"user-agent": args["userAgent"]} if "userAgent" in args else {}
+        hosted_flow.record_visit(sandbox, found, "GET", step, headers, status)
+
+
+def _each(
+    sandbox: SandboxState,
+    scope: Subject,
+    args: Mapping[str, Any],
+    trigger: str,
+    act: Callable[[Tenant, Session], None],
+) -> None:
+    chosen = sessions_of(sandbox, scope, args)
+    able = [(tenant, session) for tenant, session in chosen if can_transition("session", session, trigger)]
+    if not able:
+        states = ", ".join(f"{session.id} is {session.status}" for _, session in chosen)
+        raise NoTarget(f"{states}; only {' or '.join(SESSION.sources(trigger))} has the move '{trigger}'")
+    for tenant, session in able:
+        act(tenant, session)
+
+
+_WORD_BYTES = 4
+_WORD_LIMIT = 2 ** (8 * _WORD_BYTES)
+
+
+def fail_campaign(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+    chosen = campaigns_of(sandbox, scope, args)
+    able = [(tenant, campaign) for tenant, campaign in chosen if can_transition("campaign", campaign, "fail")]
+    if not able:
+        states = ", ".join(f"{campaign.id} is {campaign.status}" for _, campaign in chosen)
+        raise NoTarget(f"{states}; only {' or '.join(CAMPAIGN.sources('fail'))} can fail")
+    for tenant, campaign in able:
+        campaigns.fail(sandbox, tenant, campaign, {"rule": rule.id})
+
+
+def stall_sends(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+    for tenant, _, execution in running_executions(sandbox, scope, args):
+        sending.stall(sandbox, tenant, execution, sending.next_position(sandbox, execution, scope))
+
+
+def resume_sends(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+    for tenant, campaign, execution in running_executions(sandbox, scope, args):
+        first = sending.next_position(sandbox, execution, scope)
+        sending.resume(sandbox, tenant, execution, first, campaigns.send_rate(sandbox, tenant, campaign))
+
+
+def slow_sends(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+    for tenant, _, execution in running_executions(sandbox, scope, args):
+        first = sending.next_position(sandbox, execution, scope)
+        sending.slow(sandbox, tenant, execution, first, args["perMinute"])
+
+
+def fail_sends(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+    """Of what is still to come fail a drawn share, every nth position of the execution, or the sends to named chats."""
+    for tenant, _, execution in running_executions(sandbox, scope, args):
+        first = sending.next_position(sandbox, execution, scope)
+        sending.fail_remaining(sandbox, tenant, execution, first, _chosen(sandbox, rule, execution, args))
+
+
+def _chosen(sandbox: SandboxState, rule: Rule, execution: Execution, args: Mapping[str, Any]) -> Sequence[int] | None:
+    total = execution.sends.total
+    if "chats" in args:
+        wanted = set(args["chats"])
+        return [position for position, chat in enumerate(execution.targets) if chat.id in wanted]
+    if "every" in args:
+        return range(args["every"] - 1, total, args["every"])
+    if args.get("ratio", 1) >= 1:
+        return None
+    bound = int(args["ratio"] * _WORD_LIMIT)
+    # One long digest: a million draws cost what a thousand calls of a hash would.
+    drawn = array("I", shake_128(repr((sandbox.seed, rule.seq, execution.id)).encode()).digest(total * _WORD_BYTES))
+    return [position for position, word in enumerate(drawn) if word < bound]
+
+
+def fail_remaining_sends(sandbox: SandboxState, tenant: Tenant, *, template_id: str = "", platform: str = "") -> None:
+    """The sends still to come of every running campaign of this template or platform fail."""
+    for campaign in tenant.campaigns.values():
+        execution = campaigns.active_execution(tenant, campaign)
+        if execution is not None and (execution.template.id == template_id or execution.platform == platform):
+            sending.fail_remaining(sandbox, tenant, execution, sending.next_position(sandbox, execution, Subject()))
+
+
+def clear_remaining_failures(sandbox: SandboxState, tenant: Tenant, template_id: str) -> None:
+    """The sends still to come of every running campaign of this template, which is approved again, go through."""
+    for campaign in tenant.campaigns.values():
+        execution = campaigns.active_execution(tenant, campaign)
+        if execution is not None and execution.template.id == template_id:
+            sending.clear_remaining_failures(
+                sandbox, tenant, execution, sending.next_position(sandbox, execution, Subject())
+            )
+
+
+_ATTRIBUTES = {"secret": "secret_key", "public": "public_key"}
+
+
+def set_tenant(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+    tenant = tenant_of(sandbox, scope, args)
+    tenant.name = args.get("name", tenant.name)
+    tenant.developers_enabled = args.get("developersEnabled", tenant.developers_enabled)
+    tenant.subscription = args.get("subscription", tenant.subscription)
+
+
+def revoke_key(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+    kind = args.get("kind", "secret")
+    tenant = tenant_of(sandbox, scope, args)
+    if sandbox.keys.pop(getattr(tenant, _ATTRIBUTES[kind]), None) is None:
+        raise NoTarget(f"the {kind} key of tenant {tenant.id!r} is revoked already")
+
+
+def rotate_key(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+    kind = args.get("kind", "secret")
+    tenant = tenant_of(sandbox, scope, args)
+    count = sandbox.count("rotated key")
+    key = args.get("key") or f"{kind[0]}k_{ids.seeded_id(sandbox.seed, 'rotated key', tenant.id, count, chars=32)}"
+    if key in sandbox.keys:
+        raise NoTarget(f"the key {key[:3]}... is known already")
+    sandbox.keys.pop(getattr(tenant, _ATTRIBUTES[kind]), None)
+    sandbox.keys[key] = KeyOwner(tenant.id, kind)
+    setattr(tenant, _ATTRIBUTES[kind], key)
+
+
+def set_template(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+    """Change status, variables or text; while a template is not approved what is still to come of it fails."""
+    tenant, template = _template(sandbox, scope, args)
+    changes: dict[str, Any] = {"updated_at": sandbox.now}
+    if "status" in args:
+        changes["provider_status"] = args["status"]
+    if "variables" in args:
+        changes["variables"] = tuple(
+            Variable(each["key"], each.get("label", each["key"]), each.get("required", False), each.get("source"))
+            for each in args["variables"]
+        )
+    if "text" in args:
+        first, *others = template.items
+        changes["items"] = (replace(first, text=args["text"]), *others)
+    changed = replace(template, **changes)
+    tenant.templates[template.id] = changed
+    if template.can_be_sent and not changed.can_be_sent:
+        fail_remaining_sends(sandbox, tenant, template_id=template.id)
+    elif changed.can_be_sent and not template.can_be_sent:
+        clear_remaining_failures(sandbox, tenant, template.id)
+
+
+def remove_template(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+    tenant, template = _template(sandbox, scope, args)
+    del tenant.templates[template.id]
+
+
+def _template(sandbox: SandboxState, scope: Subject, args: Mapping[str, Any]) -> tuple[Tenant, Template]:
+    about = scope.template_id or (scope.campaign.template_id if scope.campaign else None)
+    tenant = tenant_of(sandbox, scope, args)
+    return tenant, _owned(tenant, "templates", args.get("id") or about)
+
+
+def _owned(tenant: Tenant, table: str, record_id: str | None) -> Any:
+    rows = getattr(tenant, table)
+    if record_id is None or record_id not in rows:
+        there = ", ".join(list(rows)[:5]) or "none"
+        wanted = f"none was named of the {table}" if record_id is None else f"{record_id!r} is not among the {table}"
+        raise NoTarget(f"{wanted} of tenant {tenant.id!r}; it has {there}")
+    return rows[record_id]
+
+
+def remove_funnel(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+    """The funnel is gone: the one that is named, or the one that the call's session was to link."""
+    tenant = tenant_of(sandbox, scope, args)
+    step_id = scope.session.funnel_step_id if scope.session else None
+    linked = tenant.funnel_of_step(step_id) if step_id else None
+    funnel = _owned(tenant, "funnels", args.get("id") or (linked.id if linked else None))
+    del tenant.funnels[funnel.id]
+
+
+def remove_entrypoint(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+    """The channel is gone; with the last one of its platform the sends still to come on that platform fail."""
+    tenant = tenant_of(sandbox, scope, args)
+    entrypoint = _owned(tenant, "entrypoints", args.get("id") or scope.entrypoint_id)
+    del tenant.entrypoints[entrypoint.id]
+    if all(other.platform != entrypoint.platform for other in tenant.entrypoints.values()):
+        fail_remaining_sends(sandbox, tenant, platform=entrypoint.platform)
+
+
+Act = Callable[[SandboxState, Rule, Subject, Any], None]
+
+
+def fail_media(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+    """Storage fails for these files: of this very upload where one triggered it, else from now on."""
+    sandbox.script.storage = StorageFaults(args.get("ratio"), args.get("every"), tuple(args.get("names", ())))
+
+
+def add_seed_data(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+    sandbox.stage.give(sandbox, args)
+
+
+def rate_limit(sandbox: SandboxState, rule: Rule, scope: Subject, args: Any) -> None:
+    set_choice(sandbox, rule, scope, {"rate-limit-numbers": args})
+
+
+def set_choice(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+    chosen = sandbox.choices.copy() if isinstance(sandbox.choices, dict) else dict(sandbox.choices)
+    for choice_id, value in args.items():
+        chosen[choice_id] = choices.merged(choice_id, chosen[choice_id], value)
+    sandbox.choices = chosen
+
+
+def advance(sandbox: SandboxState, rule: Rule, scope: Subject, by: int) -> None:
+    """Let time pass; rules that fall due meanwhile may do the same, to a depth that no stack minds."""
+    if sandbox.advances >= ADVANCES_MAX_DEPTH:
+        bound = f"the mock's own bound: {ADVANCES_MAX_DEPTH} rules deep"
+        raise NoTarget(f"{sandbox.advances} rules are letting time pass already, one within another ({bound})")
+    sandbox.advances += 1
+    try:
+        sandbox.stage.advance(sandbox, by)
+    finally:
+        sandbox.advances -= 1
+
+
+# Effects that bend how the operation itself runs, and so come before it whatever the rule says.
+RUN_BEFORE_OPERATION = ("fail-media",)
+
+STATE_EFFECTS: Mapping[str, Act] = MappingProxyType(
+    {
+        "complete-session": complete_session,
+        "fail-session": fail_session,
+        "expire-session": expire_session,
+        "cancel-session": cancel_session,
+        "visit-link": visit_link,
+        "fail-campaign": fail_campaign,
+        "stall-sends": stall_sends,
+        "resume-sends": resume_sends,
+        "slow-sends": slow_sends,
+        "fail-sends": fail_sends,
+        "set-tenant": set_tenant,
+        "revoke-key": revoke_key,
+        "rotate-key": rotate_key,
+        "set-template": set_template,
+        "remove-template": remove_template,
+        "remove-funnel": remove_funnel,
+        "remove-entrypoint": remove_entrypoint,
+        "fail-media": fail_media,
+        "given": add_seed_data,
+        "rate-limit": rate_limit,
+        "set-choice": set_choice,
+        "advance": advance,
+    }
+)
+
+
+def run(
+    sandbox: SandboxState, rule: Rule, scope: Subject, part: Literal["whole", "bending", "following"] = "whole"
+) -> None:
+    """
+    Run the rule's world effects in order; what meets nothing to act on is noted in the rule's entry.
+
+    `bending` are those alone that bend how an operation runs, `following` the others.
+    """
+    for name, args in rule.world:
+        if part != "whole" and (part == "bending") != (name in RUN_BEFORE_OPERATION):
+            continue
+        try:
+            STATE_EFFECTS[name](sandbox, rule, scope, args)
+        except ValueError as refusal:
+            sandbox.script.unmet[rule.id] = f"{name}: {refusal}"
+
+
+__all__ = ["STATE_EFFECTS", "NoTarget", "run"]

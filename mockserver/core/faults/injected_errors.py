@@ -1,0 +1,163 @@
+"""
+Injected errors: what a script's error says, so that it reads like one that happened.
+
+A message has the facts of the call where the call has them (its file, its filter, its template's variables), else ones
+that the sandbox's choices would give; no placeholder is left in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from mockserver.contract import schemas
+from mockserver.contract.choices.model import RATE_WHEN_ON
+from mockserver.contract.durations import parse_duration
+from mockserver.contract.errors import ERRORS
+from mockserver.contract.media_types import kind_of
+from mockserver.core.instants import SECOND
+from mockserver.core.operations import messaging
+from mockserver.core.state.calls import ApiError, Call, UploadedFile
+from mockserver.core.state.records import Template
+from mockserver.core.state.rules import Rule, Subject
+from mockserver.core.state.sandbox import SandboxState
+
+_NAME = "arquivo.pdf"
+_FIELD = "chat.platform"
+_KEY = "var1"
+_LIMIT = 1000  # of a platform that has none
+
+Facts = Mapping[str, object]
+
+
+def refusal(sandbox: SandboxState, call: Call, rule: Rule, scope: Subject, body: Any) -> ApiError:
+    """The error that the rule injects into this call, whose JSON body is `body`."""
+    assert rule.wire is not None and rule.wire.error is not None
+    code, wait_s = rule.wire.error
+    facts = dict(_FACTS[code](sandbox, call, scope, body)) if code in _FACTS else {}
+    if wait_s is not None:
+        facts["wait_s"] = wait_s
+    at = _at(code, call, facts)
+    return ApiError(
+        code, clause=ERRORS[code].clause, at=at, reason=f"rule {rule.id} of the script injects {code}", **facts
+    )
+
+
+def _wrong_place(sandbox: SandboxState, call: Call, scope: Subject, body: Any) -> Facts:
+    return {"path": _place(call)}
+
+
+def _place(call: Call) -> str:
+    """A place of the call that could be wrong: a field of its body, else a parameter."""
+    endpoint = call.endpoint
+    if endpoint is None:
+        return "path"
+    if endpoint.body == "multipart":
+        return "files"
+    if endpoint.request_schema is not None:
+        schema = schemas.load(endpoint.request_schema)
+        return str(next(iter(schema.get("required") or schema.get("properties") or ()), "body"))
+    return next(iter((*endpoint.query, *call.params)), "query")
+
+
+def _too_many(sandbox: SandboxState, call: Call, scope: Subject, body: Any) -> Facts:
+    return {"max": sandbox.choices["media-max-files"]}
+
+
+def _file_name(sandbox: SandboxState, call: Call, scope: Subject, body: Any) -> Facts:
+    part = _file(sandbox, call)
+    return {"name": part.name if part and part.name else _NAME}
+
+
+def _file_size(sandbox: SandboxState, call: Call, scope: Subject, body: Any) -> Facts:
+    sizes: Any = sandbox.choices["media-max-size"]
+    part = _file(sandbox, call)
+    kind = kind_of(part.declared_type.partition(";")[0].strip().lower()) if part else None
+    limit = sizes[kind] if kind is not None else max(sizes.values())
+    return {**_file_name(sandbox, call, scope, body), "max": messaging.format_size(limit)}
+
+
+def _file(sandbox: SandboxState, call: Call) -> UploadedFile | None:
+    is_upload = call.endpoint is not None and call.endpoint.body == "multipart" and call.body is not None
+    most: Any = sandbox.choices["media-max-files"]
+    return next((part for part in call.files(most) if part.name or part.content), None) if is_upload else None
+
+
+def _filter_field(sandbox: SandboxState, call: Call, scope: Subject, body: Any) -> Facts:
+    own = body.get("filters") if isinstance(body, Mapping) else None
+    groups = own if own is not None else scope.campaign.filters if scope.campaign else None
+    for group in groups if isinstance(groups, list | tuple) else ():
+        statements = group.get("statements") if isinstance(group, Mapping) else None
+        for statement in statements if isinstance(statements, list | tuple) else ():
+            if isinstance(statement, Mapping) and isinstance(statement.get("field"), str):
+                return {"field": statement["field"]}
+    return {"field": _FIELD}
+
+
+def _missing_keys(sandbox: SandboxState, call: Call, scope: Subject, body: Any) -> Facts:
+    template = _template(sandbox, scope)
+    required = [each.key for each in template.variables if each.source is None and each.required] if template else []
+    given = body.get("commonVariables") if isinstance(body, Mapping) else None
+    missing = [key for key in required if not isinstance(given, Mapping) or key not in given]
+    return {"keys": ", ".join(missing or required or [_KEY])}
+
+
+def _template(sandbox: SandboxState, scope: Subject) -> Template | None:
+    tenant = sandbox.tenants.get(scope.tenant_id or "")
+    return tenant.templates.get(scope.campaign.template_id) if tenant and scope.campaign else None
+
+
+def _size(sandbox: SandboxState, call: Call, scope: Subject, body: Any) -> Facts:
+    limits: Any = sandbox.choices["size-limit-values"]
+    limit = limits[scope.campaign.platform if scope.campaign else "chatapp"]
+    limit = _LIMIT if limit is None else limit
+    return {"limit": limit, "target": limit + 1}
+
+
+def _rate(sandbox: SandboxState, call: Call, scope: Subject, body: Any) -> Facts:
+    chosen: Any = sandbox.choices["rate-limit-numbers"]
+    numbers: Any = RATE_WHEN_ON if chosen == "off" else chosen
+    return {"quota": numbers["requests"], "window_s": (parse_duration(numbers["per"]) or 0) // SECOND}
+
+
+# The facts of each code whose message or headers have any.
+_FACTS: Mapping[str, Callable[[SandboxState, Call, Subject, Any], Facts]] = MappingProxyType(
+    {
+        "VALIDATION_ERROR": _wrong_place,
+        "MEDIA_UPLOAD_TOO_MANY_FILES": _too_many,
+        "MEDIA_FILE_TOO_LARGE": _file_size,
+        "MEDIA_INVALID_FORMAT": _file_name,
+        "CAMPAIGN_INVALID_FILTERS": _filter_field,
+        "CAMPAIGN_MISSING_COMMON_VARIABLES": _missing_keys,
+        "CAMPAIGN_SIZE_LIMIT_EXCEEDED": _size,
+        "RATE_LIMIT_EXCEEDED": _rate,
+    }
+)
+_OF_THE_KEY = ("API_KEY_", "DEVELOPERS_", "SUBSCRIPTION_", "RATE_LIMIT_")
+_AT: Mapping[str, str] = MappingProxyType(
+    {
+        "CAMPAIGN_NAME_ALREADY_EXISTS": "/name",
+        "CAMPAIGN_TEMPLATE_NOT_FOUND": "/templateId",
+        "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH": "/templateId",
+        "CAMPAIGN_MISSING_COMMON_VARIABLES": "/commonVariables",
+        "CAMPAIGN_INVALID_FILTERS": "/filters",
+        "CAMPAIGN_SIZE_LIMIT_EXCEEDED": "filters",
+        "MEDIA_UPLOAD_EMPTY": "files",
+        "MEDIA_UPLOAD_TOO_MANY_FILES": "files",
+    }
+)
+
+
+def _at(code: str, call: Call, facts: Facts) -> str:
+    """The place that the error is about, as a refusal of the operation itself would name it."""
+    if code == "INTERNAL_ERROR":
+        return ""
+    if code.startswith(_OF_THE_KEY):
+        return "X-API-Key"
+    if "name" in facts:
+        return f"files[{facts['name']}]"
+    if code == "VALIDATION_ERROR":
+        is_field = call.endpoint is not None and call.endpoint.request_schema is not None
+        return f"/{facts['path']}" if is_field else str(facts["path"])
+    return _AT.get(code) or ".".join(["path", *list(call.params)[:1]])

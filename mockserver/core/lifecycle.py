@@ -1,0 +1,79 @@
+"""The one place where a record changes its state: the lifecycle table is looked up, the replacement stored, the rest follows from the row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal, TypeVar
+
+from mockserver.contract.lifecycles import LIFECYCLES
+from mockserver.core import ids
+from mockserver.core.instants import as_shown, to_microseconds
+from mockserver.core.state.records import Campaign, Event, Execution, Session
+from mockserver.core.state.sandbox import TABLE_OF, SandboxState
+from mockserver.core.state.tenant import Tenant
+from mockserver.core.webhooks import deliveries
+
+Record = TypeVar("Record", Campaign, Execution, Session)
+Kind = Literal["campaign", "execution", "session"]
+
+
+def can_transition(kind: Kind, record: Campaign | Execution | Session, trigger: str) -> bool:
+    """True where the lifecycle has this move from the record's state."""
+    return LIFECYCLES[kind].step(record.status, trigger) is not None
+
+
+def create(sandbox: SandboxState, tenant: Tenant, kind: Kind, record: Record, cause: Mapping[str, object]) -> Record:
+    """Store a new record in its initial state and arm that state's deadline."""
+    return _enter(sandbox, tenant, kind, record, None, cause)
+
+
+def transition(
+    sandbox: SandboxState,
+    tenant: Tenant,
+    kind: Kind,
+    record: Record,
+    trigger: str,
+    cause: Mapping[str, object],
+    **changes: Any,
+) -> Record:
+    """
+    Take the record along the row of (its state, `trigger`), with `changes` to its other fields.
+
+    Emits the row's event and arms the new state's deadline. A move without a row is an error of the mock itself: verbs
+    check with `can` before they write.
+    """
+    step = LIFECYCLES[kind].step(record.status, trigger)
+    if step is None:
+        raise ValueError(f"a {kind} that is {record.status} has no move '{trigger}'; check with `can` first")
+    moved = replace(record, status=step.target, stay=sandbox.count("stay"), **changes)
+    moved = _enter(sandbox, tenant, kind, moved, record.status, cause)
+    if step.event is not None and isinstance(moved, Session):
+        emit_event(sandbox, tenant, step.event, moved)
+    return moved
+
+
+def _enter(
+    sandbox: SandboxState, tenant: Tenant, kind: Kind, record: Record, source: str | None, cause: Mapping[str, object]
+) -> Record:
+    getattr(tenant, TABLE_OF[kind])[record.id] = record
+    sandbox.journal.note(sandbox.now, kind, record.id, source, record.status, cause)
+    for deadline in LIFECYCLES[kind].deadlines:
+        if deadline.state == record.status:
+            due = (
+                record.expires_at
+                if isinstance(record, Session)
+                else as_shown(sandbox.now) + to_microseconds(deadline.after)
+            )
+            sandbox.arm(due, kind, deadline.trigger, tenant.id, record.id, record.stay)
+    return record
+
+
+def emit_event(sandbox: SandboxState, tenant: Tenant, kind: str, session: Session) -> None:
+    """Note an event, and put a delivery of it into the outbox for each endpoint that takes it."""
+    count = sandbox.count("event")
+    event_id = "event_" + ids.seeded_id(sandbox.seed, "event", count, sandbox.epoch)
+    entrypoint = tenant.entrypoints.get(session.entrypoint_id) if session.entrypoint_id else None
+    event = Event(sandbox.next_seq(), event_id, sandbox.now, kind, tenant.id, session, entrypoint)
+    sandbox.events.append(event)
+    deliveries.enqueue_event(sandbox, tenant, event)

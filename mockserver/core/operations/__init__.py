@@ -1,0 +1,1 @@
+"""The sixteen operations of the API, and the order of checks before them."""

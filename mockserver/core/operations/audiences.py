@@ -1,0 +1,276 @@
+"""
+Audiences: filters checked for their meaning, compiled into one expression, and evaluated over a tenant's chats.
+
+1. Fields and operators come from the contract's table; operands are bound as constants and never spelled into code.
+2. Preview and creation use the same check, so they take and refuse the same filters.
+3. Statements are joined by their group's combinator, groups by `and`; no groups means every chat.
+
+The filter schema: the contract's own table, served.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from mockserver.contract.filters import (
+    FIELDS,
+    OPERATORS,
+    OTHER_MEANINGS,
+    PART_OPERATORS,
+    FilterField,
+    Operator,
+    catalog,
+)
+from mockserver.contract.text import nearest_hint
+from mockserver.core import ids
+from mockserver.core.instants import MINUTE, Instant, as_shown, parse, parse_date
+from mockserver.core.redaction import masked_excerpt, to_json_text
+from mockserver.core.state.calls import ApiError, Call, Success
+from mockserver.core.state.records import Chat
+from mockserver.core.state.sandbox import SandboxState
+from mockserver.core.state.tenant import Tenant
+
+_LARGEST = 1.7976931348623157e308  # beyond it a number of JSON is no double, and `1e999` reads as infinity
+_NO_PLATFORM = "\0"
+_REMEMBERED_FOR = MINUTE  # under the option `cached` of estimated-count-exactness
+
+
+class Audience(NamedTuple):
+    """Filters that passed the check: an expression over the chat `c`, and the constants that it names v0, v1, ..."""
+
+    expression: str
+    operands: tuple[Any, ...]
+
+    def select(self, chats: Sequence[Chat]) -> Sequence[Chat]:
+        """The chats that satisfy the filters, in the order given."""
+        if self.expression == "True":
+            return tuple(chats)
+        return _compiled(self.expression, len(self.operands))(chats, *self.operands)
+
+
+@lru_cache(maxsize=512)
+def _compiled(expression: str, operands: int) -> Callable[..., list[Chat]]:
+    """A function of chats and operands. Its text holds table expressions and names alone, nothing that a caller wrote."""
+    names = "".join(f", v{number}" for number in range(operands))
+    namespace: dict[str, Any] = {}
+    source = f"def select(chats{names}):\n    return [c for c in chats if {expression}]"
+    exec(source, namespace)  # noqa: S102
+    select: Callable[..., list[Chat]] = namespace["select"]
+    return select
+
+
+def preview(sandbox: SandboxState, tenant: Tenant, body: Mapping[str, Any]) -> Success:
+    """How many chats the filters select; creates and sends nothing (audience.preview)."""
+    audience = compile_filters(sandbox, body.get("filters"))
+    count = len(audience.select(tenant.chats.rows))
+    return Success(_estimate(sandbox, tenant, body, count))
+
+
+def _estimate(sandbox: SandboxState, tenant: Tenant, body: Mapping[str, Any], count: int) -> int:
+    exactness = sandbox.choices["estimated-count-exactness"]
+    if exactness == "exact":
+        return count
+    asked = json.dumps(body.get("filters"), sort_keys=True, default=str)
+    if exactness == "rough":
+        spread = count // 20  # five per cent
+        return count - spread + ids.seeded_int(sandbox.seed, "estimate", asked, count, below=2 * spread + 1)
+    made_at, kept = sandbox.remembered.get((tenant.id, asked), (None, count))
+    if made_at is None or sandbox.now >= made_at + _REMEMBERED_FOR:
+        sandbox.remembered[tenant.id, asked] = (sandbox.now, count)
+        return count
+    return kept
+
+
+def compile_filters(sandbox: SandboxState, groups: Sequence[Mapping[str, Any]] | None) -> Audience:
+    """The audience of these groups; refuses a field, operator or value that does not fit (CAMPAIGN_INVALID_FILTERS)."""
+    operands: list[Any] = []
+    joined = [
+        expression
+        for number, group in enumerate(groups or ())
+        if (expression := _group(sandbox, group, f"/filters/{number}", operands)) is not None
+    ]
+    return Audience(" and ".join(f"({each})" for each in joined) or "True", tuple(operands))
+
+
+def _group(sandbox: SandboxState, group: Mapping[str, Any], at: str, operands: list[Any]) -> str | None:
+    statements = group["statements"]
+    if not statements:
+        vacuous = {"and": "c is c", "or": "c is not c"}[group["combinator"]]
+        return None if sandbox.choices["group-no-statements"] == "ignore" else vacuous
+    parts = [
+        _statement(sandbox, statement, f"{at}/statements/{number}", operands)
+        for number, statement in enumerate(statements)
+    ]
+    return f" {group['combinator']} ".join(f"({part})" for part in parts)
+
+
+def _statement(sandbox: SandboxState, statement: Mapping[str, Any], at: str, operands: list[Any]) -> str:
+    field = FIELDS.get(statement["field"])
+    if field is None:
+        raise _invalid(
+            statement,
+            f"{at}/field",
+            f"came {masked_excerpt(statement['field'], sandbox.secrets())!r}, which is no filter field{_nearest(statement['field'], FIELDS)}",
+            "filters.fields",
+        )
+    operator = OPERATORS[field.type].get(statement["operator"])
+    if operator is None:
+        came = masked_excerpt(statement["operator"], sandbox.secrets())
+        reason = f"came {came!r}, which is no operator of {field.type} fields{_nearest(statement['operator'], OPERATORS[field.type])}"
+        raise _invalid(statement, f"{at}/operator", reason, "filters.operators")
+    bound = _operands(sandbox, field, operator, statement, at)
+    names = [f"v{len(operands) + number}" for number in range(len(bound))]
+    operands.extend(bound)
+    return _expression(sandbox, field, operator, names)
+
+
+def _expression(sandbox: SandboxState, field: FilterField, operator: Operator, names: Sequence[str]) -> str:
+    positive = OPERATORS[field.type][operator.negates] if operator.negates else operator
+    meaning = positive.expression
+    for (choice, option), others in OTHER_MEANINGS.items():
+        if positive.name in others and sandbox.choices[choice] == option:
+            meaning = others[positive.name]
+    attribute = f"c.{field.attribute}"
+    folded = _ignores_case(sandbox, field) and positive.operand != "none"
+    spelled = meaning.format(
+        a=f"{attribute}.casefold()" if folded else attribute,
+        v=names[0] if names else "",
+        w=names[1] if len(names) > 1 else "",
+    )
+    if folded:
+        spelled = f"{attribute} is not None and ({spelled.replace(f'{attribute}.casefold() is not None and ', '')})"
+    if operator.negates is None:
+        return spelled
+    skips_missing = sandbox.choices["missing-value-negative-ops"] == "no-match" and positive.operand != "none"
+    if skips_missing and field.type != "array":
+        return f"{attribute} is not None and not ({spelled})"
+    return f"not ({spelled})"
+
+
+def _ignores_case(sandbox: SandboxState, field: FilterField) -> bool:
+    return field.type == "string" and sandbox.choices["case-sensitivity"] == "insensitive"
+
+
+def _operands(
+    sandbox: SandboxState, field: FilterField, operator: Operator, statement: Mapping[str, Any], at: str
+) -> list[Any]:
+    if operator.operand == "none":
+        return []
+    if operator.operand == "list":
+        values = statement.get("value")
+        if not isinstance(values, list) or not values:
+            raise _invalid(
+                statement,
+                f"{at}/value",
+                f"came {_operand_text(sandbox, statement, 'value')}; '{operator.name}' wants a non-empty array",
+                "filters.types",
+            )
+        return [
+            frozenset(
+                _scalar(sandbox, field, statement, each, f"{at}/value/{number}") for number, each in enumerate(values)
+            )
+        ]
+    wanted = ("value", "value2") if operator.operand == "pair" else ("value",)
+    for key in wanted:
+        if key not in statement:
+            raise _invalid(
+                statement,
+                f"{at}/{key}",
+                f"'{operator.name}' needs {key}",
+                "filters.value2" if key == "value2" else "filters.types",
+            )
+    return [_scalar(sandbox, field, statement, statement[key], f"{at}/{key}") for key in wanted]
+
+
+def _scalar(sandbox: SandboxState, field: FilterField, statement: Mapping[str, Any], value: Any, at: str) -> Any:
+    """One operand in the form in which chats hold it; the wrong type is refused, `true` is no number."""
+    if field.type == "date":
+        return _date(sandbox, statement, value, at)
+    fits = {
+        "string": isinstance(value, str),
+        "array": isinstance(value, str),
+        "boolean": isinstance(value, bool),
+        "number": _is_number(value),
+    }[field.type]
+    if not fits:
+        raise _invalid(
+            statement,
+            at,
+            f"came {_short(sandbox, value)}; {field.name} takes {field.value_format}",
+            "filters.types",
+        )
+    takes_part = statement["operator"] in PART_OPERATORS and sandbox.choices["platform-text-operators"] == "text"
+    if field.allowed and value not in field.allowed and not takes_part:
+        return _unknown_platform(sandbox, field, statement, value, at)
+    if isinstance(value, Decimal):
+        return float(value)  # as a chat's own number, which seed data gives as a float
+    return value.casefold() if _ignores_case(sandbox, field) else value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, Decimal)) and not isinstance(value, bool) and -_LARGEST <= value <= _LARGEST
+
+
+def _unknown_platform(
+    sandbox: SandboxState, field: FilterField, statement: Mapping[str, Any], value: str, at: str
+) -> str:
+    option = sandbox.choices["platform-value-unknown"]
+    if option == "match-none":
+        return _NO_PLATFORM + value  # so that no part of it is found in a platform either
+    reason = (
+        f"came {_short(sandbox, value)}; {field.name} is {field.value_format}{_nearest(value, field.allowed or ())}"
+    )
+    if option == "platform-unsupported":
+        raise ApiError("PLATFORM_UNSUPPORTED", clause="filters.platform-values", at=at, reason=reason)
+    raise _invalid(statement, at, reason, "filters.platform-values")
+
+
+def _date(sandbox: SandboxState, statement: Mapping[str, Any], value: Any, at: str) -> Instant:
+    lenient = sandbox.choices["date-only-and-naive"]
+    read = parse(value) if isinstance(value, str) else None
+    if read is not None and read[1]:
+        if sandbox.choices["date-offset"] == "z-only" and value[-1] not in "Zz":
+            raise _invalid(
+                statement,
+                at,
+                f"got {_short(sandbox, value)}; expected UTC with Z (choice date-offset)",
+                "filters.dates",
+            )
+        return as_shown(read[0])
+    if lenient != "reject" and isinstance(value, str):
+        brazil = lenient == "midnight-brazil"
+        instant = read[0] + (3 * 60 * MINUTE if brazil else 0) if read else parse_date(value, brazil=brazil)
+        if instant is not None:
+            return as_shown(instant)
+    raise _invalid(
+        statement,
+        at,
+        f"got {_short(sandbox, value)}; expected an ISO 8601 date-time with Z or an offset",
+        "filters.dates",
+    )
+
+
+def _invalid(statement: Mapping[str, Any], at: str, reason: str, clause: str) -> ApiError:
+    return ApiError("CAMPAIGN_INVALID_FILTERS", clause=clause, at=at, reason=reason, field=statement["field"])
+
+
+def _nearest(found: str, known: Iterable[str]) -> str:
+    return nearest_hint(found, known) or f"; there are {', '.join(known)}"
+
+
+def _operand_text(sandbox: SandboxState, statement: Mapping[str, Any], key: str) -> str:
+    return _short(sandbox, statement[key]) if key in statement else "nothing"
+
+
+def _short(sandbox: SandboxState, value: object) -> str:
+    """The value as a reason shows it: as JSON, cut, without secrets."""
+    return masked_excerpt(to_json_text(value), sandbox.secrets())
+
+
+def read(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
+    """Fields, operators and value formats, from the table that validates (filters.schema)."""
+    return Success(catalog())

@@ -1,0 +1,394 @@
+"""
+What a start checks and builds: the state, the template, the variables, the audience and its sends.
+
+Campaigns and their executions: create, list, read, start, cancel, and what time does to them.
+
+Each verb checks first, in the order that `create-check-order` and `start-check-order` record, and writes last, so a
+refused call has changed nothing. An execution's sends are arithmetic (`sends`); time only ever finishes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from mockserver.contract.lifecycles import CAMPAIGN, EXECUTION
+from mockserver.contract.limits import own_bound
+from mockserver.core.instants import DAY, MILLISECOND, MINUTE, SECOND, Instant, as_shown
+from mockserver.core.lifecycle import can_transition, create, transition
+from mockserver.core.operations import audiences, sending, templates
+from mockserver.core.state.calls import ApiError, Call, Success
+from mockserver.core.state.records import Campaign, Chat, Execution, SendSchedule, Template
+from mockserver.core.state.sandbox import SandboxState, require_record
+from mockserver.core.state.tenant import Tenant
+
+
+def caused_by_call(sandbox: SandboxState) -> Mapping[str, object]:
+    """The cause of what a call changes: the number that its exchange will have in the journal."""
+    return {"exchange": sandbox.journal.last_exchange + 1}
+
+
+def unprocessable_error(clause: str, reason: str) -> ApiError:
+    """UNPROCESSABLE_REQUEST: well-formed, and not possible in the current state."""
+    return ApiError("UNPROCESSABLE_REQUEST", clause=clause, at="path.id", reason=reason)
+
+
+def require_draft(sandbox: SandboxState, campaign: Campaign) -> None:
+    """Only a draft starts: a running campaign is already processing, any other is no draft (start.not-draft)."""
+    if campaign.status == CAMPAIGN.initial:
+        return
+    narrow = sandbox.choices["not-draft-vs-already-processing"] == "already-processing"
+    running = campaign.status == EXECUTION.initial
+    code, clause = (
+        ("CAMPAIGN_ALREADY_PROCESSING", "start.already")
+        if running and narrow
+        else ("CAMPAIGN_NOT_DRAFT", "start.not-draft")
+    )
+    raise ApiError(
+        code, clause=clause, at="path.id", reason=f"the campaign is {campaign.status}; only a draft can be started"
+    )
+
+
+def require_sendable_template(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> Template:
+    """The template as it is now; by default one that is not approved starts, and its sends fail."""
+    template = templates.for_campaign(sandbox, tenant, campaign.template_id, at="templateId")
+    option = sandbox.choices["unapproved-template"]
+    if template.can_be_sent or option == "sends-fail":
+        return template
+    reason = f"template {template.id!r} is {template.provider_status}; only APPROVED ones can be sent"
+    if option == "not-found":
+        raise ApiError("MESSAGE_TEMPLATE_NOT_FOUND", clause="send.failures", at="templateId", reason=reason)
+    raise unprocessable_error("send.failures", reason)
+
+
+def common_variables(sandbox: SandboxState, template: Template, given: Mapping[str, str]) -> Mapping[str, str]:
+    """The values for the template's manual variables; CAMPAIGN_MISSING_COMMON_VARIABLES names the required ones left out."""
+    manual = [variable for variable in template.variables if variable.source is None]
+    blank_is_missing = sandbox.choices["common-vars-empty"] == "missing"
+    missing = [
+        variable.key
+        for variable in manual
+        if variable.required and (variable.key not in given or (blank_is_missing and given[variable.key] == ""))
+    ]
+    if missing:
+        raise ApiError(
+            "CAMPAIGN_MISSING_COMMON_VARIABLES",
+            clause="start.missing-variables",
+            at="/commonVariables",
+            reason=f"came {sorted(given) or 'none'}; template {template.id!r} requires {', '.join(missing)} too",
+            keys=", ".join(missing),
+        )
+    extra = extra_keys(template, given)
+    if extra and sandbox.choices["common-vars-extra-keys"] == "reject":
+        raise ApiError(
+            "VALIDATION_ERROR",
+            clause="start.common-variables",
+            at=f"/commonVariables/{extra[0]}",
+            reason=f"{', '.join(extra)} is no manual variable of template {template.id!r} (choice common-vars-extra-keys)",
+            path=f"commonVariables.{extra[0]}",
+        )
+    return dict(given)
+
+
+def extra_keys(template: Template, given: Mapping[str, str]) -> list[str]:
+    """The keys that are no manual variable of the template: undeclared ones and automatic ones."""
+    return [key for key in given if key not in {each.key for each in template.variables if each.source is None}]
+
+
+def select_targets(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> Sequence[Chat]:
+    """The campaign's audience now, oldest chat first; refuses one that is empty, by choice, or too large (start.size)."""
+    found = audiences.compile_filters(sandbox, campaign.filters).select(tenant.chats.rows)
+    if sandbox.choices["audience-off-channel"] == "exclude":
+        found = [chat for chat in found if chat.platform == campaign.platform]
+    if not found and sandbox.choices["start-empty-audience"] == "unprocessable":
+        raise unprocessable_error("send.progress", "the audience is empty (choice start-empty-audience)")
+    limits: Any = sandbox.choices["size-limit-values"]
+    limit = limits[campaign.platform]
+    if limit is not None:
+        _refuse_too_large(sandbox, tenant, campaign, len(found), limit)
+    return found
+
+
+def _refuse_too_large(sandbox: SandboxState, tenant: Tenant, campaign: Campaign, target: int, limit: int) -> None:
+    used = 0
+    if sandbox.choices["size-limit-base"] == "moving-day":
+        since = as_shown(sandbox.now - DAY) + MILLISECOND - 1  # what is shown as a day old is used no longer
+        runs = [each for each in tenant.executions.values() if each.platform == campaign.platform]
+        used = sum(
+            sending.counts(each.sends, sandbox.now).sent - sending.counts(each.sends, since).sent for each in runs
+        )
+    if target > limit - used:
+        raise ApiError(
+            "CAMPAIGN_SIZE_LIMIT_EXCEEDED",
+            clause="start.size",
+            at="filters",
+            reason=f"got an audience of {target} chats; expected at most {limit} for {campaign.platform} in 24 hours, {used} of "
+            f"them used ({own_bound('size-limit-values')})",
+            target=target,
+            limit=limit,
+        )
+
+
+def plan_execution(
+    sandbox: SandboxState,
+    tenant: Tenant,
+    campaign: Campaign,
+    template: Template,
+    values: Mapping[str, str],
+    chats: Sequence[Chat],
+) -> Execution:
+    """A new execution over these chats, its sends planned from now on at the campaign's rate."""
+    failed = failed_positions(sandbox, campaign, template, values, chats)
+    return Execution(
+        seq=sandbox.next_seq(),
+        id=sandbox.new_id("execution_"),
+        campaign_id=campaign.id,
+        platform=campaign.platform,
+        template=template,
+        values=values,
+        targets=chats,
+        sends=sending.plan(len(chats), as_shown(sandbox.now), send_rate(sandbox, tenant, campaign), failed),
+        started_at=sandbox.now,
+        ended_at=None,
+        status=EXECUTION.initial,
+        stay=sandbox.count("stay"),
+    )
+
+
+def send_rate(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> int:
+    """Messages per minute: the cadence, never above the platform's ceiling (send.cadence)."""
+    ceilings: Any = sandbox.choices["throughput-ceilings"]
+    platform = campaign.platform
+    own = [entrypoint for entrypoint in tenant.entrypoints.values() if entrypoint.platform == platform]
+    if platform == "chatapp" and own and all(entrypoint.is_coexistence for entrypoint in own):
+        platform = "chatapp_coexistence"
+    ceiling = ceilings[platform]
+    return campaign.cadence if ceiling is None else min(campaign.cadence, int(ceiling))
+
+
+def failed_positions(
+    sandbox: SandboxState, campaign: Campaign, template: Template, values: Mapping[str, str], chats: Sequence[Chat]
+) -> Sequence[int]:
+    """The positions that fail, ascending: all of them, or those of chats off the campaign's channel (send.failures)."""
+    spoiled = sandbox.choices["common-vars-extra-keys"] == "fail-sends" and bool(extra_keys(template, values))
+    if spoiled or not template.can_be_sent:
+        return range(len(chats))
+    if sandbox.choices["audience-off-channel"] == "send":
+        return ()
+    platform = campaign.platform
+    return [position for position, chat in enumerate(chats) if chat.platform != platform]
+
+
+# When two names are the same, by option of name-uniqueness-scope.
+_SAME_NAME: Mapping[str, Callable[[str], str]] = MappingProxyType(
+    {"exact": str, "case-insensitive": str.casefold, "trimmed": str.strip, "free-when-ended": str}
+)
+_DRAIN = 5 * SECOND  # how much later an execution ends under the option campaign-first of execution-status-lag
+
+Cause = Mapping[str, object]
+
+
+class CampaignDetail(NamedTuple):
+    """A campaign with its executions, newest first."""
+
+    campaign: Campaign
+    executions: tuple[Execution, ...]
+
+
+def create_campaign(sandbox: SandboxState, tenant: Tenant, call: Call, body: Mapping[str, Any]) -> Success:
+    """A new draft (campaigns.create). Checks: template, platform mismatch, filters, name; nothing is sent."""
+    campaign = Campaign(
+        seq=0,
+        id="",
+        name=body["name"],
+        description=body.get("description"),
+        platform=body["platform"],
+        template_id=body["templateId"],
+        cadence=int(body["cadence"]),
+        filters=body.get("filters"),
+        created_at=sandbox.now,
+        status=CAMPAIGN.initial,
+        stay=0,
+    )
+    check_new(sandbox, tenant, campaign)
+    campaign = replace(campaign, seq=sandbox.next_seq(), id=sandbox.new_id("campaign_"), stay=sandbox.count("stay"))
+    return Success(create(sandbox, tenant, "campaign", campaign, caused_by_call(sandbox)))
+
+
+def check_new(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> None:
+    """Refuse a campaign that cannot be created; its template, platform, filters and name are looked at, in this order."""
+    template = templates.for_campaign(sandbox, tenant, campaign.template_id, at="/templateId")
+    if template.is_official and campaign.platform == "chatapp_lite":
+        raise ApiError(
+            "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH",
+            clause="campaigns.template-mismatch",
+            at="/platform",
+            reason=f"template {template.id!r} is official and the platform is chatapp_lite; wanted chatapp or photoapp",
+        )
+    audiences.compile_filters(sandbox, campaign.filters)
+    _refuse_taken_name(sandbox, tenant, campaign.name)
+
+
+def _refuse_taken_name(sandbox: SandboxState, tenant: Tenant, name: str) -> None:
+    scope = sandbox.choices["name-uniqueness-scope"]
+    same = _SAME_NAME[str(scope)]
+    for campaign in tenant.campaigns.values():
+        ended = scope == "free-when-ended" and campaign.status in ("canceled", "failed")
+        if same(campaign.name) == same(name) and not ended:
+            raise ApiError(
+                "CAMPAIGN_NAME_ALREADY_EXISTS",
+                clause="campaigns.name",
+                at="/name",
+                reason=f"campaign {campaign.id!r} ({campaign.status}) is named {campaign.name!r} already",
+            )
+
+
+def list_campaigns(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
+    """Every campaign of the tenant, in order of creation; the edge turns the order by choice (campaigns.list)."""
+    return Success(tuple(tenant.campaigns.values()))
+
+
+def get_campaign(sandbox: SandboxState, tenant: Tenant, call: Call, clause: str) -> Campaign:
+    """The campaign that the path names, or CAMPAIGN_NOT_FOUND."""
+    campaign: Campaign = require_record(
+        sandbox, tenant, "campaigns", call.params["id"], code="CAMPAIGN_NOT_FOUND", clause=clause
+    )
+    return campaign
+
+
+def read_campaign(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
+    """The campaign with its execution history, newest first (campaigns.detail)."""
+    return Success(detail(tenant, get_campaign(sandbox, tenant, call, "campaigns.detail")))
+
+
+def detail(tenant: Tenant, campaign: Campaign) -> CampaignDetail:
+    """The campaign and its executions as records."""
+    return CampaignDetail(campaign, tuple(tenant.executions[each] for each in reversed(campaign.execution_ids)))
+
+
+def read_execution(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
+    """The progress of one execution of this campaign; another campaign's is not found here (execution.read)."""
+    campaign = get_campaign(sandbox, tenant, call, "execution.read")
+    wanted = call.params["executionId"]
+    if wanted not in campaign.execution_ids:
+        code = {"resource": "RESOURCE_NOT_FOUND", "campaign": "CAMPAIGN_NOT_FOUND"}[
+            str(sandbox.choices["execution-not-found-code"])
+        ]
+        raise ApiError(
+            code,
+            clause="execution.read",
+            at="path.executionId",
+            reason=f"campaign {campaign.id!r} has no execution {wanted!r}; it has {list(campaign.execution_ids) or 'none'}",
+        )
+    return Success(tenant.executions[wanted])
+
+
+def start_campaign(sandbox: SandboxState, tenant: Tenant, call: Call, body: Mapping[str, Any]) -> Success:
+    """An execution of a draft (start.response). Checks: found, state, template, variables, audience."""
+    campaign = get_campaign(sandbox, tenant, call, "start.unknown")
+    require_draft(sandbox, campaign)
+    template = require_sendable_template(sandbox, tenant, campaign)
+    values = common_variables(sandbox, template, body.get("commonVariables", {}))
+    targets = select_targets(sandbox, tenant, campaign)
+    execution = plan_execution(sandbox, tenant, campaign, template, values, targets)
+    cause = caused_by_call(sandbox)
+    create(sandbox, tenant, "execution", execution, cause)
+    transition(
+        sandbox, tenant, "campaign", campaign, "start", cause, execution_ids=(*campaign.execution_ids, execution.id)
+    )
+    sending.schedule_progress_timers(sandbox, tenant, execution)
+    return Success(execution)
+
+
+def finish(sandbox: SandboxState, tenant: Tenant, execution_id: str, cause: Cause) -> None:
+    """All sends were made: campaign and execution complete, or fail where a choice has it so (send.completed)."""
+    execution = tenant.executions[execution_id]
+    counts = sending.counts(execution.sends, sandbox.now)
+    empty_fails = counts.target == 0 and sandbox.choices["start-empty-audience"] == "failed"
+    all_failed = counts.target > 0 and counts.failed == counts.target
+    fails = empty_fails or (all_failed and sandbox.choices["all-sends-failed"] == "failed")
+    _end_campaign(sandbox, tenant, execution, "fail" if fails else "finish", execution.sends, cause)
+
+
+def fail(sandbox: SandboxState, tenant: Tenant, campaign: Campaign, cause: Cause) -> None:
+    """An unrecoverable error: what was not sent is neither sent nor failed (send.failed)."""
+    execution = active_execution(tenant, campaign)
+    if execution is not None:
+        _end_campaign(sandbox, tenant, execution, "fail", sending.stop_after(execution.sends, sandbox.now), cause)
+
+
+def cancel_campaign(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
+    """A draft or running campaign is canceled, its execution interrupted (cancel.processing, cancel.draft)."""
+    campaign = get_campaign(sandbox, tenant, call, "cancel.unknown")
+    if campaign.status == CAMPAIGN.initial and sandbox.choices["cancel-draft"] == "unprocessable":
+        raise unprocessable_error("cancel.draft", "the campaign is a draft (choice cancel-draft)")
+    if not can_transition("campaign", campaign, "cancel"):
+        _cancel_ended(sandbox, campaign)
+        return Success(None)
+    cause = caused_by_call(sandbox)
+    execution = active_execution(tenant, campaign)
+    if execution is None:
+        transition(sandbox, tenant, "campaign", campaign, "cancel", cause)
+    else:
+        _end_campaign(
+            sandbox,
+            tenant,
+            execution,
+            "cancel",
+            sending.stop_after(execution.sends, _last_send(sandbox, execution)),
+            cause,
+        )
+    return Success(None)
+
+
+def _cancel_ended(sandbox: SandboxState, campaign: Campaign) -> None:
+    """Nothing happens, or a refusal, when what has ended is canceled (cancel.final)."""
+    choice = "repeat-cancel" if campaign.status == "canceled" else "cancel-final"
+    option = sandbox.choices[choice]
+    reason = f"the campaign is {campaign.status}; only {' and '.join(CAMPAIGN.sources('cancel'))} can be canceled"
+    if option == "not-draft":
+        raise ApiError("CAMPAIGN_NOT_DRAFT", clause="cancel.final", at="path.id", reason=reason)
+    if option == "unprocessable":
+        raise unprocessable_error("cancel.final", reason)
+
+
+def _last_send(sandbox: SandboxState, execution: Execution) -> Instant:
+    """The last instant at which a queued send may still be processed after a cancel now (late-sends-after-cancel)."""
+    option = sandbox.choices["late-sends-after-cancel"]
+    if option == "five-seconds":
+        return as_shown(sandbox.now) + 5 * SECOND  # from the cancel as completedAt shows it
+    if option == "current-minute":
+        started_at = as_shown(execution.started_at)
+        minutes = (sandbox.now - started_at) // MINUTE + 1
+        return started_at + minutes * MINUTE - 1  # the next minute's first instant is no part of this one
+    return sandbox.now
+
+
+def active_execution(tenant: Tenant, campaign: Campaign) -> Execution | None:
+    """The execution that a processing campaign runs."""
+    if campaign.status != "processing":
+        return None
+    return tenant.executions[campaign.execution_ids[-1]]
+
+
+def _end_campaign(
+    sandbox: SandboxState, tenant: Tenant, execution: Execution, trigger: str, left: SendSchedule, cause: Cause
+) -> None:
+    """Campaign and execution end by one trigger: at one instant, or the execution a little later by choice."""
+    transition(sandbox, tenant, "campaign", tenant.campaigns[execution.campaign_id], trigger, cause)
+    if sandbox.choices["execution-status-lag"] == "none":
+        transition(sandbox, tenant, "execution", execution, trigger, cause, sends=left, ended_at=sandbox.now)
+        return
+    lagging = replace(execution, sends=left, stay=sandbox.count("stay"))
+    tenant.executions[execution.id] = lagging
+    sandbox.arm(sandbox.now + _DRAIN, "execution", "drain", tenant.id, execution.id, lagging.stay)
+
+
+def finish_lagging_execution(sandbox: SandboxState, tenant: Tenant, execution_id: str, cause: Cause) -> None:
+    """A lagging execution follows its campaign into the end that the campaign has met."""
+    execution = tenant.executions[execution_id]
+    ended_as = tenant.campaigns[execution.campaign_id].status
+    trigger = next(step.trigger for step in CAMPAIGN.steps if step.target == ended_as and step.source == "processing")
+    transition(sandbox, tenant, "execution", execution, trigger, cause, ended_at=sandbox.now)

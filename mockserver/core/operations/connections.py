@@ -1,0 +1,227 @@
+"""
+Entrypoints: connected channels, read by id, and made when a session completes.
+
+Connection sessions: created, read, completed by the end user, failed, or expired twenty minutes on.
+
+What the end user meets is decided here, at completion time: a number in use and a funnel that is gone fail the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from mockserver.contract.lifecycles import SESSION
+from mockserver.contract.limits import RETURN_URL_MAX_CHARS, SESSION_LIFETIME
+from mockserver.core import ids, redaction
+from mockserver.core.instants import MILLISECOND, MINUTE, SECOND, Instant, as_shown, to_microseconds
+from mockserver.core.lifecycle import can_transition, create, transition
+from mockserver.core.operations import return_urls
+from mockserver.core.operations.campaigns import caused_by_call
+from mockserver.core.operations.validation import validation_error
+from mockserver.core.phone_numbers import bare, e164
+from mockserver.core.state.calls import ApiError, Call, Success
+from mockserver.core.state.records import Entrypoint, Session
+from mockserver.core.state.sandbox import SandboxState, require_record
+from mockserver.core.state.tenant import Tenant
+from mockserver.core.webhooks import deliveries
+
+
+def read_entrypoint(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
+    """The entrypoint (entrypoints.read); ENTRYPOINT_NOT_FOUND for an id that the tenant does not have."""
+    return Success(
+        require_record(
+            sandbox, tenant, "entrypoints", call.params["id"], code="ENTRYPOINT_NOT_FOUND", clause="entrypoints.read"
+        )
+    )
+
+
+def is_phone_in_use(sandbox: SandboxState, phone: str) -> bool:
+    """Return True if an entrypoint of any tenant of the sandbox has this number, on any platform."""
+    return any(
+        entrypoint.display_phone is not None and _linked(entrypoint.display_phone, tenant) == phone
+        for tenant in sandbox.tenants.values()
+        for entrypoint in tenant.entrypoints.values()
+    )
+
+
+def _linked(display_phone: str, tenant: Tenant) -> str | None:
+    """The number that was checked when it was linked; one with its country code needs no library."""
+    return bare(display_phone) if display_phone.startswith("+") else e164(display_phone, tenant.country)
+
+
+def unused_phone(sandbox: SandboxState) -> str:
+    """A number, in E.164, that no entrypoint of the sandbox has."""
+    while True:
+        phone = f"+55119{ids.seeded_int(sandbox.seed, 'phone', sandbox.count('phone'), below=10**8):08d}"
+        if not is_phone_in_use(sandbox, phone):
+            return phone
+
+
+def seeded_provider_id(sandbox: SandboxState, purpose: str) -> str:
+    """The provider's id of a number or a business account: fifteen digits."""
+    return str(10**14 + ids.seeded_int(sandbox.seed, purpose, sandbox.count(purpose), below=9 * 10**14))
+
+
+def create_entrypoint(sandbox: SandboxState, tenant: Tenant, session: Session, phone: str, name: str) -> Entrypoint:
+    """The entrypoint of a completed session; funnel, step and coexistence mirror what the session was created with."""
+    entrypoint = Entrypoint(
+        seq=sandbox.next_seq(),
+        id=sandbox.new_id("entrypoint_"),
+        name=name,
+        platform="chatapp",
+        display_name=name,
+        display_phone=phone,
+        phone_number_id=seeded_provider_id(sandbox, "phone number"),
+        business_account_id=seeded_provider_id(sandbox, "business account"),
+        funnel_id=session.funnel_id,
+        funnel_step_id=session.funnel_step_id,
+        is_coexistence=session.coexistence,
+    )
+    tenant.entrypoints[entrypoint.id] = entrypoint
+    return entrypoint
+
+
+Cause = Mapping[str, object]
+REASONS = ("token_exchange_failed", "phone_in_use", "funnel_not_found")
+
+
+def create_session(sandbox: SandboxState, tenant: Tenant, call: Call, body: Mapping[str, Any]) -> Success:
+    """A pending session with its one-use url (session.create). The funnel is looked at when the user completes."""
+    return_url = body.get("returnUrl")
+    if return_url is not None:
+        _refuse_bad_return_url(sandbox, return_url)
+    if sandbox.choices["funnel-checked-when"] == "creation":
+        _refuse_lost_funnel(tenant, body.get("funnelId"), body.get("funnelStepId"))
+    count = sandbox.count("session")
+    session = Session(
+        seq=sandbox.next_seq(),
+        id=sandbox.new_id("connection_session_"),
+        token=ids.seeded_id(sandbox.seed, "session token", count, chars=32),
+        funnel_id=body.get("funnelId"),
+        funnel_step_id=body.get("funnelStepId"),
+        coexistence=body.get("coexistence", False),
+        return_url=return_url,
+        created_at=sandbox.now,
+        expires_at=_deadline(sandbox),
+        status=SESSION.initial,
+        stay=sandbox.count("stay"),
+    )
+    return Success(create(sandbox, tenant, "session", session, caused_by_call(sandbox)))
+
+
+def _refuse_lost_funnel(tenant: Tenant, funnel_id: str | None, step_id: str | None) -> None:
+    """Refuse what could only fail with funnel_not_found, by choice at the creation already (session.funnel-checked-late)."""
+    if _funnel_is_there(tenant, funnel_id, step_id):
+        return
+    owner = tenant.funnel_of_step(step_id) if step_id else None
+    if owner is None:
+        reason = f"no funnel of the tenant has the step {step_id!r} (choice funnel-checked-when)"
+    else:
+        reason = f"the step {step_id!r} is of funnel {owner.id!r}, not of {funnel_id!r} (choice funnel-checked-when)"
+    at = "/funnelStepId" if owner is None else "/funnelId"
+    raise ApiError("RESOURCE_NOT_FOUND", clause="session.funnel-checked-late", at=at, reason=reason)
+
+
+def _deadline(sandbox: SandboxState) -> Instant:
+    """Return the instant that `expiresAt` shows, in whole seconds where `datetime-spelling` shows no more."""
+    grain = SECOND if sandbox.choices["datetime-spelling"] == "seconds" else MILLISECOND
+    return as_shown(sandbox.now + to_microseconds(SESSION_LIFETIME), grain)
+
+
+def _refuse_bad_return_url(sandbox: SandboxState, url: str) -> None:
+    """Refuse what `return_urls` has a problem with; a url with a user is not repeated."""
+    wrong = return_urls.problem(url)
+    if wrong:
+        received = repr(redaction.masked_excerpt(url, sandbox.secrets(), 80)) if "@" not in url else "a url"
+        reason = f"got {received}: {wrong}; expected an https url without user or password, at most {RETURN_URL_MAX_CHARS} characters"
+        raise validation_error("/returnUrl", reason, "session.return-url")
+
+
+def read_session(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
+    """The session as it stands (session.read); another tenant's is met as `cross-tenant-code` has it."""
+    code = {"resource-not-found": "RESOURCE_NOT_FOUND", "entrypoint-not-found": "ENTRYPOINT_NOT_FOUND"}[
+        str(sandbox.choices["session-unknown-code"])
+    ]
+    session: Session = require_record(
+        sandbox, tenant, "sessions", call.params["sessionId"], code=code, clause="session.read", at="path.sessionId"
+    )
+    if (
+        sandbox.choices["expiry-driver"] != "sweeper"
+    ):  # a timer has done it, unless the choice was another at the deadline
+        session = expire_if_due(sandbox, tenant, session, caused_by_call(sandbox))
+    if sandbox.choices["state-vs-event-order"] == "event-first" and deliveries.has_unsent_event(sandbox, session):
+        session = replace(session, status=SESSION.initial, reason=None, entrypoint_id=None)
+    return Success(with_entrypoint(tenant, session))
+
+
+def with_entrypoint(tenant: Tenant, session: Session) -> tuple[Session, Any]:
+    """The session beside the entrypoint that it made, None where it made none."""
+    return session, tenant.entrypoints.get(session.entrypoint_id) if session.entrypoint_id else None
+
+
+def complete(sandbox: SandboxState, tenant: Tenant, session: Session, phone: str, name: str, cause: Cause) -> Session:
+    """
+    The end user has finished the flow with this number, in E.164: the session completes, or fails for its reason.
+
+    A number that any tenant of the sandbox has linked fails it with phone_in_use, a funnel or step that is not there
+    (any more) with funnel_not_found. At or after the deadline it expires instead.
+    """
+    session = expire_if_due(sandbox, tenant, session, cause)
+    if not can_transition("session", session, "complete"):
+        return session
+    if is_phone_in_use(sandbox, phone):
+        return fail(sandbox, tenant, session, "phone_in_use", cause)
+    if not _funnel_is_there(tenant, session.funnel_id, session.funnel_step_id):
+        return fail(sandbox, tenant, session, "funnel_not_found", cause)
+    entrypoint = create_entrypoint(sandbox, tenant, session, phone, name)
+    return transition(sandbox, tenant, "session", session, "complete", cause, entrypoint_id=entrypoint.id)
+
+
+def _funnel_is_there(tenant: Tenant, funnel_id: str | None, step_id: str | None) -> bool:
+    """True where no step was asked for, or a funnel has it - and it is the funnel that was named, if one was."""
+    if step_id is None:
+        return True
+    funnel = tenant.funnel_of_step(step_id)
+    return funnel is not None and funnel_id in (None, funnel.id)
+
+
+def fail(sandbox: SandboxState, tenant: Tenant, session: Session, reason: str, cause: Cause) -> Session:
+    """A definitive failure for one of `REASONS` (session.failed); at or after the deadline it expires instead."""
+    session = expire_if_due(sandbox, tenant, session, cause)
+    if not can_transition("session", session, "fail"):
+        return session
+    return transition(sandbox, tenant, "session", session, "fail", cause, reason=reason)
+
+
+def cancel(sandbox: SandboxState, tenant: Tenant, session: Session, cause: Cause) -> Session:
+    """The end user cancels the flow: the connection fails, or nobody notices and it waits (session.user-cancels)."""
+    if sandbox.choices["user-cancels"] == "pending":
+        return session
+    return fail(sandbox, tenant, session, "token_exchange_failed", cause)
+
+
+def expire(sandbox: SandboxState, tenant: Tenant, session: Session, cause: Cause) -> Session:
+    """The deadline passes without completion (session.expired)."""
+    return transition(sandbox, tenant, "session", session, "expire", cause, reason="expired")
+
+
+def expire_if_due(sandbox: SandboxState, tenant: Tenant, session: Session, cause: Cause) -> Session:
+    """The session, expired where it is pending at or after its deadline, whoever drives the expiry."""
+    if can_transition("session", session, "expire") and sandbox.now >= session.expires_at:
+        return expire(sandbox, tenant, session, cause)
+    return session
+
+
+def expire_on_time(sandbox: SandboxState, tenant: Tenant, session_id: str, cause: Cause) -> None:
+    """What the deadline's timer does: by default the session expires; a sweeper comes at the next whole minute."""
+    session = tenant.sessions[session_id]
+    driver = sandbox.choices["expiry-driver"]
+    if driver == "on-read":
+        return
+    sweep = -(-session.expires_at // MINUTE) * MINUTE
+    if driver == "sweeper" and sandbox.now < sweep:
+        sandbox.arm(sweep, "session", "expire", tenant.id, session.id, session.stay)
+        return
+    expire(sandbox, tenant, session, cause)

@@ -1,0 +1,157 @@
+"""
+Forms: the embed policy, and nothing else of them.
+
+Answering a call: the API's order of checks, top to bottom, then the operation.
+
+Key, developer environment, subscription, key type, rate, body, operation (fixed decision `auth-precedence`). The
+body of a refused key is never parsed. The first thing that is wrong is the answer.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from mockserver.contract.durations import parse_duration
+from mockserver.contract.endpoints import Endpoint
+from mockserver.contract.limits import own_bound
+from mockserver.core.instants import SECOND
+from mockserver.core.operations import audiences, campaigns, connections, messaging, templates, validation
+from mockserver.core.redaction import masked_excerpt
+from mockserver.core.state.calls import ApiError, Call, CallResult, Success
+from mockserver.core.state.sandbox import KeyOwner, SandboxState, require_record
+from mockserver.core.state.tenant import Tenant
+
+
+def read_policy(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
+    """The origins that may embed the form, whether or not it is active (forms.policy)."""
+    return Success(
+        require_record(sandbox, tenant, "forms", call.params["id"], code="FORM_NOT_FOUND", clause="forms.policy")
+    )
+
+
+Reader = Callable[[SandboxState, Tenant, Call], Success]
+Writer = Callable[[SandboxState, Tenant, Call, Mapping[str, Any]], Success]
+
+
+def _preview(sandbox: SandboxState, tenant: Tenant, call: Call, body: Mapping[str, Any]) -> Success:
+    return audiences.preview(sandbox, tenant, body)
+
+
+READERS: Mapping[str, Reader] = MappingProxyType(
+    {
+        "listTemplates": templates.list_templates,
+        "readTemplate": templates.read_template,
+        "readFilterSchema": audiences.read,
+        "listCampaigns": campaigns.list_campaigns,
+        "readCampaign": campaigns.read_campaign,
+        "readExecution": campaigns.read_execution,
+        "cancelCampaign": campaigns.cancel_campaign,
+        "readConnectionSession": connections.read_session,
+        "readEntrypoint": connections.read_entrypoint,
+        "uploadMedia": messaging.upload,
+        "listMessages": messaging.list_messages,
+        "readFormPolicy": read_policy,
+    }
+)
+WRITERS: Mapping[str, Writer] = MappingProxyType(
+    {
+        "previewAudience": _preview,
+        "createCampaign": campaigns.create_campaign,
+        "startCampaign": campaigns.start_campaign,
+        "createConnectionSession": connections.create_session,
+    }
+)
+
+
+def handle_call(sandbox: SandboxState, call: Call) -> CallResult:
+    """What the API says to this call. The caller holds the lock and has let time pass up to now."""
+    tenant_id: str | None = None
+    body: Any = None
+    try:
+        endpoint = _require_endpoint(sandbox, call)
+        holder = _require_key(sandbox, call)
+        tenant = sandbox.tenants[holder.tenant_id]
+        tenant_id = tenant.id
+        _require_developer_environment(tenant)
+        _require_subscription(sandbox, tenant, endpoint)
+        _require_key_type(endpoint, holder)
+        _require_rate_budget(sandbox, call)
+        if endpoint.body == "json":
+            value = validation.parse_body(sandbox, endpoint, call)
+            body = value if call.body else None  # what came, for the journal; the operation gets what it may use
+            ready = validation.validate_body(sandbox, endpoint, value)
+            return CallResult(WRITERS[endpoint.id](sandbox, tenant, call, ready), tenant_id, body)
+        return CallResult(READERS[endpoint.id](sandbox, tenant, call), tenant_id, None)
+    except ApiError as refusal:
+        return CallResult(refusal.without_traceback(), tenant_id, body)
+
+
+def _require_endpoint(sandbox: SandboxState, call: Call) -> Endpoint:
+    if call.endpoint is not None:
+        return call.endpoint
+    path = masked_excerpt(call.path, sandbox.secrets(), 120)
+    if call.allow:
+        reason = f"{call.method} is no method of {path}; it has {', '.join(call.allow)}"
+    else:
+        reason = f"the document has no path {path!r}; endpoints that it only mentions are not emulated"
+    raise ApiError("RESOURCE_NOT_FOUND", clause="base.unknown-path", at="path", reason=reason)
+
+
+def _require_key(sandbox: SandboxState, call: Call) -> KeyOwner:
+    key = call.headers.get("x-api-key", "").strip()
+    if not key:
+        raise ApiError("API_KEY_MISSING", clause="auth.header", at="X-API-Key", reason="the header is absent or blank")
+    holder = sandbox.holder(key)
+    if holder is None:
+        came = "a key with the secret prefix" if key.startswith("sk_") else "a value without the prefix sk_"
+        reason = f"came {came}, {len(key)} characters, that is no key of this sandbox"
+        raise ApiError("API_KEY_INVALID", clause="auth.unknown", at="X-API-Key", reason=reason)
+    return holder
+
+
+def _require_developer_environment(tenant: Tenant) -> None:
+    if not tenant.developers_enabled:
+        reason = f"tenant {tenant.id!r} has its developer environment off"
+        raise ApiError("DEVELOPERS_DISABLED", clause="auth.developers-disabled", at="X-API-Key", reason=reason)
+
+
+def _require_subscription(sandbox: SandboxState, tenant: Tenant, endpoint: Endpoint) -> None:
+    if tenant.subscription != "active" and (endpoint.writes or sandbox.choices["subscription-scope"] == "all"):
+        reason = f"the subscription of tenant {tenant.id!r} is {tenant.subscription}; wanted active"
+        raise ApiError("SUBSCRIPTION_INACTIVE", clause="auth.subscription", at="X-API-Key", reason=reason)
+
+
+def _require_key_type(endpoint: Endpoint, holder: KeyOwner) -> None:
+    if endpoint.keys == "secret" and holder.kind != "secret":
+        reason = f"came a {holder.kind} key; {endpoint.id} takes a secret key (sk_...) only"
+        raise ApiError("API_KEY_WRONG_TYPE", clause="auth.secret-only", at="X-API-Key", reason=reason)
+
+
+def _require_rate_budget(sandbox: SandboxState, call: Call) -> None:
+    """Spend one request of the key's budget; RATE_LIMIT_EXCEEDED, with the true wait, where it is used up."""
+    numbers: Any = sandbox.choices["rate-limit-numbers"]
+    if numbers == "off":
+        return
+    window = parse_duration(numbers["per"]) or 0
+    spent = sandbox.budgets.setdefault(call.headers["x-api-key"].strip(), deque())
+    while spent and spent[0] + window <= sandbox.now:
+        spent.popleft()
+    if len(spent) < numbers["requests"]:
+        spent.append(sandbox.now)
+        return
+    free_at = spent[len(spent) - numbers["requests"]] + window
+    wait_s = -(-(free_at - sandbox.now) // SECOND)
+    budget = f"{numbers['requests']} requests in {window / SECOND:g} s are used up ({own_bound('rate-limit-numbers')})"
+    reason = f"{budget}; the next is free in {wait_s} s"
+    raise ApiError(
+        "RATE_LIMIT_EXCEEDED",
+        clause="base.rate-limit",
+        at="X-API-Key",
+        reason=reason,
+        wait_s=wait_s,
+        quota=numbers["requests"],
+        window_s=window // SECOND,
+    )

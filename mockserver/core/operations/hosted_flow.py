@@ -1,0 +1,230 @@
+"""
+The hosted page of a connection session: a person's walk from the one-use link to its end.
+
+1. A link is good while its session is pending, the deadline lies ahead and nothing has consumed it: `is_good` alone decides.
+2. What consumes it is the choice `link-consumed-when`; whoever began the walk goes on under the walk's own secret.
+3. Looking moves nothing, but that opening the link begins the walk under `first-get`. Each look is kept by `note`.
+4. How a session ends is decided in `sessions`, by the moves that the control plane has too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from mockserver.contract.limits import VISIT_TEXT_MAX_CHARS
+from mockserver.core import ids, phone_numbers
+from mockserver.core.lifecycle import can_transition
+from mockserver.core.operations import connections, return_urls
+from mockserver.core.state.records import HostedFlow, PageVisit, Session
+from mockserver.core.state.sandbox import SandboxState
+from mockserver.core.state.tenant import Tenant
+
+# The steps of a walk in order, by whether the session asked for coexistence. The last one ends it.
+FLOW_STEPS: Mapping[bool, tuple[str, ...]] = MappingProxyType(
+    {
+        False: ("intro", "account", "number", "authorise"),
+        True: ("intro", "number", "app", "account", "authorise"),
+    }
+)
+CANCELLED = "cancelled"
+SIMULATED = (*connections.REASONS, "expire")  # the ends that the page forces when it is told to
+NAME_MAX_CHARS = 100
+
+
+class FlowTarget(NamedTuple):
+    """A session beside its tenant and the walk through its page, None while nobody has begun it."""
+
+    tenant: Tenant
+    session: Session
+    walk: HostedFlow | None
+
+
+def find_by_link(sandbox: SandboxState, token: str) -> FlowTarget | None:
+    """The session whose url ends in this token, of whatever tenant."""
+    for tenant in sandbox.tenants.values():
+        for session in tenant.sessions.values():
+            if session.token == token:
+                return FlowTarget(tenant, session, tenant.walks.get(session.id))
+    return None
+
+
+def find_by_flow(sandbox: SandboxState, secret: str) -> FlowTarget | None:
+    """The session whose walk has this secret."""
+    for tenant in sandbox.tenants.values():
+        for walk in tenant.walks.values():
+            if walk.secret == secret:
+                return FlowTarget(tenant, tenant.sessions[walk.session_id], walk)
+    return None
+
+
+def is_link_valid(sandbox: SandboxState, found: FlowTarget) -> bool:
+    """True while the link still leads to the page (session.url)."""
+    consumed = found.walk is not None and found.walk.consumed_at is not None
+    return _is_pending(found.session) and sandbox.now < found.session.expires_at and not consumed
+
+
+def open_link(sandbox: SandboxState, found: FlowTarget) -> HostedFlow | None:
+    """The link is opened with GET: that begins the walk under `first-get`, and nothing otherwise."""
+    return start_flow(sandbox, found) if sandbox.choices["link-consumed-when"] == "first-get" else None
+
+
+def start_flow(sandbox: SandboxState, found: FlowTarget) -> HostedFlow:
+    """
+    Leave the good link behind for the walk, which starts with its first step.
+
+    The link is consumed by that; under `completion` it stays good, and leads whoever comes again into the same walk,
+    at its first step where it was cancelled.
+    """
+    first = FLOW_STEPS[found.session.coexistence][0]
+    consumed_at = None if sandbox.choices["link-consumed-when"] == "completion" else sandbox.now
+    if found.walk is None:
+        secret = ids.seeded_id(sandbox.seed, "walk", sandbox.count("walk"), chars=40)
+        walk = HostedFlow(found.session.id, secret, begun_at=sandbox.now, consumed_at=consumed_at, step=first)
+    else:
+        step = first if found.walk.step == CANCELLED else found.walk.step
+        walk = replace(found.walk, consumed_at=consumed_at, step=step)
+    found.tenant.walks[walk.session_id] = walk
+    return walk
+
+
+def current_page(sandbox: SandboxState, session: Session, walk: HostedFlow) -> str:
+    """What the walk shows now: its step, or how it ended (completed, cancelled, failed, expired)."""
+    if session.status == "completed":
+        return "completed"
+    if walk.step == CANCELLED:
+        return CANCELLED
+    if _is_pending(session):
+        return walk.step if sandbox.now < session.expires_at else "expired"
+    return session.status
+
+
+def submit_step(
+    sandbox: SandboxState, tenant: Tenant, session: Session, step: str, given: Mapping[str, str]
+) -> str | None:
+    """
+    The person answers a step of the walk and goes on; answers which field is wrong, and then nothing has changed.
+
+    A step can be taken again after later ones; one that was not reached yet, and any step of a walk that is over,
+    changes nothing. The answer to the last step completes the session, which may fail it instead. At or after the
+    deadline whatever is answered finds the session expired.
+    """
+    session = connections.expire_if_due(sandbox, tenant, session, {"page": step})
+    walk, steps = tenant.walks[session.id], FLOW_STEPS[session.coexistence]
+    if current_page(sandbox, session, walk) not in steps or step not in steps[: steps.index(walk.step) + 1]:
+        return None
+    if step == steps[-1]:
+        connections.complete(sandbox, tenant, session, walk.phone or "", walk.name or tenant.name, {"page": step})
+        return None
+    chosen = _CHOSEN[step](tenant, given)
+    if isinstance(chosen, str):
+        return chosen
+    tenant.walks[session.id] = replace(walk, step=steps[steps.index(step) + 1], **chosen)
+    return None
+
+
+def go_back(sandbox: SandboxState, tenant: Tenant, session: Session, step: str) -> None:
+    """Stand again before the step that comes before this one, if the walk has come that far."""
+    walk, steps = tenant.walks[session.id], FLOW_STEPS[session.coexistence]
+    if current_page(sandbox, session, walk) in steps and step in steps[1 : steps.index(walk.step) + 1]:
+        tenant.walks[session.id] = replace(walk, step=steps[steps.index(step) - 1])
+
+
+def cancel(sandbox: SandboxState, tenant: Tenant, session: Session) -> None:
+    """The person cancels, which ends the walk; what becomes of the session is the choice `user-cancels`."""
+    walk = tenant.walks[session.id]
+    if current_page(sandbox, session, walk) == "expired":
+        connections.expire_if_due(sandbox, tenant, session, {"page": "cancel"})
+    elif _is_pending(session):
+        connections.cancel(sandbox, tenant, session, {"page": "cancel"})
+        tenant.walks[session.id] = replace(walk, step=CANCELLED)
+
+
+def simulate(sandbox: SandboxState, tenant: Tenant, session: Session, end: str) -> None:
+    """Force one of the `SIMULATED` ends upon a pending session: what a person cannot bring about by walking."""
+    if not _is_pending(session):
+        return
+    if end == "expire":
+        connections.expire(sandbox, tenant, session, {"page": "simulate"})
+    else:
+        connections.fail(sandbox, tenant, session, end, {"page": "simulate"})
+
+
+def return_redirect(sandbox: SandboxState, session: Session) -> str | None:
+    """
+    Where the person goes once the session has ended, None where the page is the end of it (session.return).
+
+    The returnUrl keeps its own query; what is put behind it is said by `return-query` and `return-on-failure`.
+    """
+    if session.return_url is None or _is_pending(session):
+        return None
+    added = []
+    if session.status != "completed":
+        if sandbox.choices["return-on-failure"] == "stay":
+            return None
+        added = [("error", session.reason or "")]
+    if sandbox.choices["return-query"] == "session-and-status":
+        added = [("sessionId", session.id), ("status", session.status), *added]
+    return return_urls.location(session.return_url, added)
+
+
+def suggested_numbers(sandbox: SandboxState, session: Session, count: int = 2) -> tuple[str, ...]:
+    """Numbers in E.164 that no entrypoint has, for the person to choose from; the same ones at each look."""
+    found: list[str] = []
+    tried = 0
+    while len(found) < count:
+        tried += 1
+        phone = f"+55119{ids.seeded_int(sandbox.seed, 'hosted phone', session.seq, tried, below=10**8):08d}"
+        if phone not in found and not connections.is_phone_in_use(sandbox, phone):
+            found.append(phone)
+    return tuple(found)
+
+
+def pairing_code(sandbox: SandboxState, session: Session) -> str:
+    """Eight characters that the phone app is said to ask for in the coexistence walk."""
+    return ids.seeded_id(sandbox.seed, "pairing code", session.seq, chars=8).upper()
+
+
+def record_visit(
+    sandbox: SandboxState, found: FlowTarget | None, method: str, step: str, headers: Mapping[str, str], status: int
+) -> None:
+    """Keep one look at the page; of very many the last are kept."""
+
+    def told(name: str) -> str | None:
+        return headers[name][:VISIT_TEXT_MAX_CHARS] if name in headers else None
+
+    session_id = found.session.id if found else None
+    seen = (told("user-agent"), told("sec-fetch-dest"), told("referer"))
+    sandbox.visits.append(PageVisit(sandbox.count("visit"), sandbox.now, session_id, method[:20], step, *seen, status))
+
+
+def _is_pending(session: Session) -> bool:
+    return can_transition("session", session, "complete")
+
+
+def _nothing(tenant: Tenant, given: Mapping[str, str]) -> Mapping[str, Any]:
+    return {}
+
+
+def _name(tenant: Tenant, given: Mapping[str, str]) -> Mapping[str, Any] | str:
+    """The account of the organisation, or a new one under its own name; it becomes the name of the channel."""
+    if given.get("account") == "own":
+        return {"name": tenant.name}
+    name = given.get("name", "").strip()
+    fits = given.get("account") == "new" and 0 < len(name) <= NAME_MAX_CHARS and name.isprintable()
+    return {"name": name} if fits else "name" if given.get("account") == "new" else "account"
+
+
+def _phone(tenant: Tenant, given: Mapping[str, str]) -> Mapping[str, Any] | str:
+    """One of the numbers shown, or another one that was typed, however it was spelt."""
+    picked = given.get("number", "")
+    phone = phone_numbers.e164(given.get("phone", "") if picked == "other" else picked, tenant.country)
+    return {"phone": phone} if phone is not None else "phone"
+
+
+# What an answer to a step adds to the walk, or the field in which it is wrong.
+_CHOSEN: Mapping[str, Callable[[Tenant, Mapping[str, str]], Mapping[str, Any] | str]] = MappingProxyType(
+    {"intro": _nothing, "account": _name, "number": _phone, "app": _nothing}
+)

@@ -1,0 +1,349 @@
+"""
+The messages of a chat, newest first, page by page.
+
+Messages come from seed data and from sends; the sent ones are derived when they are listed, never stored.
+
+1. Order is (createdAt, order of creation, item of the template), newest first; the key of a message never changes.
+2. A cursor holds the key of the last message that was given out, so that arriving messages move nothing; under the
+   option `offset` of `page-stability` it holds a number of messages instead, and pages shift.
+3. A cursor belongs to its chat and its sandbox's seed; any other is VALIDATION_ERROR.
+
+Media: which files an upload takes, and the records that it leaves. Checks: empty, count, format, size.
+"""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from mockserver.contract.limits import OWN_BOUND, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, UPLOAD_MAX_BYTES, own_bound
+from mockserver.contract.media_types import KINDS, kind_of
+from mockserver.core import ids
+from mockserver.core.instants import Instant
+from mockserver.core.operations import sending
+from mockserver.core.operations.file_types import is_text, media_types
+from mockserver.core.operations.templates import render
+from mockserver.core.operations.validation import validation_error
+from mockserver.core.redaction import masked_excerpt
+from mockserver.core.state.calls import ApiError, Call, Success, UploadedFile
+from mockserver.core.state.records import Chat, Execution, Media, TemplateItem
+from mockserver.core.state.sandbox import SandboxState, require_record
+from mockserver.core.state.tenant import Tenant
+
+Key = tuple[int | Fraction, int, int]  # the exact instant in microseconds, the order of creation, the item
+
+
+class ListedMessage(NamedTuple):
+    """One message as the edge spells it: documented fields, instants as Instant."""
+
+    key: Key
+    id: str
+    created_at: Instant
+    fields: Mapping[str, Any]
+
+
+class MessagePage(NamedTuple):
+    """Messages newest first, and the cursor of the next page, None at the end."""
+
+    records: list[ListedMessage]
+    next_cursor: str | None
+
+
+def list_messages(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
+    """A page of the chat's messages (messages.list). Checks: limit, cursor, chat."""
+    query = dict(call.query)
+    limit = _limit(query.get("limit"))
+    chat_id = call.params["chatId"]
+    bookmark = _read_cursor(sandbox, chat_id, query["cursor"]) if "cursor" in query else None
+    chat = require_record(
+        sandbox, tenant, "chats", chat_id, code="CHAT_NOT_FOUND", clause="messages.list", at="path.chatId"
+    )
+    return Success(_page(sandbox, chat, all_messages(sandbox, tenant, chat), limit, bookmark))
+
+
+def _limit(written: str | None) -> int:
+    if written is None:
+        return PAGE_LIMIT_DEFAULT
+    if not (written.isascii() and written.isdigit() and len(written) <= 4 and 1 <= int(written) <= PAGE_LIMIT_MAX):
+        reason = f"got {written!r}; expected a whole number from 1 to {PAGE_LIMIT_MAX} ({OWN_BOUND})"
+        raise validation_error("limit", reason, "messages.list")
+    return int(written)
+
+
+def all_messages(sandbox: SandboxState, tenant: Tenant, chat: Chat) -> list[ListedMessage]:
+    """Every message of the chat by now, newest first."""
+    seeded = (
+        ListedMessage((message.created_at, message.seq, 0), message.id, message.created_at, message.fields)
+        for message in tenant.messages.get(chat.id, ())
+    )
+    sent = (each for execution in tenant.executions.values() for each in _sent(sandbox, tenant, execution, chat))
+    return sorted((*seeded, *sent), key=lambda listed: listed.key, reverse=True)
+
+
+def _sent(sandbox: SandboxState, tenant: Tenant, execution: Execution, chat: Chat) -> Iterator[ListedMessage]:
+    """What this execution has sent into the chat so far, one message an item of its template."""
+    position = bisect_left(execution.targets, chat.seq, key=lambda target: target.seq)
+    if position == len(execution.targets) or execution.targets[position].id != chat.id:
+        return
+    if position >= sending.processed_count(execution.sends, sandbox.now) or sending.is_failed(
+        execution.sends, position
+    ):
+        return
+    exact = sending.exact_due(execution.sends, position)
+    if exact is None:
+        return
+    instant = max(Fraction(*exact), Fraction(execution.started_at))  # no message is older than the start that sent it
+    for item in execution.template.items:
+        message_id = "message_" + ids.seeded_id(sandbox.seed, "message_", execution.id, position, item.order)
+        key = (instant, execution.seq, item.order)
+        yield ListedMessage(key, message_id, int(instant // 1), _fields(tenant, execution, chat, item))
+
+
+def _fields(tenant: Tenant, execution: Execution, chat: Chat, item: TemplateItem) -> dict[str, Any]:
+    """The record of a sent message (fixed decision `campaign-message-shape`)."""
+    official = execution.template.is_official
+    fields: dict[str, Any] = {
+        "type": item.type,
+        "status": "sent",
+        "sender": {"id": tenant.id, "name": tenant.name, "isParticipant": False},
+        "isOfficialTemplate": official,
+        "templateCharged": official and execution.platform == "chatapp",
+    }
+    if item.text is not None:
+        fields["text"] = render(execution.template, execution.values, chat, item.text)
+    if item.media_id is not None:
+        fields["media"] = {"id": item.media_id, "type": item.type}
+        stored = tenant.media.get(item.media_id)
+        if stored is not None:
+            fields["media"] |= {"mimeType": stored.mime_type, "fileName": stored.name}
+    return fields
+
+
+def _page(
+    sandbox: SandboxState, chat: Chat, listed: list[ListedMessage], limit: int, bookmark: _Cursor | None
+) -> MessagePage:
+    begin = _page_start(listed, bookmark)
+    size = _page_size(sandbox, limit, bookmark)
+    records = listed[begin : begin + size]
+    if begin + size >= len(listed):
+        return MessagePage(records, None)
+    last = records[-1].key if records else bookmark.key if bookmark else None
+    following = _Cursor(
+        begin + size if sandbox.choices["page-stability"] == "offset" else None,
+        last,
+        pages=bookmark.pages + 1 if bookmark else 1,
+    )
+    return MessagePage(records, _write_cursor(sandbox, chat.id, following))
+
+
+class _Cursor(NamedTuple):
+    """Where the next page begins: after a number of messages, or after the message with a key; and the pages so far."""
+
+    offset: int | None
+    key: Key | None
+    pages: int
+
+
+def _page_start(listed: list[ListedMessage], bookmark: _Cursor | None) -> int:
+    if bookmark is None:
+        return 0
+    if bookmark.offset is not None:
+        return bookmark.offset
+    key = bookmark.key
+    return 0 if key is None else next((place for place, each in enumerate(listed) if each.key < key), len(listed))
+
+
+def _page_size(sandbox: SandboxState, limit: int, bookmark: _Cursor | None) -> int:
+    """How many messages this page holds: as many as asked, or fewer - even none - under `short-pages`."""
+    if sandbox.choices["short-pages"] == "full":
+        return limit
+    pages = bookmark.pages if bookmark else 0
+    return 0 if pages % 3 == 1 else -(-limit // 2)
+
+
+def _write_cursor(sandbox: SandboxState, chat_id: str, bookmark: _Cursor) -> str:
+    offset = "" if bookmark.offset is None else str(bookmark.offset)
+    key = "" if bookmark.key is None else ",".join(str(each) for each in bookmark.key)
+    return _sign_cursor(sandbox, chat_id, f"{offset};{key};{bookmark.pages}")
+
+
+def _sign_cursor(sandbox: SandboxState, chat_id: str, plain: str) -> str:
+    seal = ids.seeded_id(sandbox.seed, "cursor", chat_id, plain, chars=10)
+    return urlsafe_b64encode(f"{plain}!{seal}".encode()).decode().rstrip("=")
+
+
+def _read_cursor(sandbox: SandboxState, chat_id: str, written: str) -> _Cursor:
+    """The bookmark of a cursor; only the very text that was given out is one, and no other is looked into."""
+    try:
+        plain = urlsafe_b64decode(written + "=" * (-len(written) % 4)).decode("ascii").partition("!")[0]
+    except ValueError:
+        raise _bad_cursor(sandbox, written) from None
+    if _sign_cursor(sandbox, chat_id, plain) != written:
+        raise _bad_cursor(sandbox, written)
+    offset, key, pages = plain.split(";")
+    instant, seq, item = key.split(",") if key else ("0", "0", "0")
+    place = (Fraction(instant), int(seq), int(item)) if key else None
+    return _Cursor(int(offset) if offset else None, place, int(pages))
+
+
+def _bad_cursor(sandbox: SandboxState, written: str) -> ApiError:
+    return validation_error(
+        "cursor",
+        f"cursor came as {masked_excerpt(written, sandbox.secrets(), 60)!r}; wanted a nextCursor of this chat, as it was given out",
+        "messages.list",
+    )
+
+
+_TEXT = "text/plain"
+
+
+class UploadResult(NamedTuple):
+    """One file's outcome; `media` is None where it was not stored."""
+
+    name: str
+    media: Media | None
+
+
+def upload(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
+    """Store the files of the field `files` (media.upload); one bad file refuses all, or itself alone by choice."""
+    if call.body is None:
+        reason = f"got a request larger than the {UPLOAD_MAX_BYTES} bytes that the mock reads ({OWN_BOUND})"
+        raise _too_large("the upload", reason, sandbox)
+    most: Any = sandbox.choices["media-max-files"]
+    parts = [
+        part._replace(declared_type=_declared(sandbox, part))
+        for part in call.files(most)
+        if part.name or part.content  # a nameless empty part is no file
+    ]
+    if not parts:
+        came = call.headers.get("content-type", "") or "no Content-Type"
+        reason = f"got {came.partition(';')[0]!r} with no file in a field named 'files'; expected multipart/form-data with at least one"
+        raise ApiError("MEDIA_UPLOAD_EMPTY", clause="media.empty", at="files", reason=reason)
+    if len(parts) > most:
+        reason = f"got {len(parts)} files; expected at most {most} ({own_bound('media-max-files')})"
+        raise ApiError("MEDIA_UPLOAD_TOO_MANY_FILES", clause="media.too-many", at="files", reason=reason, max=most)
+    refusals = [upload_error(sandbox, part) for part in parts]
+    if sandbox.choices["media-partial-failure"] == "all-or-nothing":
+        _refuse_any(refusals)
+    failed = _failed_by_storage(sandbox, parts)
+    return Success(
+        [
+            UploadResult(part.name, None) if refusal is not None or lost else _stored(sandbox, tenant, part)
+            for part, refusal, lost in zip(parts, refusals, failed, strict=True)
+        ]
+    )
+
+
+def _failed_by_storage(sandbox: SandboxState, parts: Sequence[UploadedFile]) -> Sequence[bool]:
+    """Which of the files storage fails, by the fault that a script has set; none without one."""
+    fault = sandbox.script.storage
+    if fault is None:
+        return [False] * len(parts)
+    ratio, every = fault.ratio or 0, fault.every or 0
+    places = [sandbox.count("stored file") for _ in parts]
+    return [
+        part.name in fault.names
+        or (every > 0 and place % every == 0)
+        or ids.seeded_int(sandbox.seed, "storage", place, below=1_000_000) < ratio * 1_000_000
+        for part, place in zip(parts, places, strict=True)
+    ]
+
+
+def _refuse_any(refusals: Sequence[ApiError | None]) -> None:
+    """Format comes before size, across all files."""
+    found = [refusal for refusal in refusals if refusal is not None]
+    if found:
+        raise min(found, key=lambda refusal: refusal.code != "MEDIA_INVALID_FORMAT")
+
+
+def _stored(sandbox: SandboxState, tenant: Tenant, part: UploadedFile) -> UploadResult:
+    stored = Media(
+        seq=sandbox.next_seq(),
+        id=sandbox.new_id("media_"),
+        name=part.name,
+        mime_type=_media_type(part.declared_type),
+        kind=kind_of(_media_type(part.declared_type)) or "",
+        content=part.content,
+        uploaded_at=sandbox.now,
+    )
+    tenant.media[stored.id] = stored
+    return UploadResult(part.name, stored)
+
+
+def upload_error(sandbox: SandboxState, part: UploadedFile) -> ApiError | None:
+    """Return why this file is not taken (its declared type, its content or its size), or None if it is taken."""
+    declared = _media_type(part.declared_type)
+    kind = kind_of(declared)
+    if kind is None or not part.content:
+        missing = "no content" if kind else f"type {declared!r}" if declared else "no Content-Type"
+        return _invalid_format(part.name, f"got {missing}; expected one of the mock's own list: {', '.join(KINDS)}")
+    reason = _mismatch(part, declared)
+    if reason:
+        return _invalid_format(part.name, f"declared {declared}, but {reason}")
+    sizes: Any = sandbox.choices["media-max-size"]
+    if len(part.content) > sizes[kind]:
+        bound = own_bound("media-max-size")
+        reason = f"got {len(part.content)} bytes; expected at most {sizes[kind]} for kind {kind} ({bound})"
+        return _too_large(part.name, reason, sandbox, sizes[kind])
+    return None
+
+
+def _declared(sandbox: SandboxState, part: UploadedFile) -> str:
+    """The type that the sender declared, or the one that the choice `media-missing-type` puts in its place."""
+    if part.declared_type or sandbox.choices["media-missing-type"] == "refuse":
+        return part.declared_type
+    if sandbox.choices["media-missing-type"] == "text-plain":
+        return _TEXT
+    return next(iter(media_types(part.content)), _TEXT if is_text(part.content) else "")
+
+
+def _mismatch(part: UploadedFile, declared: str) -> str:
+    """What the content looks like where it does not look like the declared type; a text may begin as it likes."""
+    if declared == _TEXT:
+        if is_text(part.content, _charset(part.declared_type)):
+            return ""
+        looks = next(iter(media_types(part.content)), "binary data")
+    else:
+        types = media_types(part.content)
+        if declared in types:
+            return ""
+        looks = " or ".join(types) or "none of the accepted types"
+    return f"the content looks like {looks}"
+
+
+def _charset(declared: str) -> str:
+    """The parameter `charset` of a declared type, "" where it has none."""
+    pairs = (parameter.partition("=") for parameter in declared.split(";")[1:])
+    return next((value.strip(' "') for name, _, value in pairs if name.strip().lower() == "charset"), "")
+
+
+def _media_type(declared: str) -> str:
+    return declared.partition(";")[0].strip().lower()
+
+
+def _invalid_format(name: str, reason: str) -> ApiError:
+    return ApiError("MEDIA_INVALID_FORMAT", clause="media.format", at=f"files[{name}]", reason=reason, name=name)
+
+
+def _too_large(name: str, reason: str, sandbox: SandboxState, limit_bytes: int | None = None) -> ApiError:
+    sizes: Any = sandbox.choices["media-max-size"]
+    limit = limit_bytes if limit_bytes is not None else max(sizes.values())
+    return ApiError(
+        "MEDIA_FILE_TOO_LARGE",
+        clause="media.too-large",
+        at=f"files[{name}]",
+        reason=reason,
+        name=name,
+        max=format_size(limit),
+    )
+
+
+def format_size(size_bytes: int) -> str:
+    """5242880 as `5 MB`, 512000 as `500 KB`, 100 as `100 bytes`."""
+    for unit, name in ((1024 * 1024, "MB"), (1024, "KB")):
+        if size_bytes >= unit and size_bytes % unit == 0:
+            return f"{size_bytes // unit} {name}"
+    return f"{size_bytes} bytes"

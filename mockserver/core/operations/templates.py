@@ -1,0 +1,81 @@
+"""Message templates: listed and read, never written by a call; and how a template's text reads for one recipient."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from mockserver.core.instants import Instant, to_datetime
+from mockserver.core.state.calls import Call, Success
+from mockserver.core.state.records import Chat, Template
+from mockserver.core.state.sandbox import SandboxState, require_record
+from mockserver.core.state.tenant import Tenant
+
+_PLACEHOLDER = re.compile(r"\{\{([1-9][0-9]*)\}\}")
+
+
+def list_templates(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
+    """Every template of the tenant, in order of creation; the edge turns the order by choice (templates.list)."""
+    return Success(tuple(tenant.templates.values()))
+
+
+def read_template(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
+    """One template with its items and manual variables; MESSAGE_TEMPLATE_NOT_FOUND for an unknown id."""
+    return Success(
+        require_record(
+            sandbox,
+            tenant,
+            "templates",
+            call.params["id"],
+            code="MESSAGE_TEMPLATE_NOT_FOUND",
+            clause="templates.unknown",
+        )
+    )
+
+
+def for_campaign(sandbox: SandboxState, tenant: Tenant, template_id: str, *, at: str) -> Template:
+    """The tenant's template that a campaign names; refuses with the code of `template-not-found-code`."""
+    code = {
+        "message-template": "MESSAGE_TEMPLATE_NOT_FOUND",
+        "campaign-template": "CAMPAIGN_TEMPLATE_NOT_FOUND",
+    }[str(sandbox.choices["template-not-found-code"])]
+    template: Template = require_record(
+        sandbox, tenant, "templates", template_id, code=code, clause="campaigns.template", at=at
+    )
+    return template
+
+
+def render(template: Template, values: Mapping[str, str], chat: Chat, text: str) -> str:
+    """
+    The text as this chat's recipient reads it.
+
+    Manual variables take their value, blank where an optional one was left out; automatic ones take the chat's data,
+    empty where it has none. A placeholder that no variable declares is automatic without data.
+    """
+    sources = {variable.key: variable.source for variable in template.variables}
+
+    def filled(found: re.Match[str]) -> str:
+        key = f"var{found[1]}"
+        source = sources.get(key)
+        if source is not None:
+            return chat_data(chat, source)
+        return values.get(key, "") if key in sources else ""
+
+    return _PLACEHOLDER.sub(filled, text)
+
+
+def chat_data(chat: Chat, source: str) -> str:
+    """What an automatic variable draws from a chat: chat.name, chat.contact, chat.birthDate or custom.NAME."""
+    if source.startswith("custom."):
+        return chat.custom.get(source.removeprefix("custom."), "")
+    data: Mapping[str, str | None] = {
+        "chat.name": chat.name,
+        "chat.contact": chat.contact,
+        "chat.birthDate": _day(chat.birth_date),
+    }
+    return data[source] or ""
+
+
+def _day(instant: Instant | None) -> str | None:
+    """dd/mm/yyyy, as fixed decision `campaign-message-shape` has it."""
+    return None if instant is None else "{0.day:02}/{0.month:02}/{0.year:04}".format(to_datetime(instant))

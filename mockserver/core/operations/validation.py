@@ -1,0 +1,243 @@
+"""
+Reading a JSON body: the bytes become a value, exactly, and the value is held to its operation's schema.
+
+1. Whatever cannot be read as strict UTF-8 JSON is VALIDATION_ERROR; nothing is guessed or repaired.
+2. Numbers keep their exact value: an integral spelling (`60.0`, `6e1`) is the integer, and a fraction that a float
+   would round to an integer stays a fraction.
+3. Four choices say how a body is met before its schema is: `empty-json-body`, `null-for-optional`, `platform-required`
+   and `group-no-statements`; `unknown-body-keys`, `filters-empty-list` and `filter-error-split` after it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, Final, NoReturn
+
+from mockserver.contract import schemas
+from mockserver.contract.endpoints import Endpoint
+from mockserver.contract.limits import (
+    FILTER_ENTRIES_MAX,
+    JSON_BODY_MAX_BYTES,
+    JSON_DEPTH_MAX,
+    JSON_VALUES_MAX,
+    OWN_BOUND,
+)
+from mockserver.core.redaction import masked_excerpt, to_json_text
+from mockserver.core.state.calls import ApiError, Call
+from mockserver.core.state.sandbox import SandboxState
+
+_DOUBLES_EXACT_BELOW = 2**53
+_ROUND_TRIP_CHARS = 16  # at most 15 digits and a point: two such numbers are never the same double
+_STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # possessive, so that no text takes quadratic time
+
+
+def validation_error(at: str, reason: str, clause: str = "base.json") -> ApiError:
+    """A VALIDATION_ERROR whose Portuguese message names the place as a client's developer would write it."""
+    return ApiError(
+        "VALIDATION_ERROR",
+        clause=clause,
+        at=at or "body",
+        reason=reason,
+        path=at.lstrip("/").replace("/", ".") or "body",
+    )
+
+
+def validate_body(sandbox: SandboxState, endpoint: Endpoint, value: Any) -> Any:
+    """The body's value as the operation may use it: as the choices have it met, and fitting its schema."""
+    schema_name = endpoint.request_schema or ""
+    _refuse_endless_filters(sandbox, endpoint, value)
+    prepared = _apply_body_choices(sandbox, schema_name, value)
+    problems = schemas.check(schema_name, _without_empty_groups(sandbox, prepared))
+    if problems:
+        raise _refusal(sandbox, endpoint, problems[0])
+    if sandbox.choices["unknown-body-keys"] == "reject":
+        unknown = _unknown_key(schemas.load(schema_name), prepared, "")
+        if unknown is not None:
+            raise validation_error(
+                unknown, f"{unknown} is no documented field (choice unknown-body-keys)", endpoint.clause
+            )
+    if (
+        isinstance(prepared, dict)
+        and prepared.get("filters") == []
+        and sandbox.choices["filters-empty-list"] == "reject"
+    ):
+        raise _as_filter_error(
+            sandbox,
+            validation_error("/filters", "an empty list of groups (choice filters-empty-list)", "filters.groups-and"),
+        )
+    return prepared
+
+
+def parse_body(sandbox: SandboxState, endpoint: Endpoint, call: Call) -> Any:
+    """The JSON value of the call's body, as it came; {} where an optional body was left out."""
+    if call.body is None:
+        raise validation_error(
+            "", f"the body is larger than the {JSON_BODY_MAX_BYTES} bytes that the mock reads ({OWN_BOUND})"
+        )
+    content_type = call.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if not call.body:
+        if content_type == "application/json" and sandbox.choices["empty-json-body"] == "reject":
+            raise validation_error(
+                "", "an empty body with Content-Type: application/json (choice empty-json-body)", "base.input"
+            )
+        if not endpoint.optional_body:
+            raise validation_error("", "no body came; the operation needs a JSON object", endpoint.clause)
+        return {}
+    if content_type != "application/json":
+        raise validation_error("", f"Content-Type is {content_type or 'absent'!r}; wanted application/json")
+    return parse_json(call.body, JSON_VALUES_MAX)
+
+
+def parse_json(body: bytes, values_max: int | None = None) -> Any:
+    """Return the value of strict UTF-8 JSON text; VALIDATION_ERROR states where and why the text is refused."""
+    _refuse_endless_json(body, values_max)
+    try:
+        value = json.loads(body.decode("utf-8"), parse_float=number, parse_constant=_no_constant)
+        if b"\\u" in body:
+            json.dumps(value, ensure_ascii=False, default=str).encode("utf-8")
+    except UnicodeDecodeError as error:
+        raise validation_error("", f"byte {error.start} is not UTF-8") from None
+    except UnicodeEncodeError:
+        raise validation_error("", "a \\u escape names half of a surrogate pair") from None
+    except json.JSONDecodeError as error:
+        raise validation_error("", f"not JSON: {error.msg} at line {error.lineno} column {error.colno}") from None
+    except (ValueError, ArithmeticError, RecursionError) as error:
+        raise validation_error("", f"not JSON that can be read: {error}") from None
+    return value
+
+
+def number(written: str) -> int | float | Decimal:
+    """The value of a JSON number with a fraction or an exponent; a Decimal where a double would pass for an integer that it is not."""
+    rounded = float(written)
+    if not rounded.is_integer() or abs(rounded) >= _DOUBLES_EXACT_BELOW:
+        return rounded  # a fraction, infinity, or past every integer that the document knows
+    if len(written) <= _ROUND_TRIP_CHARS and "-" not in written[1:]:
+        return int(rounded)
+    exact = Decimal(written)
+    return int(exact) if exact == exact.to_integral_value() else exact
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _refuse_endless_json(body: bytes, values_max: int | None) -> None:
+    """Refuse JSON that nests too deep or has too many values, before it is parsed; brackets in texts do not count."""
+    opened = body.count(b"[") + body.count(b"{")
+    too_many = values_max is not None and opened + body.count(b",") > values_max
+    if opened <= JSON_DEPTH_MAX and not too_many:
+        return
+    structure = _STRINGS.sub(b"", body)
+    if _nests_too_deep(structure):
+        raise validation_error("", f"the JSON nests deeper than {JSON_DEPTH_MAX} levels ({OWN_BOUND})")
+    # A list or an object has at most one value more than commas.
+    values = structure.count(b"[") + structure.count(b"{") + structure.count(b",")
+    if values_max is not None and values > values_max:
+        raise validation_error("", f"the JSON has more than {values_max} values ({OWN_BOUND})")
+
+
+def is_too_deep(body: bytes) -> bool:
+    """Return True if the JSON text nests deeper than the mock reads."""
+    return body.count(b"[") + body.count(b"{") > JSON_DEPTH_MAX and _nests_too_deep(_STRINGS.sub(b"", body))
+
+
+def _nests_too_deep(structure: bytes) -> bool:
+    depth = 0
+    for byte in structure:
+        if byte in b"[{":
+            depth += 1
+            if depth > JSON_DEPTH_MAX:
+                return True
+        elif byte in b"]}":
+            depth -= 1
+    return False
+
+
+def _refuse_endless_filters(sandbox: SandboxState, endpoint: Endpoint, value: Any) -> None:
+    """Refuse more groups and statements than the mock judges (fixed decision `filter-count-limits`)."""
+    groups = value.get("filters") if isinstance(value, dict) else None
+    if not isinstance(groups, list):
+        return
+    statements = (group.get("statements") for group in groups if isinstance(group, dict))
+    count = len(groups) + sum(len(listed) for listed in statements if isinstance(listed, list))
+    if count > FILTER_ENTRIES_MAX:
+        reason = f"got {count} groups and statements; expected at most {FILTER_ENTRIES_MAX} ({OWN_BOUND})"
+        raise _as_filter_error(sandbox, validation_error("/filters", reason, endpoint.clause))
+
+
+def _apply_body_choices(sandbox: SandboxState, schema_name: str, value: Any) -> Any:
+    """The value as two choices have it met: nulls of optional fields left out, a missing platform filled in."""
+    if not isinstance(value, dict):
+        return value
+    if sandbox.choices["null-for-optional"] == "omit":
+        value = _without_nulls(schemas.load(schema_name), value)
+    wants_default = (
+        schema_name == "createCampaign.request" and sandbox.choices["platform-required"] == "default-chatapp"
+    )
+    return {**value, "platform": "chatapp"} if wants_default and "platform" not in value else value
+
+
+def _without_nulls(schema: Mapping[str, Any], value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_nulls(schema.get("items", {}), each) for each in value]
+    properties = schema.get("properties")
+    if not isinstance(value, dict) or not properties:
+        return value
+    required = schema.get("required", ())
+    kept = {key: each for key, each in value.items() if each is not None or key in required or key not in properties}
+    return {key: _without_nulls(properties.get(key, {}), each) for key, each in kept.items()}
+
+
+def _without_empty_groups(sandbox: SandboxState, value: Any) -> Any:
+    """What the schema sees: groups without statements are lawful under two options of `group-no-statements`."""
+    if sandbox.choices["group-no-statements"] == "reject" or not isinstance(value, dict):
+        return value
+    groups = value.get("filters")
+    if not isinstance(groups, list):
+        return value
+    return {**value, "filters": [_LAWFUL_GROUP if _is_empty_group(group) else group for group in groups]}
+
+
+# Stands where the schema is not to see an empty group, so that the others keep their places.
+_LAWFUL_GROUP: Final = {"combinator": "and", "statements": [{"field": "", "operator": ""}]}
+
+
+def _is_empty_group(group: Any) -> bool:
+    return isinstance(group, dict) and group.get("statements") == [] and group.get("combinator") in ("and", "or")
+
+
+def _refusal(sandbox: SandboxState, endpoint: Endpoint, problem: schemas.SchemaError) -> ApiError:
+    if problem.keyword == "dependentRequired" and sandbox.choices["funnelId-alone"] == "invalid-request":
+        return ApiError("INVALID_REQUEST", clause="session.funnel-pair", at="/funnelId", reason=problem.wanted)
+    came = masked_excerpt(to_json_text(problem.found), sandbox.secrets())
+    return _as_filter_error(
+        sandbox, validation_error(problem.pointer, f"came {came}; wanted {problem.wanted}", endpoint.clause)
+    )
+
+
+def _as_filter_error(sandbox: SandboxState, refusal: ApiError) -> ApiError:
+    """The refusal as `filter-error-split` has it: what is wrong with filters' shape may be a filter error too."""
+    if sandbox.choices["filter-error-split"] == "split" or not refusal.at.startswith("/filters"):
+        return refusal
+    return ApiError(
+        "CAMPAIGN_INVALID_FILTERS", clause="filters.invalid", at=refusal.at, reason=refusal.reason, field="filters"
+    )
+
+
+def _unknown_key(schema: Mapping[str, Any], value: Any, pointer: str) -> str | None:
+    if isinstance(value, list):
+        found = (_unknown_key(schema.get("items", {}), each, f"{pointer}/{index}") for index, each in enumerate(value))
+        return next((unknown for unknown in found if unknown), None)
+    properties = schema.get("properties")
+    if not isinstance(value, dict) or not properties:
+        return None
+    for key, each in value.items():
+        unknown = (
+            f"{pointer}/{key}" if key not in properties else _unknown_key(properties[key], each, f"{pointer}/{key}")
+        )
+        if unknown:
+            return unknown
+    return None

@@ -1,0 +1,197 @@
+"""
+Letting time pass: everything due happens at its own instant, earliest first, and on equal instants in order of arming.
+
+Many short waits therefore equal one long one, and no read ever moves anything.
+
+Moving a sandbox's clock: freeze, follow, advance. Time only ever goes forward.
+
+Each refuses with ValueError, saying what came and what would do, before it changes anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from heapq import heappop
+from types import MappingProxyType
+from typing import NamedTuple
+
+from mockserver.core.faults import conditions, effects, injection
+from mockserver.core.instants import EARLIEST, LATEST, Duration, Instant, format_exact
+from mockserver.core.operations import campaigns, connections
+from mockserver.core.state.rules import Subject
+from mockserver.core.state.sandbox import SandboxState, Timer
+from mockserver.core.webhooks import deliveries
+
+
+class FiredTimer(NamedTuple):
+    """One thing that time did: `what` is `kind.trigger`."""
+
+    at: Instant
+    what: str
+    id: str
+
+
+def _finish(sandbox: SandboxState, timer: Timer) -> None:
+    campaigns.finish(sandbox, sandbox.tenants[timer.tenant_id], timer.id, {"timer": timer.trigger})
+
+
+def _drain(sandbox: SandboxState, timer: Timer) -> None:
+    campaigns.finish_lagging_execution(sandbox, sandbox.tenants[timer.tenant_id], timer.id, {"timer": timer.trigger})
+
+
+def _expire(sandbox: SandboxState, timer: Timer) -> None:
+    connections.expire_on_time(sandbox, sandbox.tenants[timer.tenant_id], timer.id, {"timer": timer.trigger})
+
+
+def _wake(sandbox: SandboxState, timer: Timer) -> None:
+    deliveries.retry_due(sandbox, timer.id, {"timer": timer.trigger})
+
+
+def _fire(sandbox: SandboxState, timer: Timer) -> None:
+    """The instant of a rule has come."""
+    rule = sandbox.script.rules[timer.id]
+    if conditions.condition_holds(sandbox, rule.condition, Subject()) and rule.is_lucky(sandbox.seed, 1):
+        sandbox.script.note_fired(rule)
+        sandbox.script.unmet.pop(rule.id, None)
+        effects.run(sandbox, rule, Subject())
+
+
+def _reach(sandbox: SandboxState, timer: Timer) -> None:
+    """An execution has sent as many as a rule waits for."""
+    rule = sandbox.script.rules.get(timer.about)
+    if rule is None:
+        return
+    script, tenant = sandbox.script, sandbox.tenants[timer.tenant_id]
+    script.done |= {(rule.id, timer.id)}
+    campaign = tenant.campaigns[tenant.executions[timer.id].campaign_id]
+    scope = Subject(tenant.id, campaign)
+    if conditions.condition_holds(sandbox, rule.condition, scope) and rule.is_lucky(sandbox.seed, len(script.done)):
+        script.note_fired(rule)
+        script.unmet.pop(rule.id, None)
+        effects.run(sandbox, rule, scope)
+
+
+# What a timer does when it falls due, by kind and trigger.
+TIMER_HANDLERS: Mapping[tuple[str, str], Callable[[SandboxState, Timer], None]] = MappingProxyType(
+    {
+        ("execution", "finish"): _finish,
+        ("execution", "drain"): _drain,
+        ("execution", "sent"): _reach,
+        ("session", "expire"): _expire,
+        ("delivery", "wake"): _wake,
+        ("rule", "fire"): _fire,
+        ("call", "arrive"): injection.run_deferred_call,
+    }
+)
+
+
+_ALWAYS_REPORTED = ("rule", "call")  # these happen whenever they fall due; a record's timer may find nothing to do
+
+
+def run_until(
+    sandbox: SandboxState, until: Instant, pause: Callable[[SandboxState], bool] | None = None
+) -> list[FiredTimer]:
+    """
+    Let time pass up to `until`; answers what happened, in order. The caller holds the sandbox's lock.
+
+    Time stands still before, at the first instant at which, with all that was due at it done, `pause` says so.
+    """
+    fired: list[FiredTimer] = []
+    while sandbox.timers and sandbox.timers[0].due <= until:
+        if pause is not None and sandbox.timers[0].due > sandbox.now and pause(sandbox):
+            return fired
+        timer = heappop(sandbox.timers)
+        before = sandbox.subject(timer)
+        if before is None:
+            continue
+        injection.take_snapshot(sandbox)
+        at = max(sandbox.now, timer.due)
+        sandbox.pass_to(at)
+        TIMER_HANDLERS[timer.kind, timer.trigger](sandbox, timer)  # a rule may let more time pass meanwhile
+        if timer.kind in _ALWAYS_REPORTED or sandbox.subject(timer) is not before:
+            fired.append(FiredTimer(at, f"{timer.kind}.{timer.trigger}", timer.id))
+    if pause is not None and until > sandbox.now and pause(sandbox):
+        return fired
+    if until != sandbox.now:
+        sandbox.pass_to(max(sandbox.now, until))
+    return fired
+
+
+def next_due(sandbox: SandboxState) -> Instant | None:
+    """The instant of the soonest timer that will still do something, or None where nothing is scheduled."""
+    return min((timer.due for timer in sandbox.timers if sandbox.subject(timer) is not None), default=None)
+
+
+def has_history(sandbox: SandboxState) -> bool:
+    """True once a call was answered or something is scheduled: from then on nothing can be put back."""
+    return sandbox.journal.last_exchange > 0 or sandbox.journal.last_transition > 0 or bool(sandbox.timers)
+
+
+def freeze(sandbox: SandboxState, at: Instant | None = None) -> None:
+    """Stand still at this instant, or where the clock is; going back is for a sandbox without a past."""
+    now = sandbox.read_clock()
+    instant = now if at is None else at
+    _refuse_beyond(instant)
+    if instant < now:
+        if has_history(sandbox):
+            raise ValueError(
+                f"freeze at {format_exact(instant)} lies before now, {format_exact(now)}; time only goes forward: make a fresh sandbox"
+            )
+        sandbox.clock = sandbox.clock._replace(now=instant, frozen=True)
+        return
+    run_until(sandbox, instant)
+    sandbox.clock = sandbox.clock._replace(frozen=True)
+
+
+def follow(sandbox: SandboxState, *, catch_up: bool = False) -> None:
+    """Go with the process's clock: on from where the sandbox stands, or with `catch_up` at the process's own time."""
+    if sandbox.clock.frozen or catch_up:
+        lead = 0 if catch_up else sandbox.now - sandbox.process_now()
+        sandbox.clock = sandbox.clock._replace(frozen=False, lead=lead)
+    run_until(sandbox, sandbox.read_clock())
+
+
+def advance_target(sandbox: SandboxState, *, by: Duration | None = None, to: Instant | None = None) -> Instant:
+    """The instant to which an advance leads: `by` a length from now, or `to` itself."""
+    now = sandbox.read_clock()
+    if by is not None and by < 0:
+        raise ValueError(f"advance by {by / 1_000_000:g} s goes back; time only goes forward")
+    instant = to if to is not None else now + (by or 0)
+    _refuse_beyond(instant)
+    if instant < now:
+        raise ValueError(
+            f"advance to {format_exact(instant)} lies before now, {format_exact(now)}; time only goes forward"
+        )
+    return instant
+
+
+def advance_step(
+    sandbox: SandboxState, end: Instant | None, pause: Callable[[SandboxState], bool] | None = None
+) -> tuple[list[FiredTimer], bool]:
+    """
+    Let time pass to `end`, or to the next due thing where it is None; less far where `pause` says so (see `settle`).
+
+    Answers what happened, and whether there is nothing left to come before the end. Refuses where something is
+    scheduled for an instant that cannot be shown; what came before it has then happened.
+    """
+    instant = next_due(sandbox) if end is None else end
+    if instant is None:
+        return [], True
+    instant = max(instant, sandbox.read_clock())
+    _refuse_beyond(instant)
+    fired = run_until(sandbox, instant, pause)
+    if not sandbox.clock.frozen:
+        sandbox.clock = sandbox.clock._replace(lead=sandbox.now - sandbox.process_now())
+    return fired, end is not None and sandbox.now >= end
+
+
+def advance(sandbox: SandboxState, by: Duration) -> list[FiredTimer]:
+    """Let this much time pass at one go, within whatever holds the lock: what falls due on the way is delivered after it."""
+    return advance_step(sandbox, advance_target(sandbox, by=by))[0]
+
+
+def _refuse_beyond(instant: Instant) -> None:
+    if not EARLIEST <= instant <= LATEST:
+        raise ValueError(
+            f"that lies outside of {format_exact(EARLIEST)} to {format_exact(LATEST)}, the instants that can be shown"
+        )

@@ -1,0 +1,289 @@
+"""
+The records of a sandbox: frozen, so that a change makes a new one and a checkpoint can share them.
+
+Every instant is in whole microseconds since 1970, UTC (`instants`). `seq` is the order of creation within the sandbox:
+on equal instants the larger is later. `stay` numbers a stay in a state; a timer armed for another stay does nothing.
+
+The records of the hosted page: how far a person has walked, and each look at the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mockserver.core.instants import Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A chat of a tenant; the attributes behind the filter fields, each None where the chat lacks it."""
+
+    seq: int
+    id: str
+    name: str | None
+    platform: str
+    status: str | None
+    monetization: float | None
+    entrypoint_id: str | None
+    funnel_step_id: str | None
+    tracking_link_id: str | None
+    is_group_chat: bool
+    is_answered: bool
+    needs_human_attention: bool
+    attention_reason: str | None
+    tag_ids: tuple[str, ...]
+    assigned_user_id: str | None
+    participants_count: int | None
+    contact: str | None
+    birth_date: Instant | None  # cut to the millisecond, like every date that a filter compares
+    custom: Mapping[str, str]
+    last_message_at: Instant | None
+    last_update_at: Instant | None
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateItem:
+    """One message of a template; `order` counts from 0."""
+
+    id: str
+    order: int
+    type: str
+    text: str | None
+    media_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """`varN` of a template: manual where `source` is None, else filled per recipient from the chat."""
+
+    key: str
+    label: str
+    required: bool
+    source: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A message template; `provider_status` is None for an internal one, which has no approval."""
+
+    seq: int
+    id: str
+    name: str
+    description: str | None
+    provider_status: str | None
+    items: tuple[TemplateItem, ...]
+    variables: tuple[Variable, ...]
+    created_at: Instant
+    updated_at: Instant
+
+    @property
+    def is_official(self) -> bool:
+        """True exactly when the provider has approved the template (fixed decision `isOfficial-derivation`)."""
+        return self.provider_status == "APPROVED"
+
+    @property
+    def can_be_sent(self) -> bool:
+        """Internal templates can always be sent, the provider's only while approved."""
+        return self.provider_status in (None, "APPROVED")
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """A campaign; `filters` are the groups as they were sent, None where they were omitted."""
+
+    seq: int
+    id: str
+    name: str
+    description: str | None
+    platform: str
+    template_id: str
+    cadence: int  # messages per minute, as sent
+    filters: Sequence[Any] | None
+    created_at: Instant
+    status: str
+    stay: int
+    execution_ids: tuple[str, ...] = ()  # oldest first
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """From position `first`, one send every minute / `per_minute`, the first of them at `start`."""
+
+    first: int
+    start: Instant
+    per_minute: int
+
+
+@dataclass(frozen=True, slots=True)
+class SendSchedule:
+    """
+    The sends of an execution as arithmetic: nothing in here changes when time passes.
+
+    `total` positions follow the `segments`; none from `stop` on is ever processed; those in `failed`, ascending, fail.
+    """
+
+    total: int
+    stop: int
+    segments: tuple[Segment, ...]
+    failed: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One run of a campaign: its targets oldest chat first, and the template and values as they were at the start."""
+
+    seq: int
+    id: str
+    campaign_id: str
+    platform: str
+    template: Template
+    values: Mapping[str, str]  # commonVariables
+    targets: Sequence[Chat]
+    sends: SendSchedule
+    started_at: Instant
+    ended_at: Instant | None
+    status: str
+    stay: int
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A connection session; `token` is the secret in its url, never equal to `id`."""
+
+    seq: int
+    id: str
+    token: str = field(repr=False)
+    funnel_id: str | None
+    funnel_step_id: str | None
+    coexistence: bool
+    return_url: str | None
+    created_at: Instant
+    expires_at: Instant
+    status: str
+    stay: int
+    reason: str | None = None
+    entrypoint_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entrypoint:
+    """A connected channel; the phone's fields are None on platforms without a number."""
+
+    seq: int
+    id: str
+    name: str
+    platform: str
+    display_name: str
+    display_phone: str | None  # E.164
+    phone_number_id: str | None
+    business_account_id: str | None
+    funnel_id: str | None
+    funnel_step_id: str | None
+    is_coexistence: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Funnel:
+    """A funnel with its steps as (id, name), in order."""
+
+    id: str
+    name: str
+    steps: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """An uploaded file; `kind` is image, video, audio, document or sticker."""
+
+    seq: int
+    id: str
+    name: str
+    mime_type: str
+    kind: str
+    content: bytes
+    uploaded_at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message that seed data put into a chat; `fields` are the documented ones, as JSON, instants as Instant."""
+
+    seq: int
+    id: str
+    chat_id: str
+    created_at: Instant
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form: whether it is active, and the origins that may embed it."""
+
+    id: str
+    active: bool
+    origins: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """A receiver of events: of the groups or kinds in `events`, or of all; with an `old_secret` it gets two signatures."""
+
+    id: str
+    url: str
+    secret: str = field(repr=False)
+    events: tuple[str, ...]
+    old_secret: str | None = field(default=None, repr=False)
+    disabled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event as it happened: the session that ended and, when it connected, the entrypoint that it made."""
+
+    seq: int
+    id: str
+    at: Instant
+    kind: str
+    tenant_id: str
+    session: Session
+    entrypoint: Entrypoint | None
+
+
+@dataclass(frozen=True, slots=True)
+class HostedFlow:
+    """
+    A person's walk through the hosted page of one session, begun from its link.
+
+    `secret` names the walk in its urls, never equal to the link's token. `consumed_at` is when the link stopped leading
+    anywhere, None while it still does. `phone` (E.164) and `name` are what the person has chosen so far.
+    """
+
+    session_id: str
+    secret: str = field(repr=False)
+    begun_at: Instant
+    consumed_at: Instant | None
+    step: str
+    phone: str | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PageVisit:
+    """
+    One request to a hosted page and what it met; texts from its headers are cut to `VISIT_TEXT_MAX_CHARS`.
+
+    `session_id` is None where the link belongs to no session. `step` is the page that was shown, or the step that was
+    answered; `status` is the HTTP status of the answer.
+    """
+
+    n: int
+    at: Instant
+    session_id: str | None
+    method: str
+    step: str
+    user_agent: str | None
+    sec_fetch_dest: str | None
+    referer: str | None
+    status: int

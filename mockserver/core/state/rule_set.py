@@ -1,0 +1,222 @@
+"""
+The script of a sandbox: its rules, how often each matched and fired, and what is under way because of them.
+
+1. A rule that counting alone decides waits under the number of the call at which it fires next; a call looks there once,
+   however many rules there are. A rule whose first condition is a plain value waits under that value.
+2. Everything here is state: a checkpoint copies it. The tables are replaced piece by piece, never shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from mockserver.contract.endpoints import OPERATIONS
+from mockserver.core.instants import Instant
+from mockserver.core.state.calls import Call
+from mockserver.core.state.matching import ABSENT, is_literal, matches, value_at
+from mockserver.core.state.rules import DeferredCall, Rule
+
+ANY = "*"
+_MATCHED, _FIRED = 0, 1
+
+
+class StorageFaults(NamedTuple):
+    """Which uploaded files storage fails: a share of them, every nth, or those of some names."""
+
+    ratio: float | None = None
+    every: int | None = None
+    names: tuple[str, ...] = ()
+
+
+class MatchContext(NamedTuple):
+    """What the rules are held against: the seed of their chances, the instant, and whether a condition on the world holds."""
+
+    seed: int
+    now: Instant
+    holds: Callable[[Rule], bool]
+
+
+class Snapshot(NamedTuple):
+    """The tenants as they were when so many transitions had happened, last seen so at `at`; nothing writes to it."""
+
+    transitions: int
+    at: Instant
+    tenants: Mapping[str, Any]
+
+
+class RuleSet:
+    """The rules in force and their counts. Lives as long as its sandbox."""
+
+    __slots__ = (
+        "_by_value", "_calls", "_since", "_tallies", "_turns", "_watched",
+        "done", "latest", "parked", "previous", "remembers", "rules", "storage", "unmet",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.rules: dict[str, Rule] = {}
+        self.unmet: dict[str, str] = {}  # by rule id: why the last firing met nothing to act on
+        self.done: frozenset[tuple[str, str]] = frozenset()  # (rule, execution) whose progress was reached
+        self.parked: dict[str, DeferredCall] = {}
+        self.storage: StorageFaults | None = None
+        self.remembers = False  # whether some rule shows the world as it was before the last change
+        self.latest: Snapshot | None = None
+        self.previous: Snapshot | None = None
+        self._calls: dict[str, int] = {}  # by operation, and of all
+        self._since: dict[str, int] = {}  # by plain rule: the count of its calls when it was applied
+        self._tallies: dict[str, tuple[int, int]] = {}
+        self._turns: dict[tuple[str, int], tuple[Rule, ...]] = {}
+        self._by_value: dict[tuple[str, str], dict[Any, tuple[Rule, ...]]] = {}
+        self._watched: dict[str, tuple[Rule, ...]] = {}
+
+    def copy(self) -> RuleSet:
+        """A script of its own tables over the same frozen rules."""
+        twin = RuleSet()
+        if self.rules or self._calls:
+            for name in self.__slots__:
+                value = getattr(self, name)
+                setattr(twin, name, value.copy() if isinstance(value, dict) else value)
+            twin._by_value = {key: table.copy() for key, table in self._by_value.items()}
+        return twin
+
+    def add(self, rule: Rule) -> None:
+        """Put a rule in force, its counters at zero."""
+        self.rules[rule.id] = rule
+        self.remembers = self.remembers or bool(rule.wire and rule.wire.stale)
+        self._tallies[rule.id] = (0, 0)
+        if not rule.operations:
+            return
+        name = _name(rule)
+        if rule.is_plain:
+            self._since[rule.id] = self._calls.get(name, 0)
+            self._take_turn(rule, 0)
+            return
+        path, wanted = next(iter(rule.where.items()), ("", None))
+        if path and is_literal(wanted):
+            table = self._by_value.setdefault((name, path), {})
+            table[_key(wanted)] = (*table.get(_key(wanted), ()), rule)
+        else:
+            self._watched[name] = (*self._watched.get(name, ()), rule)
+
+    def remove(self, rule_id: str) -> bool:
+        """End a rule; False where it was not there."""
+        if rule_id not in self.rules:
+            return False
+        gone = self.rules.pop(rule_id)
+        self.unmet.pop(rule_id, None)
+        tables: list[dict[Any, tuple[Rule, ...]]] = [self._turns, self._watched, *self._by_value.values()]
+        for table in tables:
+            _without(table, gone)
+        self._by_value = {key: table for key, table in self._by_value.items() if table}
+        return True
+
+    def clear(self) -> None:
+        """End all rules; calls that are parked still arrive."""
+        for rule_id in list(self.rules):
+            self.remove(rule_id)
+        self.storage = None
+
+    def matched(self, rule: Rule) -> int:
+        """How many calls the rule has matched since it was applied."""
+        if rule.operations and rule.is_plain:
+            return self._calls.get(_name(rule), 0) - self._since[rule.id]
+        return self._tallies[rule.id][_MATCHED]
+
+    def fired(self, rule: Rule) -> int:
+        """How often the rule has fired."""
+        return self._tallies[rule.id][_FIRED]
+
+    def note_fired(self, rule: Rule) -> None:
+        """A rule that waited for an instant or for progress has met it."""
+        matched, fired = self._tallies[rule.id]
+        self._tallies[rule.id] = (matched + 1, fired + 1)
+
+    def meet(self, operation: str, call: Call, body: Callable[[], Any], moment: MatchContext) -> list[Rule]:
+        """Count the call; the rules that fire at it, in the order in which they were applied."""
+        fired: list[Rule] = []
+        for name in (operation, ANY):
+            count = self._calls[name] = self._calls.get(name, 0) + 1
+            for rule in self._turns.pop((name, count), ()):
+                self._fire(rule, fired)
+                self._take_turn(rule, count - self._since[rule.id])
+        for rule in self._candidates(operation, call, body):
+            if all(matches(value_at(call, body, path), wanted) for path, wanted in rule.where.items()):
+                self.match(rule, moment, fired)
+        return sorted(fired, key=lambda rule: rule.seq) if len(fired) > 1 else fired
+
+    def meet_delivery(self, event: str, attempt: int, moment: MatchContext) -> list[Rule]:
+        """Count an attempt to deliver an event of this kind; the rules that fire at it, in order."""
+        fired: list[Rule] = []
+        told = {"event": event, "attempt": attempt}
+        for rule in self.rules.values():
+            if rule.deliveries and all(matches(told.get(key, ABSENT), wanted) for key, wanted in rule.where.items()):
+                self.match(rule, moment, fired)
+        return fired
+
+    def match(self, rule: Rule, moment: MatchContext, into: list[Rule]) -> None:
+        """Note that the rule has matched, if its condition holds, and that it fires where its numbers, bounds and chance say so."""
+        if rule.condition and not moment.holds(rule):
+            return
+        matched, fired = self._tallies[rule.id]
+        matched += 1
+        self._tallies[rule.id] = (matched, fired)
+        ended = rule.times is not None and fired >= rule.times
+        if not ended and rule.takes(matched) and rule.is_open(moment.now) and rule.is_lucky(moment.seed, matched):
+            self._fire(rule, into)
+
+    def _fire(self, rule: Rule, into: list[Rule]) -> None:
+        matched, fired = self._tallies[rule.id]
+        self._tallies[rule.id] = (matched, fired + 1)
+        into.append(rule)
+
+    def _candidates(self, operation: str, call: Call, body: Callable[[], Any]) -> Iterable[Rule]:
+        """The rules of this operation that have to be looked at."""
+        yield from self._watched.get(operation, ())
+        yield from self._watched.get(ANY, ())
+        for (name, path), table in self._by_value.items():
+            if name in (operation, ANY):
+                actual = value_at(call, body, path)
+                if actual is not ABSENT and is_literal(actual):
+                    yield from table.get(_key(actual), ())
+
+    def _take_turn(self, rule: Rule, match: int) -> None:
+        """Have the rule wait for the call at which it fires next, if there is one."""
+        if rule.times is not None and self.fired(rule) >= rule.times:
+            return
+        following = rule.next_taken(match)
+        if following is not None:
+            place = (_name(rule), self._since[rule.id] + following)
+            self._turns[place] = (*self._turns.get(place, ()), rule)
+
+
+def _name(rule: Rule) -> str:
+    return ANY if len(rule.operations) == len(OPERATIONS) else rule.operations[0]
+
+
+def _key(value: Any) -> tuple[bool, Any]:
+    """A value as a key that keeps `true` apart from 1."""
+    return isinstance(value, bool), value
+
+
+def _without(table: dict[Any, tuple[Rule, ...]], gone: Rule) -> None:
+    for key, rules in list(table.items()):
+        left = tuple(rule for rule in rules if rule.id != gone.id)
+        if left:
+            table[key] = left
+        else:
+            del table[key]
+
+
+def describe_rules(script: RuleSet) -> list[Mapping[str, Any]]:
+    """Each rule as it was written, with its id, scenario and counts, and why it met nothing where it did not."""
+    return [
+        {
+            "id": rule.id,
+            "scenario": rule.scenario,
+            **rule.written,
+            "matched": script.matched(rule),
+            "fired": script.fired(rule),
+        }
+        | ({"unmet": script.unmet[rule.id]} if rule.id in script.unmet else {})
+        for rule in script.rules.values()
+    ]

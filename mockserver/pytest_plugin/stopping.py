@@ -1,0 +1,77 @@
+"""
+The report of a test that is stopped from outside: by Ctrl-C, or by pytest-timeout.
+
+Neither the first nor the `thread` method of the second makes a report of the test; the first is shown in the terminal's
+summary, the second as soon as the time is over, since pytest-timeout ends the process then.
+"""
+
+from __future__ import annotations
+
+import threading
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mockserver.pytest_plugin import failure_report
+from mockserver.testing.report.clocks import Stopped
+
+if TYPE_CHECKING:
+    from _pytest.capture import CaptureManager
+
+    from mockserver.pytest_plugin.ownership import SandboxOwnership
+
+_PATIENCE_S = 5.0  # the stopped thread may hold a lock that the report needs
+_SECTIONS: pytest.StashKey[list[tuple[str, str]]] = pytest.StashKey()
+
+
+def keep(item: pytest.Item, interrupt: KeyboardInterrupt, book: SandboxOwnership) -> None:
+    """Store the sections of a test that Ctrl-C has stopped, for the terminal's summary; under --pdb it has a report."""
+    if item.config.getoption("usepdb", default=False):
+        return
+    item.config.stash[_SECTIONS] = list(failure_report.sections(item, interrupt, book))
+
+
+def show(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print the sections of a test that was stopped, if one was."""
+    for title, text in config.stash.get(_SECTIONS, []):
+        reporter.write_sep("-", title)
+        reporter.write_line(text)
+
+
+def set_timer(item: pytest.Item, settings: Any, book: pytest.StashKey[SandboxOwnership]) -> bool:
+    """Set the timer of pytest-timeout's `thread` method, which prints the sections before the process ends."""
+    timer = threading.Timer(settings.timeout, _end, (item, settings, book))
+    timer.name = f"{__name__} {item.nodeid}"
+    timer.daemon = True
+
+    def cancel() -> None:
+        timer.cancel()
+        timer.join()
+
+    item.cancel_timeout = cancel  # type: ignore[attr-defined]  # where pytest-timeout looks for it
+    timer.start()
+    return True
+
+
+def _end(item: pytest.Item, settings: Any, key: pytest.StashKey[SandboxOwnership]) -> None:
+    pytest_timeout: Any = import_module("pytest_timeout")
+    is_stopped = settings.disable_debugger_detection or not pytest_timeout.is_debugging()
+    if is_stopped and key in item.config.stash:
+        _print(item, item.config.stash[key])
+    pytest_timeout.timeout_timer(item, settings)
+
+
+def _print(item: pytest.Item, book: SandboxOwnership) -> None:
+    found: list[tuple[str, str]] = []
+    reading = threading.Thread(target=lambda: found.extend(failure_report.sections(item, Stopped(), book)), daemon=True)
+    reading.start()
+    reading.join(_PATIENCE_S)
+    capture: CaptureManager | None = item.config.pluginmanager.getplugin("capturemanager")
+    if capture is not None:
+        capture.suspend_global_capture()
+    terminal = item.config.get_terminal_writer()
+    for title, text in found:
+        terminal.line()
+        terminal.sep("-", title)
+        terminal.line(text)

@@ -1,0 +1,325 @@
+"""
+The wire effects of a rule, read into one record; which of them go together.
+
+The script of a document: each entry becomes a rule, or a problem with its place.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mockserver.contract import choices, schemas
+from mockserver.contract.durations import parse_duration
+from mockserver.contract.effects import ALIASES, EFFECTS, of_group
+from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
+from mockserver.contract.limits import PROBLEMS_MAX
+from mockserver.contract.text import nearest
+from mockserver.core.instants import DAY, LATEST, Instant, as_shown
+from mockserver.core.operations import campaigns, sending
+from mockserver.core.phone_numbers import BRAZIL, e164, expected
+from mockserver.core.redaction import to_json_text
+from mockserver.core.state.matching import normalize_conditions
+from mockserver.core.state.rules import Latency, Rule, WireFaults
+from mockserver.core.state.sandbox import SandboxState
+from mockserver.scenario import rule_conditions
+from mockserver.scenario.choices import choice_problem
+from mockserver.scenario.problems import Problem, step
+from mockserver.scenario.pruning import left_out
+from mockserver.scenario.rule_conditions import DELIVERY
+
+_DURATION = "a duration such as 20m, 1h30m, 3500ms, PT20M or seconds, never negative"
+_LONGEST_WAIT = 366 * DAY  # a client that waits longer has no clock left to tell it by
+_LENGTH = re.compile("[0-9]{1,15}")  # RFC 9110 8.6: digits alone
+# RFC 9110 7.6.1: of one connection, not of an answer; the server itself says how an answer is framed.
+_OF_THE_CONNECTION = frozenset(
+    ("connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade")
+)
+# Of each group only one can hold; waits go with everything.
+_EXCLUSIVE = (("error", "reply", "stale"), ("drop", "reset", "truncate", "dribble"), ("error", "reply", "garble"))
+
+
+def parse_wire_faults(effects: Mapping[str, Any], path: str, problems: list[Problem]) -> WireFaults | None:
+    """The wire effects as one record, None where there are none; collects what is wrong."""
+    if not any(name in effects for name in of_group("wire")):
+        return None
+    for group in _EXCLUSIVE:
+        given = [name for name in group if name in effects]
+        if len(given) > 1:
+            problems.append(Problem(path, ", ".join(given), f"one of {', '.join(group)}"))
+    _check_headers(effects.get("reply", {}).get("headers", {}), f"{path}/reply/headers", problems)
+    error, reply, dribble = effects.get("error"), effects.get("reply"), effects.get("dribble")
+    ends = next((name for name in ("drop", "reset") if name in effects), None)
+    return WireFaults(
+        error=None if error is None else (error, None) if isinstance(error, str) else _timed(error),
+        reply=None if reply is None else (reply["status"], reply.get("headers", {}), reply.get("body")),
+        before=_wait(effects.get("delay", 0), f"{path}/delay", problems),
+        after=_wait(effects.get("delay-after", 0), f"{path}/delay-after", problems),
+        ends=ends,
+        early=ends is not None and effects[ends] == "before",
+        cut_bytes=effects.get("truncate"),
+        garbled="garble" in effects,
+        pieces=dribble["chunks"] if dribble else 0,
+        spread=wait(dribble["over"], f"{path}/dribble/over", problems) if dribble else 0,
+        stale="stale" in effects,
+    )
+
+
+def _check_headers(headers: Mapping[str, str], path: str, problems: list[Problem]) -> None:
+    """A header that would break the framing of the answer is refused; the effects on the wire bend that."""
+    lengths = [name for name in headers if name.lower() == "content-length"]
+    for name in headers:
+        if name.lower() in _OF_THE_CONNECTION:
+            wanted = (
+                "no header of the connection: the server frames the answer; drop, reset, truncate and dribble bend it"
+            )
+            problems.append(Problem(path + step(name), f"the header {to_json_text(name)}", wanted))
+    for name in lengths[1:]:
+        problems.append(
+            Problem(
+                path + step(name), f"the header {to_json_text(name)}", f"one Content-Length; {lengths[0]} is another"
+            )
+        )
+    for name in lengths[:1]:
+        if not _LENGTH.fullmatch(headers[name]):
+            problems.append(
+                Problem(path + step(name), to_json_text(headers[name]), "a length of 1 to 15 digits, such as 512")
+            )
+
+
+def _timed(error: Mapping[str, Any]) -> tuple[str, int | None]:
+    return error["code"], error.get("retryAfter")
+
+
+def _wait(written: Any, path: str, problems: list[Problem]) -> int | Latency:
+    if not isinstance(written, Mapping):
+        return wait(written, path, problems)
+    median = wait(written["median"], f"{path}/median", problems)
+    p99 = wait(written.get("p99", written["median"]), f"{path}/p99", problems)
+    most = wait(written.get("max", max(p99, median) / 1_000_000 * 10), f"{path}/max", problems)
+    if not 0 < median <= p99:
+        problems.append(Problem(path, to_json_text(written), "a median above zero and a p99 that is not below it"))
+    return Latency(median, p99, most)
+
+
+def wait(written: object, path: str, problems: list[Problem]) -> int:
+    """A length of time that something waits, in microseconds; collects what is none, or too long."""
+    span = parse_duration(written)
+    if span is None:
+        problems.append(Problem(path, to_json_text(written), _DURATION))
+    elif span > _LONGEST_WAIT:
+        problems.append(Problem(path, to_json_text(written), "a wait of at most 366 days"))
+    return span or 0
+
+
+_TRIGGERS = ("on", "at", "after")
+_CALLS_ONLY = ("skip", "nth", "every", "times", "from", "until", "where", "when")
+
+Entry = Mapping[str, Any]
+
+
+def add_rules(
+    sandbox: SandboxState, script: Sequence[Entry], scenario: str | None, problems: list[Problem]
+) -> list[str]:
+    """Add the rules of a script to the sandbox, in order; answers their ids, and collects what is wrong."""
+    made = []
+    for number, entry in enumerate(script):
+        rule = _rule(sandbox, entry, scenario, f"/script/{number}", problems)
+        if rule is None:
+            continue
+        sandbox.script.add(rule)
+        made.append(rule.id)
+        _schedule(sandbox, rule)
+    return made
+
+
+def _schedule(sandbox: SandboxState, rule: Rule) -> None:
+    """Have time fire the rule, where it waits for an instant or for progress."""
+    if rule.at is not None:
+        sandbox.arm(rule.at, "rule", "fire", "", rule.id, 0)
+    if rule.sent is not None:
+        for tenant in sandbox.tenants.values():
+            for campaign in tenant.campaigns.values():
+                execution = campaigns.active_execution(tenant, campaign)  # none lags behind a campaign that has ended
+                if execution is not None:  # with its finish after the rule, where both fall on one instant
+                    sending.replace_schedule(sandbox, tenant, execution, execution.sends)
+
+
+def _rule(sandbox: SandboxState, entry: Entry, scenario: str | None, path: str, problems: list[Problem]) -> Rule | None:
+    found = len(problems)
+    if left_out(entry).isdisjoint(_TRIGGERS):
+        _check_trigger(entry, path, problems)
+        if len(problems) == found:
+            rule_conditions.check(entry, path, problems)
+    effects = _effects(entry["do"], f"{path}/do", problems)
+    _check_effects(entry, effects, f"{path}/do", problems)
+    spans = {key: _duration(entry.get(key), f"{path}/{key}", problems) for key in ("at", "from", "until")}
+    wire = parse_wire_faults(effects, f"{path}/do", problems)
+    since = as_shown(sandbox.now)  # as deadlines count, so that a rule can meet one
+    due = {key: None if span is None else since + span for key, span in spans.items()}
+    if due["at"] is not None and due["at"] > LATEST:
+        problems.append(Problem(f"{path}/at", to_json_text(entry["at"]), "an instant before the year 10000"))
+    if len(problems) > found:
+        return None
+    return _build_rule(sandbox, entry, scenario, effects, wire, due)
+
+
+def _build_rule(
+    sandbox: SandboxState,
+    entry: Entry,
+    scenario: str | None,
+    effects: Entry,
+    wire: Any,
+    due: Mapping[str, Instant | None],
+) -> Rule:
+    on = entry.get("on")
+    number = sandbox.count("rule")
+    return Rule(
+        seq=number,
+        id=f"rule_{number}",
+        scenario=scenario,
+        written={key: value for key, value in entry.items() if key != "do"} | {"do": effects},
+        applied_at=sandbox.now,
+        operations=named(on) if on not in (None, DELIVERY) else (),
+        deliveries=on == DELIVERY,
+        at=due["at"],
+        sent=entry.get("after", {}).get("sent"),
+        skip=entry.get("skip", 0),
+        nth=entry.get("nth"),
+        every=entry.get("every"),
+        times=entry.get("times"),
+        chance=entry.get("chance"),
+        opens=due["from"],
+        closes=due["until"],
+        where=entry.get("where", {}) if on == DELIVERY else normalize_conditions(entry.get("where", {})),
+        condition=entry.get("while", {}),
+        early=entry.get("when") == "before",
+        wire=wire,
+        world=tuple(
+            (name, parse_duration(args) if name == "advance" else args)
+            for name, args in effects.items()
+            if EFFECTS[name].group == "world"
+        ),
+        twists=effects.get("deliver"),
+        must_fire=entry.get("mustFire", False),
+    )
+
+
+def _check_trigger(entry: Entry, path: str, problems: list[Problem]) -> None:
+    triggers = [key for key in _TRIGGERS if key in entry]
+    if len(triggers) != 1:
+        problems.append(Problem(path, " and ".join(triggers) or "none", "exactly one of on, at and after"))
+        return
+    if "on" not in entry:
+        _refuse(entry, _CALLS_ONLY, path, f"no {{}} beside {triggers[0]}: it belongs to `on`", problems)
+        return
+    on = entry["on"]
+    if on != DELIVERY and not named(on):
+        known = (*OPERATIONS, DELIVERY, "*", *(f"{row.method} {row.path}" for row in ENDPOINTS.values()))
+        wanted = "an operation id, METHOD /path as the document writes it, *, or delivery"
+        problems.append(Problem(f"{path}/on", to_json_text(on), wanted, nearest(on, known)))
+
+
+def _refuse(entry: Entry, keys: Sequence[str], path: str, wanted: str, problems: list[Problem]) -> None:
+    for key in keys:
+        if key in entry:
+            problems.append(Problem(f"{path}/{key}", to_json_text(entry[key]), wanted.format(key)))
+
+
+def _effects(written: Entry, path: str, problems: list[Problem]) -> dict[str, Any]:
+    """The effects under their own names, those known by another name translated."""
+    effects: dict[str, Any] = {}
+    for name, args in written.items():
+        own, meant = ALIASES.get(name, (name, None))
+        if own in effects or (name in ALIASES and own in written):
+            problems.append(Problem(f"{path}/{name}", to_json_text(args), f"{own} once: {name} is another name of it"))
+        if name in ALIASES and args is not True and schemas.check("scenario", {"script": [{"do": {own: args}}]}):
+            problems.append(
+                Problem(f"{path}/{name}", to_json_text(args), f"true, or what {own} takes, such as {meant!r}")
+            )
+        effects[own] = meant if name in ALIASES and args is True else args
+    return effects
+
+
+def _check_effects(entry: Entry, effects: Entry, path: str, problems: list[Problem]) -> None:
+    groups = {EFFECTS[name].group for name in effects}
+    on = entry.get("on")
+    if "wire" in groups and on in (None, DELIVERY):
+        bent = ", ".join(name for name in effects if EFFECTS[name].group == "wire")
+        problems.append(Problem(path, bent, "effects on the wire only beside `on` an operation"))
+    if "delivery" in groups and on != DELIVERY:
+        problems.append(
+            Problem(f"{path}/deliver", to_json_text(effects["deliver"]), "deliver only beside `on: delivery`")
+        )
+    phone = effects.get("complete-session", {}).get("phone")
+    if phone is not None and e164(phone, BRAZIL) is None:
+        problems.append(Problem(f"{path}/complete-session/phone", to_json_text(phone), expected(BRAZIL)))
+    _check_new_key(effects.get("rotate-key", {}), f"{path}/rotate-key/key", problems)
+    if "advance" in effects:
+        _duration(effects["advance"], f"{path}/advance", problems)
+    if "delay" in effects.get("deliver", {}):
+        wait(effects["deliver"]["delay"], f"{path}/deliver/delay", problems)
+    _check_choices(effects, path, problems)
+    _check_one_way(effects, path, problems)
+
+
+def _check_new_key(rotated: Entry, path: str, problems: list[Problem]) -> None:
+    """A secret key begins with sk_, and a public one with pk_: nothing else opens a door."""
+    prefix = {"secret": "sk_", "public": "pk_"}[rotated.get("kind", "secret")]
+    if "key" in rotated and not rotated["key"].startswith(prefix):
+        problems.append(Problem(path, to_json_text(rotated["key"]), f"a key that begins with {prefix}"))
+
+
+def _check_choices(effects: Entry, path: str, problems: list[Problem]) -> None:
+    settings = dict(effects.get("set-choice", {}))
+    if "rate-limit" in effects:
+        settings["rate-limit-numbers"] = effects["rate-limit"]
+    for choice_id, value in settings.items():
+        wrong = choice_problem(choice_id, value, hints=len(problems) < PROBLEMS_MAX)
+        if wrong is None and choice_id not in choices.CHOICES:
+            wrong = Problem("", to_json_text(choice_id), "a choice; this is a fixed decision")
+        if wrong is not None:
+            place = f"/set-choice{step(choice_id)}" if choice_id in effects.get("set-choice", {}) else "/rate-limit"
+            problems.append(wrong._replace(path=f"{path}{place}"))
+
+
+def _check_one_way(effects: Entry, path: str, problems: list[Problem]) -> None:
+    """Arguments of which only one can hold: which sends or files fail."""
+    for name, ways in (("fail-sends", ("ratio", "every", "chats")), ("fail-media", ("ratio", "every", "names"))):
+        given = [way for way in ways if way in effects.get(name, {})]
+        if len(given) > 1:
+            problems.append(Problem(f"{path}/{name}", ", ".join(given), f"one of {', '.join(ways)}"))
+
+
+def _duration(written: object, path: str, problems: list[Problem]) -> int | None:
+    if written is None:
+        return None
+    span = parse_duration(written)
+    if span is None:
+        problems.append(Problem(path, to_json_text(written), _DURATION))
+    return span
+
+
+_CONDITIONS = ("where", "while", "skip", "nth", "every", "times", "chance", "from", "until")
+
+
+def describe_rule(rule: Mapping[str, Any]) -> str:
+    """A rule in one line: when, and what."""
+    if "at" in rule:
+        when = f"{rule['at']} from the start"
+    elif "after" in rule:
+        when = f"after {rule['after']['sent']} sent"
+    else:
+        when = f"on {rule['on']}"
+    conditions = "".join(f", {key} {_inline(rule[key])}" for key in _CONDITIONS if key in rule)
+    return f"{when}{conditions}: {_inline(rule['do'])}"
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{key} {_inline(each)}".strip() for key, each in value.items())
+        return inner or ""
+    text = "yes" if value is True else str(value)
+    return textwrap.shorten(text, 60, placeholder="...")

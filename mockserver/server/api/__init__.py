@@ -1,0 +1,1 @@
+"""The public API over HTTP: requests, routing, responses and their JSON."""

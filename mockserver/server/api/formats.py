@@ -1,0 +1,194 @@
+"""
+How things are spelled on the wire where the document leaves it open: date-times, errors, extra fields, order.
+
+Every choice of representation is read here or in `represent`, and nowhere in the operations.
+
+From where a record is looked at, and how a key without a value is spelled.
+
+Writing JSON that every parser reads (RFC 8259): no NaN, no infinity, no half of a surrogate pair.
+
+A value that JSON has no form for is written as text: a number beyond a double as "Infinity" or "-Infinity", half of a
+surrogate pair as its escape.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
+
+from mockserver.contract.endpoints import SUCCESS_STATUS, Endpoint
+from mockserver.contract.errors import ERRORS, SESSION_MESSAGES
+from mockserver.core import ids
+from mockserver.core.instants import SECOND, Instant, format_milliseconds, to_datetime
+from mockserver.core.state.calls import ApiError
+from mockserver.core.state.records import Campaign, Template
+
+Row = TypeVar("Row", Campaign, Template)
+Choices = Mapping[str, object]
+
+_UNKNOWN_FIELD = ("unlistedField", "a field that the document does not list")
+_UNSEEN = MappingProxyType(
+    {
+        "providerTemplateStatus": "UNDER_SECOND_REVIEW",
+        "itemType": "hologram",
+        "platform": "chatapp_next",
+        "messageType": "hologram",
+        "messageStatus": "parked",
+    }
+)
+_DATE_TIMES: Mapping[str, Callable[[Instant], str]] = MappingProxyType(
+    {
+        "milliseconds": format_milliseconds,
+        "seconds": lambda instant: to_datetime(instant).isoformat(timespec="seconds")[:-6] + "Z",
+        "microseconds": lambda instant: format_milliseconds(instant)[:-1] + "000Z",
+        "offset": lambda instant: format_milliseconds(instant)[:-1] + "+00:00",
+    }
+)
+_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def date_time(choices: Choices, instant: Instant) -> str:
+    """An instant as `datetime-spelling` has it, cut to the millisecond."""
+    return _DATE_TIMES[str(choices["datetime-spelling"])](instant)
+
+
+def session_date_time(choices: Choices, instant: Instant) -> str:
+    """A session's instant: promised in UTC with `Z`, whatever the spelling of its fraction (session.expires-at)."""
+    return format_milliseconds(instant) if choices["datetime-spelling"] == "offset" else date_time(choices, instant)
+
+
+def http_date(instant: Instant) -> str:
+    """The instant as an HTTP date, cut to the second (RFC 9110, 5.6.7)."""
+    return _http_date(instant // SECOND)
+
+
+@lru_cache(maxsize=16)
+def _http_date(second: int) -> str:
+    moment = to_datetime(second * SECOND)
+    day, month = _WEEKDAYS[moment.weekday()], _MONTHS[moment.month - 1]
+    return f"{day}, {moment.day:02d} {month} {moment.year:04d} {moment:%H:%M:%S} GMT"
+
+
+def success_status(choices: Choices, endpoint: Endpoint) -> int:
+    """The success status of an operation by `success-status`; 202 and 204 stand where the document gives them."""
+    return SUCCESS_STATUS[str(choices["success-status"])][endpoint.id]
+
+
+def error_body(choices: Choices, refusal: ApiError, endpoint: Endpoint | None) -> tuple[int, dict[str, Any]]:
+    """The status and body of a refusal: code, status of the catalogue or the campaign guide, Portuguese message."""
+    row = ERRORS[refusal.code]
+    guided = choices["dual-status"] == "guide" and endpoint is not None and endpoint.path.startswith("/v1/campaigns")
+    status = row.guide_status if guided else row.status
+    worded = {"canonical": row.message, "reworded": row.reworded, "empty": ""}[str(choices["message-text"])]
+    body: dict[str, Any] = {
+        "statusCode": status,
+        "code": refusal.code,
+        "message": worded.format_map(refusal.facts),
+    }
+    if choices["error-extra-keys"] == "details":
+        body |= {
+            "details": [{"path": refusal.at}],
+            "requestId": "req_" + ids.seeded_id(0, refusal.code, refusal.reason),
+        }
+    return status, body
+
+
+def rate_limit_headers(choices: Choices, refusal: ApiError, now: Instant) -> list[tuple[str, str]]:
+    """What a 429 says of the wait, as `rate-limit-headers` has it; the wait is true where the mock set a budget."""
+    wait_s = refusal.facts.get("wait_s", 1)
+    if not isinstance(wait_s, int):
+        return []
+    quota, window_s = refusal.facts.get("quota", 0), refusal.facts.get("window_s", 60)
+    return {
+        "seconds": [("Retry-After", str(wait_s))],
+        "http-date": [("Retry-After", http_date(now + (wait_s + 1) * SECOND - 1))],
+        "none": [],
+        "garbage": [("Retry-After", "soon")],
+        "draft-fields": [
+            ("RateLimit-Policy", f'"default";q={quota};w={window_s}'),
+            ("RateLimit", f'"default";r=0;t={wait_s}'),
+        ],
+    }[str(choices["rate-limit-headers"])]
+
+
+def sort_listing(choices: Choices, seed: int, rows: Sequence[Row]) -> list[Row]:
+    """A listing in the order of `list-order`, by the instant of creation; of one instant the later made is the newer."""
+    order = choices["list-order"]
+    if order == "shuffled":
+        return sorted(rows, key=lambda row: ids.seeded_id(seed, "order", row.id))
+    return sorted(rows, key=lambda row: (row.created_at, row.seq), reverse=order == "newest-first")
+
+
+def enum_value(choices: Choices, field: str, value: str) -> str:
+    """A value of an open enumeration, or one never seen where `new-enum-values` has it so."""
+    return _UNSEEN[field] if choices["new-enum-values"] == "unseen" else value
+
+
+def with_unknown_fields(value: Any) -> Any:
+    """The body with one undocumented field in every object (choice `additive-fields`)."""
+    if isinstance(value, dict):
+        return {key: with_unknown_fields(each) for key, each in value.items()} | dict([_UNKNOWN_FIELD])
+    if isinstance(value, list):
+        return [with_unknown_fields(each) for each in value]
+    return value
+
+
+JSON = dict[str, Any]
+
+
+class SerializationContext(NamedTuple):
+    """From where a record is looked at: the choices, the seed, the instant, and the prefix of urls."""
+
+    choices: Mapping[str, object]
+    seed: int
+    now: Instant
+    base_url: str
+
+
+def empty_value(view: SerializationContext, choice: str, key: str, blank: object = "") -> JSON:
+    """A key without a value: left out, null, or blank."""
+    shapes: Mapping[str, JSON] = {"absent": {}, "null": {key: None}, "empty": {key: blank}}
+    return shapes[str(view.choices[choice])]
+
+
+# By option of `message-text`, then by reason.
+SESSION_TEXTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "canonical": {reason: canonical for reason, (canonical, _) in SESSION_MESSAGES.items()},
+        "reworded": {reason: reworded for reason, (_, reworded) in SESSION_MESSAGES.items()},
+        "empty": dict.fromkeys(SESSION_MESSAGES, ""),
+    }
+)
+
+
+# Compact, accents as they are; a Decimal is a number that a client wrote with a fraction.
+_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=float, allow_nan=False).encode
+# Of an integer: 4,214 digits; the interpreter writes no more than 4,300 (sys.set_int_max_str_digits).
+_BITS_MAX = 14_000
+
+
+def encoded(value: Any) -> bytes:
+    """Return the value as JSON in UTF-8."""
+    try:
+        return _ENCODE(value).encode()
+    except ValueError:  # rare, so that an ordinary value is read only once
+        return _ENCODE(_writable(value)).encode()
+
+
+def _writable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else json.dumps(value)
+    if isinstance(value, int):
+        return value if value.bit_length() <= _BITS_MAX else f"an integer of {value.bit_length()} bits"
+    if isinstance(value, Mapping):
+        return {_writable(key): _writable(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_writable(each) for each in value]
+    return value

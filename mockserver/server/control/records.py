@@ -1,0 +1,101 @@
+"""Forced moves: the commands that end a session or a campaign by hand, through the lifecycle table like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mockserver.contract.lifecycles import LIFECYCLES
+from mockserver.contract.text import nearest_hint
+from mockserver.core import phone_numbers
+from mockserver.core.lifecycle import Kind, can_transition
+from mockserver.core.operations import campaigns, connections
+from mockserver.core.state.tenant import Tenant
+from mockserver.server.api import formats, serializers
+from mockserver.server.errors import ControlError
+from mockserver.server.hosting.host import HostedSandbox
+
+JSON = dict[str, Any]
+Arguments = Mapping[str, Any]
+
+
+def _owned(hosted: HostedSandbox, table: str, record_id: str) -> tuple[Tenant, Any]:
+    for tenant in hosted.sandbox.tenants.values():
+        record = getattr(tenant, table).get(record_id)
+        if record is not None:
+            return tenant, record
+    known = [each for tenant in hosted.sandbox.tenants.values() for each in getattr(tenant, table)]
+    raise ControlError(
+        404, "MOCK_NOT_FOUND", f"no {table} record {record_id!r}; there is {', '.join(known[:5]) or 'none'}"
+    )
+
+
+def _refuse_illegal(kind: Kind, record: Any, trigger: str) -> None:
+    if not can_transition(kind, record, trigger):
+        sources = " or ".join(LIFECYCLES[kind].sources(trigger))
+        raise ControlError(
+            409,
+            "MOCK_ILLEGAL_MOVE",
+            f"the {kind} {record.id} is {record.status}; only {sources} has the move '{trigger}'; nothing was changed",
+        )
+
+
+def _session(hosted: HostedSandbox, tenant: Tenant, session_id: str) -> JSON:
+    sandbox = hosted.sandbox
+    view = formats.SerializationContext(sandbox.choices, sandbox.seed, sandbox.now, hosted.base_url)
+    return serializers.session_read(view, connections.with_entrypoint(tenant, tenant.sessions[session_id]))
+
+
+def complete_session(hosted: HostedSandbox, args: Arguments) -> JSON:
+    """The end user finishes the flow, with this number or an unused one."""
+    sandbox = hosted.sandbox
+    tenant, session = _owned(hosted, "sessions", args["sessionId"])
+    _refuse_illegal("session", session, "complete")
+    given = args.get("phone")
+    phone = phone_numbers.e164(given, tenant.country) if given is not None else connections.unused_phone(sandbox)
+    if phone is None:
+        reason = f"phone: got {given!r}; expected {phone_numbers.expected(tenant.country)}"
+        raise ControlError(400, "MOCK_BAD_PHONE", reason)
+    connections.complete(sandbox, tenant, session, phone, args.get("name") or tenant.name, {"forced": "complete"})
+    return _session(hosted, tenant, session.id)
+
+
+def fail_session(hosted: HostedSandbox, args: Arguments) -> JSON:
+    """The connection fails for a documented reason."""
+    tenant, session = _owned(hosted, "sessions", args["sessionId"])
+    if args["reason"] not in connections.REASONS:
+        hint = nearest_hint(args["reason"], connections.REASONS)
+        raise ControlError(
+            400,
+            "MOCK_BAD_REASON",
+            f"reason came as {args['reason']!r}; wanted one of {', '.join(connections.REASONS)}{hint}",
+        )
+    _refuse_illegal("session", session, "fail")
+    connections.fail(hosted.sandbox, tenant, session, args["reason"], {"forced": "fail"})
+    return _session(hosted, tenant, session.id)
+
+
+def cancel_session(hosted: HostedSandbox, args: Arguments) -> JSON:
+    """The end user cancels the flow on the hosted page."""
+    tenant, session = _owned(hosted, "sessions", args["sessionId"])
+    _refuse_illegal("session", session, "fail")
+    connections.cancel(hosted.sandbox, tenant, session, {"forced": "cancel"})
+    return _session(hosted, tenant, session.id)
+
+
+def expire_session(hosted: HostedSandbox, args: Arguments) -> JSON:
+    """The session expires now, also before its deadline."""
+    tenant, session = _owned(hosted, "sessions", args["sessionId"])
+    _refuse_illegal("session", session, "expire")
+    connections.expire(hosted.sandbox, tenant, session, {"forced": "expire"})
+    return _session(hosted, tenant, session.id)
+
+
+def fail_campaign(hosted: HostedSandbox, args: Arguments) -> JSON:
+    """A running campaign meets an unrecoverable error."""
+    sandbox = hosted.sandbox
+    tenant, campaign = _owned(hosted, "campaigns", args["id"])
+    _refuse_illegal("campaign", campaign, "fail")
+    campaigns.fail(sandbox, tenant, campaign, {"forced": "fail"})
+    view = formats.SerializationContext(sandbox.choices, sandbox.seed, sandbox.now, hosted.base_url)
+    return serializers.campaign_detail(view, campaigns.detail(tenant, tenant.campaigns[campaign.id]))

@@ -1,0 +1,287 @@
+"""
+The commands on a sandbox, each written once: the control plane and the Python face are two doors to them.
+
+A command takes the hosted sandbox and its arguments as JSON values. It runs with the sandbox's lock held and time settled
+up to now, and refuses with ControlError, saying how to mend the call; then nothing has changed.
+
+Commands on a host: whether it runs, and making, listing and ending its sandboxes.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mockserver.contract.durations import parse_duration
+from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
+from mockserver.contract.text import nearest_hint
+from mockserver.core import scheduler
+from mockserver.core.instants import Instant, format_exact, parse
+from mockserver.core.state.matching import PATH_ROOTS, differences
+from mockserver.core.state.tenant import Tenant
+from mockserver.scenario.choices import set_choices
+from mockserver.scenario.problems import Problem, ScenarioError
+from mockserver.server.api.response import redactor
+from mockserver.server.control import views
+from mockserver.server.errors import ControlError
+from mockserver.server.hosting import runtime
+from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxConfig, SandboxHost
+from mockserver.version import VERSION
+
+JSON = dict[str, Any]
+Arguments = Mapping[str, Any]
+
+_DIGITS_MAX = 15  # of a number in a query
+
+
+def instant(written: object, name: str) -> Instant:
+    """The instant of an argument that is an ISO 8601 date-time with its offset."""
+    read = parse(written) if isinstance(written, str) else None
+    if read is None or not read[1]:
+        raise ControlError(
+            400,
+            "MOCK_BAD_INSTANT",
+            f"{name}: got {written!r}; expected an ISO 8601 date-time with its offset, such as 2026-03-01T12:00:00Z",
+        )
+    return read[0]
+
+
+def read_clock(hosted: HostedSandbox, args: Arguments) -> JSON:
+    return views.clock(hosted.sandbox)
+
+
+def set_clock(hosted: HostedSandbox, args: Arguments) -> JSON:
+    """Freeze at an instant or here, or follow the process's clock."""
+    if ("freeze" in args) == ("follow" in args):
+        raise ControlError(400, "MOCK_BAD_CLOCK", 'wanted one of {"freeze": instant or true} and {"follow": true}')
+    if "freeze" in args and "catchUp" in args:
+        raise ControlError(400, "MOCK_BAD_CLOCK", "catchUp goes with follow; a frozen clock catches nothing up")
+    try:
+        if "follow" in args:
+            scheduler.follow(hosted.sandbox, catch_up=args.get("catchUp", False))
+        else:
+            scheduler.freeze(hosted.sandbox, None if args["freeze"] is True else instant(args["freeze"], "freeze"))
+    except ValueError as refusal:
+        raise ControlError(400, "MOCK_TIME_GOES_FORWARD", str(refusal)) from None
+    return views.clock(hosted.sandbox)
+
+
+def advance(hosted: HostedSandbox, args: Arguments) -> Callable[[], JSON]:
+    """Let time pass, delivering what falls due, and say what happened on the way, in order; once the lock is free."""
+    if len(args) != 1:
+        raise ControlError(
+            400, "MOCK_BAD_ADVANCE", 'wanted one of {"by": "20m"}, {"to": instant} and {"until": "idle"}'
+        )
+    end = _end(args)
+
+    def advanced() -> JSON:
+        try:
+            happened = hosted.advance(**end)
+        except ValueError as refusal:
+            raise ControlError(400, "MOCK_TIME_GOES_FORWARD", str(refusal)) from None
+        return {"now": views.clock(hosted.sandbox)["now"], "fired": views.fired(happened)}
+
+    return advanced
+
+
+def _end(args: Arguments) -> Mapping[str, Any]:
+    """How far an advance goes, as `Hosted.advance` takes it."""
+    if "until" in args:
+        if args["until"] != "idle":
+            raise ControlError(400, "MOCK_BAD_ADVANCE", f"until came as {args['until']!r}; wanted 'idle'")
+        return {"until_idle": True}
+    if "to" in args:
+        return {"to": instant(args["to"], "to")}
+    by = parse_duration(args["by"])
+    if by is None:
+        raise ControlError(
+            400,
+            "MOCK_BAD_DURATION",
+            f"by came as {args['by']!r}; wanted 20m, 1h30m, 3500ms, PT20M or seconds, never negative",
+        )
+    return {"by": by}
+
+
+def read_choices(hosted: HostedSandbox, args: Arguments) -> JSON:
+    return views.choices(hosted.sandbox)
+
+
+def choose(hosted: HostedSandbox, args: Arguments) -> JSON:
+    """Set choices by id; one that is wrong leaves all as they were."""
+    problems: list[Problem] = []
+    set_choices(hosted.sandbox, args, problems)
+    if problems:
+        raise ControlError(400, "MOCK_BAD_CHOICE", "no choice was set; " + "; ".join(map(str, problems)), problems)
+    return views.choices(hosted.sandbox)
+
+
+def _tenant(hosted: HostedSandbox, tenant_id: str) -> Tenant:
+    known = hosted.sandbox.tenants
+    if tenant_id not in known:
+        raise ControlError(
+            404,
+            "MOCK_NOT_FOUND",
+            f"no tenant {tenant_id!r}; there is {', '.join(known)}{nearest_hint(tenant_id, known)}",
+        )
+    return known[tenant_id]
+
+
+def read_tenant(hosted: HostedSandbox, args: Arguments) -> JSON:
+    return views.tenant(hosted.sandbox, _tenant(hosted, args["id"]))
+
+
+def set_tenant(hosted: HostedSandbox, args: Arguments) -> JSON:
+    """Change a tenant's name, developer environment or subscription."""
+    tenant = _tenant(hosted, args["id"])
+    tenant.name = args.get("name", tenant.name)
+    tenant.developers_enabled = args.get("developersEnabled", tenant.developers_enabled)
+    tenant.subscription = args.get("subscription", tenant.subscription)
+    return views.tenant(hosted.sandbox, tenant)
+
+
+def read_state(hosted: HostedSandbox, args: Arguments) -> Callable[[], JSON]:
+    """The state as JSON, built from a snapshot while the sandbox goes on."""
+    numbers = _numbers(args, {"chats": "chats", "chatsFrom": "chats_from"})
+    if numbers.get("chats", 0) > views.STATE_CHATS:
+        expected = f"at most {views.STATE_CHATS} (the mock's own bound); chatsFrom reads on from there"
+        raise ControlError(400, "MOCK_BAD_QUERY", f"chats is {numbers['chats']}; expected {expected}")
+    twin = hosted.sandbox.twin()
+    return lambda: views.state(twin, **numbers)
+
+
+def reset(hosted: HostedSandbox, args: Arguments) -> None:
+    """Be as at birth."""
+    hosted.reset()
+
+
+def make_checkpoint(hosted: HostedSandbox, args: Arguments) -> JSON:
+    """Keep the state as it is now, to be restored any number of times."""
+    return {"checkpointId": hosted.keep_checkpoint()}
+
+
+def restore_checkpoint(hosted: HostedSandbox, args: Arguments) -> None:
+    """Be again as at the checkpoint."""
+    kept = hosted.checkpoints.get(args["id"])
+    if kept is None:
+        known = ", ".join(hosted.checkpoints) or "none"
+        raise ControlError(404, "MOCK_NOT_FOUND", f"no checkpoint {args['id']!r}; there is {known}")
+    hosted.restore(kept)
+
+
+def read_journal(hosted: HostedSandbox, args: Arguments) -> Callable[[], JSON]:
+    """Exchanges and transitions, of one operation or status where asked, written out while the sandbox goes on."""
+    numbers = _numbers(
+        {key: each for key, each in args.items() if key != "operation"},
+        {"status": "status", "since": "since", "limit": "limit"},
+        ("operation",),
+    )
+    wanted = operations(args["operation"]) if "operation" in args else None
+    twin = hosted.sandbox.twin()
+    return lambda: views.journal(twin, operations=wanted, **numbers)
+
+
+def operations(written: str) -> tuple[str, ...]:
+    """The operations that a name means: an id, `METHOD /path` as the document writes it, or `*` for all."""
+    found = named(written)
+    if not found:
+        hint = nearest_hint(written, (*OPERATIONS, *(f"{row.method} {row.path}" for row in ENDPOINTS.values())))
+        raise ControlError(400, "MOCK_BAD_OPERATION", f"no operation is called {written!r}{hint}")
+    return found
+
+
+def _numbers(args: Arguments, names: Mapping[str, str], others: tuple[str, ...] = ()) -> dict[str, int]:
+    """The whole numbers of a query, by the `names` that its view has for them; refuses what the view does not take."""
+    for key in args:
+        if key not in names:
+            taken = ", ".join((*others, *names))
+            raise ControlError(400, "MOCK_BAD_QUERY", f"got {_cut(key)}; expected some of {taken}")
+    return {names[key]: _whole(each, key) for key, each in args.items()}
+
+
+def _whole(written: object, name: str) -> int:
+    is_whole = isinstance(written, str) and written.isascii() and written.isdigit() and len(written) <= _DIGITS_MAX
+    if not is_whole:
+        raise ControlError(
+            400,
+            "MOCK_BAD_QUERY",
+            f"{name} is {_cut(written)}; expected a whole number of at most {_DIGITS_MAX} digits",
+        )
+    return int(str(written))
+
+
+def _cut(received: object) -> str:
+    return reprlib.repr(received)
+
+
+def verify_journal(hosted: HostedSandbox, args: Arguments) -> JSON:
+    """Whether the operation was called as often as wanted, and the nearest misses where it was not."""
+    where = args.get("where", {})
+    for path in where:
+        if path.partition(".")[0] not in PATH_ROOTS:
+            raise ControlError(
+                400, "MOCK_BAD_WHERE", f"where has {path!r}; wanted a path that begins with {', '.join(PATH_ROOTS)}"
+            )
+    if "times" in args and ("atLeast" in args or "atMost" in args):
+        raise ControlError(400, "MOCK_BAD_VERIFY", "wanted times alone, or atLeast and atMost")
+    wanted = operations(args["operation"])
+    calls = [each for each in hosted.sandbox.journal.exchanges if each.operation in wanted]
+    compared = [(each, differences(each, where)) for each in calls]
+    count = sum(not differs for _, differs in compared)
+    least = args.get("times", args.get("atLeast", 0 if "atMost" in args else 1))
+    most = args.get("times", args.get("atMost", count))
+    hide = redactor(hosted.sandbox)
+    misses = sorted((pair for pair in compared if pair[1]), key=lambda pair: len(pair[1]))[:3]
+    nearest_misses = [
+        {"exchange": views.exchange(each, hide), "differences": [hide.value(one._asdict()) for one in differs[:5]]}
+        for each, differs in misses
+    ]
+    return {"ok": least <= count <= most, "count": count, "nearest": nearest_misses}
+
+
+def read_events(hosted: HostedSandbox, args: Arguments) -> JSON:
+    return views.events(hosted.sandbox)
+
+
+def health(host: SandboxHost, args: Mapping[str, Any]) -> dict[str, Any]:
+    return {"status": "ok", "version": VERSION}
+
+
+def create_sandbox(host: SandboxHost, args: Mapping[str, Any]) -> dict[str, Any]:
+    """Make a sandbox from a recipe; without a seed it has its scenario's, else the host's default one."""
+    try:
+        hosted = host.create(SandboxConfig(**args), clock=runtime.following_clock())
+    except ScenarioError as refusal:
+        raise ControlError(
+            400, "MOCK_BAD_SCENARIO", "the document is refused; no sandbox was made", refusal.problems
+        ) from None
+    keys = {"secretKey": hosted.tenant.secret_key, "publicKey": hosted.tenant.public_key}
+    return {"sandboxId": hosted.id, "baseUrl": hosted.base_url, "tenantId": hosted.tenant.id, **keys}
+
+
+def list_sandboxes(host: SandboxHost, args: Mapping[str, Any]) -> dict[str, Any]:
+    """Those that are open, and of those that were closed the ones that were called after their end, with how often."""
+    late = [(sandbox_id, count) for sandbox_id, count in list(host.closed.items()) if count]
+    return {
+        "sandboxes": [
+            {
+                "sandboxId": each.id,
+                "baseUrl": each.base_url,
+                "createdAt": format_exact(each.created_at),
+                "exchanges": each.sandbox.journal.last_exchange,
+            }
+            for each in list(host.sandboxes.values())
+        ],
+        "closed": [{"sandboxId": sandbox_id, "lateCalls": count} for sandbox_id, count in late],
+    }
+
+
+def delete_sandbox(host: SandboxHost, args: Mapping[str, Any]) -> None:
+    """End a sandbox; the default one stays."""
+    sandbox_id = args["id"]
+    if sandbox_id == DEFAULT_ID:
+        raise ControlError(
+            409, "MOCK_DEFAULT_SANDBOX", "the default sandbox cannot be deleted; reset it with POST /_mock/reset"
+        )
+    if not host.close(sandbox_id):
+        raise ControlError(404, "MOCK_NOT_FOUND", f"no sandbox {sandbox_id!r}; GET /_mock/sandboxes lists them")

@@ -1,0 +1,58 @@
+"""Commands on scenarios and rules: apply a document, list the library, list rules and end them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mockserver.scenario import library
+from mockserver.scenario.apply import apply
+from mockserver.scenario.problems import ScenarioError
+from mockserver.server.api.response import redactor
+from mockserver.server.control import views
+from mockserver.server.errors import ControlError
+from mockserver.server.hosting.host import HostedSandbox
+
+JSON = dict[str, Any]
+Arguments = Mapping[str, Any]
+
+
+def apply_scenario(hosted: HostedSandbox, args: Arguments) -> JSON:
+    """Apply a document, or the library's of this name."""
+    try:
+        by_name = set(args) == {"name"}
+        if by_name and not isinstance(args["name"], str):
+            raise ControlError(
+                400, "MOCK_BAD_SCENARIO", f"name came as {args['name']!r}; wanted the name of a library scenario"
+            )
+        applied = apply(hosted.sandbox, library.document(args["name"]) if by_name else args).as_json()
+        return {**applied, "scenario": redactor(hosted.sandbox).value(applied["scenario"])}
+    except ScenarioError as refusal:
+        raise ControlError(
+            400, "MOCK_BAD_SCENARIO", "the document is refused; nothing of it was applied", refusal.problems
+        ) from None
+
+
+def list_scenarios(hosted: HostedSandbox, args: Arguments) -> JSON:
+    documents = [library.document(name) for name in library.paths()]
+    return {
+        "scenarios": [
+            {"name": each["scenario"], "summary": each.get("summary", ""), "clauses": each.get("clauses", [])}
+            for each in documents
+        ]
+    }
+
+
+def list_rules(hosted: HostedSandbox, args: Arguments) -> JSON:
+    """The rules in force with their counts."""
+    return {"rules": views.rules(hosted.sandbox)}
+
+
+def remove_rules(hosted: HostedSandbox, args: Arguments) -> None:
+    """End one rule, or all."""
+    script = hosted.sandbox.script
+    if "id" not in args:
+        script.clear()
+    elif not script.remove(args["id"]):
+        known = ", ".join(script.rules) or "none"
+        raise ControlError(404, "MOCK_NOT_FOUND", f"no rule {args['id']!r}; there is {known}")

@@ -1,0 +1,96 @@
+"""The commands on webhooks: an event sent again, an endpoint recovered, its secret rotated, a receiver registered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mockserver.contract.lifecycles import CONNECTED, CONNECTION_FAILED
+from mockserver.contract.text import nearest_hint
+from mockserver.core.redaction import mask
+from mockserver.core.state.records import Webhook
+from mockserver.core.state.tenant import Tenant
+from mockserver.core.webhooks import deliveries, url_policy
+from mockserver.server.control import views
+from mockserver.server.errors import ControlError
+from mockserver.server.hosting.host import HostedSandbox
+from mockserver.server.webhooks.local_receivers import ReceiverTarget
+
+JSON = dict[str, Any]
+Arguments = Mapping[str, Any]
+
+KINDS = ("entrypoints", CONNECTED, CONNECTION_FAILED)  # what an endpoint may be registered for
+
+
+def redeliver(hosted: HostedSandbox, args: Arguments) -> Callable[[], JSON]:
+    """Send an event again to every endpoint where its delivery has ended; answers it with the attempts made."""
+    sandbox, event_id = hosted.sandbox, args["id"]
+    event = next((each for each in sandbox.events if each.id == event_id), None)
+    if event is None:
+        raise _unknown("event", event_id, [each.id for each in sandbox.events])
+    if not deliveries.redeliver(sandbox, event):
+        found = ", ".join(each.status for each in sandbox.outbox.of_event(event_id))
+        why = f"its deliveries are {found}" if found else "no endpoint takes it"
+        raise ControlError(
+            409,
+            "MOCK_ILLEGAL_MOVE",
+            f"event {event_id} cannot be sent again: {why}; only delivered or abandoned has the move 'resend'",
+        )
+    return lambda: next(each for each in views.events(sandbox)["events"] if each["id"] == event_id)
+
+
+def recover(hosted: HostedSandbox, args: Arguments) -> JSON:
+    """Send an endpoint everything that was given up, in the order of happening."""
+    tenant, webhook = _webhook(hosted, args["id"])
+    again = deliveries.recover(hosted.sandbox, tenant, webhook)
+    return {"webhookId": webhook.id, "events": [each.event.id for each in again]}
+
+
+def rotate(hosted: HostedSandbox, args: Arguments) -> JSON:
+    """Give an endpoint the secret that was sent; its former one signs beside it until the next rotation."""
+    tenant, webhook = _webhook(hosted, args["id"])
+    rotated = deliveries.rotate_secret(hosted.sandbox, tenant, webhook, args["secret"])
+    return {"webhookId": webhook.id, "secret": mask(rotated.secret), "oldSecret": mask(webhook.secret)}
+
+
+def register(
+    hosted: HostedSandbox,
+    target: str | ReceiverTarget,
+    tenant_id: str,
+    events: Sequence[str],
+    secret: str | None,
+    path: str,
+) -> Webhook:
+    """Register a receiver: a url, or a WSGI app or function that is handed the letters in process, at `path`."""
+    sandbox = hosted.sandbox
+    tenant = sandbox.tenants.get(tenant_id)
+    if tenant is None:
+        raise _unknown("tenant", tenant_id, list(sandbox.tenants))
+    for kind in events:
+        if kind not in KINDS:
+            raise ControlError(400, "MOCK_BAD_EVENT", f"events has {kind!r}; wanted some of {', '.join(KINDS)}")
+    if isinstance(target, str):
+        url, wanted = target, url_policy.rejection_reason(target, sandbox.outbox.allowed_hosts)
+        if wanted is not None:
+            raise ControlError(400, "MOCK_BAD_TARGET", f"the url came as {target!r}; wanted {wanted}")
+    else:
+        url = hosted.dispatch.stand_in(target, path)
+    webhook = Webhook(sandbox.new_id("webhook_"), url, secret or deliveries.new_secret(sandbox), tuple(events))
+    deliveries.register_webhook(sandbox, tenant, webhook)
+    return webhook
+
+
+def _webhook(hosted: HostedSandbox, webhook_id: str) -> tuple[Tenant, Webhook]:
+    tenants = hosted.sandbox.tenants.values()
+    for tenant in tenants:
+        if webhook_id in tenant.webhooks:
+            return tenant, tenant.webhooks[webhook_id]
+    raise _unknown("webhook", webhook_id, [each for tenant in tenants for each in tenant.webhooks])
+
+
+def _unknown(kind: str, found: str, known: list[str]) -> ControlError:
+    return ControlError(
+        404,
+        "MOCK_NOT_FOUND",
+        f"no {kind} {found!r}; there is {', '.join(known[:5]) or 'none'}{nearest_hint(found, known)}",
+    )

@@ -1,0 +1,1 @@
+"""The page behind a connection session's url."""

@@ -1,0 +1,1 @@
+"""Many sandboxes behind one address, their clocks and background work."""

@@ -1,0 +1,117 @@
+"""
+The background of a server that runs by itself: it sends what falls due, and lets time pass unasked.
+
+Each endpoint has one letter under way at a time, so a slow one holds up nobody else. Its waits are on real time, also
+where the process's clock is frozen. It leaves no thread behind, but for one that something keeps busy when it stops: that
+one ends with its work, or with the process, which never waits for it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from functools import partial
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+from mockserver.core.scheduler import run_until
+
+if TYPE_CHECKING:
+    from mockserver.core.state.outbox import PlannedAttempt
+    from mockserver.server.hosting.host import SandboxHost
+    from mockserver.server.webhooks.dispatcher import WebhookDispatcher
+
+_LOG = logging.getLogger("mockserver")
+_TICK_SECONDS = 1.0
+_MOST_AT_ONCE = 32  # letters under way, of all sandboxes together
+_GRACE_SECONDS = 0.2  # for threads to end in
+
+
+class _Workers:
+    """Threads that run jobs, started as they are needed. They are daemons: an executor's would hold up the process's end."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._idle = threading.Semaphore(0)
+        self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
+
+    def submit(self, job: Callable[[], None]) -> None:
+        """Run it in a thread, once one is free."""
+        self._jobs.put(job)
+        if self._idle.acquire(blocking=False):
+            return
+        with self._lock:
+            if len(self._threads) < self._most:
+                self._threads.append(threading.Thread(target=self._run, name="mockserver courier", daemon=True))
+                self._threads[-1].start()
+
+    def stop(self) -> list[threading.Thread]:
+        """Bid all threads end once the jobs have run; answers the threads."""
+        with self._lock:
+            threads, self._most = self._threads, 0
+        for _ in threads:
+            self._jobs.put(None)
+        return threads
+
+    def _run(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job()
+            self._idle.release()
+
+
+class BackgroundWorker:
+    """Threads of one host, from `start` to `stop`."""
+
+    def __init__(self, host: SandboxHost) -> None:
+        self._host = host
+        self._over = threading.Event()
+        self._workers = _Workers(_MOST_AT_ONCE)
+        self._ticker = threading.Thread(target=self._tick, name="mockserver ticker", daemon=True)
+
+    def start(self) -> None:
+        """Take over the host's deliveries."""
+        self._host.background = self
+        self._ticker.start()
+
+    def stop(self) -> None:
+        """Let go of everything under way, and end every thread; harmless when done twice."""
+        self._over.set()
+        for hosted in list(self._host.sandboxes.values()):
+            hosted.let_go(for_good=True)
+        _await_end([*self._workers.stop(), *([self._ticker] if self._ticker.ident is not None else [])])
+
+    def kick(self, dispatch: WebhookDispatcher) -> None:
+        """Have everything that can be sent now be sent."""
+        while not self._over.is_set() and (planned := dispatch.take_for_worker()) is not None:
+            self._workers.submit(partial(self._work, dispatch, planned))
+
+    def _work(self, dispatch: WebhookDispatcher, planned: PlannedAttempt) -> None:
+        if self._over.is_set():
+            return
+        try:
+            dispatch.carry(planned)
+        except Exception:  # noqa: BLE001 - a bug of the mock must not end the endpoint's line in silence
+            _LOG.exception("unexpected failure in a delivery")
+            dispatch.worker_done(planned)
+        else:
+            dispatch.worker_done(planned)
+            self.kick(dispatch)
+
+    def _tick(self) -> None:
+        while not self._over.wait(_TICK_SECONDS):
+            for hosted in list(self._host.sandboxes.values()):
+                with hosted.sandbox.lock:
+                    if not hosted.sandbox.clock.frozen:
+                        run_until(hosted.sandbox, hosted.sandbox.read_clock())
+                hosted.attend()
+
+
+def _await_end(threads: Iterable[threading.Thread]) -> None:
+    grace = _GRACE_SECONDS
+    for thread in threads:
+        thread.join(grace)
+        if thread.is_alive():
+            grace = 0  # the others have had the same time meanwhile

@@ -1,0 +1,394 @@
+"""
+One answer of a WSGI app on its way to the client, framed as HTTP/1.1 asks (RFC 9112), in as few sends as can be.
+
+One connection: request after request to the WSGI app, its answers back, until one side has enough.
+
+1. Whatever goes wrong is answered in the API's own error body, or not at all once an answer has begun; never in HTML.
+   HTTP that cannot be read is VALIDATION_ERROR with its one status of the catalogue, since the document knows no other.
+2. A client that vanishes is no error: the connection ends without a word.
+3. An app that laid hands on `environ["mockserver.socket"]` has answered in its own way; nothing is written after that.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import socket
+import struct
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from email.utils import formatdate
+from functools import lru_cache
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from mockserver.contract.errors import ERRORS
+from mockserver.contract.text import printable, whole_number
+from mockserver.server.http1.reason_phrases import reason_phrase
+from mockserver.server.http1.request import BadRequest, ReceiveBuffer, RequestBody, RequestHead, read_head
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
+
+
+_STATUS = re.compile("[2-9][0-9][0-9]( .*)?")
+
+_ExcInfo = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None]
+
+
+class ClientDisconnected(ConnectionError):
+    """The client does not read any more."""
+
+
+class RawSocket:
+    """
+    `environ["mockserver.socket"]`: the connection under an exchange, for an app that breaks it.
+
+    `exchanges_before` is the number of exchanges that the connection has carried before this one.
+    """
+
+    def __init__(self, wire: socket.socket, exchanges_before: int = 0) -> None:
+        self._wire = wire
+        self.exchanges_before = exchanges_before
+        self.used = False
+        self.if_lost: Callable[[], None] | None = None  # called if the answer turns out to reach no client
+
+    @property
+    def socket(self) -> socket.socket:
+        """The socket itself; whoever asks for it has taken the answer over."""
+        self.used = True
+        return self._wire
+
+    def is_refused(self) -> bool:
+        """
+        Return True if the client has reset the connection, as the system does for one that has closed it whole.
+
+        Before anything is sent, a client that has closed its socket and one that has only ended its own side look alike.
+        """
+        try:
+            return self._wire.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
+        except OSError:  # it is closed on this side
+            return True
+
+    def close(self) -> None:
+        """End the connection in order, after what was written; the client reads an end."""
+        # Only our half is shut here: closing over unread bytes would send a reset instead of an end.
+        with suppress(OSError):
+            self.socket.shutdown(socket.SHUT_WR)
+
+    def reset(self) -> None:
+        """Break the connection off; the client sees a reset by its peer."""
+        with suppress(OSError):
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.socket.close()
+
+
+class ResponseWriter:
+    """
+    What one request is answered.
+
+    `begun` tells that its first bytes are written, so that nothing can be said differently any more;
+    `persists` that the connection may carry another exchange after it; `gone` that the client did not take it.
+    `body` is the request's body where some of it may be unread, `method` its method, empty if it was not read.
+    """
+
+    def __init__(self, wire: socket.socket, raw: RawSocket) -> None:
+        self.begun = self.persists = self.gone = False
+        self.body: RequestBody | None = None
+        self.method = ""
+        self._wire = wire
+        self._raw = raw
+        self._head: RequestHead | None = None
+        self._status: str | None = None
+        self._headers: list[tuple[str, str]] = []
+        self._bodiless = self._chunked = False
+        self._left: int | None = None  # bytes of the body still owed under Content-Length
+
+    def __str__(self) -> str:
+        asked = f"{self._head.method} {self._head.target}" if self._head else "-"
+        return f'"{asked}" {(self._status or "-")[:3]}'
+
+    def to(self, head: RequestHead) -> None:
+        self._head = head
+        self.method = head.method
+        self.persists = head.persists
+
+    def invite(self) -> None:
+        """Ask the client for its body, unless it has its answer already."""
+        if not self.begun:
+            self._send(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def start(
+        self, status: str, headers: list[tuple[str, str]], exc_info: _ExcInfo | None = None, /
+    ) -> Callable[[bytes], object]:
+        """PEP 3333's `start_response`."""
+        if exc_info is not None and self.begun and exc_info[1] is not None:
+            raise exc_info[1]
+        if exc_info is None and self._status is not None:
+            raise AssertionError("start_response was called a second time without exc_info")
+        self._status, self._headers = status, headers
+        return self.write
+
+    def play(self, pieces: Iterable[bytes]) -> None:
+        """Write all the pieces; a lone one goes out together with the head, and tells its own length."""
+        if isinstance(pieces, list | tuple) and len(pieces) == 1 and not self.begun:
+            self._whole(pieces[0])
+            return
+        for piece in pieces:
+            self.write(piece)
+        self._end()
+
+    def refuse(self, status: int, why: str, body: Callable[[int, str], bytes], *, explain: bool) -> None:
+        """Say this instead of whatever was started; once something is written, end the connection instead."""
+        if self.begun:
+            self.persists = False
+            return
+        self._status = f"{status} {reason_phrase(status)}"
+        self._headers = [("Content-Type", "application/json"), *([("X-Mock-Reason", why)] if explain else [])]
+        self._whole(body(status, why))
+
+    def write(self, piece: bytes) -> None:
+        if piece:
+            head = b"" if self.begun else self._beginning(None)
+            self._send(head + self._framed(piece))
+            self.begun = True
+
+    def _whole(self, body: bytes) -> None:
+        self._send(self._beginning(len(body)) + self._framed(body))
+        self.begun = True
+        self._end()
+
+    def _end(self) -> None:
+        if not self.begun:
+            self._whole(b"")
+        elif self._chunked:
+            self._send(b"0\r\n\r\n")
+        if self._left:
+            # Less came than Content-Length promised; only the end of the connection can tell the client.
+            self.persists = False
+
+    def _framed(self, piece: bytes) -> bytes:
+        if self._bodiless or not piece:
+            return b""
+        if self._chunked:
+            return b"%x\r\n%b\r\n" % (len(piece), piece)
+        if self._left is not None:
+            # More than Content-Length promised would pass for the beginning of the next answer.
+            piece = piece[: self._left]
+            self._left -= len(piece)
+        return piece
+
+    def _beginning(self, whole: int | None) -> bytes:
+        """The answer's head, which decides how the body is framed; `whole` is the body's size where it is known."""
+        if self._status is None:
+            raise AssertionError("the app wrote without calling start_response")
+        if not _STATUS.fullmatch(self._status):
+            raise ValueError(f"{self._status!r} is not the status line of a final answer")
+        minor = self._head.minor if self._head else 1
+        empty = self._status[:3] in ("204", "304")
+        self._bodiless = empty or self.method == "HEAD"
+        lines, length = self._fields(whole if not empty else None)
+        self._left = None if self._bodiless else length
+        self._chunked = length is None and not self._bodiless and minor == 1
+        if self._chunked:
+            lines.append("Transfer-Encoding: chunked")
+        if (length is None and not self._bodiless and minor == 0) or (self.body and not self.body.skippable):
+            self.persists = False
+        if not self.persists:
+            lines.append("Connection: close")
+        elif minor == 0:
+            lines.append("Connection: keep-alive")
+        head = "\r\n".join(lines)
+        if head.count("\n") != len(lines) - 1 or head.count("\r") != len(lines) - 1:
+            raise ValueError("a header of the answer holds a line end")
+        return head.encode("latin-1") + b"\r\n\r\n"
+
+    def _fields(self, length: int | None) -> tuple[list[str], int | None]:
+        """The status line and the app's headers, less those that are the server's to say; and the body's length."""
+        lines = [f"HTTP/1.1 {self._status}"]
+        dated = sized = False
+        for name, value in self._headers:
+            key = name.lower()
+            if key == "connection" or key == "transfer-encoding":
+                self.persists = self.persists and (key != "connection" or value.lower() != "close")
+                continue
+            if key == "content-length":
+                if self._status and self._status.startswith("204"):
+                    continue
+                length, sized = whole_number(value), True
+                if length is None:
+                    raise ValueError(f"{value!r} is no Content-Length")
+            dated = dated or key == "date"
+            lines.append(f"{name}: {value}")
+        if not dated:
+            lines.append(f"Date: {_date(int(time.time()))}")
+        if length is not None and not sized:
+            lines.append(f"Content-Length: {length}")
+        return lines, length
+
+    def _send(self, sent: bytes) -> None:
+        if self._raw.used or not sent:
+            return
+        left = memoryview(sent)
+        try:
+            while left:  # the timeout of `sendall` is that of the whole; a reader that progresses has each time anew
+                left = left[self._wire.send(left) :]
+        except OSError as failure:
+            self.gone = True
+            raise ClientDisconnected from failure
+
+
+@lru_cache(maxsize=1)
+def _date(second: int) -> str:
+    """The text of a `Date` header; kept for its second, since writing it costs as much as reading a request."""
+    return formatdate(second, usegmt=True)
+
+
+_EAGER_MAX_BYTES = 64 * 1024
+_LINGER_SECONDS = 1.0
+_LINGER_READS = 1024
+
+
+def refuse(status: int, why: str) -> bytes:
+    """The API's error body for a refusal by the server itself; `why` goes beside it, in `X-Mock-Reason`."""
+    row = ERRORS["INTERNAL_ERROR" if status == 500 else "VALIDATION_ERROR"]
+    body = {"statusCode": status, "code": row.code, "message": row.message.format(path="requisição")}
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class ServerConfig:
+    """What all connections of a server share; `environ` is the part of the WSGI environ that never changes."""
+
+    app: WSGIApplication
+    refuse: Callable[[int, str], bytes]
+    log: Callable[[str], None] | None
+    idle_seconds: float
+    body_max_bytes: int
+    explain: bool
+    environ: dict[str, Any]
+
+
+class Connection:
+    """Serves one accepted socket from `run` to its end; `cut` and `close` may be called from another thread."""
+
+    def __init__(self, wire: socket.socket, client: tuple[str, int], terms: ServerConfig) -> None:
+        self._wire = wire
+        self._terms = terms
+        self._inflow = ReceiveBuffer(wire)
+        self._exchanges = 0
+        self._client = {"REMOTE_ADDR": client[0], "REMOTE_PORT": str(client[1])}
+
+    def run(self) -> None:
+        try:
+            self._wire.settimeout(self._terms.idle_seconds)
+            self._wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            while self._exchange():
+                pass
+        except OSError:
+            pass  # the client has vanished, and nobody is left to tell
+        finally:
+            self._linger()
+            self.close()
+
+    def cut(self) -> None:
+        """Wake whatever waits for the client, and let the client see the end at once."""
+        with suppress(OSError):
+            self._wire.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self._wire.close()
+
+    def _linger(self) -> None:
+        """Let the client read the last answer: closing over bytes that still come would reset it away."""
+        with suppress(OSError):
+            self._wire.shutdown(socket.SHUT_WR)
+            self._wire.settimeout(_LINGER_SECONDS)
+            for _ in range(_LINGER_READS):
+                if not self._wire.recv(64 * 1024):
+                    break
+
+    def _exchange(self) -> bool:
+        """Answer one request; True when another may follow."""
+        raw = RawSocket(self._wire, self._exchanges)
+        answer = ResponseWriter(self._wire, raw)
+        try:
+            head = read_head(self._inflow)
+            if head is None:
+                return False
+            answer.to(head)
+            answer.body, stream = self._body(head, answer)
+        except BadRequest as refusal:
+            answer.method = answer.method or refusal.method
+            self._refuse(answer, refusal)
+            self._note(answer)
+            return False
+        environ = {**self._terms.environ, **self._client, **head.environ}
+        environ["wsgi.input"] = stream
+        environ["wsgi.errors"] = sys.stderr
+        environ["mockserver.socket"] = raw
+        try:
+            self._run_app(environ, answer)
+        finally:
+            self._exchanges += 1
+            if raw.if_lost is not None and (answer.gone or raw.is_refused()):
+                raw.if_lost()
+        self._note(answer)
+        return answer.persists and not raw.used and (answer.body is None or answer.body.skip())
+
+    def _body(self, head: RequestHead, answer: ResponseWriter) -> tuple[RequestBody | None, io.BufferedIOBase]:
+        """
+        The body, and the stream on which the app reads it.
+
+        A small one is taken whole before the app is called: a client that fails to send it never troubles the app.
+        """
+        most = self._terms.body_max_bytes
+        if head.length is not None and head.length > most:
+            raise BadRequest(f"the request's body is larger than {most} bytes, the mock's own bound")
+        if not head.length and head.length is not None:
+            return None, io.BytesIO()
+        if head.length is not None and head.length <= _EAGER_MAX_BYTES and not head.expects:
+            return None, io.BytesIO(self._inflow.take(head.length))
+        body = RequestBody(self._inflow, head.length, most, answer.invite if head.expects else None)
+        return body, io.BufferedReader(body)
+
+    def _run_app(self, environ: dict[str, Any], answer: ResponseWriter) -> None:
+        """Have the app answer; what the client's body did wrong goes before whatever the app makes of it."""
+        body = answer.body
+        try:
+            pieces = self._terms.app(environ, answer.start)
+            try:
+                if body is None or body.failure is None:
+                    answer.play(pieces)
+            finally:
+                if hasattr(pieces, "close"):
+                    pieces.close()
+        except Exception:  # noqa: BLE001 - whatever the app raises, the client gets an answer
+            if answer.gone:
+                raise ClientDisconnected from None
+            if body is None or body.failure is None:
+                self._report()
+                answer.refuse(
+                    500, "the mock itself failed; its log says how", self._terms.refuse, explain=self._terms.explain
+                )
+        if body is not None and body.failure is not None:
+            if not isinstance(body.failure, BadRequest):
+                raise ClientDisconnected
+            self._refuse(answer, body.failure)
+
+    def _refuse(self, answer: ResponseWriter, refusal: BadRequest) -> None:
+        answer.persists = False
+        answer.refuse(ERRORS["VALIDATION_ERROR"].status, refusal.why, self._terms.refuse, explain=self._terms.explain)
+
+    def _report(self) -> None:
+        """Show the app's failure to whoever runs the server; the wire never carries it."""
+        (self._terms.log or sys.stderr.write)(traceback.format_exc())
+
+    def _note(self, answer: ResponseWriter) -> None:
+        if self._terms.log is not None:
+            self._terms.log(printable(f"{self._client['REMOTE_ADDR']} {answer}"))

@@ -1,0 +1,204 @@
+"""A small threaded HTTP/1.1 server on loopback that keeps connections alive and stops within milliseconds."""
+
+from __future__ import annotations
+
+import errno
+import os
+import selectors
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Self
+
+from mockserver.server.http1.connection import Connection, ServerConfig, refuse
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
+
+_GRACE_SECONDS = 0.01
+_ACCEPT_PAUSE_SECONDS = 0.05
+_PORT_MAX = 65535
+_ROOM_MIN = 64
+
+
+class PortInUse(OSError):
+    """Somebody else listens on the wanted port."""
+
+    def __init__(self, host: str, port: int) -> None:
+        super().__init__(errno.EADDRINUSE, f"port {port} of {host} is taken; --port 0 takes a free one")
+
+
+class Server:
+    """
+    Serves one WSGI app, each connection on a daemon thread of its own.
+
+    It listens from the moment it is made, so a client may connect before `start`; it serves between `start` and `stop`,
+    or as long as `serve_forever` runs, and only once.
+    `refuse(status, why)` makes the JSON body of what the server itself refuses, and `explain` has its header tell why; `log` gets a line for each exchange.
+    A connection on which the client stays silent for `idle_seconds` ends; a body over `body_max_bytes` is refused,
+    of which there is none by default: the app knows what it takes where.
+    """
+
+    def __init__(
+        self,
+        app: WSGIApplication,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        idle_seconds: float = 30.0,
+        body_max_bytes: int = sys.maxsize,
+        explain: bool = True,
+        refuse: Callable[[int, str], bytes] = refuse,
+        log: Callable[[str], None] | None = None,
+    ) -> None:
+        self._listener = _listen(host, port)
+        self._ear, self._bell = socket.socketpair()  # `stop` rings, the serving thread hears it beside its clients
+        self.host = host
+        self.port: int = self._listener.getsockname()[1]
+        self._terms = ServerConfig(app, refuse, log, idle_seconds, body_max_bytes, explain, self._environ())
+        self._open: dict[Connection, threading.Thread] = {}  # with some that have ended since
+        self._room = _ROOM_MIN  # entries of `_open` before those that have ended are cleared
+        self._thread: threading.Thread | None = None  # that of `start`
+        self._runner: threading.Thread | None = None  # whichever thread serves
+        self._stopping = False
+        self._ended = threading.Event()
+
+    def _environ(self) -> dict[str, Any]:
+        return {
+            "SERVER_NAME": self.host,
+            "SERVER_PORT": str(self.port),
+            "SERVER_SOFTWARE": "mockserver",
+            "wsgi.version": (1, 0),
+            "wsgi.url_scheme": "http",
+            "wsgi.multithread": True,
+            "wsgi.multiprocess": False,
+            "wsgi.run_once": False,
+            "wsgi.input_terminated": True,
+        }
+
+    @property
+    def url(self) -> str:
+        """Where the server listens, without a slash at the end."""
+        return f"http://[{self.host}]:{self.port}" if ":" in self.host else f"http://{self.host}:{self.port}"
+
+    @property
+    def threads(self) -> tuple[threading.Thread, ...]:
+        """The server's own threads that are alive: that of `start`, and one for each open connection."""
+        own = [self._thread] if self._thread is not None else []
+        return tuple(thread for thread in [*own, *self._open.values()] if thread.is_alive())
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Serve on a thread of its own."""
+        thread = threading.Thread(target=self._accept, name=f"mockserver {self.url}", daemon=True)
+        self._claim(thread)
+        self._thread = thread
+        thread.start()
+
+    def serve_forever(self) -> None:
+        """Serve on this thread until `stop` is called, by another thread or by a signal handler of this one."""
+        self._claim(threading.current_thread())
+        self._accept()
+
+    def stop(self) -> None:
+        """
+        End every connection, those with a request in flight too, and give up the port; harmless when done twice.
+
+        It waits a few milliseconds for the threads to end. One that the app still holds on to ends with the app's own
+        return, its socket closed already; `threads` names it.
+        From a signal handler of the serving thread it only bids `serve_forever` return, which does the rest.
+        """
+        self._stopping = True
+        runner = self._runner
+        if runner is None:
+            self._shut()
+            return
+        with suppress(OSError):
+            self._bell.send(b"!")
+        # On the serving thread itself this is a signal handler; waiting for what it interrupts would never end.
+        if runner is not threading.current_thread():
+            self._ended.wait()
+            if self._thread is not None:
+                self._thread.join()
+
+    def _claim(self, runner: threading.Thread) -> None:
+        if self._runner is not None:
+            raise RuntimeError("a Server serves only once; make a new one")
+        self._runner = runner
+
+    def _accept(self) -> None:
+        try:
+            if self._stopping:
+                return
+            with selectors.DefaultSelector() as waiting:
+                waiting.register(self._listener, selectors.EVENT_READ)
+                waiting.register(self._ear, selectors.EVENT_READ)
+                while not self._stopping:
+                    waiting.select()
+                    if not self._stopping:
+                        self._welcome()
+        finally:
+            self._shut()
+            self._ended.set()
+
+    def _welcome(self) -> None:
+        try:
+            wire, client = self._listener.accept()
+        except (BlockingIOError, ConnectionAbortedError):
+            return  # the client has gone again
+        except OSError:
+            self._ended.wait(_ACCEPT_PAUSE_SECONDS)  # no descriptor is free; some connection has to end first
+            return
+        connection = Connection(wire, client, self._terms)
+        thread = threading.Thread(target=connection.run, name=f"mockserver {self.url} {client[1]}", daemon=True)
+        if len(self._open) > self._room:  # seldom enough that all clearings together cost no more than the accepts
+            self._open = {open_: its for open_, its in self._open.items() if its.is_alive()}
+            self._room = 2 * len(self._open) + _ROOM_MIN
+        self._open[connection] = thread  # before it runs: whoever gets an answer finds its thread here
+        try:
+            thread.start()
+        except RuntimeError:
+            del self._open[connection]  # no thread is to be had; the client may come back
+            connection.close()
+
+    def _shut(self) -> None:
+        self._listener.close()
+        connections = self._open
+        for connection in connections:
+            connection.cut()
+        grace = _GRACE_SECONDS
+        for thread in connections.values():
+            thread.join(grace)
+            if thread.is_alive():
+                grace = 0  # the others have had the same time meanwhile
+        for connection in connections:
+            connection.close()
+        self._ear.close()
+        self._bell.close()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    if not 0 <= port <= _PORT_MAX:
+        raise ValueError(f"port {port} does not exist; wanted 0 (any free one) to {_PORT_MAX}")
+    family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if os.name == "posix":  # elsewhere the option lets two servers share a port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(socket.SOMAXCONN)
+        listener.setblocking(False)
+    except OSError as failure:
+        listener.close()
+        if failure.errno == errno.EADDRINUSE:
+            raise PortInUse(host, port) from None
+        raise
+    return listener

@@ -1,0 +1,1 @@
+"""Sending of webhook deliveries: requests, signatures, and the dispatcher."""

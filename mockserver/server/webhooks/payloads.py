@@ -1,0 +1,144 @@
+"""The letters of an attempt, as they go over the wire: the true one, its copies, and what a script sends beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from mockserver.core import ids
+from mockserver.core.instants import MINUTE, Instant
+from mockserver.core.state.outbox import PlannedAttempt
+from mockserver.core.state.sandbox import SandboxState
+from mockserver.server.api import formats, serializers
+from mockserver.server.webhooks.signing import SCHEMES, SignatureScheme, SigningInput
+from mockserver.version import VERSION
+
+JSON = dict[str, Any]
+
+_TOO_OLD = 10 * MINUTE  # twice what the reference verifiers bear
+_STRANGER = "whsec_c3RyYW5nZXItd2l0aG91dC1hLXNlY3JldA=="
+_FORMER = "whsec_Zm9ybWVyLXNlY3JldC1iZWZvcmUtcm90YXRpb24="
+
+
+class WebhookRequest(NamedTuple):
+    """One request to an endpoint; `twist` says what a script made of it, None for the true one."""
+
+    twist: str | None
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def _reordered(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _reordered(value[key]) for key in reversed(value)}
+    return [_reordered(each) for each in value] if isinstance(value, list) else value
+
+
+# How the JSON of an event is written, by option of `wh-body-bytes`.
+BODY_FORMATS: Mapping[str, Callable[[JSON], str]] = MappingProxyType(
+    {
+        "compact": lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")),
+        "escaped": lambda value: json.dumps(value, ensure_ascii=True, separators=(",", ":")),
+        "spaced": lambda value: json.dumps(value, ensure_ascii=False, separators=(", ", ": ")),
+        "reordered-keys": lambda value: json.dumps(_reordered(value), ensure_ascii=False, separators=(",", ":")),
+    }
+)
+
+
+class WebhookRequestBuilder:
+    """Writes the letters of one attempt. `wall` is the process's clock, which verifiers compare with their own."""
+
+    def __init__(self, sandbox: SandboxState, planned: PlannedAttempt, wall: Instant) -> None:
+        self._planned = planned
+        self._wall = wall
+        self._scheme: SignatureScheme = SCHEMES[str(sandbox.choices["wh-signature"])]
+        self._spell = BODY_FORMATS[planned.twists.spell or str(sandbox.choices["wh-body-bytes"])]
+        self._tenants = tuple(sandbox.tenants)
+        view = formats.SerializationContext(sandbox.choices, sandbox.seed, sandbox.now, "")
+        envelope = serializers.event(view, planned.delivery.event)
+        self._envelope = formats.with_unknown_fields(envelope) if _grows(sandbox) else envelope
+
+    def true(self, twist: str | None = None) -> WebhookRequest:
+        """The event itself; a `duplicate` is the same once more."""
+        return self._letter(twist, self._envelope)
+
+    def beside(self) -> list[WebhookRequest]:
+        """What goes before the true letter: an event of an unknown kind, and a forgery that really differs from it."""
+        twists, letters = self._planned.twists, []
+        if twists.unknown_kind is not None:
+            unknown = {"event": twists.unknown_kind, "data": {}}
+            letters.append(self._letter("unknown-kind", unknown, message_id=self._fresh_id("unknown")))
+        if twists.forge is not None:
+            forged, true = _FORGERIES[twists.forge](self), self.true()
+            if (forged.headers, forged.body) != (true.headers, true.body):
+                letters.append(forged._replace(twist=twists.forge))
+        return letters
+
+    def _secrets(self) -> tuple[str, ...]:
+        webhook = self._planned.webhook
+        former = webhook.old_secret or (_FORMER if self._planned.twists.old_secret else None)
+        return (former, webhook.secret) if former else (webhook.secret,)
+
+    def _fresh_id(self, purpose: str) -> str | None:
+        known = self._planned.message_id
+        return known and "msg_" + ids.seeded_id(0, purpose, self._planned.delivery.id, self._planned.n)
+
+    def _letter(self, twist: str | None, envelope: JSON, **changed: Any) -> WebhookRequest:
+        seal = SigningInput(self._planned.message_id, self._wall, self._spell(envelope).encode())
+        secrets = changed.pop("secrets", None) or self._secrets()
+        seal = seal._replace(**changed)
+        headers = {"Content-Type": "application/json", "User-Agent": f"mockserver-webhooks/{VERSION}"}
+        return WebhookRequest(twist, headers | self._scheme.sign(seal, secrets), seal.body)
+
+    def unsigned(self) -> WebhookRequest:
+        true = self.true()
+        kept = {name: each for name, each in true.headers.items() if name != self._scheme.signature_header}
+        return true._replace(headers=kept)
+
+    def of_a_stranger(self) -> WebhookRequest:
+        return self._letter(None, self._envelope, secrets=(_STRANGER,))
+
+    def too_old(self) -> WebhookRequest:
+        return self._letter(None, self._envelope, wall=self._wall - _TOO_OLD)
+
+    def with_changed_body(self) -> WebhookRequest:
+        changed = deepcopy(self._envelope)
+        changed["data"]["sessionId"] = self._envelope["data"]["sessionId"][:-1] + "0"
+        return self.true()._replace(body=self._spell(changed).encode())
+
+    def with_changed_id(self) -> WebhookRequest:
+        true, name = self.true(), self._scheme.id_header
+        fresh = self._fresh_id("changed")
+        return true._replace(headers={**true.headers, name: fresh}) if name and fresh else true
+
+    def of_another_tenant(self) -> WebhookRequest:
+        """Rightly signed, which no verifier notices: an event about a tenant that is not the receiver's."""
+        own = self._planned.delivery.tenant_id
+        other = next((each for each in self._tenants if each != own), "tenant_of_a_stranger")
+        changed = deepcopy(self._envelope)
+        changed["data"]["tenantId"] = other
+        return self._letter(None, changed, message_id=self._fresh_id("other tenant"))
+
+    def with_junk(self) -> WebhookRequest:
+        true, name = self.true(), self._scheme.signature_header
+        return true._replace(headers={**true.headers, name: "junk"}) if name else true
+
+
+def _grows(sandbox: SandboxState) -> bool:
+    return sandbox.choices["additive-fields"] != "none"
+
+
+_FORGERIES: Mapping[str, Callable[[WebhookRequestBuilder], WebhookRequest]] = MappingProxyType(
+    {
+        "no-signature": WebhookRequestBuilder.unsigned,
+        "wrong-secret": WebhookRequestBuilder.of_a_stranger,
+        "old-timestamp": WebhookRequestBuilder.too_old,
+        "changed-body": WebhookRequestBuilder.with_changed_body,
+        "changed-id": WebhookRequestBuilder.with_changed_id,
+        "other-tenant": WebhookRequestBuilder.of_another_tenant,
+        "junk-header": WebhookRequestBuilder.with_junk,
+    }
+)

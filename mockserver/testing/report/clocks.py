@@ -1,0 +1,100 @@
+"""What a failing test's report says about clocks that stand still while a test waits."""
+
+from __future__ import annotations
+
+from math import ceil
+
+import pytest
+
+from mockserver.contract.durations import duration_text
+from mockserver.core.instants import MILLISECOND, SECOND, parse
+from mockserver.testing.report.render import JSON, SandboxSnapshot
+
+_LEAST_S = 0.5  # of real time in which a test that was stopped made no call
+_PAUSE_S, _LONG_S = 0.01, 2.0  # between two polls, and of all polls
+_TOO_MANY = 429
+_TIMEOUTS = ("Timeout >", "Timeout (>")  # what pytest-timeout fails a test with, before version 2.4 and since
+
+
+_OF_SESSIONS = ("createConnectionSession", "readConnectionSession")
+
+
+def waiting(seen: SandboxSnapshot, operation: str | None) -> list[str]:
+    """A session in which nobody has played the end user yet."""
+    moves = [each for each in seen.transitions if each["kind"] == "session"]
+    if operation not in _OF_SESSIONS or not moves or moves[-1]["to"] != "pending":
+        return []
+    return [
+        f"  session {moves[-1]['id']} is still pending: complete_session(id) or end_user(id) of the sandbox plays its user"
+    ]
+
+
+class Stopped(Exception):
+    """The test was stopped from outside while it ran, and no exception of its own shows that."""
+
+
+def was_stopped(failure: BaseException | None) -> bool:
+    """Return True if Ctrl-C or a timeout ended the test."""
+    if isinstance(failure, KeyboardInterrupt | Stopped):
+        return True
+    return isinstance(failure, pytest.fail.Exception) and str(failure).startswith(_TIMEOUTS)
+
+
+def unmoved(seen: SandboxSnapshot, failure: BaseException | None) -> list[str]:
+    """What a client has waited for in vain, in real time on a clock that did not move, and the cure; else nothing."""
+    waits = seen.unmoved
+    if waits is None:
+        return []
+    last = next((each for each in seen.exchanges if each.n == waits["last"]), None)
+    is_limited = last is not None and last.status == _TOO_MANY
+    if last is None or (seen.due is None and not is_limited):
+        return []  # no clock would have changed what it read
+    if waits["calls"] > 1 and waits["seconds"] >= _LEAST_S and _is_waiting(waits, failure):
+        spent = duration_text(round(waits["seconds"] * SECOND))
+        waited = f"the client sent {last.method} {last.path} {waits['calls']} times in {spent}"
+        numbers = f"#{waits['first']} to #{waits['last']}"
+    elif was_stopped(failure) and waits["idleSeconds"] >= _LEAST_S:
+        newest, idle = seen.exchanges[-1], duration_text(round(waits["idleSeconds"] * SECOND))
+        waited = f"the test was stopped {idle} after its last call, {newest.method} {newest.path}"
+        numbers = f"#{newest.n}"
+    else:
+        return []
+    first = f"Time stands still: {waited}, and the clock of {seen.id} did not move ({numbers})"
+    return [first, f"  {_cure(seen)}", *waiting(seen, last.operation)]
+
+
+def _is_waiting(waits: JSON, failure: BaseException | None) -> bool:
+    """Return False for calls in close succession, such as those of a test under `@given`."""
+    is_slow = waits["seconds"] / (waits["calls"] - 1) >= _PAUSE_S or waits["seconds"] >= _LONG_S
+    return is_slow or was_stopped(failure)
+
+
+def _cure(seen: SandboxSnapshot) -> str:
+    """How the client's waits move the clock, and how far it has to go."""
+    sleep = f"give the client `sleep={seen.name}.{'sleep_async' if seen.is_async else 'sleep'}`"
+    due = next_due(seen)
+    if due is None:
+        return f"{sleep}, which moves this clock instead of waiting"
+    wait, what = due
+    return f"{sleep}, or call {seen.name}.advance({wait}): {what} is due in {wait} s"
+
+
+def still(seen: SandboxSnapshot) -> list[str]:
+    """A frozen clock while something is due is what a test that waits in vain has overlooked."""
+    due = next_due(seen)
+    if due is None:
+        return []
+    wait, what = due
+    return [
+        f"Time stands still at {seen.clock['now']}: {what} is due in {wait} s; {seen.name}.advance({wait}) lets it come"
+    ]
+
+
+def next_due(seen: SandboxSnapshot) -> tuple[str, str] | None:
+    """The seconds until the next scheduled thing on a frozen clock, never less than it takes, and its name."""
+    if seen.due is None or not seen.clock["frozen"]:
+        return None
+    now, due = parse(seen.clock["now"]), parse(seen.due["at"])
+    assert now is not None and due is not None
+    wait = f"{ceil(max(0, due[0] - now[0]) / MILLISECOND) / 1000:.12g}"
+    return wait, f'"{seen.due["what"].partition(".")[2]}" of {seen.due["id"]}'

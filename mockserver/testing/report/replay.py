@@ -1,0 +1,209 @@
+"""Repeating a run from its document: each call is sent again to a fresh sandbox, and its answer held to the recorded one."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterator, Mapping
+from http.client import HTTPException
+from typing import Any, NamedTuple, TextIO
+
+from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES
+from mockserver.contract.text import nearest_hint, printable
+from mockserver.core.instants import SECOND, Duration, parse
+from mockserver.core.state.matching import Difference
+from mockserver.core.state.sandbox import SandboxState
+from mockserver.scenario.documents import to_plain
+from mockserver.scenario.rule_parser import describe_rule
+from mockserver.server import front_controller
+from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait, VirtualWait
+from mockserver.server.api.request import HttpRequest
+from mockserver.server.api.response import HttpResponse, Waited, redactor
+from mockserver.server.control import replay_document, routes
+from mockserver.server.errors import ControlError
+from mockserver.server.hosting.host import HostedSandbox, SandboxConfig, SandboxHost
+from mockserver.testing.calls import format_differences, json_differences
+from mockserver.testing.transports import in_process
+
+JSON = dict[str, Any]
+_SHOWN_CHARS = 500
+_UNKNOWN_KEY = "sk_unknown"
+_CUT = f"  its body was larger than the {JOURNAL_BODY_MAX_BYTES // 1024} KiB that the journal keeps"
+
+
+class ReplayedEntry(NamedTuple):
+    """One entry of the document and what came of it; `differs` says, one a line, where that is not as recorded."""
+
+    told: str
+    answer: JSON | None
+    body: bytes
+    differs: list[str]
+    is_call: bool = True
+
+
+class NoWait(NamedTuple):
+    """The door of a call whose scripted wait was spent in real time: here it takes none, and moves no clock."""
+
+    forsaken: bool
+
+    def wait(self, sandbox: SandboxState, epoch: int, span: Duration) -> Waited:
+        return "passed"
+
+    def if_lost(self, note: Callable[[], None]) -> None:
+        if self.forsaken:
+            note()
+
+    def is_reused(self) -> bool:
+        return False
+
+    def limit(self) -> Duration | None:
+        return None
+
+
+def replay(document: Mapping[str, Any]) -> Iterator[ReplayedEntry]:
+    """Each entry of `calls` in its order, in a sandbox of its own that is born from the rest of the document."""
+    host = SandboxHost()
+    hosted = host.create(SandboxConfig(document))  # which refuses the document whole, its calls included
+    for entry in to_plain(document.get("calls", ())):
+        _drop_receivers(hosted)
+        if "at" in entry:
+            _pass_to(hosted, entry["at"])
+        yield _called(hosted, entry) if "call" in entry else _done(hosted, entry)
+
+
+def print_replay(document: Mapping[str, Any], out: TextIO) -> int:
+    """
+    Repeat the run and print each entry with its answer and where it differs; 0 where none does, else 1.
+
+    Refuses a document without calls with ValueError.
+    """
+    _refuse_without_calls(document)
+    count = differing = 0
+    for outcome in replay(document):
+        count, differing = count + 1, differing + bool(outcome.differs)
+        print("\n".join(map(printable, _lines(outcome))), file=out)
+    entries = "1 call or command" if count == 1 else f"{count} calls and commands"
+    print(f"{entries}, {differing or 'none'} with another outcome than recorded", file=out)
+    return 1 if differing else 0
+
+
+def _refuse_without_calls(document: Mapping[str, Any]) -> None:
+    """A scenario, such as the one a failing machine leaves, has rules and data, and no call that could be sent."""
+    if document.get("calls"):
+        return
+    SandboxHost().create(
+        SandboxConfig(document)
+    )  # which refuses a document that is no scenario either, with all its problems
+    name = document.get("scenario")
+    named = f" {name!r}" if isinstance(name, str) else ""
+    raise ValueError(
+        f"the document{named} holds no calls, so there is nothing to send again; "
+        "it is a scenario: use it as @pytest.mark.mockserver(scenario=FILE) or `mockserver play FILE`"
+    )
+
+
+def _lines(outcome: ReplayedEntry) -> Iterator[str]:
+    came = "no answer" if outcome.answer is None else outcome.answer["status"]
+    yield f"{outcome.told} -> {came}" if outcome.is_call else outcome.told
+    if outcome.body:
+        yield f"  {outcome.body.decode('utf-8', 'backslashreplace')[:_SHOWN_CHARS]}"
+    yield from (f"  differs:{each}" for each in outcome.differs)
+
+
+def _pass_to(hosted: HostedSandbox, written: str) -> None:
+    read = parse(written)
+    if read is not None and read[0] > hosted.sandbox.now:
+        hosted.advance(to=read[0])
+
+
+def _drop_receivers(hosted: HostedSandbox) -> None:
+    """A repeated run calls no receiver: nothing of what the API answers hangs on that."""
+    for tenant in hosted.sandbox.tenants.values():
+        tenant.webhooks.clear()
+
+
+def _done(hosted: HostedSandbox, entry: JSON) -> ReplayedEntry:
+    name, arguments = entry["do"], entry.get("with", {})
+    command = next((row.command for row in routes.ROUTES if row.command.__name__ == name), None)
+    if command is None:
+        hint = nearest_hint(name, [row.command.__name__ for row in routes.ROUTES if row.method != "GET"])
+        raise ValueError(f"no command is called {name!r}{hint}")
+    try:
+        routes.run_command(hosted, command, arguments)
+    except ControlError as refusal:
+        return ReplayedEntry(step(name, arguments), None, b"", [f"  refused: {refusal.message}"], False)
+    return ReplayedEntry(step(name, arguments), None, b"", [], False)
+
+
+def step(name: str, arguments: Mapping[str, Any]) -> str:
+    """A command in one line."""
+    if set(arguments) == {"script"}:
+        return "; ".join(f"rule {describe_rule(each)}" for each in arguments["script"])
+    written = ", ".join(
+        f"{key} {value if isinstance(value, str) else json.dumps(value, default=float)}"
+        for key, value in arguments.items()
+    )
+    return f"{name.replace('_', ' ')} {written if len(written) <= 90 else written[:87] + '...'}".rstrip()
+
+
+def _called(hosted: HostedSandbox, entry: JSON) -> ReplayedEntry:
+    recorded = entry.get("answer")
+    if "cut" in entry:
+        return ReplayedEntry(f"{entry['call']}, not sent", None, b"", [_CUT], False)
+    method, _, target = entry["call"].partition(" ")
+    wire = HttpRequest(method, target, _headers(hosted, entry), _sent(hosted, entry), hosted.base_url)
+    waits = entry.get("waits")
+    door: ClientWait = (
+        NO_TIMEOUT
+        if waits is None
+        else VirtualWait(round(waits * SECOND))
+        if waits != "socket"
+        else NoWait(recorded is None)
+    )
+    said = front_controller.handle_request(hosted.host, wire, hosted, door)
+    lost = waits == "socket" and recorded is None
+    came, body = (None, b"") if lost else _came(hosted, said)
+    return ReplayedEntry(entry["call"], came, body, [] if "answer" not in entry else _differences(recorded, came))
+
+
+def _headers(hosted: HostedSandbox, entry: JSON) -> dict[str, str]:
+    headers = dict(entry.get("headers", {}))
+    if "json" in entry:
+        headers["content-type"] = "application/json"
+    tenant_id, _, kind = entry.get("key", "secret").rpartition(" ")
+    tenant = hosted.sandbox.tenants.get(tenant_id) if tenant_id else hosted.tenant
+    if kind in ("secret", "public") and tenant is not None:
+        headers["x-api-key"] = tenant.secret_key if kind == "secret" else tenant.public_key
+    elif kind != "none":
+        headers["x-api-key"] = _UNKNOWN_KEY
+    return headers
+
+
+def _sent(hosted: HostedSandbox, entry: JSON) -> bytes:
+    if "base64" in entry:
+        return base64.b64decode(entry["base64"])
+    text = json.dumps(entry["json"]) if "json" in entry else entry.get("body", "")
+    return str(text).replace(replay_document.BASE_URL, hosted.base_url).encode()
+
+
+def _came(hosted: HostedSandbox, said: HttpResponse) -> tuple[JSON | None, bytes]:
+    """What the client got; a body that breaks off as far as it came."""
+    try:
+        body = in_process.complete_body(said)
+    except HTTPException as broken:
+        body = getattr(broken, "partial", b"")
+    except OSError:
+        return None, b""
+    if not said.status:
+        return None, b""
+    return replay_document.answer(said.status, body, hosted.base_url, redactor(hosted.sandbox)), body
+
+
+def _differences(recorded: JSON | None, came: JSON | None) -> list[str]:
+    if recorded is None or came is None:
+        one, other = (("no answer" if each is None else f"{each['status']}") for each in (recorded, came))
+        return [] if recorded == came else [f"  {other}, recorded was {one}"]
+    if "cut" in recorded:  # the document has the status alone
+        recorded, came = {"status": recorded["status"]}, {"status": came["status"]}
+    found: list[Difference] = json_differences("answer", recorded, came) if recorded != came else []
+    return [each.replace(", wanted ", ", recorded was ") for each in format_differences(found)]

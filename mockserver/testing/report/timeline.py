@@ -1,0 +1,182 @@
+"""
+The rows of a report's story, made short: what repeats is one row, and what the cause names is always there.
+
+1. Calls that are alike up to the counters in their answers are one row where nothing but a moved clock is between them.
+2. Of a round of calls that comes again and again, such as two campaigns polled by turns, the first is told, and how often.
+3. A long story loses its middle, but for the pinned rows: those of the calls that the report's first lines name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mockserver.testing.calls import Exchange, format_line, json_differences
+
+_HEAD, _TAIL = 5, 30  # lines of a long story that are shown
+_COUNTERS_SHOWN = 3
+_TIME_CHARS = len("12:00:00.000")
+_ROUND_MAX = 5  # rows of a round that comes again
+_ROUNDS_LEAST = 3
+_ALIKE_WITH_ADVANCES = 3  # fewer calls than this, with advances between them, stay as they came
+
+Call = Exchange[Any, Any]
+
+
+class Row(NamedTuple):
+    """One thing that happened, in one or more lines; `command` is the test's own, `call` a call that may be folded."""
+
+    lines: Sequence[str]
+    call: Call | None = None
+    command: str | None = None
+    pinned: bool = False
+
+    @property
+    def time(self) -> str:
+        return self.lines[0].strip()[:_TIME_CHARS]
+
+
+def collapse_repeats(rows: Sequence[Row]) -> Iterator[Row]:
+    """The rows in their order, without what only repeats."""
+    left = list(_runs(list(_briefly(rows))))
+    at = 0
+    while at < len(left):
+        length = next((each for each in range(2, _ROUND_MAX + 1) if _cycles(left, at, each) >= _ROUNDS_LEAST), 0)
+        if not length:
+            yield left[at]
+            at += 1
+            continue
+        end = at + length * _cycles(left, at, length)
+        yield from left[at : at + length]
+        yield _repeat_row(left[at:end], length)
+        at = end
+
+
+def _briefly(rows: Sequence[Row]) -> Iterator[Row]:
+    """A call that was sent and answered in the very words of the one before it is told without them."""
+    before: Sequence[str] = ()
+    for row in rows:
+        details = row.lines[1:]
+        is_again = bool(details) and details == before and not row.pinned
+        yield row._replace(lines=[f"{row.lines[0]}  (details as before)"]) if is_again else row
+        before = details or before
+
+
+def _cycles(rows: Sequence[Row], start: int, length: int) -> int:
+    """How often the round of so many rows that begins here comes, one after the other."""
+    if not any(row.call for row in rows[start : start + length]):
+        return 0
+    end = start + length
+    while end < len(rows) and _is_again(rows[end - length], rows[end]):
+        end += 1
+    return (end - start) // length
+
+
+def _is_again(one: Row, other: Row) -> bool:
+    if one.call is not None and other.call is not None:
+        return _alike(one.call, other.call)
+    is_advance = one.command == other.command == "advance"
+    return is_advance and one.lines[0].partition("  test: ")[2] == other.lines[0].partition("  test: ")[2]
+
+
+def _repeat_row(rows: Sequence[Row], length: int) -> Row:
+    last = next(row for row in reversed(rows) if row.call is not None)
+    assert last.call is not None
+    times = len(rows) // length - 1
+    return Row([f"  ... these {length} lines {times} times more, until #{last.call.n} at {last.time}"])
+
+
+def _runs(rows: Sequence[Row]) -> Iterator[Row]:
+    """The rows in their order, each run of like ones as one."""
+    run: list[Row] = []
+    for row in rows:
+        if run and not _extends_run(run, row):
+            yield from _close_run(run)
+            run = []
+        if run or _begins(row):
+            run.append(row)
+        else:
+            yield row
+    yield from _close_run(run)
+
+
+def _begins(row: Row) -> bool:
+    return row.call is not None or row.command == "visit"
+
+
+def _extends_run(run: Sequence[Row], row: Row) -> bool:
+    first = run[0]
+    if first.call is None:
+        return row.command == first.command
+    return row.command == "advance" or (row.call is not None and _alike(first.call, row.call))
+
+
+def _alike(one: Call, other: Call) -> bool:
+    asked = [(each.operation, each.method, each.path, each.query, each.body, each.status) for each in (one, other)]
+    return asked[0] == asked[1] and _same_but_counters(one.said, other.said)
+
+
+def _same_but_counters(one: Any, other: Any) -> bool:
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_same_but_counters(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same_but_counters, one, other))
+    return one == other or (_is_count(one) and _is_count(other))
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _close_run(run: list[Row]) -> Iterator[Row]:
+    """A run as one row, and after it the advances that no like call has followed; a run too short as it came."""
+    end = max((place for place, row in enumerate(run) if row.command != "advance"), default=-1) + 1
+    body, after = run[:end], run[end:]
+    calls = [row for row in body if row.command != "advance"]
+    if len(calls) < (2 if len(calls) == len(body) else _ALIKE_WITH_ADVANCES):
+        yield from run
+        return
+    yield _visits(calls) if calls[0].call is None else _polls(calls, len(body) - len(calls))
+    yield from after
+
+
+def _visits(rows: Sequence[Row]) -> Row:
+    return Row([f"  {rows[0].time}  end user: {len(rows)} visits of the hosted page{_span(rows)}"])
+
+
+def _span(rows: Sequence[Row]) -> str:
+    return "" if rows[0].time == rows[-1].time else f", the last at {rows[-1].time}"
+
+
+def _polls(rows: Sequence[Row], advances: int) -> Row:
+    calls = [row.call for row in rows if row.call is not None]
+    told = [f"{len(calls)} times"]
+    if rows[0].time != rows[-1].time:
+        told[0] += f", {rows[0].time} to {rows[-1].time}"
+    if advances:
+        told.append(f"{advances} {'advance' if advances == 1 else 'advances'} of the clock between them")
+    told += _counters(calls[0], calls[-1])
+    return Row([f"  {rows[0].time}  #{calls[0].n}-{format_line(calls[-1])}  ({'; '.join(told)})"])
+
+
+def _counters(first: Call, last: Call) -> list[str]:
+    """How far the numbers in the answers went."""
+    moved = [each for each in json_differences("answer", first.said, last.said) if first.said != last.said]
+    return [f"{each.path.removeprefix('answer.')} {each.expected} to {each.actual}" for each in moved[:_COUNTERS_SHOWN]]
+
+
+def truncate_middle(rows: Sequence[Row]) -> Iterator[str]:
+    """The lines of the rows: all where they are few, else the first, the last, and those of pinned rows."""
+    lines = [(text, row.pinned) for row in rows for text in row.lines]
+    gap: list[str] = []
+    for place, (text, pinned) in enumerate(lines):
+        if not (pinned or place < _HEAD or len(lines) - place <= _TAIL):
+            gap.append(text)
+            continue
+        yield from _gap(gap)
+        gap = []
+        yield text
+
+
+def _gap(lines: Sequence[str]) -> Sequence[str]:
+    return lines if len(lines) < 2 else [f"  ... {len(lines)} lines left out"]

@@ -1,0 +1,1 @@
+"""Rules of a script, built in Python."""

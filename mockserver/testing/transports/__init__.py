@@ -1,0 +1,1 @@
+"""Clients that reach a sandbox in this process."""

@@ -1,0 +1,136 @@
+"""Broken answers as `requests` tells them: the exceptions that its socket path raises, at the same places."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+from urllib.parse import urlsplit
+
+import requests
+from requests.adapters import HTTPAdapter
+from requests.exceptions import ConnectionError as RequestsConnectionError
+from requests.exceptions import ReadTimeout
+from urllib3 import HTTPConnectionPool, HTTPResponse
+from urllib3.exceptions import ProtocolError, ReadTimeoutError
+
+from mockserver.server.api.exchange import TRANSPORT_ERRORS
+from mockserver.server.api.response import HttpResponse, Transmission, iter_chunks
+from mockserver.server.hosting.host import HostedSandbox
+from mockserver.server.http1.reason_phrases import reason_phrase
+from mockserver.testing.transports.in_process import send_in_process
+
+
+def read_timeout_s(timeout: Any) -> float | None:
+    """How many seconds the client waits for a next byte: `timeout` as `requests` takes it."""
+    if isinstance(timeout, tuple):
+        timeout = timeout[1]
+    found: float | None = getattr(timeout, "read_timeout", timeout)
+    return found
+
+
+def broken_response(request: requests.PreparedRequest, answer: HttpResponse) -> requests.Response:
+    """The response whose body breaks off or dribbles, or the exception of an answer that never came."""
+    play = answer.play or Transmission()
+    if play.ends == "timeout":
+        parts = urlsplit(request.url or "")
+        pool = HTTPConnectionPool(parts.hostname or "", parts.port)  # for its name in the message: it opens nothing
+        late = ReadTimeoutError(pool, request.url or "", "Read timed out.")
+        raise ReadTimeout(late, request=request)
+    if play.ends in ("drop", "reset"):
+        raise RequestsConnectionError(
+            ProtocolError("Connection aborted.", TRANSPORT_ERRORS[play.ends]()), request=request
+        )
+    headers = dict(answer.headers) | {"Content-Length": str(len(answer.body))}
+    raw = HTTPResponse(
+        body=_Body(answer),
+        status=answer.status,
+        headers=headers,
+        preload_content=False,
+        request_method=request.method,
+    )
+    response: requests.Response = HTTPAdapter().build_response(request, raw)
+    return response
+
+
+class _Body(io.RawIOBase):
+    """The bytes of a body that come one piece at a time, or stop too early."""
+
+    def __init__(self, answer: HttpResponse) -> None:
+        self._pieces = iter_chunks(answer)
+        self._left = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._left:
+            piece = next(self._pieces, b"")
+            if piece is None:
+                raise TimeoutError("timed out")
+            self._left = piece
+        given, self._left = self._left[: len(buffer)], self._left[len(buffer) :]
+        buffer[: len(given)] = given
+        return len(given)
+
+
+def requests_session(hosted: HostedSandbox) -> requests.Session:
+    """A requests session whose every http and https url is answered in process."""
+    from requests.adapters import BaseAdapter
+    from requests.exceptions import ConnectionError as RequestsConnectionError
+
+    class Adapter(BaseAdapter):
+        def send(  # type: ignore[override]  # the stubs name each argument
+            self, request: requests.PreparedRequest, stream: bool = False, timeout: Any = None, **kwargs: Any
+        ) -> requests.Response:
+            headers = {name.lower(): _text(value) for name, value in request.headers.items()}
+            patience = read_timeout_s(timeout)
+            url = urlsplit(request.url or "")
+            origin, path = f"{url.scheme}://{url.netloc}", url.path or "/"
+            target = f"{path}?{url.query}" if url.query else path
+            try:
+                answer = send_in_process(
+                    hosted, request.method or "GET", origin, target, headers, _bytes(request.body), patience
+                )
+            except ValueError as refusal:
+                raise RequestsConnectionError(str(refusal), request=request) from None
+            return broken_response(request, answer) if answer.play else _requests_response(request, answer)
+
+        def close(self) -> None:
+            """Nothing is held open."""
+
+    session = requests.Session()
+    session.trust_env = False
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, Adapter())
+    return session
+
+
+def _text(value: str | bytes) -> str:
+    return value if isinstance(value, str) else value.decode("latin-1")
+
+
+def _bytes(body: Any) -> bytes:
+    """A requests body, which may be absent, text, bytes, a file or a generator."""
+    if body is None:
+        return b""
+    if isinstance(body, str):
+        return body.encode()
+    return bytes(body) if isinstance(body, bytes | bytearray) else b"".join(body)
+
+
+def _requests_response(request: requests.PreparedRequest, answer: HttpResponse) -> requests.Response:
+    from requests.structures import CaseInsensitiveDict
+    from urllib3 import HTTPResponse
+
+    response = requests.Response()
+    response.status_code = answer.status
+    response.reason = reason_phrase(answer.status)
+    response.headers = CaseInsensitiveDict(answer.headers)
+    response.url = request.url or ""
+    response.request = request
+    response.encoding = "utf-8"
+    response.raw = HTTPResponse(
+        body=io.BytesIO(answer.body), status=answer.status, headers=dict(answer.headers), preload_content=False
+    )
+    response._content = answer.body
+    return response
