@@ -224,16 +224,23 @@ def _tables() -> Iterator[str]:
 
 
 def _row(row: ConductRule) -> str:
-    cells = (f"`{row.id}`", str(row.severity), " ".join(row.see), row.proof, f"`{row.clause}`, {row.line}", row.advice)
+    cells = (
+        f"`{row.id}`",
+        str(row.severity),
+        " ".join(row.sources),
+        row.proof,
+        f"`{row.clause}`, {row.line}",
+        row.advice,
+    )
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 def _beyond() -> Iterator[str]:
     unseen = [row for row in RULES.values() if row.id not in JUDGES]
-    compared = [f"`{row.id}`" for row in unseen if "D" in row.see and "H" not in row.see]
+    compared = [f"`{row.id}`" for row in unseen if "D" in row.sources and "H" not in row.sources]
     yield "### Never found in one run\n"
     yield f"By comparing runs: {', '.join(compared)}; partly `wrong-reader-of-404`."
-    alone = [f"`{row.id}`" for row in unseen if "H" in row.see and row.id != "wrong-reader-of-404"]
+    alone = [f"`{row.id}`" for row in unseen if "H" in row.sources and row.id != "wrong-reader-of-404"]
     yield f"By the client's own test alone: {', '.join(alone)}.\n"
 
 

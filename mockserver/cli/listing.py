@@ -49,7 +49,7 @@ def _show_scenario(options: argparse.Namespace, out: TextIO) -> int:
     created: dict[str, list[str]] = {}
     SandboxHost().create(SandboxConfig(document), created=created)
     if not options.json:
-        PlayLog(lambda line: print(line, file=out)).introduce(document, created)
+        PlayLog(lambda line: print(line, file=out)).print_scenario(document, created)
         return 0
     told = {"name": document.get("scenario"), "summary": document.get("summary", "")}
     told |= {"clauses": document.get("clauses", []), "created": created, "script": to_plain(document.get("script", []))}

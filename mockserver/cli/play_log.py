@@ -29,7 +29,7 @@ class PlayLog:
         self._transitions = 0
         self._events = 0
 
-    def introduce(self, document: Mapping[str, Any], created: Mapping[str, Sequence[str]]) -> None:
+    def print_scenario(self, document: Mapping[str, Any], created: Mapping[str, Sequence[str]]) -> None:
         """What the scenario shows, by which clauses, the ids that it has seeded, and what its script will do."""
         self._tell(f"Scenario {document.get('scenario', 'without a name')}")
         for line in textwrap.wrap(document.get("summary", ""), _WIDTH):
@@ -42,11 +42,11 @@ class PlayLog:
         for number, rule in enumerate(document.get("script", ()), start=1):
             self._tell(f"  rule {number}: {describe_rule(rule)}")
 
-    def look(self, hosted: HostedSandbox) -> None:
+    def print_new(self, hosted: HostedSandbox) -> None:
         """Tell what has happened since the last look."""
         with hosted.sandbox.lock:
             sandbox = hosted.sandbox
-            rules = describe_rules(sandbox.script)
+            rules = describe_rules(sandbox.rule_set)
             transitions = [each for each in sandbox.journal.transitions if each.n > self._transitions]
             events = sandbox.events[self._events :]
             self._transitions, self._events = sandbox.journal.last_transition, len(sandbox.events)

@@ -69,7 +69,7 @@ def play(options: argparse.Namespace, out: TextIO) -> int:
     told = library.document(document) if isinstance(document, str) else document
     with LogWriter(out, _dropped_text) as writer:
         narrator = PlayLog(lambda line: writer.write(line + "\n"))
-        return serve(options, out, lambda created: narrator.introduce(told, created), narrator.look)
+        return serve(options, out, lambda created: narrator.print_scenario(told, created), narrator.print_new)
 
 
 def serve(
@@ -101,20 +101,20 @@ def _serve(
 
     manner = ResponseOptions(explain=not options.no_reason, strict=options.strict)
     limits = Limits(options.journal_max_entries, options.journal_max_bytes)
-    host = SandboxHost(manner=manner, allow_webhook_hosts=options.allow_webhook_host, journal_limits=limits)
+    host = SandboxHost(response_options=manner, allow_webhook_hosts=options.allow_webhook_host, journal_limits=limits)
     host.token = options.token or (None if options.host in _LOOPBACK else secrets.token_urlsafe(24))
-    host.names |= {options.host.lower()} - {"0.0.0.0", "::"}
+    host.allowed_hosts |= {options.host.lower()} - {"0.0.0.0", "::"}
     host.log = log
     host.default_seed = _default_seed(options, SEED_MAX)
     created: dict[str, list[str]] = {}
     hosted = host.create(_recipe(options), id=DEFAULT_ID, created=created)
-    server = Server(app.build(host), options.host, options.port, explain=host.manner.explain)
+    server = Server(app.build(host), options.host, options.port, explain=host.response_options.explain)
     host.origin = server.url
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: server.stop())
     print(_greeting(hosted, host.token), file=out, flush=True)
     greet(created)
-    host.watch = watch
+    host.on_exchange = watch
     background = BackgroundWorker(host)
     background.start()
     try:

@@ -21,9 +21,9 @@ _SAME_RUN = 5 * MINUTE  # who cancels later than that comes back, and may ask ag
 
 def duplicate_start(seen: Evidence) -> Iterator[Proof]:
     """Whether the lost start had worked is luck: nobody could know it, so nobody may start again without a look."""
-    for campaign_id, starts in seen.about("id", "startCampaign"):
+    for campaign_id, starts in seen.grouped_by("id", "startCampaign"):
         for first, again in pairwise(starts):
-            is_own = not again.came_late and again.n not in seen.transport_repeats
+            is_own = not again.arrived_late and again.n not in seen.transport_repeats
             if not was_received(first) and is_own and not _looked(seen, first, again):
                 fate = "had taken effect" if first.applied else "had not reached the service"
                 told = f"campaign {campaign_id} was started again with no look at it, after a start without an answer that {fate}"
@@ -40,8 +40,8 @@ def _looked(seen: Evidence, first: JournalEntry, last: JournalEntry) -> bool:
 def blind_post_retry(seen: Evidence) -> Iterator[Proof]:
     """Sessions and uploads are let off: there is nothing that a client could read first."""
     for first in seen.of("createCampaign", "startCampaign"):
-        again = seen.next_alike(first) if has_failed(first) else None
-        if again is None or again.came_late or again.at - first.at > _RETRIED_WITHIN:
+        again = seen.next_repetition(first) if has_failed(first) else None
+        if again is None or again.arrived_late or again.at - first.at > _RETRIED_WITHIN:
             continue
         if again.n in seen.transport_repeats:
             continue
@@ -61,9 +61,9 @@ def rename_after_lost_create(seen: Evidence) -> Iterator[Proof]:
 
 def _clones(seen: Evidence, cause: str) -> Iterator[Proof]:
     """The ledger's clones that were started, by the operation whose answer led to them."""
-    starts = {execution.campaign_id: seen.maker(execution.id) for _, execution in seen.executions()}
+    starts = {execution.campaign_id: seen.creating_exchange(execution.id) for _, execution in seen.executions()}
     for row in ledger.clones(seen.sandbox, seen.made):
-        why, start = seen.numbered(row["exchanges"][0]), starts.get(row["cloneId"])
+        why, start = seen.by_number(row["exchanges"][0]), starts.get(row["cloneId"])
         original = starts.get(row["originalId"])
         if why is None or start is None or original is None or why.operation != cause:
             continue
@@ -79,7 +79,7 @@ def only_200_is_ok(seen: Evidence) -> Iterator[Proof]:
     for first in seen.of("startCampaign"):
         if not succeeded(first) or first.status == 200:
             continue
-        again = seen.next_alike(first)
+        again = seen.next_repetition(first)
         if again is None or not was_received(again) or again.at - first.at > _RETRIED_WITHIN:
             continue
         if client_key(again) == client_key(first) and not seen.between(
@@ -89,7 +89,7 @@ def only_200_is_ok(seen: Evidence) -> Iterator[Proof]:
 
 
 def json_on_204(seen: Evidence) -> Iterator[Proof]:
-    for campaign_id, cancels in seen.about("id", "cancelCampaign"):
+    for campaign_id, cancels in seen.grouped_by("id", "cancelCampaign"):
         done = next((each for each in cancels if succeeded(each)), None)
         if done is None:
             continue
@@ -101,7 +101,7 @@ def json_on_204(seen: Evidence) -> Iterator[Proof]:
 
 
 def restart_canceled(seen: Evidence) -> Iterator[Proof]:
-    for campaign_id, starts in seen.about("id", "startCampaign"):
+    for campaign_id, starts in seen.grouped_by("id", "startCampaign"):
         for start in starts:
             told = _told_final(seen, campaign_id, start) if (start.status or 0) >= 400 else None
             lost = [each for each in starts if each.n < start.n and not was_received(each)]
@@ -113,7 +113,7 @@ def _told_final(seen: Evidence, campaign_id: str, before: JournalEntry) -> Journ
     """The exchange that told the client that the campaign was canceled or failed."""
     for each in seen.concerning(campaign_id):
         ended = each.operation == "cancelCampaign" or (
-            each.operation == "readCampaign" and seen.told(each, "status") in ("canceled", "failed")
+            each.operation == "readCampaign" and seen.answer_field(each, "status") in ("canceled", "failed")
         )
         if each.n < before.n and succeeded(each) and ended:
             return each
@@ -122,7 +122,7 @@ def _told_final(seen: Evidence, campaign_id: str, before: JournalEntry) -> Journ
 
 def wrong_variable_keys(seen: Evidence) -> Iterator[Proof]:
     by_campaign = {execution.campaign_id: execution.template for _, execution in seen.executions()}
-    starts = dict(seen.about("id", "startCampaign"))
+    starts = dict(seen.grouped_by("id", "startCampaign"))
     for tenant, campaign in seen.campaigns():
         template = by_campaign.get(campaign.id) or tenant.templates.get(campaign.template_id)
         manual = {each.key for each in template.variables if each.source is None} if template else set()
@@ -136,7 +136,7 @@ def wrong_variable_keys(seen: Evidence) -> Iterator[Proof]:
 
 def stale_template(seen: Evidence) -> Iterator[Proof]:
     templates = {campaign.id: campaign.template_id for _, campaign in seen.campaigns()}
-    for campaign_id, starts in seen.about("id", "startCampaign"):
+    for campaign_id, starts in seen.grouped_by("id", "startCampaign"):
         for first, again in pairwise(starts):
             if seen.code(first) != "CAMPAIGN_MISSING_COMMON_VARIABLES":
                 continue
@@ -154,14 +154,16 @@ def _lacked(seen: Evidence, reads: list[JournalEntry], start: JournalEntry) -> b
     """True where the start sends a variable that the template had not when it was last read."""
     if not reads:
         return False
-    known = {each.get("key") for each in seen.told(reads[-1], "commonVariables") or [] if isinstance(each, dict)}
+    known = {
+        each.get("key") for each in seen.answer_field(reads[-1], "commonVariables") or [] if isinstance(each, dict)
+    }
     given = body_of(start).get("commonVariables")
     return isinstance(given, dict) and bool(set(given) - known)
 
 
 def cancel_and_forget(seen: Evidence) -> Iterator[Proof]:
     ended = {campaign.id: campaign.status for _, campaign in seen.campaigns()}
-    for campaign_id, cancels in seen.about("id", "cancelCampaign"):
+    for campaign_id, cancels in seen.grouped_by("id", "cancelCampaign"):
         last = cancels[-1]
         failed = has_failed(last) or last.status == 429
         if failed and ended.get(campaign_id) == "completed" and not _was_over(seen, campaign_id, last):

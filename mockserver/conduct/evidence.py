@@ -45,12 +45,12 @@ class DeliveryAttempt(NamedTuple):
         return self.status is not None and 200 <= self.status < 300
 
     @property
-    def is_true(self) -> bool:
+    def is_genuine(self) -> bool:
         """True for the event itself and its copies, False for what a script sent beside it."""
         return self.twist in (None, "duplicate")
 
     @property
-    def told(self) -> str:
+    def label(self) -> str:
         """The letter as a finding names it."""
         return f"{self.event_id} at {self.endpoint}"
 
@@ -107,13 +107,13 @@ class Evidence:
             self._by_request.setdefault(request_of(each), []).append(each)
             for record_id in each.call.params.values():
                 self._by_id.setdefault(record_id, []).append(each)
-        self.letters = delivery_attempts(sandbox)
+        self.delivery_attempts = delivery_attempts(sandbox)
         self.visits = tuple(sandbox.visits)
         moves = sandbox.journal.transitions
         self._ends = {each.id: each for each in reversed(moves) if each.target in FINAL}
         self._answers: dict[int, Any] = {}
         self.transport_repeats = self._repeated_by_transports()
-        self.waits = self._has_waits()
+        self.has_observed_waits = self._has_waits()
 
     def of(self, *operations: str) -> list[JournalEntry]:
         """The calls of these operations, in order."""
@@ -121,15 +121,15 @@ class Evidence:
             return self._by_operation.get(operations[0], [])
         return [each for each in self.exchanges if each.operation in operations]
 
-    def numbered(self, n: int) -> JournalEntry | None:
+    def by_number(self, n: int) -> JournalEntry | None:
         return self._by_number.get(n)
 
-    def again(self, exchange: JournalEntry) -> list[JournalEntry]:
+    def repetitions(self, exchange: JournalEntry) -> list[JournalEntry]:
         """The calls that ask for the same later on, byte for byte."""
         alike = self._by_request[request_of(exchange)]
         return alike[bisect_right(alike, exchange.n, key=_number) :]
 
-    def next_alike(self, exchange: JournalEntry) -> JournalEntry | None:
+    def next_repetition(self, exchange: JournalEntry) -> JournalEntry | None:
         """The first of them."""
         alike = self._by_request[request_of(exchange)]
         place = bisect_right(alike, exchange.n, key=_number)
@@ -150,26 +150,26 @@ class Evidence:
             self._answers[exchange.n] = json_of(exchange.answer) if was_received(exchange) else None
         return self._answers[exchange.n]
 
-    def told(self, exchange: JournalEntry, field: str) -> Any:
+    def answer_field(self, exchange: JournalEntry, field: str) -> Any:
         """A field of the object that was answered, None where there is none."""
         answer = self.answer(exchange)
         return answer.get(field) if isinstance(answer, dict) else None
 
     def code(self, exchange: JournalEntry) -> str | None:
         """The error code that the client was told."""
-        found = self.told(exchange, "code") if exchange.status and exchange.status >= 400 else None
+        found = self.answer_field(exchange, "code") if exchange.status and exchange.status >= 400 else None
         return found if isinstance(found, str) else None
 
-    def about(self, parameter: str, *operations: str) -> Iterator[tuple[str, list[JournalEntry]]]:
+    def grouped_by(self, parameter: str, *operations: str) -> Iterator[tuple[str, list[JournalEntry]]]:
         """The calls of these operations by the id in their path."""
         found: dict[str, list[JournalEntry]] = {}
         for each in self.of(*operations):
             found.setdefault(each.call.params.get(parameter, ""), []).append(each)
         yield from found.items()
 
-    def maker(self, record_id: str) -> JournalEntry | None:
+    def creating_exchange(self, record_id: str) -> JournalEntry | None:
         """The exchange that made a record."""
-        return self.numbered(self.made.get(record_id, 0))
+        return self.by_number(self.made.get(record_id, 0))
 
     def campaigns(self) -> Iterator[tuple[Tenant, Campaign]]:
         return ((tenant, each) for tenant in self.sandbox.tenants.values() for each in tenant.campaigns.values())
@@ -181,7 +181,7 @@ class Evidence:
         """The sessions that a call has made, each with that call."""
         for tenant in self.sandbox.tenants.values():
             for session in tenant.sessions.values():
-                made = self.maker(session.id)
+                made = self.creating_exchange(session.id)
                 if made is not None:
                     yield session, made
 
@@ -192,7 +192,9 @@ class Evidence:
 
     def is_acknowledged(self, session_id: str) -> bool:
         """True where some receiver has accepted the session's event."""
-        return any(each.session_id == session_id and each.accepted and each.is_true for each in self.letters)
+        return any(
+            each.session_id == session_id and each.accepted and each.is_genuine for each in self.delivery_attempts
+        )
 
     def ended_at(self, record_id: str) -> Instant | None:
         """When a record came into its final state."""
@@ -220,7 +222,7 @@ class Evidence:
         """The calls that no client has made twice: its HTTP library repeated the bytes on a new connection."""
         repeats: set[int] = set()
         for each in self.exchanges:
-            again = self.next_alike(each) if each.is_reused and each.n not in repeats else None
+            again = self.next_repetition(each) if each.is_reused and each.n not in repeats else None
             if again is not None and _is_repeated_by_transport(each, again):
                 repeats.add(again.n)
         return frozenset(repeats)
@@ -249,7 +251,7 @@ def _as_received(exchanges: Iterable[JournalEntry]) -> tuple[JournalEntry, ...]:
         again = None
         if each.operation:
             who = client_key(each), request_of(each)
-            again, repeated_at[who] = repeated_at.get(who), each.real
+            again, repeated_at[who] = repeated_at.get(who), each.monotonic_us
         is_late = each.left is not None and again is not None and again < each.left
         shown.append(each._replace(status=None, headers=(), answer=b"") if each.is_held or is_late else each)
     return tuple(reversed(shown))
@@ -262,11 +264,11 @@ def _is_repeated_by_transport(first: JournalEntry, again: JournalEntry) -> bool:
     They do so if a connection that had carried another call ends without a byte: the same bytes, immediately, once.
     """
     ended = first.status is None and first.fault is not None and not _ENDED.isdisjoint(first.fault.effects)
-    if not (ended and first.is_reused) or first.real is None or again.real is None:
+    if not (ended and first.is_reused) or first.monotonic_us is None or again.monotonic_us is None:
         return False
     agent = first.call.headers.get("user-agent", "").lower()
     is_alike = first.call.headers == again.call.headers and not any(name in agent for name in _NEVER_REPEAT)
-    return is_alike and 0 <= again.real - first.real <= _TRANSPORT_REPEATS_WITHIN
+    return is_alike and 0 <= again.monotonic_us - first.monotonic_us <= _TRANSPORT_REPEATS_WITHIN
 
 
 def _number(exchange: JournalEntry) -> int:
@@ -274,7 +276,9 @@ def _number(exchange: JournalEntry) -> int:
 
 
 def _real(earlier: JournalEntry, later: JournalEntry) -> Duration:
-    return 0 if earlier.real is None or later.real is None else later.real - earlier.real
+    return (
+        0 if earlier.monotonic_us is None or later.monotonic_us is None else later.monotonic_us - earlier.monotonic_us
+    )
 
 
 def json_of(body: bytes) -> Any:

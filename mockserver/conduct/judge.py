@@ -125,9 +125,9 @@ def _order(each: Finding) -> tuple[int, tuple[int, ...]]:
 def _blind(seen: Evidence, row: ConductRule) -> str | None:
     """Why this run has nothing that a rule's judge could look at."""
     if row.id not in JUDGES:
-        return _UNSEEN["D" if "D" in row.see else "H"]
-    if row.see[0] == "W" or row.id in _NEED_LETTERS:
-        return None if seen.letters else "nothing was delivered to a receiver"
-    if row.see[0] == "P":
+        return _UNSEEN["D" if "D" in row.sources else "H"]
+    if row.sources[0] == "W" or row.id in _NEED_LETTERS:
+        return None if seen.delivery_attempts else "nothing was delivered to a receiver"
+    if row.sources[0] == "P":
         return None if seen.visits else "no hosted page was visited"
     return None

@@ -57,7 +57,7 @@ class PollSequence(NamedTuple):
 def poll_sequences(seen: Evidence, looked_at: Mapping[str, str] = _WATCHED) -> Iterator[PollSequence]:
     """Every watch, callers apart, so that workers which share a key are not taken for one."""
     for operation, parameter in looked_at.items():
-        for record_id, reads in seen.about(parameter, operation):
+        for record_id, reads in seen.grouped_by(parameter, operation):
             for who in dict.fromkeys(map(client_key, reads)):
                 yield PollSequence(operation, record_id, [each for each in reads if client_key(each) == who])
 
@@ -66,7 +66,7 @@ def after_final(seen: Evidence, watch: PollSequence) -> tuple[JournalEntry, list
     """The read that was told the final status, and those that went on in the same loop and told it once more."""
     reads = [each for each in watch.reads if succeeded(each)]  # one that failed and its repetition are one look
     for place, each in enumerate(reads):
-        if seen.told(each, "status") in FINAL:
+        if seen.answer_field(each, "status") in FINAL:
             more: list[JournalEntry] = []
             for last, following in zip(reads[place:], reads[place + 1 :], strict=False):
                 if (following.at - last.at) > _SAME_LOOP:
@@ -81,7 +81,7 @@ def poll_after_final(seen: Evidence) -> Iterator[Proof]:
         found = after_final(seen, watch)
         if found is None or len(found[1]) < _MANY[watch.operation]:
             continue
-        status = seen.told(found[0], "status")
+        status = seen.answer_field(found[0], "status")
         others = (
             status in ("failed", "expired")
             if watch.operation == "readConnectionSession"
@@ -93,16 +93,14 @@ def poll_after_final(seen: Evidence) -> Iterator[Proof]:
 
 
 def _runs_on(seen: Evidence, found: tuple[JournalEntry, list[JournalEntry]]) -> bool:
-    return seen.told(found[0], "status") in ("failed", "canceled") and len(found[1]) >= 3
+    return seen.answer_field(found[0], "status") in ("failed", "canceled") and len(found[1]) >= 3
 
 
 def poll_final_set_incomplete(seen: Evidence) -> Iterator[Proof]:
     for watch in poll_sequences(seen):
         found = after_final(seen, watch)
         if watch.operation == "readExecution" and found is not None and _runs_on(seen, found):
-            told = (
-                f"{watch.id} was {seen.told(found[0], 'status')}, and the polling went on: {len(found[1])} reads more"
-            )
+            told = f"{watch.id} was {seen.answer_field(found[0], 'status')}, and the polling went on: {len(found[1])} reads more"
             yield Proof(told, numbers((found[0], *found[1][:2])))
 
 
@@ -119,7 +117,10 @@ def poll_too_fast(seen: Evidence) -> Iterator[Proof | NotAssessable]:
             continue
         known = [gap or 0 for gap in gaps]
         least = _LEAST[watch.operation]
-        if all(gap is None for gap in gaps) and (polls[-1].real or 0) - (polls[0].real or 0) < 3 * least:
+        if (
+            all(gap is None for gap in gaps)
+            and (polls[-1].monotonic_us or 0) - (polls[0].monotonic_us or 0) < 3 * least
+        ):
             blind += 1
         elif median_high(known) < least:
             told = f"{watch.id} was polled every {duration_text(median_high(known))}, {len(polls)} times; advised are {least // SECOND} s at least"
@@ -131,7 +132,11 @@ def poll_too_fast(seen: Evidence) -> Iterator[Proof | NotAssessable]:
 def poll_dies_on_error(seen: Evidence) -> Iterator[Proof | NotAssessable]:
     for watch in poll_sequences(seen):
         last, before = watch.reads[-1], [each for each in watch.reads if succeeded(each)]
-        if not (has_failed(last) or last.status == 429) or not before or seen.told(before[-1], "status") in FINAL:
+        if (
+            not (has_failed(last) or last.status == 429)
+            or not before
+            or seen.answer_field(before[-1], "status") in FINAL
+        ):
             continue
         later = [*seen.concerning(watch.id), *seen.concerning(last.call.params.get("id"))]
         if any(each.n > last.n for each in later):
@@ -146,9 +151,9 @@ def poll_dies_on_error(seen: Evidence) -> Iterator[Proof | NotAssessable]:
 def progress_is_done(seen: Evidence) -> Iterator[Proof]:
     for watch in poll_sequences(seen):
         last = watch.reads[-1]
-        if watch.operation != "readExecution" or seen.told(last, "status") in (None, *FINAL):
+        if watch.operation != "readExecution" or seen.answer_field(last, "status") in (None, *FINAL):
             continue
-        progress, looks_done = seen.told(last, "progress"), seen.told(last, "targetCount") == 0
+        progress, looks_done = seen.answer_field(last, "progress"), seen.answer_field(last, "targetCount") == 0
         looks_done = looks_done or (isinstance(progress, int | float) and progress >= 99)
         if not looks_done or seen.now - last.at < MINUTE:
             continue
@@ -161,11 +166,11 @@ def ignore_retry_after(seen: Evidence) -> Iterator[Proof | NotAssessable]:
     blind = False
     for first in seen.exchanges:
         limited = first.status == 429 and was_received(first)
-        again = [each for each in seen.again(first) if client_key(each) == client_key(first)] if limited else []
+        again = [each for each in seen.repetitions(first) if client_key(each) == client_key(first)] if limited else []
         if not again:
             continue
         waited, wanted = seen.gap(first, again[0]), requested_wait(first)
-        if waited is None and not seen.waits:
+        if waited is None and not seen.has_observed_waits:
             blind = True
         elif wanted is not None and (waited or 0) < wanted:
             told = f"{first.operation} came again after {duration_text(waited or 0)}; Retry-After said {duration_text(wanted)}"
@@ -183,7 +188,7 @@ def retry_hopeless(seen: Evidence) -> Iterator[Proof]:
     for first in seen.exchanges:
         if first.status not in _HOPELESS or first.n in told_already:
             continue
-        again = seen.again(first)
+        again = seen.repetitions(first)
         stubborn = [each for each in again if seen.code(each) == seen.code(first) and each.at - first.at <= 10 * MINUTE]
         if len(stubborn) >= 2 and stubborn == again[: len(stubborn)]:
             told_already |= {each.n for each in again}
@@ -236,11 +241,11 @@ def unmoved(sandbox: SandboxState, real: Duration | None) -> Unmoved | None:
     """Return the waits since the clock last moved, if they took half a second of real time; `real` is the stopwatch."""
     exchanges = sandbox.journal.exchanges
     last = exchanges[-1] if exchanges else None
-    if last is None or last.real is None or (sandbox.clock.frozen and sandbox.now != last.at):
+    if last is None or last.monotonic_us is None or (sandbox.clock.frozen and sandbox.now != last.at):
         return None
     polls = max(_polls(sandbox), key=_spent, default=[last])
     waits = sandbox.clock.frozen and not _is_call_held(sandbox)
-    idle = real - last.real if waits and real is not None else 0
+    idle = real - last.monotonic_us if waits and real is not None else 0
     if max(_spent(polls), idle) < _LEAST_REPEATS:
         return None
     return Unmoved(polls[0].n, polls[-1].n, len(polls), _spent(polls), idle)
@@ -262,21 +267,21 @@ def _polls(sandbox: SandboxState) -> Iterator[list[JournalEntry]]:
 
 
 def _is_poll(exchange: JournalEntry) -> bool:
-    if exchange.real is None or (exchange.fault is not None and not _HELD.isdisjoint(exchange.fault.effects)):
+    if exchange.monotonic_us is None or (exchange.fault is not None and not _HELD.isdisjoint(exchange.fault.effects)):
         return False
     status = exchange.status or 0
     return status == _TOO_MANY or 200 <= status < 300 or status == 404
 
 
 def _spent(polls: list[JournalEntry]) -> Duration:
-    return (polls[-1].real or 0) - (polls[0].real or 0)
+    return (polls[-1].monotonic_us or 0) - (polls[0].monotonic_us or 0)
 
 
 def _is_call_held(sandbox: SandboxState) -> bool:
     """Return True if a rule holds a call, or its answer: its client waits for that."""
     journal = sandbox.journal
     is_arriving = any(step.command == "call" and step.exchanges >= journal.last_exchange for step in journal.steps)
-    return is_arriving or bool(sandbox.script.parked) or journal.exchanges[-1].is_held
+    return is_arriving or bool(sandbox.rule_set.deferred_calls) or journal.exchanges[-1].is_held
 
 
 def apart(sandbox: SandboxState, process: Instant) -> Apart | None:

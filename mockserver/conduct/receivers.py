@@ -29,25 +29,27 @@ def _proof(seen: Evidence, told: str, *letters: DeliveryAttempt) -> Proof:
 
 
 def _by_endpoint(seen: Evidence) -> Iterator[list[DeliveryAttempt]]:
-    for endpoint in dict.fromkeys(each.endpoint for each in seen.letters):
-        yield [each for each in seen.letters if each.endpoint == endpoint]
+    for endpoint in dict.fromkeys(each.endpoint for each in seen.delivery_attempts):
+        yield [each for each in seen.delivery_attempts if each.endpoint == endpoint]
 
 
 def _true(letters: Sequence[DeliveryAttempt]) -> list[DeliveryAttempt]:
-    return [each for each in letters if each.is_true and each.status is not None]
+    return [each for each in letters if each.is_genuine and each.status is not None]
 
 
 def _when(twists: Sequence[str], what: str, *, accepted: bool) -> Judge:
     """A judge of one kind of letter: a finding where it was accepted, or was not."""
 
     def judge(seen: Evidence) -> Iterator[Proof | NotAssessable]:
-        sent = [each for each in seen.letters if each.twist in twists and each.status is not None]
+        sent = [each for each in seen.delivery_attempts if each.twist in twists and each.status is not None]
         if not sent:
             yield NotAssessable(f"nothing of the kind was delivered: {' or '.join(twists)}")
         for endpoint in dict.fromkeys(each.endpoint for each in sent):
             wrong = [each for each in sent if each.endpoint == endpoint and each.accepted == accepted]
             if wrong:
-                yield _proof(seen, f"{what} ({wrong[0].twist}, {wrong[0].told}) was answered {wrong[0].status}", *wrong)
+                yield _proof(
+                    seen, f"{what} ({wrong[0].twist}, {wrong[0].label}) was answered {wrong[0].status}", *wrong
+                )
 
     return judge
 
@@ -60,11 +62,13 @@ refuses_unknown_kind = _when(("unknown-kind",), "an event of another kind", acce
 
 def trusts_payload_tenant(seen: Evidence) -> Iterator[Proof | NotAssessable]:
     """A 2xx alone may be an event that was put aside: only what the client read afterwards shows that it was believed."""
-    sent = [each for each in seen.letters if each.twist == "other-tenant" and each.accepted]
+    sent = [each for each in seen.delivery_attempts if each.twist == "other-tenant" and each.accepted]
     acted = False
     for letter in sent:
         genuine = [
-            each for each in seen.letters if each.event_id == letter.event_id and each.twist is None and each.accepted
+            each
+            for each in seen.delivery_attempts
+            if each.event_id == letter.event_id and each.twist is None and each.accepted
         ]
         reads = [
             each for each in seen.exchanges if each.at >= letter.at and letter.session_id in each.call.params.values()
@@ -72,7 +76,7 @@ def trusts_payload_tenant(seen: Evidence) -> Iterator[Proof | NotAssessable]:
         if reads and not genuine:
             acted = True
             yield Proof(
-                f"an event with another tenant's id ({letter.told}) was acknowledged and acted upon", (reads[0].n,)
+                f"an event with another tenant's id ({letter.label}) was acknowledged and acted upon", (reads[0].n,)
             )
     if not acted:
         yield NotAssessable(
@@ -88,7 +92,7 @@ def reserialised_body(seen: Evidence) -> Iterator[Proof]:
         plain = [each for each in _true(letters) if not _is_odd(each.body)]
         if odd and all(each.status in _REFUSED for each in odd) and any(each.accepted for each in plain):
             yield _proof(
-                seen, f"{odd[0].told} was refused with {odd[0].status}; only its JSON is spelt otherwise", odd[0]
+                seen, f"{odd[0].label} was refused with {odd[0].status}; only its JSON is spelt otherwise", odd[0]
             )
 
 
@@ -105,14 +109,14 @@ def secret_misread(seen: Evidence) -> Iterator[Proof]:
     for letters in _by_endpoint(seen):
         sent = _true(letters)
         if sent and all(each.status in _REFUSED and not _met_a_page(each) for each in sent):
-            yield _proof(seen, f"every valid delivery was refused with {sent[0].status} ({sent[0].told})", *sent)
+            yield _proof(seen, f"every valid delivery was refused with {sent[0].status} ({sent[0].label})", *sent)
 
 
 def framework_in_the_way(seen: Evidence) -> Iterator[Proof]:
     for letters in _by_endpoint(seen):
         stopped = [each for each in _true(letters) if each.status in _NEVER_VERIFYING or _met_a_page(each)]
         if stopped:
-            yield _proof(seen, f"{stopped[0].told} met {stopped[0].status} before any receiver", *stopped)
+            yield _proof(seen, f"{stopped[0].label} met {stopped[0].status} before any receiver", *stopped)
 
 
 def _met_a_page(letter: DeliveryAttempt) -> bool:
@@ -125,7 +129,7 @@ def tolerance_on_occurred_at(seen: Evidence) -> Iterator[Proof]:
         young = [each for each in _true(letters) if each.at - each.happened_at < _OLD]
         if old and all(each.status in _REFUSED for each in old) and any(each.accepted for each in young):
             minutes = (old[0].at - old[0].happened_at) // MINUTE
-            yield _proof(seen, f"{old[0].told}, freshly signed {minutes} minutes after the event, was refused", old[0])
+            yield _proof(seen, f"{old[0].label}, freshly signed {minutes} minutes after the event, was refused", old[0])
 
 
 def first_signature_only(seen: Evidence) -> Iterator[Proof]:
@@ -133,7 +137,7 @@ def first_signature_only(seen: Evidence) -> Iterator[Proof]:
         two = [each for each in _true(letters) if _signatures(each) >= 2]
         one = [each for each in _true(letters) if _signatures(each) == 1]
         if two and all(each.status in _REFUSED for each in two) and any(each.accepted for each in one):
-            yield _proof(seen, f"{two[0].told}, with two signatures, was refused with {two[0].status}", two[0])
+            yield _proof(seen, f"{two[0].label}, with two signatures, was refused with {two[0].status}", two[0])
 
 
 def _signatures(letter: DeliveryAttempt) -> int:
@@ -145,14 +149,14 @@ def slow_ack(seen: Evidence) -> Iterator[Proof]:
     for letters in _by_endpoint(seen):
         slow = max(_true(letters), key=lambda each: each.duration_ms, default=None)
         if slow is not None and slow.duration_ms > _SLOW_MS:
-            yield _proof(seen, f"{slow.told} was answered after {slow.duration_ms / 1000:g} s", slow)
+            yield _proof(seen, f"{slow.label} was answered after {slow.duration_ms / 1000:g} s", slow)
 
 
 def relies_on_redirect(seen: Evidence) -> Iterator[Proof]:
     for letters in _by_endpoint(seen):
         led = [each for each in _true(letters) if each.status is not None and 300 <= each.status < 400]
         if led:
-            yield _proof(seen, f"{led[0].told} was answered {led[0].status}, which nobody follows", *led)
+            yield _proof(seen, f"{led[0].label} was answered {led[0].status}, which nobody follows", *led)
 
 
 def failure_shape_assumed(seen: Evidence) -> Iterator[Proof]:
@@ -163,6 +167,6 @@ def failure_shape_assumed(seen: Evidence) -> Iterator[Proof]:
         if failures and all(broke) and others and not any((each.status or 0) >= 500 for each in others):
             yield _proof(
                 seen,
-                f"{failures[0].told}, a failure, was answered {failures[0].status}; connected ones were not",
+                f"{failures[0].label}, a failure, was answered {failures[0].status}; connected ones were not",
                 *failures,
             )

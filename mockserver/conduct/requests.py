@@ -28,9 +28,9 @@ _SHOWN = 3  # as many exchanges prove a habit
 
 
 def lost_filters(seen: Evidence) -> Iterator[Proof]:
-    creates, starts = seen.of("createCampaign"), dict(seen.about("id", "startCampaign"))
+    creates, starts = seen.of("createCampaign"), dict(seen.grouped_by("id", "startCampaign"))
     for _, campaign in seen.campaigns():
-        create = seen.maker(campaign.id)
+        create = seen.creating_exchange(campaign.id)
         start = next((each for each in starts.get(campaign.id, ()) if each.applied), None)
         if create is None or start is None or campaign.filters:
             continue
@@ -53,8 +53,8 @@ def lost_filters(seen: Evidence) -> Iterator[Proof]:
 
 def platform_is_not_audience(seen: Evidence) -> Iterator[Proof]:
     for tenant, execution in seen.executions():
-        campaign, start = tenant.campaigns[execution.campaign_id], seen.maker(execution.id)
-        create = seen.maker(campaign.id)
+        campaign, start = tenant.campaigns[execution.campaign_id], seen.creating_exchange(execution.id)
+        create = seen.creating_exchange(campaign.id)
         chosen = {each.get("field") for each in _statements(campaign.filters)}
         if start is None or not chosen.isdisjoint(_ON_CHANNEL):
             continue
@@ -83,8 +83,8 @@ def cadence_units(seen: Evidence) -> Iterator[Proof]:
             came = f'"{cadence}"' if isinstance(cadence, str) else str(cadence)
             yield Proof(f"cadence came as {came[:40]}", (sent.n,))
     for tenant, execution in seen.executions():
-        campaign, start = tenant.campaigns[execution.campaign_id], seen.maker(execution.id)
-        create, ceiling = seen.maker(campaign.id), ceilings.get(campaign.platform)
+        campaign, start = tenant.campaigns[execution.campaign_id], seen.creating_exchange(execution.id)
+        create, ceiling = seen.creating_exchange(campaign.id), ceilings.get(campaign.platform)
         if start is None or create is None or not ceiling:
             continue
         slow = campaign.cadence * 60 < ceiling and len(execution.targets) > campaign.cadence * _MINUTES_A_DAY
@@ -101,8 +101,12 @@ def _is_whole(value: object) -> bool:
 
 def nulls_for_omitted(seen: Evidence) -> Iterator[Proof]:
     for each in seen.exchanges:
-        if each.error is not None and each.error.code == "VALIDATION_ERROR" and _is_null(each.body, each.error.at):
-            yield Proof(f"{each.operation} was refused for the null at {each.error.at}", (each.n,))
+        if (
+            each.error is not None
+            and each.error.code == "VALIDATION_ERROR"
+            and _is_null(each.body, each.error.location)
+        ):
+            yield Proof(f"{each.operation} was refused for the null at {each.error.location}", (each.n,))
 
 
 def _is_null(value: Any, pointer: str) -> bool:
@@ -239,7 +243,7 @@ _OFFSETS = ("offset", "page", "skip", "start")
 
 
 def _lists(seen: Evidence) -> Iterator[tuple[str, list[JournalEntry]]]:
-    yield from seen.about("chatId", "listMessages")
+    yield from seen.grouped_by("chatId", "listMessages")
 
 
 def _asked(exchange: JournalEntry) -> str | None:
@@ -247,12 +251,12 @@ def _asked(exchange: JournalEntry) -> str | None:
 
 
 def _next(seen: Evidence, exchange: JournalEntry) -> str:
-    found = seen.told(exchange, "nextCursor")
+    found = seen.answer_field(exchange, "nextCursor")
     return found if isinstance(found, str) else ""
 
 
 def _length(seen: Evidence, exchange: JournalEntry) -> int:
-    records = seen.told(exchange, "records")
+    records = seen.answer_field(exchange, "records")
     return len(records) if isinstance(records, list) else 0
 
 

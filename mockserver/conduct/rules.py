@@ -25,7 +25,7 @@ class ConductRule(NamedTuple):
 
     id: str
     severity: int
-    see: str
+    sources: str
     clause: str
     line: str
     proof: str

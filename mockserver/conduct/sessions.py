@@ -30,7 +30,7 @@ def reuse_dead_session(seen: Evidence) -> Iterator[Proof]:
         found = after_final(seen, watch)
         if watch.operation != "readConnectionSession" or found is None:
             continue
-        status = seen.told(found[0], "status")
+        status = seen.answer_field(found[0], "status")
         if status == "completed":
             continue
         if len(found[1]) >= 2:
@@ -41,7 +41,7 @@ def reuse_dead_session(seen: Evidence) -> Iterator[Proof]:
         ]  # a tab that was open meets its end
         late = [each for each in dead if each.session_id == watch.id and each.at > found[0].at]
         if late:
-            made = seen.maker(watch.id)
+            made = seen.creating_exchange(watch.id)
             yield Proof(
                 f"the link of {watch.id} was opened after the client knew it to be {status}",
                 numbers((*([made] if made else []), found[0])),
@@ -80,7 +80,7 @@ def _unnoticed(seen: Evidence) -> Iterator[tuple[Session, JournalEntry]]:
         ended = seen.ended_at(session.id)
         if session.status != "completed" or ended is None or seen.now - ended < _PATIENCE or not was_received(made):
             continue
-        told = any(seen.told(each, "status") == "completed" for each in seen.reads(session.id))
+        told = any(seen.answer_field(each, "status") == "completed" for each in seen.reads(session.id))
         if not told and not seen.is_acknowledged(session.id):
             yield session, made
 
@@ -102,10 +102,10 @@ def webhook_only(seen: Evidence) -> Iterator[Proof]:
 
 def id_not_stored_first(seen: Evidence) -> Iterator[Proof]:
     for session, made in seen.sessions():
-        came = [each for each in seen.letters if each.session_id == session.id and each.twist is None]
+        came = [each for each in seen.delivery_attempts if each.session_id == session.id and each.twist is None]
         is_known = bool(came) and not seen.ended_with(made, session.id)  # the answer with its id was there before
         if is_known and all(_is_unknown(seen, each) for each in came) and not seen.reads(session.id):
-            told = f"the event of {session.id} ({came[0].told}) was answered {came[-1].status}, and nobody read the session"
+            told = f"the event of {session.id} ({came[0].label}) was answered {came[-1].status}, and nobody read the session"
             yield Proof(told, (made.n,))
 
 
@@ -113,23 +113,27 @@ def _is_unknown(seen: Evidence, letter: DeliveryAttempt) -> bool:
     """True where a receiver says that it knows no such session; where it says 404 to everything, its path is wrong."""
     if letter.status != _NOWHERE:
         return letter.status in _UNKNOWN
-    return any(each.accepted for each in seen.letters if each.endpoint == letter.endpoint)
+    return any(each.accepted for each in seen.delivery_attempts if each.endpoint == letter.endpoint)
 
 
 def event_before_answer(seen: Evidence) -> Iterator[Proof]:
     """The event of a session that ends while it is created overtakes the create's answer."""
     for session, made in seen.sessions():
-        came = [each for each in seen.letters if each.session_id == session.id and each.twist is None]
+        came = [each for each in seen.delivery_attempts if each.session_id == session.id and each.twist is None]
         if not came or not seen.ended_with(made, session.id) or came[0].accepted or came[0].status is None:
             continue
         if not seen.is_acknowledged(session.id) and not seen.reads(session.id):
-            told = f"the event of {session.id} ({came[0].told}) came before the create's answer, met {came[0].status}, and nobody read the session"
+            told = f"the event of {session.id} ({came[0].label}) came before the create's answer, met {came[0].status}, and nobody read the session"
             yield Proof(told, (made.n,))
 
 
 def bad_return_url(seen: Evidence) -> Iterator[Proof]:
     for each in seen.of("createConnectionSession"):
-        if each.error is not None and each.error.at == "/returnUrl" and body_of(each).get("returnUrl") is not None:
+        if (
+            each.error is not None
+            and each.error.location == "/returnUrl"
+            and body_of(each).get("returnUrl") is not None
+        ):
             yield Proof("a session was refused for its returnUrl", (each.n,))
 
 
@@ -149,7 +153,7 @@ def session_storm(seen: Evidence) -> Iterator[Proof]:
     left = {row["exchange"] for row in ledger.abandoned(seen.sandbox, seen.made)}
     creates = [each for each in seen.of("createConnectionSession") if succeeded(each)]
     for first in creates:
-        again = seen.next_alike(first)
+        again = seen.next_repetition(first)
         if again is None or not succeeded(again) or client_key(again) != client_key(first):
             continue
         if (seen.gap(first, again) or 0) < SECOND and (first.n in left) != (again.n in left):
@@ -179,14 +183,14 @@ def _told_reason(seen: Evidence, reason: str) -> list[JournalEntry]:
     """The first read of each session that told this reason."""
     found: dict[str, JournalEntry] = {}
     for each in seen.of("readConnectionSession"):
-        if seen.told(each, "reason") == reason:
+        if seen.answer_field(each, "reason") == reason:
             found.setdefault(each.call.params["sessionId"], each)
     return list(found.values())
 
 
 def double_provision(seen: Evidence) -> Iterator[Proof]:
     for session, _ in seen.sessions():
-        told = [each for each in seen.reads(session.id) if seen.told(each, "status") == "completed"]
+        told = [each for each in seen.reads(session.id) if seen.answer_field(each, "status") == "completed"]
         if not told or not seen.is_acknowledged(session.id):
             continue
         uses = [
@@ -203,7 +207,7 @@ def _twice(uses: Sequence[JournalEntry]) -> bool:
 
 
 def late_event_overwrites(seen: Evidence) -> Iterator[Proof]:
-    accepted = [each for each in seen.letters if each.accepted and each.is_true]
+    accepted = [each for each in seen.delivery_attempts if each.accepted and each.is_genuine]
     creates = {session.id: made for session, made in seen.sessions()}
     for place, connected in enumerate(accepted):
         for late in accepted[place + 1 :]:
@@ -212,7 +216,7 @@ def late_event_overwrites(seen: Evidence) -> Iterator[Proof]:
                 continue
             again = [each for each in creates.values() if each.n > new.n and each.at >= late.at]
             if again:
-                told = f"after the late failure of {late.session_id} ({late.told}) a session was created, although {connected.session_id} had connected"
+                told = f"after the late failure of {late.session_id} ({late.label}) a session was created, although {connected.session_id} had connected"
                 yield Proof(told, numbers((old, new, again[0])))
 
 
@@ -226,7 +230,11 @@ def ack_then_lose(seen: Evidence) -> Iterator[Proof | NotAssessable]:
             continue
         follow = [*seen.concerning(session.id), *seen.concerning(session.entrypoint_id)]
         follow.sort(key=lambda each: each.n)
-        if not follow or succeeded(follow[-1]) or any(seen.told(each, "status") == session.status for each in follow):
+        if (
+            not follow
+            or succeeded(follow[-1])
+            or any(seen.answer_field(each, "status") == session.status for each in follow)
+        ):
             continue
         if seen.now - follow[-1].at >= MINUTE:
             told = f"the event of {session.id} was acknowledged, the read that followed failed, and nobody read again"

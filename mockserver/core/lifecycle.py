@@ -46,7 +46,7 @@ def transition(
     step = LIFECYCLES[kind].step(record.status, trigger)
     if step is None:
         raise ValueError(f"a {kind} that is {record.status} has no move '{trigger}'; check with `can` first")
-    moved = replace(record, status=step.target, stay=sandbox.count("stay"), **changes)
+    moved = replace(record, status=step.target, stay=sandbox.next_number("stay"), **changes)
     moved = _enter(sandbox, tenant, kind, moved, record.status, cause)
     if step.event is not None and isinstance(moved, Session):
         emit_event(sandbox, tenant, step.event, moved)
@@ -57,7 +57,7 @@ def _enter(
     sandbox: SandboxState, tenant: Tenant, kind: Kind, record: Record, source: str | None, cause: Mapping[str, object]
 ) -> Record:
     getattr(tenant, TABLE_OF[kind])[record.id] = record
-    sandbox.journal.note(sandbox.now, kind, record.id, source, record.status, cause)
+    sandbox.journal.add_transition(sandbox.now, kind, record.id, source, record.status, cause)
     for deadline in LIFECYCLES[kind].deadlines:
         if deadline.state == record.status:
             due = (
@@ -65,13 +65,13 @@ def _enter(
                 if isinstance(record, Session)
                 else as_shown(sandbox.now) + to_microseconds(deadline.after)
             )
-            sandbox.arm(due, kind, deadline.trigger, tenant.id, record.id, record.stay)
+            sandbox.schedule(due, kind, deadline.trigger, tenant.id, record.id, record.stay)
     return record
 
 
 def emit_event(sandbox: SandboxState, tenant: Tenant, kind: str, session: Session) -> None:
     """Note an event, and put a delivery of it into the outbox for each endpoint that takes it."""
-    count = sandbox.count("event")
+    count = sandbox.next_number("event")
     event_id = "event_" + ids.seeded_id(sandbox.seed, "event", count, sandbox.epoch)
     entrypoint = tenant.entrypoints.get(session.entrypoint_id) if session.entrypoint_id else None
     event = Event(sandbox.next_seq(), event_id, sandbox.now, kind, tenant.id, session, entrypoint)

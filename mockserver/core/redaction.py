@@ -82,7 +82,7 @@ class Redactor:
             hidden = self.text(written[: window + margin])[:-margin] + "..."
         return hidden if len(hidden) <= limit_chars else hidden[: limit_chars - 3] + "..."
 
-    def finds(self, written: str) -> bool:
+    def contains_secret(self, written: str) -> bool:
         """True where the text may hold a secret, as it stands or percent-encoded."""
         return "%" in written or "\\u" in written or self._hidden(written) != written
 

@@ -49,24 +49,26 @@ def _wake(sandbox: SandboxState, timer: Timer) -> None:
 
 def _fire(sandbox: SandboxState, timer: Timer) -> None:
     """The instant of a rule has come."""
-    rule = sandbox.script.rules[timer.id]
-    if conditions.condition_holds(sandbox, rule.condition, Subject()) and rule.is_lucky(sandbox.seed, 1):
-        sandbox.script.note_fired(rule)
-        sandbox.script.unmet.pop(rule.id, None)
+    rule = sandbox.rule_set.rules[timer.id]
+    if conditions.condition_holds(sandbox, rule.condition, Subject()) and rule.passes_chance(sandbox.seed, 1):
+        sandbox.rule_set.record_fired(rule)
+        sandbox.rule_set.unmet.pop(rule.id, None)
         effects.run(sandbox, rule, Subject())
 
 
 def _reach(sandbox: SandboxState, timer: Timer) -> None:
     """An execution has sent as many as a rule waits for."""
-    rule = sandbox.script.rules.get(timer.about)
+    rule = sandbox.rule_set.rules.get(timer.rule_id)
     if rule is None:
         return
-    script, tenant = sandbox.script, sandbox.tenants[timer.tenant_id]
-    script.done |= {(rule.id, timer.id)}
+    script, tenant = sandbox.rule_set, sandbox.tenants[timer.tenant_id]
+    script.reached_progress |= {(rule.id, timer.id)}
     campaign = tenant.campaigns[tenant.executions[timer.id].campaign_id]
     scope = Subject(tenant.id, campaign)
-    if conditions.condition_holds(sandbox, rule.condition, scope) and rule.is_lucky(sandbox.seed, len(script.done)):
-        script.note_fired(rule)
+    if conditions.condition_holds(sandbox, rule.condition, scope) and rule.passes_chance(
+        sandbox.seed, len(script.reached_progress)
+    ):
+        script.record_fired(rule)
         script.unmet.pop(rule.id, None)
         effects.run(sandbox, rule, scope)
 
@@ -101,25 +103,25 @@ def run_until(
         if pause is not None and sandbox.timers[0].due > sandbox.now and pause(sandbox):
             return fired
         timer = heappop(sandbox.timers)
-        before = sandbox.subject(timer)
+        before = sandbox.timer_target(timer)
         if before is None:
             continue
         injection.take_snapshot(sandbox)
         at = max(sandbox.now, timer.due)
-        sandbox.pass_to(at)
+        sandbox.set_now(at)
         TIMER_HANDLERS[timer.kind, timer.trigger](sandbox, timer)  # a rule may let more time pass meanwhile
-        if timer.kind in _ALWAYS_REPORTED or sandbox.subject(timer) is not before:
+        if timer.kind in _ALWAYS_REPORTED or sandbox.timer_target(timer) is not before:
             fired.append(FiredTimer(at, f"{timer.kind}.{timer.trigger}", timer.id))
     if pause is not None and until > sandbox.now and pause(sandbox):
         return fired
     if until != sandbox.now:
-        sandbox.pass_to(max(sandbox.now, until))
+        sandbox.set_now(max(sandbox.now, until))
     return fired
 
 
 def next_due(sandbox: SandboxState) -> Instant | None:
     """The instant of the soonest timer that will still do something, or None where nothing is scheduled."""
-    return min((timer.due for timer in sandbox.timers if sandbox.subject(timer) is not None), default=None)
+    return min((timer.due for timer in sandbox.timers if sandbox.timer_target(timer) is not None), default=None)
 
 
 def has_history(sandbox: SandboxState) -> bool:

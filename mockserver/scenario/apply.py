@@ -29,7 +29,7 @@ class Applied(NamedTuple):
     scenario: str | None
     tenants: list[Tenant]
     created: dict[str, list[str]]
-    ignored: list[str]
+    ignored_keys: list[str]
     secrets: dict[str, str]
     rules: list[str]
 
@@ -41,7 +41,7 @@ class Applied(NamedTuple):
             "tenants": tenants,
             "created": self.created,
             "rules": self.rules,
-            "ignored": self.ignored,
+            "ignored": self.ignored_keys,
         } | ({"webhookSecrets": self.secrets} if self.secrets else {})
 
 
@@ -66,7 +66,7 @@ def apply(sandbox: SandboxState, document: Mapping[str, Any], *, newborn: bool =
         if problems:
             raise refusal(problems, document)
     except BaseException:
-        sandbox.take(kept)
+        sandbox.load(kept)
         raise
     return applied
 

@@ -55,14 +55,14 @@ def parse_wire_faults(effects: Mapping[str, Any], path: str, problems: list[Prob
     return WireFaults(
         error=None if error is None else (error, None) if isinstance(error, str) else _timed(error),
         reply=None if reply is None else (reply["status"], reply.get("headers", {}), reply.get("body")),
-        before=_wait(effects.get("delay", 0), f"{path}/delay", problems),
-        after=_wait(effects.get("delay-after", 0), f"{path}/delay-after", problems),
-        ends=ends,
-        early=ends is not None and effects[ends] == "before",
-        cut_bytes=effects.get("truncate"),
-        garbled="garble" in effects,
-        pieces=dribble["chunks"] if dribble else 0,
-        spread=wait(dribble["over"], f"{path}/dribble/over", problems) if dribble else 0,
+        delay_before=_wait(effects.get("delay", 0), f"{path}/delay", problems),
+        delay_after=_wait(effects.get("delay-after", 0), f"{path}/delay-after", problems),
+        termination=ends,
+        before_operation=ends is not None and effects[ends] == "before",
+        truncate_bytes=effects.get("truncate"),
+        garble="garble" in effects,
+        chunks=dribble["chunks"] if dribble else 0,
+        over=wait(dribble["over"], f"{path}/dribble/over", problems) if dribble else 0,
         stale="stale" in effects,
     )
 
@@ -129,7 +129,7 @@ def add_rules(
         rule = _rule(sandbox, entry, scenario, f"/script/{number}", problems)
         if rule is None:
             continue
-        sandbox.script.add(rule)
+        sandbox.rule_set.add(rule)
         made.append(rule.id)
         _schedule(sandbox, rule)
     return made
@@ -138,8 +138,8 @@ def add_rules(
 def _schedule(sandbox: SandboxState, rule: Rule) -> None:
     """Have time fire the rule, where it waits for an instant or for progress."""
     if rule.at is not None:
-        sandbox.arm(rule.at, "rule", "fire", "", rule.id, 0)
-    if rule.sent is not None:
+        sandbox.schedule(rule.at, "rule", "fire", "", rule.id, 0)
+    if rule.after_sent is not None:
         for tenant in sandbox.tenants.values():
             for campaign in tenant.campaigns.values():
                 execution = campaigns.active_execution(tenant, campaign)  # none lags behind a campaign that has ended
@@ -175,34 +175,34 @@ def _build_rule(
     due: Mapping[str, Instant | None],
 ) -> Rule:
     on = entry.get("on")
-    number = sandbox.count("rule")
+    number = sandbox.next_number("rule")
     return Rule(
         seq=number,
         id=f"rule_{number}",
         scenario=scenario,
-        written={key: value for key, value in entry.items() if key != "do"} | {"do": effects},
+        source={key: value for key, value in entry.items() if key != "do"} | {"do": effects},
         applied_at=sandbox.now,
         operations=named(on) if on not in (None, DELIVERY) else (),
         deliveries=on == DELIVERY,
         at=due["at"],
-        sent=entry.get("after", {}).get("sent"),
+        after_sent=entry.get("after", {}).get("sent"),
         skip=entry.get("skip", 0),
         nth=entry.get("nth"),
         every=entry.get("every"),
         times=entry.get("times"),
         chance=entry.get("chance"),
-        opens=due["from"],
-        closes=due["until"],
+        active_from=due["from"],
+        active_until=due["until"],
         where=entry.get("where", {}) if on == DELIVERY else normalize_conditions(entry.get("where", {})),
         condition=entry.get("while", {}),
-        early=entry.get("when") == "before",
-        wire=wire,
-        world=tuple(
+        before_operation=entry.get("when") == "before",
+        wire_faults=wire,
+        state_effects=tuple(
             (name, parse_duration(args) if name == "advance" else args)
             for name, args in effects.items()
             if EFFECTS[name].group == "world"
         ),
-        twists=effects.get("deliver"),
+        delivery_faults=effects.get("deliver"),
         must_fire=entry.get("mustFire", False),
     )
 

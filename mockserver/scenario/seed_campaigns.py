@@ -42,12 +42,12 @@ def seed_campaigns(seeding: Seeding, entries: Sequence[Entry], path: str) -> Non
     for number, entry in enumerate(entries):
         at = f"{path}/{number}"
         found = len(seeding.problems)
-        campaign_id = seeding.name_id("campaigns", "campaign_", entry, at)
+        campaign_id = seeding.assign_id("campaigns", "campaign_", entry, at)
         template_id = entry.get("templateId", next(iter(seeding.tenant.templates), None))
         if template_id not in seeding.tenant.templates:
-            seeding.wrong(f"{at}/templateId", template_id, "a template of the tenant", seeding.tenant.templates)
+            seeding.add_problem(f"{at}/templateId", template_id, "a template of the tenant", seeding.tenant.templates)
         for problem in schemas.check("filters", entry.get("filters", [])):
-            seeding.wrong(f"{at}/filters{problem.pointer}", problem.found, problem.wanted)
+            seeding.add_problem(f"{at}/filters{problem.pointer}", problem.found, problem.wanted)
         _check_order(seeding, entry, at)
         if len(seeding.problems) == found:
             _make(seeding, entry, _campaign(seeding, entry, campaign_id, str(template_id)), at)
@@ -65,7 +65,7 @@ def _campaign(seeding: Seeding, entry: Entry, campaign_id: str, template_id: str
         filters=entry.get("filters"),
         created_at=seeding.sandbox.now,
         status=entry.get("status", CAMPAIGN.initial),
-        stay=seeding.sandbox.count("stay"),
+        stay=seeding.sandbox.next_number("stay"),
     )
 
 
@@ -78,18 +78,18 @@ def _check_order(seeding: Seeding, entry: Entry, path: str) -> None:
     for key in unfit:
         if key in entry:
             need = " without startedAt" if status == "canceled" else ""
-            seeding.wrong(f"{path}/{key}", entry[key], f"no {key}: the campaign is {status}{need}")
+            seeding.add_problem(f"{path}/{key}", entry[key], f"no {key}: the campaign is {status}{need}")
     given = [key for key in ("createdAt", "startedAt", "completedAt") if key in entry]
     instants = [seeding.instant(entry, key, path, 0) for key in given]
     for key, instant in zip(given, instants, strict=True):
         if instant > seeding.sandbox.now:
-            seeding.wrong(
+            seeding.add_problem(
                 f"{path}/{key}", entry[key], f"no instant after now, {format_milliseconds(seeding.sandbox.now)}"
             )
     for place, (earlier, later) in enumerate(pairwise(instants)):
         if later < earlier:
             key, before = given[place + 1], given[place]
-            seeding.wrong(f"{path}/{key}", entry[key], f"no instant before {before}, {entry[before]}")
+            seeding.add_problem(f"{path}/{key}", entry[key], f"no instant before {before}, {entry[before]}")
 
 
 def _make(seeding: Seeding, entry: Entry, campaign: Campaign, path: str) -> None:
@@ -98,7 +98,7 @@ def _make(seeding: Seeding, entry: Entry, campaign: Campaign, path: str) -> None
         execution = _started(seeding, entry, campaign) if _has_run(entry) else None
     except ApiError as refusal:
         came, wanted = entry.get("name", campaign.id), f"what {refusal.code} lets pass: {refusal.reason}"
-        seeding.wrong(f"{path}{_place(refusal.at)}", came, wanted)
+        seeding.add_problem(f"{path}{_place(refusal.location)}", came, wanted)
         return
     if execution is None:
         created_at = seeding.instant(entry, "createdAt", path, campaign.created_at)
@@ -139,7 +139,7 @@ def _place(at: str) -> str:
 def _execution_id(seeding: Seeding, entry: Entry, execution: Execution, path: str) -> str:
     given = entry.get("executionId")
     if given is not None and (seeding.sandbox.has_id(given) or any(given in ids for ids in seeding.created.values())):
-        seeding.wrong(f"{path}/executionId", given, "an id that nothing in the sandbox has yet")
+        seeding.add_problem(f"{path}/executionId", given, "an id that nothing in the sandbox has yet")
     return str(given or execution.id)
 
 
@@ -157,7 +157,7 @@ def _past(seeding: Seeding, entry: Entry, campaign: Campaign, planned: SendSched
     )
     if status != _COMPLETED:
         if last <= ended_at:
-            seeding.wrong(f"{path}/status", status, f"completed, since it had nothing left to send: {how}")
+            seeding.add_problem(f"{path}/status", status, f"completed, since it had nothing left to send: {how}")
             return None
         return (
             _Past(started_at, None, plan)
@@ -166,9 +166,9 @@ def _past(seeding: Seeding, entry: Entry, campaign: Campaign, planned: SendSched
         )
     shown = (as_shown(last), as_shown(max(last - 1, started_at)))  # an end a fraction before a millisecond is cut
     if last > now:
-        seeding.wrong(f"{path}/status", status, f"processing, since its sends are not over: {how}")
+        seeding.add_problem(f"{path}/status", status, f"processing, since its sends are not over: {how}")
     elif "completedAt" in entry and ended_at not in shown:
-        seeding.wrong(f"{path}/completedAt", entry["completedAt"], f"the instant of the last send: {how}")
+        seeding.add_problem(f"{path}/completedAt", entry["completedAt"], f"the instant of the last send: {how}")
     else:
         return _Past(started_at, last, plan)
     return None
@@ -189,7 +189,7 @@ def _store(seeding: Seeding, campaign: Campaign, execution: Execution | None) ->
 
     def note(at: Instant, kind: str, record_id: str, source: str | None, target: str) -> None:
         if source != target:
-            sandbox.journal.note(at, kind, record_id, source, target, cause)
+            sandbox.journal.add_transition(at, kind, record_id, source, target, cause)
 
     tenant.campaigns[campaign.id] = campaign
     note(campaign.created_at, "campaign", campaign.id, None, CAMPAIGN.initial)

@@ -45,7 +45,7 @@ def chats(seeding: Seeding, entries: Sequence[Entry] | Entry, path: str) -> None
         return
     for number, entry in enumerate(entries):
         at = f"{path}/{number}"
-        chat_id = seeding.name_id("chats", "chat_", entry, at)
+        chat_id = seeding.assign_id("chats", "chat_", entry, at)
         seeding.tenant.chats.add(_chat(seeding, chat_id, _chat_fields(seeding, entry, at)))
 
 
@@ -73,7 +73,7 @@ def _chat_pattern(seeding: Seeding, pattern: Entry, path: str) -> None:
                 chat_id = f"{stem}{number:07d}"
                 made.append(chat_id)
             else:
-                chat_id = seeding.name_id(
+                chat_id = seeding.assign_id(
                     "chats", "chat_", {**each, **{k: v[number % len(v)] for k, v in vary.items()}}, path
                 )
             seeding.tenant.chats.add(_chat(seeding, chat_id, fields))
@@ -122,7 +122,9 @@ def _chat_fields(seeding: Seeding, entry: Entry, path: str) -> dict[str, Any]:
     """The attributes of a chat but for `seq` and `id`."""
     entrypoint_id = entry.get("entrypointId")
     if entrypoint_id is not None and entrypoint_id not in seeding.tenant.entrypoints:
-        seeding.wrong(f"{path}/entrypointId", entrypoint_id, "an entrypoint of the tenant", seeding.tenant.entrypoints)
+        seeding.add_problem(
+            f"{path}/entrypointId", entrypoint_id, "an entrypoint of the tenant", seeding.tenant.entrypoints
+        )
     is_group = entry.get("isGroupChat", False)
     last_message_at = entry.get("lastMessageAt")
     return {
@@ -131,7 +133,7 @@ def _chat_fields(seeding: Seeding, entry: Entry, path: str) -> dict[str, Any]:
         "status": entry.get("status", "open"),
         "monetization": entry.get("monetization"),
         "entrypoint_id": entrypoint_id,
-        "funnel_step_id": seeding.step(entry, path),
+        "funnel_step_id": seeding.require_funnel_step(entry, path),
         "tracking_link_id": entry.get("trackingLinkId"),
         "is_group_chat": is_group,
         "is_answered": entry.get("isAnswered", False),
@@ -169,7 +171,7 @@ def _chat(seeding: Seeding, chat_id: str, fields: Mapping[str, Any]) -> Chat:
 def funnels(seeding: Seeding, entries: Sequence[Entry], path: str) -> None:
     for number, entry in enumerate(entries):
         at = f"{path}/{number}"
-        funnel_id = seeding.name_id("funnels", "funnel_", entry, at)
+        funnel_id = seeding.assign_id("funnels", "funnel_", entry, at)
         steps: list[tuple[str, str]] = []
         for place, step in enumerate(entry.get("steps", ())):
             step_id = step.get("id")
@@ -178,7 +180,7 @@ def funnels(seeding: Seeding, entries: Sequence[Entry], path: str) -> None:
             elif step_id in [made for made, _ in steps] or any(
                 tenant.funnel_of_step(step_id) for tenant in seeding.sandbox.tenants.values()
             ):
-                seeding.wrong(f"{at}/steps/{place}/id", step_id, "a step id that no funnel has yet")
+                seeding.add_problem(f"{at}/steps/{place}/id", step_id, "a step id that no funnel has yet")
             seeding.created.setdefault("funnelSteps", []).append(step_id)
             steps.append((step_id, step.get("name", step_id)))
         seeding.tenant.funnels[funnel_id] = Funnel(funnel_id, entry.get("name", funnel_id), tuple(steps))
@@ -189,14 +191,14 @@ def entrypoints(seeding: Seeding, entries: Sequence[Entry], path: str) -> None:
         at = f"{path}/{number}"
         phone = entry.get("displayPhone")
         if phone is not None and e164(phone, seeding.tenant.country) is None:
-            seeding.wrong(f"{at}/displayPhone", phone, expected(seeding.tenant.country))
+            seeding.add_problem(f"{at}/displayPhone", phone, expected(seeding.tenant.country))
         if entry.get("isCoexistence") and entry.get("platform", PLATFORMS[0]) != PLATFORMS[0]:
-            seeding.wrong(
+            seeding.add_problem(
                 f"{at}/isCoexistence", True, f"false: only a {PLATFORMS[0]} number is shared with the phone's app"
             )
-        step_id = seeding.step(entry, at)
+        step_id = seeding.require_funnel_step(entry, at)
         funnel = seeding.tenant.funnel_of_step(step_id) if step_id else None
-        entrypoint_id = seeding.name_id("entrypoints", "entrypoint_", entry, at)
+        entrypoint_id = seeding.assign_id("entrypoints", "entrypoint_", entry, at)
         name = entry.get("name", entrypoint_id)
         seeding.tenant.entrypoints[entrypoint_id] = Entrypoint(
             seq=seeding.sandbox.next_seq(),
@@ -216,7 +218,7 @@ def entrypoints(seeding: Seeding, entries: Sequence[Entry], path: str) -> None:
 def templates(seeding: Seeding, entries: Sequence[Entry], path: str) -> None:
     for number, entry in enumerate(entries):
         at = f"{path}/{number}"
-        template_id = seeding.name_id("templates", "template_", entry, at)
+        template_id = seeding.assign_id("templates", "template_", entry, at)
         created_at = seeding.instant(entry, "createdAt", at, seeding.sandbox.now)
         name = entry.get("name", template_id)
         seeding.tenant.templates[template_id] = Template(
@@ -239,7 +241,7 @@ def _provider_status(seeding: Seeding, entry: Entry, path: str) -> str | None:
     if status is None:
         return "APPROVED" if official else None
     if official is not None and official != (status == "APPROVED"):
-        seeding.wrong(
+        seeding.add_problem(
             f"{path}/isOfficial",
             official,
             f"{status == 'APPROVED'}, since the status is {status}: only APPROVED is official",
@@ -253,7 +255,7 @@ def _items(seeding: Seeding, entries: Sequence[Entry], path: str) -> tuple[Templ
     for order, entry in enumerate(entries):
         kind, media_id = entry.get("type", "text"), entry.get("mediaId")
         if kind == "text" and media_id is not None:
-            seeding.wrong(f"{path}/items/{order}/mediaId", media_id, "null, since a text item has no media")
+            seeding.add_problem(f"{path}/items/{order}/mediaId", media_id, "null, since a text item has no media")
         if kind != "text" and media_id is None:
             media_id = seeding.sandbox.new_id("media_")
         item_id = seeding.sandbox.new_id("template_item_")
@@ -265,7 +267,7 @@ def _variables(seeding: Seeding, entries: Sequence[Entry], path: str) -> tuple[V
     keys = [entry["key"] for entry in entries]
     for number, key in enumerate(keys):
         if key in keys[:number]:
-            seeding.wrong(f"{path}/variables/{number}/key", key, "a key that the template does not have yet")
+            seeding.add_problem(f"{path}/variables/{number}/key", key, "a key that the template does not have yet")
     return tuple(
         Variable(entry["key"], entry.get("label", entry["key"]), entry.get("required", False), entry.get("source"))
         for entry in entries
@@ -280,11 +282,11 @@ def messages(seeding: Seeding, entries: Sequence[Entry], path: str) -> None:
         at = f"{path}/{number}"
         chat = seeding.tenant.chats.get(entry["chatId"])
         if chat is None:
-            seeding.wrong(f"{at}/chatId", entry["chatId"], "a chat of the tenant", seeding.tenant.chats)
+            seeding.add_problem(f"{at}/chatId", entry["chatId"], "a chat of the tenant", seeding.tenant.chats)
             continue
         if entry.get("id") in taken:
-            seeding.wrong(f"{at}/id", entry["id"], "an id that no message has yet")
-        message_id = seeding.name_id("messages", "message_", entry, at)
+            seeding.add_problem(f"{at}/id", entry["id"], "an id that no message has yet")
+        message_id = seeding.assign_id("messages", "message_", entry, at)
         fields: dict[str, Any] = {"type": "text", "status": "delivered"}
         fields |= {key: value for key, value in entry.items() if key not in ("chatId", "id", "createdAt")}
         if "sender" in entry or entry.get("type") != "system":
@@ -307,22 +309,22 @@ def _refuse_lost_replies(seeding: Seeding, entries: Sequence[Entry], path: str) 
     known = {each.id for rows in seeding.tenant.messages.values() for each in rows}
     for number, entry in enumerate(entries):
         if entry.get("replyToId") is not None and entry["replyToId"] not in known:
-            seeding.wrong(f"{path}/{number}/replyToId", entry["replyToId"], "a message of the tenant", known)
+            seeding.add_problem(f"{path}/{number}/replyToId", entry["replyToId"], "a message of the tenant", known)
 
 
 def forms(seeding: Seeding, entries: Sequence[Entry], path: str) -> None:
     for number, entry in enumerate(entries):
-        form_id = seeding.name_id("forms", "form_", entry, f"{path}/{number}")
+        form_id = seeding.assign_id("forms", "form_", entry, f"{path}/{number}")
         origins = tuple(entry.get("iframeEmbedAllowedOrigins", ()))
         seeding.tenant.forms[form_id] = Form(form_id, entry.get("active", True), origins)
 
 
 def webhooks(seeding: Seeding, entries: Sequence[Entry], path: str) -> None:
     for number, entry in enumerate(entries):
-        webhook_id = seeding.name_id("webhooks", "webhook_", entry, f"{path}/{number}")
+        webhook_id = seeding.assign_id("webhooks", "webhook_", entry, f"{path}/{number}")
         wrong = url_policy.rejection_reason(entry["url"], seeding.sandbox.outbox.allowed_hosts)
         if wrong is not None:
-            seeding.wrong(f"{path}/{number}/url", entry["url"], wrong)
+            seeding.add_problem(f"{path}/{number}/url", entry["url"], wrong)
             continue
         secret = entry.get("secret") or deliveries.new_secret(seeding.sandbox)
         if "secret" not in entry:

@@ -35,11 +35,11 @@ class Seeding:
         self.secrets = secrets  # assigned to webhooks, by id
         self._made: dict[str, set[str]] = {}  # the ids of `created` that were asked for, to be looked up
 
-    def wrong(self, path: str, found: object, wanted: str, known: Any = ()) -> None:
+    def add_problem(self, path: str, found: object, wanted: str, known: Any = ()) -> None:
         hint = nearest(found, known) if len(self.problems) < _HINTED_MAX else None
         self.problems.append(Problem(path, to_json_text(found), wanted, hint))
 
-    def name_id(self, kind: str, prefix: str, entry: Entry, path: str) -> str:
+    def assign_id(self, kind: str, prefix: str, entry: Entry, path: str) -> str:
         """The entry's own id, refused where it is taken, or a fresh one."""
         given = entry.get("id")
         if given is None:
@@ -49,7 +49,7 @@ class Seeding:
             if kind not in self._made:
                 self._made[kind] = set(self.created.get(kind, ()))
             if self.sandbox.has_id(made) or made in self._made[kind]:
-                self.wrong(f"{path}/id", made, "an id that nothing in the sandbox has yet")
+                self.add_problem(f"{path}/id", made, "an id that nothing in the sandbox has yet")
             self._made[kind].add(made)
         self.created.setdefault(kind, []).append(made)
         return made
@@ -60,14 +60,14 @@ class Seeding:
             return default
         read = parse(written)
         if read is None or not EARLIEST <= read[0] <= LATEST:
-            self.wrong(f"{path}/{key}", written, "a day and time that exist, as RFC 3339")
+            self.add_problem(f"{path}/{key}", written, "a day and time that exist, as RFC 3339")
             return default
         return as_shown(read[0])
 
-    def step(self, entry: Entry, path: str) -> str | None:
+    def require_funnel_step(self, entry: Entry, path: str) -> str | None:
         """The funnel step that an entry names, which must be there."""
         step_id: str | None = entry.get("funnelStepId")
         if step_id is not None and self.tenant.funnel_of_step(step_id) is None:
             steps = [step for funnel in self.tenant.funnels.values() for step, _ in funnel.steps]
-            self.wrong(f"{path}/funnelStepId", step_id, "a step of one of the tenant's funnels", steps)
+            self.add_problem(f"{path}/funnelStepId", step_id, "a step of one of the tenant's funnels", steps)
         return step_id

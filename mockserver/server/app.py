@@ -61,8 +61,8 @@ def build(host: SandboxHost, root: HostedSandbox | None = None) -> Flask:
         door: ClientWait = RealTimeWait(raw) if raw is not None else VirtualWait()
         wire = read(request, host.origin)
         answer = front_controller.handle_request(host, wire, root, door)
-        if answer.play is not None and answer.play.ends in ("drop", "reset", "timeout"):
-            response = _broken(answer.play.ends, raw)
+        if answer.transmission is not None and answer.transmission.termination in ("drop", "reset", "timeout"):
+            response = _broken(answer.transmission.termination, raw)
         else:
             response = _response(answer, raw)
         target = wire.target  # not the request itself, whose body may be large
@@ -141,12 +141,16 @@ def _played(answer: HttpResponse, raw: RawSocket | None) -> Iterator[bytes]:
 
 def _response(answer: HttpResponse, raw: RawSocket | None) -> Response:
     status = f"{answer.status} {reason_phrases.reason_phrase(answer.status)}"
-    response = _Response(answer.body if answer.play is None else _played(answer, raw), status=status)
+    response = _Response(answer.body if answer.transmission is None else _played(answer, raw), status=status)
     response.headers.clear()
     for name, value in answer.headers:
         response.headers.add(name, value)
     if answer.status != 204 and "Content-Length" not in response.headers:
         response.headers["Content-Length"] = str(len(answer.body))
-    if answer.play is not None and answer.play.ends == "cut" and answer.play.cut_bytes >= len(answer.body):
+    if (
+        answer.transmission is not None
+        and answer.transmission.termination == "cut"
+        and answer.transmission.truncate_bytes >= len(answer.body)
+    ):
         response.headers["Connection"] = "close"  # a body that comes whole has to say so; a shorter one ends with it
     return response

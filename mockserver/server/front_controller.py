@@ -52,13 +52,13 @@ def _responded(host: SandboxHost, wire: HttpRequest, root: HostedSandbox | None,
         return _no_sandbox(host, wire)
     outbox = hosted.sandbox.outbox
     if outbox.queues or outbox.loose:  # what an earlier call in process has made due: its caller has the answer by now
-        hosted.attend()
+        hosted.dispatch_webhooks()
     is_api = wire.target.startswith("/v1/")
     answer = _handle_api(host, hosted, wire, door) if is_api else _route(host, hosted, wire, door)
     if hosted.listeners:
-        hosted.stir()
-    if host.watch is not None:
-        host.watch(hosted)
+        hosted.notify_listeners()
+    if host.on_exchange is not None:
+        host.on_exchange(hosted)
     return answer
 
 
@@ -72,14 +72,14 @@ def _route(host: SandboxHost, hosted: HostedSandbox, wire: HttpRequest, door: Cl
         return _handle_api(host, hosted, wire, door)
     if not handler.is_static_asset(wire.target):
         with hosted.sandbox.lock:  # a page's visit is no exchange of the journal, and yet moves a session
-            hosted.sandbox.journal.did("visit", {"call": request.parse_call(wire)}, *hosted.sandbox.position())
+            hosted.sandbox.journal.add_command("visit", {"call": request.parse_call(wire)}, *hosted.sandbox.position())
     answer = handler.serve(hosted, wire)
     hosted.dispatch.deliver_early()
     return answer
 
 
 def _handle_api(host: SandboxHost, hosted: HostedSandbox, wire: HttpRequest, door: ClientWait) -> HttpResponse:
-    answer = request.handle_api_request(hosted.sandbox, wire, host.manner, door)
+    answer = request.handle_api_request(hosted.sandbox, wire, host.response_options, door)
     outbox = hosted.sandbox.outbox  # as it is now: a reset may have come meanwhile
     if outbox.queues or outbox.loose:
         hosted.dispatch.deliver_early()
@@ -105,7 +105,7 @@ def after_response(host: SandboxHost, target: str, root: HostedSandbox | None = 
     """The answer to a request of this target is out: see to what the request has made due."""
     hosted = _resolve_sandbox(host, HttpRequest("", target, {}, None, ""), root)[0]
     if hosted is not None:
-        hosted.attend()
+        hosted.dispatch_webhooks()
 
 
 def _no_sandbox(host: SandboxHost, wire: HttpRequest) -> HttpResponse:
@@ -178,7 +178,7 @@ def _access_log_line(hosted: HostedSandbox, wire: HttpRequest, answer: HttpRespo
     why = f"  {told['X-Mock-Reason']}" if told else ""
     with hosted.sandbox.lock:
         hide, now = redactor(hosted.sandbox), hosted.sandbox.now
-    target, what = hide.text(wire.target), answer.status or (answer.play and answer.play.ends)
+    target, what = hide.text(wire.target), answer.status or (answer.transmission and answer.transmission.termination)
     time_of_day = formats.http_date(now)[17:25]
     return printable(f"{time_of_day} {what} {wire.method[:20]} {hosted.prefix}{target}{_code(answer)}{why}")
 

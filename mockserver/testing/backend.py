@@ -94,7 +94,7 @@ class Calling(Holding):
         wire = HttpRequest(method, path, sent, read, hosted.base_url)
         door = NO_TIMEOUT if timeout is None else VirtualWait(round(timeout * SECOND))
         answer = front_controller.handle_request(hosted.host, wire, hosted, door)
-        came = answer.body if answer.play is None else in_process.complete_body(answer)
+        came = answer.body if answer.transmission is None else in_process.complete_body(answer)
         return Response(answer.status, {name.lower(): value for name, value in answer.headers}, came)
 
     def requests_session(self) -> requests.Session:

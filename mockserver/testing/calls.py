@@ -201,16 +201,16 @@ class CallMismatch(AssertionError):
     """
     The calls are not as a test wants them.
 
-    `nearest` is the number of the exchange that comes closest; of calls too many, `surplus` says which they are.
+    `nearest` is the number of the exchange that comes closest; of calls too many, `extra` says which they are.
     """
 
     def __init__(
-        self, expected: str, lines: Sequence[str], nearest: int | None = None, surplus: Sequence[str] = ()
+        self, expected: str, lines: Sequence[str], nearest: int | None = None, extra: Sequence[str] = ()
     ) -> None:
-        super().__init__("\n".join([expected, *surplus, *lines]))
+        super().__init__("\n".join([expected, *extra, *lines]))
         self.expected = expected
         self.nearest = nearest
-        self.surplus = surplus
+        self.extra = extra
 
 
 class Calls(Sequence[Exchange[BodyT_co, AnswerT_co]]):
@@ -257,7 +257,7 @@ class Calls(Sequence[Exchange[BodyT_co, AnswerT_co]]):
     def last(self) -> Exchange[BodyT_co, AnswerT_co]:
         """The latest of them."""
         __tracebackhide__ = True
-        return self._found[-1] if self._found else self._miss("at least 1 call")
+        return self._found[-1] if self._found else self._raise_mismatch("at least 1 call")
 
     def one(self) -> Exchange[BodyT_co, AnswerT_co]:
         """The only one."""
@@ -273,10 +273,10 @@ class Calls(Sequence[Exchange[BodyT_co, AnswerT_co]]):
         """There are so many."""
         __tracebackhide__ = True
         if len(self._found) != count:
-            self._miss("no call" if not count else f"exactly {count} call{'s' if count > 1 else ''}", count)
+            self._raise_mismatch("no call" if not count else f"exactly {count} call{'s' if count > 1 else ''}", count)
         return self
 
-    def _miss(self, wanted: str, most: int | None = None) -> NoReturn:
+    def _raise_mismatch(self, wanted: str, most: int | None = None) -> NoReturn:
         __tracebackhide__ = True
         told, many = f"{wanted} of {self._operation}", len(self._found)
         if most is not None and many > most:
@@ -319,7 +319,7 @@ def too_many(
         surplus += (
             [f"{of_both}differ:{format_differences(apart)[0][1:].replace(', wanted', ', before')}"] if apart else alike
         )
-    return CallMismatch(_expected(wanted, conditions, len(found)), format_journal(journal), surplus=surplus)
+    return CallMismatch(_expected(wanted, conditions, len(found)), format_journal(journal), extra=surplus)
 
 
 def _expected(wanted: str, conditions: Conditions, count: int) -> str:

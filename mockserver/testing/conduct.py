@@ -106,7 +106,7 @@ class Conducting(Holding):
         return ConductReport(self._judged())
 
     def _judged(self) -> rules.ConductReport:
-        return self._hosted.perform(reports.judge_conduct, {})  # type: ignore[no-any-return]
+        return self._hosted.run_command(reports.judge_conduct, {})  # type: ignore[no-any-return]
 
     def assert_conduct(self, *, max_severity: int | None = None) -> None:
         """

@@ -165,17 +165,17 @@ class _Runner:
 def _bounded(server: MockServer, sandbox: Sandbox, calls_at_most: int) -> Iterator[None]:
     """End a client in process that goes on calling."""
     host, hosted = server._host, sandbox._hosted
-    former = host.watch
+    former = host.on_exchange
 
     def look(seen: Any) -> None:
         if seen is hosted and hosted.sandbox.journal.last_exchange >= calls_at_most:
             raise TooManyCalls(f"{calls_at_most} calls")
 
-    host.watch = look
+    host.on_exchange = look
     try:
         yield
     finally:
-        host.watch = former
+        host.on_exchange = former
 
 
 def _canonical(exchange: JournalEntry) -> Called:

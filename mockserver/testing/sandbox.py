@@ -244,7 +244,7 @@ class Sandbox(Asynchronous, Calling, Moves, Rules, Webhooks, Looking, Conducting
             return apply.apply(hosted.sandbox, document).as_json()
 
         try:
-            applied: JSON = self._hosted.perform(put, document, "apply_scenario")
+            applied: JSON = self._hosted.run_command(put, document, "apply_scenario")
         except LoopBlocked as refusal:
             raise ValueError(refusal.message) from None
         return applied

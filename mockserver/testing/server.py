@@ -51,7 +51,7 @@ class MockServer:
     ) -> None:
         self.layers = tuple(layers)
         self._host = SandboxHost(
-            manner=ResponseOptions(explain, strict),
+            response_options=ResponseOptions(explain, strict),
             default_clock=runtime.fixture_clock,
             allow_webhook_hosts=allow_webhook_hosts,
             journal_limits=Limits(journal_max_entries, journal_max_bytes),
@@ -81,7 +81,7 @@ class MockServer:
         from mockserver.server import app
         from mockserver.server.http1.server import Server
 
-        return Server(app.build(self._host, root), port=port, explain=self._host.manner.explain)
+        return Server(app.build(self._host, root), port=port, explain=self._host.response_options.explain)
 
     def _open_own_port(self, hosted: HostedSandbox) -> None:
         """Listen for this sandbox alone, and give up the ports of sandboxes that have long been closed."""

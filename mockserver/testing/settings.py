@@ -23,7 +23,7 @@ class Layer(NamedTuple):
     """What one source says."""
 
     source: str
-    said: Mapping[str, Any]
+    values: Mapping[str, Any]
 
 
 class Settings(NamedTuple):
@@ -44,7 +44,7 @@ def merge_layers(layers: Iterable[Layer]) -> Settings:
     said = list(layers)
     for layer in said:
         check_clock(layer)
-        for name, value in layer.said.items():
+        for name, value in layer.values.items():
             values.pop({"now": "clock", "clock": "now"}.get(name, ""), None)
             values[name], sources[name] = value, layer.source
     chosen = _choices(said, sources)
@@ -55,7 +55,7 @@ def merge_layers(layers: Iterable[Layer]) -> Settings:
 
 def check_clock(layer: Layer) -> None:
     """Refuses with ValueError, by the layer's source, what says two things of the clock."""
-    now, clock = layer.said.get("now"), layer.said.get("clock")
+    now, clock = layer.values.get("now"), layer.values.get("clock")
     if clock not in (None, "follow") or (clock and now):
         wanted = "wanted now=INSTANT, clock='follow', or neither"
         raise ValueError(f"{layer.source}: clock={clock!r} with now={now!r}; {wanted}")
@@ -64,11 +64,11 @@ def check_clock(layer: Layer) -> None:
 def _choices(layers: list[Layer], sources: dict[str, str]) -> dict[str, Any]:
     from mockserver.scenario import choices
 
-    of_profile = max((place for place, layer in enumerate(layers) if "profile" in layer.said), default=-1)
+    of_profile = max((place for place, layer in enumerate(layers) if "profile" in layer.values), default=-1)
     chosen: dict[str, Any] = {}
     for place, layer in enumerate(layers):
-        profile = layer.said.get("profile") if place == of_profile else None
-        own = dict(layer.said.get("choices") or {})
+        profile = layer.values.get("profile") if place == of_profile else None
+        own = dict(layer.values.get("choices") or {})
         taken = choices.load_profile(profile) if profile is not None else {}
         chosen = choices.merge_choices(choices.merge_choices(chosen, taken), own)
         sources.update(dict.fromkeys(taken, f"profile {profile}, {layer.source}"))

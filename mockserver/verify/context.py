@@ -186,7 +186,7 @@ class RunContext:
         self.others: list[str] = []
         self.details: dict[str, dict[str, Any]] = {}
         self.campaigns: dict[str, str] = {}
-        self.left: list[str] = []
+        self.not_cleaned_up: list[str] = []
         self.sessions: list[str] = []
         self.links: list[str] = []
         self.row: Probe | None = None

@@ -61,7 +61,7 @@ class VerifyReport(NamedTuple):
     seconds: float
     clauses: tuple[ClauseResult, ...]
     choices: tuple[ChoiceResult, ...]
-    left: tuple[str, ...]
+    not_cleaned_up: tuple[str, ...]
     sessions: int
     stopped: str
 
@@ -84,7 +84,7 @@ class VerifyReport(NamedTuple):
             "stopped": self.stopped or None,
             "clauses": [each._asdict() | {"proofs": [one._asdict() for one in each.proofs]} for each in self.clauses],
             "choices": [each._asdict() | {"proofs": [one._asdict() for one in each.proofs]} for each in self.choices],
-            "leftBehind": list(self.left),
+            "leftBehind": list(self.not_cleaned_up),
             "sessionsLeftToLapse": self.sessions,
         }
 
@@ -98,7 +98,7 @@ def make(visit: RunContext, base_url: str, whys: Mapping[str, str], stopped: str
         visit.pace.spent_s,
         tuple(_clause(row, visit.findings, whys, hide) for row in clauses.read()),
         tuple(_choice(id, visit.observations, whys, hide) for id in CHOICES),
-        tuple(hide(each) for each in visit.left),
+        tuple(hide(each) for each in visit.not_cleaned_up),
         len(visit.sessions),
         hide(stopped),
     )
@@ -181,10 +181,10 @@ def lines(report: VerifyReport) -> Iterator[str]:
         yield f"The run ended early: {report.stopped}."
     yield from _clauses(report)
     yield from _choices(report)
-    if report.left:
+    if report.not_cleaned_up:
         yield ""
         yield "Left behind, for you to look at:"
-        yield from (f"  {each}" for each in report.left)
+        yield from (f"  {each}" for each in report.not_cleaned_up)
     if report.sessions:
         yield ""
         yield f"{report.sessions} connection sessions were made and are left to lapse within twenty minutes."

@@ -119,7 +119,7 @@ def _stop_if_anybody(visit: RunContext, id: str) -> None:
     if any(each["targetCount"] for each in executions):
         given = visit.campaigns[id]
         outcome = "it was canceled at once" if cancel(visit, id).succeeded else "it could not be canceled"
-        visit.left.append(f"campaign {id} {given!r} was started for somebody; {outcome}")
+        visit.not_cleaned_up.append(f"campaign {id} {given!r} was started for somebody; {outcome}")
         raise Stop("a campaign whose filters select nobody was started for somebody")
 
 
@@ -132,5 +132,5 @@ def clean_up(visit: RunContext) -> None:
                 continue
         except Exception as failure:  # noqa: BLE001 - whatever it is, the next campaign is to be taken back too
             status = f"unknown: {failure}"
-        visit.left.append(f"campaign {id} {given!r}, {status}")
+        visit.not_cleaned_up.append(f"campaign {id} {given!r}, {status}")
     visit.campaigns.clear()

@@ -71,8 +71,8 @@ class TestAHeldAnswer:
         client = Client(mockserver)
         campaign, _ = client.launch()
         client.start(campaign)
-        change(mockserver, 2, real=0, left=sent_ms * MILLISECOND)
-        change(mockserver, 3, real=2 * MILLISECOND)
+        change(mockserver, 2, monotonic_us=0, left=sent_ms * MILLISECOND)
+        change(mockserver, 3, monotonic_us=2 * MILLISECOND)
 
         assert rules == [rule for rule, _ in found(mockserver)]
 
@@ -128,8 +128,8 @@ def repeat_start(sandbox: Sandbox, ends: str = "drop") -> None:
     campaign = client.create()
     client.ask("POST", f"{CREATE}/{campaign}/start")
     client.ask("POST", f"{CREATE}/{campaign}/start")
-    change(sandbox, 2, is_reused=True, real=0)
-    change(sandbox, 3, real=50 * MILLISECOND)
+    change(sandbox, 2, is_reused=True, monotonic_us=0)
+    change(sandbox, 3, monotonic_us=50 * MILLISECOND)
 
 
 class TestWhatATransportRepeats:
@@ -144,8 +144,8 @@ class TestWhatATransportRepeats:
         client = Client(mockserver)
         client.create()
         client.create()
-        change(mockserver, 1, is_reused=True, real=0)
-        change(mockserver, 2, real=1)
+        change(mockserver, 1, is_reused=True, monotonic_us=0)
+        change(mockserver, 2, monotonic_us=1)
 
         assert [] == found(mockserver)
 
@@ -153,7 +153,7 @@ class TestWhatATransportRepeats:
         "n, fields",
         [
             (2, {"is_reused": False}),
-            (3, {"real": 50 * MILLISECOND + 1}),
+            (3, {"monotonic_us": 50 * MILLISECOND + 1}),
         ],
         ids=["a-new-connection", "later"],
     )
@@ -179,8 +179,8 @@ class TestWhatATransportRepeats:
         campaign = client.create()
         client.ask("POST", f"{CREATE}/{campaign}/start")
         client.ask("POST", f"{CREATE}/{campaign}/start")
-        change(mockserver, 2, is_reused=True, real=0)
-        change(mockserver, 3, real=1)
+        change(mockserver, 2, is_reused=True, monotonic_us=0)
+        change(mockserver, 3, monotonic_us=1)
 
         assert [("duplicate-start", (2, 3))] == found(mockserver)
 
@@ -191,7 +191,7 @@ class TestWhatATransportRepeats:
         for _ in range(3):
             client.ask("POST", f"{CREATE}/{campaign}/start")
         for n in (2, 3, 4):
-            change(mockserver, n, is_reused=True, real=n)
+            change(mockserver, n, is_reused=True, monotonic_us=n)
 
         assert [("duplicate-start", (3, 4))] == found(mockserver)
 
@@ -216,7 +216,7 @@ class TestWhatATransportRepeats:
     @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
     @pytest.mark.parametrize("ends", ["drop", "reset"])
     def test_curl_repeats_so_and_is_not_blamed(self, mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, ends: str):
-        monkeypatch.setattr(HostRuntime, "stopwatch", lambda stage: 0)  # however slow this machine is
+        monkeypatch.setattr(HostRuntime, "monotonic_us", lambda stage: 0)  # however slow this machine is
         campaign = Client(mockserver).create()
         mockserver.on("startCampaign").nth(1).do({ends: "after"})
         url = f"{mockserver.base_url}{CREATE}"

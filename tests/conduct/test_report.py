@@ -53,7 +53,9 @@ def test_a_rule_names_a_clause_a_line_and_one_line_of_advice():
     known = {each.id for each in clauses()}
 
     assert [] == [row.id for row in RULES.values() if row.clause not in known or not row.line.startswith("L")]
-    assert [] == [row.id for row in RULES.values() if row.severity not in (1, 2, 3) or not set(row.see) <= set("JWPDH")]
+    assert [] == [
+        row.id for row in RULES.values() if row.severity not in (1, 2, 3) or not set(row.sources) <= set("JWPDH")
+    ]
     assert [] == [row.id for row in RULES.values() if "\n" in row.advice or not row.advice.endswith(".")]
 
 
@@ -61,7 +63,7 @@ def test_silence_is_no_praise(mockserver: Sandbox):
     told = assessed_not(mockserver)
 
     assert BEYOND <= set(told)
-    assert {row.id for row in RULES.values() if row.see[0] in "WPD"} <= set(told)
+    assert {row.id for row in RULES.values() if row.sources[0] in "WPD"} <= set(told)
     assert "no hosted page was visited" == told["iframe"]
     assert "nothing was delivered to a receiver" == told["no-verify"]
     assert "differential.compare" in told["match-on-message"]
@@ -88,9 +90,9 @@ def test_polls_with_no_time_between_them_are_not_judged(mockserver: Sandbox):
 def test_real_time_judges_polls_only_where_the_run_lasted_long_enough(mockserver: Sandbox):
     client, core = Client(mockserver), mockserver._hosted.sandbox
     ticks = iter(range(0, 1000, 1))
-    stopwatch = SimpleNamespace(stopwatch=lambda: next(ticks) * 4_000_000, process_frozen_at=lambda: None)
-    stopwatch.release = core.stage.release
-    core.stage = stopwatch
+    stopwatch = SimpleNamespace(monotonic_us=lambda: next(ticks) * 4_000_000, process_frozen_at=lambda: None)
+    stopwatch.cancel_waits = core.runtime.cancel_waits
+    core.runtime = stopwatch
     pair = client.launch(cadence=1)
     for _ in range(12):
         client.execution(pair)

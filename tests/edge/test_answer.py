@@ -114,7 +114,7 @@ def test_head_and_body_leave_in_one_send() -> None:
         for pieces in ([b"hello"], iter([b"hello"])):
             answer = ResponseWriter(recorder, RawSocket(recorder))
             answer.start("200 OK", [("Content-Length", "5")])
-            answer.play(pieces)
+            answer.write_all(pieces)
 
     assert 2 == len(sends)
     assert all(sent.endswith(b"\r\n\r\nhello") for sent in sends)
@@ -186,7 +186,7 @@ def slow(rate: int) -> tuple[Any, ResponseWriter]:
 
 def test_a_steady_reader_gets_a_long_answer_whole_however_long_it_takes() -> None:
     wire, answer = slow(rate=1000)
-    answer.play([b"x" * 100_000])
+    answer.write_all([b"x" * 100_000])
 
     assert wire.taken > 100_000
 
@@ -194,9 +194,9 @@ def test_a_steady_reader_gets_a_long_answer_whole_however_long_it_takes() -> Non
 def test_a_reader_that_takes_nothing_for_the_timeout_is_gone() -> None:
     _, answer = slow(rate=0)
     with pytest.raises(ClientDisconnected):
-        answer.play([b"x" * 100_000])
+        answer.write_all([b"x" * 100_000])
 
-    assert answer.gone
+    assert answer.disconnected
 
 
 @pytest.mark.parametrize("length", ["abc", "", "\xb2", "+5", "-5", "1_0", " 5", "5, 5", "9" * 5000])

@@ -25,7 +25,7 @@ HEADERS = {"Content-Type": "application/json"}
 
 
 def post(url: str, courier: HttpSender | None = None):
-    return (courier or HttpSender()).post(url, HEADERS, b"{}", 0)
+    return (courier or HttpSender()).send(url, HEADERS, b"{}", 0)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_a_host_that_completes_no_handshake_is_let_go_at_once(ending):
         thread.start()
         while thread.is_alive():
             if ending == "let go":
-                courier.let_go()
+                courier.cancel_all()
             thread.join(0.01)
 
     (outcome,) = outcomes
@@ -295,7 +295,7 @@ def test_letting_go_ends_what_is_under_way():
         thread.start()
         arrived.wait(5)
         while thread.is_alive():
-            courier.let_go()
+            courier.cancel_all()
             thread.join(0.01)
         assert not held.is_set()
 
@@ -354,17 +354,17 @@ def post_until_let_go(url: str, let_go: Callable[[HttpSender], None]) -> list[st
 
 def test_letting_go_ends_a_connection_that_nobody_accepts():
     with full() as url:
-        assert ["let go"] == post_until_let_go(url, HttpSender.let_go)
+        assert ["let go"] == post_until_let_go(url, HttpSender.cancel_all)
 
 
 def test_letting_go_ends_a_handshake():
     with silent_tls() as url:
-        assert ["let go"] == post_until_let_go(url, HttpSender.let_go)
+        assert ["let go"] == post_until_let_go(url, HttpSender.cancel_all)
 
 
 def test_letting_go_ends_the_resolving_of_a_name(monkeypatch):
     with without_an_address(monkeypatch) as url:
-        assert ["let go"] == post_until_let_go(url, HttpSender.let_go)
+        assert ["let go"] == post_until_let_go(url, HttpSender.cancel_all)
 
 
 def test_a_name_that_is_never_resolved_meets_the_time_limit(monkeypatch):
@@ -381,7 +381,7 @@ def test_a_letter_that_nobody_wants_any_more_is_not_sent(serve):
     seen: list[bytes] = []
     url = serve(app(lambda letter: seen.append(letter.data))).url
 
-    outcome = HttpSender().post(url, HEADERS, b"{}", 0, is_wanted=lambda: False)
+    outcome = HttpSender().send(url, HEADERS, b"{}", 0, is_wanted=lambda: False)
 
     assert ("let go", []) == (outcome.error, seen)
 
@@ -390,7 +390,7 @@ def test_nothing_is_sent_once_a_courier_has_let_go_for_good(serve):
     seen: list[bytes] = []
     url, courier = serve(app(lambda letter: seen.append(letter.data))).url, HttpSender()
 
-    courier.let_go(for_good=True)
+    courier.cancel_all(for_good=True)
 
     assert ("let go", []) == (post(url, courier).error, seen)
 

@@ -204,7 +204,7 @@ def test_an_answer_that_is_lost_does_not_count(sandbox: Sandbox):
     sandbox.call("GET", "/v1/message-templates")
     journal = sandbox._hosted.sandbox.journal
     answer, before = journal.exchanges[-1].answer, journal.size_bytes
-    journal.lose(1)
+    journal.mark_unanswered(1)
 
     assert before - len(answer) == journal.size_bytes
     assert journal.size_bytes == sum(each.size_bytes for each in journal.exchanges)

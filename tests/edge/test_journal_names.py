@@ -44,7 +44,7 @@ def test_how_often_is_said_in_one_way(mock, also):
 
 def test_the_state_is_written_out_while_the_sandbox_goes_on(mockserver):
     with mockserver._hosted.sandbox.lock:
-        twin = mockserver._hosted.sandbox.twin()
+        twin = mockserver._hosted.sandbox.clone()
     mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
 
     assert {} == twin.tenants["tenant_default"].sessions

@@ -35,8 +35,8 @@ def test_what_happened_since_the_last_look_is_told_once(mockserver: Sandbox, tol
     execution = mockserver.call("POST", f"/v1/campaigns/{campaign}/start").json()["executionId"]
     mockserver.advance("10s")
 
-    narrator.look(mockserver._hosted)
-    narrator.look(mockserver._hosted)
+    narrator.print_new(mockserver._hosted)
+    narrator.print_new(mockserver._hosted)
 
     assert told == [
         "    * rule_1 fires: after 3 sent: fail-campaign",
@@ -51,7 +51,7 @@ def test_what_happened_since_the_last_look_is_told_once(mockserver: Sandbox, tol
 @pytest.mark.mockserver(scenario=DOCUMENT)
 def test_a_rule_that_met_nothing_is_told_with_the_reason(mockserver: Sandbox, told: list[str]):
     mockserver.advance("5m")
-    PlayLog(told.append).look(mockserver._hosted)
+    PlayLog(told.append).print_new(mockserver._hosted)
 
     assert told == ["    * rule_2 fires: 5m from the start: resume-sends - but resume-sends: no campaign is processing"]
 
@@ -60,13 +60,13 @@ def test_a_rule_that_met_nothing_is_told_with_the_reason(mockserver: Sandbox, to
 def test_an_event_is_told_with_its_session(mockserver: Sandbox, told: list[str]):
     session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions").json()["sessionId"]
     mockserver.fail_session(session)
-    PlayLog(told.append).look(mockserver._hosted)
+    PlayLog(told.append).print_new(mockserver._hosted)
 
     assert f"event entrypoints.chatapp.connection_failed of {session}" in told[-1]
 
 
 def test_a_scenario_is_introduced_by_what_it_shows(told: list[str]):
-    PlayLog(told.append).introduce(
+    PlayLog(told.append).print_scenario(
         DOCUMENT, {"chats": ["chat_a", "chat_b"], "forms": [f"form_{number}" for number in range(9)]}
     )
 

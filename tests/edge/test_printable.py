@@ -106,7 +106,7 @@ def test_a_line_of_a_report_is_printable(mockserver: Sandbox, odd: str):
 @pytest.mark.parametrize("odd", ODD[:-1], ids=ascii)
 def test_what_play_tells_is_printable(odd: str):
     told: list[str] = []
-    PlayLog(told.append).introduce({"scenario": f"a{odd}b", "script": [{"on": f"x{odd}", "do": {odd: odd}}]}, {})
+    PlayLog(told.append).print_scenario({"scenario": f"a{odd}b", "script": [{"on": f"x{odd}", "do": {odd: odd}}]}, {})
 
     assert [True] * len(told) == [each.isprintable() for each in told]
 

@@ -126,7 +126,7 @@ def test_the_document_is_json_and_the_one_of_this_process(sandbox: Sandbox):
         raise AssertionError(name)
 
     assert sandbox.replay_document() == json.loads(answer.body, parse_constant=no_constant)
-    assert [] == [each for each in replay(answer.json()) if each.differs]
+    assert [] == [each for each in replay(answer.json()) if each.differences]
     assert documents.dump(answer.json()).encode()
 
 
@@ -142,7 +142,7 @@ def test_a_number_that_no_double_keeps_is_not_sent_again_as_another_one(
     document = sandbox.call("GET", "/_mock/replay")
 
     assert (400, 200) == (refused.status, document.status)
-    assert replayed == [each.told.rpartition(", ")[2] for each in replay(document.json()) if each.differs]
+    assert replayed == [each.label.rpartition(", ")[2] for each in replay(document.json()) if each.differences]
 
 
 def test_a_query_that_the_document_does_not_take_is_named(made):

@@ -85,5 +85,5 @@ def test_no_lock_is_held_while_the_state_is_built(mockserver) -> None:
         build = sandboxes.read_state(hosted, arguments)
         return lambda: (held.append(lock.is_held), build())[1]
 
-    assert STATE_CHATS == len(hosted.perform(read_state, {})["tenants"][0]["chats"])
+    assert STATE_CHATS == len(hosted.run_command(read_state, {})["tenants"][0]["chats"])
     assert [False] == held

@@ -90,11 +90,11 @@ def test_of_too_many_the_oldest_goes_and_is_counted(sandbox: Sandbox):
 
 
 def test_every_command_that_writes_is_a_step_or_said_to_be_none():
-    writing = {route.command.__name__ for route in ROUTES if route.method != "GET" and route.of == "sandbox"}
+    writing = {route.command.__name__ for route in ROUTES if route.method != "GET" and route.target == "sandbox"}
 
     assert writing >= command_log.UNRECORDED
     assert writing - command_log.UNRECORDED == {
-        command_log.command_name(route.method, route.command) for route in ROUTES if route.of == "sandbox"
+        command_log.command_name(route.method, route.command) for route in ROUTES if route.target == "sandbox"
     } - {None}
 
 

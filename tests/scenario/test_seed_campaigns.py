@@ -233,4 +233,4 @@ def test_the_document_of_a_run_holds_its_seeded_campaigns(mockserver_server):
         document = sandbox.replay_document()
 
     assert world["campaigns"] == document["given"]["campaigns"]
-    assert [] == [each for each in replay(document) if each.differs]
+    assert [] == [each for each in replay(document) if each.differences]

@@ -18,7 +18,7 @@ STOPWATCH = """
     @pytest.fixture(autouse=True)
     def stopwatch(monkeypatch):
         ticks = count(0, 700_000)
-        monkeypatch.setattr(HostRuntime, "stopwatch", lambda stage: next(ticks))
+        monkeypatch.setattr(HostRuntime, "monotonic_us", lambda stage: next(ticks))
 
     def poll(mockserver, times, path="/v1/campaigns/{}"):
         campaign = create(mockserver)
@@ -403,8 +403,8 @@ def test_real_time_goes_on_while_freezegun_stops_the_process(suite: Suite):
 
     def test_it():
         with freezegun.freeze_time("2020-01-01"):
-            first = HostRuntime().stopwatch()
-            while HostRuntime().stopwatch() == first:
+            first = HostRuntime().monotonic_us()
+            while HostRuntime().monotonic_us() == first:
                 pass
         """
     ).assert_outcomes(passed=1)

@@ -503,7 +503,7 @@ def test_a_story_of_folded_polls_is_repeated_whole(suite: Suite):
     document = read_file(Path(suite.pytester.path / ".mockserver/failures/test_mine.py.test_it.yaml"))
     outcomes = list(replay(document))
     assert 202 == len(outcomes)
-    assert [] == [each for each in outcomes if each.differs]
+    assert [] == [each for each in outcomes if each.differences]
 
 
 def test_a_read_timeout_of_requests_names_the_host():

@@ -136,8 +136,8 @@ def test_a_document_repeats_its_run_byte_for_byte(
 
     outcomes = again(read_file(file))
 
-    assert [] == [each for each in outcomes if each.differs]
-    answered = [(each.answer["status"], each.body) for each in outcomes if each.answer and " /v1/" in each.told]
+    assert [] == [each for each in outcomes if each.differences]
+    answered = [(each.answer["status"], each.body) for each in outcomes if each.answer and " /v1/" in each.label]
     assert answered == [each for each in received(sandbox) if each[0] is not None]
 
 
@@ -149,7 +149,7 @@ def test_a_scenario_with_seed_data_beside_it_is_repeated(tmp_path: Path):
     document = sandbox.replay_document() or {}
 
     assert {"do": "apply_scenario", "with": {"given": {"forms": [{"id": "mine"}]}}} == document["calls"][0]
-    assert [] == [each for each in again(document) if each.differs]
+    assert [] == [each for each in again(document) if each.differences]
 
 
 def test_a_run_whose_clock_followed_the_processs_is_repeated_at_its_own_instants():
@@ -162,7 +162,7 @@ def test_a_run_whose_clock_followed_the_processs_is_repeated_at_its_own_instants
     document = sandbox.replay_document() or {}
 
     assert all("at" in entry for entry in document["calls"])
-    assert [] == [each for each in again(document) if each.differs]
+    assert [] == [each for each in again(document) if each.differences]
 
 
 def test_a_run_over_a_socket_is_repeated_without_its_real_waits():
@@ -180,7 +180,7 @@ def test_a_run_over_a_socket_is_repeated_without_its_real_waits():
     outcomes = again(document)
     assert "socket" == document["calls"][1]["waits"]
     assert "{base_url}" in document["calls"][2]["answer"]["body"]["url"]
-    assert [] == [each.differs for each in outcomes if each.differs]
+    assert [] == [each.differences for each in outcomes if each.differences]
     assert [answer.status_code, session.status_code] == [each.answer["status"] for each in outcomes if each.answer]
 
 
@@ -224,7 +224,7 @@ def test_a_repeated_run_calls_no_receiver():
     connecting(sandbox)
     sent = len(letters)
 
-    assert [] == [each for each in again(sandbox.replay_document()) if each.differs]
+    assert [] == [each for each in again(sandbox.replay_document()) if each.differences]
     assert sent == len(letters) > 0
 
 
@@ -338,7 +338,7 @@ def test_a_failing_tests_document_repeats_it_and_is_a_scenario_for_a_mark(suite:
     file = suite.pytester.path / ".mockserver/failures/test_mine.py.test_it.yaml"
     document = read_file(file)
 
-    assert [200] == [each.answer["status"] for each in again(document) if each.answer and not each.differs]
+    assert [200] == [each.answer["status"] for each in again(document) if each.answer and not each.differences]
     result = suite.run(
         f"""
         import pytest

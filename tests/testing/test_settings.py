@@ -165,7 +165,7 @@ def test_a_misspelt_name_in_the_settings_fixture_is_named(suite: Suite):
     ],
 )
 def test_strict_is_the_servers(suite: Suite, arguments: tuple[str, ...], strict: bool):
-    source = f"def test_it(mockserver_server): assert {strict} is mockserver_server._host.manner.strict\n"
+    source = f"def test_it(mockserver_server): assert {strict} is mockserver_server._host.response_options.strict\n"
 
     suite.run(source, *arguments).assert_outcomes(passed=1)
 

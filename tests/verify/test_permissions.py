@@ -117,7 +117,7 @@ def test_a_start_for_somebody_after_all_is_canceled_at_once_and_ends_the_run(moc
     started = [path for path in watched.posts() if path.endswith("/start") and "mockserver_verify" not in path]
     assert 1 == len(started)
     assert "started for somebody" in report.stopped
-    assert any("it was canceled at once" in line for line in report.left)
+    assert any("it was canceled at once" in line for line in report.not_cleaned_up)
     assert {"canceled"} == set(made.values())
 
 
@@ -149,7 +149,7 @@ def test_what_a_run_makes_has_an_unmistakable_name_and_is_canceled(mockserver_se
     assert 6 <= len(made)
     assert {"canceled", "completed"} == set(made.values())
     assert all("t35t" in name.lower() for name in made)
-    assert () == report.left
+    assert () == report.not_cleaned_up
     assert 0 < report.sessions
 
 
@@ -160,8 +160,8 @@ def test_drafts_that_a_service_does_not_cancel_are_named(mockserver_server):
 
     drafts = [name for name, status in made.items() if status == "draft"]
     assert 0 < len(drafts) <= 8
-    assert len(drafts) == len(report.left)
-    assert all(any(repr(name) in line for line in report.left) for name in drafts)
+    assert len(drafts) == len(report.not_cleaned_up)
+    assert all(any(repr(name) in line for line in report.not_cleaned_up) for name in drafts)
 
 
 @pytest.mark.parametrize("rate", [10, 25])

@@ -189,7 +189,7 @@ def revoke_key(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[
 def rotate_key(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
     kind = args.get("kind", "secret")
     tenant = tenant_of(sandbox, scope, args)
-    count = sandbox.count("rotated key")
+    count = sandbox.next_number("rotated key")
     key = args.get("key") or f"{kind[0]}k_{ids.seeded_id(sandbox.seed, 'rotated key', tenant.id, count, chars=32)}"
     if key in sandbox.keys:
         raise NoTarget(f"the key {key[:3]}... is known already")
@@ -263,11 +263,11 @@ Act = Callable[[SandboxState, Rule, Subject, Any], None]
 
 def fail_media(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
     """Storage fails for these files: of this very upload where one triggered it, else from now on."""
-    sandbox.script.storage = StorageFaults(args.get("ratio"), args.get("every"), tuple(args.get("names", ())))
+    sandbox.rule_set.storage = StorageFaults(args.get("ratio"), args.get("every"), tuple(args.get("names", ())))
 
 
 def add_seed_data(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
-    sandbox.stage.give(sandbox, args)
+    sandbox.runtime.apply_seed_data(sandbox, args)
 
 
 def rate_limit(sandbox: SandboxState, rule: Rule, scope: Subject, args: Any) -> None:
@@ -288,7 +288,7 @@ def advance(sandbox: SandboxState, rule: Rule, scope: Subject, by: int) -> None:
         raise NoTarget(f"{sandbox.advances} rules are letting time pass already, one within another ({bound})")
     sandbox.advances += 1
     try:
-        sandbox.stage.advance(sandbox, by)
+        sandbox.runtime.advance_clock(sandbox, by)
     finally:
         sandbox.advances -= 1
 
@@ -332,13 +332,13 @@ def run(
 
     `bending` are those alone that bend how an operation runs, `following` the others.
     """
-    for name, args in rule.world:
+    for name, args in rule.state_effects:
         if part != "whole" and (part == "bending") != (name in RUN_BEFORE_OPERATION):
             continue
         try:
             STATE_EFFECTS[name](sandbox, rule, scope, args)
         except ValueError as refusal:
-            sandbox.script.unmet[rule.id] = f"{name}: {refusal}"
+            sandbox.rule_set.unmet[rule.id] = f"{name}: {refusal}"
 
 
 __all__ = ["STATE_EFFECTS", "NoTarget", "run"]

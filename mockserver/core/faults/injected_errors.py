@@ -33,14 +33,14 @@ Facts = Mapping[str, object]
 
 def refusal(sandbox: SandboxState, call: Call, rule: Rule, scope: Subject, body: Any) -> ApiError:
     """The error that the rule injects into this call, whose JSON body is `body`."""
-    assert rule.wire is not None and rule.wire.error is not None
-    code, wait_s = rule.wire.error
+    assert rule.wire_faults is not None and rule.wire_faults.error is not None
+    code, wait_s = rule.wire_faults.error
     facts = dict(_FACTS[code](sandbox, call, scope, body)) if code in _FACTS else {}
     if wait_s is not None:
         facts["wait_s"] = wait_s
     at = _at(code, call, facts)
     return ApiError(
-        code, clause=ERRORS[code].clause, at=at, reason=f"rule {rule.id} of the script injects {code}", **facts
+        code, clause=ERRORS[code].clause, location=at, reason=f"rule {rule.id} of the script injects {code}", **facts
     )
 
 
@@ -81,7 +81,7 @@ def _file_size(sandbox: SandboxState, call: Call, scope: Subject, body: Any) -> 
 def _file(sandbox: SandboxState, call: Call) -> UploadedFile | None:
     is_upload = call.endpoint is not None and call.endpoint.body == "multipart" and call.body is not None
     most: Any = sandbox.choices["media-max-files"]
-    return next((part for part in call.files(most) if part.name or part.content), None) if is_upload else None
+    return next((part for part in call.read_files(most) if part.name or part.content), None) if is_upload else None
 
 
 def _filter_field(sandbox: SandboxState, call: Call, scope: Subject, body: Any) -> Facts:

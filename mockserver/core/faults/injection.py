@@ -66,14 +66,14 @@ def match_rules(sandbox: SandboxState, call: Call) -> RuleMatch:
     moment = MatchContext(
         sandbox.seed, sandbox.now, lambda rule: conditions.condition_holds(sandbox, rule.condition, scope)
     )
-    fired = tuple(sandbox.script.meet(call.endpoint.id, call, _reader(call), moment))
+    fired = tuple(sandbox.rule_set.match_call(call.endpoint.id, call, _reader(call), moment))
     return _met(sandbox, fired, scope)
 
 
 def _met(sandbox: SandboxState, fired: tuple[Rule, ...], scope: Subject) -> RuleMatch:
-    owner = next((rule for rule in fired if rule.wire is not None), None)
-    wire = owner.wire if owner is not None and owner.wire is not None else _NO_WIRE
-    before, after = (_drawn(sandbox, owner, wait) for wait in (wire.before, wire.after))
+    owner = next((rule for rule in fired if rule.wire_faults is not None), None)
+    wire = owner.wire_faults if owner is not None and owner.wire_faults is not None else _NO_WIRE
+    before, after = (_drawn(sandbox, owner, wait) for wait in (wire.delay_before, wire.delay_after))
     return RuleMatch(fired, owner, wire, before, after, scope)
 
 
@@ -81,13 +81,13 @@ def _drawn(sandbox: SandboxState, owner: Rule | None, wait: Duration | Latency) 
     if isinstance(wait, int) or owner is None:
         return wait if isinstance(wait, int) else 0
     one, two = (
-        (ids.seeded_int(sandbox.seed, f"latency {half}", owner.seq, sandbox.count("latency"), below=_GRAIN) + 1)
+        (ids.seeded_int(sandbox.seed, f"latency {half}", owner.seq, sandbox.next_number("latency"), below=_GRAIN) + 1)
         / _GRAIN
         for half in ("radius", "angle")
     )
     deviate = sqrt(-2 * log(one)) * cos(2 * pi * two)
     spread = log(wait.p99 / wait.median) / _Z99
-    return min(wait.most, round(wait.median * exp(spread * deviate)))
+    return min(wait.maximum, round(wait.median * exp(spread * deviate)))
 
 
 def _reader(call: Call) -> Callable[[], Any]:
@@ -107,7 +107,7 @@ def _reader(call: Call) -> Callable[[], Any]:
 
 def subject_of(sandbox: SandboxState, call: Call) -> Subject:
     """What the call is about, as far as it names it: an unknown key or id is about nothing."""
-    holder = sandbox.holder(call.headers.get("x-api-key", "").strip())
+    holder = sandbox.key_owner(call.headers.get("x-api-key", "").strip())
     scope = Subject(tenant_id=holder.tenant_id if holder else None)
     operation = call.endpoint.id if call.endpoint else ""
     if operation == "readTemplate":
@@ -129,13 +129,13 @@ def run_operation(sandbox: SandboxState, call: Call, met: RuleMatch) -> CallResu
     An outcome of None means that the operation did not run and that the rule's own words, or nothing, are the answer.
     `follow` has to come after it, once the answer and its place in the journal are settled.
     """
-    scope, stored = met.scope, sandbox.script.storage
+    scope, stored = met.scope, sandbox.rule_set.storage
     for rule in met.rules:
-        sandbox.script.unmet.pop(rule.id, None)
-        effects.run(sandbox, rule, scope, "whole" if rule.early else "bending")
+        sandbox.rule_set.unmet.pop(rule.id, None)
+        effects.run(sandbox, rule, scope, "whole" if rule.before_operation else "bending")
     answered = _operated(sandbox, call, met, scope)
     if call.endpoint is not None and call.endpoint.id == "uploadMedia":
-        sandbox.script.storage = stored  # what a rule at this call has set held for it alone
+        sandbox.rule_set.storage = stored  # what a rule at this call has set held for it alone
     return answered
 
 
@@ -143,7 +143,7 @@ def run_after_effects(sandbox: SandboxState, call: Call, met: RuleMatch, answere
     """Run the world effects that come after the operation and before its answer leaves."""
     scope = _subject_after(met.scope, answered, call)
     for rule in met.rules:
-        if not rule.early:
+        if not rule.before_operation:
             effects.run(sandbox, rule, scope, "following")
 
 
@@ -152,7 +152,7 @@ def _operated(sandbox: SandboxState, call: Call, met: RuleMatch, scope: Subject)
     if wire.error is not None and met.owner is not None:
         body = _reader(call)()
         return CallResult(injected_errors.refusal(sandbox, call, met.owner, scope, body), scope.tenant_id, body)
-    if wire.reply is not None or (wire.ends is not None and wire.early):
+    if wire.reply is not None or (wire.termination is not None and wire.before_operation):
         return CallResult(None, scope.tenant_id, _reader(call)())
     if wire.stale and call.endpoint is not None and call.method == "GET":
         return _answer_as_before(sandbox, call, met)
@@ -162,11 +162,11 @@ def _operated(sandbox: SandboxState, call: Call, met: RuleMatch, scope: Subject)
 def _subject_after(scope: Subject, answered: CallResult, call: Call) -> Subject:
     """The scope with what the operation has made or found."""
     operation = call.endpoint.id if call.endpoint else ""
-    facts = answered.outcome.facts if isinstance(answered.outcome, Success) else None
+    facts = answered.outcome.value if isinstance(answered.outcome, Success) else None
     if isinstance(facts, Campaign):
         return scope._replace(campaign=facts)
     if isinstance(facts, Execution):
-        return scope._replace(started=facts.id if operation == "startCampaign" else None)
+        return scope._replace(started_execution_id=facts.id if operation == "startCampaign" else None)
     if isinstance(facts, Session):
         return scope._replace(session=facts)
     return scope
@@ -174,49 +174,49 @@ def _subject_after(scope: Subject, answered: CallResult, call: Call) -> Subject:
 
 def defer_call(sandbox: SandboxState, call: Call, met: RuleMatch, due: Instant) -> None:
     """The client has given up; the call arrives all the same when it is due, and its answer reaches nobody."""
-    parked_id = f"call_{sandbox.count('parked')}"
-    sandbox.script.parked[parked_id] = DeferredCall(call, tuple(rule.id for rule in met.rules))
-    sandbox.arm(due, "call", "arrive", "", parked_id, 0)
+    parked_id = f"call_{sandbox.next_number('parked')}"
+    sandbox.rule_set.deferred_calls[parked_id] = DeferredCall(call, tuple(rule.id for rule in met.rules))
+    sandbox.schedule(due, "call", "arrive", "", parked_id, 0)
 
 
 def run_deferred_call(sandbox: SandboxState, timer: Timer) -> None:
     """A parked call reaches the operation."""
-    parked = sandbox.script.parked.pop(timer.id)
-    rules = sandbox.script.rules
+    parked = sandbox.rule_set.deferred_calls.pop(timer.id)
+    rules = sandbox.rule_set.rules
     left = tuple(rules[each] for each in parked.rule_ids if each in rules)
     met = _met(sandbox, left, subject_of(sandbox, parked.call))
     answered = run_operation(sandbox, parked.call, met)
     fault = met.owner.fault() if met.owner else None
-    sandbox.journal.keep(journal_entry(sandbox, parked.call, answered, None, fault=fault))
+    sandbox.journal.add_exchange(journal_entry(sandbox, parked.call, answered, None, fault=fault))
     run_after_effects(sandbox, parked.call, met, answered)
 
 
 def take_snapshot(sandbox: SandboxState) -> None:
     """Keep the world as it is now for `stale`, if some rule wants it; called before anything may change."""
-    script = sandbox.script
-    if not script.remembers:
+    script = sandbox.rule_set
+    if not script.keeps_snapshots:
         return
-    kept, transitions = script.latest, sandbox.journal.last_transition
+    kept, transitions = script.latest_snapshot, sandbox.journal.last_transition
     if kept is not None and kept.transitions == transitions:
-        script.latest = kept._replace(at=sandbox.now)
+        script.latest_snapshot = kept._replace(at=sandbox.now)
         return
-    script.previous = kept
+    script.previous_snapshot = kept
     tenants = {tenant.id: tenant.copy() for tenant in sandbox.tenants.values()}
-    script.latest = Snapshot(transitions, sandbox.now, tenants)
+    script.latest_snapshot = Snapshot(transitions, sandbox.now, tenants)
 
 
 def _answer_as_before(sandbox: SandboxState, call: Call, met: RuleMatch) -> CallResult:
-    script = sandbox.script
-    latest = script.latest
-    past = latest if latest and latest.transitions != sandbox.journal.last_transition else script.previous
+    script = sandbox.rule_set
+    latest = script.latest_snapshot
+    past = latest if latest and latest.transitions != sandbox.journal.last_transition else script.previous_snapshot
     if past is None or met.owner is None:
         if met.owner is not None:
             script.unmet[met.owner.id] = "stale: nothing has changed since the rule was applied"
         return handle_call(sandbox, call)
-    twin = sandbox.twin()
+    twin = sandbox.clone()
     twin.tenants = {tenant_id: tenant.copy() for tenant_id, tenant in past.tenants.items()}
-    twin.pass_to(past.at)
-    return handle_call(twin, call)._replace(at=past.at)
+    twin.set_now(past.at)
+    return handle_call(twin, call)._replace(as_of=past.at)
 
 
 def delivery_faults_for(sandbox: SandboxState, delivery: Delivery, attempt_no: int) -> DeliveryFaults:
@@ -225,15 +225,15 @@ def delivery_faults_for(sandbox: SandboxState, delivery: Delivery, attempt_no: i
 
     Of several rules that fire the first in order has its say on each part; the effects of all on the world run.
     """
-    if not sandbox.script.rules:
+    if not sandbox.rule_set.rules:
         return NO_DELIVERY_FAULTS
     scope = Subject(delivery.tenant_id, session=delivery.event.session)
     moment = MatchContext(
         sandbox.seed, sandbox.now, lambda rule: conditions.condition_holds(sandbox, rule.condition, scope)
     )
     wanted: dict[str, Any] = {}
-    for rule in sandbox.script.meet_delivery(delivery.event.kind, attempt_no, moment):
-        wanted = _read(rule.twists or {}) | wanted
+    for rule in sandbox.rule_set.match_delivery(delivery.event.kind, attempt_no, moment):
+        wanted = _read(rule.delivery_faults or {}) | wanted
         effects.run(sandbox, rule, scope)
     return DeliveryFaults(**wanted)
 

@@ -78,9 +78,9 @@ def _estimate(sandbox: SandboxState, tenant: Tenant, body: Mapping[str, Any], co
     if exactness == "rough":
         spread = count // 20  # five per cent
         return count - spread + ids.seeded_int(sandbox.seed, "estimate", asked, count, below=2 * spread + 1)
-    made_at, kept = sandbox.remembered.get((tenant.id, asked), (None, count))
+    made_at, kept = sandbox.cached_previews.get((tenant.id, asked), (None, count))
     if made_at is None or sandbox.now >= made_at + _REMEMBERED_FOR:
-        sandbox.remembered[tenant.id, asked] = (sandbox.now, count)
+        sandbox.cached_previews[tenant.id, asked] = (sandbox.now, count)
         return count
     return kept
 
@@ -225,7 +225,7 @@ def _unknown_platform(
         f"came {_short(sandbox, value)}; {field.name} is {field.value_format}{_nearest(value, field.allowed or ())}"
     )
     if option == "platform-unsupported":
-        raise ApiError("PLATFORM_UNSUPPORTED", clause="filters.platform-values", at=at, reason=reason)
+        raise ApiError("PLATFORM_UNSUPPORTED", clause="filters.platform-values", location=at, reason=reason)
     raise _invalid(statement, at, reason, "filters.platform-values")
 
 
@@ -255,7 +255,7 @@ def _date(sandbox: SandboxState, statement: Mapping[str, Any], value: Any, at: s
 
 
 def _invalid(statement: Mapping[str, Any], at: str, reason: str, clause: str) -> ApiError:
-    return ApiError("CAMPAIGN_INVALID_FILTERS", clause=clause, at=at, reason=reason, field=statement["field"])
+    return ApiError("CAMPAIGN_INVALID_FILTERS", clause=clause, location=at, reason=reason, field=statement["field"])
 
 
 def _nearest(found: str, known: Iterable[str]) -> str:

@@ -32,7 +32,7 @@ def caused_by_call(sandbox: SandboxState) -> Mapping[str, object]:
 
 def unprocessable_error(clause: str, reason: str) -> ApiError:
     """UNPROCESSABLE_REQUEST: well-formed, and not possible in the current state."""
-    return ApiError("UNPROCESSABLE_REQUEST", clause=clause, at="path.id", reason=reason)
+    return ApiError("UNPROCESSABLE_REQUEST", clause=clause, location="path.id", reason=reason)
 
 
 def require_draft(sandbox: SandboxState, campaign: Campaign) -> None:
@@ -47,7 +47,10 @@ def require_draft(sandbox: SandboxState, campaign: Campaign) -> None:
         else ("CAMPAIGN_NOT_DRAFT", "start.not-draft")
     )
     raise ApiError(
-        code, clause=clause, at="path.id", reason=f"the campaign is {campaign.status}; only a draft can be started"
+        code,
+        clause=clause,
+        location="path.id",
+        reason=f"the campaign is {campaign.status}; only a draft can be started",
     )
 
 
@@ -59,7 +62,7 @@ def require_sendable_template(sandbox: SandboxState, tenant: Tenant, campaign: C
         return template
     reason = f"template {template.id!r} is {template.provider_status}; only APPROVED ones can be sent"
     if option == "not-found":
-        raise ApiError("MESSAGE_TEMPLATE_NOT_FOUND", clause="send.failures", at="templateId", reason=reason)
+        raise ApiError("MESSAGE_TEMPLATE_NOT_FOUND", clause="send.failures", location="templateId", reason=reason)
     raise unprocessable_error("send.failures", reason)
 
 
@@ -76,7 +79,7 @@ def common_variables(sandbox: SandboxState, template: Template, given: Mapping[s
         raise ApiError(
             "CAMPAIGN_MISSING_COMMON_VARIABLES",
             clause="start.missing-variables",
-            at="/commonVariables",
+            location="/commonVariables",
             reason=f"came {sorted(given) or 'none'}; template {template.id!r} requires {', '.join(missing)} too",
             keys=", ".join(missing),
         )
@@ -85,7 +88,7 @@ def common_variables(sandbox: SandboxState, template: Template, given: Mapping[s
         raise ApiError(
             "VALIDATION_ERROR",
             clause="start.common-variables",
-            at=f"/commonVariables/{extra[0]}",
+            location=f"/commonVariables/{extra[0]}",
             reason=f"{', '.join(extra)} is no manual variable of template {template.id!r} (choice common-vars-extra-keys)",
             path=f"commonVariables.{extra[0]}",
         )
@@ -123,7 +126,7 @@ def _refuse_too_large(sandbox: SandboxState, tenant: Tenant, campaign: Campaign,
         raise ApiError(
             "CAMPAIGN_SIZE_LIMIT_EXCEEDED",
             clause="start.size",
-            at="filters",
+            location="filters",
             reason=f"got an audience of {target} chats; expected at most {limit} for {campaign.platform} in 24 hours, {used} of "
             f"them used ({own_bound('size-limit-values')})",
             target=target,
@@ -153,7 +156,7 @@ def plan_execution(
         started_at=sandbox.now,
         ended_at=None,
         status=EXECUTION.initial,
-        stay=sandbox.count("stay"),
+        stay=sandbox.next_number("stay"),
     )
 
 
@@ -213,7 +216,9 @@ def create_campaign(sandbox: SandboxState, tenant: Tenant, call: Call, body: Map
         stay=0,
     )
     check_new(sandbox, tenant, campaign)
-    campaign = replace(campaign, seq=sandbox.next_seq(), id=sandbox.new_id("campaign_"), stay=sandbox.count("stay"))
+    campaign = replace(
+        campaign, seq=sandbox.next_seq(), id=sandbox.new_id("campaign_"), stay=sandbox.next_number("stay")
+    )
     return Success(create(sandbox, tenant, "campaign", campaign, caused_by_call(sandbox)))
 
 
@@ -224,7 +229,7 @@ def check_new(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> None
         raise ApiError(
             "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH",
             clause="campaigns.template-mismatch",
-            at="/platform",
+            location="/platform",
             reason=f"template {template.id!r} is official and the platform is chatapp_lite; wanted chatapp or photoapp",
         )
     audiences.compile_filters(sandbox, campaign.filters)
@@ -240,7 +245,7 @@ def _refuse_taken_name(sandbox: SandboxState, tenant: Tenant, name: str) -> None
             raise ApiError(
                 "CAMPAIGN_NAME_ALREADY_EXISTS",
                 clause="campaigns.name",
-                at="/name",
+                location="/name",
                 reason=f"campaign {campaign.id!r} ({campaign.status}) is named {campaign.name!r} already",
             )
 
@@ -279,7 +284,7 @@ def read_execution(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success
         raise ApiError(
             code,
             clause="execution.read",
-            at="path.executionId",
+            location="path.executionId",
             reason=f"campaign {campaign.id!r} has no execution {wanted!r}; it has {list(campaign.execution_ids) or 'none'}",
         )
     return Success(tenant.executions[wanted])
@@ -349,7 +354,7 @@ def _cancel_ended(sandbox: SandboxState, campaign: Campaign) -> None:
     option = sandbox.choices[choice]
     reason = f"the campaign is {campaign.status}; only {' and '.join(CAMPAIGN.sources('cancel'))} can be canceled"
     if option == "not-draft":
-        raise ApiError("CAMPAIGN_NOT_DRAFT", clause="cancel.final", at="path.id", reason=reason)
+        raise ApiError("CAMPAIGN_NOT_DRAFT", clause="cancel.final", location="path.id", reason=reason)
     if option == "unprocessable":
         raise unprocessable_error("cancel.final", reason)
 
@@ -381,9 +386,9 @@ def _end_campaign(
     if sandbox.choices["execution-status-lag"] == "none":
         transition(sandbox, tenant, "execution", execution, trigger, cause, sends=left, ended_at=sandbox.now)
         return
-    lagging = replace(execution, sends=left, stay=sandbox.count("stay"))
+    lagging = replace(execution, sends=left, stay=sandbox.next_number("stay"))
     tenant.executions[execution.id] = lagging
-    sandbox.arm(sandbox.now + _DRAIN, "execution", "drain", tenant.id, execution.id, lagging.stay)
+    sandbox.schedule(sandbox.now + _DRAIN, "execution", "drain", tenant.id, execution.id, lagging.stay)
 
 
 def finish_lagging_execution(sandbox: SandboxState, tenant: Tenant, execution_id: str, cause: Cause) -> None:

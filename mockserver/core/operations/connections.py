@@ -54,14 +54,14 @@ def _linked(display_phone: str, tenant: Tenant) -> str | None:
 def unused_phone(sandbox: SandboxState) -> str:
     """A number, in E.164, that no entrypoint of the sandbox has."""
     while True:
-        phone = f"+55119{ids.seeded_int(sandbox.seed, 'phone', sandbox.count('phone'), below=10**8):08d}"
+        phone = f"+55119{ids.seeded_int(sandbox.seed, 'phone', sandbox.next_number('phone'), below=10**8):08d}"
         if not is_phone_in_use(sandbox, phone):
             return phone
 
 
 def seeded_provider_id(sandbox: SandboxState, purpose: str) -> str:
     """The provider's id of a number or a business account: fifteen digits."""
-    return str(10**14 + ids.seeded_int(sandbox.seed, purpose, sandbox.count(purpose), below=9 * 10**14))
+    return str(10**14 + ids.seeded_int(sandbox.seed, purpose, sandbox.next_number(purpose), below=9 * 10**14))
 
 
 def create_entrypoint(sandbox: SandboxState, tenant: Tenant, session: Session, phone: str, name: str) -> Entrypoint:
@@ -94,7 +94,7 @@ def create_session(sandbox: SandboxState, tenant: Tenant, call: Call, body: Mapp
         _refuse_bad_return_url(sandbox, return_url)
     if sandbox.choices["funnel-checked-when"] == "creation":
         _refuse_lost_funnel(tenant, body.get("funnelId"), body.get("funnelStepId"))
-    count = sandbox.count("session")
+    count = sandbox.next_number("session")
     session = Session(
         seq=sandbox.next_seq(),
         id=sandbox.new_id("connection_session_"),
@@ -106,7 +106,7 @@ def create_session(sandbox: SandboxState, tenant: Tenant, call: Call, body: Mapp
         created_at=sandbox.now,
         expires_at=_deadline(sandbox),
         status=SESSION.initial,
-        stay=sandbox.count("stay"),
+        stay=sandbox.next_number("stay"),
     )
     return Success(create(sandbox, tenant, "session", session, caused_by_call(sandbox)))
 
@@ -121,7 +121,7 @@ def _refuse_lost_funnel(tenant: Tenant, funnel_id: str | None, step_id: str | No
     else:
         reason = f"the step {step_id!r} is of funnel {owner.id!r}, not of {funnel_id!r} (choice funnel-checked-when)"
     at = "/funnelStepId" if owner is None else "/funnelId"
-    raise ApiError("RESOURCE_NOT_FOUND", clause="session.funnel-checked-late", at=at, reason=reason)
+    raise ApiError("RESOURCE_NOT_FOUND", clause="session.funnel-checked-late", location=at, reason=reason)
 
 
 def _deadline(sandbox: SandboxState) -> Instant:
@@ -222,6 +222,6 @@ def expire_on_time(sandbox: SandboxState, tenant: Tenant, session_id: str, cause
         return
     sweep = -(-session.expires_at // MINUTE) * MINUTE
     if driver == "sweeper" and sandbox.now < sweep:
-        sandbox.arm(sweep, "session", "expire", tenant.id, session.id, session.stay)
+        sandbox.schedule(sweep, "session", "expire", tenant.id, session.id, session.stay)
         return
     expire(sandbox, tenant, session, cause)

@@ -93,41 +93,43 @@ def _require_endpoint(sandbox: SandboxState, call: Call) -> Endpoint:
     if call.endpoint is not None:
         return call.endpoint
     path = masked_excerpt(call.path, sandbox.secrets(), 120)
-    if call.allow:
-        reason = f"{call.method} is no method of {path}; it has {', '.join(call.allow)}"
+    if call.allowed_methods:
+        reason = f"{call.method} is no method of {path}; it has {', '.join(call.allowed_methods)}"
     else:
         reason = f"the document has no path {path!r}; endpoints that it only mentions are not emulated"
-    raise ApiError("RESOURCE_NOT_FOUND", clause="base.unknown-path", at="path", reason=reason)
+    raise ApiError("RESOURCE_NOT_FOUND", clause="base.unknown-path", location="path", reason=reason)
 
 
 def _require_key(sandbox: SandboxState, call: Call) -> KeyOwner:
     key = call.headers.get("x-api-key", "").strip()
     if not key:
-        raise ApiError("API_KEY_MISSING", clause="auth.header", at="X-API-Key", reason="the header is absent or blank")
-    holder = sandbox.holder(key)
+        raise ApiError(
+            "API_KEY_MISSING", clause="auth.header", location="X-API-Key", reason="the header is absent or blank"
+        )
+    holder = sandbox.key_owner(key)
     if holder is None:
         came = "a key with the secret prefix" if key.startswith("sk_") else "a value without the prefix sk_"
         reason = f"came {came}, {len(key)} characters, that is no key of this sandbox"
-        raise ApiError("API_KEY_INVALID", clause="auth.unknown", at="X-API-Key", reason=reason)
+        raise ApiError("API_KEY_INVALID", clause="auth.unknown", location="X-API-Key", reason=reason)
     return holder
 
 
 def _require_developer_environment(tenant: Tenant) -> None:
     if not tenant.developers_enabled:
         reason = f"tenant {tenant.id!r} has its developer environment off"
-        raise ApiError("DEVELOPERS_DISABLED", clause="auth.developers-disabled", at="X-API-Key", reason=reason)
+        raise ApiError("DEVELOPERS_DISABLED", clause="auth.developers-disabled", location="X-API-Key", reason=reason)
 
 
 def _require_subscription(sandbox: SandboxState, tenant: Tenant, endpoint: Endpoint) -> None:
     if tenant.subscription != "active" and (endpoint.writes or sandbox.choices["subscription-scope"] == "all"):
         reason = f"the subscription of tenant {tenant.id!r} is {tenant.subscription}; wanted active"
-        raise ApiError("SUBSCRIPTION_INACTIVE", clause="auth.subscription", at="X-API-Key", reason=reason)
+        raise ApiError("SUBSCRIPTION_INACTIVE", clause="auth.subscription", location="X-API-Key", reason=reason)
 
 
 def _require_key_type(endpoint: Endpoint, holder: KeyOwner) -> None:
     if endpoint.keys == "secret" and holder.kind != "secret":
         reason = f"came a {holder.kind} key; {endpoint.id} takes a secret key (sk_...) only"
-        raise ApiError("API_KEY_WRONG_TYPE", clause="auth.secret-only", at="X-API-Key", reason=reason)
+        raise ApiError("API_KEY_WRONG_TYPE", clause="auth.secret-only", location="X-API-Key", reason=reason)
 
 
 def _require_rate_budget(sandbox: SandboxState, call: Call) -> None:
@@ -136,7 +138,7 @@ def _require_rate_budget(sandbox: SandboxState, call: Call) -> None:
     if numbers == "off":
         return
     window = parse_duration(numbers["per"]) or 0
-    spent = sandbox.budgets.setdefault(call.headers["x-api-key"].strip(), deque())
+    spent = sandbox.rate_budgets.setdefault(call.headers["x-api-key"].strip(), deque())
     while spent and spent[0] + window <= sandbox.now:
         spent.popleft()
     if len(spent) < numbers["requests"]:
@@ -149,7 +151,7 @@ def _require_rate_budget(sandbox: SandboxState, call: Call) -> None:
     raise ApiError(
         "RATE_LIMIT_EXCEEDED",
         clause="base.rate-limit",
-        at="X-API-Key",
+        location="X-API-Key",
         reason=reason,
         wait_s=wait_s,
         quota=numbers["requests"],

@@ -81,7 +81,7 @@ def start_flow(sandbox: SandboxState, found: FlowTarget) -> HostedFlow:
     first = FLOW_STEPS[found.session.coexistence][0]
     consumed_at = None if sandbox.choices["link-consumed-when"] == "completion" else sandbox.now
     if found.walk is None:
-        secret = ids.seeded_id(sandbox.seed, "walk", sandbox.count("walk"), chars=40)
+        secret = ids.seeded_id(sandbox.seed, "walk", sandbox.next_number("walk"), chars=40)
         walk = HostedFlow(found.session.id, secret, begun_at=sandbox.now, consumed_at=consumed_at, step=first)
     else:
         step = first if found.walk.step == CANCELLED else found.walk.step
@@ -197,7 +197,9 @@ def record_visit(
 
     session_id = found.session.id if found else None
     seen = (told("user-agent"), told("sec-fetch-dest"), told("referer"))
-    sandbox.visits.append(PageVisit(sandbox.count("visit"), sandbox.now, session_id, method[:20], step, *seen, status))
+    sandbox.visits.append(
+        PageVisit(sandbox.next_number("visit"), sandbox.now, session_id, method[:20], step, *seen, status)
+    )
 
 
 def _is_pending(session: Session) -> bool:

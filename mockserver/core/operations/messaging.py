@@ -215,16 +215,18 @@ def upload(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
     most: Any = sandbox.choices["media-max-files"]
     parts = [
         part._replace(declared_type=_declared(sandbox, part))
-        for part in call.files(most)
+        for part in call.read_files(most)
         if part.name or part.content  # a nameless empty part is no file
     ]
     if not parts:
         came = call.headers.get("content-type", "") or "no Content-Type"
         reason = f"got {came.partition(';')[0]!r} with no file in a field named 'files'; expected multipart/form-data with at least one"
-        raise ApiError("MEDIA_UPLOAD_EMPTY", clause="media.empty", at="files", reason=reason)
+        raise ApiError("MEDIA_UPLOAD_EMPTY", clause="media.empty", location="files", reason=reason)
     if len(parts) > most:
         reason = f"got {len(parts)} files; expected at most {most} ({own_bound('media-max-files')})"
-        raise ApiError("MEDIA_UPLOAD_TOO_MANY_FILES", clause="media.too-many", at="files", reason=reason, max=most)
+        raise ApiError(
+            "MEDIA_UPLOAD_TOO_MANY_FILES", clause="media.too-many", location="files", reason=reason, max=most
+        )
     refusals = [upload_error(sandbox, part) for part in parts]
     if sandbox.choices["media-partial-failure"] == "all-or-nothing":
         _refuse_any(refusals)
@@ -239,11 +241,11 @@ def upload(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
 
 def _failed_by_storage(sandbox: SandboxState, parts: Sequence[UploadedFile]) -> Sequence[bool]:
     """Which of the files storage fails, by the fault that a script has set; none without one."""
-    fault = sandbox.script.storage
+    fault = sandbox.rule_set.storage
     if fault is None:
         return [False] * len(parts)
     ratio, every = fault.ratio or 0, fault.every or 0
-    places = [sandbox.count("stored file") for _ in parts]
+    places = [sandbox.next_number("stored file") for _ in parts]
     return [
         part.name in fault.names
         or (every > 0 and place % every == 0)
@@ -325,7 +327,7 @@ def _media_type(declared: str) -> str:
 
 
 def _invalid_format(name: str, reason: str) -> ApiError:
-    return ApiError("MEDIA_INVALID_FORMAT", clause="media.format", at=f"files[{name}]", reason=reason, name=name)
+    return ApiError("MEDIA_INVALID_FORMAT", clause="media.format", location=f"files[{name}]", reason=reason, name=name)
 
 
 def _too_large(name: str, reason: str, sandbox: SandboxState, limit_bytes: int | None = None) -> ApiError:
@@ -334,7 +336,7 @@ def _too_large(name: str, reason: str, sandbox: SandboxState, limit_bytes: int |
     return ApiError(
         "MEDIA_FILE_TOO_LARGE",
         clause="media.too-large",
-        at=f"files[{name}]",
+        location=f"files[{name}]",
         reason=reason,
         name=name,
         max=format_size(limit),

@@ -122,34 +122,34 @@ def stop_after(sends: SendSchedule, last: Instant) -> SendSchedule:
 
 def schedule_progress_timers(sandbox: SandboxState, tenant: Tenant, execution: Execution) -> None:
     """Arm the rules that wait for the execution's progress, and its finish: a rule may wait for the very last send."""
-    for rule in sandbox.script.rules.values():
-        if rule.sent is not None:
+    for rule in sandbox.rule_set.rules.values():
+        if rule.after_sent is not None:
             schedule_rule_timer(sandbox, tenant, execution, rule)
     last = processed_at(execution.sends, execution.sends.total - 1) if execution.sends.total else sandbox.now
     if last is not None:  # the first send may be due a fraction of a millisecond before now
-        sandbox.arm(max(last, sandbox.now), "execution", "finish", tenant.id, execution.id, execution.stay)
+        sandbox.schedule(max(last, sandbox.now), "execution", "finish", tenant.id, execution.id, execution.stay)
 
 
 def schedule_rule_timer(sandbox: SandboxState, tenant: Tenant, execution: Execution, rule: Rule) -> None:
     """Have the rule fire when this execution has sent its count, once; at once where it has done so already."""
-    if (rule.id, execution.id) in sandbox.script.done or rule.sent is None:
+    if (rule.id, execution.id) in sandbox.rule_set.reached_progress or rule.after_sent is None:
         return
-    reached = time_of_nth_sent(execution.sends, rule.sent) if rule.sent else execution.started_at
+    reached = time_of_nth_sent(execution.sends, rule.after_sent) if rule.after_sent else execution.started_at
     if reached is not None:
         due = max(reached, sandbox.now)
-        sandbox.arm(due, "execution", "sent", tenant.id, execution.id, execution.stay, rule.id)
+        sandbox.schedule(due, "execution", "sent", tenant.id, execution.id, execution.stay, rule.id)
 
 
 def replace_schedule(sandbox: SandboxState, tenant: Tenant, execution: Execution, bent: SendSchedule) -> None:
     """Put other sends in the place of the execution's, and arm anew what follows from them."""
-    changed = replace(execution, sends=bent, stay=sandbox.count("stay"))
+    changed = replace(execution, sends=bent, stay=sandbox.next_number("stay"))
     tenant.executions[execution.id] = changed
     schedule_progress_timers(sandbox, tenant, changed)
 
 
 def next_position(sandbox: SandboxState, execution: Execution, scope: Subject) -> int:
     """The first position that is still to come; in the call that starts the execution that is the very first."""
-    return 0 if scope.started == execution.id else processed_count(execution.sends, sandbox.now)
+    return 0 if scope.started_execution_id == execution.id else processed_count(execution.sends, sandbox.now)
 
 
 def stall(sandbox: SandboxState, tenant: Tenant, execution: Execution, first: int) -> None:

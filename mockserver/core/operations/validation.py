@@ -39,7 +39,7 @@ def validation_error(at: str, reason: str, clause: str = "base.json") -> ApiErro
     return ApiError(
         "VALIDATION_ERROR",
         clause=clause,
-        at=at or "body",
+        location=at or "body",
         reason=reason,
         path=at.lstrip("/").replace("/", ".") or "body",
     )
@@ -211,7 +211,7 @@ def _is_empty_group(group: Any) -> bool:
 
 def _refusal(sandbox: SandboxState, endpoint: Endpoint, problem: schemas.SchemaError) -> ApiError:
     if problem.keyword == "dependentRequired" and sandbox.choices["funnelId-alone"] == "invalid-request":
-        return ApiError("INVALID_REQUEST", clause="session.funnel-pair", at="/funnelId", reason=problem.wanted)
+        return ApiError("INVALID_REQUEST", clause="session.funnel-pair", location="/funnelId", reason=problem.wanted)
     came = masked_excerpt(to_json_text(problem.found), sandbox.secrets())
     return _as_filter_error(
         sandbox, validation_error(problem.pointer, f"came {came}; wanted {problem.wanted}", endpoint.clause)
@@ -220,10 +220,14 @@ def _refusal(sandbox: SandboxState, endpoint: Endpoint, problem: schemas.SchemaE
 
 def _as_filter_error(sandbox: SandboxState, refusal: ApiError) -> ApiError:
     """The refusal as `filter-error-split` has it: what is wrong with filters' shape may be a filter error too."""
-    if sandbox.choices["filter-error-split"] == "split" or not refusal.at.startswith("/filters"):
+    if sandbox.choices["filter-error-split"] == "split" or not refusal.location.startswith("/filters"):
         return refusal
     return ApiError(
-        "CAMPAIGN_INVALID_FILTERS", clause="filters.invalid", at=refusal.at, reason=refusal.reason, field="filters"
+        "CAMPAIGN_INVALID_FILTERS",
+        clause="filters.invalid",
+        location=refusal.location,
+        reason=refusal.reason,
+        field="filters",
     )
 
 

@@ -33,12 +33,12 @@ class Call(NamedTuple):
     method: str
     path: str
     endpoint: Endpoint | None
-    allow: tuple[str, ...]
+    allowed_methods: tuple[str, ...]
     params: Mapping[str, str]
     query: Sequence[tuple[str, str]]
     headers: Mapping[str, str]
     body: bytes | None
-    files: Callable[[int], Sequence[UploadedFile]]
+    read_files: Callable[[int], Sequence[UploadedFile]]
     base_url: str
     cut_from_bytes: int | None = None
 
@@ -49,7 +49,7 @@ class Call(NamedTuple):
 class Success(NamedTuple):
     """What an operation answers: the success of its endpoint, as facts that the edge spells."""
 
-    facts: Any
+    value: Any
 
 
 class ApiError(Exception):
@@ -57,16 +57,16 @@ class ApiError(Exception):
     A refusal in the API's own words: a code of the catalogue, and what the Portuguese message wants filled in.
 
     `reason` says in English, for the developer and never in the body, what came and what was wanted; `clause` names
-    the broken clause, `at` the place (a JSON pointer, a header, a parameter).
+    the broken clause, `location` the place (a JSON pointer, a header, a parameter).
     """
 
-    def __init__(self, code: str, *, clause: str, reason: str, at: str = "", **facts: object) -> None:
+    def __init__(self, code: str, *, clause: str, reason: str, location: str = "", **details: object) -> None:
         super().__init__(code, reason)
         self.code = code
         self.clause = clause
         self.reason = reason
-        self.at = at
-        self.facts = facts
+        self.location = location
+        self.details = details
 
     def without_traceback(self) -> Self:
         """This refusal without the frames it was raised in: they hold the whole call until the collector of cycles runs."""
@@ -79,7 +79,7 @@ class Refused(NamedTuple):
 
     code: str
     clause: str
-    at: str
+    location: str
     reason: str
 
 
@@ -96,5 +96,5 @@ class CallResult(NamedTuple):
 
     outcome: Outcome | None
     tenant_id: str | None
-    body: Any
-    at: int | None = None
+    request_body: Any
+    as_of: int | None = None

@@ -90,7 +90,7 @@ class JournalEntry(NamedTuple):
     error: Refused | None
     choices: Mapping[str, object]
     fault: AppliedFault | None = None
-    real: Duration | None = None
+    monotonic_us: Duration | None = None
     process: Instant | None = None
     answer_cut_from_bytes: int | None = None
     size_bytes: int = 0
@@ -99,7 +99,7 @@ class JournalEntry(NamedTuple):
     left: Duration | None = None
 
     @property
-    def came_late(self) -> bool:
+    def arrived_late(self) -> bool:
         """True where a rule held the call back until its client had given up: when it came was not the client's doing."""
         return self.status is None and self.fault is not None and "delay" in self.fault.effects
 
@@ -168,13 +168,13 @@ class Journal:
         self.lost_steps = 0
         self._chosen: tuple[Mapping[str, object], Mapping[str, object]] = (DEFAULTS, {})
 
-    def own_choices(self, choices: Mapping[str, object]) -> Mapping[str, object]:
+    def non_default_choices(self, choices: Mapping[str, object]) -> Mapping[str, object]:
         """Those of a sandbox's choices that differ from their default; found once, since choices change as a whole."""
         if self._chosen[0] is not choices:
             self._chosen = choices, {key: each for key, each in choices.items() if each != DEFAULTS[key]}
         return self._chosen[1]
 
-    def keep(self, exchange: JournalEntry) -> None:
+    def add_exchange(self, exchange: JournalEntry) -> None:
         """Add an exchange; the oldest entries make room for it."""
         self.last_exchange = exchange.n
         self.exchanges.append(exchange)
@@ -183,13 +183,15 @@ class Journal:
             self._drop_exchange()
         self._make_room()
 
-    def note(
+    def add_transition(
         self, at: Instant, kind: str, id: str, source: str | None, target: str, cause: Mapping[str, object]
     ) -> None:
         self.last_transition += 1
         self.transitions.append(Transition(self.last_transition, at, kind, id, source, target, cause))
 
-    def did(self, command: str, arguments: Mapping[str, Any], at: Instant, exchanges: int, transitions: int) -> None:
+    def add_command(
+        self, command: str, arguments: Mapping[str, Any], at: Instant, exchanges: int, transitions: int
+    ) -> None:
         """Note what was done to the sandbox; of too many the oldest goes, and is counted."""
         call = arguments.get("call")
         size_bytes = ENTRY_BYTES
@@ -215,7 +217,7 @@ class Journal:
         self.size_bytes -= self.steps.popleft().size_bytes
         self.lost_steps += 1
 
-    def lose(self, n: int) -> None:
+    def mark_unanswered(self, n: int) -> None:
         """Note that the answer of exchange `n` never reached its client."""
         self._change(n, _without_answer)
 

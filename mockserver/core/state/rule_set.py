@@ -49,25 +49,37 @@ class RuleSet:
     """The rules in force and their counts. Lives as long as its sandbox."""
 
     __slots__ = (
-        "_by_value", "_calls", "_since", "_tallies", "_turns", "_watched",
-        "done", "latest", "parked", "previous", "remembers", "rules", "storage", "unmet",
+        "_by_call_number",
+        "_by_value",
+        "_calls",
+        "_since",
+        "_tallies",
+        "_unindexed",
+        "deferred_calls",
+        "keeps_snapshots",
+        "latest_snapshot",
+        "previous_snapshot",
+        "reached_progress",
+        "rules",
+        "storage",
+        "unmet",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.rules: dict[str, Rule] = {}
         self.unmet: dict[str, str] = {}  # by rule id: why the last firing met nothing to act on
-        self.done: frozenset[tuple[str, str]] = frozenset()  # (rule, execution) whose progress was reached
-        self.parked: dict[str, DeferredCall] = {}
+        self.reached_progress: frozenset[tuple[str, str]] = frozenset()  # (rule, execution) whose progress was reached
+        self.deferred_calls: dict[str, DeferredCall] = {}
         self.storage: StorageFaults | None = None
-        self.remembers = False  # whether some rule shows the world as it was before the last change
-        self.latest: Snapshot | None = None
-        self.previous: Snapshot | None = None
+        self.keeps_snapshots = False  # whether some rule shows the world as it was before the last change
+        self.latest_snapshot: Snapshot | None = None
+        self.previous_snapshot: Snapshot | None = None
         self._calls: dict[str, int] = {}  # by operation, and of all
         self._since: dict[str, int] = {}  # by plain rule: the count of its calls when it was applied
         self._tallies: dict[str, tuple[int, int]] = {}
-        self._turns: dict[tuple[str, int], tuple[Rule, ...]] = {}
+        self._by_call_number: dict[tuple[str, int], tuple[Rule, ...]] = {}
         self._by_value: dict[tuple[str, str], dict[Any, tuple[Rule, ...]]] = {}
-        self._watched: dict[str, tuple[Rule, ...]] = {}
+        self._unindexed: dict[str, tuple[Rule, ...]] = {}
 
     def copy(self) -> RuleSet:
         """A script of its own tables over the same frozen rules."""
@@ -82,21 +94,21 @@ class RuleSet:
     def add(self, rule: Rule) -> None:
         """Put a rule in force, its counters at zero."""
         self.rules[rule.id] = rule
-        self.remembers = self.remembers or bool(rule.wire and rule.wire.stale)
+        self.keeps_snapshots = self.keeps_snapshots or bool(rule.wire_faults and rule.wire_faults.stale)
         self._tallies[rule.id] = (0, 0)
         if not rule.operations:
             return
         name = _name(rule)
-        if rule.is_plain:
+        if rule.is_count_only:
             self._since[rule.id] = self._calls.get(name, 0)
-            self._take_turn(rule, 0)
+            self._schedule_next(rule, 0)
             return
         path, wanted = next(iter(rule.where.items()), ("", None))
         if path and is_literal(wanted):
             table = self._by_value.setdefault((name, path), {})
             table[_key(wanted)] = (*table.get(_key(wanted), ()), rule)
         else:
-            self._watched[name] = (*self._watched.get(name, ()), rule)
+            self._unindexed[name] = (*self._unindexed.get(name, ()), rule)
 
     def remove(self, rule_id: str) -> bool:
         """End a rule; False where it was not there."""
@@ -104,7 +116,7 @@ class RuleSet:
             return False
         gone = self.rules.pop(rule_id)
         self.unmet.pop(rule_id, None)
-        tables: list[dict[Any, tuple[Rule, ...]]] = [self._turns, self._watched, *self._by_value.values()]
+        tables: list[dict[Any, tuple[Rule, ...]]] = [self._by_call_number, self._unindexed, *self._by_value.values()]
         for table in tables:
             _without(table, gone)
         self._by_value = {key: table for key, table in self._by_value.items() if table}
@@ -118,7 +130,7 @@ class RuleSet:
 
     def matched(self, rule: Rule) -> int:
         """How many calls the rule has matched since it was applied."""
-        if rule.operations and rule.is_plain:
+        if rule.operations and rule.is_count_only:
             return self._calls.get(_name(rule), 0) - self._since[rule.id]
         return self._tallies[rule.id][_MATCHED]
 
@@ -126,34 +138,34 @@ class RuleSet:
         """How often the rule has fired."""
         return self._tallies[rule.id][_FIRED]
 
-    def note_fired(self, rule: Rule) -> None:
+    def record_fired(self, rule: Rule) -> None:
         """A rule that waited for an instant or for progress has met it."""
         matched, fired = self._tallies[rule.id]
         self._tallies[rule.id] = (matched + 1, fired + 1)
 
-    def meet(self, operation: str, call: Call, body: Callable[[], Any], moment: MatchContext) -> list[Rule]:
+    def match_call(self, operation: str, call: Call, body: Callable[[], Any], moment: MatchContext) -> list[Rule]:
         """Count the call; the rules that fire at it, in the order in which they were applied."""
         fired: list[Rule] = []
         for name in (operation, ANY):
             count = self._calls[name] = self._calls.get(name, 0) + 1
-            for rule in self._turns.pop((name, count), ()):
+            for rule in self._by_call_number.pop((name, count), ()):
                 self._fire(rule, fired)
-                self._take_turn(rule, count - self._since[rule.id])
+                self._schedule_next(rule, count - self._since[rule.id])
         for rule in self._candidates(operation, call, body):
             if all(matches(value_at(call, body, path), wanted) for path, wanted in rule.where.items()):
-                self.match(rule, moment, fired)
+                self.try_fire(rule, moment, fired)
         return sorted(fired, key=lambda rule: rule.seq) if len(fired) > 1 else fired
 
-    def meet_delivery(self, event: str, attempt: int, moment: MatchContext) -> list[Rule]:
+    def match_delivery(self, event: str, attempt: int, moment: MatchContext) -> list[Rule]:
         """Count an attempt to deliver an event of this kind; the rules that fire at it, in order."""
         fired: list[Rule] = []
         told = {"event": event, "attempt": attempt}
         for rule in self.rules.values():
             if rule.deliveries and all(matches(told.get(key, ABSENT), wanted) for key, wanted in rule.where.items()):
-                self.match(rule, moment, fired)
+                self.try_fire(rule, moment, fired)
         return fired
 
-    def match(self, rule: Rule, moment: MatchContext, into: list[Rule]) -> None:
+    def try_fire(self, rule: Rule, moment: MatchContext, into: list[Rule]) -> None:
         """Note that the rule has matched, if its condition holds, and that it fires where its numbers, bounds and chance say so."""
         if rule.condition and not moment.holds(rule):
             return
@@ -161,7 +173,12 @@ class RuleSet:
         matched += 1
         self._tallies[rule.id] = (matched, fired)
         ended = rule.times is not None and fired >= rule.times
-        if not ended and rule.takes(matched) and rule.is_open(moment.now) and rule.is_lucky(moment.seed, matched):
+        if (
+            not ended
+            and rule.selects(matched)
+            and rule.is_active_at(moment.now)
+            and rule.passes_chance(moment.seed, matched)
+        ):
             self._fire(rule, into)
 
     def _fire(self, rule: Rule, into: list[Rule]) -> None:
@@ -171,22 +188,22 @@ class RuleSet:
 
     def _candidates(self, operation: str, call: Call, body: Callable[[], Any]) -> Iterable[Rule]:
         """The rules of this operation that have to be looked at."""
-        yield from self._watched.get(operation, ())
-        yield from self._watched.get(ANY, ())
+        yield from self._unindexed.get(operation, ())
+        yield from self._unindexed.get(ANY, ())
         for (name, path), table in self._by_value.items():
             if name in (operation, ANY):
                 actual = value_at(call, body, path)
                 if actual is not ABSENT and is_literal(actual):
                     yield from table.get(_key(actual), ())
 
-    def _take_turn(self, rule: Rule, match: int) -> None:
+    def _schedule_next(self, rule: Rule, match: int) -> None:
         """Have the rule wait for the call at which it fires next, if there is one."""
         if rule.times is not None and self.fired(rule) >= rule.times:
             return
-        following = rule.next_taken(match)
+        following = rule.next_selected(match)
         if following is not None:
             place = (_name(rule), self._since[rule.id] + following)
-            self._turns[place] = (*self._turns.get(place, ()), rule)
+            self._by_call_number[place] = (*self._by_call_number.get(place, ()), rule)
 
 
 def _name(rule: Rule) -> str:
@@ -213,7 +230,7 @@ def describe_rules(script: RuleSet) -> list[Mapping[str, Any]]:
         {
             "id": rule.id,
             "scenario": rule.scenario,
-            **rule.written,
+            **rule.source,
             "matched": script.matched(rule),
             "fired": script.fired(rule),
         }

@@ -34,7 +34,7 @@ class Latency(NamedTuple):
 
     median: Duration
     p99: Duration
-    most: Duration
+    maximum: Duration
 
 
 class WireFaults(NamedTuple):
@@ -46,14 +46,14 @@ class WireFaults(NamedTuple):
 
     error: tuple[str, int | None] | None = None  # code, and the seconds of Retry-After
     reply: tuple[int, Mapping[str, str], Any] | None = None
-    before: Duration | Latency = 0
-    after: Duration | Latency = 0
-    ends: str | None = None
-    early: bool = False
-    cut_bytes: int | None = None
-    garbled: bool = False
-    pieces: int = 0
-    spread: Duration = 0
+    delay_before: Duration | Latency = 0
+    delay_after: Duration | Latency = 0
+    termination: str | None = None
+    before_operation: bool = False
+    truncate_bytes: int | None = None
+    garble: bool = False
+    chunks: int = 0
+    over: Duration = 0
     stale: bool = False
 
 
@@ -64,57 +64,59 @@ class Rule:
     seq: int
     id: str
     scenario: str | None
-    written: Mapping[str, Any]
+    source: Mapping[str, Any]
     applied_at: Instant
     operations: tuple[str, ...] = ()
     deliveries: bool = False
     at: Instant | None = None
-    sent: int | None = None
+    after_sent: int | None = None
     skip: int = 0
     nth: int | None = None
     every: int | None = None
     times: int | None = None
     chance: float | None = None
-    opens: Instant | None = None
-    closes: Instant | None = None
+    active_from: Instant | None = None
+    active_until: Instant | None = None
     where: Mapping[str, Any] = field(default_factory=dict)
     condition: Mapping[str, Any] = field(default_factory=dict)
-    early: bool = False  # world effects before the operation
-    wire: WireFaults | None = None
-    world: tuple[tuple[str, Any], ...] = ()
-    twists: Mapping[str, Any] | None = None
+    before_operation: bool = False  # world effects before the operation
+    wire_faults: WireFaults | None = None
+    state_effects: tuple[tuple[str, Any], ...] = ()
+    delivery_faults: Mapping[str, Any] | None = None
     must_fire: bool = False
 
     @property
-    def is_plain(self) -> bool:
+    def is_count_only(self) -> bool:
         """True where counting calls alone tells at which of them it fires."""
-        bounds = (self.chance, self.opens, self.closes)
+        bounds = (self.chance, self.active_from, self.active_until)
         return not self.where and not self.condition and all(bound is None for bound in bounds)
 
     def fault(self) -> AppliedFault:
         """The wire effects as the journal keeps them."""
-        return AppliedFault(self.id, self.written["do"])
+        return AppliedFault(self.id, self.source["do"])
 
-    def takes(self, match: int) -> bool:
+    def selects(self, match: int) -> bool:
         """True where the match of this number, from 1, is one that `skip`, `nth` and `every` leave."""
         place = match - self.skip
         if place < 1 or (self.nth is not None and place != self.nth):
             return False
         return self.every is None or place % self.every == 0
 
-    def next_taken(self, after: int) -> int | None:
+    def next_selected(self, after: int) -> int | None:
         """The first match after this one that `takes` has; None where there is none."""
         first = max(after + 1, self.skip + 1)
         if self.nth is not None:
             match = self.skip + self.nth
-            return match if match >= first and self.takes(match) else None
+            return match if match >= first and self.selects(match) else None
         step = self.every or 1
         return self.skip + -(-(first - self.skip) // step) * step
 
-    def is_open(self, now: Instant) -> bool:
-        return (self.opens is None or now >= self.opens) and (self.closes is None or now < self.closes)
+    def is_active_at(self, now: Instant) -> bool:
+        return (self.active_from is None or now >= self.active_from) and (
+            self.active_until is None or now < self.active_until
+        )
 
-    def is_lucky(self, seed: int, match: int) -> bool:
+    def passes_chance(self, seed: int, match: int) -> bool:
         """The drawn chance of this match; the same seed draws the same."""
         if self.chance is None:
             return True
@@ -133,7 +135,7 @@ class Subject(NamedTuple):
     session: Session | None = None
     template_id: str | None = None
     entrypoint_id: str | None = None
-    started: str | None = None
+    started_execution_id: str | None = None
 
 
 class DeferredCall(NamedTuple):

@@ -44,22 +44,22 @@ from mockserver.core.state.tenant import Tenant, holds
 class Runtime:
     """The stage on which a sandbox stands; this one is empty: a sandbox of the core alone needs no other."""
 
-    def give(self, sandbox: SandboxState, given: Mapping[str, Any]) -> None:
+    def apply_seed_data(self, sandbox: SandboxState, given: Mapping[str, Any]) -> None:
         """Add seed data, the lock held; ValueError says what is wrong with it, and then nothing was added."""
         raise ValueError("nobody here reads seed data")
 
-    def advance(self, sandbox: SandboxState, by: Duration) -> None:
+    def advance_clock(self, sandbox: SandboxState, by: Duration) -> None:
         """Let time pass in the middle of a call, the lock held."""
         raise ValueError("nobody here moves the clock")
 
-    def elapse(self, sandbox: SandboxState, by: Duration) -> None:
+    def pass_virtual_time(self, sandbox: SandboxState, by: Duration) -> None:
         """Let time pass while a call waits, the lock free."""
 
-    def hold(self, sandbox: SandboxState, epoch: int, seconds: float) -> bool:
+    def wait_real_time(self, sandbox: SandboxState, epoch: int, seconds: float) -> bool:
         """Wait in real time, the lock free; True at once when the sandbox leaves this epoch."""
         return sandbox.epoch != epoch
 
-    def stopwatch(self) -> Duration | None:
+    def monotonic_us(self) -> Duration | None:
         """Real time that only goes on, from anywhere; None where there is none."""
         return None
 
@@ -67,7 +67,7 @@ class Runtime:
         """The process's instant if something has frozen its clock."""
         return None
 
-    def release(self) -> None:
+    def cancel_waits(self) -> None:
         """Let everything go that is held for an older epoch."""
 
 
@@ -97,7 +97,7 @@ class Timer(NamedTuple):
     tenant_id: str
     id: str
     stay: int
-    about: str = ""  # the id of the rule that armed it, where one did
+    rule_id: str = ""  # the id of the rule that armed it, where one did
 
 
 class KeyOwner(NamedTuple):
@@ -127,7 +127,7 @@ class Checkpoint(NamedTuple):
     events: tuple[Event, ...]
     journal: Journal
     outbox: Outbox
-    script: RuleSet
+    rule_set: RuleSet
     visits: tuple[PageVisit, ...] = ()
 
     def __repr__(self) -> str:  # its keys are whole
@@ -149,14 +149,14 @@ class SandboxState:
         lock: AbstractContextManager[Any],
         process_now: Callable[[], Instant],
         choices: Mapping[str, object] = DEFAULTS,
-        stage: Runtime = NULL_RUNTIME,
+        runtime: Runtime = NULL_RUNTIME,
         journal_limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self.seed = seed
         self.clock = clock
         self.lock = lock
         self.process_now = process_now
-        self.stage = stage
+        self.runtime = runtime
         self.choices = choices
         self.tenants: dict[str, Tenant] = {}
         self.keys: dict[str, KeyOwner] = {}
@@ -166,11 +166,11 @@ class SandboxState:
         self.visits: deque[PageVisit] = deque(maxlen=JOURNAL_MAX_ENTRIES)
         self.journal = Journal(journal_limits)
         self.outbox = Outbox()
-        self.script = RuleSet()
+        self.rule_set = RuleSet()
         self.epoch = 0
         self.advances = 0  # rules that are letting time pass now, one within another
-        self.budgets: dict[str, deque[Instant]] = {}
-        self.remembered: dict[tuple[str, str], tuple[Instant, int]] = {}
+        self.rate_budgets: dict[str, deque[Instant]] = {}
+        self.cached_previews: dict[tuple[str, str], tuple[Instant, int]] = {}
 
     @property
     def now(self) -> Instant:
@@ -183,11 +183,11 @@ class SandboxState:
             return self.clock.now
         return max(self.clock.now, self.process_now() + self.clock.lead)
 
-    def pass_to(self, instant: Instant) -> None:
+    def set_now(self, instant: Instant) -> None:
         """Note that it is now `instant`."""
         self.clock = self.clock._replace(now=instant)
 
-    def count(self, purpose: str) -> int:
+    def next_number(self, purpose: str) -> int:
         """The next number, from 1, of this purpose."""
         number = self.counters.get(purpose, 0) + 1
         self.counters[purpose] = number
@@ -196,7 +196,7 @@ class SandboxState:
     def new_id(self, prefix: str) -> str:
         """A fresh semantic id: the prefix of its kind and a drawn tail; never one that `has_id` knows as taken."""
         while True:
-            drawn = prefix + ids.seeded_id(self.seed, prefix, self.count(prefix))
+            drawn = prefix + ids.seeded_id(self.seed, prefix, self.next_number(prefix))
             if not self.has_id(drawn):
                 return drawn
 
@@ -212,18 +212,18 @@ class SandboxState:
 
     def next_seq(self) -> int:
         """The next place in the order of creation."""
-        return self.count("seq")
+        return self.next_number("seq")
 
-    def arm(
+    def schedule(
         self, due: Instant, kind: str, trigger: str, tenant_id: str, record_id: str, stay: int, about: str = ""
     ) -> None:
         """Have `trigger` happen to the record at `due`, if it is then still in this stay."""
-        heappush(self.timers, Timer(due, self.count("timer"), kind, trigger, tenant_id, record_id, stay, about))
+        heappush(self.timers, Timer(due, self.next_number("timer"), kind, trigger, tenant_id, record_id, stay, about))
 
-    def subject(self, timer: Timer) -> object | None:
+    def timer_target(self, timer: Timer) -> object | None:
         """The record that a timer is about, or None once it has left the stay for which the timer was armed."""
         if timer.kind in ("rule", "call"):
-            return self.script.rules.get(timer.id) or self.script.parked.get(timer.id)
+            return self.rule_set.rules.get(timer.id) or self.rule_set.deferred_calls.get(timer.id)
         tenant = self.tenants.get(timer.tenant_id)
         if timer.kind == "delivery":
             record = self.outbox.deliveries.get(timer.id)
@@ -231,7 +231,7 @@ class SandboxState:
             record = getattr(tenant, TABLE_OF[timer.kind]).get(timer.id) if tenant else None
         return record if record is not None and record.stay == timer.stay else None
 
-    def holder(self, key: str) -> KeyOwner | None:
+    def key_owner(self, key: str) -> KeyOwner | None:
         return self.keys.get(key)
 
     def secrets(self) -> list[str]:
@@ -252,14 +252,14 @@ class SandboxState:
             tuple(self.events),
             self.journal.copy(),
             self.outbox.copy(),
-            self.script.copy(),
+            self.rule_set.copy(),
             tuple(self.visits),
         )
 
-    def twin(self) -> SandboxState:
+    def clone(self) -> SandboxState:
         """A sandbox of its own in the same state, to be looked at while this one goes on."""
         twin = SandboxState(seed=self.seed, clock=self.clock, lock=nullcontext(), process_now=self.process_now)
-        twin.take(self.checkpoint())
+        twin.load(self.checkpoint())
         return twin
 
     def restore(self, kept: Checkpoint) -> None:
@@ -269,19 +269,19 @@ class SandboxState:
         A frozen clock goes back with everything else; a following one gives back its lead alone, since the process's
         time went on.
         """
-        self.take(kept)
+        self.load(kept)
         if not self.clock.frozen:
             self.clock = self.clock._replace(now=max(self.clock.now, self.process_now() + self.clock.lead))
-        self.budgets = {}
-        self.remembered = {}
+        self.rate_budgets = {}
+        self.cached_previews = {}
         self.begin_epoch()
 
     def begin_epoch(self) -> None:
         """From now on whatever was under way belongs to an older epoch: it is let go, and its reports are thrown away."""
         self.epoch += 1
-        self.stage.release()
+        self.runtime.cancel_waits()
 
-    def take(self, kept: Checkpoint) -> None:
+    def load(self, kept: Checkpoint) -> None:
         """Put the state of a checkpoint in place of the sandbox's own; the checkpoint stays as it is."""
         self.clock = kept.clock
         self.tenants = {tenant.id: tenant.copy() for tenant in kept.tenants.values()}
@@ -292,7 +292,7 @@ class SandboxState:
         self.events = list(kept.events)
         self.journal = kept.journal.copy()
         self.outbox = kept.outbox.copy()
-        self.script = kept.script.copy()
+        self.rule_set = kept.rule_set.copy()
         self.visits = deque(kept.visits, maxlen=JOURNAL_MAX_ENTRIES)
 
     def __repr__(self) -> str:
@@ -310,7 +310,7 @@ def journal_entry(
 ) -> JournalEntry:
     """The next exchange of the sandbox's journal; of a very long body, asked or answered, it holds only the beginning."""
     outcome, sent = answered.outcome, call.body or b""
-    has_value = answered.body is not None and len(sent) <= JSON_BODY_MAX_BYTES
+    has_value = answered.request_body is not None and len(sent) <= JSON_BODY_MAX_BYTES
     call, answer = cut(call), body[:JOURNAL_ANSWER_MAX_BYTES]
     size_bytes = journal.ENTRY_BYTES + journal.of_call(call) + len(answer) + (journal.of_json(sent) if has_value else 0)
     return JournalEntry(  # by position, which takes half the time
@@ -319,16 +319,16 @@ def journal_entry(
         call.endpoint.id if call.endpoint else None,
         answered.tenant_id,
         call,
-        answered.body if has_value else None,
+        answered.request_body if has_value else None,
         status,
         headers,
         answer,
         isinstance(outcome, Success),
         _refused(outcome) if isinstance(outcome, ApiError) else None,
-        sandbox.journal.own_choices(sandbox.choices),
+        sandbox.journal.non_default_choices(sandbox.choices),
         fault,
-        sandbox.stage.stopwatch(),
-        sandbox.stage.process_frozen_at(),
+        sandbox.runtime.monotonic_us(),
+        sandbox.runtime.process_frozen_at(),
         len(body) if len(answer) < len(body) else None,
         size_bytes,
     )
@@ -338,11 +338,13 @@ def cut(call: Call) -> Call:
     """The call as a record holds it: without what is past the bound of its body, and then without its files."""
     if call.body is None or len(call.body) <= JOURNAL_BODY_MAX_BYTES:
         return call
-    return call._replace(body=call.body[:JOURNAL_BODY_MAX_BYTES], files=lambda _: (), cut_from_bytes=len(call.body))
+    return call._replace(
+        body=call.body[:JOURNAL_BODY_MAX_BYTES], read_files=lambda _: (), cut_from_bytes=len(call.body)
+    )
 
 
 def _refused(refusal: ApiError) -> Refused:
-    return Refused(refusal.code, refusal.clause, refusal.at, refusal.reason)
+    return Refused(refusal.code, refusal.clause, refusal.location, refusal.reason)
 
 
 def require_record(
@@ -361,11 +363,11 @@ def require_record(
         raise ApiError(
             "RESOURCE_ACCESS_DENIED",
             clause="auth.denied",
-            at=at,
+            location=at,
             reason=f"{record_id!r} belongs to another tenant than the key",
         )
     whose = "another tenant has it" if elsewhere else f"the tenant has {_known(tenant, table)}"
-    raise ApiError(code, clause=clause, at=at, reason=f"no {table} record with id {record_id!r}; {whose}")
+    raise ApiError(code, clause=clause, location=at, reason=f"no {table} record with id {record_id!r}; {whose}")
 
 
 def _known(tenant: Tenant, table: str) -> str:

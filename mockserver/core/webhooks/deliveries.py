@@ -65,17 +65,17 @@ def create_delivery(sandbox: SandboxState, event: Event, webhook: Webhook) -> De
     outbox = sandbox.outbox
     delivery = Delivery(
         seq=event.seq,
-        id="delivery_" + ids.seeded_id(sandbox.seed, "delivery", sandbox.count("delivery"), sandbox.epoch),
+        id="delivery_" + ids.seeded_id(sandbox.seed, "delivery", sandbox.next_number("delivery"), sandbox.epoch),
         event=event,
         webhook_id=webhook.id,
         tenant_id=event.tenant_id,
         status=DELIVERY.initial,
-        stay=sandbox.count("stay"),
+        stay=sandbox.next_number("stay"),
         due=sandbox.now,
     )
     outbox.deliveries[delivery.id] = delivery
     outbox.by_event[event.id] = (*outbox.by_event.get(event.id, ()), delivery.id)
-    sandbox.journal.note(sandbox.now, "delivery", delivery.id, None, delivery.status, {"event": event.id})
+    sandbox.journal.add_transition(sandbox.now, "delivery", delivery.id, None, delivery.status, {"event": event.id})
     if webhook.disabled:
         return transition_delivery(sandbox, delivery, "abandon", {"webhook": "disabled"})
     insort(outbox.queues.setdefault(webhook.id, []), (delivery.seq, delivery.id))
@@ -98,9 +98,9 @@ def transition_delivery(
     step = DELIVERY.step(delivery.status, trigger)
     if step is None:
         raise ValueError(f"a delivery that is {delivery.status} has no move '{trigger}'")
-    moved = replace(delivery, status=step.target, stay=sandbox.count("stay"), **changes)
+    moved = replace(delivery, status=step.target, stay=sandbox.next_number("stay"), **changes)
     sandbox.outbox.deliveries[moved.id] = moved
-    sandbox.journal.note(sandbox.now, "delivery", moved.id, delivery.status, moved.status, cause)
+    sandbox.journal.add_transition(sandbox.now, "delivery", moved.id, delivery.status, moved.status, cause)
     return moved
 
 
@@ -214,7 +214,7 @@ def release_attempt(sandbox: SandboxState, planned: PlannedAttempt) -> None:
 def _schedule_retry(sandbox: SandboxState, delivery: Delivery, due: Instant, cause: Cause, **changes: Any) -> None:
     due = min(due, LATEST)  # the last instant that can be shown
     rested = transition_delivery(sandbox, delivery, "rest", cause, due=due, **changes)
-    sandbox.arm(due, "delivery", "wake", rested.tenant_id, rested.id, rested.stay)
+    sandbox.schedule(due, "delivery", "wake", rested.tenant_id, rested.id, rested.stay)
 
 
 def retry_due(sandbox: SandboxState, delivery_id: str, cause: Cause) -> None:
@@ -293,7 +293,7 @@ def rotate_secret(sandbox: SandboxState, tenant: Tenant, webhook: Webhook, secre
 
 def new_secret(sandbox: SandboxState) -> str:
     """A fresh signing secret, as the reference libraries take it."""
-    drawn = ids.seeded_id(sandbox.seed, "signing secret", sandbox.count("signing secret"), chars=24)
+    drawn = ids.seeded_id(sandbox.seed, "signing secret", sandbox.next_number("signing secret"), chars=24)
     return "whsec_" + b64encode(drawn.encode()).decode()
 
 

@@ -54,7 +54,7 @@ class ClientWait(Protocol):
     def is_reused(self) -> bool:
         """Return True if the call's connection had carried another call before; never in process."""
 
-    def limit(self) -> Duration | Literal["socket"] | None:
+    def timeout(self) -> Duration | Literal["socket"] | None:
         """How long the client waits: a span, None for ever, or `socket` where it does so in real time."""
 
 
@@ -67,7 +67,7 @@ class VirtualWait(NamedTuple):
         if sandbox.epoch != epoch:
             return "released"
         gives_up = self.patience is not None and span > self.patience
-        sandbox.stage.elapse(sandbox, self.patience if gives_up and self.patience is not None else span)
+        sandbox.runtime.pass_virtual_time(sandbox, self.patience if gives_up and self.patience is not None else span)
         return "gone" if gives_up else "passed"
 
     def if_lost(self, note: Callable[[], None]) -> None:
@@ -76,7 +76,7 @@ class VirtualWait(NamedTuple):
     def is_reused(self) -> bool:
         return False
 
-    def limit(self) -> Duration | None:
+    def timeout(self) -> Duration | None:
         return self.patience
 
 
@@ -89,7 +89,7 @@ class RealTimeWait(NamedTuple):
     raw: RawSocket
 
     def wait(self, sandbox: SandboxState, epoch: int, span: Duration) -> Waited:
-        return "released" if sandbox.stage.hold(sandbox, epoch, span / SECOND) else "passed"
+        return "released" if sandbox.runtime.wait_real_time(sandbox, epoch, span / SECOND) else "passed"
 
     def if_lost(self, note: Callable[[], None]) -> None:
         """The connection calls it: whether the client takes the answer shows once it is sent."""
@@ -98,7 +98,7 @@ class RealTimeWait(NamedTuple):
     def is_reused(self) -> bool:
         return self.raw.exchanges_before > 0
 
-    def limit(self) -> Literal["socket"]:
+    def timeout(self) -> Literal["socket"]:
         return "socket"
 
 
@@ -136,12 +136,16 @@ def exchange(
         answered = CallResult(_internal_error(failure), None, None)
         said = response.build_response(sandbox, call, answered.outcome, manner._replace(strict=False))
     if met is None or met.owner is None:
-        sandbox.journal.keep(journal_entry(sandbox, call, answered, said.status, said.headers, said.body))
+        sandbox.journal.add_exchange(journal_entry(sandbox, call, answered, said.status, said.headers, said.body))
         return said
-    came = said.body[: said.play.cut_bytes] if said.play and said.play.ends == "cut" else said.body
+    came = (
+        said.body[: said.transmission.truncate_bytes]
+        if said.transmission and said.transmission.termination == "cut"
+        else said.body
+    )
     kept = journal_entry(sandbox, call, answered, said.status or None, said.headers, came, met.owner.fault())
     is_held = bool(said.status and (met.after or _is_slow(call, said)))
-    sandbox.journal.keep(kept._replace(is_reused=is_reused, is_held=is_held))
+    sandbox.journal.add_exchange(kept._replace(is_reused=is_reused, is_held=is_held))
     return said
 
 
@@ -151,8 +155,8 @@ def exchange_with_rules(sandbox: SandboxState, call: Call, manner: ResponseOptio
         run_until(sandbox, sandbox.read_clock())
         injection.take_snapshot(sandbox)
         met, epoch, came_at = injection.match_rules(sandbox, call), sandbox.epoch, sandbox.now
-        if met.before or met.after or met.wire.pieces:
-            sandbox.journal.did("call", {"call": cut(call), "waits": door.limit()}, *sandbox.position())
+        if met.before or met.after or met.wire.chunks:
+            sandbox.journal.add_command("call", {"call": cut(call), "waits": door.timeout()}, *sandbox.position())
         said, n = (None, 0) if met.before else _run_with_rules(sandbox, call, manner, met, door)
     if said is None:
         waited = door.wait(sandbox, epoch, met.before)
@@ -187,7 +191,7 @@ def _run_with_rules(
 
 def _is_slow(call: Call, said: HttpResponse) -> bool:
     """Return True if the body is sent in pieces with waits between them."""
-    return bool(said.play is not None and said.play.pieces and said.body and call.method != "HEAD")
+    return bool(said.transmission is not None and said.transmission.chunks and said.body and call.method != "HEAD")
 
 
 def _delay_response(
@@ -204,9 +208,9 @@ def _delay_response(
     is_slow = _is_slow(call, said)
     if met.before or met.after or is_slow:
         door.if_lost(lambda: _note_end(sandbox, epoch, n, is_lost=True))
-    if said.play is not None and is_slow:
+    if said.transmission is not None and is_slow:
         return said._replace(
-            play=said.play._replace(
+            transmission=said.transmission._replace(
                 wait=lambda span: door.wait(sandbox, epoch, span),
                 ended=lambda is_whole: _note_end(sandbox, epoch, n, is_lost=not is_whole),
             )
@@ -222,9 +226,9 @@ def _note_end(sandbox: SandboxState, epoch: int, n: int, *, is_lost: bool) -> No
         if sandbox.epoch != epoch:
             return
         if is_lost:
-            sandbox.journal.lose(n)
+            sandbox.journal.mark_unanswered(n)
         else:
-            sandbox.journal.send(n, sandbox.stage.stopwatch())
+            sandbox.journal.send(n, sandbox.runtime.monotonic_us())
 
 
 def _apply_wire_faults(
@@ -232,22 +236,22 @@ def _apply_wire_faults(
 ) -> HttpResponse:
     """The outcome as an answer, bent on the wire as the rules have it."""
     if met.owner is None:
-        return response.build_response(sandbox, call, answered.outcome, manner, answered.at)
+        return response.build_response(sandbox, call, answered.outcome, manner, answered.as_of)
     wire = met.wire
     if answered.outcome is not None:
-        said = response.build_response(sandbox, call, answered.outcome, manner, answered.at)
+        said = response.build_response(sandbox, call, answered.outcome, manner, answered.as_of)
     else:
         said = response.scripted_response(sandbox, *wire.reply) if wire.reply is not None else _DROPPED
-    if wire.garbled:
+    if wire.garble:
         said = said._replace(status=200, body=_GARBAGE)
-    if wire.ends == "reset":
+    if wire.termination == "reset":
         return HttpResponse(0, (), b"", Transmission("reset"))
-    if wire.ends == "drop":
+    if wire.termination == "drop":
         return _DROPPED
-    if wire.cut_bytes is not None:
-        return said._replace(play=Transmission("cut", wire.cut_bytes))
-    if wire.pieces:
-        return said._replace(play=Transmission(pieces=wire.pieces, spread=wire.spread))
+    if wire.truncate_bytes is not None:
+        return said._replace(transmission=Transmission("cut", wire.truncate_bytes))
+    if wire.chunks:
+        return said._replace(transmission=Transmission(chunks=wire.chunks, over=wire.over))
     return said
 
 

@@ -88,11 +88,11 @@ def error_body(choices: Choices, refusal: ApiError, endpoint: Endpoint | None) -
     body: dict[str, Any] = {
         "statusCode": status,
         "code": refusal.code,
-        "message": worded.format_map(refusal.facts),
+        "message": worded.format_map(refusal.details),
     }
     if choices["error-extra-keys"] == "details":
         body |= {
-            "details": [{"path": refusal.at}],
+            "details": [{"path": refusal.location}],
             "requestId": "req_" + ids.seeded_id(0, refusal.code, refusal.reason),
         }
     return status, body
@@ -100,10 +100,10 @@ def error_body(choices: Choices, refusal: ApiError, endpoint: Endpoint | None) -
 
 def rate_limit_headers(choices: Choices, refusal: ApiError, now: Instant) -> list[tuple[str, str]]:
     """What a 429 says of the wait, as `rate-limit-headers` has it; the wait is true where the mock set a budget."""
-    wait_s = refusal.facts.get("wait_s", 1)
+    wait_s = refusal.details.get("wait_s", 1)
     if not isinstance(wait_s, int):
         return []
-    quota, window_s = refusal.facts.get("quota", 0), refusal.facts.get("window_s", 60)
+    quota, window_s = refusal.details.get("quota", 0), refusal.details.get("window_s", 60)
     return {
         "seconds": [("Retry-After", str(wait_s))],
         "http-date": [("Retry-After", http_date(now + (wait_s + 1) * SECOND - 1))],

@@ -130,12 +130,14 @@ def _too_many(files_max: int) -> ApiError:
         f"got more than {files_max + UPLOAD_OTHER_PARTS_MAX} parts; expected at most {files_max} files "
         f"({own_bound('media-max-files')}) and {UPLOAD_OTHER_PARTS_MAX} other parts ({OWN_BOUND})"
     )
-    return ApiError("MEDIA_UPLOAD_TOO_MANY_FILES", clause="media.too-many", at="files", reason=reason, max=files_max)
+    return ApiError(
+        "MEDIA_UPLOAD_TOO_MANY_FILES", clause="media.too-many", location="files", reason=reason, max=files_max
+    )
 
 
 def _long_head() -> ApiError:
     reason = f"got a part whose headers are longer than {PART_HEAD_MAX_BYTES} bytes ({OWN_BOUND})"
-    return ApiError("MEDIA_UPLOAD_EMPTY", clause="media.empty", at="files", reason=reason)
+    return ApiError("MEDIA_UPLOAD_EMPTY", clause="media.empty", location="files", reason=reason)
 
 
 class HttpRequest(NamedTuple):
@@ -175,7 +177,7 @@ def handle_api_request(
     failure is INTERNAL_ERROR. `door` is how a scripted wait is spent.
     """
     call = parse_call(wire)
-    if sandbox.script.rules and call.endpoint is not None:
+    if sandbox.rule_set.rules and call.endpoint is not None:
         answer = exchange.exchange_with_rules(sandbox, call, manner, door)
     else:
         with sandbox.lock:

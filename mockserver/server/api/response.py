@@ -26,7 +26,7 @@ _SENTENCE_MAX_CHARS = 2_000
 
 def explanation(refusal: ApiError | Refused, redactor: Redactor) -> str:
     """The broken clause, the place, and what came and was wanted, without any key or secret."""
-    place = f" at {refusal.at}" if refusal.at else ""
+    place = f" at {refusal.location}" if refusal.location else ""
     return redactor.brief(f"{refusal.clause}{place}: {refusal.reason}", _SENTENCE_MAX_CHARS)
 
 
@@ -55,10 +55,10 @@ class Transmission(NamedTuple):
     `ended` is called once: with True when the last piece is handed over, with False if the client gave up before.
     """
 
-    ends: Literal["drop", "reset", "timeout", "cut"] | None = None
-    cut_bytes: int = 0
-    pieces: int = 0
-    spread: Duration = 0
+    termination: Literal["drop", "reset", "timeout", "cut"] | None = None
+    truncate_bytes: int = 0
+    chunks: int = 0
+    over: Duration = 0
     wait: Callable[[Duration], Waited] = lambda span: "passed"
     ended: Callable[[bool], None] = lambda is_whole: None
 
@@ -69,7 +69,7 @@ class HttpResponse(NamedTuple):
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes
-    play: Transmission | None = None
+    transmission: Transmission | None = None
 
     def json(self) -> Any:
         """The body as JSON."""
@@ -82,15 +82,15 @@ def iter_chunks(answer: HttpResponse) -> Iterator[bytes | None]:
 
     It stops early where it is cut, and where the sandbox lets go of the call.
     """
-    play = answer.play or Transmission()
-    body = answer.body[: play.cut_bytes] if play.ends == "cut" else answer.body
-    count = min(play.pieces, len(body)) or 1
+    play = answer.transmission or Transmission()
+    body = answer.body[: play.truncate_bytes] if play.termination == "cut" else answer.body
+    count = min(play.chunks, len(body)) or 1
     bounds = [number * len(body) // count for number in range(count + 1)]
     has_ended = False
     try:
         for number, (start, end) in enumerate(pairwise(bounds)):
             # Whole microseconds, which add up to the spread however many there are.
-            gap = play.spread * number // (count - 1) - play.spread * (number - 1) // (count - 1) if number else 0
+            gap = play.over * number // (count - 1) - play.over * (number - 1) // (count - 1) if number else 0
             waited = play.wait(gap) if number else "passed"
             if waited == "released":
                 return
@@ -131,7 +131,7 @@ def build_response(
     if endpoint.response_schema is None:
         return HttpResponse(status, (date,), b"")
     view = formats.SerializationContext(choices, sandbox.seed, now if at is None else at, call.base_url)
-    body = serializers.SERIALIZERS[endpoint.id](view, outcome.facts)
+    body = serializers.SERIALIZERS[endpoint.id](view, outcome.value)
     if manner.strict:
         _check_schema(choices, endpoint.response_schema, body)
     if choices["additive-fields"] != "none":
@@ -147,10 +147,10 @@ def _refusal(sandbox: SandboxState, call: Call, refusal: ApiError, manner: Respo
     headers: list[tuple[str, str]] = [("Date", formats.http_date(sandbox.now))]
     if refusal.code == "RATE_LIMIT_EXCEEDED":
         headers += formats.rate_limit_headers(choices, refusal, sandbox.now)
-    elif "wait_s" in refusal.facts:
-        headers.append(("Retry-After", str(refusal.facts["wait_s"])))  # a script's own words
-    if call.endpoint is None and call.allow:
-        headers.append(("Allow", ", ".join(call.allow)))
+    elif "wait_s" in refusal.details:
+        headers.append(("Retry-After", str(refusal.details["wait_s"])))  # a script's own words
+    if call.endpoint is None and call.allowed_methods:
+        headers.append(("Allow", ", ".join(call.allowed_methods)))
     if manner.explain:
         headers.append(("X-Mock-Reason", explanation_header(refusal, redactor(sandbox))))
     return _json(status, body, tuple(headers))

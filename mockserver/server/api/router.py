@@ -28,16 +28,16 @@ class Node:
         self.any: Node | None = None
         self.methods: dict[str, tuple[Endpoint, tuple[tuple[int, str], ...]]] = {}  # with where its parameters stand
 
-    def grow(self, parts: Sequence[str], endpoint: Endpoint) -> None:
+    def add(self, parts: Sequence[str], endpoint: Endpoint) -> None:
         if not parts:
             self.methods[endpoint.method] = (endpoint, _places(endpoint))
         elif parts[0].startswith("{"):
             self.any = self.any or Node()
-            self.any.grow(parts[1:], endpoint)
+            self.any.add(parts[1:], endpoint)
         else:
-            self.literal.setdefault(parts[0], Node()).grow(parts[1:], endpoint)
+            self.literal.setdefault(parts[0], Node()).add(parts[1:], endpoint)
 
-    def find(self, parts: Sequence[str]) -> list[Node]:
+    def match(self, parts: Sequence[str]) -> list[Node]:
         """Where a path leads; what a literal branch leads to comes before what an id's does."""
         nodes = [self]
         for part in parts:
@@ -56,7 +56,7 @@ class Node:
 def _tree() -> Node:
     root = Node()
     for endpoint in ENDPOINTS.values():
-        root.grow(endpoint.path.split("/"), endpoint)
+        root.add(endpoint.path.split("/"), endpoint)
     return root
 
 
@@ -69,7 +69,7 @@ def route(method: str, path: str) -> RouteMatch:
     parts = path.split("/")
     wanted = "GET" if method == "HEAD" else method
     allow: list[str] = []
-    for node in _tree().find(parts):
+    for node in _tree().match(parts):
         found = node.methods.get(wanted)
         if found is not None:
             endpoint, places = found

@@ -54,7 +54,7 @@ _UNTOLD = frozenset(
 def document(hosted: HostedSandbox, name: str = "replay") -> JSON:
     """The scenario document of what has happened in the sandbox, with `calls`."""
     with hosted.sandbox.lock:
-        twin, birth = hosted.sandbox.twin(), hosted.birth
+        twin, birth = hosted.sandbox.clone(), hosted.initial_checkpoint
     born, given = to_plain(config_document(hosted.recipe)), hosted.recipe.given
     script = {"script": born["script"]} if "script" in born else {}
     hide = redactor(twin)
@@ -137,7 +137,7 @@ def _role(sandbox: SandboxState, key: str | None) -> str:
     """Whose key this is: `secret` or `public`, after the tenant's id where it is not the default one; `unknown`, `none`."""
     if key is None:
         return "none"
-    holder = sandbox.holder(key.strip())
+    holder = sandbox.key_owner(key.strip())
     if holder is None:
         return "unknown"
     return holder.kind if holder.tenant_id == DEFAULT_TENANT else f"{holder.tenant_id} {holder.kind}"

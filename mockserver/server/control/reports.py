@@ -42,7 +42,7 @@ LEDGER: Mapping[str, str] = {
 
 def read_ledger(hosted: HostedSandbox, args: Arguments) -> Callable[[], JSON]:
     """What the calls so far have caused, written out while the sandbox goes on."""
-    twin = hosted.sandbox.twin()
+    twin = hosted.sandbox.clone()
     return lambda: _ledger(ledger.read(twin), redactor(twin))
 
 
@@ -68,7 +68,7 @@ def _row(row: Mapping[str, Any], hide: Redactor, values: dict[str, Any]) -> JSON
 
 def judge_conduct(hosted: HostedSandbox, args: Arguments) -> Callable[[], ConductReport]:
     """The report on the client's conduct so far, judged while the sandbox goes on; keys in its messages redacted."""
-    twin = hosted.sandbox.twin()
+    twin = hosted.sandbox.clone()
     twin.choices = dict(twin.choices)  # a copy: to judge by a choice is not to act on it
     return lambda: _redacted(twin, judge.judge(twin))
 
@@ -97,7 +97,7 @@ def _conduct(report: ConductReport) -> JSON:
 
 def read_steps(hosted: HostedSandbox, args: Arguments) -> Callable[[], JSON]:
     """The steps so far, oldest first, the calls that a rule holds back, and what is due next; written out lock-free."""
-    twin, real, process = hosted.sandbox.twin(), hosted.sandbox.stage.stopwatch(), hosted.sandbox.process_now()
+    twin, real, process = hosted.sandbox.clone(), hosted.sandbox.runtime.monotonic_us(), hosted.sandbox.process_now()
     return lambda: _steps(twin) | {"unmoved": _unmoved(twin, real), "apart": _apart(twin, process)}
 
 
@@ -125,7 +125,10 @@ def _steps(sandbox: SandboxState) -> JSON:
         "exchanges": sandbox.journal.last_exchange,
         "steps": [_step(each, hide) for each in sandbox.journal.steps],
         "lost": sandbox.journal.lost_steps,
-        "held": [{**_call(each.call, hide), "rules": list(each.rule_ids)} for each in sandbox.script.parked.values()],
+        "held": [
+            {**_call(each.call, hide), "rules": list(each.rule_ids)}
+            for each in sandbox.rule_set.deferred_calls.values()
+        ],
         "due": _due(sandbox),
     }
 
@@ -157,7 +160,7 @@ def _call(call: Call, hide: Redactor) -> JSON:
 
 def _due(sandbox: SandboxState) -> JSON | None:
     """The soonest timer that will still do something."""
-    timer = min((each for each in sandbox.timers if sandbox.subject(each) is not None), default=None)
+    timer = min((each for each in sandbox.timers if sandbox.timer_target(each) is not None), default=None)
     return timer and {"at": format_exact(timer.due), "what": f"{timer.kind}.{timer.trigger}", "id": timer.id}
 
 

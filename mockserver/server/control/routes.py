@@ -37,7 +37,7 @@ class Route(NamedTuple):
 
     method: str
     path: str
-    of: str
+    target: str
     command: Any
     status: int
     schema: str | None
@@ -122,7 +122,7 @@ def _without_secrets(hosted: HostedSandbox | None, body: dict[str, Any]) -> dict
 
 
 def _run(host: SandboxHost, hosted: HostedSandbox | None, route: Route, args: Mapping[str, Any]) -> Any:
-    if route.of == "host":
+    if route.target == "host":
         if hosted is not None and hosted.own_origin is not None and route.command is not sandboxes.health:
             told = f"this port belongs to {hosted.id} alone; other sandboxes are made, listed and ended at the server's own address"
             raise ControlError(409, "MOCK_OWN_PORT", told)
@@ -133,7 +133,7 @@ def _run(host: SandboxHost, hosted: HostedSandbox | None, route: Route, args: Ma
             "MOCK_NOT_FOUND",
             "this server has no default sandbox; make one with POST /_mock/sandboxes and use its baseUrl",
         )
-    return hosted.perform(route.command, args, command_log.command_name(route.method, route.command))
+    return hosted.run_command(route.command, args, command_log.command_name(route.method, route.command))
 
 
 def _answer(status: int, body: Any, headers: tuple[tuple[str, str], ...] = ()) -> HttpResponse:
@@ -187,7 +187,7 @@ def run_command(hosted: HostedSandbox, command: Command, arguments: Mapping[str,
     route = next((route for route in ROUTES if route.command is command), None)
     if route is not None and route.schema is not None:
         check_body(route.schema, {key: each for key, each in arguments.items() if key not in ("id", "sessionId")})
-    return hosted.perform(command, arguments, command_log.command_name(route.method if route else "GET", command))
+    return hosted.run_command(command, arguments, command_log.command_name(route.method if route else "GET", command))
 
 
 def check_body(schema: str, body: Any) -> None:
@@ -205,11 +205,13 @@ def _check_access(host: SandboxHost, wire: HttpRequest) -> None:
             raise ControlError(
                 401, "MOCK_TOKEN_WANTED", "send the token that the server printed, as Authorization: Bearer TOKEN"
             )
-    name, answers = _host_name(f"//{wire.headers.get('host', '')}"), ", ".join(sorted(host.names))
-    if wire.headers.get("host") and name not in host.names and host.token is None:  # a token stands for the name
+    name, answers = _host_name(f"//{wire.headers.get('host', '')}"), ", ".join(sorted(host.allowed_hosts))
+    if (
+        wire.headers.get("host") and name not in host.allowed_hosts and host.token is None
+    ):  # a token stands for the name
         raise ControlError(403, "MOCK_FOREIGN_HOST", f"Host is {name!r}; the control plane answers to {answers}")
     origin = wire.headers.get("origin")
-    if origin is not None and _host_name(origin) not in host.names:
+    if origin is not None and _host_name(origin) not in host.allowed_hosts:
         raise ControlError(403, "MOCK_FOREIGN_ORIGIN", "a page of another site may not call the control plane")
 
 

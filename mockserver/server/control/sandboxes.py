@@ -146,7 +146,7 @@ def read_state(hosted: HostedSandbox, args: Arguments) -> Callable[[], JSON]:
     if numbers.get("chats", 0) > views.STATE_CHATS:
         expected = f"at most {views.STATE_CHATS} (the mock's own bound); chatsFrom reads on from there"
         raise ControlError(400, "MOCK_BAD_QUERY", f"chats is {numbers['chats']}; expected {expected}")
-    twin = hosted.sandbox.twin()
+    twin = hosted.sandbox.clone()
     return lambda: views.state(twin, **numbers)
 
 
@@ -157,7 +157,7 @@ def reset(hosted: HostedSandbox, args: Arguments) -> None:
 
 def make_checkpoint(hosted: HostedSandbox, args: Arguments) -> JSON:
     """Keep the state as it is now, to be restored any number of times."""
-    return {"checkpointId": hosted.keep_checkpoint()}
+    return {"checkpointId": hosted.save_checkpoint()}
 
 
 def restore_checkpoint(hosted: HostedSandbox, args: Arguments) -> None:
@@ -177,7 +177,7 @@ def read_journal(hosted: HostedSandbox, args: Arguments) -> Callable[[], JSON]:
         ("operation",),
     )
     wanted = operations(args["operation"]) if "operation" in args else None
-    twin = hosted.sandbox.twin()
+    twin = hosted.sandbox.clone()
     return lambda: views.journal(twin, operations=wanted, **numbers)
 
 

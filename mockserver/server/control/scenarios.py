@@ -50,7 +50,7 @@ def list_rules(hosted: HostedSandbox, args: Arguments) -> JSON:
 
 def remove_rules(hosted: HostedSandbox, args: Arguments) -> None:
     """End one rule, or all."""
-    script = hosted.sandbox.script
+    script = hosted.sandbox.rule_set
     if "id" not in args:
         script.clear()
     elif not script.remove(args["id"]):

@@ -143,7 +143,7 @@ def state(sandbox: SandboxState, *, chats: int = STATE_CHATS, chats_from: int = 
 
 def rules(sandbox: SandboxState) -> list[JSON]:
     """The rules in force, in order, with their counts; keys that stand in them in their short form."""
-    return [redactor(sandbox).value(dict(each)) for each in describe_rules(sandbox.script)]
+    return [redactor(sandbox).value(dict(each)) for each in describe_rules(sandbox.rule_set)]
 
 
 def _tenant_state(sandbox: SandboxState, owner: Tenant, page: slice) -> JSON:
@@ -157,7 +157,9 @@ def _tenant_state(sandbox: SandboxState, owner: Tenant, page: slice) -> JSON:
             shown = [_execution(sandbox, each, page.stop - page.start) for each in rows.values()]
         else:
             shown = [_plain(sandbox, each) for each in (rows.rows[page] if table == "chats" else rows.values())]
-        tables[table] = hide.value(shown) if hide.finds(json.dumps(shown, ensure_ascii=False, default=str)) else shown
+        tables[table] = (
+            hide.value(shown) if hide.contains_secret(json.dumps(shown, ensure_ascii=False, default=str)) else shown
+        )
     tables["messages"] = [each for chat in tables["messages"] for each in chat]
     return tables
 

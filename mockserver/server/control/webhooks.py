@@ -74,7 +74,7 @@ def register(
         if wanted is not None:
             raise ControlError(400, "MOCK_BAD_TARGET", f"the url came as {target!r}; wanted {wanted}")
     else:
-        url = hosted.dispatch.stand_in(target, path)
+        url = hosted.dispatch.register_local_receiver(target, path)
     webhook = Webhook(sandbox.new_id("webhook_"), url, secret or deliveries.new_secret(sandbox), tuple(events))
     deliveries.register_webhook(sandbox, tenant, webhook)
     return webhook

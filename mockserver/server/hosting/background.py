@@ -69,7 +69,7 @@ class BackgroundWorker:
         self._host = host
         self._over = threading.Event()
         self._workers = _Workers(_MOST_AT_ONCE)
-        self._ticker = threading.Thread(target=self._tick, name="mockserver ticker", daemon=True)
+        self._ticker = threading.Thread(target=self._run_timers, name="mockserver ticker", daemon=True)
 
     def start(self) -> None:
         """Take over the host's deliveries."""
@@ -80,33 +80,33 @@ class BackgroundWorker:
         """Let go of everything under way, and end every thread; harmless when done twice."""
         self._over.set()
         for hosted in list(self._host.sandboxes.values()):
-            hosted.let_go(for_good=True)
+            hosted.cancel_webhooks(for_good=True)
         _await_end([*self._workers.stop(), *([self._ticker] if self._ticker.ident is not None else [])])
 
-    def kick(self, dispatch: WebhookDispatcher) -> None:
+    def schedule(self, dispatch: WebhookDispatcher) -> None:
         """Have everything that can be sent now be sent."""
-        while not self._over.is_set() and (planned := dispatch.take_for_worker()) is not None:
+        while not self._over.is_set() and (planned := dispatch.claim_for_worker()) is not None:
             self._workers.submit(partial(self._work, dispatch, planned))
 
     def _work(self, dispatch: WebhookDispatcher, planned: PlannedAttempt) -> None:
         if self._over.is_set():
             return
         try:
-            dispatch.carry(planned)
+            dispatch.send_attempt(planned)
         except Exception:  # noqa: BLE001 - a bug of the mock must not end the endpoint's line in silence
             _LOG.exception("unexpected failure in a delivery")
-            dispatch.worker_done(planned)
+            dispatch.release_worker(planned)
         else:
-            dispatch.worker_done(planned)
-            self.kick(dispatch)
+            dispatch.release_worker(planned)
+            self.schedule(dispatch)
 
-    def _tick(self) -> None:
+    def _run_timers(self) -> None:
         while not self._over.wait(_TICK_SECONDS):
             for hosted in list(self._host.sandboxes.values()):
                 with hosted.sandbox.lock:
                     if not hosted.sandbox.clock.frozen:
                         run_until(hosted.sandbox, hosted.sandbox.read_clock())
-                hosted.attend()
+                hosted.dispatch_webhooks()
 
 
 def _await_end(threads: Iterable[threading.Thread]) -> None:

@@ -21,7 +21,7 @@ def command_name(method: str, command: Callable[..., Any]) -> str | None:
 
 def record_command(sandbox: SandboxState, command: str, arguments: Mapping[str, Any], before: Position) -> None:
     """Note that this was done, and when. The caller holds the lock."""
-    sandbox.journal.did(command, without_secrets(redactor(sandbox).value(arguments)), *before)
+    sandbox.journal.add_command(command, without_secrets(redactor(sandbox).value(arguments)), *before)
 
 
 def without_secrets(value: Any) -> Any:

@@ -110,7 +110,7 @@ class HostedSandbox:
         self.sandbox = sandbox
         self.host = host
         self.created_at = created_at
-        self.birth = sandbox.checkpoint()
+        self.initial_checkpoint = sandbox.checkpoint()
         self.recipe = recipe
         self.listeners: tuple[Callable[[], None], ...] = ()  # told after each call and each command
         self.checkpoints: dict[str, Checkpoint] = {}
@@ -132,15 +132,15 @@ class HostedSandbox:
         sender = HttpSender(self.host.allow_webhook_hosts, self.host.webhook_timeout_seconds)
         return WebhookDispatcher(self.sandbox, sender, lambda: self.host.background)
 
-    def attend(self, *, insists: bool = False) -> None:
+    def dispatch_webhooks(self, *, insists: bool = False) -> None:
         """See to the deliveries that are due now, if any are (see `Dispatch.attend`)."""
         if not self.sandbox.outbox.is_idle:
-            self.dispatch.attend(insists=insists)
+            self.dispatch.dispatch_due(insists=insists)
 
-    def let_go(self, *, for_good: bool = False) -> None:
+    def cancel_webhooks(self, *, for_good: bool = False) -> None:
         """Throw away what will come of the deliveries under way; `for_good` nothing is sent any more."""
         if self._dispatch is not None or not self.sandbox.outbox.is_idle:
-            self.dispatch.let_go(for_good=for_good)
+            self.dispatch.cancel(for_good=for_good)
 
     @property
     def base_url(self) -> str:
@@ -152,7 +152,7 @@ class HostedSandbox:
         """The default tenant."""
         return self.sandbox.tenants[DEFAULT_TENANT]
 
-    def keep_checkpoint(self) -> str:
+    def save_checkpoint(self) -> str:
         """Keep the state as it is; answers the checkpoint's id. The oldest goes where too many are kept."""
         self._kept += 1
         self.checkpoints[f"checkpoint_{self._kept}"] = self.sandbox.checkpoint()
@@ -160,7 +160,7 @@ class HostedSandbox:
             del self.checkpoints[next(iter(self.checkpoints))]
         return f"checkpoint_{self._kept}"
 
-    def perform(
+    def run_command(
         self,
         command: Callable[[HostedSandbox, Mapping[str, Any]], Any],
         arguments: Mapping[str, Any],
@@ -172,13 +172,13 @@ class HostedSandbox:
         What the command makes due is then sent. What takes long to show, or lets time pass, is answered as a function,
         which is called once the lock is free again.
         """
-        self.attend()
+        self.dispatch_webhooks()
         with self.sandbox.lock:
             run_until(self.sandbox, self.sandbox.read_clock())
             before = self.sandbox.position()
             answer = command(self, arguments)
         try:
-            self.attend(insists=step is not None)  # who only reads gets what there is
+            self.dispatch_webhooks(insists=step is not None)  # who only reads gets what there is
             answer = answer() if callable(answer) else answer
         except LoopBlocked:  # the command itself has run
             self._concluded(step, arguments, before)
@@ -191,9 +191,9 @@ class HostedSandbox:
         if step is not None:
             with self.sandbox.lock:
                 command_log.record_command(self.sandbox, step, arguments, before)
-        self.stir()
+        self.notify_listeners()
 
-    def stir(self) -> None:
+    def notify_listeners(self) -> None:
         """Something may have happened here: whoever waits for it is told."""
         for tell in self.listeners:
             tell()
@@ -210,7 +210,7 @@ class HostedSandbox:
 
     def reset(self) -> None:
         """Be as at birth: same keys, same ids to come; what was in flight belongs to an older epoch."""
-        self.restore(self.birth)
+        self.restore(self.initial_checkpoint)
 
     def restore(self, kept: Checkpoint) -> None:
         """Be again as at the checkpoint; what was in flight is let go."""
@@ -218,7 +218,7 @@ class HostedSandbox:
             self.sandbox.restore(kept)
             if self.read is not None:
                 self.sandbox.choices = TrackedChoices(self.sandbox.choices, self.read)
-        self.let_go()
+        self.cancel_webhooks()
 
     def watch_choices(self, read: set[str]) -> None:
         """Let this set grow by each choice that is read from now on, also after a reset."""
@@ -241,7 +241,7 @@ class SandboxHost:
     def __init__(
         self,
         *,
-        manner: ResponseOptions = ResponseOptions(),  # noqa: B008 - an immutable default
+        response_options: ResponseOptions = ResponseOptions(),  # noqa: B008 - an immutable default
         default_clock: Callable[[], Clock] = runtime.following_clock,
         allow_webhook_hosts: Iterable[str] = (),
         journal_limits: Limits = DEFAULT_LIMITS,
@@ -250,12 +250,12 @@ class SandboxHost:
             raise ValueError(f"got {journal_limits}; expected at least 1 entry and 1 byte")
         self.origin = IN_PROCESS_ORIGIN
         self.default_seed: Callable[[], int] = lambda: 0  # of a sandbox whose recipe and scenario have none
-        self.manner = manner
+        self.response_options = response_options
         self.default_clock = default_clock
         self.token: str | None = None
-        self.names = {"127.0.0.1", "localhost", "::1", "mockserver.test"}
+        self.allowed_hosts = {"127.0.0.1", "localhost", "::1", "mockserver.test"}
         self.log: Callable[[str], None] | None = None
-        self.watch: Callable[[HostedSandbox], None] | None = None
+        self.on_exchange: Callable[[HostedSandbox], None] | None = None
         self.sandboxes: dict[str, HostedSandbox] = {}
         self.closed: dict[str, int] = {}  # id -> late calls
         self.calls_without_prefix = 0  # of the API, where no default sandbox takes them
@@ -289,7 +289,7 @@ class SandboxHost:
             lock=threading.RLock(),
             process_now=runtime.process_now,
             choices=DEFAULTS,
-            stage=stage,
+            runtime=stage,
             journal_limits=self.journal_limits,
         )
         sandbox.outbox.allowed_hosts = self.allow_webhook_hosts
@@ -313,7 +313,7 @@ class SandboxHost:
             hosted = self.sandboxes.pop(id, None)
             if hosted is not None:
                 hosted.sandbox.begin_epoch()
-                hosted.let_go(for_good=True)
+                hosted.cancel_webhooks(for_good=True)
                 self.closed[id] = 0
                 while len(self.closed) > _CLOSED_REMEMBERED:
                     del self.closed[next(iter(self.closed))]

@@ -70,16 +70,16 @@ class HostRuntime(Runtime):
         self._lock = threading.Lock()
         self._let_go: threading.Event | None = None  # set when the epoch ends for which somebody waits
 
-    def give(self, sandbox: SandboxState, given: Mapping[str, Any]) -> None:
+    def apply_seed_data(self, sandbox: SandboxState, given: Mapping[str, Any]) -> None:
         apply(sandbox, {"given": given})
 
-    def advance(self, sandbox: SandboxState, by: Duration) -> None:
+    def advance_clock(self, sandbox: SandboxState, by: Duration) -> None:
         scheduler.advance(sandbox, by)
 
-    def elapse(self, sandbox: SandboxState, by: Duration) -> None:
+    def pass_virtual_time(self, sandbox: SandboxState, by: Duration) -> None:
         self.pass_time(by)
 
-    def hold(self, sandbox: SandboxState, epoch: int, seconds: float) -> bool:
+    def wait_real_time(self, sandbox: SandboxState, epoch: int, seconds: float) -> bool:
         with self._lock:
             if sandbox.epoch != epoch:
                 return True
@@ -87,13 +87,13 @@ class HostRuntime(Runtime):
         # An event waits on a lock with a timeout, in C: nothing that freezes the process's clock reaches it.
         return let_go.wait(min(seconds, threading.TIMEOUT_MAX))
 
-    def stopwatch(self) -> Duration:
+    def monotonic_us(self) -> Duration:
         return _MONOTONIC_NS[0]() // 1000
 
     def process_frozen_at(self) -> Instant | None:
         return process_now() if is_process_frozen() else None
 
-    def release(self) -> None:
+    def cancel_waits(self) -> None:
         with self._lock:
             let_go, self._let_go = self._let_go, None
         if let_go is not None:

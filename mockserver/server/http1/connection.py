@@ -98,7 +98,7 @@ class ResponseWriter:
     """
 
     def __init__(self, wire: socket.socket, raw: RawSocket) -> None:
-        self.begun = self.persists = self.gone = False
+        self.started = self.persists = self.disconnected = False
         self.body: RequestBody | None = None
         self.method = ""
         self._wire = wire
@@ -113,31 +113,31 @@ class ResponseWriter:
         asked = f"{self._head.method} {self._head.target}" if self._head else "-"
         return f'"{asked}" {(self._status or "-")[:3]}'
 
-    def to(self, head: RequestHead) -> None:
+    def start_request(self, head: RequestHead) -> None:
         self._head = head
         self.method = head.method
-        self.persists = head.persists
+        self.persists = head.keep_alive
 
-    def invite(self) -> None:
+    def send_continue(self) -> None:
         """Ask the client for its body, unless it has its answer already."""
-        if not self.begun:
+        if not self.started:
             self._send(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def start(
         self, status: str, headers: list[tuple[str, str]], exc_info: _ExcInfo | None = None, /
     ) -> Callable[[bytes], object]:
         """PEP 3333's `start_response`."""
-        if exc_info is not None and self.begun and exc_info[1] is not None:
+        if exc_info is not None and self.started and exc_info[1] is not None:
             raise exc_info[1]
         if exc_info is None and self._status is not None:
             raise AssertionError("start_response was called a second time without exc_info")
         self._status, self._headers = status, headers
         return self.write
 
-    def play(self, pieces: Iterable[bytes]) -> None:
+    def write_all(self, pieces: Iterable[bytes]) -> None:
         """Write all the pieces; a lone one goes out together with the head, and tells its own length."""
-        if isinstance(pieces, list | tuple) and len(pieces) == 1 and not self.begun:
-            self._whole(pieces[0])
+        if isinstance(pieces, list | tuple) and len(pieces) == 1 and not self.started:
+            self._write_complete(pieces[0])
             return
         for piece in pieces:
             self.write(piece)
@@ -145,27 +145,27 @@ class ResponseWriter:
 
     def refuse(self, status: int, why: str, body: Callable[[int, str], bytes], *, explain: bool) -> None:
         """Say this instead of whatever was started; once something is written, end the connection instead."""
-        if self.begun:
+        if self.started:
             self.persists = False
             return
         self._status = f"{status} {reason_phrase(status)}"
         self._headers = [("Content-Type", "application/json"), *([("X-Mock-Reason", why)] if explain else [])]
-        self._whole(body(status, why))
+        self._write_complete(body(status, why))
 
     def write(self, piece: bytes) -> None:
         if piece:
-            head = b"" if self.begun else self._beginning(None)
+            head = b"" if self.started else self._beginning(None)
             self._send(head + self._framed(piece))
-            self.begun = True
+            self.started = True
 
-    def _whole(self, body: bytes) -> None:
+    def _write_complete(self, body: bytes) -> None:
         self._send(self._beginning(len(body)) + self._framed(body))
-        self.begun = True
+        self.started = True
         self._end()
 
     def _end(self) -> None:
-        if not self.begun:
-            self._whole(b"")
+        if not self.started:
+            self._write_complete(b"")
         elif self._chunked:
             self._send(b"0\r\n\r\n")
         if self._left:
@@ -197,7 +197,7 @@ class ResponseWriter:
         self._chunked = length is None and not self._bodiless and minor == 1
         if self._chunked:
             lines.append("Transfer-Encoding: chunked")
-        if (length is None and not self._bodiless and minor == 0) or (self.body and not self.body.skippable):
+        if (length is None and not self._bodiless and minor == 0) or (self.body and not self.body.can_discard):
             self.persists = False
         if not self.persists:
             lines.append("Connection: close")
@@ -239,7 +239,7 @@ class ResponseWriter:
             while left:  # the timeout of `sendall` is that of the whole; a reader that progresses has each time anew
                 left = left[self._wire.send(left) :]
         except OSError as failure:
-            self.gone = True
+            self.disconnected = True
             raise ClientDisconnected from failure
 
 
@@ -293,10 +293,10 @@ class Connection:
         except OSError:
             pass  # the client has vanished, and nobody is left to tell
         finally:
-            self._linger()
+            self._drain()
             self.close()
 
-    def cut(self) -> None:
+    def abort(self) -> None:
         """Wake whatever waits for the client, and let the client see the end at once."""
         with suppress(OSError):
             self._wire.shutdown(socket.SHUT_RDWR)
@@ -304,7 +304,7 @@ class Connection:
     def close(self) -> None:
         self._wire.close()
 
-    def _linger(self) -> None:
+    def _drain(self) -> None:
         """Let the client read the last answer: closing over bytes that still come would reset it away."""
         with suppress(OSError):
             self._wire.shutdown(socket.SHUT_WR)
@@ -321,12 +321,12 @@ class Connection:
             head = read_head(self._inflow)
             if head is None:
                 return False
-            answer.to(head)
+            answer.start_request(head)
             answer.body, stream = self._body(head, answer)
         except BadRequest as refusal:
             answer.method = answer.method or refusal.method
             self._refuse(answer, refusal)
-            self._note(answer)
+            self._log(answer)
             return False
         environ = {**self._terms.environ, **self._client, **head.environ}
         environ["wsgi.input"] = stream
@@ -336,10 +336,10 @@ class Connection:
             self._run_app(environ, answer)
         finally:
             self._exchanges += 1
-            if raw.if_lost is not None and (answer.gone or raw.is_refused()):
+            if raw.if_lost is not None and (answer.disconnected or raw.is_refused()):
                 raw.if_lost()
-        self._note(answer)
-        return answer.persists and not raw.used and (answer.body is None or answer.body.skip())
+        self._log(answer)
+        return answer.persists and not raw.used and (answer.body is None or answer.body.discard())
 
     def _body(self, head: RequestHead, answer: ResponseWriter) -> tuple[RequestBody | None, io.BufferedIOBase]:
         """
@@ -352,9 +352,9 @@ class Connection:
             raise BadRequest(f"the request's body is larger than {most} bytes, the mock's own bound")
         if not head.length and head.length is not None:
             return None, io.BytesIO()
-        if head.length is not None and head.length <= _EAGER_MAX_BYTES and not head.expects:
-            return None, io.BytesIO(self._inflow.take(head.length))
-        body = RequestBody(self._inflow, head.length, most, answer.invite if head.expects else None)
+        if head.length is not None and head.length <= _EAGER_MAX_BYTES and not head.expects_continue:
+            return None, io.BytesIO(self._inflow.read_exactly(head.length))
+        body = RequestBody(self._inflow, head.length, most, answer.send_continue if head.expects_continue else None)
         return body, io.BufferedReader(body)
 
     def _run_app(self, environ: dict[str, Any], answer: ResponseWriter) -> None:
@@ -364,12 +364,12 @@ class Connection:
             pieces = self._terms.app(environ, answer.start)
             try:
                 if body is None or body.failure is None:
-                    answer.play(pieces)
+                    answer.write_all(pieces)
             finally:
                 if hasattr(pieces, "close"):
                     pieces.close()
         except Exception:  # noqa: BLE001 - whatever the app raises, the client gets an answer
-            if answer.gone:
+            if answer.disconnected:
                 raise ClientDisconnected from None
             if body is None or body.failure is None:
                 self._report()
@@ -389,6 +389,6 @@ class Connection:
         """Show the app's failure to whoever runs the server; the wire never carries it."""
         (self._terms.log or sys.stderr.write)(traceback.format_exc())
 
-    def _note(self, answer: ResponseWriter) -> None:
+    def _log(self, answer: ResponseWriter) -> None:
         if self._terms.log is not None:
             self._terms.log(printable(f"{self._client['REMOTE_ADDR']} {answer}"))

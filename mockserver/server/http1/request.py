@@ -59,8 +59,8 @@ class RequestHead(NamedTuple):
     minor: int
     environ: dict[str, Any]
     length: int | None
-    expects: bool
-    persists: bool
+    expects_continue: bool
+    keep_alive: bool
 
 
 class ReceiveBuffer:
@@ -68,15 +68,15 @@ class ReceiveBuffer:
 
     def __init__(self, wire: socket.socket) -> None:
         self.wire = wire
-        self.held = b""
+        self.buffered = b""
 
-    def begun(self) -> bool:
+    def wait_for_request(self) -> bool:
         """Wait for the first byte of a request; False when the client ends or stays idle instead."""
         while True:
             # An empty line before a request is skipped, as RFC 9112 2.2 asks.
-            while self.held.startswith(b"\r\n"):
-                self.held = self.held[2:]
-            if self.held not in (b"", b"\r"):
+            while self.buffered.startswith(b"\r\n"):
+                self.buffered = self.buffered[2:]
+            if self.buffered not in (b"", b"\r"):
                 return True
             try:
                 got = self.wire.recv(RECEIVE_BYTES)
@@ -84,9 +84,9 @@ class ReceiveBuffer:
                 return False
             if not got:
                 return False
-            self.held += got
+            self.buffered += got
 
-    def more(self) -> None:
+    def receive(self) -> None:
         """Receive at least one byte more; an end or a pause here is inside a request, and refused."""
         try:
             got = self.wire.recv(RECEIVE_BYTES)
@@ -94,35 +94,35 @@ class ReceiveBuffer:
             raise BadRequest("the rest of the request did not come in time") from None
         if not got:
             raise BadRequest("the connection ended inside a request")
-        self.held += got
+        self.buffered += got
 
-    def take(self, size: int) -> bytes:
+    def read_exactly(self, size: int) -> bytes:
         """Take exactly `size` bytes; for small sizes only, since they are gathered in memory."""
-        while len(self.held) < size:
-            self.more()
-        taken, self.held = self.held[:size], self.held[size:]
+        while len(self.buffered) < size:
+            self.receive()
+        taken, self.buffered = self.buffered[:size], self.buffered[size:]
         return taken
 
-    def into(self, view: memoryview) -> int:
+    def read_into(self, view: memoryview) -> int:
         """Fill some of `view`, and say how many bytes; at least one."""
-        if not self.held:
-            self.more()
-        taken = self.held[: len(view)]
+        if not self.buffered:
+            self.receive()
+        taken = self.buffered[: len(view)]
         view[: len(taken)] = taken
-        self.held = self.held[len(taken) :]
+        self.buffered = self.buffered[len(taken) :]
         return len(taken)
 
-    def line(self) -> bytes:
+    def read_line(self) -> bytes:
         """Take one line of a chunked body, without its line end."""
-        while (end := self.held.find(b"\r\n", 0, LINE_MAX_BYTES + 2)) < 0:
-            if len(self.held) >= LINE_MAX_BYTES + 2:
+        while (end := self.buffered.find(b"\r\n", 0, LINE_MAX_BYTES + 2)) < 0:
+            if len(self.buffered) >= LINE_MAX_BYTES + 2:
                 raise BadRequest(
                     f"a line of the chunked body is longer than {LINE_MAX_BYTES} bytes, the mock's own bound"
                 )
-            if _BARE_LINE_END.search(self.held):
+            if _BARE_LINE_END.search(self.buffered):
                 raise BadRequest("a line of the chunked body does not end in CR LF")
-            self.more()
-        line, self.held = self.held[:end], self.held[end + 2 :]
+            self.receive()
+        line, self.buffered = self.buffered[:end], self.buffered[end + 2 :]
         if b"\n" in line or b"\r" in line:
             raise BadRequest("a line of the chunked body does not end in CR LF")
         return line
@@ -130,18 +130,18 @@ class ReceiveBuffer:
 
 def read_head(inflow: ReceiveBuffer) -> RequestHead | None:
     """Read one request's head; None when the client ends or stays idle before it begins one."""
-    if not inflow.begun():
+    if not inflow.wait_for_request():
         return None
     head = b""
     try:
-        while (end := inflow.held.find(b"\r\n\r\n", 0, HEAD_MAX_BYTES + 4)) < 0:
-            _check_beginning(inflow.held)
-            inflow.more()
-        head, inflow.held = inflow.held[:end], inflow.held[end + 4 :]
+        while (end := inflow.buffered.find(b"\r\n\r\n", 0, HEAD_MAX_BYTES + 4)) < 0:
+            _check_beginning(inflow.buffered)
+            inflow.receive()
+        head, inflow.buffered = inflow.buffered[:end], inflow.buffered[end + 4 :]
         return _parse(head.decode("latin-1"))
     except BadRequest as refusal:
         # Also of a head that cannot be read to its end: the answer to HEAD has no body (RFC 9110 9.3.2).
-        refusal.method = (head or inflow.held)[:LINE_MAX_BYTES].partition(b" ")[0].decode("latin-1")
+        refusal.method = (head or inflow.buffered)[:LINE_MAX_BYTES].partition(b" ")[0].decode("latin-1")
         raise
 
 
@@ -296,8 +296,8 @@ class RequestBody(io.RawIOBase):
         self._chunked = length is None
         self._left = length or 0  # bytes left of the body, or of the chunk at hand
         self._begun = self._ended = False
-        self._room = max_bytes
-        self.invite = invite
+        self._remaining_bytes = max_bytes
+        self.send_continue = invite
         self.failure: BadRequest | OSError | None = None
 
     def readable(self) -> bool:
@@ -313,27 +313,27 @@ class RequestBody(io.RawIOBase):
             raise
 
     def _read(self, view: memoryview) -> int:
-        if self.invite is not None and not self._inflow.held:
-            self.invite()
-        self.invite = None
+        if self.send_continue is not None and not self._inflow.buffered:
+            self.send_continue()
+        self.send_continue = None
         if not self._left and self._chunked and not self._ended:
             self._next_chunk()
         if not self._left or not len(view):
             return 0
-        got = self._inflow.into(view[: self._left])
+        got = self._inflow.read_into(view[: self._left])
         self._left -= got
         return got
 
     def _next_chunk(self) -> None:
-        if self._begun and self._inflow.take(2) != b"\r\n":
+        if self._begun and self._inflow.read_exactly(2) != b"\r\n":
             raise BadRequest("a chunk is longer than it says")
         self._begun = True
-        match = _CHUNK_SIZE.fullmatch(self._inflow.line())
+        match = _CHUNK_SIZE.fullmatch(self._inflow.read_line())
         if match is None:
             raise BadRequest("a chunk does not begin with its size")
         self._left = int(match[1], 16)
-        self._room -= self._left
-        if self._room < 0:
+        self._remaining_bytes -= self._left
+        if self._remaining_bytes < 0:
             raise BadRequest("the request's body is larger than its path takes, the mock's own bound")
         if not self._left:
             self._skip_trailers()
@@ -342,7 +342,7 @@ class RequestBody(io.RawIOBase):
     def _skip_trailers(self) -> None:
         """Read the trailers and drop them; what is none may be the next request, from a client that ends bodies otherwise."""
         room = HEAD_MAX_BYTES
-        while line := self._inflow.line():
+        while line := self._inflow.read_line():
             if not _TRAILER.fullmatch(line):
                 raise BadRequest("a trailer of the chunked body is not a header")
             room -= len(line)
@@ -350,13 +350,13 @@ class RequestBody(io.RawIOBase):
                 raise BadRequest(f"the trailers are longer than {HEAD_MAX_BYTES} bytes, the mock's own bound")
 
     @property
-    def skippable(self) -> bool:
+    def can_discard(self) -> bool:
         """Whether what is left may be read and thrown away: it comes unasked, and what is announced is not too much."""
-        return self.failure is None and self.invite is None and self._left <= SKIPPED_MAX_BYTES
+        return self.failure is None and self.send_continue is None and self._left <= SKIPPED_MAX_BYTES
 
-    def skip(self) -> bool:
+    def discard(self) -> bool:
         """Read what is left and throw it away; False when that is not worth it, and the connection has to end."""
-        if not self.skippable:
+        if not self.can_discard:
             return False
         room = SKIPPED_MAX_BYTES
         scrap = bytearray(16 * 1024)

@@ -54,7 +54,9 @@ class Server:
         log: Callable[[str], None] | None = None,
     ) -> None:
         self._listener = _listen(host, port)
-        self._ear, self._bell = socket.socketpair()  # `stop` rings, the serving thread hears it beside its clients
+        self._wakeup_recv, self._wakeup_send = (
+            socket.socketpair()
+        )  # `stop` rings, the serving thread hears it beside its clients
         self.host = host
         self.port: int = self._listener.getsockname()[1]
         self._terms = ServerConfig(app, refuse, log, idle_seconds, body_max_bytes, explain, self._environ())
@@ -99,13 +101,13 @@ class Server:
     def start(self) -> None:
         """Serve on a thread of its own."""
         thread = threading.Thread(target=self._accept, name=f"mockserver {self.url}", daemon=True)
-        self._claim(thread)
+        self._set_runner(thread)
         self._thread = thread
         thread.start()
 
     def serve_forever(self) -> None:
         """Serve on this thread until `stop` is called, by another thread or by a signal handler of this one."""
-        self._claim(threading.current_thread())
+        self._set_runner(threading.current_thread())
         self._accept()
 
     def stop(self) -> None:
@@ -119,17 +121,17 @@ class Server:
         self._stopping = True
         runner = self._runner
         if runner is None:
-            self._shut()
+            self._close_all()
             return
         with suppress(OSError):
-            self._bell.send(b"!")
+            self._wakeup_send.send(b"!")
         # On the serving thread itself this is a signal handler; waiting for what it interrupts would never end.
         if runner is not threading.current_thread():
             self._ended.wait()
             if self._thread is not None:
                 self._thread.join()
 
-    def _claim(self, runner: threading.Thread) -> None:
+    def _set_runner(self, runner: threading.Thread) -> None:
         if self._runner is not None:
             raise RuntimeError("a Server serves only once; make a new one")
         self._runner = runner
@@ -140,16 +142,16 @@ class Server:
                 return
             with selectors.DefaultSelector() as waiting:
                 waiting.register(self._listener, selectors.EVENT_READ)
-                waiting.register(self._ear, selectors.EVENT_READ)
+                waiting.register(self._wakeup_recv, selectors.EVENT_READ)
                 while not self._stopping:
                     waiting.select()
                     if not self._stopping:
-                        self._welcome()
+                        self._accept_connection()
         finally:
-            self._shut()
+            self._close_all()
             self._ended.set()
 
-    def _welcome(self) -> None:
+    def _accept_connection(self) -> None:
         try:
             wire, client = self._listener.accept()
         except (BlockingIOError, ConnectionAbortedError):
@@ -169,11 +171,11 @@ class Server:
             del self._open[connection]  # no thread is to be had; the client may come back
             connection.close()
 
-    def _shut(self) -> None:
+    def _close_all(self) -> None:
         self._listener.close()
         connections = self._open
         for connection in connections:
-            connection.cut()
+            connection.abort()
         grace = _GRACE_SECONDS
         for thread in connections.values():
             thread.join(grace)
@@ -181,8 +183,8 @@ class Server:
                 grace = 0  # the others have had the same time meanwhile
         for connection in connections:
             connection.close()
-        self._ear.close()
-        self._bell.close()
+        self._wakeup_recv.close()
+        self._wakeup_send.close()
 
 
 def _listen(host: str, port: int) -> socket.socket:

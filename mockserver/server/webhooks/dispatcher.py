@@ -44,7 +44,7 @@ _INSIDE: ContextVar[tuple[object, ...]] = ContextVar("mockserver_inside", defaul
 class Scheduler(Protocol):
     """Worker threads that send deliveries in the background."""
 
-    def kick(self, dispatch: WebhookDispatcher) -> None:
+    def schedule(self, dispatch: WebhookDispatcher) -> None:
         """Send everything of this sandbox that can be sent now."""
 
 
@@ -68,16 +68,16 @@ class WebhookDispatcher:
         self._awaited: dict[
             int, PlannedAttempt
         ] = {}  # by identity the attempts of the background for which an advance waits
-        self._driving = 0  # threads in `deliver`
+        self._active_senders = 0  # threads in `deliver`
         self._is_closed = False
 
-    def stand_in(self, target: local_receivers.ReceiverTarget, path: str) -> str:
+    def register_local_receiver(self, target: local_receivers.ReceiverTarget, path: str) -> str:
         """The url that stands for a receiver in process; one never stands for another."""
         url = f"http://receiver-{len(self.receivers) + 1}.mockserver.test/{path.removeprefix('/')}"
         self.receivers[url] = local_receivers.Receiver(target, self.loops)
         return url
 
-    def attend(self, *, insists: bool = False) -> None:
+    def dispatch_due(self, *, insists: bool = False) -> None:
         """
         See to what is due now: send it here, or have the background send it.
 
@@ -87,17 +87,17 @@ class WebhookDispatcher:
             return
         background = self._scheduler()
         if background is not None:
-            background.kick(self)
-        elif not self._driving:  # else whoever is delivering comes to it
+            background.schedule(self)
+        elif not self._active_senders:  # else whoever is delivering comes to it
             with suppress(*() if insists else (event_loops.LoopBlocked,)):
-                self.deliver()
+                self.send_due()
 
     def _may_go_on(self) -> bool:
         """False after a refusal as long as its loop does not go on in another thread: only a command tries again."""
         blocked = self._blocked_loop
         return blocked is None or (blocked.is_running() and event_loops.running() is None)
 
-    def deliver(self, *, early: bool = False) -> None:
+    def send_due(self, *, early: bool = False) -> None:
         """
         Send everything that is due now, in this thread; `early` only what is wanted before an answer. Not for a receiver's own call.
 
@@ -108,33 +108,33 @@ class WebhookDispatcher:
         mine = object()
         self._deliverers.add(mine)
         outer = _INSIDE.set((*_INSIDE.get(), mine))
-        self._drive(1)
+        self._change_senders(1)
         try:
             while True:
                 with self._sandbox.lock:
-                    planned = self.take(early=early)
+                    planned = self.claim_next(early=early)
                     if planned is None:
-                        self._drive(-1)  # under the same lock, so that what comes now finds nobody delivering
+                        self._change_senders(-1)  # under the same lock, so that what comes now finds nobody delivering
                         return
-                self.carry(planned)
+                self.send_attempt(planned)
         except BaseException:
-            self._drive(-1)
+            self._change_senders(-1)
             raise
         finally:
             self._deliverers.discard(mine)
             _INSIDE.reset(outer)
 
-    def _drive(self, change: int) -> None:
+    def _change_senders(self, change: int) -> None:
         with self._sandbox.lock:
-            self._driving += change
+            self._active_senders += change
 
     def deliver_early(self) -> None:
         """Send what a script wants sent before the answer of the call under way."""
         if not self._sandbox.outbox.is_idle:
             with suppress(event_loops.LoopBlocked):  # it stays due
-                self.deliver(early=True)
+                self.send_due(early=True)
 
-    def take(self, *, early: bool = False) -> PlannedAttempt | None:
+    def claim_next(self, *, early: bool = False) -> PlannedAttempt | None:
         """The next attempt that is due, now under way; None where there is none."""
         with self._sandbox.lock:
             if self._is_closed:
@@ -142,20 +142,20 @@ class WebhookDispatcher:
             run_until(self._sandbox, self._sandbox.read_clock())
             return deliveries.claim_next_attempt(self._sandbox, injection.delivery_faults_for, early=early)
 
-    def take_for_worker(self) -> PlannedAttempt | None:
+    def claim_for_worker(self) -> PlannedAttempt | None:
         """The same for a thread of the background, for which an advance waits."""
         with self._sandbox.lock:
-            planned = self.take()
+            planned = self.claim_next()
             if planned is not None:
                 self._awaited[id(planned)] = planned
             return planned
 
-    def worker_done(self, planned: PlannedAttempt) -> None:
+    def release_worker(self, planned: PlannedAttempt) -> None:
         with self._worked:
             self._awaited.pop(id(planned), None)
             self._worked.notify_all()
 
-    def carry(self, planned: PlannedAttempt) -> None:
+    def send_attempt(self, planned: PlannedAttempt) -> None:
         """Send the letters of an attempt, without the lock, and report what came of them."""
         sandbox = self._sandbox
         try:
@@ -183,17 +183,17 @@ class WebhookDispatcher:
         sandbox = self._sandbox
         writer = WebhookRequestBuilder(sandbox, planned, self._sandbox.process_now())
         made, wait = [], None
-        for letter in writer.beside():
+        for letter in writer.extra_requests():
             made.append(_attempt(planned, letter, self._sent(planned, letter)))
         if planned.twists.lose:
             made.append(Attempt(planned.n, planned.at, planned.delivery.due, None, deliveries.LOST, 0))
         else:
-            letter = writer.true()
+            letter = writer.genuine()
             outcome = self._sent(planned, letter)
             made.append(_attempt(planned, letter, outcome))
             wait = outcome.retry_after
             copies = planned.twists.duplicate if made[-1].accepted else 0
-            for copy in (writer.true("duplicate") for _ in range(copies)):
+            for copy in (writer.genuine("duplicate") for _ in range(copies)):
                 made.append(_attempt(planned, copy, self._sent(planned, copy)))
         return made, wait
 
@@ -207,7 +207,7 @@ class WebhookDispatcher:
         target = self.receivers.get(url)
         if target is not None:
             return target.hand(url, letter.headers, letter.body, wall)
-        return self.courier.post(url, letter.headers, letter.body, wall, is_wanted)
+        return self.courier.send(url, letter.headers, letter.body, wall, is_wanted)
 
     def advance(
         self,
@@ -233,7 +233,7 @@ class WebhookDispatcher:
         for _ in range(_MOST_STEPS):
             if pause is not None:
                 self._await_workers()
-                self.deliver()
+                self.send_due()
             with sandbox.lock:
                 if sandbox.epoch != epoch:
                     break
@@ -258,10 +258,10 @@ class WebhookDispatcher:
         """Return True if a receiver is calling: in the thread that delivers to it, or on the loop that runs its coroutine."""
         return any(each in self._deliverers for each in _INSIDE.get())
 
-    def let_go(self, *, for_good: bool = False) -> None:
+    def cancel(self, *, for_good: bool = False) -> None:
         """End what is under way in an older epoch; `for_good` nothing is sent any more."""
         self._is_closed = self._is_closed or for_good
-        self.courier.let_go(for_good=for_good)
+        self.courier.cancel_all(for_good=for_good)
         self.loops.let_go(for_good=for_good)
 
 
@@ -276,5 +276,5 @@ def _attempt(planned: PlannedAttempt, letter: WebhookRequest, outcome: SendResul
         headers=letter.headers,
         body=letter.body,
         answer=outcome.answer[:_KEPT_BYTES],
-        twist=letter.twist,
+        twist=letter.fault,
     )

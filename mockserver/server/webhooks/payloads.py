@@ -26,7 +26,7 @@ _FORMER = "whsec_Zm9ybWVyLXNlY3JldC1iZWZvcmUtcm90YXRpb24="
 class WebhookRequest(NamedTuple):
     """One request to an endpoint; `twist` says what a script made of it, None for the true one."""
 
-    twist: str | None
+    fault: str | None
     headers: Mapping[str, str]
     body: bytes
 
@@ -61,20 +61,20 @@ class WebhookRequestBuilder:
         envelope = serializers.event(view, planned.delivery.event)
         self._envelope = formats.with_unknown_fields(envelope) if _grows(sandbox) else envelope
 
-    def true(self, twist: str | None = None) -> WebhookRequest:
+    def genuine(self, twist: str | None = None) -> WebhookRequest:
         """The event itself; a `duplicate` is the same once more."""
         return self._letter(twist, self._envelope)
 
-    def beside(self) -> list[WebhookRequest]:
+    def extra_requests(self) -> list[WebhookRequest]:
         """What goes before the true letter: an event of an unknown kind, and a forgery that really differs from it."""
         twists, letters = self._planned.twists, []
         if twists.unknown_kind is not None:
             unknown = {"event": twists.unknown_kind, "data": {}}
             letters.append(self._letter("unknown-kind", unknown, message_id=self._fresh_id("unknown")))
         if twists.forge is not None:
-            forged, true = _FORGERIES[twists.forge](self), self.true()
+            forged, true = _FORGERIES[twists.forge](self), self.genuine()
             if (forged.headers, forged.body) != (true.headers, true.body):
-                letters.append(forged._replace(twist=twists.forge))
+                letters.append(forged._replace(fault=twists.forge))
         return letters
 
     def _secrets(self) -> tuple[str, ...]:
@@ -94,23 +94,23 @@ class WebhookRequestBuilder:
         return WebhookRequest(twist, headers | self._scheme.sign(seal, secrets), seal.body)
 
     def unsigned(self) -> WebhookRequest:
-        true = self.true()
+        true = self.genuine()
         kept = {name: each for name, each in true.headers.items() if name != self._scheme.signature_header}
         return true._replace(headers=kept)
 
-    def of_a_stranger(self) -> WebhookRequest:
+    def with_wrong_secret(self) -> WebhookRequest:
         return self._letter(None, self._envelope, secrets=(_STRANGER,))
 
-    def too_old(self) -> WebhookRequest:
+    def with_old_timestamp(self) -> WebhookRequest:
         return self._letter(None, self._envelope, wall=self._wall - _TOO_OLD)
 
     def with_changed_body(self) -> WebhookRequest:
         changed = deepcopy(self._envelope)
         changed["data"]["sessionId"] = self._envelope["data"]["sessionId"][:-1] + "0"
-        return self.true()._replace(body=self._spell(changed).encode())
+        return self.genuine()._replace(body=self._spell(changed).encode())
 
     def with_changed_id(self) -> WebhookRequest:
-        true, name = self.true(), self._scheme.id_header
+        true, name = self.genuine(), self._scheme.id_header
         fresh = self._fresh_id("changed")
         return true._replace(headers={**true.headers, name: fresh}) if name and fresh else true
 
@@ -122,8 +122,8 @@ class WebhookRequestBuilder:
         changed["data"]["tenantId"] = other
         return self._letter(None, changed, message_id=self._fresh_id("other tenant"))
 
-    def with_junk(self) -> WebhookRequest:
-        true, name = self.true(), self._scheme.signature_header
+    def with_junk_signature(self) -> WebhookRequest:
+        true, name = self.genuine(), self._scheme.signature_header
         return true._replace(headers={**true.headers, name: "junk"}) if name else true
 
 
@@ -134,11 +134,11 @@ def _grows(sandbox: SandboxState) -> bool:
 _FORGERIES: Mapping[str, Callable[[WebhookRequestBuilder], WebhookRequest]] = MappingProxyType(
     {
         "no-signature": WebhookRequestBuilder.unsigned,
-        "wrong-secret": WebhookRequestBuilder.of_a_stranger,
-        "old-timestamp": WebhookRequestBuilder.too_old,
+        "wrong-secret": WebhookRequestBuilder.with_wrong_secret,
+        "old-timestamp": WebhookRequestBuilder.with_old_timestamp,
         "changed-body": WebhookRequestBuilder.with_changed_body,
         "changed-id": WebhookRequestBuilder.with_changed_id,
         "other-tenant": WebhookRequestBuilder.of_another_tenant,
-        "junk-header": WebhookRequestBuilder.with_junk,
+        "junk-header": WebhookRequestBuilder.with_junk_signature,
     }
 )

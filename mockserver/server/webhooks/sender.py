@@ -88,7 +88,7 @@ class HttpSender:
         self._lock = Lock()
         self._is_closed = False
 
-    def post(
+    def send(
         self,
         url: str,
         headers: Mapping[str, str],
@@ -125,7 +125,7 @@ class HttpSender:
             flight.close()
         return outcome._replace(duration_ms=round((now() - began) * 1000))
 
-    def let_go(self, *, for_good: bool = False) -> None:
+    def cancel_all(self, *, for_good: bool = False) -> None:
         """End every letter under way; `for_good` none is sent any more."""
         with self._lock:
             self._is_closed = self._is_closed or for_good

@@ -65,17 +65,17 @@ class Actors:
     def end_user_acts(self, session_id: str, end: JSON) -> None:
         """The end user finishes, gives up, lets the link expire, or fails."""
         ((effect, details),) = end.items()
-        self.bring_about({effect: {"id": session_id, **details}})
+        self.apply_effects({effect: {"id": session_id, **details}})
 
     @precondition(lambda self: self.operator)
     @rule(act=st.runner().flatmap(lambda self: _operator_acts(self._template_ids)))
     def operator_acts(self, act: JSON) -> None:
         """Somebody changes the tenant, a template, or a new chat comes in."""
-        self.bring_about(act)
+        self.apply_effects(act)
 
-    def bring_about(self, effects: Mapping[str, Any]) -> None:
+    def apply_effects(self, effects: Mapping[str, Any]) -> None:
         """World effects, in the words of scenario documents, now; they are in the document that replays the example."""
-        self._record.did(effects)
+        self._record.add_effects(effects)
         (rule_id,) = self.sandbox.apply({"script": [{"at": 0, "do": dict(effects)}]})["rules"]
         self.sandbox.advance(0)
         unmet = next(each.get("unmet") for each in self.sandbox.rules if each["id"] == rule_id)

@@ -187,7 +187,7 @@ def restarts(story: ExampleLog) -> Iterator[str]:
         return
     for each in story.of("readCampaign", "readExecution", "startCampaign"):
         campaign = each.call.params["id"]
-        if each.operation == "startCampaign" and campaign in over and not each.came_late:
+        if each.operation == "startCampaign" and campaign in over and not each.arrived_late:
             yield f"campaign {campaign} was started (#{each.n}) after it was read to be over (#{over[campaign]})"
         elif has_told_final(each):
             over[campaign] = each.n
@@ -224,7 +224,7 @@ def fast_polls(story: ExampleLog) -> Iterator[str]:
     """Two reads of what is not over, closer than the document suggests."""
     for operation, seconds in _POLLS.items():
         for reads in _reads(story, operation):
-            for first, second in pairwise(each for each in reads if not each.came_late):
+            for first, second in pairwise(each for each in reads if not each.arrived_late):
                 gap = (second.at - first.at) / SECOND
                 if (
                     is_success(first)
@@ -281,7 +281,7 @@ def blind_restarts(story: ExampleLog) -> Iterator[str]:
     for each in story.of("startCampaign", "readCampaign", "readExecution", "listCampaigns"):
         if each.operation == "startCampaign":
             campaign = each.call.params["id"]
-            if campaign in lost and not each.came_late:
+            if campaign in lost and not each.arrived_late:
                 first = lost[campaign]
                 yield f"start of {campaign} was sent again (#{each.n}) after its answer was lost (#{first.n}), without reading the campaign first: a duplicate start"
             if is_lost(each):
@@ -300,7 +300,7 @@ def _read(lost: dict[str, JournalEntry], exchange: JournalEntry) -> None:
 def blind_retries(story: ExampleLog) -> Iterator[str]:
     """A create of a campaign repeated after a lost answer or a 5xx, with no read in between; of sessions and uploads there is none."""
     for first, second in pairwise(story.new_of("createCampaign")):
-        if not _failed(first) or request(first) != request(second) or second.came_late:
+        if not _failed(first) or request(first) != request(second) or second.arrived_late:
             continue
         if not any(each.call.method == "GET" and is_success(each) for each in story.between(first, second)):
             how = "its answer was lost" if is_lost(first) else f"a {first.status}"
@@ -310,7 +310,7 @@ def blind_retries(story: ExampleLog) -> Iterator[str]:
 def repeat_after_success(story: ExampleLog) -> Iterator[str]:
     """The same POST again after it had succeeded."""
     for first, second in pairwise(story.new_of(*_POSTS)):
-        if is_success(first) and request(first) == request(second) and not second.came_late:
+        if is_success(first) and request(first) == request(second) and not second.arrived_late:
             yield f"{first.operation} was sent again (#{second.n}) although it had succeeded with {first.status} (#{first.n})"
 
 
@@ -330,7 +330,7 @@ def early_retry(story: ExampleLog) -> Iterator[str]:
     free_at: dict[str | None, tuple[Instant, int]] = {}
     for each in story.new:
         wait, told_by = free_at.get(each.tenant_id, (each.at, 0))
-        if each.at < wait and not each.came_late:
+        if each.at < wait and not each.arrived_late:
             early = (wait - each.at) / SECOND
             yield f"{each.operation} was called (#{each.n}) {early:g} s before the Retry-After of #{told_by} was over"
         if not is_lost(each) and each.status == 429 and (asked := requested_wait(each)) is not None:

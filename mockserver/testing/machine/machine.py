@@ -207,14 +207,14 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
     @rule(seconds=st.runner().flatmap(lambda self: self._spans))
     def time_passes(self, seconds: float) -> None:
         """Nobody calls for so long."""
-        self._record.did({"advance": seconds})
+        self._record.add_effects({"advance": seconds})
         self.sandbox.advance(seconds)
 
     @precondition(lambda self: self._faults is not None)
     @rule(fault=st.runner().flatmap(lambda self: self._faults))
     def something_will_go_wrong(self, fault: JSON) -> None:
         """A rule of a script is put in force."""
-        self._record.plan(fault)
+        self._record.add_rule(fault)
         self.sandbox.apply({"script": [fault]})
 
     # What it judges

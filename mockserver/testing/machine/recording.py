@@ -31,12 +31,12 @@ class Record:
         self._planned: list[JSON] = []
         self._done: list[tuple[int, JSON]] = []  # calls made before it, effects
 
-    def plan(self, rule: Mapping[str, Any]) -> None:
+    def add_rule(self, rule: Mapping[str, Any]) -> None:
         """A rule on an operation was put in force; it has counted nothing yet."""
         before = self._calls(rule["on"])
         self._planned.append({**rule, "skip": rule.get("skip", 0) + before})
 
-    def did(self, effects: Mapping[str, Any]) -> None:
+    def add_effects(self, effects: Mapping[str, Any]) -> None:
         """These effects on the world have just been brought about."""
         self._done.append((self._calls(None), dict(effects)))
 
@@ -47,7 +47,9 @@ class Record:
             return sum(len(delivery["attempts"]) for delivery in deliveries)
         sandbox = self._sandbox._hosted.sandbox
         kept = [each.operation for each in sandbox.journal.exchanges]
-        kept += [each.call.endpoint.id if each.call.endpoint else None for each in sandbox.script.parked.values()]
+        kept += [
+            each.call.endpoint.id if each.call.endpoint else None for each in sandbox.rule_set.deferred_calls.values()
+        ]
         return sum(each == operation if operation else each is not None for each in kept)
 
     def script(self) -> list[JSON]:

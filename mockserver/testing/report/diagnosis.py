@@ -140,7 +140,7 @@ def _bugs(findings: Iterable[Finding], is_receiver_broken: bool) -> list[Finding
     """What explains a failure, the worst first; not what came of a receiver that broke."""
     bugs = [each for each in findings if each.severity < _NOISE]
     if is_receiver_broken:
-        bugs = [each for each in bugs if "W" not in RULES[each.rule].see]
+        bugs = [each for each in bugs if "W" not in RULES[each.rule].sources]
     return bugs
 
 
@@ -218,8 +218,8 @@ def _describe_calls(seen: SandboxSnapshot) -> list[str]:
 
 def _missed(seen: SandboxSnapshot, failure: CallMismatch) -> list[str]:
     """The assertion's own words, and the exchange that explains them best."""
-    if failure.surplus:
-        return [failure.expected, *failure.surplus]
+    if failure.extra:
+        return [failure.expected, *failure.extra]
     near = next((each for each in seen.exchanges if each.n == failure.nearest), None)
     if near is not None:
         why = [f"  refused because {shorten(near.reason)}"] if near.reason else []

@@ -34,10 +34,10 @@ _CUT = f"  its body was larger than the {JOURNAL_BODY_MAX_BYTES // 1024} KiB tha
 class ReplayedEntry(NamedTuple):
     """One entry of the document and what came of it; `differs` says, one a line, where that is not as recorded."""
 
-    told: str
+    label: str
     answer: JSON | None
     body: bytes
-    differs: list[str]
+    differences: list[str]
     is_call: bool = True
 
 
@@ -56,7 +56,7 @@ class NoWait(NamedTuple):
     def is_reused(self) -> bool:
         return False
 
-    def limit(self) -> Duration | None:
+    def timeout(self) -> Duration | None:
         return None
 
 
@@ -80,7 +80,7 @@ def print_replay(document: Mapping[str, Any], out: TextIO) -> int:
     _refuse_without_calls(document)
     count = differing = 0
     for outcome in replay(document):
-        count, differing = count + 1, differing + bool(outcome.differs)
+        count, differing = count + 1, differing + bool(outcome.differences)
         print("\n".join(map(printable, _lines(outcome))), file=out)
     entries = "1 call or command" if count == 1 else f"{count} calls and commands"
     print(f"{entries}, {differing or 'none'} with another outcome than recorded", file=out)
@@ -104,10 +104,10 @@ def _refuse_without_calls(document: Mapping[str, Any]) -> None:
 
 def _lines(outcome: ReplayedEntry) -> Iterator[str]:
     came = "no answer" if outcome.answer is None else outcome.answer["status"]
-    yield f"{outcome.told} -> {came}" if outcome.is_call else outcome.told
+    yield f"{outcome.label} -> {came}" if outcome.is_call else outcome.label
     if outcome.body:
         yield f"  {outcome.body.decode('utf-8', 'backslashreplace')[:_SHOWN_CHARS]}"
-    yield from (f"  differs:{each}" for each in outcome.differs)
+    yield from (f"  differs:{each}" for each in outcome.differences)
 
 
 def _pass_to(hosted: HostedSandbox, written: str) -> None:

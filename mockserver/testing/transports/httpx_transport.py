@@ -26,9 +26,9 @@ _NEVER_CAME: Mapping[str, Callable[[httpx.Request], httpx.TransportError]] = Map
 
 def broken_response(request: httpx.Request, answer: HttpResponse) -> httpx.Response:
     """The response whose body breaks off or dribbles, or the exception of an answer that never came."""
-    play = answer.play or Transmission()
-    if play.ends is not None and play.ends in _NEVER_CAME:
-        raise _NEVER_CAME[play.ends](request)
+    play = answer.transmission or Transmission()
+    if play.termination is not None and play.termination in _NEVER_CAME:
+        raise _NEVER_CAME[play.termination](request)
     headers = [*answer.headers, ("Content-Length", str(len(answer.body)))]
     return httpx.Response(answer.status, headers=headers, stream=_Body(request, answer), request=request)
 
@@ -97,7 +97,7 @@ def _answered(hosted: HostedSandbox, request: httpx.Request, body: bytes) -> htt
         answer = send_in_process(hosted, request.method, origin, target, _headers(request), body, patience)
     except ValueError as refusal:
         raise httpx.ConnectError(str(refusal), request=request) from None
-    if answer.play is not None:
+    if answer.transmission is not None:
         return broken_response(request, answer)
     phrase = {"reason_phrase": reason_phrase(answer.status).encode()}
     return httpx.Response(

@@ -56,11 +56,11 @@ def send_in_process(
 
 def complete_body(answer: HttpResponse) -> bytes:
     """The body once it has come whole; the standard library's exception where it does not, or never comes."""
-    play = answer.play
+    play = answer.transmission
     if play is None:
         return answer.body
-    if play.ends is not None and play.ends in TRANSPORT_ERRORS:
-        raise TRANSPORT_ERRORS[play.ends]()
+    if play.termination is not None and play.termination in TRANSPORT_ERRORS:
+        raise TRANSPORT_ERRORS[play.termination]()
     body = b""
     for piece in iter_chunks(answer):
         if piece is None:

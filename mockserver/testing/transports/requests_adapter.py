@@ -30,15 +30,15 @@ def read_timeout_s(timeout: Any) -> float | None:
 
 def broken_response(request: requests.PreparedRequest, answer: HttpResponse) -> requests.Response:
     """The response whose body breaks off or dribbles, or the exception of an answer that never came."""
-    play = answer.play or Transmission()
-    if play.ends == "timeout":
+    play = answer.transmission or Transmission()
+    if play.termination == "timeout":
         parts = urlsplit(request.url or "")
         pool = HTTPConnectionPool(parts.hostname or "", parts.port)  # for its name in the message: it opens nothing
         late = ReadTimeoutError(pool, request.url or "", "Read timed out.")
         raise ReadTimeout(late, request=request)
-    if play.ends in ("drop", "reset"):
+    if play.termination in ("drop", "reset"):
         raise RequestsConnectionError(
-            ProtocolError("Connection aborted.", TRANSPORT_ERRORS[play.ends]()), request=request
+            ProtocolError("Connection aborted.", TRANSPORT_ERRORS[play.termination]()), request=request
         )
     headers = dict(answer.headers) | {"Content-Length": str(len(answer.body))}
     raw = HTTPResponse(
@@ -93,7 +93,7 @@ def requests_session(hosted: HostedSandbox) -> requests.Session:
                 )
             except ValueError as refusal:
                 raise RequestsConnectionError(str(refusal), request=request) from None
-            return broken_response(request, answer) if answer.play else _requests_response(request, answer)
+            return broken_response(request, answer) if answer.transmission else _requests_response(request, answer)
 
         def close(self) -> None:
             """Nothing is held open."""

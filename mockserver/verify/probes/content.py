@@ -137,7 +137,7 @@ def refused_media(visit: RunContext) -> None:
         visit.observe("media-partial-failure", ["all-or-nothing"], exchange)
         return
     results = exchange.json if exchange.succeeded and isinstance(exchange.json, list) else []
-    visit.left += [f"media {each['id']}" for each in results if each.get("success") is True]
+    visit.not_cleaned_up += [f"media {each['id']}" for each in results if each.get("success") is True]
     failed = bool(results) and all(each["success"] is False for each in results)
     visit.judge("media.format", failed, exchange, "MEDIA_INVALID_FORMAT, or a success of false for each file")
     visit.observe("media-partial-failure", ["per-file"] if failed else [], exchange)
