@@ -122,6 +122,8 @@ def test_a_misspelt_option_ends_the_run_before_any_test(suite: Suite, arguments:
     [
         ("now='yesterday'", "*test_it: now='yesterday'; wanted an RFC 3339 instant*"),
         ("now=7", "*test_it: now=7; wanted an RFC 3339 instant*"),
+        ("now='20260301T120000Z'", "*test_it: now='20260301T120000Z'; wanted an RFC 3339 instant*"),
+        ("now='2026-03-01T12:00:00'", "*test_it: now='2026-03-01T12:00:00'; wanted an RFC 3339 instant*"),
         ("clock='frozen'", "*test_it: clock='frozen'; wanted 'follow'*"),
         ("scenario='nofile.yaml'", "*test_it: scenario='nofile.yaml'; there is no such file*"),
         ("given={'chat': []}", "*test_it: /given/chat: *did you mean 'chats'*"),
