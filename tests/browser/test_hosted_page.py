@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tests.api.session_calls import FUNNELS, PHONE, create, read
-from tests.edge.page_calls import visits
+from tests.operations.session_calls import FUNNELS, PHONE, create, read
+from tests.server.page_calls import visits
 
 PHONE_PX, DESKTOP_PX = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 BACK = "https://clinic.example/back?tab=2#done"

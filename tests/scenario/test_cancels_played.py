@@ -6,10 +6,10 @@ import pytest
 import requests
 
 from mockserver import MockServer
-from tests.api.campaigning import refusal
 from tests.clients.calls import Refused
 from tests.clients.careful import Outcome
 from tests.clients.naive import Failed
+from tests.operations.campaigning import refusal
 from tests.scenario.staging import staged
 
 VALUES = {"var1": "SORRISO10", "var2": "31/03"}

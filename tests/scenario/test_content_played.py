@@ -7,10 +7,10 @@ import requests
 
 from mockserver import MockServer
 from mockserver.contract import schemas
-from tests.api.media_files import PDF, PNG, TEXT
 from tests.clients.calls import Refused
 from tests.clients.careful import Uploaded
 from tests.clients.naive import Failed, NeverEnds
+from tests.operations.media_files import PDF, PNG, TEXT
 from tests.scenario.staging import staged
 
 FILES = {

@@ -13,7 +13,7 @@ from mockserver.cli import main
 from mockserver.contract.limits import PROBLEMS_MAX
 from mockserver.scenario import choices, library
 from mockserver.scenario.documents import read, to_plain, validate
-from tests.edge.control_calls import control
+from tests.server.control_calls import control
 
 BROKEN = """\
 scenario: broken

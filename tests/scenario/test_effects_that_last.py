@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.api.world import DRAFT, GIVEN, running, upload
+from tests.operations.world import DRAFT, GIVEN, running, upload
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 

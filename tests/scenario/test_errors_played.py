@@ -14,11 +14,11 @@ import pytest
 from mockserver import MockServer, Sandbox
 from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, Operation
 from mockserver.contract.errors import ERRORS, INJECTED_ONLY
-from tests.api.campaigning import refusal
-from tests.api.media_files import PDF, PNG, TEXT, File, upload
 from tests.clients.calls import Refused, Unreachable
 from tests.clients.careful import Careful
 from tests.clients.connecting import SESSIONS
+from tests.operations.campaigning import refusal
+from tests.operations.media_files import PDF, PNG, TEXT, File, upload
 from tests.scenario.staging import staged
 
 NOBODY = "that_never_was"

@@ -8,7 +8,7 @@ from string import Formatter
 import pytest
 
 from mockserver.contract.errors import ERRORS, SESSION_MESSAGES
-from tests.api.world import DRAFT, GIVEN, OPERATIONS
+from tests.operations.world import DRAFT, GIVEN, OPERATIONS
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 

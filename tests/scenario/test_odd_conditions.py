@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mockserver.core.state.matching import matches
-from tests.api.world import GIVEN
+from tests.operations.world import GIVEN
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver import MockServer
-from tests.api.campaigning import NOON, TEMPLATE, cancel, counts, create, run, start, statuses
+from tests.operations.campaigning import NOON, TEMPLATE, cancel, counts, create, run, start, statuses
 
 MINUTE = 60_000_000
 WORLD = {"templates": [TEMPLATE], "chats": {"count": 8, "vary": {"id": [f"chat_{n}" for n in range(8)]}}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mockserver.scenario.problems import ScenarioError
-from tests.api.world import GIVEN
+from tests.operations.world import GIVEN
 
 DO = {"error": "INTERNAL_ERROR"}
 ON = {"on": "startCampaign"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.api.world import DRAFT, GIVEN, OPERATIONS, OTHER_KEY, draft, running, session
+from tests.operations.world import DRAFT, GIVEN, OPERATIONS, OTHER_KEY, draft, running, session
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00.000000Z")
 

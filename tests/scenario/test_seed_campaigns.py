@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mockserver import ScenarioError
 from mockserver.testing.report.replay import replay
-from tests.api.campaigning import cancel, counts, entry, messages, progress, read, run, start, statuses
+from tests.operations.campaigning import cancel, counts, entry, messages, progress, read, run, start, statuses
 
 NOON = "2026-03-01T12:00:00Z"
 WORLD = {"templates": [{"id": "template_plain"}], "chats": [{"id": f"chat_{n}"} for n in range(9)]}

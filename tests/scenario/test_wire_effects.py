@@ -8,7 +8,7 @@ from statistics import median
 import pytest
 
 from mockserver.contract.errors import ERRORS
-from tests.api.world import DRAFT, GIVEN, OPERATIONS, draft, running
+from tests.operations.world import DRAFT, GIVEN, OPERATIONS, draft, running
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 

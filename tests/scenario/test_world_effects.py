@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mockserver.contract.effects import of_group
-from tests.api.world import (
+from tests.operations.world import (
     GIVEN,
     OPERATIONS,
     OTHER_KEY,

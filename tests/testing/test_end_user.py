@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.api.session_calls import PHONE, begin, create, read
+from tests.operations.session_calls import PHONE, begin, create, read
 
 
 @pytest.mark.parametrize("named", ["sessionId", "url", None])

@@ -10,7 +10,7 @@ import requests
 import urllib3
 from werkzeug.test import Client
 
-from tests.api.world import DRAFT, GIVEN, OPERATIONS, OTHER_KEY
+from tests.operations.world import DRAFT, GIVEN, OPERATIONS, OTHER_KEY
 from tests.testing.ways import mounted
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")

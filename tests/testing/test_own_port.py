@@ -10,7 +10,7 @@ import requests
 
 from mockserver import MockServer, Sandbox
 from mockserver.testing.remote import RemoteServer
-from tests.api.media_files import PNG
+from tests.operations.media_files import PNG
 from tests.testing.conftest import Suite
 
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tests.api.world import DRAFT, GIVEN
+from tests.operations.world import DRAFT, GIVEN
 from tests.testing.faults import EFFECTS, LONG_S, PAIRS, outcome, patience
 
 OTHER = ("GET", "/v1/message-templates/template_coupon", None)

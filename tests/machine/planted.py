@@ -1,0 +1,96 @@
+"""The planted bugs: how each shows, and a run of the machine that finds it, with what that took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import process_time
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from hypothesis import Phase, settings
+
+from mockserver import MockServer
+from mockserver.testing.machine import GatewayMachine
+from tests.machine import client, receiving
+from tests.machine.campaigns import Campaigns
+from tests.machine.receiving import Receiving
+from tests.machine.steady import STEADY
+
+BUGS: Mapping[str, str] = MappingProxyType({**client.BUGS, **receiving.BUGS})
+
+# How each bug shows: the invariants that it may break first, or the words of the machine's own assertion.
+SHOWS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "duplicate-start": ("reads-before-restart",),
+        "clone-after-conflict": ("no-clone", "no-restart-of-ended"),
+        "rename-after-lost-create": ("no-clone",),
+        "blind-retry": ("no-blind-retry", "reads-before-restart"),
+        "only-200-is-ok": ("no-repeat-after-success", "no-session-storm"),
+        "lost-filters": ("no-start-without-filters",),
+        "platform-is-audience": ("audience-on-platform",),
+        "poll-after-final": ("no-poll-after-final",),
+        "page-early-stop": ("reads-all-pages",),
+        "json-on-204": ("no-repeat-after-success",),
+        "message-matched": ("a refusal was misread",),
+        "status-matched": ("a refusal was misread",),
+        "ignore-retry-after": ("heeds-retry-after",),
+        "retry-hopeless": ("no-hopeless-retry",),
+        "session-storm": ("no-session-storm",),
+        "waits-only-for-completed": ("no-poll-after-final", "no-endless-wait"),
+        "cadence-unit": ("cadence-in-reach",),
+        "restart-ended": ("no-restart-of-ended",),
+        "key-in-query": ("secrets-unseen",),
+        "poll-too-fast": ("polls-gently",),
+        "cancel-and-forget": ("cancels-until-sure",),
+        "wrong-variable-keys": ("known-variables",),
+        "naive-dates": ("dates-with-offset",),
+        **{bug: (words,) for bug, words in receiving.SHOWS.items()},
+    }
+)
+assert list(BUGS) == list(SHOWS)
+
+ROUNDS = settings(
+    STEADY,
+    max_examples=400,
+    stateful_step_count=20,
+    report_multiple_bugs=False,
+    print_blob=False,
+    phases=(Phase.generate, Phase.shrink),
+)
+
+
+class Found(NamedTuple):
+    """What a run came to: the failure, None where there was none; the examples before it and in all; the processor time it took."""
+
+    failure: Exception | None
+    examples_needed: int
+    examples: int
+    seconds: float
+    scenario: dict[str, Any]
+
+
+def hunt(
+    server: MockServer, bug: str | None, rounds: settings = ROUNDS, machine: type[GatewayMachine] | None = None
+) -> Found:
+    """Run its machine around a client with this bug, every invariant on."""
+    base: Any = machine or (Receiving if bug in receiving.BUGS else Campaigns)
+    counts: dict[str, Any] = {"made": 0, "first": 0, "scenario": {}}
+
+    class Hunting(base):
+        def make_client(self) -> Any:
+            counts["made"] += 1
+            return super().make_client()
+
+        def _tell(self, failure: Exception) -> None:
+            counts["first"] = counts["first"] or counts["made"]
+            counts["scenario"] = self.as_scenario("found", str(failure).partition("\n")[0])
+            super()._tell(failure)
+
+    Hunting.bug = bug
+    failure: Exception | None = None
+    begun = process_time()
+    try:
+        Hunting.check(server, settings=rounds)
+    except Exception as raised:  # noqa: BLE001 - whatever the client or the machine says
+        failure = raised
+    return Found(failure, counts["first"], counts["made"], process_time() - begun, counts["scenario"])

@@ -1,0 +1,153 @@
+"""Bodies: every valid one is taken by a sandbox of their world, every invalid one meets the code that it names."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mockserver import MockServer, Sandbox
+from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS
+from mockserver.testing.strategies import GIVEN, bodies, invalid_bodies
+from tests.machine.steady import STEADY, drawn_one, find
+
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+TAKEN = "Já existe"
+WITH_JSON = [row.id for row in ENDPOINTS.values() if row.body == "json"]
+
+
+@pytest.fixture(scope="module")
+def world(mockserver_server: MockServer):
+    """A sandbox of the world that bodies speak of, with a draft of the name that is taken."""
+    with mockserver_server.sandbox(given=dict(GIVEN), now="2026-03-01T12:00:00Z") as sandbox:
+        draft(sandbox, TAKEN)
+        yield sandbox
+
+
+def draft(sandbox: Sandbox, name: str) -> str:
+    body = {"name": name, "platform": "chatapp", "templateId": "template_asking", "cadence": 60}
+    return str(sandbox.call("POST", "/v1/campaigns", json=body).json()["campaignId"])
+
+
+def send(sandbox: Sandbox, operation: str, body: object):
+    """The answer to the operation with this body, on a draft of its own where it starts one."""
+    path = ENDPOINTS[operation].path
+    if operation == "startCampaign":
+        path = path.replace("{id}", draft(sandbox, "Outra"))
+    return sandbox.call("POST", path, json=body)
+
+
+@pytest.mark.parametrize("operation", WITH_JSON)
+@STEADY
+@given(data=st.data())
+def test_a_valid_body_is_taken(world: Sandbox, operation: str, data: st.DataObject):
+    body = data.draw(bodies(operation))
+
+    with world.checkpoint():
+        reply = send(world, operation, body)
+
+    assert (reply.status < 300, reply.headers.get("x-mock-reason")) == (True, None)
+
+
+@pytest.mark.parametrize("operation", WITH_JSON)
+@STEADY
+@given(data=st.data())
+def test_an_invalid_body_meets_its_code(world: Sandbox, operation: str, data: st.DataObject):
+    wrong = data.draw(invalid_bodies(operation, taken=(TAKEN,) if operation == "createCampaign" else ()))
+
+    with world.checkpoint():
+        reply = send(world, operation, wrong.body)
+
+    assert (wrong.code, wrong.why) == (reply.json().get("code"), wrong.why)
+
+
+@STEADY
+@given(files=bodies("uploadMedia"))
+def test_files_are_taken(world: Sandbox, files):
+    with world.checkpoint():
+        uploaded = world.requests_session().post(
+            f"{world.base_url}/v1/messaging/media", files=files, headers={"X-API-Key": world.secret_key}
+        )
+
+    assert [True] * len(files) == [each["success"] for each in uploaded.json()]
+
+
+@pytest.mark.parametrize(
+    ("operation", "code"),
+    [
+        ("createCampaign", "VALIDATION_ERROR"),
+        ("createCampaign", "MESSAGE_TEMPLATE_NOT_FOUND"),
+        ("createCampaign", "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH"),
+        ("createCampaign", "CAMPAIGN_INVALID_FILTERS"),
+        ("createCampaign", "CAMPAIGN_NAME_ALREADY_EXISTS"),
+        ("previewAudience", "CAMPAIGN_INVALID_FILTERS"),
+        ("startCampaign", "CAMPAIGN_MISSING_COMMON_VARIABLES"),
+        ("createConnectionSession", "VALIDATION_ERROR"),
+    ],
+)
+def test_every_refusal_of_a_body_can_be_drawn(operation: str, code: str):
+    assert code == drawn_one(invalid_bodies(operation, taken=(TAKEN,)), lambda wrong: wrong.code == code).code
+
+
+@pytest.mark.parametrize(
+    ("operation", "is_boundary", "least"),
+    [
+        ("createCampaign", lambda body: body["cadence"] in (1, 2**53 - 1), 0.1),
+        ("createCampaign", lambda body: len(body["name"]) == 100, 0.1),
+        ("createCampaign", lambda body: len(body["name"]) == 1, 0.05),
+        ("createCampaign", lambda body: not body["name"].isascii(), 0.1),
+        ("createCampaign", lambda body: len(body.get("description", "")) == 2000, 0.02),
+        ("createConnectionSession", lambda body: len(body.get("returnUrl", "")) == 2000, 0.05),
+        ("startCampaign", lambda body: "" in body["commonVariables"].values(), 0.02),
+    ],
+)
+def test_boundaries_are_drawn_often(operation: str, is_boundary, least: float):
+    seen: Counter[bool] = Counter()
+
+    @settings(STEADY, max_examples=300)
+    @given(bodies(operation))
+    def count(body):
+        seen[is_boundary(body)] += 1
+
+    count()
+
+    assert seen[True] >= least * sum(seen.values())
+
+
+def test_a_body_shrinks_to_a_plain_one():
+    body = find(bodies("createCampaign"), lambda body: body["cadence"] == 2**53 - 1)
+
+    assert {
+        "name": "Campanha",
+        "platform": "chatapp_lite",
+        "templateId": "template_internal",
+        "cadence": 2**53 - 1,
+    } == body
+
+
+@pytest.mark.parametrize("operation", sorted(set(OPERATIONS) - {*WITH_JSON, "uploadMedia"}))
+def test_an_operation_without_a_body_draws_none(operation: str):
+    assert find(bodies(operation), lambda _: True) is None
+
+
+def test_bodies_are_of_the_world_that_is_named():
+    given = {"templates": [{"id": "template_mine"}]}
+
+    assert "template_mine" == find(bodies("createCampaign", given=given), lambda _: True)["templateId"]
+    assert "funnelId" not in find(bodies("createConnectionSession", given=given), lambda _: True)
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        (lambda: bodies("startCampain"), "no operation 'startCampain'; the nearest is 'startCampaign'"),
+        (lambda: invalid_bodies("listCampaigns"), "'listCampaigns' has no JSON body to be wrong"),
+        (lambda: bodies("createCampaign", given={}), "the world has no template"),
+        (lambda: bodies("startCampaign", template_id="t"), "no template 't'; there is template_internal"),
+    ],
+)
+def test_a_wrong_question_is_refused(ask, told: str):
+    with pytest.raises(ValueError, match=told):
+        ask()

@@ -1,0 +1,140 @@
+"""Worlds, filters, chats and times: what is drawn applies, and the second opinion on audiences is the gateway's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+from hypothesis import given as drawn
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from mockserver import MockServer, Sandbox
+from mockserver.contract.filters import FIELDS, OPERATORS
+from mockserver.testing.strategies import (
+    audience,
+    chats,
+    durations,
+    filters,
+    filters_with_audience,
+    given,
+    templates,
+    tenants,
+    timelines,
+    webhooks,
+)
+from tests.machine.steady import STEADY, drawn_one, find
+
+NOON = "2026-03-01T12:00:00Z"
+PREVIEW = "/v1/campaigns/audience-preview"
+
+
+def preview(sandbox: Sandbox, groups: object) -> int:
+    return int(sandbox.call("POST", PREVIEW, json={"filters": groups}).json()["estimatedCount"])
+
+
+@STEADY
+@drawn(world=given(max_tenants=2))
+def test_a_drawn_world_applies(mockserver_server: MockServer, world: dict):
+    with mockserver_server.sandbox(given=world) as sandbox:
+        assert 1 + len(world.get("tenants", ())) == len(sandbox.state()["tenants"])
+        assert len(world["chats"]) == preview(sandbox, [])
+
+
+@STEADY
+@drawn(others=tenants(), hooks=webhooks(), rows=templates())
+def test_the_parts_of_a_world_apply_by_themselves(mockserver_server: MockServer, others, hooks, rows):
+    with mockserver_server.sandbox(given={"tenants": others, "webhooks": hooks, "templates": rows}) as sandbox:
+        own = sandbox.state()["tenants"][0]
+
+    assert (len(hooks), [row["id"] for row in rows]) == (len(own["webhooks"]), [row["id"] for row in own["templates"]])
+
+
+@STEADY
+@drawn(data=st.data())
+def test_the_second_opinion_on_an_audience_is_the_previews(mockserver_server: MockServer, data: st.DataObject):
+    rows = data.draw(chats(max_size=4), "chats")
+    with mockserver_server.sandbox(given={"chats": rows}, now=NOON) as sandbox:
+        for _ in range(8):
+            groups, selected = data.draw(filters_with_audience(rows, made_at=NOON), "filters")
+            assert len(selected) == preview(sandbox, groups)
+
+
+@STEADY
+@drawn(data=st.data())
+def test_the_audience_of_a_start_is_the_one_told(mockserver_server: MockServer, data: st.DataObject):
+    rows = data.draw(chats(min_size=1, max_size=4), "chats")
+    groups, selected = data.draw(filters_with_audience(rows, made_at=NOON), "filters")
+    world = {"chats": rows, "templates": [{"id": "template_t"}]}
+    body = {"name": "C", "platform": "photoapp", "templateId": "template_t", "cadence": 60, "filters": groups}
+    with mockserver_server.sandbox(given=world, now=NOON) as sandbox:
+        sandbox.call(
+            "POST", f"/v1/campaigns/{sandbox.call('POST', '/v1/campaigns', json=body).json()['campaignId']}/start"
+        )
+        (execution,) = sandbox.state()["tenants"][0]["executions"]
+
+    assert [chat["id"] for chat in selected] == execution["targets"]
+
+
+@pytest.mark.parametrize("field", sorted(FIELDS))
+def test_every_operator_of_a_field_can_be_drawn(field: str):
+    operators: set[str] = set()
+
+    @settings(STEADY, max_examples=120)
+    @drawn(filters(fields=[field]))
+    def collect(groups):
+        operators.update(statement["operator"] for group in groups for statement in group["statements"])
+
+    collect()
+
+    assert set(OPERATORS[FIELDS[field].type]) == operators
+
+
+def test_audiences_are_often_neither_empty_nor_everyone():
+    seen: Counter[str] = Counter()
+    rows = [
+        {"id": "chat_1", "monetization": 10, "tagIds": ["tag_vip"], "contact": "+5511999990000"},
+        {"id": "chat_2", "platform": "photoapp", "status": "closed", "isAnswered": True},
+        {"id": "chat_3", "isGroupChat": True, "lastMessageAt": NOON},
+    ]
+
+    @settings(STEADY, max_examples=300)
+    @drawn(filters_with_audience(rows, made_at=NOON))
+    def count(pair):
+        seen["some" if 0 < len(pair[1]) < len(rows) else "none or all"] += 1
+
+    count()
+
+    assert seen["some"] >= 0.2 * sum(seen.values())
+
+
+def test_a_filter_shrinks_to_one_statement():
+    rows = [{"id": "chat_1"}, {"id": "chat_2", "platform": "photoapp"}]
+
+    groups, _ = find(filters_with_audience(rows), lambda pair: [each["id"] for each in pair[1]] == ["chat_2"])
+
+    assert [1] == [len(group["statements"]) for group in groups]
+
+
+def test_without_knowing_when_a_chat_was_made_no_filter_asks_for_it():
+    with pytest.raises(ValueError, match="give made_at"):
+        audience([{"id": "chat_1"}], [
+            {"combinator": "and", "statements": [{"field": "chat.virtual.lastUpdateAt", "operator": "exists"}]}
+        ])  # fmt: skip
+
+
+@pytest.mark.parametrize("seconds", [1200, 1199.999999, 1200.000001, 0, 300, 6])
+def test_times_at_which_something_happens_are_drawn(seconds: float):
+    assert seconds == drawn_one(durations(cadence=10), lambda span: span == seconds)
+
+
+@STEADY
+@drawn(spans=timelines(cadence=7, at_most=60))
+def test_a_timeline_keeps_its_bounds_and_can_be_lived_through(mockserver_server: MockServer, spans):
+    assert all(0 <= span <= 60 for span in spans)
+    with mockserver_server.sandbox(now=NOON) as sandbox:
+        began = sandbox.now
+        for span in spans:
+            sandbox.advance(span)
+        assert sandbox.now == began + sum((timedelta(seconds=each) for each in spans), timedelta())

@@ -1,0 +1,243 @@
+"""The machine: its actors, the invariants by name, replays, and the ways to run it."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import Phase, settings
+from hypothesis.stateful import rule, run_state_machine_as_test
+
+from mockserver import MockServer, Sandbox
+from mockserver.testing.machine import FAULTS, INVARIANTS, GatewayMachine
+from mockserver.testing.machine.faults import drawn
+from tests.machine.campaigns import Campaigns, with_bug
+from tests.machine.steady import STEADY, drawn_one
+
+FEW = settings(STEADY, max_examples=15, stateful_step_count=10)
+LOST = {"on": "startCampaign", "skip": 0, "times": 1, "do": {"drop": "after"}}
+
+
+def played(bug: str | None = None, **attributes: Any) -> Campaigns:
+    """A machine to be driven by hand, on a server of its own."""
+    return type("Campaigns", (with_bug(bug),), attributes)()
+
+
+def lived(machine: Campaigns) -> None:
+    """A little of everything: faults, people, time and the client."""
+    machine.something_will_go_wrong(
+        {"on": "readConnectionSession", "skip": 1, "times": 2, "do": {"error": "INTERNAL_ERROR"}}
+    )
+    machine.connect()
+    machine.time_passes(1.5)
+    machine.something_will_go_wrong(LOST)
+    machine.launch(60)
+    machine.operator_acts({"given": {"chats": [{"platform": "chatapp"}]}})
+    machine.end_user_acts(machine.sessions[0], {"complete-session": {"phone": "+5511900000001"}})
+    machine.await_connection(machine.sessions[0])
+    machine.operator_acts({"set-tenant": {"subscription": "suspended"}})
+    machine.launch(60)
+
+
+def calls(machine: Campaigns) -> list[Any]:
+    """What each call met, from the first of the example on."""
+    exchanges = machine.sandbox.journal["exchanges"]
+    return [(each["operation"], each["at"], each["response"] and each["response"]["status"]) for each in exchanges]
+
+
+def test_the_clean_client_keeps_every_invariant(mockserver_server: MockServer):
+    Campaigns.check(mockserver_server, settings=FEW)
+
+
+def test_what_a_machine_did_happens_again_from_its_scenario():
+    machine = played()
+    lived(machine)
+    document = machine.as_scenario()
+
+    class Again(with_bug(None)):  # type: ignore[misc]
+        @classmethod
+        def prepare(cls, sandbox: Sandbox) -> None:
+            sandbox.apply({"script": document["script"]})
+            super().prepare(sandbox)
+
+    again = Again()
+    for name in ("something_will_go_wrong", "time_passes", "operator_acts", "end_user_acts"):
+        setattr(again, name, lambda *_: None)
+    lived(again)
+
+    assert calls(machine) == calls(again)
+    assert machine.sandbox.state()["tenants"] == again.sandbox.state()["tenants"]
+
+
+def test_a_scenario_tells_the_world_and_no_key():
+    keys = {"secretKey": "sk_of_the_other", "publicKey": "pk_of_the_other"}
+    machine = played(
+        given={**Campaigns.given, "tenants": [{"id": "tenant_other", **keys}]}, choices={"dual-status": "guide"}
+    )
+
+    document = machine.as_scenario("mine", "A summary.")
+
+    assert ("mine", 0, {"freeze": machine.now}, {"dual-status": "guide"}) == tuple(
+        document[key] for key in ("scenario", "seed", "clock", "choices")
+    )
+    assert [{"id": "tenant_other"}] == document["given"]["tenants"]
+    assert not any(key in json.dumps(document) for key in (*keys.values(), machine.sandbox.secret_key))
+
+
+def test_a_failure_prints_and_keeps_a_scenario_that_makes_a_sandbox(
+    mockserver_server: MockServer, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+    machine = type("Mine", (with_bug("lost-filters"),), {"failures": str(tmp_path), "faults": (), "operator": False})
+
+    with pytest.raises(
+        AssertionError, match="^no-start-without-filters: campaign .* lost filters\nThe API document: "
+    ) as told:
+        machine.check(mockserver_server, settings=settings(FEW, max_examples=50, report_multiple_bugs=False))
+
+    (kept,) = tmp_path.iterdir()
+    assert "Mine-NoStartWithoutFiltersError.json" == kept.name
+    assert "The scenario that replays it:" in "".join(told.value.__notes__)
+    document = json.loads(kept.read_text(encoding="utf-8"))
+    with mockserver_server.sandbox(document) as sandbox:
+        assert 5 == len(sandbox.call("GET", "/v1/messaging/chats/chat_ana").json()["records"])
+
+
+def test_a_machine_runs_as_a_test_case_of_its_own():
+    run_state_machine_as_test(Campaigns, settings=settings(FEW, max_examples=3))
+
+
+def test_examples_do_not_see_one_another(mockserver_server: MockServer):
+    seen = []
+
+    class Counting(GatewayMachine):
+        faults = ()
+        operator = False
+
+        @rule()
+        def create(self) -> None:
+            body = {"name": "Sempre o mesmo", "platform": "chatapp", "templateId": "template_internal", "cadence": 1}
+            seen.append(self.sandbox.call("POST", "/v1/campaigns", json=body).status)
+
+        def make_client(self) -> None:
+            seen.append("begin")
+
+    Counting.check(mockserver_server, settings=FEW)
+
+    firsts = [after for before, after in pairwise(seen) if before == "begin" and after != "begin"]
+    assert 201 in firsts
+    assert 400 not in firsts
+
+
+@pytest.mark.parametrize("actor", ["time", "end_user", "operator"])
+def test_an_actor_that_is_switched_off_does_nothing(mockserver_server: MockServer, actor: str):
+    happened: list[str] = []
+    machine = type("Quiet", (Campaigns,), {actor: False})
+
+    class Watching(machine):  # type: ignore[misc, valid-type]
+        def teardown(self) -> None:
+            happened.extend(key for rule in self.as_scenario()["script"] for key in rule["do"])
+            super().teardown()
+
+    Watching.check(mockserver_server, settings=settings(FEW, max_examples=40, phases=[Phase.generate]))
+
+    off = {"time": {"advance"}, "operator": {"set-tenant", "set-template", "given"}}
+    off["end_user"] = {"cancel-session", "expire-session"}
+    assert happened
+    assert set() == off[actor] & set(happened)
+
+
+def test_no_faults_means_no_faults(mockserver_server: MockServer):
+    class Calm(Campaigns):
+        faults = ()
+
+        def teardown(self) -> None:
+            assert [] == self._record._planned
+            super().teardown()
+
+    Calm.check(mockserver_server, settings=FEW)
+
+
+def test_a_text_is_no_tuple_of_names():
+    with pytest.raises(TypeError, match=r"wanted a tuple of names, such as \('polls-gently',\)"):
+        type("Mine", (GatewayMachine,), {"invariants": "polls-gently"})
+
+
+@pytest.mark.parametrize(
+    ("attributes", "told"),
+    [
+        ({"invariants": ("no-duplicate-executions",)}, "no invariant is named 'no-duplicate-executions'; the nearest is 'no-duplicate-execution'"),
+        ({"faults": ("drop-afer",)}, "no fault is named 'drop-afer'; the nearest is 'drop-after'"),
+        ({"fault_operations": ("startCampain",)}, "no operation is named 'startCampain'; the nearest is 'startCampaign'"),
+        ({"varied": ("dual-statu",)}, "'dual-statu' is no choice and no family; the nearest is 'dual-status'"),
+    ],
+)  # fmt: skip
+def test_a_misspelt_name_is_refused_with_the_nearest(attributes: dict[str, Any], told: str):
+    with pytest.raises(ValueError, match=told):
+        type("Misspelt", (GatewayMachine,), attributes)
+
+
+def test_a_breach_tells_what_the_client_did_why_it_is_wrong_and_the_calls():
+    machine = played("duplicate-start")
+    machine.something_will_go_wrong(LOST)
+    machine.launch(60)
+
+    assert machine._is_broken()
+    with pytest.raises(AssertionError) as told:
+        machine.client_keeps_its_invariants()
+
+    first, second, *calls = str(told.value).splitlines()
+    assert first.startswith("reads-before-restart: start of campaign_")
+    assert first.endswith("without reading the campaign first: a duplicate start")
+    assert "The API document: After a network timeout on start, read the campaign before retrying" in second
+    assert any("startCampaign" in line and "no answer, took effect" in line for line in calls)
+
+
+def test_waiting_without_end_is_a_breach():
+    machine = played(waits_at_most=3)
+
+    with pytest.raises(AssertionError, match="^no-endless-wait: the client has waited 3 times in one step"):
+        for _ in range(4):
+            machine.sleep(1)
+
+
+def test_every_invariant_and_fault_says_what_it_means():
+    assert all(row.why.endswith(".") for row in INVARIANTS.values())
+    assert all(row.meaning and row.operations for row in FAULTS.values())
+
+
+@pytest.mark.parametrize("name", sorted(FAULTS))
+def test_every_fault_applies_where_it_may_befall(mockserver_server: MockServer, name: str):
+    with mockserver_server.sandbox() as sandbox:
+        for operation in FAULTS[name].operations:
+            strategy = drawn([name], [operation])
+            assert strategy is not None
+            entry = drawn_one(strategy)
+            assert operation == entry["on"]
+            assert sandbox.apply({"script": [entry]})["rules"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "run"),
+    [
+        (tuple(Phase), {each for each in Phase if each is not Phase.explain}),
+        ((Phase.generate, Phase.shrink, Phase.explain), {Phase.generate, Phase.shrink, Phase.explain}),
+        ((Phase.generate,), {Phase.generate}),
+    ],
+    ids=["all", "chosen", "one"],
+)
+def test_only_who_chooses_the_phases_has_a_failure_explained(
+    mockserver_server: MockServer, asked: tuple[Phase, ...], run: set[Phase]
+):
+    seen: set[Phase] = set()
+
+    class Looking(GatewayMachine):
+        @rule()
+        def look(self) -> None:
+            seen.update(settings.default.phases)
+
+    Looking.check(mockserver_server, settings=settings(STEADY, max_examples=1, stateful_step_count=2, phases=asked))
+
+    assert run == seen

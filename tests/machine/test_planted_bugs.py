@@ -1,0 +1,56 @@
+"""Every planted bug is found and named in the first line of the failure; the clean client and receiver pass."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import Phase, settings
+
+from mockserver import MockServer
+from tests.machine.campaigns import Campaigns
+from tests.machine.planted import BUGS, ROUNDS, SHOWS, hunt
+from tests.machine.receiving import Receiving
+from tests.machine.table import PAGE
+
+QUICK = settings(ROUNDS, phases=[Phase.generate])
+
+
+@pytest.mark.parametrize("bug", sorted(BUGS))
+def test_a_bug_is_found_and_named_first(mockserver_server: MockServer, bug: str):
+    found = hunt(mockserver_server, bug, QUICK)
+
+    assert str(found.failure).startswith(SHOWS[bug])
+
+
+@pytest.mark.parametrize("machine", [Campaigns, Receiving])
+def test_without_a_bug_nothing_is_found(mockserver_server: MockServer, machine):
+    found = hunt(mockserver_server, None, settings(QUICK, max_examples=60), machine)
+
+    assert found.failure is None
+    assert found.examples >= 60
+
+
+@pytest.mark.parametrize(
+    ("bug", "rule"),
+    [
+        ("rename-after-lost-create", {"on": "createCampaign", "nth": 2}),
+        ("clone-after-conflict", {"on": "startCampaign", "nth": 1}),
+        ("forged-accepted", {"on": "delivery", "nth": 1}),
+    ],
+)
+def test_what_is_found_shrinks_to_the_call_that_matters(mockserver_server: MockServer, bug: str, rule: dict):
+    found = hunt(mockserver_server, bug)
+
+    assert [rule] == [
+        {key: value for key, value in each.items() if key != "do"} for each in found.scenario["script"] if "on" in each and each["on"] != "*"
+    ]  # fmt: skip
+
+
+def test_the_page_tells_of_every_bug_as_found():
+    rows = re.findall(
+        r"^\| ([a-z0-9-]+) \|.*\| (\d+|-) \| [\d.]+ \| \d+ \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE
+    )
+
+    assert list(BUGS) == [bug for bug, _ in rows]
+    assert "-" not in [needed for _, needed in rows]

@@ -1,0 +1,303 @@
+"""Whom an audience holds: groups and statements joined, everyone where nothing restricts, and what a preview does not do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.operations.filter_world import (
+    CREATE,
+    NOW,
+    PREVIEW,
+    TEMPLATE,
+    alone,
+    campaign,
+    estimated,
+    statement,
+    targets,
+)
+
+# Six chats, of which one can say by heart who matches what.
+CHATS = [
+    {"id": "chat_ana", "platform": "chatapp", "status": "open", "tagIds": ["tag_vip"], "monetization": 10, "isAnswered": True},
+    {"id": "chat_bia", "platform": "chatapp", "status": "closed", "tagIds": ["tag_vip", "tag_new"], "attentionReason": ""},
+    {"id": "chat_caio", "platform": "chatapp_lite", "status": "open", "monetization": 20, "attentionReason": "Preço"},
+    {"id": "chat_davi", "platform": "photoapp", "status": "open", "tagIds": ["tag_new"], "monetization": 30},
+    {"id": "chat_eva", "platform": "botapp", "status": "closed", "monetization": 10, "attentionReason": "preço"},
+    {"id": "chat_grupo", "platform": "chatapp", "status": "open", "isGroupChat": True, "contact": "+55119", "birthDate": "1990-05-17"},
+]  # fmt: skip
+THEIRS = {"id": "tenant_other", "chats": [{"id": "chat_theirs"}, {"id": "chat_theirs_too"}], "templates": [{}]}
+GIVEN = {"templates": [TEMPLATE], "chats": CHATS, "tenants": [THEIRS]}
+pytestmark = pytest.mark.mockserver(given=GIVEN, now=NOW)
+
+EVERYONE = [chat["id"] for chat in CHATS]
+OPEN = statement("chat.status", "equals", "open")
+VIP = statement("chat.tagIds", "has-any", ["tag_vip"])
+TEN = statement("chat.monetization", "equals", 10)
+REASON = "chat.attentionReason"
+CONTACT = "chat.virtual.dm-participant.contact"
+
+
+def group(combinator: str, *made: dict[str, Any]) -> dict[str, Any]:
+    return {"combinator": combinator, "statements": list(made)}
+
+
+def names(sandbox: Any, filters: Any) -> list[str]:
+    """Who is targeted, which is as many as were estimated."""
+    count = estimated(sandbox, filters)
+    found = [chat_id.removeprefix("chat_") for chat_id in targets(sandbox, filters)]
+    assert count == len(found)
+    return found
+
+
+@pytest.mark.clause("filters.groups-and", "filters.combinator", "audience.same-filters")
+@pytest.mark.parametrize(
+    ("filters", "wanted"),
+    [
+        ([group("and", OPEN)], ["ana", "caio", "davi", "grupo"]),
+        ([group("or", OPEN)], ["ana", "caio", "davi", "grupo"]),
+        ([group("and", OPEN, VIP)], ["ana"]),
+        ([group("or", OPEN, VIP)], ["ana", "bia", "caio", "davi", "grupo"]),
+        ([group("or", VIP, TEN)], ["ana", "bia", "eva"]),
+        ([group("and", OPEN), group("and", VIP)], ["ana"]),
+        ([group("or", OPEN), group("or", VIP, TEN)], ["ana"]),
+        ([group("or", OPEN, TEN), group("or", VIP, TEN)], ["ana", "eva"]),
+        ([group("and", OPEN), group("or", VIP, TEN), group("and", TEN)], ["ana"]),
+        ([group("and", OPEN, TEN), group("and", statement("chat.status", "equals", "closed"))], []),
+    ],
+)
+def test_groups_are_joined_by_and_and_statements_by_their_groups_word(mockserver, filters, wanted):
+    assert wanted == names(mockserver, filters)
+
+
+@pytest.mark.clause("filters.semantics", "filters.fields")
+@pytest.mark.parametrize(
+    ("made", "wanted"),
+    [
+        pytest.param(statement("chat.tagIds", "has-all", ["tag_vip", "tag_new"]), ["bia"], id="both tags"),
+        pytest.param(statement("chat.tagIds", "has-none", ["tag_vip"]), ["caio", "davi", "eva", "grupo"], id="untagged too"),
+        pytest.param(statement("chat.tagIds", "exists"), ["ana", "bia", "davi"], id="has tags",
+                     marks=pytest.mark.option("exists-meaning", "not-empty")),
+        pytest.param(statement(REASON, "exists"), ["caio", "eva"], id="an empty text is none",
+                     marks=pytest.mark.option("exists-meaning", "not-empty")),
+        pytest.param(statement(REASON, "equals", ""), ["bia"], id="the empty text is found all the same"),
+        pytest.param(statement(REASON, "contains", "preç"), ["eva"], id="letter case counts",
+                     marks=pytest.mark.option("case-sensitivity", "sensitive")),
+        pytest.param(statement(REASON, "contains", "pre%"), [], id="no wildcards"),
+        pytest.param(statement(REASON, "contains", "preco"), [], id="accents count"),
+        pytest.param(statement("chat.monetization", "not-equals", 10), ["bia", "caio", "davi", "grupo"], id="missing is not 10",
+                     marks=pytest.mark.option("missing-value-negative-ops", "match")),
+        pytest.param(statement("chat.monetization", "less-than", 30), ["ana", "caio", "eva"], id="missing is not less"),
+        pytest.param(statement("chat.monetization", "between", 10, 20), ["ana", "caio", "eva"], id="both bounds",
+                     marks=pytest.mark.option("between-bounds", "inclusive")),
+        pytest.param(statement("chat.monetization", "between", 20, 10), [], id="reversed bounds"),
+        pytest.param(statement("chat.monetization", "not-between", 20, 10), [each.removeprefix("chat_") for each in EVERYONE], id="not in reversed bounds"),
+        pytest.param(statement(CONTACT, "exists"), [], id="a group has no direct participant"),
+        pytest.param(statement("chat.virtual.dm-participant.birthDate", "exists"), [], id="nor a birth date"),
+        pytest.param(statement("chat.virtual.participants-count", "greater-than", 1), ["grupo"], id="participants"),
+        pytest.param(statement("chat.isAnswered", "not-equals", True), ["bia", "caio", "davi", "eva", "grupo"], id="not answered"),
+        pytest.param(statement("chat.status", "equals", "archived"), [], id="unknown status"),
+        pytest.param(statement("chat.entrypointId", "equals", "no id at all"), [], id="unknown id"),
+        pytest.param(statement("chat.platform", "in", ["botapp", "photoapp"]), ["davi", "eva"], id="platforms"),
+        pytest.param(statement("chat.platform", "starts-with", "chatapp"), ["ana", "bia", "caio", "grupo"], id="both chat-apps"),
+    ],
+)  # fmt: skip
+def test_a_statement_selects_whom_it_says(mockserver, made, wanted):
+    assert wanted == names(mockserver, alone(made))
+
+
+@pytest.mark.clause("filters.semantics", "filters.dates")
+@pytest.mark.parametrize(
+    ("made", "wanted"),
+    [
+        pytest.param(statement("chat.monetization", "not-equals", 10), ["caio", "davi"], id="missing", marks=[
+            pytest.mark.mockserver(choices={"missing-value-negative-ops": "no-match"}), pytest.mark.option("missing-value-negative-ops", "no-match")]),
+        pytest.param(statement("chat.tagIds", "has-none", ["tag_vip"]), ["caio", "davi", "eva", "grupo"], id="untagged", marks=[
+            pytest.mark.mockserver(choices={"missing-value-negative-ops": "no-match"}), pytest.mark.option("missing-value-negative-ops", "no-match")]),
+        pytest.param(statement(REASON, "contains", "PREÇ"), ["caio", "eva"], id="case", marks=[
+            pytest.mark.mockserver(choices={"case-sensitivity": "insensitive"}), pytest.mark.option("case-sensitivity", "insensitive")]),
+        pytest.param(statement("chat.monetization", "between", 10, 20), ["ana", "eva"], id="upper bound", marks=[
+            pytest.mark.mockserver(choices={"between-bounds": "upper-exclusive"}), pytest.mark.option("between-bounds", "upper-exclusive")]),
+        pytest.param(statement(REASON, "exists"), ["bia", "caio", "eva"], id="empty text", marks=[
+            pytest.mark.mockserver(choices={"exists-meaning": "not-null"}), pytest.mark.option("exists-meaning", "not-null")]),
+    ],
+)  # fmt: skip
+def test_an_option_selects_whom_it_says(mockserver, made, wanted):
+    assert wanted == names(mockserver, alone(made))
+
+
+@pytest.mark.clause("filters.dates")
+@pytest.mark.parametrize(
+    ("zone", "wanted"),
+    [
+        pytest.param("utc", ["1990-05-17T00:00:00Z", "1990-05-16T21:00:00-03:00"], marks=pytest.mark.option("birthdate-zone", "utc")),
+        pytest.param("brazil", ["1990-05-17T03:00:00Z", "1990-05-17T00:00:00-03:00"], marks=pytest.mark.option("birthdate-zone", "brazil")),
+    ],
+)  # fmt: skip
+def test_a_birth_date_begins_at_the_chosen_midnight(mockserver_server, zone, wanted):
+    asked = ["1990-05-17T00:00:00Z", "1990-05-16T21:00:00-03:00", "1990-05-17T03:00:00Z", "1990-05-17T00:00:00-03:00"]
+    given = {"chats": [{"birthDate": "1990-05-17"}]}
+
+    with mockserver_server.sandbox(given=given, choices={"birthdate-zone": zone}) as sandbox:
+        birth = "chat.virtual.dm-participant.birthDate"
+        found = [each for each in asked if estimated(sandbox, alone(statement(birth, "equals", each)))]
+
+    assert wanted == found
+
+
+@pytest.mark.clause("audience.all", "audience.preview", "base.tenant-scope")
+def test_without_filters_every_chat_of_the_organisation_is_counted_and_no_other(mockserver):
+    their_key, _ = mockserver.keys("tenant_other")
+
+    assert {"estimatedCount": 6} == mockserver.call("POST", PREVIEW, json={}).json()
+    assert {"estimatedCount": 2} == mockserver.call("POST", PREVIEW, json={}, key=their_key).json()
+
+
+@pytest.mark.clause("audience.all", "campaigns.create")
+def test_a_campaign_without_filters_targets_every_chat(mockserver):
+    made = mockserver.call("POST", CREATE, json=campaign()).json()["campaignId"]
+    mockserver.call("POST", f"{CREATE}/{made}/start")
+
+    assert EVERYONE == mockserver.state()["tenants"][0]["executions"][0]["targets"]
+
+
+@pytest.mark.clause("filters.groups-and")
+@pytest.mark.option("filters-empty-list", "everyone")
+def test_an_empty_list_of_filters_is_everyone(mockserver):
+    assert [each.removeprefix("chat_") for each in EVERYONE] == names(mockserver, [])
+
+
+@pytest.mark.clause("filters.groups-and", "audience.same-filters")
+@pytest.mark.option("filters-empty-list", "reject")
+@pytest.mark.parametrize(
+    ("split", "wanted"),
+    [("split", (400, "VALIDATION_ERROR")), ("all-invalid-filters", (422, "CAMPAIGN_INVALID_FILTERS"))],
+)
+def test_an_empty_list_of_filters_may_be_refused(mockserver, split, wanted):
+    mockserver.choose({"filters-empty-list": "reject", "filter-error-split": split})
+
+    assert [wanted] * 2 == outcomes(mockserver, [])
+    assert {"estimatedCount": 6} == mockserver.call("POST", PREVIEW, json={}).json()
+
+
+def outcomes(sandbox: Any, filters: Any) -> list[tuple[int, Any]]:
+    """Status and code of preview and creation."""
+    bodies = {PREVIEW: {"filters": filters}, CREATE: campaign(filters=filters)}
+    answers = [sandbox.call("POST", path, json=body) for path, body in bodies.items()]
+    return [(reply.status, reply.json().get("code")) for reply in answers]
+
+
+@pytest.mark.clause("filters.groups-and", "filters.invalid", "audience.same-filters")
+@pytest.mark.option("group-no-statements", "reject")
+@pytest.mark.parametrize("combinator", ["and", "or"])
+def test_a_group_without_statements_is_refused(mockserver, combinator):
+    refused = (400, "VALIDATION_ERROR")
+
+    assert [refused] * 2 == outcomes(mockserver, [group(combinator)])
+    assert [refused] * 2 == outcomes(mockserver, [group("and", OPEN), group(combinator)])
+
+
+@pytest.mark.clause("filters.groups-and", "filters.combinator")
+@pytest.mark.parametrize(
+    ("option", "combinator", "without", "beside_open"),
+    [
+        pytest.param("vacuous", "and", 6, 4, marks=pytest.mark.option("group-no-statements", "vacuous")),
+        pytest.param("vacuous", "or", 0, 0, marks=pytest.mark.option("group-no-statements", "vacuous")),
+        pytest.param("ignore", "and", 6, 4, marks=pytest.mark.option("group-no-statements", "ignore")),
+        pytest.param("ignore", "or", 6, 4, marks=pytest.mark.option("group-no-statements", "ignore")),
+    ],
+)
+def test_a_group_without_statements_may_mean_something(mockserver, option, combinator, without, beside_open):
+    mockserver.choose({"group-no-statements": option})
+
+    assert without == len(names(mockserver, [group(combinator)]))
+    assert beside_open == estimated(mockserver, [group("and", OPEN), group(combinator)])
+    assert [(400, "VALIDATION_ERROR")] * 2 == outcomes(mockserver, [{"statements": []}])
+
+
+@pytest.mark.clause("filters.platform-values", "filters.invalid", "audience.same-filters")
+@pytest.mark.mockserver(choices={"platform-value-unknown": "platform-unsupported"})
+@pytest.mark.option("platform-value-unknown", "platform-unsupported")
+@pytest.mark.parametrize(("operator", "value"), [("equals", "telegram"), ("not-in", ["chatapp", "telegram"])])
+def test_an_unknown_platform_may_have_a_code_of_its_own(mockserver, operator, value):
+    assert [(400, "PLATFORM_UNSUPPORTED")] * 2 == outcomes(
+        mockserver, alone(statement("chat.platform", operator, value))
+    )
+    assert [(422, "CAMPAIGN_INVALID_FILTERS")] * 2 == outcomes(
+        mockserver, alone(statement("chat.platform", "equals", 1))
+    )
+
+
+@pytest.mark.clause("filters.platform-values")
+@pytest.mark.mockserver(choices={"platform-value-unknown": "match-none"})
+@pytest.mark.option("platform-value-unknown", "match-none")
+@pytest.mark.parametrize(
+    ("operator", "value", "count"),
+    [
+        ("equals", "telegram", 0),
+        ("not-equals", "telegram", 6),
+        ("in", ["telegram", "photoapp"], 1),
+        ("not-in", ["x"], 6),
+    ],
+)
+def test_an_unknown_platform_may_match_nobody(mockserver, operator, value, count):
+    assert count == len(names(mockserver, alone(statement("chat.platform", operator, value))))
+
+
+# An operator that compares a part of a text, with a part of a platform, and how many of the six chats it selects.
+PARTS = [
+    ("contains", "chat", 4),
+    ("not-contains", "chat", 2),
+    ("starts-with", "photo", 1),
+    ("ends-with", "app", 5),
+    ("not-starts-with", "photo", 5),
+    ("not-ends-with", "app", 1),
+    ("contains", "telegram", 0),
+]
+
+
+@pytest.mark.clause("filters.platform-values", "filters.operators")
+@pytest.mark.option("platform-text-operators", "whole-values")
+@pytest.mark.parametrize(("operator", "part", "count"), PARTS)
+def test_a_part_of_a_platform_is_no_platform(mockserver, operator, part, count):
+    refused = outcomes(mockserver, alone(statement("chat.platform", operator, part)))
+
+    assert [(422, "CAMPAIGN_INVALID_FILTERS")] * 2 == refused
+
+
+@pytest.mark.clause("filters.platform-values", "filters.operators")
+@pytest.mark.mockserver(choices={"platform-text-operators": "text"})
+@pytest.mark.option("platform-text-operators", "text")
+@pytest.mark.parametrize(("operator", "part", "count"), PARTS)
+def test_a_platform_may_be_compared_as_a_text(mockserver, operator, part, count):
+    assert count == len(names(mockserver, alone(statement("chat.platform", operator, part))))
+
+
+@pytest.mark.clause("filters.platform-values")
+@pytest.mark.mockserver(choices={"platform-text-operators": "text"})
+@pytest.mark.option("platform-text-operators", "text")
+@pytest.mark.parametrize(("operator", "value"), [("equals", "chat"), ("not-in", ["chatapp", "chat"]), ("contains", 1)])
+def test_operators_on_whole_values_and_other_types_stay_as_they_are(mockserver, operator, value):
+    refused = outcomes(mockserver, alone(statement("chat.platform", operator, value)))
+
+    assert [(422, "CAMPAIGN_INVALID_FILTERS")] * 2 == refused
+
+
+@pytest.mark.clause("filters.platform-values")
+@pytest.mark.mockserver(choices={"platform-value-unknown": "match-none"})
+@pytest.mark.parametrize(("operator", "count"), [("contains", 0), ("starts-with", 0), ("not-contains", 6)])
+def test_a_part_of_a_platform_matches_nobody_where_an_unknown_platform_does(mockserver, operator, count):
+    assert count == len(names(mockserver, alone(statement("chat.platform", operator, "chat"))))
+
+
+@pytest.mark.clause("audience.platform-free", "campaigns.platform")
+@pytest.mark.parametrize("platform", ["chatapp", "chatapp_lite", "photoapp"])
+def test_the_campaigns_platform_does_not_restrict_its_audience(mockserver, platform):
+    body = campaign(platform=platform, filters=alone(OPEN))
+    made = mockserver.call("POST", CREATE, json=body).json()["campaignId"]
+    mockserver.call("POST", f"{CREATE}/{made}/start")
+
+    (execution,) = mockserver.call("GET", f"{CREATE}/{made}").json()["executions"]
+
+    assert 4 == execution["targetCount"] == estimated(mockserver, alone(OPEN))

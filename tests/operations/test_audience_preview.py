@@ -1,0 +1,88 @@
+"""The preview looks and touches nothing; its number is exact, rough or remembered, and a start counts again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.operations.filter_world import CREATE, NOW, PREVIEW, TEMPLATE, alone, estimated, statement, targets
+
+OPEN = alone(statement("chat.status", "equals", "open"))
+MANY = {"templates": [TEMPLATE], "chats": {"count": 400, "vary": {"monetization": list(range(100))}}}
+
+
+def below(amount: int) -> list[dict[str, Any]]:
+    return alone(statement("chat.monetization", "less-than", amount))
+
+
+@pytest.mark.clause("audience.preview")
+@pytest.mark.mockserver(given={"templates": [TEMPLATE], "chats": {"count": 3}}, now=NOW)
+def test_a_preview_makes_no_campaign_and_sends_nothing(mockserver):
+    before = mockserver.state()
+
+    reply = mockserver.call("POST", PREVIEW, json={"filters": OPEN})
+
+    assert (200, {"estimatedCount": 3}) == (reply.status, reply.json())
+    assert before == mockserver.state()
+    assert [] == mockserver.call("GET", CREATE).json()["campaigns"]
+    assert [] == mockserver.advance(hours=1)
+    assert [] == mockserver.journal["transitions"]
+
+
+@pytest.mark.clause("audience.preview")
+@pytest.mark.mockserver(given={"templates": [TEMPLATE]}, now=NOW)
+def test_an_organisation_without_chats_has_an_audience_of_none(mockserver):
+    assert 0 == estimated(mockserver, [])
+    assert 0 == estimated(mockserver, OPEN)
+
+
+@pytest.mark.clause("audience.preview", "audience.same-filters")
+@pytest.mark.option("estimated-count-exactness", "exact")
+@pytest.mark.mockserver(given={"templates": [TEMPLATE], "chats": {"count": 3}}, now=NOW)
+def test_the_target_is_the_estimate_unless_chats_change_between(mockserver):
+    assert 3 == estimated(mockserver, OPEN)
+    with mockserver.checkpoint():
+        assert 3 == len(targets(mockserver, OPEN))
+
+    mockserver.apply({"given": {"chats": [{"id": "chat_late"}, {"status": "closed"}]}})
+
+    assert ["chat_late"] == targets(mockserver, OPEN)[3:]
+    assert 4 == estimated(mockserver, OPEN)
+
+
+@pytest.mark.clause("audience.preview")
+@pytest.mark.option("estimated-count-exactness", "exact")
+@pytest.mark.mockserver(given=MANY, now=NOW)
+def test_an_exact_estimate_is_the_number_itself(mockserver):
+    assert [4 * amount for amount in range(101)] == [estimated(mockserver, below(amount)) for amount in range(101)]
+
+
+@pytest.mark.clause("audience.preview")
+@pytest.mark.option("estimated-count-exactness", "rough")
+@pytest.mark.mockserver(given=MANY, now=NOW, choices={"estimated-count-exactness": "rough"})
+def test_a_rough_estimate_is_at_most_five_per_cent_off_and_sometimes_is(mockserver):
+    counted = {amount: estimated(mockserver, below(amount)) for amount in range(101)}
+
+    assert [] == [(amount, found) for amount, found in counted.items() if abs(found - 4 * amount) > 0.05 * 4 * amount]
+    assert any(found != 4 * amount for amount, found in counted.items())
+    assert counted == {amount: estimated(mockserver, below(amount)) for amount in range(101)}
+    assert 200 == len(targets(mockserver, below(50)))
+
+
+@pytest.mark.clause("audience.preview")
+@pytest.mark.option("estimated-count-exactness", "cached")
+@pytest.mark.mockserver(
+    given={"templates": [TEMPLATE], "chats": {"count": 3}}, now=NOW, choices={"estimated-count-exactness": "cached"}
+)
+def test_a_cached_estimate_lags_behind_the_chats_and_a_start_does_not(mockserver):
+    assert 3 == estimated(mockserver, OPEN)
+    mockserver.apply({"given": {"chats": [{"id": "chat_late"}]}})
+
+    assert 3 == estimated(mockserver, OPEN)
+    assert 4 == estimated(mockserver, [])
+    assert 4 == len(targets(mockserver, OPEN))
+
+    mockserver.advance(hours=1)
+
+    assert 4 == estimated(mockserver, OPEN)

@@ -1,0 +1,244 @@
+"""Keys, tenants and subscriptions: who is let in, and which of several refusals comes first."""
+
+import pytest
+
+from tests.operations.world import (
+    DRAFT,
+    GIVEN,
+    OPERATIONS,
+    OTHER_KEY,
+    SESSIONS,
+    every_success,
+    refused,
+    running,
+    session,
+)
+
+pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
+
+PUBLIC = {"readFormPolicy"}
+WRITES = {"createCampaign", "startCampaign", "cancelCampaign", "createConnectionSession", "uploadMedia"}
+
+every_operation = pytest.mark.parametrize(("method", "path"), OPERATIONS.values(), ids=OPERATIONS)
+every_secret_operation = pytest.mark.parametrize(
+    ("method", "path"),
+    [call for operation, call in OPERATIONS.items() if operation not in PUBLIC],
+    ids=[operation for operation in OPERATIONS if operation not in PUBLIC],
+)
+
+
+@pytest.mark.clause("auth.header")
+def test_a_secret_key_in_the_header_opens_every_operation(mockserver):
+    replies = every_success(mockserver)
+
+    assert {} == {operation: reply for operation, reply in replies.items() if reply.status >= 300}
+
+
+@pytest.mark.clause("auth.header")
+@every_operation
+def test_a_call_without_a_key_is_refused_everywhere(mockserver, method, path):
+    assert (401, "API_KEY_MISSING") == refused(mockserver.call(method, path, key=""))
+
+
+@pytest.mark.clause("auth.header")
+@pytest.mark.parametrize("blank", ["", " ", "\t \t"])
+def test_a_blank_key_counts_as_none(mockserver, blank):
+    reply = mockserver.call("GET", "/v1/campaigns", key="", headers={"X-API-Key": blank})
+
+    assert (401, "API_KEY_MISSING") == refused(reply)
+
+
+@pytest.mark.clause("auth.header")
+@pytest.mark.parametrize("name", ["Authorization", "Api-Key", "X-Api-Token", "Cookie"])
+def test_a_key_in_another_place_is_no_key(mockserver, name):
+    by_header = mockserver.call("GET", "/v1/campaigns", key="", headers={name: mockserver.secret_key})
+    by_query = mockserver.call("GET", f"/v1/campaigns?X-API-Key={mockserver.secret_key}", key="")
+
+    assert (401, "API_KEY_MISSING") == refused(by_header)
+    assert (401, "API_KEY_MISSING") == refused(by_query)
+
+
+@pytest.mark.clause("auth.header")
+def test_the_headers_name_is_read_in_any_letter_case(mockserver):
+    for name in ("x-api-key", "X-API-KEY", "X-Api-Key"):
+        assert 200 == mockserver.call("GET", "/v1/campaigns", key="", headers={name: mockserver.secret_key}).status
+
+
+@pytest.mark.clause("auth.unknown")
+@pytest.mark.parametrize(
+    "key",
+    ["sk_", "sk_nobodys", "pk_nobodys", "nobodys", "SK_nobodys", "Bearer {key}", '"{key}"', "{key},{key}", "{key}x"],
+)
+def test_a_key_that_is_not_recognised_is_refused(mockserver, key):
+    sent = key.format(key=mockserver.secret_key)
+
+    assert (401, "API_KEY_INVALID") == refused(mockserver.call("GET", "/v1/campaigns", key=sent))
+
+
+@pytest.mark.clause("auth.unknown")
+@every_operation
+def test_an_unknown_public_key_is_not_told_which_type_would_fit(mockserver, method, path):
+    assert (401, "API_KEY_INVALID") == refused(mockserver.call(method, path, key="pk_nobodys"))
+
+
+@pytest.mark.clause("auth.secret-only")
+def test_a_secret_key_begins_with_its_prefix(mockserver):
+    assert mockserver.secret_key.startswith("sk_")
+    assert not mockserver.public_key.startswith("sk_")
+
+
+@pytest.mark.clause("auth.secret-only", "auth.public-elsewhere")
+@every_secret_operation
+def test_a_public_key_is_of_the_wrong_type_there(mockserver, method, path):
+    reply = mockserver.call(method, path, key=mockserver.public_key)
+
+    assert (401, "API_KEY_WRONG_TYPE") == refused(reply)
+
+
+@pytest.mark.clause("auth.public-elsewhere")
+def test_the_embed_policy_takes_a_public_key_and_a_secret_one(mockserver):
+    replies = [
+        mockserver.call(*OPERATIONS["readFormPolicy"], key=key)
+        for key in (mockserver.public_key, mockserver.secret_key)
+    ]
+
+    assert mockserver.public_key.startswith("pk_")
+    assert [200, 200] == [reply.status for reply in replies]
+    assert replies[0].body == replies[1].body
+
+
+@pytest.mark.clause("auth.developers-disabled")
+@every_operation
+def test_nothing_is_open_while_the_developer_environment_is_off(mockserver, method, path):
+    mockserver.set_tenant(developersEnabled=False)
+
+    assert (401, "DEVELOPERS_DISABLED") == refused(mockserver.call(method, path))
+
+
+@pytest.mark.clause("auth.developers-disabled")
+def test_one_tenants_developer_environment_is_no_other_tenants_matter(mockserver):
+    mockserver.set_tenant(developersEnabled=False)
+    assert 200 == mockserver.call("GET", "/v1/campaigns", key=OTHER_KEY).status
+
+    mockserver.set_tenant(developersEnabled=True)
+    assert 200 == mockserver.call("GET", "/v1/campaigns").status
+
+
+@pytest.mark.clause("auth.subscription")
+@pytest.mark.option("subscription-scope", "all")
+@pytest.mark.parametrize("state", ["suspended", "canceled", "none"])
+@every_operation
+def test_without_an_active_subscription_nothing_is_open(mockserver, method, path, state):
+    mockserver.set_tenant(subscription=state)
+
+    assert (403, "SUBSCRIPTION_INACTIVE") == refused(mockserver.call(method, path))
+
+
+@pytest.mark.clause("auth.subscription")
+def test_a_subscription_can_lapse_between_two_polls(mockserver):
+    session_id = session(mockserver)
+
+    mockserver.set_tenant(subscription="suspended")
+    assert (403, "SUBSCRIPTION_INACTIVE") == refused(mockserver.call("GET", f"{SESSIONS}/{session_id}"))
+
+    mockserver.set_tenant(subscription="active")
+    assert 200 == mockserver.call("GET", f"{SESSIONS}/{session_id}").status
+
+
+@pytest.mark.clause("auth.subscription")
+@pytest.mark.option("subscription-scope", "writes-only")
+def test_a_lapsed_subscription_may_leave_reading_open(mockserver):
+    mockserver.choose({"subscription-scope": "writes-only"})
+    mockserver.set_tenant(subscription="canceled")
+    codes = {
+        operation: mockserver.call(method, path).json().get("code") for operation, (method, path) in OPERATIONS.items()
+    }
+
+    assert WRITES == {operation for operation, code in codes.items() if code == "SUBSCRIPTION_INACTIVE"}
+    assert {"CAMPAIGN_NOT_FOUND", "RESOURCE_NOT_FOUND", None} == {
+        codes[each] for each in OPERATIONS if each not in WRITES
+    }
+
+
+# What reaches for a record of the other tenant, and the code that an unknown id gets there.
+ACROSS = {
+    "template": ("GET", "/v1/message-templates/{template}", None, "MESSAGE_TEMPLATE_NOT_FOUND"),
+    "template of a new campaign": ("POST", "/v1/campaigns", {"templateId": "{template}"}, "MESSAGE_TEMPLATE_NOT_FOUND"),
+    "campaign": ("GET", "/v1/campaigns/{campaign}", None, "CAMPAIGN_NOT_FOUND"),
+    "execution": ("GET", "/v1/campaigns/{campaign}/executions/{execution}", None, "CAMPAIGN_NOT_FOUND"),
+    "campaign to start": ("POST", "/v1/campaigns/{campaign}/start", {}, "CAMPAIGN_NOT_FOUND"),
+    "campaign to cancel": ("POST", "/v1/campaigns/{campaign}/cancel", None, "CAMPAIGN_NOT_FOUND"),
+    "session": ("GET", SESSIONS + "/{session}", None, "RESOURCE_NOT_FOUND"),
+    "entrypoint": ("GET", "/v1/entrypoints/{entrypoint}", None, "ENTRYPOINT_NOT_FOUND"),
+    "chat": ("GET", "/v1/messaging/chats/{chat}", None, "CHAT_NOT_FOUND"),
+    "form": ("GET", "/v1/forms/{form}/embed-frame-policy", None, "FORM_NOT_FOUND"),
+}
+NOBODYS = dict.fromkeys(("template", "campaign", "execution", "session", "entrypoint", "chat", "form"), "nobodys_id")
+
+
+def reach(sandbox, what, ids):
+    method, path, body, _ = ACROSS[what]
+    if body and "templateId" in body:
+        body = DRAFT | {"templateId": ids["template"]}
+    return refused(sandbox.call(method, path.format(**ids), json=body))
+
+
+def neighbours_ids(sandbox):
+    campaign_id, execution_id = running(sandbox, key=OTHER_KEY, templateId="template_other")
+    made = {"campaign": campaign_id, "execution": execution_id, "session": session(sandbox, key=OTHER_KEY)}
+    return made | {kind: f"{kind}_other" for kind in ("template", "entrypoint", "chat", "form")}
+
+
+@pytest.mark.clause("auth.denied", "base.tenant-scope")
+@pytest.mark.option("cross-tenant-code", "not-found")
+@pytest.mark.parametrize("what", ACROSS)
+def test_another_tenants_record_is_not_there(mockserver, what):
+    theirs = neighbours_ids(mockserver)
+    code = ACROSS[what][3]
+
+    assert (404, code) == reach(mockserver, what, theirs) == reach(mockserver, what, NOBODYS)
+
+
+@pytest.mark.clause("auth.denied", "base.tenant-scope")
+@pytest.mark.option("cross-tenant-code", "access-denied")
+@pytest.mark.parametrize("what", ACROSS)
+def test_another_tenants_record_may_be_denied_instead(mockserver, what):
+    mockserver.choose({"cross-tenant-code": "access-denied"})
+    theirs = neighbours_ids(mockserver)
+
+    assert (403, "RESOURCE_ACCESS_DENIED") == reach(mockserver, what, theirs)
+    assert (404, ACROSS[what][3]) == reach(mockserver, what, NOBODYS)
+
+
+@pytest.mark.clause("auth.denied")
+@pytest.mark.parametrize("option", ["not-found", "access-denied"])
+def test_reaching_across_tenants_changes_nothing(mockserver, option):
+    theirs = neighbours_ids(mockserver)
+    mockserver.choose({"cross-tenant-code": option})
+    before = mockserver.state()
+
+    for what in ACROSS:
+        reach(mockserver, what, theirs)
+
+    assert before == mockserver.state()
+
+
+@pytest.mark.clause("auth.any-secret-key")
+def test_a_session_is_read_with_whatever_secret_key_the_tenant_has_now(mockserver):
+    old = mockserver.secret_key
+    at = f"{SESSIONS}/{session(mockserver, key=old)}"
+
+    mockserver.apply({"given": {"tenants": [{"id": mockserver.tenant_id, "secretKey": "sk_rotated"}]}})
+
+    assert 200 == mockserver.call("GET", at, key="sk_rotated").status
+    assert (401, "API_KEY_INVALID") == refused(mockserver.call("GET", at, key=old))
+    assert (401, "API_KEY_WRONG_TYPE") == refused(mockserver.call("GET", at, key=mockserver.public_key))
+    assert (404, "RESOURCE_NOT_FOUND") == refused(mockserver.call("GET", at, key=OTHER_KEY))
+
+
+def test_no_answer_invites_a_page_of_another_site(mockserver):
+    headers = {"Origin": "https://www.clinica.example", "Access-Control-Request-Method": "GET"}
+    for method in ("GET", "OPTIONS"):
+        reply = mockserver.call(method, "/v1/campaigns", headers=headers)
+
+        assert [] == [name for name in reply.headers if name.startswith("access-control-")]

@@ -1,0 +1,233 @@
+"""The conventions of every call: the prefix, JSON, ids, the tenant's own view, unknown paths, success statuses."""
+
+import json
+import re
+
+import pytest
+
+from tests.operations.world import (
+    DRAFT,
+    GIVEN,
+    MULTIPART,
+    OPERATIONS,
+    OTHER_KEY,
+    SESSIONS,
+    draft,
+    every_success,
+    form,
+    refused,
+    running,
+    session,
+    upload,
+)
+
+pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
+
+every_operation = pytest.mark.parametrize(("method", "path"), OPERATIONS.values(), ids=OPERATIONS)
+
+
+@pytest.mark.clause("base.prefix", "base.unknown-path")
+@pytest.mark.parametrize("prefix", ["", "/v2", "/V1", "/v1/v1", "/api/v1", "/v1/."])
+@every_operation
+def test_no_operation_lives_outside_the_prefix(mockserver, method, path, prefix):
+    reply = mockserver.call(method, prefix + path.removeprefix("/v1"))
+
+    assert (404, "RESOURCE_NOT_FOUND") == refused(reply)
+
+
+@pytest.mark.clause("base.json")
+def test_success_answers_are_json_and_a_cancel_has_no_content(mockserver):
+    replies = every_success(mockserver)
+    cancelled = replies.pop("cancelCampaign")
+
+    assert (204, b"") == (cancelled.status, cancelled.body)
+    assert "content-type" not in cancelled.headers
+    for operation, reply in replies.items():
+        assert "application/json; charset=utf-8" == reply.headers["content-type"], operation
+        assert isinstance(json.loads(reply.body.decode("utf-8")), list if operation == "uploadMedia" else dict)
+
+
+@pytest.mark.clause("base.json")
+@pytest.mark.parametrize(
+    "content_type", ["application/json", "application/json; charset=utf-8", "Application/JSON", "application/json ;a=b"]
+)
+def test_a_json_body_is_taken_under_its_own_type(mockserver, content_type):
+    reply = mockserver.call(
+        "POST", "/v1/campaigns", body=json.dumps(DRAFT).encode(), headers={"Content-Type": content_type}
+    )
+
+    assert 201 == reply.status
+
+
+@pytest.mark.clause("base.json")
+@pytest.mark.parametrize(
+    "content_type",
+    [None, "", "text/plain", "text/json", "application/jsonp", "application/x-www-form-urlencoded", MULTIPART, "json"],
+)
+def test_a_body_under_another_type_is_refused(mockserver, content_type):
+    headers = {} if content_type is None else {"Content-Type": content_type}
+    reply = mockserver.call("POST", "/v1/campaigns", body=json.dumps(DRAFT).encode(), headers=headers)
+
+    assert (400, "VALIDATION_ERROR") == refused(reply)
+    assert [] == mockserver.call("GET", "/v1/campaigns").json()["campaigns"]
+
+
+@pytest.mark.clause("base.json")
+def test_media_comes_as_multipart_and_not_as_json(mockserver):
+    files = form(("nota.txt", "text/plain", b"nota"))
+    as_multipart = mockserver.call("POST", "/v1/messaging/media", body=files, headers={"Content-Type": MULTIPART})
+    as_json = mockserver.call("POST", "/v1/messaging/media", json={"files": ["nota"]})
+
+    assert 201 == as_multipart.status
+    assert 400 == refused(as_json)[0]
+
+
+@pytest.mark.clause("base.ids")
+def test_ids_are_assigned_and_begin_with_their_kind(mockserver):
+    campaign_id, execution_id = running(mockserver)
+    session_id = session(mockserver)
+    completed = mockserver.complete_session(session_id)
+    media_id = upload(mockserver, ("nota.txt", "text/plain", b"nota")).json()[0]["id"]
+    ids = {
+        "campaign_": campaign_id,
+        "execution_": execution_id,
+        "session_": session_id,
+        "entrypoint_": completed["entrypoint"]["id"],
+        "media_": media_id,
+    }
+
+    for prefix, id in ids.items():
+        assert re.fullmatch(f"[a-z_]*{prefix}[0-9A-Za-z]+", id), id
+    for prefix in ("campaign_", "entrypoint_"):
+        assert ids[prefix].startswith(prefix)
+
+
+@pytest.mark.clause("base.ids")
+def test_seed_data_without_ids_gets_ids_of_its_kind(mockserver):
+    given = {"funnels": [{"steps": [{}]}], "templates": [{}], "chats": [{}], "forms": [{}], "entrypoints": [{}]}
+
+    created = mockserver.apply({"given": given})["created"]
+
+    assert created["funnelSteps"][0].startswith("funnel_step_")
+    assert created["entrypoints"][0].startswith("entrypoint_")
+    assert all(re.fullmatch(r"[a-z_]+_[0-9A-Za-z]+", id) for ids in created.values() for id in ids)
+
+
+@pytest.mark.clause("base.ids")
+def test_no_id_is_given_out_twice(mockserver):
+    ids = [draft(mockserver, name=f"Campaign {number}") for number in range(20)]
+    ids += [session(mockserver) for _ in range(20)]
+
+    assert 40 == len(set(ids))
+
+
+@pytest.mark.clause("base.ids")
+def test_an_id_that_a_caller_sends_along_is_not_the_records_id(mockserver):
+    assert "campaign_mine" != draft(mockserver, id="campaign_mine", campaignId="campaign_mine")
+
+
+@pytest.mark.clause("base.tenant-scope")
+def test_lists_and_counts_hold_the_tenants_own_records_only(mockserver):
+    mine, theirs = draft(mockserver), draft(mockserver, key=OTHER_KEY, templateId="template_other")
+
+    def seen(key):
+        campaigns = mockserver.call("GET", "/v1/campaigns", key=key).json()["campaigns"]
+        templates = mockserver.call("GET", "/v1/message-templates", key=key).json()["templates"]
+        count = mockserver.call("POST", "/v1/campaigns/audience-preview", key=key, json={}).json()["estimatedCount"]
+        return [each["id"] for each in campaigns], {each["id"] for each in templates}, count
+
+    assert ([mine], {"template_plain", "template_official", "template_coupon"}, 3) == seen(None)
+    assert ([theirs], {"template_other"}, 1) == seen(OTHER_KEY)
+
+
+@pytest.mark.clause("base.tenant-scope")
+def test_a_campaign_reaches_the_chats_of_its_own_tenant(mockserver):
+    running(mockserver)
+    mockserver.advance(until="idle")
+
+    assert 2 == len(mockserver.call("GET", "/v1/messaging/chats/chat_ana").json()["records"])
+    assert [] == mockserver.call("GET", "/v1/messaging/chats/chat_other", key=OTHER_KEY).json()["records"]
+
+
+UNDOCUMENTED = [
+    ("GET", "/v1"),
+    ("GET", "/v1/"),
+    ("GET", "/"),
+    ("GET", "/v1/campaigns/"),
+    ("GET", "/v1//campaigns"),
+    ("GET", "/v1/campaigns//"),
+    ("GET", "/v1/campaigns/../campaigns"),
+    ("GET", "/v1/Campaigns"),
+    ("GET", "/v1/campaigns/a/executions"),
+    ("GET", "/v1/campaigns%2Ffilters/schema"),
+    ("POST", "/v1/campaigns/a/start/"),
+    ("GET", "/v1/entrypoints?platform=chatapp"),
+    ("GET", "/v1/messaging/chats"),
+    ("POST", "/v1/messaging/messages"),
+    ("GET", "/v1/forms/form_visit"),
+    ("POST", "/v1/forms/form_visit/submissions"),
+    ("GET", "/favicon.ico"),
+]
+
+
+@pytest.mark.clause("base.unknown-path")
+@pytest.mark.parametrize(("method", "path"), UNDOCUMENTED)
+def test_an_unknown_path_gets_the_error_body_with_or_without_a_key(mockserver, method, path):
+    for key in (None, "", "sk_nobodys"):
+        assert (404, "RESOURCE_NOT_FOUND") == refused(mockserver.call(method, path, key=key))
+
+
+@pytest.mark.clause("base.unknown-path")
+@pytest.mark.parametrize("path", sorted({path for _, path in OPERATIONS.values()}))
+def test_a_method_that_the_path_lacks_gets_the_error_body_and_the_methods_it_has(mockserver, path):
+    has = {method for method, other in OPERATIONS.values() if other == path}
+    # A GET of the preview may as well ask for a campaign of that id, so nothing is said of it.
+    unclear = {"GET"} if path == "/v1/campaigns/audience-preview" else set()
+
+    for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "get"} - has - unclear:
+        reply = mockserver.call(method, path, key="")
+
+        assert (404, "RESOURCE_NOT_FOUND") == refused(reply)
+        assert has == set(reply.headers["allow"].split(", ")) - {"HEAD"} - unclear
+
+
+def test_a_head_is_a_get_without_its_body(mockserver):
+    for path in ("/v1/campaigns", "/v1/campaigns/nobodys"):
+        head, get = (mockserver.call(method, path) for method in ("HEAD", "GET"))
+
+        assert b"" == head.body
+        assert get.status == head.status
+
+
+POSTS = ("createCampaign", "startCampaign", "previewAudience", "uploadMedia")
+
+
+@pytest.mark.clause("base.success")
+@pytest.mark.parametrize(
+    ("option", "of_posts"),
+    [
+        pytest.param("rest", (201, 202, 200, 201), marks=pytest.mark.option("success-status", "rest")),
+        pytest.param("all-200", (200, 200, 200, 200), marks=pytest.mark.option("success-status", "all-200")),
+        pytest.param("all-201", (201, 201, 201, 201), marks=pytest.mark.option("success-status", "all-201")),
+    ],
+)
+def test_the_success_status_of_every_operation(mockserver, option, of_posts):
+    mockserver.choose({"success-status": option})
+    documented = {"createConnectionSession": 202, "cancelCampaign": 204}
+    expected = dict.fromkeys(OPERATIONS, 200) | dict(zip(POSTS, of_posts, strict=True)) | documented
+
+    assert expected == {operation: reply.status for operation, reply in every_success(mockserver).items()}
+
+
+def test_every_answer_is_dated_by_the_sandboxs_own_clock(mockserver):
+    assert "Sun, 01 Mar 2026 12:00:00 GMT" == mockserver.call("GET", "/v1/campaigns").headers["date"]
+    assert "Sun, 01 Mar 2026 12:00:00 GMT" == mockserver.call("GET", f"{SESSIONS}/nobodys").headers["date"]
+
+
+@pytest.mark.clause("campaigns.detail", "entrypoints.read")
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [("/v1/campaigns/filters", "CAMPAIGN_NOT_FOUND"), ("/v1/entrypoints/chatapp", "ENTRYPOINT_NOT_FOUND")],
+)
+def test_an_id_that_reads_like_a_word_of_another_path_is_an_unknown_id(mockserver, path, code):
+    assert (404, code) == refused(mockserver.call("GET", path))

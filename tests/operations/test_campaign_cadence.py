@@ -1,0 +1,74 @@
+"""The cadence is a whole number of messages a minute from 1 to 9007199254740991, compared exactly however it is spelt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.operations.filter_world import TEMPLATE, campaign
+from tests.operations.world import refused
+
+CAMPAIGNS = "/v1/campaigns"
+LARGEST = 9007199254740991
+pytestmark = pytest.mark.mockserver(given={"templates": [TEMPLATE], "chats": [{}]}, now="2026-03-01T12:00:00Z")
+
+
+def create(sandbox: Any, written: str) -> Any:
+    """A creation whose cadence is this very text of JSON."""
+    body = f'{{"name": "Março", "platform": "chatapp", "templateId": "{TEMPLATE["id"]}", "cadence": {written}}}'
+    return sandbox.call("POST", CAMPAIGNS, body=body.encode(), headers={"Content-Type": "application/json"})
+
+
+@pytest.mark.clause("campaigns.cadence", "campaigns.cadence-kept")
+@pytest.mark.parametrize(
+    ("written", "cadence"),
+    [
+        ("1", 1),
+        ("60", 60),
+        ("60.0", 60),
+        ("6e1", 60),
+        ("6E+1", 60),
+        ("600e-1", 60),
+        ("60.000000000000000000000", 60),
+        ("9007199254740990", LARGEST - 1),
+        ("9007199254740991", LARGEST),
+        ("9007199254740991.0", LARGEST),
+        ("9.007199254740991e15", LARGEST),
+    ],
+)
+def test_a_whole_number_in_the_range_is_accepted_and_read_back_as_it_is(mockserver, written, cadence):
+    reply = create(mockserver, written)
+
+    assert 201 == reply.status
+    (entry,) = mockserver.call("GET", CAMPAIGNS).json()["campaigns"]
+    detail = mockserver.call("GET", f"{CAMPAIGNS}/{reply.json()['campaignId']}")
+    assert (cadence, int) == (entry["cadence"], type(entry["cadence"]))
+    assert f'"cadence":{cadence},'.encode() in detail.body.replace(b" ", b"")
+
+
+@pytest.mark.clause("campaigns.cadence", "campaigns.validation")
+@pytest.mark.parametrize(
+    "written",
+    [
+        "0", "-0", "0.0", "-1", "-60", "9007199254740992", "9007199254740993", "9007199254740991.4", "9007199254740991.5",
+        "9007199254740992.0", "60.5", "0.5", "1.0000000000000000001", "59.99999999999999999999", "1e400", "-1e400", "1e16",
+        "1e-400", "1" + "0" * 400, '"60"', '""', "true", "false", "null", "[]", "[60]", "{}", "60.", "+60", "060", "NaN", "Infinity",
+    ],
+)  # fmt: skip
+def test_anything_else_is_refused(mockserver, written):
+    assert (400, "VALIDATION_ERROR") == refused(create(mockserver, written))
+    assert {"campaigns": []} == mockserver.call("GET", CAMPAIGNS).json()
+
+
+@pytest.mark.clause("campaigns.cadence-kept", "send.cadence")
+@pytest.mark.parametrize("platform", ["chatapp", "chatapp_lite", "photoapp"])
+def test_a_cadence_above_the_platforms_ceiling_is_kept(mockserver, platform):
+    mockserver.choose({"throughput-ceilings": {platform: 2}})
+    body = campaign(platform=platform, cadence=LARGEST)
+    campaign_id = mockserver.call("POST", CAMPAIGNS, json=body).json()["campaignId"]
+
+    assert 202 == mockserver.call("POST", f"{CAMPAIGNS}/{campaign_id}/start").status
+
+    assert LARGEST == mockserver.call("GET", f"{CAMPAIGNS}/{campaign_id}").json()["cadence"]
+    assert [LARGEST] == [each["cadence"] for each in mockserver.call("GET", CAMPAIGNS).json()["campaigns"]]

@@ -1,0 +1,242 @@
+"""What the document leaves open about campaigns: codes, a missing platform, the detail, nulls and unknown keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.operations.filter_world import alone, campaign, statement
+from tests.operations.world import DRAFT, GIVEN, draft, refused
+
+CAMPAIGNS = "/v1/campaigns"
+PREVIEW = "/v1/campaigns/audience-preview"
+INVALID = (400, "VALIDATION_ERROR")
+BAD_FILTERS = (422, "CAMPAIGN_INVALID_FILTERS")
+OPEN = statement("chat.status", "equals", "open")
+pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
+
+
+def created(sandbox: Any, **fields: Any) -> dict[str, Any]:
+    """The list entry of a new campaign."""
+    draft(sandbox, **fields)
+    return sandbox.call("GET", CAMPAIGNS).json()["campaigns"][0]
+
+
+def answers(sandbox: Any, filters: Any) -> list[Any]:
+    """What preview and creation answer to these filters."""
+    bodies = {PREVIEW: {"filters": filters}, CAMPAIGNS: campaign(filters=filters)}
+    return [sandbox.call("POST", path, json=body) for path, body in bodies.items()]
+
+
+@pytest.mark.clause("campaigns.template")
+@pytest.mark.parametrize("template_id", ["template_none", "template_other"])
+@pytest.mark.parametrize(
+    ("option", "code"),
+    [
+        pytest.param(
+            "message-template", "MESSAGE_TEMPLATE_NOT_FOUND",
+            marks=pytest.mark.option("template-not-found-code", "message-template"),
+        ),
+        pytest.param(
+            "campaign-template", "CAMPAIGN_TEMPLATE_NOT_FOUND",
+            marks=pytest.mark.option("template-not-found-code", "campaign-template"),
+        ),
+    ],
+)  # fmt: skip
+def test_an_unknown_template_has_one_of_two_codes(mockserver, option, code, template_id):
+    mockserver.choose({"template-not-found-code": option})
+
+    assert (404, code) == refused(mockserver.call("POST", CAMPAIGNS, json=campaign(templateId=template_id)))
+    # Reading a template has one code under either option.
+    read = mockserver.call("GET", f"/v1/message-templates/{template_id}")
+    assert (404, "MESSAGE_TEMPLATE_NOT_FOUND") == refused(read)
+
+
+@pytest.mark.clause("campaigns.platform")
+@pytest.mark.option("platform-required", "required")
+def test_a_creation_without_a_platform_is_refused(mockserver):
+    body = {key: value for key, value in DRAFT.items() if key != "platform"}
+
+    assert INVALID == refused(mockserver.call("POST", CAMPAIGNS, json=body))
+
+
+@pytest.mark.clause("campaigns.platform", "campaigns.template-mismatch")
+@pytest.mark.mockserver(choices={"platform-required": "default-chatapp"})
+@pytest.mark.option("platform-required", "default-chatapp")
+def test_a_creation_without_a_platform_may_be_for_chatapp(mockserver):
+    body = {key: value for key, value in DRAFT.items() if key != "platform"} | {"templateId": "template_official"}
+
+    campaign_id = mockserver.call("POST", CAMPAIGNS, json=body).json()["campaignId"]
+
+    assert "chatapp" == mockserver.call("GET", f"{CAMPAIGNS}/{campaign_id}").json()["platform"]
+    assert "photoapp" == created(mockserver, name="Abril", platform="photoapp")["platform"]
+    assert INVALID == refused(mockserver.call("POST", CAMPAIGNS, json=campaign("Maio", platform="botapp")))
+    assert INVALID == refused(mockserver.call("POST", CAMPAIGNS, json=campaign("Maio", platform=None)))
+
+
+FULL = {"id", "name", "description", "status", "platform", "templateId", "cadence", "filters", "executions"}
+
+
+@pytest.mark.clause("campaigns.detail")
+@pytest.mark.mockserver(choices={"detail-fields": "full"})
+@pytest.mark.option("detail-fields", "full")
+def test_the_detail_may_show_description_and_filters_as_they_were_sent(mockserver):
+    filters = [
+        {"combinator": "or", "statements": [OPEN, statement("chat.monetization", "between", 1, 2.5)]},
+        {"combinator": "and", "statements": [statement("chat.tagIds", "has-any", ["tag_b", "tag_a"])]},
+    ]
+    campaign_id = draft(mockserver, description="Volta às aulas", filters=filters)
+
+    detail = mockserver.call("GET", f"{CAMPAIGNS}/{campaign_id}").json()
+
+    assert set(detail) == FULL
+    assert "Volta às aulas" == detail["description"]
+    assert filters == detail["filters"]
+
+
+@pytest.mark.clause("campaigns.detail", "campaigns.description")
+@pytest.mark.mockserver(choices={"detail-fields": "full"})
+@pytest.mark.option("detail-fields", "full")
+def test_a_full_detail_has_null_for_no_description(mockserver):
+    detail = mockserver.call("GET", f"{CAMPAIGNS}/{draft(mockserver)}").json()
+
+    assert set(detail) == FULL
+    assert detail["description"] is None
+
+
+@pytest.mark.clause("campaigns.detail")
+@pytest.mark.option("detail-fields", "literal")
+def test_the_literal_detail_shows_neither(mockserver):
+    detail = mockserver.call("GET", f"{CAMPAIGNS}/{draft(mockserver, filters=alone(OPEN))}").json()
+
+    assert FULL - {"description", "filters"} == set(detail)
+
+
+@pytest.mark.clause("base.input", "campaigns.description", "audience.same-filters")
+@pytest.mark.option("null-for-optional", "reject")
+def test_null_is_no_description_and_no_filters(mockserver):
+    assert INVALID == refused(mockserver.call("POST", CAMPAIGNS, json=campaign(description=None)))
+    assert [INVALID] * 2 == [refused(each) for each in answers(mockserver, None)]
+
+
+@pytest.mark.clause("base.input", "campaigns.description", "audience.all", "audience.same-filters")
+@pytest.mark.mockserver(choices={"null-for-optional": "omit"})
+@pytest.mark.option("null-for-optional", "omit")
+def test_null_may_stand_for_no_description_and_no_filters(mockserver):
+    preview, creation = answers(mockserver, None)
+
+    assert (200, {"estimatedCount": 3}) == (preview.status, preview.json())
+    assert 201 == creation.status
+    assert created(mockserver, name="Abril", description=None)["description"] is None
+
+
+@pytest.mark.clause("base.input", "filters.types", "audience.same-filters")
+@pytest.mark.mockserver(choices={"null-for-optional": "omit"})
+@pytest.mark.option("null-for-optional", "omit")
+@pytest.mark.parametrize(
+    ("made", "count"),
+    [
+        (statement("chat.status", "exists", None, None), 3),
+        (statement("chat.status", "equals", "open", None), 3),
+        (statement("chat.monetization", "not-exists", None), 3),
+    ],
+)
+def test_null_may_stand_for_a_value_that_is_not_needed(mockserver, made, count):
+    preview, creation = answers(mockserver, alone(made))
+
+    assert (200, {"estimatedCount": count}) == (preview.status, preview.json())
+    assert 201 == creation.status
+
+
+@pytest.mark.clause("base.input", "filters.types", "filters.value2", "audience.same-filters")
+@pytest.mark.parametrize("option", ["reject", "omit"])
+@pytest.mark.parametrize(
+    "made",
+    [
+        statement("chat.status", "equals", None),
+        statement("chat.status", "in", None),
+        statement("chat.status", "in", ["open", None]),
+        statement("chat.monetization", "between", 1, None),
+        statement("chat.monetization", "between", None, 1),
+        statement("chat.tagIds", "has-any", [None]),
+    ],
+    ids=str,
+)
+def test_null_never_stands_for_a_value_that_is_needed(mockserver, option, made):
+    mockserver.choose({"null-for-optional": option})
+
+    assert [BAD_FILTERS] * 2 == [refused(each) for each in answers(mockserver, alone(made))]
+
+
+@pytest.mark.clause("base.input", "campaigns.validation", "filters.invalid")
+@pytest.mark.parametrize("option", ["reject", "omit"])
+@pytest.mark.parametrize(
+    "filters",
+    [
+        [None],
+        [{"combinator": None, "statements": [OPEN]}],
+        [{"combinator": "and", "statements": None}],
+        [{"combinator": "and", "statements": [None]}],
+        [{"combinator": "and", "statements": [{"field": None, "operator": "exists"}]}],
+        [{"combinator": "and", "statements": [{"field": "chat.status", "operator": None}]}],
+    ],
+    ids=str,
+)
+def test_null_never_stands_for_a_part_that_filters_need(mockserver, option, filters):
+    mockserver.choose({"null-for-optional": option})
+
+    assert [INVALID] * 2 == [refused(each) for each in answers(mockserver, filters)]
+
+
+UNKNOWN: dict[str, list[dict[str, Any]]] = {
+    "group": [{"combinator": "and", "statements": [OPEN], "groups": []}],
+    "statement": [{"combinator": "and", "statements": [OPEN | {"values": ["open"]}]}],
+    "second group": [*alone(OPEN), {"combinator": "or", "statements": [OPEN], "not": True}],
+    "null": [{"combinator": "and", "statements": [OPEN | {"negate": None}]}],
+}
+
+
+@pytest.mark.clause("base.input", "audience.same-filters")
+@pytest.mark.option("unknown-body-keys", "ignore")
+@pytest.mark.parametrize("filters", UNKNOWN.values(), ids=UNKNOWN)
+def test_unknown_keys_inside_filters_are_ignored(mockserver, filters):
+    preview, creation = answers(mockserver, filters)
+
+    assert (200, {"estimatedCount": 3}) == (preview.status, preview.json())
+    assert 201 == creation.status
+
+
+@pytest.mark.clause("base.input", "campaigns.detail")
+@pytest.mark.mockserver(choices={"detail-fields": "full"})
+@pytest.mark.option("unknown-body-keys", "ignore")
+@pytest.mark.parametrize("filters", UNKNOWN.values(), ids=UNKNOWN)
+def test_an_ignored_key_is_shown_nowhere(mockserver, filters):
+    campaign_id = draft(mockserver, filters=filters, colour="red")
+
+    detail = mockserver.call("GET", f"{CAMPAIGNS}/{campaign_id}").json()
+
+    assert set(detail) == FULL
+    assert {"combinator", "statements"} == {key for group in detail["filters"] for key in group}
+    assert [OPEN] * len(filters) == [each for group in detail["filters"] for each in group["statements"]]
+
+
+@pytest.mark.clause("base.input", "audience.same-filters", "campaigns.validation")
+@pytest.mark.mockserver(choices={"unknown-body-keys": "reject"})
+@pytest.mark.option("unknown-body-keys", "reject")
+@pytest.mark.parametrize("filters", UNKNOWN.values(), ids=UNKNOWN)
+def test_unknown_keys_inside_filters_may_be_refused(mockserver, filters):
+    assert [INVALID] * 2 == [refused(each) for each in answers(mockserver, filters)]
+
+
+@pytest.mark.clause("base.input", "campaigns.validation", "filters.value2")
+@pytest.mark.mockserver(choices={"unknown-body-keys": "reject"})
+@pytest.mark.option("unknown-body-keys", "reject")
+def test_where_unknown_keys_are_refused_the_known_ones_are_not(mockserver):
+    made = statement("chat.monetization", "between", 1, 2), statement("chat.status", "exists", {"any": "thing"})
+    preview, creation = answers(mockserver, alone(*made))
+
+    assert (200, 201) == (preview.status, creation.status)
+    assert INVALID == refused(mockserver.call("POST", CAMPAIGNS, json=campaign("Abril", colour="red")))
+    assert INVALID == refused(mockserver.call("POST", PREVIEW, json={"filter": []}))
+    assert 201 == mockserver.call("POST", CAMPAIGNS, json=campaign("Maio", description="Com tudo")).status

@@ -1,0 +1,147 @@
+"""A campaign's name is its organisation's only one, also where many ask for it at once; when two names are the same is a choice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+import pytest
+import requests
+
+from tests.operations.filter_world import campaign
+from tests.operations.world import GIVEN, OTHER_KEY, draft, refused
+
+CAMPAIGNS = "/v1/campaigns"
+TAKEN = (400, "CAMPAIGN_NAME_ALREADY_EXISTS")
+pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
+
+COMPOSED, DECOMPOSED = "Mar\u00e7o", "Marc\u0327o"
+
+
+def create(sandbox: Any, name: str) -> Any:
+    return sandbox.call("POST", CAMPAIGNS, json=campaign(name))
+
+
+def accepted(sandbox: Any, *names: str) -> list[str]:
+    """Those of the names that were not taken when they were asked for, one after the other."""
+    replies = [(name, create(sandbox, name)) for name in names]
+    assert {TAKEN} >= {refused(reply) for _, reply in replies if reply.status != 201}
+    return [name for name, reply in replies if reply.status == 201]
+
+
+def names(sandbox: Any) -> list[str]:
+    return [each["name"] for each in sandbox.call("GET", CAMPAIGNS).json()["campaigns"]][::-1]
+
+
+@pytest.mark.clause("campaigns.name")
+def test_a_taken_name_is_refused_whatever_else_the_body_says(mockserver):
+    first = draft(mockserver, name="Março")
+
+    reply = mockserver.call(
+        "POST", CAMPAIGNS, json=campaign("Março", platform="photoapp", cadence=1, description="outra")
+    )
+
+    assert TAKEN == refused(reply)
+    assert [first] == [each["id"] for each in mockserver.call("GET", CAMPAIGNS).json()["campaigns"]]
+
+
+@pytest.mark.clause("campaigns.name", "base.tenant-scope")
+def test_a_name_is_unique_in_its_organisation_and_not_across_organisations(mockserver):
+    draft(mockserver, name="Março")
+
+    assert draft(mockserver, key=OTHER_KEY, name="Março", templateId="template_other")
+    again = mockserver.call("POST", CAMPAIGNS, key=OTHER_KEY, json=campaign("Março", templateId="template_other"))
+    assert TAKEN == refused(again)
+
+
+@pytest.mark.clause("campaigns.name")
+@pytest.mark.parametrize("door", ["in process", "socket"])
+def test_of_many_that_ask_for_one_name_at_once_exactly_one_gets_it(mockserver, door):
+    together = Barrier(12)
+    url, key = f"{mockserver.base_url}{CAMPAIGNS}", mockserver.secret_key
+
+    def over_a_socket() -> tuple[int, str | None]:
+        together.wait()
+        reply = requests.post(url, json=campaign("Março"), headers={"X-API-Key": key}, timeout=30)
+        return reply.status_code, reply.json().get("code")
+
+    def in_process() -> tuple[int, str | None]:
+        together.wait()
+        reply = create(mockserver, "Março")
+        return reply.status, reply.json().get("code")
+
+    with ThreadPoolExecutor(12) as threads:
+        asked = [threads.submit(over_a_socket if door == "socket" else in_process) for _ in range(12)]
+        outcomes = Counter(each.result() for each in asked)
+
+    assert {(201, None): 1, TAKEN: 11} == outcomes
+    assert ["Março"] == names(mockserver)
+
+
+@pytest.mark.clause("campaigns.name")
+def test_of_many_that_ask_for_different_names_at_once_each_gets_its_own(mockserver):
+    wanted = [f"Campanha {number}" for number in range(24)]
+
+    with ThreadPoolExecutor(8) as threads:
+        statuses = [reply.status for reply in threads.map(lambda name: create(mockserver, name), wanted)]
+
+    assert [201] * 24 == statuses
+    assert sorted(wanted) == sorted(names(mockserver))
+
+
+@pytest.mark.clause("campaigns.name")
+@pytest.mark.option("name-uniqueness-scope", "exact")
+def test_names_are_the_same_where_they_are_equal_letter_for_letter(mockserver):
+    different = ["Março", "março", "MARÇO", " Março", "Março ", "Marco", DECOMPOSED]
+
+    assert different == accepted(mockserver, *different, "Março", COMPOSED, "março")
+    assert different == names(mockserver)
+
+
+@pytest.mark.clause("campaigns.name")
+@pytest.mark.mockserver(choices={"name-uniqueness-scope": "case-insensitive"})
+@pytest.mark.option("name-uniqueness-scope", "case-insensitive")
+def test_names_may_be_the_same_without_regard_to_case(mockserver):
+    asked = ["Março", "março", "MARÇO", " Março", "Marco", "Abril", "ABRIL"]
+
+    assert ["Março", " Março", "Marco", "Abril"] == accepted(mockserver, *asked)
+
+
+@pytest.mark.clause("campaigns.name")
+@pytest.mark.mockserver(choices={"name-uniqueness-scope": "trimmed"})
+@pytest.mark.option("name-uniqueness-scope", "trimmed")
+def test_names_may_be_the_same_but_for_blanks_at_their_ends(mockserver):
+    asked = [" Março", "Março", "Março \t", "março", "Mar ço", "  ", " "]
+
+    assert [" Março", "março", "Mar ço", "  "] == accepted(mockserver, *asked)
+    assert " Março" == names(mockserver)[0]
+
+
+@pytest.mark.clause("campaigns.name")
+@pytest.mark.parametrize(
+    ("option", "free"),
+    [
+        pytest.param("exact", set(), marks=pytest.mark.option("name-uniqueness-scope", "exact")),
+        pytest.param("case-insensitive", set(), marks=pytest.mark.option("name-uniqueness-scope", "case-insensitive")),
+        pytest.param("trimmed", set(), marks=pytest.mark.option("name-uniqueness-scope", "trimmed")),
+        pytest.param(
+            "free-when-ended",
+            {"canceled", "failed"},
+            marks=pytest.mark.option("name-uniqueness-scope", "free-when-ended"),
+        ),
+    ],
+)
+def test_whether_the_names_of_canceled_and_failed_campaigns_are_free_again(mockserver, option, free):
+    mockserver.choose({"name-uniqueness-scope": option})
+    ids = {name: draft(mockserver, name=name) for name in ("draft", "completed", "canceled", "failed", "processing")}
+    for name in ("completed", "failed"):
+        mockserver.call("POST", f"{CAMPAIGNS}/{ids[name]}/start")
+    mockserver.fail_campaign(ids["failed"])
+    mockserver.advance(until="idle")
+    mockserver.call("POST", f"{CAMPAIGNS}/{ids['processing']}/start")
+    mockserver.call("POST", f"{CAMPAIGNS}/{ids['canceled']}/cancel")
+
+    assert free == set(accepted(mockserver, *ids))
+    assert [] == accepted(mockserver, *ids)  # a name that was free is taken again

@@ -1,0 +1,269 @@
+"""Creating campaigns: every rule of the document's table, the order of the checks, and what lists and details show."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.operations.filter_world import alone, campaign, statement
+from tests.operations.world import DRAFT, GIVEN, OTHER_KEY, draft, refused
+
+CAMPAIGNS = "/v1/campaigns"
+NOW = "2026-03-01T12:00:00Z"
+PENDING = {"id": "template_pending", "providerTemplateStatus": "PENDING"}
+WORLD = {**GIVEN, "templates": [*GIVEN["templates"], PENDING]}
+pytestmark = pytest.mark.mockserver(given=WORLD, now=NOW)
+
+INVALID = (400, "VALIDATION_ERROR")
+UNKNOWN_TEMPLATE = (404, "MESSAGE_TEMPLATE_NOT_FOUND")
+MISMATCH = (400, "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH")
+BAD_FILTERS = (422, "CAMPAIGN_INVALID_FILTERS")
+TAKEN = (400, "CAMPAIGN_NAME_ALREADY_EXISTS")
+BEYOND = alone(statement("chat.status", "greater-than", 1))
+
+
+def create(sandbox: Any, *, key: str | None = None, **fields: Any) -> Any:
+    return sandbox.call("POST", CAMPAIGNS, json=campaign(**fields), key=key)
+
+
+def listed(sandbox: Any) -> list[dict[str, Any]]:
+    return sandbox.call("GET", CAMPAIGNS).json()["campaigns"]
+
+
+def without(key: str) -> dict[str, Any]:
+    return {name: value for name, value in DRAFT.items() if name != key}
+
+
+@pytest.mark.clause("campaigns.create", "base.ids", "campaigns.status-values")
+def test_a_creation_answers_the_id_of_a_draft_and_sends_nothing(mockserver):
+    reply = create(mockserver)
+
+    assert 201 == reply.status
+    assert {"campaignId", "status"} == set(reply.json())
+    assert "draft" == reply.json()["status"]
+    assert reply.json()["campaignId"].startswith("campaign_")
+    assert [] == mockserver.advance(hours=1)
+    assert [] == mockserver.call("GET", "/v1/messaging/chats/chat_bia").json()["records"]
+    assert "draft" == listed(mockserver)[0]["status"]
+
+
+@pytest.mark.clause("campaigns.create")
+def test_a_creation_cannot_say_its_status_or_id(mockserver):
+    created = create(mockserver, status="processing", id="campaign_mine", campaignId="campaign_mine").json()
+
+    assert "draft" == created["status"]
+    assert "campaign_mine" != created["campaignId"]
+
+
+@pytest.mark.clause("campaigns.list", "campaigns.cadence-kept", "campaigns.description")
+def test_the_list_shows_seven_fields_and_null_for_no_description(mockserver):
+    first = create(mockserver, name="Maio", description="Volta às aulas").json()["campaignId"]
+    second = create(mockserver, name="Junho", platform="photoapp", cadence=7, filters=BEYOND[:0]).json()["campaignId"]
+
+    reply = mockserver.call("GET", CAMPAIGNS)
+
+    common = {"status": "draft", "templateId": "template_plain"}
+    assert 200 == reply.status
+    assert {
+        "campaigns": [
+            {"id": second, "name": "Junho", "description": None, "platform": "photoapp", "cadence": 7, **common},
+            {"id": first, "name": "Maio", "description": "Volta às aulas", "platform": "chatapp", "cadence": 60, **common},
+        ]
+    } == reply.json()  # fmt: skip
+
+
+@pytest.mark.clause("campaigns.list", "base.tenant-scope")
+def test_the_list_holds_the_campaigns_of_the_organisation_alone(mockserver):
+    assert {"campaigns": []} == mockserver.call("GET", CAMPAIGNS).json()
+
+    theirs = draft(mockserver, key=OTHER_KEY, templateId="template_other")
+
+    assert [] == listed(mockserver)
+    assert [theirs] == [each["id"] for each in mockserver.call("GET", CAMPAIGNS, key=OTHER_KEY).json()["campaigns"]]
+
+
+@pytest.mark.clause("campaigns.detail")
+@pytest.mark.option("detail-fields", "literal")
+def test_the_detail_shows_seven_fields_and_neither_description_nor_filters(mockserver):
+    open_chats = alone(statement("chat.status", "equals", "open"))
+    campaign_id = create(mockserver, description="Volta às aulas", filters=open_chats).json()["campaignId"]
+
+    reply = mockserver.call("GET", f"{CAMPAIGNS}/{campaign_id}")
+
+    assert 200 == reply.status
+    assert {
+        "id": campaign_id,
+        "name": "Março",
+        "status": "draft",
+        "platform": "chatapp",
+        "templateId": "template_plain",
+        "cadence": 60,
+        "executions": [],
+    } == reply.json()
+
+
+@pytest.mark.clause("campaigns.detail-executions", "campaigns.detail")
+def test_an_execution_of_the_detail_shows_seven_fields_and_ends_with_a_moment(mockserver):
+    campaign_id = create(mockserver).json()["campaignId"]
+    started = mockserver.call("POST", f"{CAMPAIGNS}/{campaign_id}/start").json()["executionId"]
+    mockserver.advance("1s")
+
+    (running,) = mockserver.call("GET", f"{CAMPAIGNS}/{campaign_id}").json()["executions"]
+    mockserver.advance("1m")
+    (done,) = mockserver.call("GET", f"{CAMPAIGNS}/{campaign_id}").json()["executions"]
+
+    common = {"id": started, "targetCount": 3, "failedCount": 0, "startedAt": "2026-03-01T12:00:00.000Z"}
+    assert {**common, "status": "processing", "sentCount": 2, "completedAt": None} == running
+    assert {**common, "status": "completed", "sentCount": 3, "completedAt": "2026-03-01T12:00:02.000Z"} == done
+
+
+@pytest.mark.clause("campaigns.status-values")
+def test_a_campaign_goes_through_the_documented_statuses(mockserver):
+    ids = {name: draft(mockserver, name=name) for name in ("draft", "processing", "completed", "canceled", "failed")}
+    for name in ("completed", "failed"):
+        mockserver.call("POST", f"{CAMPAIGNS}/{ids[name]}/start")
+    mockserver.fail_campaign(ids["failed"])
+    mockserver.advance(until="idle")
+    mockserver.call("POST", f"{CAMPAIGNS}/{ids['processing']}/start")
+    mockserver.call("POST", f"{CAMPAIGNS}/{ids['canceled']}/cancel")
+
+    details = {name: mockserver.call("GET", f"{CAMPAIGNS}/{ids[name]}").json() for name in ids}
+
+    assert {name: name for name in ids} == {each["name"]: each["status"] for each in listed(mockserver)}
+    assert {name: name for name in ids} == {name: each["status"] for name, each in details.items()}
+    ran = {name: [execution["status"] for execution in each["executions"]] for name, each in details.items()}
+    assert {
+        "draft": [],
+        "processing": ["processing"],
+        "completed": ["completed"],
+        "canceled": [],
+        "failed": ["failed"],
+    } == ran
+
+
+@pytest.mark.clause("campaigns.detail", "base.tenant-scope")
+def test_a_campaign_that_is_unknown_or_another_tenants_is_not_found(mockserver):
+    theirs = draft(mockserver, key=OTHER_KEY, templateId="template_other")
+
+    for campaign_id in ("campaign_none", theirs, "%20", "a" * 300):
+        assert (404, "CAMPAIGN_NOT_FOUND") == refused(mockserver.call("GET", f"{CAMPAIGNS}/{campaign_id}"))
+
+
+@pytest.mark.clause("campaigns.name")
+@pytest.mark.parametrize(
+    "name", ["a", "a" * 100, "😀" * 100, "e\u0301" * 50, "   ", " Março ", "\u00a0", "0", "null", "\n"]
+)
+def test_a_name_of_1_to_100_code_points_is_kept_as_it_was_sent(mockserver, name):
+    assert 201 == create(mockserver, name=name).status
+
+    assert [name] == [each["name"] for each in listed(mockserver)]
+
+
+@pytest.mark.clause("campaigns.name", "campaigns.validation")
+@pytest.mark.parametrize("name", ["", "a" * 101, "😀" * 101, "e\u0301" * 51, None, 1, True, [], ["Março"], {}])
+def test_any_other_name_is_refused(mockserver, name):
+    assert INVALID == refused(create(mockserver, name=name))
+    assert [] == listed(mockserver)
+
+
+@pytest.mark.clause("campaigns.name", "campaigns.validation", "campaigns.template", "campaigns.cadence")
+@pytest.mark.parametrize("key", ["name", "platform", "templateId", "cadence"])
+@pytest.mark.option("platform-required", "required")
+def test_four_fields_are_required(mockserver, key):
+    assert INVALID == refused(mockserver.call("POST", CAMPAIGNS, json=without(key)))
+    assert [] == listed(mockserver)
+
+
+@pytest.mark.clause("campaigns.description")
+@pytest.mark.parametrize("description", ["", "a" * 2000, "😀" * 2000, " "])
+def test_a_description_of_up_to_2000_code_points_is_kept(mockserver, description):
+    assert 201 == create(mockserver, description=description).status
+
+    assert [description] == [each["description"] for each in listed(mockserver)]
+
+
+@pytest.mark.clause("campaigns.description", "campaigns.validation")
+@pytest.mark.parametrize("description", ["a" * 2001, "😀" * 2001, None, 1, True, [], {}])
+def test_any_other_description_is_refused(mockserver, description):
+    assert INVALID == refused(create(mockserver, description=description))
+    assert [] == listed(mockserver)
+
+
+@pytest.mark.clause("campaigns.platform", "campaigns.validation")
+@pytest.mark.parametrize(
+    "platform", ["botapp", "CHATAPP", "chatapp ", "chatapp-lite", "whatsapp", "", None, 1, ["chatapp"], {}]
+)
+def test_a_platform_outside_the_three_is_refused(mockserver, platform):
+    assert INVALID == refused(create(mockserver, platform=platform))
+    assert [] == listed(mockserver)
+
+
+@pytest.mark.clause("campaigns.template", "campaigns.validation")
+@pytest.mark.parametrize("template_id", [None, 1, True, [], ["template_plain"], {}])
+def test_a_template_is_named_by_a_text(mockserver, template_id):
+    assert INVALID == refused(create(mockserver, templateId=template_id))
+
+
+@pytest.mark.clause("campaigns.template", "base.tenant-scope")
+@pytest.mark.option("template-not-found-code", "message-template")
+@pytest.mark.parametrize("template_id", ["template_none", "template_other", "Template_plain", "template_plain ", ""])
+def test_a_template_that_is_unknown_or_another_tenants_is_not_found(mockserver, template_id):
+    assert UNKNOWN_TEMPLATE == refused(create(mockserver, templateId=template_id))
+    assert [] == listed(mockserver)
+
+
+@pytest.mark.clause("campaigns.template-mismatch", "campaigns.platform")
+@pytest.mark.parametrize("platform", ["chatapp", "chatapp_lite", "photoapp"])
+@pytest.mark.parametrize("template_id", ["template_plain", "template_official", "template_pending"])
+def test_only_an_official_template_on_the_lite_channel_is_a_mismatch(mockserver, template_id, platform):
+    reply = create(mockserver, templateId=template_id, platform=platform)
+
+    if (template_id, platform) == ("template_official", "chatapp_lite"):
+        assert MISMATCH == refused(reply)
+        assert [] == listed(mockserver)
+    else:
+        assert 201 == reply.status
+        assert [(platform, template_id)] == [(each["platform"], each["templateId"]) for each in listed(mockserver)]
+
+
+FAULTS: dict[str, tuple[dict[str, Any], tuple[int, str]]] = {
+    "schema": ({"cadence": 0}, INVALID),
+    "template": ({"templateId": "template_none"}, UNKNOWN_TEMPLATE),
+    "mismatch": ({"templateId": "template_official", "platform": "chatapp_lite"}, MISMATCH),
+    "filters": ({"filters": BEYOND}, BAD_FILTERS),
+    "name": ({"name": "Taken"}, TAKEN),
+}
+
+
+@pytest.mark.clause("auth.precedence", "campaigns.validation", "campaigns.template-mismatch")
+@pytest.mark.parametrize("first", FAULTS)
+def test_of_several_faults_the_first_in_the_order_of_the_checks_is_told(mockserver, first):
+    create(mockserver, name="Taken")
+    names = list(FAULTS)
+    fields: dict[str, Any] = {}
+    for name in reversed(names[names.index(first) :]):
+        fields |= FAULTS[name][0]
+
+        assert FAULTS[name][1] == refused(create(mockserver, **fields))
+    assert ["Taken"] == [each["name"] for each in listed(mockserver)]
+
+
+@pytest.mark.clause("campaigns.name", "campaigns.create")
+@pytest.mark.parametrize("fault", [each for each in FAULTS if each != "name"])
+def test_a_refused_creation_takes_no_name(mockserver, fault):
+    refused(create(mockserver, **FAULTS[fault][0]))
+
+    assert 201 == create(mockserver).status
+
+
+@pytest.mark.clause("campaigns.validation")
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"null", b'"Mar\\u00e7o"', b"1", b"{", b'{"name": "M\xe7"}', json.dumps([DRAFT]).encode()]
+)
+def test_a_body_that_is_no_json_object_is_refused(mockserver, body):
+    reply = mockserver.call("POST", CAMPAIGNS, body=body, headers={"Content-Type": "application/json"})
+
+    assert INVALID == refused(reply)
+    assert [] == listed(mockserver)

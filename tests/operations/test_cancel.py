@@ -1,0 +1,212 @@
+"""Cancelling a campaign: what is interrupted, what may still be sent, and what has ended already."""
+
+import json
+
+import pytest
+import requests
+
+from tests.operations.campaigning import (
+    NOON,
+    cancel,
+    counts,
+    create,
+    entry,
+    messages,
+    progress,
+    read,
+    refusal,
+    run,
+    statuses,
+)
+
+pytestmark = pytest.mark.mockserver(now=NOON, given={"templates": [{"id": "template_plain"}], "chats": {"count": 200}})
+
+
+@pytest.mark.clause("cancel.processing", "base.success")
+def test_a_running_campaign_is_canceled_and_sends_no_more(mockserver):
+    ids = run(mockserver, cadence=60)
+    mockserver.advance(seconds=10)
+
+    reply = cancel(mockserver, ids[0])
+
+    assert (204, b"") == (reply.status, reply.body)
+    assert "content-type" not in reply.headers
+    assert ("canceled", "canceled") == statuses(mockserver, ids)
+    assert (200, 11, 0) == counts(mockserver, ids)  # the send that was due at this very instant had gone
+    mockserver.advance("1h")
+    assert (200, 11, 0) == counts(mockserver, ids)
+    assert "2026-03-01T12:00:10.000Z" == entry(mockserver, ids[0])["completedAt"]
+
+
+@pytest.mark.clause("cancel.processing", "cancel.no-body")
+def test_cancelling_over_the_socket_takes_no_body_and_answers_none(mockserver):
+    ids = run(mockserver)
+    url = f"{mockserver.base_url}/v1/campaigns/{ids[0]}/cancel"
+
+    with requests.post(url, headers={"X-API-Key": mockserver.secret_key}, timeout=10) as reply:
+        assert (204, b"") == (reply.status_code, reply.content)
+    assert ("canceled", "canceled") == statuses(mockserver, ids)
+
+
+@pytest.mark.clause("cancel.no-body")
+@pytest.mark.parametrize("headers", [{}, {"content-type": "application/json"}, {"content-type": "text/plain"}])
+def test_cancelling_needs_no_body_whatever_the_content_type(mockserver, headers):
+    campaign_id, _ = run(mockserver)
+
+    assert 204 == mockserver.call("POST", f"/v1/campaigns/{campaign_id}/cancel", headers=headers).status
+
+
+@pytest.mark.clause("cancel.unknown", "base.tenant-scope")
+def test_an_unknown_campaign_and_another_tenants_cannot_be_canceled(mockserver):
+    key = mockserver.apply({"given": {"tenants": [{"id": "tenant_other"}]}})["tenants"][0]["secretKey"]
+    campaign_id, _ = run(mockserver)
+    before = mockserver.state()
+
+    foreign = mockserver.call("POST", f"/v1/campaigns/{campaign_id}/cancel", key=key)
+    assert (404, "CAMPAIGN_NOT_FOUND") == refusal(foreign)
+    assert (404, "CAMPAIGN_NOT_FOUND") == refusal(cancel(mockserver, "campaign_nowhere"))
+    assert before == mockserver.state()
+
+
+@pytest.mark.clause("cancel.draft", "campaigns.status-values")
+@pytest.mark.option("cancel-draft", "canceled")
+def test_a_draft_is_canceled_and_has_no_execution(mockserver):
+    campaign_id = create(mockserver)
+
+    assert (204, b"") == cancel(mockserver, campaign_id)[::2]
+    assert ("canceled", []) == (read(mockserver, campaign_id)["status"], read(mockserver, campaign_id)["executions"])
+
+
+@pytest.mark.clause("cancel.draft")
+@pytest.mark.option("cancel-draft", "unprocessable")
+def test_a_draft_may_be_out_of_reach_of_cancel(mockserver):
+    mockserver.choose({"cancel-draft": "unprocessable"})
+    campaign_id = create(mockserver)
+
+    assert (422, "UNPROCESSABLE_REQUEST") == refusal(cancel(mockserver, campaign_id))
+    assert "draft" == read(mockserver, campaign_id)["status"]
+    ids = run(mockserver, name="Running")
+    assert 204 == cancel(mockserver, ids[0]).status
+
+
+def _end(mockserver, how):
+    ids = run(mockserver, cadence=4800)
+    if how == "canceled":
+        cancel(mockserver, ids[0])
+    elif how == "failed":
+        mockserver.fail_campaign(ids[0])
+    else:
+        mockserver.advance(until="idle")
+    assert (how, how) == statuses(mockserver, ids)
+    mockserver.advance(seconds=1)
+    return ids[0]
+
+
+REFUSED = (422, "UNPROCESSABLE_REQUEST")
+NO_DRAFT = (422, "CAMPAIGN_NOT_DRAFT")
+ENDED = [
+    pytest.param("cancel-final", "unprocessable", REFUSED, marks=pytest.mark.option("cancel-final", "unprocessable")),
+    pytest.param("cancel-final", "no-op", None, marks=pytest.mark.option("cancel-final", "no-op")),
+    pytest.param("cancel-final", "not-draft", NO_DRAFT, marks=pytest.mark.option("cancel-final", "not-draft")),
+]
+REPEATED = [
+    pytest.param("repeat-cancel", "unprocessable", REFUSED, marks=pytest.mark.option("repeat-cancel", "unprocessable")),
+    pytest.param("repeat-cancel", "no-op", None, marks=pytest.mark.option("repeat-cancel", "no-op")),
+]
+
+
+def _meets(mockserver, campaign_id, expected):
+    """The cancel is refused like this, or answers 204; either way nothing changes."""
+    before = json.dumps(mockserver.state())
+    reply = cancel(mockserver, campaign_id)
+
+    assert expected == (refusal(reply) if reply.status != 204 else None)
+    assert before == json.dumps(mockserver.state())
+
+
+@pytest.mark.clause("cancel.final")
+@pytest.mark.parametrize("how", ["completed", "failed"])
+@pytest.mark.parametrize(("choice", "option", "expected"), ENDED)
+def test_cancelling_what_completed_or_failed_changes_nothing(mockserver, choice, option, expected, how):
+    mockserver.choose({choice: option})
+
+    _meets(mockserver, _end(mockserver, how), expected)
+
+
+@pytest.mark.clause("cancel.final")
+@pytest.mark.parametrize("draft", [True, False])
+@pytest.mark.parametrize(("choice", "option", "expected"), REPEATED)
+def test_cancelling_again_changes_nothing(mockserver, choice, option, expected, draft):
+    mockserver.choose({choice: option})
+    if draft:
+        campaign_id = create(mockserver)
+        cancel(mockserver, campaign_id)
+    else:
+        campaign_id = _end(mockserver, "canceled")
+
+    _meets(mockserver, campaign_id, expected)
+
+
+@pytest.mark.clause("cancel.final")
+def test_the_two_choices_about_what_has_ended_are_apart(mockserver):
+    mockserver.choose({"cancel-final": "no-op", "repeat-cancel": "unprocessable"})
+    assert REFUSED == refusal(cancel(mockserver, _end(mockserver, "canceled")))
+
+    with mockserver.checkpoint():
+        mockserver.choose({"cancel-final": "unprocessable", "repeat-cancel": "no-op"})
+        ids = run(mockserver, name="Failing")
+        mockserver.fail_campaign(ids[0])
+        assert REFUSED == refusal(cancel(mockserver, ids[0]))
+
+
+START = "2026-03-01T12:00:30.000000Z"  # half past a minute of the clock, so that the execution's minutes are other ones
+LATE = [
+    # option, canceled so long after the start, the last send that still goes, in seconds from the start
+    pytest.param("none", 10, 10, marks=pytest.mark.option("late-sends-after-cancel", "none")),
+    pytest.param("none", 9.999999, 9, marks=pytest.mark.option("late-sends-after-cancel", "none")),
+    pytest.param("five-seconds", 10, 15, marks=pytest.mark.option("late-sends-after-cancel", "five-seconds")),
+    pytest.param("five-seconds", 9.999999, 14, marks=pytest.mark.option("late-sends-after-cancel", "five-seconds")),
+    pytest.param("current-minute", 10, 59, marks=pytest.mark.option("late-sends-after-cancel", "current-minute")),
+    pytest.param("current-minute", 0, 59, marks=pytest.mark.option("late-sends-after-cancel", "current-minute")),
+    pytest.param(
+        "current-minute", 59.999999, 59, marks=pytest.mark.option("late-sends-after-cancel", "current-minute")
+    ),
+    pytest.param("current-minute", 60, 119, marks=pytest.mark.option("late-sends-after-cancel", "current-minute")),
+]
+
+
+@pytest.mark.clause("cancel.queued", "cancel.processing")
+@pytest.mark.mockserver(now=START)
+@pytest.mark.parametrize(("option", "canceled_after", "last"), LATE)
+def test_what_is_queued_at_a_cancel_is_still_sent_as_far_as_chosen(mockserver, option, canceled_after, last):
+    mockserver.choose({"late-sends-after-cancel": option})
+    ids = run(mockserver, cadence=60)
+    mockserver.advance(seconds=canceled_after)
+    at_once = int(canceled_after) + 1
+
+    assert 204 == cancel(mockserver, ids[0]).status
+    assert ("canceled", "canceled") == statuses(mockserver, ids)
+    assert (200, at_once, 0) == counts(mockserver, ids)
+    if last >= at_once:
+        mockserver.advance(seconds=last - canceled_after - 0.000001)
+        assert (200, last, 0) == counts(mockserver, ids)
+        mockserver.advance(0.000001)
+    assert (200, last + 1, 0) == counts(mockserver, ids)
+    mockserver.advance("1h")
+    assert (200, last + 1, 0) == counts(mockserver, ids)
+    assert ("canceled", "canceled") == statuses(mockserver, ids)
+
+
+@pytest.mark.clause("cancel.queued", "send.counts")
+@pytest.mark.mockserver(given={"templates": [{"id": "template_plain"}], "chats": [{"id": "chat_a"}, {"id": "chat_b"}]})
+@pytest.mark.parametrize("option", ["five-seconds", "current-minute"])
+def test_late_sends_may_be_all_the_rest_and_the_campaign_stays_canceled(mockserver, option):
+    mockserver.choose({"late-sends-after-cancel": option})
+    ids = run(mockserver, cadence=60)
+    cancel(mockserver, ids[0])
+    mockserver.advance("1h")
+
+    assert (2, 2, 0) == counts(mockserver, ids)
+    assert 100 == progress(mockserver, ids)["progress"]
+    assert ("canceled", "canceled") == statuses(mockserver, ids)
+    assert ["2026-03-01T12:00:01.000Z"] == [each["createdAt"] for each in messages(mockserver, "chat_b")]

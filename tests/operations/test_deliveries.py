@@ -1,0 +1,521 @@
+"""Events on their way to endpoints: who gets them, when they are tried again, in which order, and with which id."""
+
+from __future__ import annotations
+
+import pytest
+from standardwebhooks import Webhook
+
+from mockserver.core import scheduler
+from mockserver.core.instants import MINUTE
+from tests.operations.inbox import Inbox, attempts
+from tests.operations.session_calls import FUNNELS, NOON, PHONE, begin, read
+
+CONNECTED = "entrypoints.chatapp.connected"
+FAILED = "entrypoints.chatapp.connection_failed"
+
+pytestmark = pytest.mark.mockserver(now=NOON)
+
+
+@pytest.mark.clause("events.connected", "events.session-id")
+def test_a_completed_session_is_delivered_with_its_channel(mockserver):
+    inbox = Inbox()
+    receiver = mockserver.receive_webhooks(inbox)
+    session_id = begin(mockserver)
+
+    entrypoint = mockserver.complete_session(session_id, phone=PHONE, name="São João")["entrypoint"]
+
+    [letter] = inbox.letters
+    assert {
+        "event": CONNECTED,
+        "data": {
+            "tenantId": "tenant_default",
+            "sessionId": session_id,
+            "occurredAt": "2026-03-01T12:00:00.000Z",
+            "entrypoint": entrypoint,
+        },
+    } == Webhook(receiver.secret).verify(letter.body, dict(letter.headers))
+    assert "application/json" == letter.headers["content-type"]
+    assert [[("12:00:00", 200)]] == attempts(receiver)
+
+
+@pytest.mark.clause("events.failed", "events.session-id")
+def test_a_session_that_fails_or_expires_is_delivered_with_its_reason(mockserver):
+    inbox = Inbox()
+    mockserver.receive_webhooks(inbox)
+    failed, expired = begin(mockserver), begin(mockserver)
+
+    mockserver.fail_session(failed, reason="phone_in_use")
+    mockserver.advance("20m")
+
+    assert [
+        {"event": FAILED, "data": {"status": "failed", "reason": "phone_in_use", "sessionId": failed}},
+        {"event": FAILED, "data": {"status": "expired", "reason": "expired", "sessionId": expired}},
+    ] == [letter.json() for letter in inbox.letters]
+
+
+@pytest.mark.mockserver(given=FUNNELS)
+@pytest.mark.clause("events.subscribed")
+def test_only_the_endpoints_that_are_registered_for_an_event_get_it(mockserver):
+    everything, group, connected, failed, other = (Inbox() for _ in range(5))
+    mockserver.receive_webhooks(everything)
+    mockserver.receive_webhooks(group, ["entrypoints"])
+    mockserver.receive_webhooks(connected, [CONNECTED])
+    mockserver.receive_webhooks(failed, [FAILED])
+    mockserver.receive_webhooks(other, tenant_id="tenant_other")
+
+    session_id = begin(mockserver)
+    mockserver.complete_session(session_id)
+
+    assert [[session_id]] * 3 + [[], []] == [inbox.sessions for inbox in (everything, group, connected, failed, other)]
+
+
+@pytest.mark.clause("events.subscribed")
+def test_an_event_that_does_not_exist_cannot_be_registered_for(mockserver):
+    with pytest.raises(ValueError, match="'campaigns'; wanted some of entrypoints"):
+        mockserver.receive_webhooks(Inbox(), ["campaigns"])
+
+
+@pytest.mark.clause("events.once")
+def test_a_tenant_that_no_longer_pays_is_still_sent_its_events(mockserver):
+    inbox, session_id = Inbox(), begin(mockserver)
+    mockserver.receive_webhooks(inbox)
+
+    mockserver.set_tenant(subscription="canceled")
+    mockserver.complete_session(session_id)
+
+    assert [session_id] == inbox.sessions
+
+
+@pytest.mark.clause("events.nothing-lost")
+@pytest.mark.option("wh-retry", "svix")
+def test_what_is_refused_is_tried_again_after_growing_waits_and_then_given_up(mockserver):
+    receiver = mockserver.receive_webhooks(lambda _: 503)
+    mockserver.complete_session(begin(mockserver))
+
+    mockserver.advance(until="idle")
+
+    at = ["12:00:00", "12:00:05", "12:05:05", "12:35:05", "14:35:05", "19:35:05", "05:35:05", "15:35:05"]
+    assert [[(each, 503) for each in at]] == attempts(receiver)
+    assert "abandoned" == receiver.deliveries[0]["status"]
+    assert "2026-03-02T15:35:05" == f"{mockserver.now:%Y-%m-%dT%H:%M:%S}"
+
+
+@pytest.mark.parametrize(
+    ("option", "at"),
+    [
+        pytest.param(
+            "two-short",
+            ["12:00:00", "12:00:05", "12:00:35"],
+            marks=pytest.mark.option("wh-retry", "two-short"),
+        ),
+        pytest.param("none", ["12:00:00"], marks=pytest.mark.option("wh-retry", "none")),
+        pytest.param(
+            "three-days",
+            [
+                "12:00:00", "12:01:00", "12:11:00", "13:11:00", "16:11:00", "22:11:00", "10:11:00", "10:11:00",
+                "10:11:00",
+            ],
+            marks=pytest.mark.option("wh-retry", "three-days"),
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.clause("events.nothing-lost")
+def test_the_schedule_is_a_choice(mockserver, option, at):
+    mockserver.choose({"wh-retry": option})
+    receiver = mockserver.receive_webhooks(lambda _: 500)
+    mockserver.complete_session(begin(mockserver))
+
+    mockserver.advance(until="idle")
+
+    assert [[(each, 500) for each in at]] == attempts(receiver)
+
+
+@pytest.mark.clause("events.nothing-lost", "events.once")
+def test_many_small_waits_try_as_often_as_one_long_one(mockserver):
+    receiver = mockserver.receive_webhooks(lambda _: 503)
+    mockserver.complete_session(begin(mockserver))
+
+    for _ in range(40):
+        mockserver.advance("1m")
+
+    assert [[(each, 503) for each in ("12:00:00", "12:00:05", "12:05:05", "12:35:05")]] == attempts(receiver)
+
+
+@pytest.mark.clause("events.nothing-lost")
+def test_a_wait_counts_from_when_the_attempt_was_due_however_late_it_was_made(mockserver):
+    receiver = mockserver.receive_webhooks(lambda _: 503)
+    mockserver.complete_session(begin(mockserver))
+
+    mockserver.freeze("2026-03-01T13:00:00Z")
+    mockserver.advance("2h")
+
+    at = ["12:00:00", "13:00:00", "13:00:00", "13:00:00", "14:35:05"]
+    assert [[(each, 503) for each in at]] == attempts(receiver)
+
+
+@pytest.mark.clause("events.nothing-lost")
+def test_time_that_passes_at_one_go_within_the_lock_delivers_after_it(mockserver):
+    inbox, session_id = Inbox(), begin(mockserver)
+    mockserver.receive_webhooks(inbox)
+    core = mockserver._hosted.sandbox
+
+    with core.lock:
+        fired = scheduler.advance(core, 21 * MINUTE)
+    assert (["session.expire"], []) == ([each.what for each in fired], inbox.letters)
+    mockserver.advance(0)
+
+    assert [session_id] == inbox.sessions
+
+
+@pytest.mark.clause("events.nothing-lost", "events.once")
+def test_a_receiver_that_is_down_for_half_an_hour_then_gets_every_event_once_in_order_of_happening(mockserver):
+    inbox, back = Inbox(), mockserver.now.replace(minute=30)
+
+    def receive(letter):
+        return 503 if mockserver.now < back else inbox(letter)
+
+    receiver = mockserver.receive_webhooks(receive)
+    sessions = []
+    for _ in range(15):
+        sessions.append(begin(mockserver))
+        mockserver.complete_session(sessions[-1])
+        mockserver.advance("2m")
+    expired = [begin(mockserver) for _ in range(3)]
+    mockserver.advance("1h")
+
+    assert sessions + expired == inbox.sessions
+    assert len(inbox.letters) == len({letter.headers["webhook-id"] for letter in inbox.letters})
+    assert {"delivered"} == {each["status"] for each in receiver.deliveries}
+
+
+@pytest.mark.clause("events.once")
+def test_one_endpoint_that_rests_holds_up_no_other(mockserver):
+    quick = Inbox()
+    mockserver.receive_webhooks(lambda _: 500)
+    mockserver.receive_webhooks(quick)
+    sessions = [begin(mockserver), begin(mockserver)]
+
+    for session_id in sessions:
+        mockserver.complete_session(session_id)
+
+    assert sessions == quick.sessions
+
+
+@pytest.mark.parametrize(
+    ("answer", "second"),
+    [
+        pytest.param((429, {}, b""), "12:01:00", id="too many: a minute at least"),
+        pytest.param((503, {"Retry-After": "7"}, b""), "12:00:07", id="as asked"),
+        pytest.param((503, {"Retry-After": "3600"}, b""), "12:00:10", id="twice the wait at most"),
+        pytest.param((503, {"Retry-After": "1"}, b""), "12:00:05", id="never sooner"),
+        pytest.param((503, {"Retry-After": "soon"}, b""), "12:00:05", id="unreadable"),
+        pytest.param((429, {"Retry-After": "100"}, b""), "12:01:40", id="both"),
+        pytest.param(TimeoutError(), "12:01:00", id="time limit: a minute at least"),
+        pytest.param((302, {"Location": "http://127.0.0.1/"}, b""), "12:00:05", id="a redirect is a failure"),
+        pytest.param(RuntimeError("broken"), "12:00:05", id="a receiver that breaks answers 500"),
+    ],
+)
+@pytest.mark.clause("events.nothing-lost")
+def test_the_wait_after_a_failure_is_what_the_endpoint_asks_for_within_bounds(mockserver, answer, second):
+    receiver = mockserver.receive_webhooks(Inbox(answer))
+    mockserver.complete_session(begin(mockserver))
+
+    mockserver.advance("10m")
+
+    first = {TimeoutError: "timeout", RuntimeError: 500}.get(type(answer)) or answer[0]
+    assert [[("12:00:00", first), (second, 200)]] == attempts(receiver)
+
+
+@pytest.mark.clause("events.subscribed")
+def test_an_endpoint_that_is_gone_gets_nothing_more_until_it_is_recovered(mockserver):
+    inbox = Inbox(503, 410)
+    receiver = mockserver.receive_webhooks(inbox)
+    sessions = [begin(mockserver) for _ in range(3)]
+    mockserver.complete_session(sessions[0])
+    mockserver.complete_session(sessions[1])
+    mockserver.advance("1m")
+    mockserver.complete_session(sessions[2])
+    mockserver.advance("3d")
+
+    assert [[("12:00:00", 503), ("12:00:05", 410)], [], []] == attempts(receiver)
+    assert ["abandoned"] * 3 == [each["status"] for each in receiver.deliveries]
+
+    again = mockserver.recover(receiver.id)
+
+    assert [each["id"] for each in mockserver.events] == again
+    assert sessions == inbox.sessions[2:]
+
+
+@pytest.mark.option("wh-idempotency", "same-per-event")
+@pytest.mark.clause("events.subscribed")
+def test_every_attempt_to_every_endpoint_carries_the_id_of_the_event(mockserver):
+    one, two = Inbox(500), Inbox()
+    mockserver.receive_webhooks(one)
+    mockserver.receive_webhooks(two)
+    mockserver.complete_session(begin(mockserver))
+    mockserver.advance("1m")
+
+    [event] = mockserver.events
+    assert [event["id"]] * 3 == [letter.headers["webhook-id"] for letter in (*one.letters, *two.letters)]
+
+
+@pytest.mark.mockserver(choices={"wh-idempotency": "new-per-try"})
+@pytest.mark.option("wh-idempotency", "new-per-try")
+@pytest.mark.clause("events.subscribed")
+def test_every_attempt_may_carry_an_id_of_its_own(mockserver):
+    inbox = Inbox(500, 500)
+    receiver = mockserver.receive_webhooks(inbox)
+    mockserver.complete_session(begin(mockserver))
+    mockserver.advance("10m")
+
+    assert 3 == len({letter.headers["webhook-id"] for letter in inbox.letters})
+    for letter in inbox.letters:
+        Webhook(receiver.secret).verify(letter.body, dict(letter.headers))
+
+
+@pytest.mark.mockserver(choices={"wh-idempotency": "none"})
+@pytest.mark.option("wh-idempotency", "none")
+@pytest.mark.clause("events.subscribed")
+def test_an_attempt_may_carry_no_id(mockserver):
+    inbox = Inbox()
+    mockserver.receive_webhooks(inbox)
+    mockserver.complete_session(begin(mockserver))
+
+    assert {"webhook-signature", "webhook-timestamp"} == {
+        name for name in inbox.letters[0].headers if name.startswith("webhook-")
+    }
+
+
+@pytest.mark.option("wh-no-endpoint", "dropped")
+@pytest.mark.clause("events.subscribed")
+def test_an_event_that_nobody_takes_is_kept_and_never_sent(mockserver):
+    inbox = Inbox()
+    mockserver.complete_session(begin(mockserver))
+    mockserver.receive_webhooks(inbox)
+    mockserver.advance("3d")
+
+    assert [] == inbox.letters
+    assert [[]] == [each["deliveries"] for each in mockserver.events]
+
+
+@pytest.mark.mockserver(choices={"wh-no-endpoint": "stored"})
+@pytest.mark.option("wh-no-endpoint", "stored")
+@pytest.mark.clause("events.subscribed")
+def test_an_event_that_nobody_takes_may_wait_for_an_endpoint(mockserver):
+    failures, inbox, late = Inbox(), Inbox(), Inbox()
+    sessions = [begin(mockserver), begin(mockserver)]
+    for session_id in sessions:
+        mockserver.complete_session(session_id)
+    mockserver.receive_webhooks(failures, [FAILED])
+
+    mockserver.receive_webhooks(inbox)
+    mockserver.receive_webhooks(late)
+
+    assert [[], sessions, []] == [each.sessions for each in (failures, inbox, late)]
+
+
+@pytest.mark.option("state-vs-event-order", "state-first")
+@pytest.mark.clause("events.connected")
+def test_a_receiver_that_reads_at_once_finds_what_it_was_told(mockserver):
+    seen, session_id = [], begin(mockserver)
+    mockserver.receive_webhooks(lambda _: seen.append(read(mockserver, session_id)["status"]))
+
+    mockserver.complete_session(session_id)
+
+    assert ["completed"] == seen
+
+
+@pytest.mark.mockserver(choices={"state-vs-event-order": "event-first"})
+@pytest.mark.option("state-vs-event-order", "event-first")
+@pytest.mark.clause("events.connected")
+def test_an_event_may_be_sent_before_the_end_of_its_session_can_be_read(mockserver):
+    seen, session_id = [], begin(mockserver)
+    mockserver.receive_webhooks(lambda _: seen.append(read(mockserver, session_id)) or 500)
+
+    mockserver.complete_session(session_id)
+
+    assert [{"sessionId": session_id, "status": "pending", "entrypoint": None}] == seen
+    assert "completed" == read(mockserver, session_id)["status"]
+
+
+@pytest.mark.clause("events.once")
+def test_what_a_receiver_makes_happen_is_delivered_after_it_has_answered(mockserver):
+    inbox, second = Inbox(), begin(mockserver)
+    depth = []
+
+    def receive(letter):
+        depth.append(len(depth))
+        if not inbox.letters:
+            inbox(letter)
+            mockserver.complete_session(second)
+            assert 1 == len(depth)
+            return
+        inbox(letter)
+
+    mockserver.receive_webhooks(receive)
+    first = begin(mockserver)
+    mockserver.complete_session(first)
+
+    assert [first, second] == inbox.sessions
+
+
+@pytest.mark.clause("events.once")
+def test_a_receiver_may_let_time_pass(mockserver):
+    inbox = Inbox(lambda: mockserver.advance("20m") and None)
+    mockserver.receive_webhooks(inbox)
+    first, second = begin(mockserver), begin(mockserver)
+
+    mockserver.complete_session(first)
+
+    assert [first, second] == inbox.sessions
+    assert 20 == mockserver.now.minute
+
+
+@pytest.mark.mockserver(choices={"expiry-driver": "on-read"})
+@pytest.mark.clause("events.once")
+def test_what_a_call_in_process_makes_due_is_sent_once_its_caller_has_the_answer(mockserver):
+    inbox, session_id = Inbox(), begin(mockserver)
+    mockserver.receive_webhooks(inbox)
+    mockserver.advance("20m")
+
+    read(mockserver, session_id)
+    assert [] == inbox.letters
+    mockserver.advance(0)
+
+    assert [session_id] == inbox.sessions
+
+
+@pytest.mark.clause("events.subscribed")
+def test_an_event_is_sent_again_on_demand(mockserver):
+    inbox = Inbox()
+    mockserver.receive_webhooks(inbox)
+    mockserver.complete_session(begin(mockserver))
+    [event] = mockserver.events
+
+    answer = mockserver.redeliver(event["id"])
+
+    assert [letter.body for letter in inbox.letters] == [inbox.letters[0].body] * 2
+    assert [200, 200] == [each["status"] for each in answer["deliveries"][0]["attempts"]]
+
+
+@pytest.mark.clause("events.subscribed")
+def test_an_endpoint_that_came_later_is_sent_an_old_event_on_demand(mockserver):
+    inbox = Inbox()
+    mockserver.complete_session(begin(mockserver))
+    mockserver.receive_webhooks(inbox)
+
+    mockserver.redeliver(mockserver.events[0]["id"])
+
+    assert 1 == len(inbox.letters)
+
+
+def test_what_is_still_on_its_way_is_not_sent_again(mockserver):
+    mockserver.receive_webhooks(lambda _: 500)
+    mockserver.complete_session(begin(mockserver))
+    before = mockserver.state()
+
+    with pytest.raises(ValueError, match="its deliveries are resting"):
+        mockserver.redeliver(mockserver.events[0]["id"])
+    with pytest.raises(ValueError, match="no event 'event_x'"):
+        mockserver.redeliver("event_x")
+    with pytest.raises(ValueError, match="no webhook 'webhook_x'"):
+        mockserver.recover("webhook_x")
+    assert before == mockserver.state()
+
+
+@pytest.mark.clause("events.nothing-lost")
+def test_what_was_given_up_is_recovered_in_the_order_of_happening(mockserver):
+    inbox = Inbox(*[500] * 3)
+    mockserver.choose({"wh-retry": "none"})
+    receiver = mockserver.receive_webhooks(inbox)
+    sessions = [begin(mockserver) for _ in range(3)]
+    for session_id in sessions:
+        mockserver.complete_session(session_id)
+    kept = begin(mockserver)
+    mockserver.complete_session(kept)
+
+    receiver_events = mockserver.recover(receiver.id)
+
+    assert [each["id"] for each in mockserver.events[:3]] == receiver_events
+    assert [*sessions, kept, *sessions] == inbox.sessions
+
+
+@pytest.mark.clause("events.nothing-lost")
+def test_a_restored_checkpoint_has_pending_again_what_was_pending(mockserver):
+    inbox = Inbox(500)
+    mockserver.receive_webhooks(inbox)
+    mockserver.complete_session(begin(mockserver))
+    before = mockserver.state()
+
+    for _ in range(2):
+        with mockserver.checkpoint():
+            mockserver.advance("1m")
+        assert before == mockserver.state()
+    mockserver.advance("1m")
+
+    assert 4 == len(inbox.letters)
+    assert 1 == len({letter.headers["webhook-id"] for letter in inbox.letters})
+
+
+def test_a_reset_clears_endpoints_and_deliveries(mockserver):
+    inbox = Inbox(500)
+    mockserver.receive_webhooks(inbox)
+    mockserver.complete_session(begin(mockserver))
+
+    mockserver.reset()
+    mockserver.advance("3d")
+    mockserver.complete_session(begin(mockserver))
+
+    assert 1 == len(inbox.letters)
+    assert [] == mockserver.state()["deliveries"]
+
+
+def test_a_reset_by_a_receiver_throws_its_own_attempt_away(mockserver):
+    inbox = Inbox(mockserver.reset)
+    mockserver.receive_webhooks(inbox)
+
+    mockserver.complete_session(begin(mockserver))
+
+    assert [] == mockserver.events
+    assert [] == mockserver.state()["deliveries"]
+
+
+@pytest.mark.clause("events.subscribed")
+def test_a_test_that_ends_itself_within_its_receiver_ends_and_the_event_is_still_due(mockserver):
+    inbox = Inbox(lambda: pytest.fail("seen enough"))
+    mockserver.receive_webhooks(inbox)
+    session_id = begin(mockserver)
+
+    with pytest.raises(pytest.fail.Exception, match="seen enough"):
+        mockserver.complete_session(session_id)
+    mockserver.advance(0)
+
+    assert [session_id, session_id] == inbox.sessions
+    assert [[200]] == [[each["status"] for each in one["attempts"]] for one in mockserver.events[0]["deliveries"]]
+
+
+@pytest.mark.clause("session.no-secrets")
+def test_no_secret_is_shown(mockserver):
+    receiver = mockserver.receive_webhooks(Inbox(500), secret="whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ=")
+    mockserver.rotate_secret(receiver.id, "whsec_b3RoZXItb3RoZXItb3RoZXItb3RoZXI=")
+    mockserver.complete_session(begin(mockserver))
+
+    told = str(mockserver.state()) + str(mockserver.events) + str(mockserver.journal) + repr(receiver)
+    assert "c2VjcmV0" not in told and "b3RoZXI" not in told
+    [webhook] = mockserver.state()["tenants"][0]["webhooks"]
+    assert ("whs...", "whs...") == (webhook["secret"], webhook["oldSecret"])
+
+
+@pytest.mark.clause("events.subscribed")
+def test_the_journal_tells_each_move_of_a_delivery(mockserver):
+    mockserver.receive_webhooks(Inbox(500))
+    mockserver.complete_session(begin(mockserver))
+    mockserver.advance("5s")
+
+    moves = [each for each in mockserver.journal["transitions"] if each["kind"] == "delivery"]
+    assert [
+        (None, "due", {"event": mockserver.events[0]["id"]}),
+        ("due", "resting", {"attempt": 1}),
+        ("resting", "due", {"timer": "wake"}),
+        ("due", "delivered", {"attempt": 2}),
+    ] == [(each["from"], each["to"], each["cause"]) for each in moves]

@@ -1,0 +1,156 @@
+"""Entrypoints: one connected channel, read by its id; and what a completed session shows of it."""
+
+import pytest
+
+from tests.operations.world import SESSIONS, refused, session
+
+GIVEN = {
+    "funnels": [{"id": "funnel_sales", "steps": [{"id": "funnel_step_first"}]}],
+    "entrypoints": [
+        {
+            "id": "entrypoint_desk",
+            "name": "Recepção",
+            "platform": "chatapp",
+            "displayName": "Clínica Sabiá",
+            "displayPhone": "+55 11 5550-0101",
+            "funnelStepId": "funnel_step_first",
+            "isCoexistence": True,
+        },
+        {"id": "entrypoint_chatapp_lite", "platform": "chatapp_lite"},
+        {"id": "entrypoint_photoapp", "platform": "photoapp"},
+        {"id": "entrypoint_botapp", "platform": "botapp"},
+    ],
+}
+READ = {"id", "name", "platform", "funnelStepId", "displayName", "isCoexistence"}
+CONNECTED = {
+    "id",
+    "name",
+    "displayPhone",
+    "phoneNumberId",
+    "businessAccountId",
+    "funnelId",
+    "funnelStepId",
+    "isCoexistence",
+}
+
+pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
+
+
+def read(sandbox, id):
+    reply = sandbox.call("GET", f"/v1/entrypoints/{id}")
+    assert 200 == reply.status, reply.body
+    return reply.json()["entrypoint"]
+
+
+def connected(sandbox, **fields):
+    """The entrypoint as the completed session, the event and its own read show it."""
+    session_id = session(sandbox, **fields)
+    sandbox.complete_session(session_id, phone="+5511999990000", name="Vendas")
+    in_session = sandbox.call("GET", f"{SESSIONS}/{session_id}").json()["entrypoint"]
+    return in_session, sandbox.events[0]["data"]["entrypoint"], read(sandbox, in_session["id"])
+
+
+@pytest.mark.clause("entrypoints.read")
+def test_an_entrypoint_is_read_by_its_id(mockserver):
+    reply = mockserver.call("GET", "/v1/entrypoints/entrypoint_desk")
+
+    assert 200 == reply.status
+    assert {
+        "entrypoint": {
+            "id": "entrypoint_desk",
+            "name": "Recepção",
+            "platform": "chatapp",
+            "funnelStepId": "funnel_step_first",
+            "displayName": "Clínica Sabiá",
+            "isCoexistence": True,
+        }
+    } == reply.json()
+
+
+@pytest.mark.clause("entrypoints.read")
+@pytest.mark.parametrize("platform", ["chatapp_lite", "photoapp", "botapp"])
+def test_an_entrypoint_of_another_platform_has_the_same_shape(mockserver, platform):
+    id = f"entrypoint_{platform}"
+
+    assert {
+        "id": id,
+        "name": id,
+        "platform": platform,
+        "funnelStepId": None,
+        "displayName": id,
+        "isCoexistence": False,
+    } == read(mockserver, id)
+
+
+@pytest.mark.clause("entrypoints.read")
+@pytest.mark.parametrize("id", ["nobodys", "entrypoint_des", "chatapp", "ENTRYPOINT_DESK", "%00", "a%2Fb", "0"])
+def test_an_unknown_entrypoint_is_not_found(mockserver, id):
+    assert (404, "ENTRYPOINT_NOT_FOUND") == refused(mockserver.call("GET", f"/v1/entrypoints/{id}"))
+
+
+@pytest.mark.clause("entrypoints.read", "session.completed")
+def test_a_completed_session_leaves_an_entrypoint_that_can_be_read(mockserver):
+    in_session, _, by_id = connected(mockserver, funnelStepId="funnel_step_first", coexistence=True)
+
+    assert {
+        "id": in_session["id"],
+        "name": "Vendas",
+        "platform": "chatapp",
+        "funnelStepId": "funnel_step_first",
+        "displayName": "Vendas",
+        "isCoexistence": True,
+    } == by_id
+
+
+@pytest.mark.clause("entrypoints.read", "session.completed")
+@pytest.mark.option("entrypoint-two-shapes", "literal")
+def test_session_and_read_show_each_its_own_fields(mockserver):
+    in_session, in_event, by_id = connected(mockserver, funnelStepId="funnel_step_first")
+
+    assert CONNECTED == set(in_session)
+    assert in_session == in_event
+    assert READ == set(by_id)
+
+
+@pytest.mark.clause("entrypoints.read", "session.completed")
+@pytest.mark.option("entrypoint-two-shapes", "union")
+def test_session_and_read_may_show_all_the_fields_of_both(mockserver):
+    mockserver.choose({"entrypoint-two-shapes": "union"})
+    in_session, in_event, by_id = connected(mockserver, funnelId="funnel_sales", funnelStepId="funnel_step_first")
+
+    assert READ | CONNECTED == set(in_session)
+    assert in_session == in_event == by_id
+    assert ("chatapp", "Vendas", "+5511999990000") == tuple(
+        by_id[key] for key in ("platform", "displayName", "displayPhone")
+    )
+
+
+@pytest.mark.clause("entrypoints.read", "session.completed")
+@pytest.mark.parametrize("shapes", ["literal", "union"])
+@pytest.mark.parametrize(
+    ("option", "shown"),
+    [
+        pytest.param("null", None, marks=pytest.mark.option("funnel-null", "null")),
+        pytest.param("absent", "nothing", marks=pytest.mark.option("funnel-null", "absent")),
+    ],
+)
+def test_an_entrypoint_without_a_funnel_shows_it_in_one_way_everywhere(mockserver, option, shown, shapes):
+    mockserver.choose({"funnel-null": option, "entrypoint-two-shapes": shapes})
+
+    in_session, in_event, by_id = connected(mockserver)
+
+    for entrypoint in (in_session, in_event):
+        assert [shown, shown] == [entrypoint.get(key, "nothing") for key in ("funnelId", "funnelStepId")]
+    for entrypoint in (by_id, read(mockserver, "entrypoint_photoapp")):
+        assert shown == entrypoint.get("funnelStepId", "nothing")
+
+
+@pytest.mark.clause("session.completed")
+@pytest.mark.parametrize("option", ["null", "absent"])
+def test_a_funnel_that_is_linked_is_shown_under_both_options(mockserver, option):
+    mockserver.choose({"funnel-null": option})
+
+    in_session, _, by_id = connected(mockserver, funnelId="funnel_sales", funnelStepId="funnel_step_first")
+
+    assert ("funnel_sales", "funnel_step_first") == (in_session["funnelId"], in_session["funnelStepId"])
+    assert "funnel_step_first" == by_id["funnelStepId"]

@@ -1,0 +1,255 @@
+"""Errors: each code with its status and its Portuguese sentence, in a body of exactly three keys."""
+
+import json
+
+import pytest
+import requests
+
+from mockserver.contract.errors import ERRORS, INJECTED_ONLY
+from mockserver.core.operations.dispatch import READERS
+from mockserver.core.state.calls import Success
+from tests.operations.refusals import REFUSALS
+from tests.operations.world import DRAFT, GIVEN, OPERATIONS, SESSIONS, refused, session
+
+pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
+
+every_refusal = pytest.mark.parametrize("refusal", REFUSALS, ids=[refusal.code for refusal in REFUSALS])
+
+# The four codes to which the campaign guide gives another status than the catalogue.
+GUIDE_422 = {
+    "CAMPAIGN_NAME_ALREADY_EXISTS",
+    "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH",
+    "CAMPAIGN_MISSING_COMMON_VARIABLES",
+    "VALIDATION_ERROR",
+}
+
+# What no rule of a documented endpoint leads to, with the status of the catalogue.
+UNPROVOKED = {
+    "LEAD_LIMIT_EXCEEDED": 403,
+    "FORM_INACTIVE": 403,
+    "FORM_ALREADY_SUBMITTED": 409,
+    "INVALID_PHONE": 400,
+    "ENTRYPOINT_PLATFORM_UNSUPPORTED": 400,
+    "FORM_MISSING_ENTRYPOINTS": 400,
+    "FORM_INVALID_ANSWERS": 400,
+    "FORM_INVALID_DESTINATION": 400,
+    "MESSAGE_CAMPAIGN_NOT_ALLOWED": 422,
+    "INTERNAL_ERROR": 500,
+}
+
+# session `message` -> what brings it about.
+SESSION_TEXTS = {
+    "expired": "O link de conexão expirou antes da conclusão. Gere um novo link.",
+    "token_exchange_failed": "O provedor não concluiu a autorização. Inicie uma nova conexão.",
+    "phone_in_use": "Este número já está vinculado a outra conta ou a outro canal.",
+    "funnel_not_found": "O funil ou a etapa informada não existe mais nesta organização.",
+}
+
+
+def ended_session(sandbox, reason):
+    session_id = session(sandbox)
+    if reason == "expired":
+        sandbox.expire_session(session_id)
+    else:
+        sandbox.fail_session(session_id, reason=reason)
+    return sandbox.call("GET", f"{SESSIONS}/{session_id}").json()
+
+
+@pytest.mark.clause("base.error-catalog")
+def test_every_code_of_the_catalogue_is_provoked_here_or_comes_only_by_injection():
+    provoked = [refusal.code for refusal in REFUSALS]
+
+    assert 39 == len(ERRORS)
+    assert set(ERRORS) == {*provoked, *UNPROVOKED}
+    assert set(UNPROVOKED) == INJECTED_ONLY
+    assert len(provoked) == len(set(provoked))
+
+
+@pytest.mark.clause("base.error-catalog")
+@pytest.mark.parametrize(("code", "status"), UNPROVOKED.items())
+def test_a_code_that_only_comes_by_injection_has_the_catalogues_status(code, status):
+    assert (code, status, status) == (ERRORS[code].code, ERRORS[code].status, ERRORS[code].guide_status)
+
+
+@pytest.mark.clause("base.error-catalog", "base.error-body", "base.error-portuguese")
+@pytest.mark.option("error-extra-keys", "none")
+@pytest.mark.option("message-text", "canonical")
+@pytest.mark.option("dual-status", "catalog")
+@every_refusal
+def test_a_refusal_is_its_status_its_code_and_a_portuguese_sentence(mockserver, refusal):
+    mockserver.choose(refusal.choices)
+
+    reply = refusal.provoke(mockserver)
+
+    assert refusal.status == reply.status
+    assert {"statusCode": refusal.status, "code": refusal.code, "message": refusal.message} == reply.json()
+    assert "application/json; charset=utf-8" == reply.headers["content-type"]
+    assert refusal.message.encode() in reply.body
+
+
+@pytest.mark.clause("base.error-portuguese")
+def test_the_message_is_portuguese_whatever_language_is_asked_for(mockserver):
+    replies = [
+        mockserver.call("GET", "/v1/campaigns/nobodys", headers={"Accept-Language": language})
+        for language in ("en", "pt-BR", "de, en;q=0.5")
+    ]
+
+    assert {"Campanha não encontrada."} == {reply.json()["message"] for reply in replies}
+
+
+@pytest.mark.clause("base.error-portuguese")
+@pytest.mark.option("message-text", "reworded")
+@every_refusal
+def test_a_message_may_say_the_same_in_other_words(mockserver, refusal):
+    mockserver.choose({**refusal.choices, "message-text": "reworded"})
+
+    reply = refusal.provoke(mockserver)
+
+    assert (refusal.status, refusal.code) == refused(reply)
+    assert reply.json()["message"].strip() not in ("", refusal.message)
+
+
+@pytest.mark.clause("base.error-portuguese")
+@pytest.mark.option("message-text", "empty")
+@every_refusal
+def test_a_message_may_be_empty(mockserver, refusal):
+    mockserver.choose({**refusal.choices, "message-text": "empty"})
+
+    assert {"statusCode": refusal.status, "code": refusal.code, "message": ""} == refusal.provoke(mockserver).json()
+
+
+@pytest.mark.option("message-text", "canonical")
+@pytest.mark.parametrize(("reason", "text"), SESSION_TEXTS.items())
+def test_a_session_says_in_portuguese_why_it_ended(mockserver, reason, text):
+    read = ended_session(mockserver, reason)
+
+    assert (reason, text) == (read["reason"], read["message"])
+
+
+@pytest.mark.option("message-text", "reworded")
+@pytest.mark.parametrize(("reason", "text"), SESSION_TEXTS.items())
+def test_a_sessions_message_may_be_reworded_too(mockserver, reason, text):
+    mockserver.choose({"message-text": "reworded"})
+    read = ended_session(mockserver, reason)
+
+    assert reason == read["reason"]
+    assert read["message"] not in ("", text)
+
+
+@pytest.mark.option("message-text", "empty")
+@pytest.mark.parametrize("reason", SESSION_TEXTS)
+def test_a_sessions_message_may_be_empty_too(mockserver, reason):
+    mockserver.choose({"message-text": "empty"})
+    read = ended_session(mockserver, reason)
+
+    assert (reason, "") == (read["reason"], read["message"])
+
+
+@pytest.mark.clause("base.error-body")
+@pytest.mark.option("error-extra-keys", "details")
+@every_refusal
+def test_an_error_may_carry_more_beside_its_three_keys(mockserver, refusal):
+    mockserver.choose({**refusal.choices, "error-extra-keys": "details"})
+
+    reply = refusal.provoke(mockserver)
+    body = reply.json()
+
+    assert {"details", "requestId"} == set(body) - {"statusCode", "code", "message"}
+    assert (refusal.status, refusal.code, refusal.message) == (body["statusCode"], body["code"], body["message"])
+    assert refusal.status == reply.status
+
+
+@pytest.mark.clause("base.error-guide")
+@pytest.mark.option("dual-status", "guide")
+@every_refusal
+def test_the_guide_answers_four_codes_with_422(mockserver, refusal):
+    mockserver.choose({**refusal.choices, "dual-status": "guide"})
+
+    expected = 422 if refusal.code in GUIDE_422 else refusal.status
+
+    assert (expected, refusal.code) == refused(refusal.provoke(mockserver))
+
+
+OTHER_VALIDATION = {
+    "a session with an unknown property": ("POST", SESSIONS, {"colour": "red"}),
+    "a session with a funnel alone": ("POST", SESSIONS, {"funnelId": "funnel_sales"}),
+    "a page of no messages": ("GET", "/v1/messaging/chats/chat_ana?limit=0", None),
+}
+CAMPAIGN_VALIDATION = {
+    "a preview": ("POST", "/v1/campaigns/audience-preview", {"filters": 7}),
+    "a creation": ("POST", "/v1/campaigns", DRAFT | {"cadence": "60"}),
+    "a start": ("POST", "/v1/campaigns/campaign_none/start", {"commonVariables": []}),
+}
+
+
+@pytest.mark.clause("base.error-guide")
+@pytest.mark.option("dual-status", "guide")
+@pytest.mark.parametrize(("method", "path", "body"), OTHER_VALIDATION.values(), ids=OTHER_VALIDATION)
+def test_the_guide_is_about_campaigns_and_no_other_endpoint(mockserver, method, path, body):
+    mockserver.choose({"dual-status": "guide"})
+
+    assert (400, "VALIDATION_ERROR") == refused(mockserver.call(method, path, json=body))
+
+
+@pytest.mark.clause("base.error-guide", "campaigns.validation")
+@pytest.mark.parametrize(
+    ("option", "status"),
+    [
+        pytest.param("catalog", 400, marks=pytest.mark.option("dual-status", "catalog")),
+        pytest.param("guide", 422, marks=pytest.mark.option("dual-status", "guide")),
+    ],
+)
+@pytest.mark.parametrize(("method", "path", "body"), CAMPAIGN_VALIDATION.values(), ids=CAMPAIGN_VALIDATION)
+def test_every_campaign_endpoint_follows_the_chosen_status(mockserver, option, status, method, path, body):
+    mockserver.choose({"dual-status": option})
+
+    assert (status, "VALIDATION_ERROR") == refused(mockserver.call(method, path, json=body))
+
+
+def break_listing(monkeypatch):
+    def broken(*_):
+        raise RuntimeError("<h1>Traceback</h1>")
+
+    monkeypatch.setattr("mockserver.core.operations.dispatch.READERS", {**READERS, "listTemplates": broken})
+
+
+@pytest.mark.clause("base.internal")
+def test_what_breaks_unexpectedly_is_an_internal_error_and_no_page(mockserver, monkeypatch, caplog):
+    break_listing(monkeypatch)
+
+    reply = mockserver.call(*OPERATIONS["listTemplates"])
+
+    assert (500, "INTERNAL_ERROR") == refused(reply)
+    assert "Ocorreu um erro inesperado. Tente novamente em instantes." == reply.json()["message"]
+    assert b"<" not in reply.body and b"RuntimeError" not in reply.body
+    assert ["unexpected failure in GET /v1/message-templates"] == [record.message for record in caplog.records]
+    assert 200 == mockserver.call(*OPERATIONS["listCampaigns"]).status
+
+
+@pytest.mark.clause("base.internal")
+def test_an_outcome_that_cannot_be_shown_is_an_internal_error_too(mockserver, monkeypatch):
+    monkeypatch.setattr(
+        "mockserver.core.operations.dispatch.READERS", {**READERS, "listTemplates": lambda *_: Success(object())}
+    )
+
+    assert (500, "INTERNAL_ERROR") == refused(mockserver.call(*OPERATIONS["listTemplates"]))
+
+
+@pytest.mark.clause("base.internal")
+def test_over_a_socket_it_is_the_same_body(mockserver, monkeypatch):
+    break_listing(monkeypatch)
+    url = f"{mockserver.base_url}/v1/message-templates"
+    reply = requests.get(url, headers={"X-API-Key": mockserver.secret_key}, timeout=10)
+
+    assert 500 == reply.status_code
+    assert {"statusCode", "code", "message"} == set(json.loads(reply.content))
+
+
+@pytest.mark.clause("base.internal", "base.error-body")
+def test_the_journal_keeps_an_unexpected_failure_as_what_was_answered(mockserver, monkeypatch):
+    break_listing(monkeypatch)
+    reply = mockserver.call(*OPERATIONS["listTemplates"])
+
+    kept = mockserver.journal["exchanges"][-1]
+
+    assert (500, reply.json()) == (kept["response"]["status"], kept["response"]["body"])

@@ -1,0 +1,210 @@
+"""The events of connection sessions, as they are recorded: bodies, one a final session, in the order of happening."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mockserver.contract import schemas
+from tests.operations.session_calls import EXACT_NOON, FUNNELS, NOON, PHONE, begin, read
+
+CONNECTED = "entrypoints.chatapp.connected"
+FAILED = "entrypoints.chatapp.connection_failed"
+
+
+def body(event) -> dict:
+    """The envelope of a recorded event, without the record's own keys."""
+    assert {"id", "at", "event", "data", "deliveries"} == set(event)
+    return {"event": event["event"], "data": event["data"]}
+
+
+@pytest.mark.mockserver(now=EXACT_NOON, given=FUNNELS)
+@pytest.mark.clause("events.connected", "events.session-id")
+def test_a_completed_session_emits_the_channel_as_it_is_read(mockserver):
+    session_id = begin(mockserver, {"funnelStepId": "funnel_step_new", "funnelId": "funnel_sales", "coexistence": True})
+    mockserver.advance(61.5)
+
+    entrypoint = mockserver.complete_session(session_id, phone=PHONE, name="Recepção")["entrypoint"]
+
+    [event] = mockserver.events
+    assert "2026-03-01T12:01:01.500Z" == event["at"]
+    assert {
+        "event": CONNECTED,
+        "data": {
+            "tenantId": mockserver.tenant_id,
+            "sessionId": session_id,
+            "occurredAt": "2026-03-01T12:01:01.500Z",
+            "entrypoint": entrypoint,
+        },
+    } == body(event)
+    assert entrypoint == read(mockserver, session_id)["entrypoint"]
+
+
+@pytest.mark.parametrize("reason", ["token_exchange_failed", "phone_in_use", "funnel_not_found"])
+@pytest.mark.clause("events.failed", "events.session-id")
+def test_a_failed_session_emits_its_status_its_reason_and_its_id_alone(mockserver, reason):
+    session_id = begin(mockserver)
+
+    mockserver.fail_session(session_id, reason=reason)
+
+    assert [{"event": FAILED, "data": {"status": "failed", "reason": reason, "sessionId": session_id}}] == [
+        body(each) for each in mockserver.events
+    ]
+
+
+@pytest.mark.mockserver(given=FUNNELS)
+@pytest.mark.clause("events.failed")
+def test_a_completion_that_comes_to_nothing_emits_its_reason(mockserver):
+    mockserver.complete_session(begin(mockserver), phone=PHONE)
+    in_use, no_funnel = begin(mockserver), begin(mockserver, {"funnelStepId": "funnel_step_care", "funnelId": "f"})
+
+    mockserver.complete_session(in_use, phone="55 11 99999-0000")
+    mockserver.complete_session(no_funnel)
+
+    assert [
+        {"event": FAILED, "data": {"status": "failed", "reason": "phone_in_use", "sessionId": in_use}},
+        {"event": FAILED, "data": {"status": "failed", "reason": "funnel_not_found", "sessionId": no_funnel}},
+    ] == [body(each) for each in mockserver.events[1:]]
+
+
+@pytest.mark.mockserver(now=NOON)
+@pytest.mark.clause("events.failed", "session.expired")
+@pytest.mark.option("wh-data-asymmetry", "literal")
+def test_an_expired_session_emits_at_its_deadline_however_late_anybody_looks(mockserver):
+    session_id = begin(mockserver)
+
+    mockserver.advance("3d")
+
+    [event] = mockserver.events
+    assert "2026-03-01T12:20:00.000Z" == event["at"]
+    assert {
+        "event": FAILED,
+        "data": {"status": "expired", "reason": "expired", "sessionId": session_id},
+    } == body(event)
+
+
+def same_keys_event(status, reason, session_id) -> dict:
+    """The event of a failure at a minute past noon, with the keys of the connected one too."""
+    own = {"status": status, "reason": reason, "sessionId": session_id}
+    shared = {"tenantId": "tenant_default", "occurredAt": "2026-03-01T12:01:00.000Z", "entrypoint": None}
+    return {"event": FAILED, "data": own | shared}
+
+
+@pytest.mark.mockserver(now=NOON, choices={"wh-data-asymmetry": "same-keys"})
+@pytest.mark.clause("events.failed")
+@pytest.mark.option("wh-data-asymmetry", "same-keys")
+def test_a_failure_may_carry_the_keys_of_the_connected_event_with_no_entrypoint(mockserver):
+    failed, expired = begin(mockserver), begin(mockserver)
+    mockserver.advance("1m")
+
+    mockserver.fail_session(failed, reason="token_exchange_failed")
+    mockserver.expire_session(expired)
+
+    events = [body(each) for each in mockserver.events]
+    assert [
+        same_keys_event("failed", "token_exchange_failed", failed),
+        same_keys_event("expired", "expired", expired),
+    ] == events
+    assert [[], []] == [schemas.check("event.connection_failed", each) for each in events]
+
+
+@pytest.mark.mockserver(choices={"wh-data-asymmetry": "same-keys"})
+@pytest.mark.clause("events.connected")
+def test_the_connected_event_is_the_same_under_both(mockserver):
+    mockserver.complete_session(begin(mockserver))
+
+    [event] = mockserver.events
+    assert {"tenantId", "sessionId", "occurredAt", "entrypoint"} == set(event["data"])
+
+
+@pytest.mark.clause("events.failed")
+def test_a_session_that_is_made_to_expire_emits_the_same(mockserver):
+    session_id = begin(mockserver)
+
+    mockserver.expire_session(session_id)
+
+    assert [{"status": "expired", "reason": "expired", "sessionId": session_id}] == [
+        each["data"] for each in mockserver.events
+    ]
+
+
+@pytest.mark.clause("events.once")
+@pytest.mark.mockserver(now=EXACT_NOON)
+def test_a_pending_session_has_emitted_nothing(mockserver):
+    begin(mockserver)
+    mockserver.advance(1199.999999)
+
+    assert [] == mockserver.events
+
+
+@pytest.mark.mockserver(given=FUNNELS)
+@pytest.mark.clause("events.connected")
+def test_an_event_tells_the_tenant_whose_session_it_was(mockserver):
+    for key in (mockserver.secret_key, "sk_other"):
+        mockserver.complete_session(begin(mockserver, key=key))
+
+    assert [mockserver.tenant_id, "tenant_other"] == [each["data"]["tenantId"] for each in mockserver.events]
+
+
+@pytest.mark.mockserver(now=NOON, choices={"datetime-spelling": "seconds"})
+@pytest.mark.clause("events.connected", "base.output")
+def test_an_event_spells_its_instant_as_answers_do(mockserver):
+    mockserver.complete_session(begin(mockserver))
+
+    assert "2026-03-01T12:00:00Z" == mockserver.events[0]["data"]["occurredAt"]
+
+
+@pytest.mark.mockserver(given=FUNNELS)
+@pytest.mark.clause("events.once")
+def test_an_event_is_recorded_where_nobody_takes_it(mockserver):
+    mockserver.complete_session(begin(mockserver))
+
+    assert [[]] == [each["deliveries"] for each in mockserver.events]
+
+
+@pytest.mark.clause("session.no-secrets")
+def test_no_event_holds_a_key(mockserver):
+    mockserver.complete_session(begin(mockserver), name=mockserver.tenant_id)
+    mockserver.fail_session(begin(mockserver))
+
+    told = str(mockserver.events)
+    assert mockserver.secret_key not in told and mockserver.public_key not in told
+
+
+@pytest.mark.clause("events.once")
+def test_reading_does_not_emit(mockserver):
+    session_id = begin(mockserver)
+    mockserver.complete_session(session_id)
+    events = mockserver.events
+
+    read(mockserver, session_id)
+    mockserver.state()
+
+    assert events == mockserver.events
+
+
+@given(ends=st.lists(st.sampled_from(["complete", "fail", "expire", "wait"]), max_size=8), minutes=st.integers(0, 25))
+@pytest.mark.clause("events.once", "events.session-id", "session.final")
+def test_every_final_session_emits_one_event_in_the_order_of_happening(mockserver_server, ends, minutes):
+    with mockserver_server.sandbox(now=NOON) as sandbox:
+        session_ids = [begin(sandbox) for _ in ends]
+        moves = {
+            "complete": sandbox.complete_session,
+            "fail": sandbox.fail_session,
+            "expire": sandbox.expire_session,
+            "wait": lambda _: None,
+        }
+        for session_id, end in zip(session_ids, ends, strict=True):
+            moves[end](session_id)
+        sandbox.advance(minutes=minutes)
+
+        statuses = {session_id: read(sandbox, session_id)["status"] for session_id in session_ids}
+        moved = [session_id for session_id, end in zip(session_ids, ends, strict=True) if end != "wait"]
+        timed_out = [session_id for session_id in session_ids if session_id not in moved and minutes >= 20]
+        events = sandbox.events
+
+        assert moved + timed_out == [each["data"]["sessionId"] for each in events]
+        assert len(events) == len({each["id"] for each in events})
+        for each in events:
+            status = each["data"].get("status", "completed")
+            assert status == statuses[each["data"]["sessionId"]]
+            assert (CONNECTED if status == "completed" else FAILED) == each["event"]

@@ -1,0 +1,265 @@
+"""What an execution shows where the document is silent: rounding, the end of progress, lag, completedAt, odd ends."""
+
+import pytest
+
+from tests.operations.campaigning import (
+    EXACT_NOON,
+    NOON,
+    cancel,
+    counts,
+    create,
+    entry,
+    progress,
+    read,
+    refusal,
+    run,
+    start,
+    statuses,
+)
+
+NOBODY = [{"combinator": "and", "statements": [{"field": "chat.status", "operator": "equals", "value": "none"}]}]
+pytestmark = pytest.mark.mockserver(now=NOON, given={"templates": [{"id": "template_plain"}], "chats": {"count": 200}})
+
+# option -> progress shown at so many of 200 processed
+ROUNDED = {
+    "floor": {1: 0, 2: 1, 3: 1, 99: 49, 101: 50, 198: 99, 199: 99, 200: 100},
+    "half-up": {1: 1, 2: 1, 3: 2, 99: 50, 101: 51, 198: 99, 199: 100, 200: 100},
+    "ceil": {1: 1, 2: 1, 3: 2, 99: 50, 101: 51, 198: 99, 199: 100, 200: 100},
+}
+
+
+@pytest.mark.clause("send.progress")
+@pytest.mark.parametrize(
+    "option",
+    [
+        pytest.param("floor", marks=pytest.mark.option("progress-rounding", "floor")),
+        pytest.param("half-up", marks=pytest.mark.option("progress-rounding", "half-up")),
+        pytest.param("ceil", marks=pytest.mark.option("progress-rounding", "ceil")),
+    ],
+)
+def test_progress_is_rounded_as_chosen(mockserver, option):
+    mockserver.choose({"progress-rounding": option})
+    ids = run(mockserver, cadence=60)
+    shown = {}
+    for processed in range(1, 201):
+        shown[processed] = progress(mockserver, ids)["progress"]
+        mockserver.advance(seconds=1)
+
+    assert ROUNDED[option] == {key: shown[key] for key in ROUNDED[option]}
+    assert sorted(shown.values()) == list(shown.values())
+
+
+@pytest.mark.clause("send.progress")
+@pytest.mark.mockserver(given={"templates": [{"id": "template_plain"}], "chats": {"count": 3}})
+@pytest.mark.parametrize(
+    ("option", "shown"),
+    [
+        pytest.param("floor", [33, 66, 100], marks=pytest.mark.option("progress-rounding", "floor")),
+        pytest.param("half-up", [33, 67, 100], marks=pytest.mark.option("progress-rounding", "half-up")),
+        pytest.param("ceil", [34, 67, 100], marks=pytest.mark.option("progress-rounding", "ceil")),
+    ],
+)
+def test_thirds_tell_the_three_roundings_apart(mockserver, option, shown):
+    mockserver.choose({"progress-rounding": option})
+    ids = run(mockserver, cadence=60)
+    seen = []
+    for _ in shown:
+        seen.append(progress(mockserver, ids)["progress"])
+        mockserver.advance(seconds=1)
+
+    assert shown == seen
+
+
+@pytest.mark.clause("send.progress")
+def test_failed_sends_count_in_progress_too(mockserver):
+    mockserver.apply({"given": {"chats": {"count": 200, "each": {"platform": "photoapp"}}}})
+    ids = run(mockserver, cadence=4800)
+    mockserver.advance(seconds=3)
+
+    assert (400, 200, 41) == counts(mockserver, ids)
+    assert 60 == progress(mockserver, ids)["progress"]
+
+
+@pytest.mark.clause("send.progress")
+@pytest.mark.parametrize(
+    ("option", "running"),
+    [
+        pytest.param("zero", 0, marks=pytest.mark.option("progress-zero-target", "zero")),
+        pytest.param("hundred", 100, marks=pytest.mark.option("progress-zero-target", "hundred")),
+    ],
+)
+def test_a_target_of_none_shows_the_chosen_progress_until_it_completes(mockserver, option, running):
+    mockserver.choose({"progress-zero-target": option, "execution-status-lag": "campaign-first"})
+    ids = run(mockserver, filters=NOBODY)
+
+    assert ("completed", "processing") == statuses(mockserver, ids)
+    assert running == progress(mockserver, ids)["progress"]
+    mockserver.advance(until="idle")
+    assert ("completed", "completed") == statuses(mockserver, ids)
+    assert 100 == progress(mockserver, ids)["progress"]
+
+
+@pytest.mark.clause("cancel.processing", "send.progress")
+@pytest.mark.parametrize(
+    ("option", "shown"),
+    [
+        pytest.param("partial", 50, marks=pytest.mark.option("progress-after-cancel", "partial")),
+        pytest.param("hundred", 100, marks=pytest.mark.option("progress-after-cancel", "hundred")),
+    ],
+)
+def test_a_canceled_execution_shows_the_chosen_progress(mockserver, option, shown):
+    mockserver.choose({"progress-after-cancel": option})
+    ids = run(mockserver, cadence=60)
+    mockserver.advance(seconds=99)
+    assert 50 == progress(mockserver, ids)["progress"]
+    cancel(mockserver, ids[0])
+
+    assert shown == progress(mockserver, ids)["progress"]
+    mockserver.advance("1h")
+    assert shown == progress(mockserver, ids)["progress"]
+    assert (200, 100, 0) == counts(mockserver, ids)
+
+
+@pytest.mark.clause("send.completed", "send.failures")
+@pytest.mark.parametrize(
+    ("option", "status"),
+    [
+        pytest.param("completed", "completed", marks=pytest.mark.option("all-sends-failed", "completed")),
+        pytest.param("failed", "failed", marks=pytest.mark.option("all-sends-failed", "failed")),
+    ],
+)
+@pytest.mark.mockserver(now=EXACT_NOON)
+def test_a_campaign_whose_every_send_failed_ends_as_chosen(mockserver, option, status):
+    mockserver.choose({"all-sends-failed": option})
+    ids = run(mockserver, platform="photoapp", cadence=60)
+    mockserver.advance(198.999999)
+    assert ("processing", "processing") == statuses(mockserver, ids)
+    mockserver.advance(0.000001)
+
+    assert (status, status) == statuses(mockserver, ids)
+    assert (200, 0, 200) == counts(mockserver, ids)
+    assert 100 == progress(mockserver, ids)["progress"]
+
+
+@pytest.mark.clause("send.completed")
+def test_one_send_that_succeeds_is_enough_to_complete_under_either_option(mockserver):
+    mockserver.choose({"all-sends-failed": "failed"})
+    mockserver.apply({"given": {"chats": [{"platform": "photoapp"}]}})
+    ids = run(mockserver, platform="photoapp", cadence=60)
+    mockserver.advance(until="idle")
+
+    assert (201, 1, 200) == counts(mockserver, ids)
+    assert ("completed", "completed") == statuses(mockserver, ids)
+
+
+def _cancel(mockserver, ids):
+    cancel(mockserver, ids[0])
+    return "canceled"
+
+
+def _fail(mockserver, ids):
+    mockserver.fail_campaign(ids[0])
+    return "failed"
+
+
+def _complete(mockserver, ids):
+    mockserver.advance("199s")  # exactly the instant of the last send
+    return "completed"
+
+
+@pytest.mark.clause("campaigns.detail-executions")
+@pytest.mark.parametrize(
+    ("option", "shown"),
+    [
+        pytest.param("set", "2026-03-01T12:00:01.500Z", marks=pytest.mark.option("completedAt-on-cancel-fail", "set")),
+        pytest.param("null", None, marks=pytest.mark.option("completedAt-on-cancel-fail", "null")),
+    ],
+)
+@pytest.mark.parametrize("end", [_cancel, _fail])
+def test_a_canceled_or_failed_execution_has_a_completed_at_or_null(mockserver, option, shown, end):
+    mockserver.choose({"completedAt-on-cancel-fail": option})
+    ids = run(mockserver, cadence=60)
+    mockserver.advance(seconds=1.5)
+    assert None is entry(mockserver, ids[0])["completedAt"]
+    end(mockserver, ids)
+    mockserver.advance("1h")
+
+    assert shown == entry(mockserver, ids[0])["completedAt"]
+
+
+@pytest.mark.clause("campaigns.detail-executions")
+def test_a_completed_execution_has_its_completed_at_under_either_option(mockserver):
+    mockserver.choose({"completedAt-on-cancel-fail": "null"})
+    ids = run(mockserver, cadence=60)
+    mockserver.advance(until="idle")
+
+    assert "2026-03-01T12:03:19.000Z" == entry(mockserver, ids[0])["completedAt"]
+
+
+@pytest.mark.clause("campaigns.status-values")
+@pytest.mark.parametrize("end", [_cancel, _fail, _complete])
+@pytest.mark.option("execution-status-lag", "none")
+def test_campaign_and_execution_end_at_one_instant(mockserver, end):
+    ids = run(mockserver, cadence=60)
+    status = end(mockserver, ids)
+
+    assert (status, status) == statuses(mockserver, ids)
+
+
+@pytest.mark.clause("campaigns.status-values", "campaigns.detail-executions")
+@pytest.mark.parametrize("end", [_cancel, _fail, _complete])
+@pytest.mark.option("execution-status-lag", "campaign-first")
+def test_the_execution_may_follow_its_campaign_later(mockserver, end):
+    mockserver.choose({"execution-status-lag": "campaign-first"})
+    ids = run(mockserver, cadence=60)
+    status = end(mockserver, ids)
+    processed = counts(mockserver, ids)
+
+    assert (status, "processing") == statuses(mockserver, ids)
+    assert None is entry(mockserver, ids[0])["completedAt"]
+    assert "CAMPAIGN_NOT_DRAFT" == refusal(start(mockserver, ids[0]))[1]
+    mockserver.advance(until="idle")
+    assert (status, status) == statuses(mockserver, ids)
+    assert processed == counts(mockserver, ids)
+    assert None is not entry(mockserver, ids[0])["completedAt"]
+
+
+@pytest.mark.clause("execution.read")
+@pytest.mark.parametrize(
+    ("option", "code"),
+    [
+        pytest.param(
+            "resource", "RESOURCE_NOT_FOUND", marks=pytest.mark.option("execution-not-found-code", "resource")
+        ),
+        pytest.param(
+            "campaign", "CAMPAIGN_NOT_FOUND", marks=pytest.mark.option("execution-not-found-code", "campaign")
+        ),
+    ],
+)
+def test_an_unknown_execution_gets_the_chosen_code(mockserver, option, code):
+    mockserver.choose({"execution-not-found-code": option})
+    campaign_id, _ = run(mockserver, name="One")
+    _, other = run(mockserver, name="Two")
+
+    for wanted in ("execution_nowhere", other):
+        reply = mockserver.call("GET", f"/v1/campaigns/{campaign_id}/executions/{wanted}")
+        assert (404, code) == refusal(reply)
+
+
+@pytest.mark.clause("execution.read", "base.tenant-scope")
+def test_an_execution_of_an_unknown_or_foreign_campaign_is_a_campaign_that_is_not_found(mockserver):
+    key = mockserver.apply({"given": {"tenants": [{"id": "tenant_other"}]}})["tenants"][0]["secretKey"]
+    campaign_id, execution_id = run(mockserver)
+
+    unknown = mockserver.call("GET", f"/v1/campaigns/campaign_nowhere/executions/{execution_id}")
+    foreign = mockserver.call("GET", f"/v1/campaigns/{campaign_id}/executions/{execution_id}", key=key)
+    assert [(404, "CAMPAIGN_NOT_FOUND")] * 2 == [refusal(unknown), refusal(foreign)]
+
+
+@pytest.mark.clause("campaigns.status-values", "execution.read")
+def test_a_draft_has_no_execution_to_read(mockserver):
+    campaign_id = create(mockserver)
+
+    assert [] == read(mockserver, campaign_id)["executions"]
+    reply = mockserver.call("GET", f"/v1/campaigns/{campaign_id}/executions/execution_1")
+    assert (404, "RESOURCE_NOT_FOUND") == refusal(reply)

@@ -1,0 +1,179 @@
+"""What holds for any filters over any chats: the preview is the judge's count, and the laws of and, or and not."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.operations.filter_oracle import ARRAYS, BOOLEANS, DATES, NUMBERS, STRINGS, Rules, selected
+from tests.operations.filter_world import (
+    ABSENT,
+    LEGAL,
+    NOW,
+    OPERANDS,
+    OPERATORS,
+    SEED_KEY,
+    VALUES,
+    alone,
+    documented,
+    estimated,
+    statement,
+    targets,
+    world,
+)
+
+BRAZIL = timezone(timedelta(hours=-3))
+# Texts in which letters, their case, accents and the wildcards of other languages meet often.
+TEXTS = st.text(alphabet="aAbBãÃ%_.*\\ '\"", max_size=5)
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+AMOUNTS = st.one_of(st.integers(-3, 3), FINITE)
+ZONES = st.sampled_from([UTC, BRAZIL, timezone(timedelta(hours=14)), timezone(timedelta(hours=5, minutes=45))])
+MOMENTS = st.datetimes(datetime(1950, 1, 1), datetime(2050, 1, 1), timezones=ZONES).map(datetime.isoformat)
+
+SEEDED: dict[str, st.SearchStrategy[Any]] = {
+    "chat.attentionReason": st.none() | TEXTS,
+    "chat.virtual.dm-participant.contact": st.none() | TEXTS,
+    "chat.monetization": st.none() | AMOUNTS,
+    "chat.virtual.participants-count": st.integers(0, 3),
+    "chat.virtual.lastMessageAt": st.none() | MOMENTS,
+}
+
+
+def operands(field: str) -> st.SearchStrategy[Any]:
+    usual = st.sampled_from(OPERANDS[field])
+    if field in STRINGS and field != "chat.platform":
+        return usual | TEXTS
+    if field in NUMBERS:
+        return usual | AMOUNTS
+    return usual | MOMENTS if field in DATES else usual
+
+
+@st.composite
+def chats(draw: st.DrawFn) -> dict[str, Any]:
+    """A chat as seed data has it."""
+    drawn = {
+        key: draw(st.sampled_from(VALUES[field]) | SEEDED.get(field, st.nothing())) for field, key in SEED_KEY.items()
+    }
+    return {key: value for key, value in drawn.items() if value is not ABSENT}
+
+
+@st.composite
+def a_statement(draw: st.DrawFn) -> dict[str, Any]:
+    field, operator = draw(st.sampled_from(LEGAL))
+    value = operands(field)
+    if operator in ("exists", "not-exists"):
+        return statement(field, operator)
+    if operator in ("in", "not-in", "has-any", "has-all", "has-none"):
+        return statement(field, operator, draw(st.lists(value, min_size=1, max_size=3)))
+    if operator in ("between", "not-between"):
+        return statement(field, operator, draw(value), draw(value))
+    return statement(field, operator, draw(value))
+
+
+GROUPS = st.fixed_dictionaries(
+    {"combinator": st.sampled_from(["and", "or"]), "statements": st.lists(a_statement(), min_size=1, max_size=4)}
+)
+FILTERS = st.lists(GROUPS, max_size=3)
+POPULATIONS = st.lists(chats(), max_size=8).map(
+    lambda seeds: [{"id": f"chat_{n}", **each} for n, each in enumerate(seeds)]
+)
+# Choices, each with the argument by which the judge knows it.
+CHOSEN = st.fixed_dictionaries(
+    {},
+    optional={
+        "missing-value-negative-ops": st.just(("no-match", {"missing_matches_negatives": False})),
+        "case-sensitivity": st.just(("insensitive", {"case_counts": False})),
+        "between-bounds": st.just(("upper-exclusive", {"upper_bound_included": False})),
+        "exists-meaning": st.just(("not-null", {"empty_exists": True})),
+        "birthdate-zone": st.just(("brazil", {"birth_zone": BRAZIL})),
+    },
+)
+
+
+@pytest.mark.clause("filters.groups-and", "filters.combinator", "filters.semantics", "audience.preview")
+@given(seeds=POPULATIONS, filters=FILTERS, chosen=CHOSEN)
+def test_the_preview_is_the_judges_count_whatever_was_chosen(mockserver_server, seeds, filters, chosen):
+    rules = Rules(**{name: value for _, argument in chosen.values() for name, value in argument.items()})
+    judged = [chat["id"] for chat in selected([documented(each) for each in seeds], filters, rules)]
+    choices = {choice: option for choice, (option, _) in chosen.items()}
+
+    with mockserver_server.sandbox(given=world(seeds), now=NOW, choices=choices) as sandbox:
+        assert len(judged) == estimated(sandbox, filters)
+        assert judged == targets(sandbox, filters)
+
+
+@pytest.mark.clause("filters.groups-and", "filters.combinator")
+@given(seeds=POPULATIONS, filters=FILTERS, order=st.randoms(use_true_random=False))
+def test_the_order_of_groups_and_of_statements_does_not_matter(mockserver_server, seeds, filters, order):
+    mixed = [{**group, "statements": order.sample(group["statements"], len(group["statements"]))} for group in filters]
+    order.shuffle(mixed)
+
+    with mockserver_server.sandbox(given=world(seeds), now=NOW) as sandbox:
+        assert estimated(sandbox, filters) == estimated(sandbox, mixed)
+
+
+@pytest.mark.clause("filters.semantics", "filters.combinator", "filters.value2")
+@settings(max_examples=30)
+@given(seeds=POPULATIONS, data=st.data())
+def test_operators_agree_with_each_other(mockserver_server, seeds, data):
+    field = data.draw(st.sampled_from([*STRINGS, *NUMBERS, *DATES]))
+    one, other = data.draw(operands(field)), data.draw(operands(field))
+
+    with mockserver_server.sandbox(given=world(seeds), now=NOW) as sandbox:
+
+        def count(*made: tuple[Any, ...], combinator: str = "and") -> int:
+            return estimated(sandbox, alone(*(statement(field, *each) for each in made), combinator=combinator))
+
+        assert count(("in", [one])) == count(("equals", one))
+        assert count(("in", [one, other])) == count(("equals", one), ("equals", other), combinator="or")
+        assert count(("not-in", [one, other])) == count(("not-equals", one), ("not-equals", other))
+        if field not in STRINGS:
+            range_of = ("greater-than-or-equal", one), ("less-than-or-equal", other)
+            assert count(("between", one, other)) == count(*range_of)
+            assert count(range_of[0]) == count(("greater-than", one), ("equals", one), combinator="or")
+            assert count(range_of[1]) == count(("less-than", other), ("equals", other), combinator="or")
+
+
+@pytest.mark.clause("filters.semantics")
+@settings(max_examples=30)
+@given(seeds=POPULATIONS, made=a_statement())
+def test_a_negative_operator_is_the_complement_of_its_positive_one(mockserver_server, seeds, made):
+    negatives = {"has-any": "has-none", "exists": "not-exists"}
+    opposite = negatives.get(made["operator"], f"not-{made['operator']}")
+    if opposite not in OPERATORS[made["field"]]:
+        return
+    turned = {**made, "operator": opposite}
+
+    with mockserver_server.sandbox(given=world(seeds), now=NOW) as sandbox:
+        assert len(seeds) == estimated(sandbox, alone(made)) + estimated(sandbox, alone(turned))
+        assert 0 == estimated(sandbox, alone(made, turned))
+
+
+@pytest.mark.clause("filters.semantics")
+@settings(max_examples=30)
+@given(seeds=POPULATIONS, tags=st.lists(st.sampled_from(OPERANDS["chat.tagIds"]), min_size=1, max_size=3))
+def test_has_any_is_or_over_the_tags_and_has_all_is_and(mockserver_server, seeds, tags):
+    singly = [statement(ARRAYS[0], "has-any", [tag]) for tag in tags]
+
+    with mockserver_server.sandbox(given=world(seeds), now=NOW) as sandbox:
+        any_of = estimated(sandbox, alone(statement(ARRAYS[0], "has-any", tags)))
+        all_of = estimated(sandbox, alone(statement(ARRAYS[0], "has-all", tags)))
+
+        assert any_of == estimated(sandbox, alone(*singly, combinator="or"))
+        assert all_of == estimated(sandbox, alone(*singly))
+
+
+@pytest.mark.clause("filters.types", "filters.semantics")
+@settings(max_examples=30)
+@given(seeds=POPULATIONS, field=st.sampled_from(BOOLEANS))
+def test_a_boolean_is_true_or_false_in_every_chat(mockserver_server, seeds, field):
+    with mockserver_server.sandbox(given=world(seeds), now=NOW) as sandbox:
+        yes, no = (estimated(sandbox, alone(statement(field, "equals", value))) for value in (True, False))
+        not_yes = estimated(sandbox, alone(statement(field, "not-equals", True)))
+
+    assert len(seeds) == yes + no
+    assert no == not_yes

@@ -1,0 +1,278 @@
+"""Filters that are refused, and with which code: preview and creation refuse the same ones, and neither does anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.operations.filter_oracle import ARRAYS, BOOLEANS, DATES, NUMBERS, STRINGS
+from tests.operations.filter_world import (
+    CREATE,
+    EVERY_OPERATOR,
+    ILLEGAL,
+    LEGAL,
+    NOW,
+    OPERATORS,
+    PREVIEW,
+    TEMPLATE,
+    alone,
+    campaign,
+    estimated,
+    operand_for,
+    statement,
+)
+
+GIVEN = {"templates": [TEMPLATE], "chats": [{"id": "chat_one", "monetization": 60}, {"id": "chat_two"}]}
+pytestmark = pytest.mark.mockserver(given=GIVEN, now=NOW)
+
+INVALID = (422, "CAMPAIGN_INVALID_FILTERS")
+SCHEMA = (400, "VALIDATION_ERROR")
+TYPED = {**dict.fromkeys(STRINGS, "string"), **dict.fromkeys(NUMBERS, "number"), **dict.fromkeys(BOOLEANS, "boolean")}
+
+
+def replies(sandbox: Any, filters: Any) -> list[Any]:
+    """The answers of the preview and of the creation with these filters."""
+    return [
+        sandbox.call("POST", PREVIEW, json={"filters": filters}),
+        sandbox.call("POST", CREATE, json=campaign(filters=filters)),
+    ]
+
+
+def verdicts(sandbox: Any, filters: Any) -> list[tuple[int, str]]:
+    """Status and code of both refusals, which have the error body and have made no campaign."""
+    refusals = replies(sandbox, filters)
+    assert [{"statusCode", "code", "message"}] * 2 == [set(each.json()) for each in refusals]
+    assert [each.status for each in refusals] == [each.json()["statusCode"] for each in refusals]
+    assert [] == sandbox.call("GET", CREATE).json()["campaigns"]
+    return [(each.status, each.json()["code"]) for each in refusals]
+
+
+@pytest.mark.clause("filters.operators", "filters.invalid", "audience.same-filters")
+@pytest.mark.parametrize(("field", "operator"), ILLEGAL)
+def test_an_operator_of_another_type_is_refused(mockserver, field, operator):
+    assert [INVALID] * 2 == verdicts(mockserver, alone(statement(field, operator, *operand_for(field, operator))))
+
+
+@pytest.mark.clause("filters.operators", "filters.invalid")
+@pytest.mark.parametrize("operator", ["", "eq", "EQUALS", "equals ", "not_equals", "is", "between-dates", "=="])
+@pytest.mark.parametrize("field", ["chat.status", "chat.monetization", "chat.tagIds"])
+def test_an_operator_that_no_type_has_is_refused(mockserver, field, operator):
+    assert [INVALID] * 2 == verdicts(mockserver, alone(statement(field, operator, *operand_for(field, "equals"))))
+
+
+@pytest.mark.clause("filters.fields", "filters.invalid", "audience.same-filters")
+@pytest.mark.parametrize(
+    "field",
+    [
+        "", "status", "chat.Status", "chat.status ", "chat.name", "chat.id", "chat.custom.dentist", "chat.virtual.contact",
+        "chat.virtual.participantsCount", "chat.virtual.lastmessageat", "chat.tagIds.0", "chat.__class__", "chat.status == 'open' or chat.status",
+    ],
+)  # fmt: skip
+def test_a_field_that_is_not_listed_is_refused(mockserver, field):
+    assert [INVALID] * 2 == verdicts(mockserver, alone(statement(field, "equals", "open")))
+    assert [INVALID] * 2 == verdicts(mockserver, alone(statement(field, "exists")))
+
+
+NO_STRING = [1, 0, 1.5, True, False, None, {}, [], ["open"], {"value": "open"}]
+NO_NUMBER = ["1", "", True, False, None, {}, [], [1]]
+NO_BOOLEAN = ["true", "", 1, 0, None, {}, [], [True]]
+NO_DATE = [
+    1767225600, 1767225600.5, True, None, {}, [], ["2026-01-01T00:00:00Z"], "", "yesterday", "01/02/2026", "2026",
+    "2026-01-01", "2026-01-01T00:00:00", "2026-01-01T00:00:00.000", "2026-02-30T00:00:00Z", "2026-13-01T00:00:00Z",
+    "2026-01-01T25:00:00Z", "2026-01-01T00:60:00Z", " 2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z or later", "00:00:00Z",
+]  # fmt: skip
+NO_TAGS = ["tag_a", "", 1, True, None, {}, [], [1], [None], [["tag_a"]], ["tag_a", 1], [{}]]
+NO_LISTS: dict[str, list[Any]] = {
+    "string": ["open", "", 1, None, True, {}, {"0": "open"}, [], [1], [None], ["open", 1], [["open"]], [True], [{}]],
+    "number": [1, "1", None, True, {}, [], ["1"], [True], [1, None], [[1]], [1, "2"], [{}]],
+    "date": ["2026-01-01T00:00:00Z", None, {}, [], [1], [None], ["2026-01-01"], ["2026-01-01T00:00:00Z", "never"]],
+}
+WRONG = {"string": NO_STRING, "number": NO_NUMBER, "boolean": NO_BOOLEAN, "date": NO_DATE}
+
+
+def kind(field: str) -> str:
+    return TYPED.get(field, "date" if field in DATES else "array")
+
+
+def wrong_values(field: str, operator: str) -> list[dict[str, Any]]:
+    """Statements that are right but for their value, value2 or the lack of one."""
+    right = operand_for(field, operator)
+    if operator in ("in", "not-in"):
+        return [statement(field, operator, each) for each in NO_LISTS[kind(field)]] + [statement(field, operator)]
+    if field in ARRAYS:
+        return [statement(field, operator, each) for each in NO_TAGS] + [statement(field, operator)]
+    wrong = WRONG[kind(field)]
+    if operator in ("between", "not-between"):
+        bounds = [pair for each in wrong for pair in ((each, right[1]), (right[0], each), (each, each))]
+        lacking = [statement(field, operator), statement(field, operator, right[0])]
+        only_upper = {"field": field, "operator": operator, "value2": right[1]}
+        as_list = statement(field, operator, list(right))
+        return [statement(field, operator, *pair) for pair in bounds] + [*lacking, only_upper, as_list]
+    return [statement(field, operator, each) for each in wrong] + [statement(field, operator)]
+
+
+@pytest.mark.clause("filters.types", "filters.value2", "filters.dates", "filters.invalid", "audience.same-filters")
+@pytest.mark.option("date-only-and-naive", "reject")
+@pytest.mark.parametrize(
+    ("field", "operator"), [(field, each) for field, each in LEGAL if each not in ("exists", "not-exists")]
+)
+def test_a_value_of_another_type_or_shape_is_refused(mockserver, field, operator):
+    got = {str(made): outcomes(mockserver, alone(made)) for made in wrong_values(field, operator)}
+
+    assert {} == {made: found for made, found in got.items() if found != [INVALID] * 2}
+    assert [] == mockserver.call("GET", CREATE).json()["campaigns"]
+
+
+def outcomes(sandbox: Any, filters: Any) -> list[tuple[int, Any]]:
+    return [(reply.status, reply.json().get("code")) for reply in replies(sandbox, filters)]
+
+
+@pytest.mark.clause("filters.types", "filters.invalid")
+@pytest.mark.parametrize(
+    "written", ["1e999", "-1e999", "1E400", "1" + "0" * 400], ids=["e999", "-e999", "E400", "digits"]
+)
+@pytest.mark.parametrize("field", NUMBERS)
+def test_a_number_beyond_every_number_is_refused(mockserver, field, written):
+    wanted = (
+        f'[{{"combinator": "and", "statements": [{{"field": "{field}", "operator": "equals", "value": {written}}}]}}]'
+    )
+    made = f'"name": "Março", "platform": "chatapp", "templateId": "{TEMPLATE["id"]}", "cadence": 60'
+    bodies = {PREVIEW: f'{{"filters": {wanted}}}', CREATE: f'{{{made}, "filters": {wanted}}}'}
+
+    for path, body in bodies.items():
+        reply = mockserver.call("POST", path, body=body.encode(), headers={"Content-Type": "application/json"})
+
+        assert INVALID == (reply.status, reply.json().get("code"))
+
+
+@pytest.mark.clause("filters.types")
+@pytest.mark.parametrize("written", ["60", "60.0", "6e1", "600E-1", "60.000"])
+def test_a_number_is_the_same_however_it_is_spelt(mockserver, written):
+    made = f'{{"field": "chat.monetization", "operator": "equals", "value": {written}}}'
+    body = f'{{"filters": [{{"combinator": "and", "statements": [{made}]}}]}}'.encode()
+
+    reply = mockserver.call("POST", PREVIEW, body=body, headers={"Content-Type": "application/json"})
+
+    assert (200, {"estimatedCount": 1}) == (reply.status, reply.json())
+
+
+@pytest.mark.clause("filters.platform-values", "filters.invalid", "audience.same-filters")
+@pytest.mark.option("platform-value-unknown", "invalid-filters")
+@pytest.mark.parametrize("operator", ["equals", "not-equals", "in", "not-in"])
+@pytest.mark.parametrize("value", ["telegram", "", "CHATAPP", "chatapp-lite", " chatapp"])
+def test_a_platform_outside_the_four_is_refused(mockserver, operator, value):
+    operand = ["chatapp", value] if operator in ("in", "not-in") else value
+
+    assert [INVALID] * 2 == verdicts(mockserver, alone(statement("chat.platform", operator, operand)))
+
+
+@pytest.mark.clause("filters.dates", "filters.invalid", "audience.same-filters")
+@pytest.mark.mockserver(choices={"date-offset": "z-only"})
+@pytest.mark.option("date-offset", "z-only")
+@pytest.mark.parametrize("field", DATES)
+@pytest.mark.parametrize("offset", ["+00:00", "-03:00", "+05:45"])
+def test_an_offset_is_refused_where_only_z_is_taken(mockserver, field, offset):
+    for operator in OPERATORS[field]:
+        if operator not in ("exists", "not-exists"):
+            operands = {"in": ([f"2026-01-01T00:00:00{offset}"],)}.get(operator.removeprefix("not-"))
+            made = statement(field, operator, *(operands or (f"2026-01-01T00:00:00{offset}", "2026-01-02T00:00:00Z")))
+            assert [INVALID] * 2 == verdicts(mockserver, alone(made))
+
+
+BROKEN_SHAPES: list[Any] = [
+    {}, "everyone", 1, True, {"combinator": "and", "statements": [statement("chat.status", "exists")]},
+    ["group"], [None], [[]], [1],
+    [{}], [{"statements": [statement("chat.status", "exists")]}], [{"combinator": "and"}],
+    *([{"combinator": each, "statements": [statement("chat.status", "exists")]}] for each in ("xor", "AND", "", None, 1, ["and"])),
+    *([{"combinator": "and", "statements": each}] for each in (None, {}, "all", 1, statement("chat.status", "exists"))),
+    *([{"combinator": "and", "statements": [each]}] for each in ("open", None, 1, [], {})),
+    *([{"combinator": "and", "statements": [{"operator": "exists", **each}]}] for each in ({}, {"field": None}, {"field": 1}, {"field": ["chat.status"]})),
+    *([{"combinator": "and", "statements": [{"field": "chat.status", **each}]}] for each in ({}, {"operator": None}, {"operator": 1}, {"operator": ["exists"]})),
+    [{"combinator": "and", "statements": alone(statement("chat.status", "exists"))}],  # a group in a group
+    [*alone(statement("chat.status", "exists")), {"combinator": "and"}],  # the second of two
+]  # fmt: skip
+
+
+@pytest.mark.clause("filters.invalid", "filters.groups-and", "filters.combinator", "campaigns.validation")
+@pytest.mark.parametrize("filters", BROKEN_SHAPES, ids=str)
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        pytest.param(SCHEMA, marks=pytest.mark.option("filter-error-split", "split")),
+        pytest.param(
+            INVALID,
+            marks=[
+                pytest.mark.mockserver(choices={"filter-error-split": "all-invalid-filters"}),
+                pytest.mark.option("filter-error-split", "all-invalid-filters"),
+            ],
+        ),
+    ],
+    ids=["split", "all"],
+)
+def test_filters_of_a_wrong_structure_are_refused(mockserver, wanted, filters):
+    assert [wanted] * 2 == verdicts(mockserver, filters)
+
+
+@pytest.mark.clause("filters.invalid")
+@pytest.mark.mockserver(choices={"filter-error-split": "all-invalid-filters"})
+@pytest.mark.option("filter-error-split", "all-invalid-filters")
+def test_what_is_wrong_with_the_meaning_has_the_same_code_either_way(mockserver):
+    assert [INVALID] * 2 == verdicts(mockserver, alone(statement("chat.status", "greater-than", "open")))
+    assert [INVALID] * 2 == verdicts(mockserver, "all")
+    refused = mockserver.call("POST", CREATE, json=campaign(cadence=0))
+    assert SCHEMA == (refused.status, refused.json()["code"])
+
+
+@pytest.mark.clause("filters.invalid", "filters.groups-and")
+@pytest.mark.parametrize("combinator", ["and", "or"])
+def test_one_bad_statement_spoils_filters_wherever_it_stands(mockserver, combinator):
+    good, bad = statement("chat.status", "equals", "open"), statement("chat.status", "equals", 1)
+
+    assert [INVALID] * 2 == verdicts(mockserver, alone(good, bad, combinator=combinator))
+    assert [INVALID] * 2 == verdicts(mockserver, [*alone(good), *alone(good, good, bad, combinator=combinator)])
+
+
+@pytest.mark.clause("filters.no-value", "filters.value2")
+@pytest.mark.parametrize("field", OPERATORS)
+@pytest.mark.parametrize("value", ["open", 1, True, None, [], {}])
+def test_exists_takes_no_notice_of_a_value(mockserver, field, value):
+    bare = estimated(mockserver, alone(statement(field, "exists")))
+
+    assert bare == estimated(mockserver, alone(statement(field, "exists", value, value)))
+    assert 2 - bare == estimated(mockserver, alone(statement(field, "not-exists", value, value)))
+
+
+@pytest.mark.clause("filters.value2")
+@pytest.mark.parametrize(("field", "operator"), [(field, each) for field, each in LEGAL if "between" not in each])
+def test_value2_counts_for_nothing_outside_the_two_ranges(mockserver, field, operator):
+    bare = statement(field, operator, *operand_for(field, operator))
+
+    for ignored in ("x", 1, None, [], {}):
+        assert estimated(mockserver, alone(bare)) == estimated(mockserver, alone(bare | {"value2": ignored}))
+
+
+@pytest.mark.clause("filters.schema", "filters.fields", "filters.operators", "filters.platform-values")
+def test_the_served_schema_lists_exactly_what_is_accepted(mockserver):
+    served = mockserver.call("GET", "/v1/campaigns/filters/schema").json()
+    accepted = {
+        field: [operator for operator in EVERY_OPERATOR if accepts(mockserver, field, operator)] for field in OPERATORS
+    }
+
+    assert {"fields", "combinators"} == set(served)
+    assert ["and", "or"] == served["combinators"]
+    assert {field: sorted(operators) for field, operators in OPERATORS.items()} == accepted
+    assert accepted == {each["field"]: sorted(each["operators"]) for each in served["fields"]}
+    assert 17 == len(served["fields"])
+    kinds = {field: kind(field) for field in OPERATORS}
+    assert kinds == {each["field"]: each["type"] for each in served["fields"]}
+    assert all(
+        {"field", "type", "valueFormat", "operators"} == set(each) - {"allowedValues"} for each in served["fields"]
+    )
+    limited = {each["field"]: each["allowedValues"] for each in served["fields"] if "allowedValues" in each}
+    assert {"chat.platform": ["chatapp", "chatapp_lite", "photoapp", "botapp"]} == limited
+
+
+def accepts(sandbox: Any, field: str, operator: str) -> bool:
+    filters = alone(statement(field, operator, *operand_for(field, operator)))
+    return sandbox.call("POST", PREVIEW, json={"filters": filters}).status == 200

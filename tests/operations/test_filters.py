@@ -1,0 +1,246 @@
+"""Every field with every operator of its type selects what the document says, held against an independent judge."""
+
+from __future__ import annotations
+
+from datetime import UTC, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from tests.operations.filter_oracle import DATES, Rules, selected
+from tests.operations.filter_world import (
+    LEGAL,
+    NOW,
+    OPERANDS,
+    OPERATORS,
+    alone,
+    documented,
+    estimated,
+    population,
+    statement,
+    statements,
+    targets,
+    world,
+)
+
+BRAZIL = timezone(timedelta(hours=-3))
+SEEDS = population()
+CHATS = [documented(each) for each in SEEDS]
+WORLD = world(SEEDS)
+BIRTH = "chat.virtual.dm-participant.birthDate"
+NAIVE = ["1990-05-17", "1990-05-17T00:00:00", "1990-05-17T03:00:00Z", "2026-02-28", "2026-02-28T12:00:00"]
+
+
+def expected(filters: list[dict[str, Any]], rules: Rules) -> list[str]:
+    return [chat["id"] for chat in selected(CHATS, filters, rules)]
+
+
+def disagreements(sandbox: Any, rules: Rules, made: list[dict[str, Any]]) -> list[tuple[dict[str, Any], int, int]]:
+    """The statements whose preview is not what the judge counts: the statement, what it says, and the preview."""
+    counted = [(each, len(expected(alone(each), rules)), estimated(sandbox, alone(each))) for each in made]
+    return [row for row in counted if row[1] != row[2]]
+
+
+def every_statement() -> list[dict[str, Any]]:
+    return [made for field, operator in LEGAL for made in statements(field, operator)]
+
+
+@pytest.mark.clause("filters.fields", "filters.operators")
+def test_the_table_is_the_documents_seventeen_fields_with_their_operators():
+    assert 17 == len(OPERATORS)
+    assert 8 * 12 + 2 * 12 + 3 * 4 + 3 * 12 + 5 == len(LEGAL)
+
+
+@pytest.mark.clause("filters.fields", "filters.operators", "audience.preview", "audience.same-filters")
+@pytest.mark.option("estimated-count-exactness", "exact")
+@pytest.mark.mockserver(given=WORLD, now=NOW)
+@pytest.mark.parametrize(("field", "operator"), LEGAL)
+def test_an_operator_of_the_fields_type_selects_what_it_says(mockserver, field, operator):
+    assert [] == disagreements(mockserver, Rules(), statements(field, operator))
+
+
+@pytest.mark.clause("filters.fields", "filters.operators", "audience.same-filters", "audience.platform-free")
+@pytest.mark.mockserver(given=WORLD, now=NOW)
+@pytest.mark.parametrize("field", OPERATORS)
+def test_a_started_campaign_targets_the_very_chats_that_match(mockserver, field):
+    made = [each for operator in OPERATORS[field] for each in statements(field, operator)[:3]]
+
+    found = {}
+    for each in made:
+        with mockserver.checkpoint():
+            found[str(each)] = targets(mockserver, alone(each))
+
+    assert {str(each): expected(alone(each), Rules()) for each in made} == found
+
+
+@pytest.mark.clause("filters.fields", "campaigns.create", "start.audience-fixed")
+@pytest.mark.mockserver(given=WORLD, now=NOW)
+def test_the_chats_that_match_are_the_ones_in_which_the_message_appears(mockserver):
+    filters = alone(statement("chat.platform", "equals", "chatapp"), statement("chat.monetization", "greater-than", 0))
+    targets(mockserver, filters)
+
+    mockserver.advance(until="idle")
+
+    pages = {seed["id"]: mockserver.call("GET", f"/v1/messaging/chats/{seed['id']}").json() for seed in SEEDS}
+    reached = [chat_id for chat_id, page in pages.items() if page["records"]]
+    assert expected(filters, Rules()) == reached
+    assert 0 < len(reached) < len(SEEDS)
+
+
+@pytest.mark.clause("filters.semantics", "filters.groups-and", "filters.combinator")
+@pytest.mark.mockserver(given=WORLD, now=NOW)
+@pytest.mark.parametrize(
+    "rules",
+    [
+        pytest.param(
+            Rules(),
+            marks=[
+                pytest.mark.option("missing-value-negative-ops", "match"),
+                pytest.mark.option("case-sensitivity", "sensitive"),
+                pytest.mark.option("between-bounds", "inclusive"),
+                pytest.mark.option("exists-meaning", "not-empty"),
+                pytest.mark.option("birthdate-zone", "utc"),
+                pytest.mark.option("date-offset", "any"),
+            ],
+            id="by default",
+        ),
+        pytest.param(
+            Rules(missing_matches_negatives=False),
+            marks=[
+                pytest.mark.mockserver(choices={"missing-value-negative-ops": "no-match"}),
+                pytest.mark.option("missing-value-negative-ops", "no-match"),
+            ],
+            id="missing values match no negative",
+        ),
+        pytest.param(
+            Rules(case_counts=False),
+            marks=[
+                pytest.mark.mockserver(choices={"case-sensitivity": "insensitive"}),
+                pytest.mark.option("case-sensitivity", "insensitive"),
+            ],
+            id="letter case does not count",
+        ),
+        pytest.param(
+            Rules(upper_bound_included=False),
+            marks=[
+                pytest.mark.mockserver(choices={"between-bounds": "upper-exclusive"}),
+                pytest.mark.option("between-bounds", "upper-exclusive"),
+            ],
+            id="upper bound left out",
+        ),
+        pytest.param(
+            Rules(empty_exists=True),
+            marks=[
+                pytest.mark.mockserver(choices={"exists-meaning": "not-null"}),
+                pytest.mark.option("exists-meaning", "not-null"),
+            ],
+            id="empty is there",
+        ),
+        pytest.param(
+            Rules(birth_zone=BRAZIL),
+            marks=[
+                pytest.mark.mockserver(choices={"birthdate-zone": "brazil"}),
+                pytest.mark.option("birthdate-zone", "brazil"),
+            ],
+            id="birthdays begin in Brazil",
+        ),
+        pytest.param(
+            Rules(missing_matches_negatives=False, case_counts=False, upper_bound_included=False, empty_exists=True),
+            marks=pytest.mark.mockserver(
+                choices={
+                    "missing-value-negative-ops": "no-match",
+                    "case-sensitivity": "insensitive",
+                    "between-bounds": "upper-exclusive",
+                    "exists-meaning": "not-null",
+                }
+            ),
+            id="four at once",
+        ),
+    ],
+)
+def test_an_option_of_meaning_changes_every_operator_as_it_says(mockserver, rules):
+    assert [] == disagreements(mockserver, rules, every_statement())
+
+
+@pytest.mark.parametrize(
+    "noon",
+    [
+        "2026-03-01T12:00:00+00",
+        "2026-03-01T09:00:00-03",
+        "2026-03-01T12:00:00,000Z",
+        "20260301T120000Z",
+        "20260301T090000-0300",
+        "2026-03-01T12:00:00.0000000000Z",
+        "2026-W09-7T12:00Z",
+        "2026-060T12Z",
+    ],
+)
+@pytest.mark.parametrize("field", ["chat.virtual.lastMessageAt", "chat.virtual.lastUpdateAt"])
+@pytest.mark.option("date-offset", "any")
+@pytest.mark.clause("filters.dates")
+def test_a_date_may_have_any_form_of_iso_8601_with_an_offset(mockserver_server, field, noon):
+    dates = [f"2026-03-01T{clock}Z" for clock in ("11:59:59.999", "12:00:00.000", "12:00:00.001")]
+    chats = [{"id": f"chat_{n}", field.rpartition(".")[2]: written} for n, written in enumerate(dates)]
+    group = {"combinator": "and", "statements": [{"field": field, "operator": "equals", "value": noon}]}
+    with mockserver_server.sandbox(given={"chats": chats}, now="2026-03-02T00:00:00Z") as sandbox:
+        reply = sandbox.call("POST", "/v1/campaigns/audience-preview", json={"filters": [group]})
+
+    assert (200, 1) == (reply.status, reply.json().get("estimatedCount"))
+
+
+@pytest.mark.clause("filters.dates")
+@pytest.mark.mockserver(given=WORLD, now=NOW, choices={"date-offset": "z-only"})
+@pytest.mark.option("date-offset", "z-only")
+@pytest.mark.parametrize("field", DATES)
+def test_dates_in_utc_mean_the_same_where_only_z_is_taken(mockserver, field):
+    in_utc = [each for each in OPERANDS[field] if each.endswith("Z")]
+    made = [each for operator in OPERATORS[field] for each in statements(field, operator, in_utc)]
+
+    assert [] == disagreements(mockserver, Rules(), made)
+
+
+@pytest.mark.clause("filters.dates")
+@pytest.mark.mockserver(given=WORLD, now=NOW)
+@pytest.mark.parametrize("field", DATES)
+@pytest.mark.parametrize(
+    "rules",
+    [
+        pytest.param(
+            Rules(naive_zone=UTC),
+            marks=[
+                pytest.mark.mockserver(choices={"date-only-and-naive": "midnight-utc"}),
+                pytest.mark.option("date-only-and-naive", "midnight-utc"),
+            ],
+        ),
+        pytest.param(
+            Rules(naive_zone=BRAZIL),
+            marks=[
+                pytest.mark.mockserver(choices={"date-only-and-naive": "midnight-brazil"}),
+                pytest.mark.option("date-only-and-naive", "midnight-brazil"),
+            ],
+        ),
+        pytest.param(
+            Rules(naive_zone=BRAZIL, birth_zone=BRAZIL),
+            marks=pytest.mark.mockserver(
+                choices={"date-only-and-naive": "midnight-brazil", "birthdate-zone": "brazil"}
+            ),
+        ),
+    ],
+)
+def test_dates_without_a_time_or_an_offset_begin_at_the_chosen_midnight(mockserver, field, rules):
+    made = [each for operator in OPERATORS[field] for each in statements(field, operator, NAIVE)]
+
+    assert [] == disagreements(mockserver, rules, made)
+
+
+@pytest.mark.clause("filters.groups-and", "filters.combinator", "filters.semantics")
+@pytest.mark.option("missing-value-negative-ops", "match")
+@pytest.mark.mockserver(given=WORLD, now=NOW)
+@pytest.mark.parametrize(("field", "operator"), [(field, each) for field, each in LEGAL if each.startswith("not-")])
+def test_a_negative_operator_and_its_positive_one_share_the_chats_between_them(mockserver, field, operator):
+    for negative in statements(field, operator):
+        positive = {**negative, "operator": operator.removeprefix("not-")}
+
+        assert len(SEEDS) == estimated(mockserver, alone(negative)) + estimated(mockserver, alone(positive))
+        assert 0 == estimated(mockserver, alone(negative, positive))
+        assert len(SEEDS) == estimated(mockserver, alone(negative, positive, combinator="or"))

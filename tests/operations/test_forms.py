@@ -1,0 +1,61 @@
+"""Forms: the embed policy, whether or not the form is active, with a key of either type."""
+
+import pytest
+
+from tests.operations.world import refused
+
+ORIGINS = ["https://www.clinica.example", "https://agenda.clinica.example:8443"]
+GIVEN = {
+    "forms": [
+        {"id": "form_open", "active": True, "iframeEmbedAllowedOrigins": ORIGINS},
+        {"id": "form_closed", "active": False, "iframeEmbedAllowedOrigins": ORIGINS[:1]},
+        {"id": "form_nowhere"},
+    ]
+}
+
+pytestmark = [
+    pytest.mark.clause("forms.policy"),
+    pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z"),
+]
+
+
+def policy(sandbox, id, key=None):
+    return sandbox.call("GET", f"/v1/forms/{id}/embed-frame-policy", key=key)
+
+
+def test_the_policy_is_the_list_of_allowed_origins(mockserver):
+    reply = policy(mockserver, "form_open")
+
+    assert 200 == reply.status
+    assert {"iframeEmbedAllowedOrigins": ORIGINS} == reply.json()
+
+
+def test_a_form_need_not_be_active(mockserver):
+    reply = policy(mockserver, "form_closed")
+
+    assert (200, {"iframeEmbedAllowedOrigins": ORIGINS[:1]}) == (reply.status, reply.json())
+
+
+def test_a_form_that_may_be_embedded_nowhere_has_an_empty_list(mockserver):
+    assert {"iframeEmbedAllowedOrigins": []} == policy(mockserver, "form_nowhere").json()
+
+
+@pytest.mark.parametrize("id", ["nobodys", "form_ope", "FORM_OPEN", "%00", "a%2Fb", "0"])
+def test_an_unknown_form_is_not_found_with_either_key(mockserver, id):
+    for key in (mockserver.secret_key, mockserver.public_key):
+        assert (404, "FORM_NOT_FOUND") == refused(policy(mockserver, id, key))
+
+
+def test_the_policy_says_nothing_else_of_the_form(mockserver):
+    assert {"iframeEmbedAllowedOrigins"} == set(policy(mockserver, "form_closed", mockserver.public_key).json())
+    assert (404, "RESOURCE_NOT_FOUND") == refused(mockserver.call("GET", "/v1/forms/form_open"))
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://www.clinica.example", "https://a.example/path", "https://user@a.example", "a.example", "*"]
+)
+def test_what_is_no_https_origin_cannot_be_seeded(mockserver, origin):
+    with pytest.raises(ValueError, match="iframeEmbedAllowedOrigins"):
+        mockserver.apply({"given": {"forms": [{"id": "form_bad", "iframeEmbedAllowedOrigins": [origin]}]}})
+
+    assert 404 == policy(mockserver, "form_bad").status

@@ -1,0 +1,328 @@
+"""The end user at the page behind a session's url: what they bring about, and what the document leaves open of it."""
+
+import pytest
+
+from tests.operations.session_calls import EXACT_NOON, FUNNELS, NOON, PHONE, begin, create, entrypoints, read
+
+BACK = "https://clinic.example/back?tab=2&q=a%20b#done"
+GONE = "Este link não está mais disponível. Peça um novo link a quem o enviou."
+
+
+@pytest.mark.clause("session.completed", "session.url")
+def test_the_end_user_connects_a_number(mockserver):
+    session = create(mockserver)
+
+    page = mockserver.end_user(session).connect(phone="+55 (11) 99999-0000", name="Matriz")
+
+    shown = read(mockserver, session["sessionId"])
+    assert ("completed", PHONE, "Matriz") == (
+        shown["status"],
+        shown["entrypoint"]["displayPhone"],
+        shown["entrypoint"]["name"],
+    )
+    assert (200, "Número conectado") == (page.status, page.title.partition(" ·")[0])
+    assert ["entrypoints.chatapp.connected"] == [event["event"] for event in mockserver.events]
+
+
+@pytest.mark.clause("session.coexistence")
+def test_coexistence_has_steps_of_its_own_and_is_mirrored(mockserver):
+    session = create(mockserver, {"coexistence": True})
+    user = mockserver.end_user(session)
+    user.open()
+
+    steps = [
+        user.proceed().step,
+        user.choose_number(PHONE).step,
+        user.confirm_in_app().step,
+        user.choose_account().step,
+    ]
+
+    assert ["number", "app", "account", "authorise"] == steps
+    user.authorise()
+    assert read(mockserver, session["sessionId"])["entrypoint"]["isCoexistence"] is True
+
+
+def test_the_standard_walk_asks_for_account_number_and_authorisation(mockserver):
+    user = mockserver.end_user(create(mockserver))
+
+    steps = [user.open().step, user.proceed().step, user.choose_account().step, user.choose_number().step]
+
+    assert ["intro", "account", "number", "authorise"] == steps
+
+
+@pytest.mark.clause("session.return")
+@pytest.mark.option("return-query", "nothing")
+def test_after_success_the_end_user_goes_to_the_return_url_as_it_was_sent(mockserver):
+    page = mockserver.end_user(create(mockserver, {"returnUrl": BACK})).connect()
+
+    assert (303, BACK) == (page.status, page.location)
+
+
+@pytest.mark.parametrize(
+    ("url", "location"),
+    [
+        ("https://clínica.example/olá?nome=São#já", "https://xn--clnica-4va.example/ol%C3%A1?nome=S%C3%A3o#j%C3%A1"),
+        ("https://CLÍNICA.example", "https://xn--clnica-4va.example/"),
+        ("https://cl%C3%ADnica.example/", "https://xn--clnica-4va.example/"),
+        ("https://clinic.example/%zz", "https://clinic.example/%zz"),
+        ("HTTPS://CLINIC.example:443", "HTTPS://CLINIC.example:443"),
+    ],
+)
+@pytest.mark.clause("session.return")
+def test_a_return_url_beyond_ascii_is_written_as_the_url_standard_has_it(mockserver, url, location):
+    page = mockserver.end_user(create(mockserver, {"returnUrl": url})).connect()
+
+    assert (303, location) == (page.status, page.location)
+
+
+@pytest.mark.clause("session.return")
+@pytest.mark.option("return-query", "session-and-status")
+@pytest.mark.mockserver(choices={"return-query": "session-and-status"})
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("https://clinic.example", "https://clinic.example?{}"),
+        ("https://clinic.example/?", "https://clinic.example/?{}"),
+        ("https://clinic.example/?a=1", "https://clinic.example/?a=1&{}"),
+        ("https://clinic.example/?a=1&#part?x", "https://clinic.example/?a=1&{}#part?x"),
+    ],
+)
+def test_session_and_status_are_appended_to_the_url_s_own_query(mockserver, url, told):
+    session = create(mockserver, {"returnUrl": url})
+
+    page = mockserver.end_user(session).connect()
+
+    assert told.format(f"sessionId={session['sessionId']}&status=completed") == page.location
+
+
+@pytest.mark.clause("session.return", "session.failed")
+@pytest.mark.option("return-on-failure", "stay")
+@pytest.mark.mockserver(choices={"return-query": "session-and-status"})
+def test_after_a_failure_the_hosted_page_is_the_end(mockserver):
+    session = create(mockserver, {"returnUrl": BACK})
+    user = mockserver.end_user(session)
+    user.open()
+
+    page = user.simulate("token_exchange_failed")
+
+    assert (200, None) == (page.status, page.location)
+    assert "O provedor não concluiu a autorização." in page.text
+    assert "token_exchange_failed" == read(mockserver, session["sessionId"])["reason"]
+
+
+@pytest.mark.clause("session.return")
+@pytest.mark.option("return-on-failure", "return-with-error")
+@pytest.mark.mockserver(choices={"return-on-failure": "return-with-error"})
+@pytest.mark.parametrize(
+    ("end", "error"),
+    [
+        ("token_exchange_failed", "token_exchange_failed"),
+        ("phone_in_use", "phone_in_use"),
+        ("funnel_not_found", "funnel_not_found"),
+        ("expire", "expired"),
+    ],
+)
+def test_a_failure_may_return_with_an_error(mockserver, end, error):
+    user = mockserver.end_user(create(mockserver, {"returnUrl": "https://clinic.example/?a=1"}))
+    user.open()
+
+    assert f"https://clinic.example/?a=1&error={error}" == user.simulate(end).location
+
+
+@pytest.mark.mockserver(choices={"return-on-failure": "return-with-error"})
+def test_without_a_return_url_every_end_is_a_page(mockserver):
+    user = mockserver.end_user(create(mockserver))
+    user.open()
+
+    assert (200, None) == (user.cancel().status, user.page.location)
+
+
+@pytest.mark.clause("session.user-cancels")
+def test_a_cancellation_on_the_page_fails_the_session(mockserver):
+    session_id = begin(mockserver)
+    user = mockserver.end_user(session_id)
+    user.open()
+    user.proceed()
+
+    page = user.cancel()
+
+    assert "Conexão cancelada" in page.text
+    assert ("failed", "token_exchange_failed") == tuple(
+        read(mockserver, session_id)[key] for key in ("status", "reason")
+    )
+
+
+@pytest.mark.clause("session.user-cancels")
+@pytest.mark.mockserver(choices={"user-cancels": "pending"})
+def test_a_cancellation_that_nobody_notices_ends_the_walk_and_the_session_waits(mockserver):
+    session_id = begin(mockserver)
+    user = mockserver.end_user(session_id)
+    user.open()
+    user.proceed()
+
+    page = user.cancel()
+
+    assert ("Conexão cancelada" in page.text, page.step) == (True, None)
+    assert None is user.reload().step
+    assert "pending" == read(mockserver, session_id)["status"]
+
+
+def test_a_closed_tab_leaves_the_session_waiting_for_its_deadline(mockserver):
+    session_id = begin(mockserver)
+    user = mockserver.end_user(session_id)
+    user.open()
+    user.proceed()
+
+    user.close_tab()
+
+    assert "pending" == read(mockserver, session_id)["status"]
+    mockserver.advance("20m")
+    assert "expired" == read(mockserver, session_id)["status"]
+
+
+@pytest.mark.clause("session.phone-in-use")
+def test_a_number_that_is_in_use_fails_when_it_is_authorised(mockserver):
+    mockserver.end_user(begin(mockserver)).connect(PHONE)
+    session_id = begin(mockserver)
+
+    page = mockserver.end_user(session_id).connect("55 11 99999-0000")
+
+    assert "Este número já está vinculado a outra conta ou a outro canal." in page.text
+    assert ("failed", "phone_in_use") == tuple(read(mockserver, session_id)[key] for key in ("status", "reason"))
+
+
+@pytest.mark.mockserver(given=FUNNELS)
+@pytest.mark.clause("session.funnel-checked-late")
+def test_a_funnel_that_is_removed_meanwhile_fails_when_it_is_authorised(mockserver):
+    session_id = begin(mockserver, {"funnelStepId": "funnel_step_new"})
+    user = mockserver.end_user(session_id)
+    for go in (user.open, user.proceed, user.choose_account, user.choose_number):
+        go()
+
+    mockserver._hosted.tenant.funnels.clear()
+    page = user.authorise()
+
+    assert "O funil ou a etapa informada não existe mais nesta organização." in page.text
+    assert "funnel_not_found" == read(mockserver, session_id)["reason"]
+    assert [] == entrypoints(mockserver)
+
+
+@pytest.mark.parametrize("driver", ["timer", "sweeper", "on-read"])
+@pytest.mark.clause("session.expired")
+def test_nothing_is_completed_at_the_deadline_whatever_drives_the_expiry(mockserver, driver):
+    mockserver.choose({"expiry-driver": driver})
+    session_id = begin(mockserver)
+    user = mockserver.end_user(session_id)
+    for go in (user.open, user.proceed, user.choose_account, user.choose_number):
+        go()
+    mockserver.advance("20m")
+
+    page = user.authorise()
+
+    assert (410, True) == (page.status, "O link de conexão expirou antes da conclusão." in page.text)
+    assert "expired" == read(mockserver, session_id)["status"]
+    assert ["entrypoints.chatapp.connection_failed"] == [event["event"] for event in mockserver.events]
+
+
+@pytest.mark.mockserver(now=EXACT_NOON)
+def test_the_last_microsecond_is_in_time(mockserver):
+    user = mockserver.end_user(begin(mockserver))
+    for go in (user.open, user.proceed, user.choose_account, user.choose_number):
+        go()
+    mockserver.advance(20 * 60 - 0.000_001)
+
+    assert "Número conectado" in user.authorise().text
+
+
+@pytest.mark.clause("session.url")
+@pytest.mark.option("link-consumed-when", "continue")
+def test_the_link_is_used_up_when_continue_is_pressed(mockserver):
+    session_id = begin(mockserver)
+    first, second = mockserver.end_user(session_id), mockserver.end_user(session_id)
+
+    assert [200, 200, 200] == [first.open().status, first.open().status, second.open().status]
+    assert "account" == first.proceed().step
+    assert [(410, GONE)] * 2 == [
+        (page.status, page.text.split("disponível ")[1][: len(GONE)]) for page in (second.proceed(), first.open())
+    ]
+
+
+@pytest.mark.clause("session.url")
+@pytest.mark.option("link-consumed-when", "first-get")
+@pytest.mark.mockserver(choices={"link-consumed-when": "first-get"})
+def test_the_link_may_be_used_up_by_the_first_get(mockserver):
+    session_id = begin(mockserver)
+    first, second = mockserver.end_user(session_id), mockserver.end_user(session_id)
+
+    assert ("intro", 200) == (first.open().step, first.page.status)
+    assert 410 == second.open().status
+    assert "account" == first.proceed().step
+    assert ("account", 200) == (first.reload().step, first.page.status)
+
+
+@pytest.mark.clause("session.url")
+@pytest.mark.option("link-consumed-when", "completion")
+@pytest.mark.mockserver(choices={"link-consumed-when": "completion"})
+def test_the_link_may_lead_on_until_the_session_has_ended(mockserver):
+    session_id = begin(mockserver)
+    first, second = mockserver.end_user(session_id), mockserver.end_user(session_id)
+    first.open()
+    first.proceed()
+
+    assert "Número conectado" in second.connect(PHONE).text
+    assert "Número conectado" in first.reload().text
+    assert [410, 410] == [first.open().status, second.open().status]
+
+
+@pytest.mark.mockserver(choices={"link-consumed-when": "completion", "user-cancels": "pending"})
+def test_a_link_that_is_still_good_begins_a_cancelled_walk_anew(mockserver):
+    user = mockserver.end_user(begin(mockserver))
+    user.open()
+    user.proceed()
+    user.cancel()
+
+    user.open()
+    assert "account" == user.proceed().step
+
+
+def test_the_link_of_a_walk_goes_by_the_choice_at_its_next_beginning(mockserver):
+    mockserver.choose({"link-consumed-when": "completion"})
+    user = mockserver.end_user(begin(mockserver))
+    user.open()
+    user.proceed()
+    mockserver.choose({"link-consumed-when": "continue"})
+
+    user.open()
+    assert ("account", 200) == (user.proceed().step, user.page.status)
+    assert 410 == user.open().status
+
+
+@pytest.mark.clause("session.url")
+@pytest.mark.mockserver(now=NOON)
+def test_an_expired_link_and_a_finished_one_lead_nowhere(mockserver):
+    waiting, finished = begin(mockserver), begin(mockserver)
+    mockserver.complete_session(finished)
+
+    assert 410 == mockserver.end_user(finished).open().status
+    mockserver.advance("20m")
+    assert 410 == mockserver.end_user(waiting).open().status
+
+
+@pytest.mark.mockserver(choices={"expiry-driver": "on-read"})
+def test_looking_at_an_overdue_link_expires_nothing(mockserver):
+    session_id = begin(mockserver)
+    mockserver.advance("21m")
+
+    assert 410 == mockserver.end_user(session_id).open().status
+    assert [] == mockserver.events
+
+
+@pytest.mark.clause("session.url")
+def test_the_url_differs_from_the_session_s_id_and_says_nothing_of_it(mockserver):
+    session = create(mockserver)
+
+    token = session["url"].rpartition("/")[2]
+
+    assert session["sessionId"] not in session["url"]
+    assert 26 <= len(token)  # five bits a character: 130 of them
+    assert len({create(mockserver)["url"] for _ in range(20)}) == 20

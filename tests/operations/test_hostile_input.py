@@ -1,0 +1,286 @@
+"""What no honest client sends: whatever comes, by either door, the answer is the documented error and never a page."""
+
+import json
+
+import pytest
+
+from tests.operations.doors import DOORS, in_process, over_socket, verdict
+from tests.operations.world import DRAFT, GIVEN, MULTIPART, SESSIONS, form
+
+pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
+
+by_both_doors = pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
+PREVIEW = "/v1/campaigns/audience-preview"
+JSON_TYPE = ("Content-Type", "application/json")
+WHOLE = json.dumps(DRAFT)
+
+
+def post(sandbox, door, path, body, *headers):
+    sent = body if isinstance(body, bytes) else body.encode()
+    return door(sandbox, "POST", path, [("X-API-Key", sandbox.secret_key), *(headers or [JSON_TYPE])], sent)
+
+
+def get(sandbox, door, path, body=b""):
+    return door(sandbox, "GET", path, [("X-API-Key", sandbox.secret_key)], body)
+
+
+def with_cadence(written):
+    return WHOLE.replace('"cadence": 60', f'"cadence": {written}').encode()
+
+
+def with_name(written):
+    return WHOLE.encode().replace('"Março"'.encode(), written).replace(b'"Mar\\u00e7o"', written)
+
+
+UNREADABLE = {
+    "cut": WHOLE[:-1].encode(),
+    "cut in a text": WHOLE[:12].encode(),
+    "a comma too many": WHOLE.replace("}", ",}").encode(),
+    "single quotes": WHOLE.replace('"', "'").encode(),
+    "two values": WHOLE.encode() * 2,
+    "a comment": b"/* no */" + WHOLE.encode(),
+    "blanks only": b" \r\n\t",
+    "a NUL": b"\0",
+    "a NUL at the end": WHOLE.encode() + b"\0",
+    "a NUL in a text": with_name(b'"a\0b"'),
+    "a line end in a text": with_name(b'"a\nb"'),
+    "a byte order mark": b"\xef\xbb\xbf" + WHOLE.encode(),
+    "UTF-16": WHOLE.encode("utf-16"),
+    "Latin-1": with_name("'é'".replace("'", '"').encode("latin-1")),
+    "half a character": with_name(b'"\xc3"'),
+    "an overlong slash": with_name(b'"\xc0\xaf"'),
+    "a surrogate in UTF-8": with_name(b'"\xed\xa0\x80"'),
+    "half of a surrogate pair": with_name(b'"\\ud800"'),
+    "the other half": with_name(b'"\\udc00 "'),
+    "an unknown escape": with_name(b'"\\x41"'),
+    "NaN": with_cadence("NaN"),
+    "Infinity": with_cadence("Infinity"),
+    "minus Infinity": with_cadence("-Infinity"),
+    "NaN where nobody looks": WHOLE.replace("}", ', "x": NaN}').encode(),
+    "a number beyond every float": with_cadence("1e999"),
+    "its negative": with_cadence("-1e999"),
+    "a huge exponent": with_cadence("1e999999999999"),
+    "five thousand digits": with_cadence("9" * 5000),
+    "five thousand digits below zero": with_cadence("-" + "9" * 5000),
+    "five thousand zeros": with_cadence("1" + "0" * 5000),
+    "a fraction just above the maximum": with_cadence("9007199254740991.4"),
+    "a leading zero": with_cadence("060"),
+    "hexadecimal": with_cadence("0x3c"),
+    "nested arrays": b"[" * 100_000,
+    "nested arrays, closed": b"[" * 100_000 + b"]" * 100_000,
+    "nested objects": b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+    "nested where nobody looks": WHOLE.replace("}", ', "x": ').encode() + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "two mebibytes of text": with_name(b'"' + b"a" * 2 * 1024 * 1024 + b'"'),
+    "two mebibytes of blanks": WHOLE.encode() + b" " * 2 * 1024 * 1024,
+    "two mebibytes of nothing": b"\0" * 2 * 1024 * 1024,
+}
+
+
+@pytest.mark.clause("base.json", "campaigns.validation")
+@by_both_doors
+@pytest.mark.parametrize("body", UNREADABLE.values(), ids=UNREADABLE)
+def test_a_body_that_cannot_be_read_is_a_validation_error(mockserver, door, body):
+    assert (400, "VALIDATION_ERROR") == verdict(post(mockserver, door, "/v1/campaigns", body))
+    assert [] == get(mockserver, door, "/v1/campaigns").json()["campaigns"]
+
+
+@by_both_doors
+def test_blanks_make_a_body_too_large_even_where_it_may_be_left_out(mockserver, door):
+    body = b"{}" + b" " * 2 * 1024 * 1024
+
+    for path in (PREVIEW, SESSIONS):
+        assert (400, "VALIDATION_ERROR") == verdict(post(mockserver, door, path, body))
+
+
+ODD_BUT_RIGHT = {
+    "a paired surrogate": with_name(b'"\\ud83d\\ude00"'),
+    "an escaped NUL": with_name(b'"a\\u0000b"'),
+    "brackets in a text": with_name(b'"' + b"[" * 100 + b'"'),
+    "a right-to-left name": with_name('"\u202eabc"'.encode()),
+    "blanks around it": b"\r\n\t " + WHOLE.encode() + b"\r\n",
+    "an integral fraction": with_cadence("60.0"),
+    "an integral exponent": with_cadence("6e1"),
+    "the greatest cadence": with_cadence("9007199254740991"),
+}
+
+
+@pytest.mark.clause("base.json")
+@by_both_doors
+@pytest.mark.parametrize("body", ODD_BUT_RIGHT.values(), ids=ODD_BUT_RIGHT)
+def test_a_body_that_is_only_odd_is_taken(mockserver, door, body):
+    got = post(mockserver, door, "/v1/campaigns", body)
+
+    assert 201 == got.status, got.body
+
+
+@pytest.mark.clause("filters.types")
+@by_both_doors
+@pytest.mark.parametrize("value", ["1e999", "-1e999"])
+def test_a_filter_beyond_every_float_is_refused(mockserver, door, value):
+    statement = '{"field": "chat.monetization", "operator": "equals", "value": %s}' % value  # noqa: UP031
+    body = '{"filters": [{"combinator": "and", "statements": [%s]}]}' % statement  # noqa: UP031
+
+    assert (422, "CAMPAIGN_INVALID_FILTERS") == verdict(post(mockserver, door, PREVIEW, body))
+
+
+@by_both_doors
+@pytest.mark.parametrize("field", ["chat.monetization", "chat.virtual.participants-count"])
+@pytest.mark.parametrize("value", ["9" * 400, "9" * 5000, "0." + "0" * 5000 + "1", "1e-999", "-0", "-0.0"], ids=len)
+def test_an_extreme_number_in_a_filter_never_breaks_the_mock(mockserver, door, field, value):
+    for operator in ("equals", "greater-than", "less-than-or-equal"):
+        statement = f'{{"field": "{field}", "operator": "{operator}", "value": {value}}}'
+        got = post(mockserver, door, PREVIEW, f'{{"filters": [{{"combinator": "or", "statements": [{statement}]}}]}}')
+
+        assert 200 == got.status or verdict(got)[0] in (400, 422)
+
+
+@pytest.mark.clause("base.json")
+@by_both_doors
+@pytest.mark.parametrize(
+    "content_type", [None, "text/plain", "application/x-www-form-urlencoded", "application/xml", "json", ";", MULTIPART]
+)
+def test_json_under_another_type_is_a_validation_error(mockserver, door, content_type):
+    headers = [("Accept", "text/html")] if content_type is None else [("Content-Type", content_type)]
+
+    for path in ("/v1/campaigns", PREVIEW, SESSIONS):
+        assert (400, "VALIDATION_ERROR") == verdict(post(mockserver, door, path, WHOLE, *headers))
+
+
+@by_both_doors
+@pytest.mark.parametrize("body", [b"{broken", b"\xff\xfe", WHOLE.encode(), b"a" * 100_000], ids=len)
+def test_a_body_of_a_get_is_not_looked_at(mockserver, door, body):
+    assert 200 == get(mockserver, door, "/v1/campaigns", body).status
+
+
+FILE = ("nota.txt", "text/plain", b"nota")
+BROKEN_UPLOADS = {
+    "no boundary": ("multipart/form-data", form(FILE)),
+    "an empty boundary": ("multipart/form-data; boundary=", form(FILE)),
+    "another boundary": ("multipart/form-data; boundary=other", form(FILE)),
+    "a boundary beyond ASCII": ("multipart/form-data; boundary=\xe9\xe9", form(FILE)),
+    "a boundary of quotes": ('multipart/form-data; boundary="', form(FILE)),
+    "no body": (MULTIPART, b""),
+    "no part": (MULTIPART, form()),
+    "another field": (MULTIPART, form(FILE, field="file")),
+    "another multipart": (MULTIPART.replace("form-data", "mixed"), form(FILE)),
+    "no disposition": (MULTIPART, form(FILE).replace(b"Content-Disposition", b"X-Disposition")),
+    "no header end": (MULTIPART, form(FILE).replace(b"\r\n\r\n", b"\r\n")),
+    "noise": (MULTIPART, bytes(range(256)) * 10),
+}
+
+
+@pytest.mark.clause("media.empty")
+@by_both_doors
+@pytest.mark.parametrize(("content_type", "body"), BROKEN_UPLOADS.values(), ids=BROKEN_UPLOADS)
+def test_an_upload_in_which_no_file_can_be_found_is_empty(mockserver, door, content_type, body):
+    got = post(mockserver, door, "/v1/messaging/media", body, ("Content-Type", content_type))
+
+    assert (400, "MEDIA_UPLOAD_EMPTY") == verdict(got)
+
+
+@by_both_doors
+@pytest.mark.parametrize("keep", [10, 60, 100, 130, 150, 170])
+def test_an_upload_that_is_cut_never_breaks_the_mock(mockserver, door, keep):
+    got = post(mockserver, door, "/v1/messaging/media", form(FILE, FILE)[:keep], ("Content-Type", MULTIPART))
+
+    assert 201 == got.status or verdict(got)[0] == 400
+
+
+@pytest.mark.clause("base.unknown-path")
+@by_both_doors
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "FOO", "get", "M-SEARCH", "X" * 200])
+def test_an_unknown_method_is_a_missing_resource_with_or_without_a_key(mockserver, door, method):
+    for headers in ([], [("X-API-Key", mockserver.secret_key)], [("X-API-Key", "sk_nobodys")]):
+        got = door(mockserver, method, "/v1/campaigns", headers, b"")
+
+        assert (404, "RESOURCE_NOT_FOUND") == verdict(got)
+        assert {"GET", "POST"} == set(got.headers["allow"].split(", ")) - {"HEAD"}
+
+
+STRANGE_IDS = [
+    "%2F",
+    "a%2Fb",
+    "..%2F..",
+    "%00",
+    "a%00b",
+    "%FF",
+    "%ff%fe",
+    "%",
+    "%zz",
+    "%C3%A3",
+    "%F0%9F%98%80",
+    "a;b=c",
+]
+STRANGE_IDS += ["..", ".", "~", "a+b", "%20", "%0d%0aX:%20y", "'%22%3E%3Cscript%3E", "{id}", "\xff", "a" * 4000]
+
+
+@pytest.mark.clause("campaigns.detail", "messages.list", "session.read", "entrypoints.read", "forms.policy")
+@by_both_doors
+@pytest.mark.parametrize("id", STRANGE_IDS, ids=lambda id: ascii(id[:20]))
+def test_a_strange_id_is_an_unknown_one(mockserver, door, id):
+    paths = {
+        f"/v1/campaigns/{id}": "CAMPAIGN_NOT_FOUND",
+        f"/v1/campaigns/{id}/executions/{id}": "CAMPAIGN_NOT_FOUND",
+        f"/v1/message-templates/{id}": "MESSAGE_TEMPLATE_NOT_FOUND",
+        f"/v1/entrypoints/{id}": "ENTRYPOINT_NOT_FOUND",
+        f"{SESSIONS}/{id}": "RESOURCE_NOT_FOUND",
+        f"/v1/messaging/chats/{id}": "CHAT_NOT_FOUND",
+        f"/v1/forms/{id}/embed-frame-policy": "FORM_NOT_FOUND",
+    }
+
+    assert {path: (404, code) for path, code in paths.items()} == {
+        path: verdict(get(mockserver, door, path)) for path in paths
+    }
+
+
+@by_both_doors
+@pytest.mark.parametrize(
+    "path", ["/v1/nowhere", "/v1/../etc/passwd", "/v1/%2e%2e/x", "/v1/campaigns%00", "/wp-login.php"]
+)
+def test_an_unknown_path_needs_no_key_to_be_unknown(mockserver, door, path):
+    assert (404, "RESOURCE_NOT_FOUND") == verdict(door(mockserver, "GET", path, [], b""))
+
+
+@pytest.mark.clause("auth.unknown")
+@by_both_doors
+@pytest.mark.parametrize("second", ["same", "sk_nobodys", ""], ids=["the same", "another", "blank"])
+def test_two_keys_are_no_key(mockserver, door, second):
+    values = [mockserver.secret_key, mockserver.secret_key if second == "same" else second]
+    for pair in (values, values[::-1]):
+        headers = [("X-API-Key", value) for value in pair]
+
+        assert (401, "API_KEY_INVALID") == verdict(door(mockserver, "GET", "/v1/campaigns", headers, b""))
+
+
+@pytest.mark.clause("auth.unknown")
+@by_both_doors
+@pytest.mark.parametrize("key", ["\xe9\xe9\xe9", "sk_\xff", "a" * 4000, "%73k_", "sk_'; DROP TABLE", "null"], ids=len)
+def test_a_strange_key_is_not_recognised(mockserver, door, key):
+    assert (401, "API_KEY_INVALID") == verdict(door(mockserver, "GET", "/v1/campaigns", [("X-API-Key", key)], b""))
+
+
+QUERIES = ["?" + "a=1&" * 10_000, "?" + "&".join(f"limit={number}" for number in range(10_000)), "?" + "&" * 40_000]
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=["one name", "limits", "empty ones"])
+def test_ten_thousand_pairs_of_a_query_never_break_the_mock(mockserver, query):
+    assert 200 == get(mockserver, in_process, "/v1/campaigns" + query).status
+    got = get(mockserver, in_process, "/v1/messaging/chats/chat_ana" + query)
+    assert 200 == got.status or (400, "VALIDATION_ERROR") == verdict(got)
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/campaigns/" + "a" * 100_000, "/v1" + "/a" * 50_000, *("/v1/campaigns" + q for q in QUERIES)], ids=len
+)
+def test_over_a_socket_a_target_without_end_is_refused_as_an_error_body(mockserver, path):
+    got = over_socket(mockserver, "GET", path, [("X-API-Key", mockserver.secret_key)], b"")
+    body = got.json()
+
+    assert 400 <= got.status < 500
+    assert {"statusCode", "code", "message"} == set(body)
+    assert got.status == body["statusCode"]
+
+
+def test_in_process_a_path_without_end_is_an_unknown_one(mockserver):
+    assert 404 == mockserver.call("GET", "/v1/campaigns/" + "a" * 1_000_000).status
+    assert 404 == mockserver.call("GET", "/v1" + "/a" * 500_000).status

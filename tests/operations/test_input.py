@@ -1,0 +1,181 @@
+"""What a body may look like where the document does not say: empty, with unknown keys, with nulls."""
+
+import json
+
+import pytest
+
+from tests.operations.world import DRAFT, GIVEN, SESSIONS, draft, refused, session
+
+pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
+
+JSON = {"Content-Type": "application/json"}
+PREVIEW = "/v1/campaigns/audience-preview"
+GROUP = {"combinator": "and", "statements": [{"field": "chat.status", "operator": "equals", "value": "open"}]}
+invalid = (400, "VALIDATION_ERROR")
+
+
+def optional_bodies(sandbox, *, name="Optional"):
+    """The calls whose body may be left out, with the status of their success."""
+    return [(f"/v1/campaigns/{draft(sandbox, name=name)}/start", 202), (PREVIEW, 200), (SESSIONS, 202)]
+
+
+@pytest.mark.clause("base.input")
+@pytest.mark.option("empty-json-body", "accept")
+def test_an_empty_body_under_a_json_type_stands_for_none(mockserver):
+    for path, status in optional_bodies(mockserver):
+        assert status == mockserver.call("POST", path, headers=JSON).status
+
+
+@pytest.mark.clause("base.input")
+@pytest.mark.option("empty-json-body", "reject")
+def test_an_empty_body_under_a_json_type_may_be_refused(mockserver):
+    mockserver.choose({"empty-json-body": "reject"})
+
+    for path, _ in optional_bodies(mockserver):
+        assert invalid == refused(mockserver.call("POST", path, headers=JSON))
+
+
+@pytest.mark.clause("base.input")
+@pytest.mark.parametrize("option", ["accept", "reject"])
+def test_no_body_and_an_empty_object_are_always_taken(mockserver, option):
+    mockserver.choose({"empty-json-body": option})
+
+    for path, status in optional_bodies(mockserver, name="Without"):
+        assert status == mockserver.call("POST", path).status
+    for path, status in optional_bodies(mockserver, name="Empty"):
+        assert status == mockserver.call("POST", path, json={}).status
+
+
+@pytest.mark.clause("base.input", "campaigns.validation")
+@pytest.mark.parametrize("headers", [{}, JSON], ids=["without a type", "with a type"])
+def test_a_creation_needs_a_body(mockserver, headers):
+    assert invalid == refused(mockserver.call("POST", "/v1/campaigns", headers=headers))
+
+
+def with_unknown_keys(sandbox):
+    """Bodies with a key that the document does not know, at each depth, and the status without it."""
+    statement = GROUP["statements"][0] | {"colour": "red"}
+    return {
+        "creation": ("/v1/campaigns", DRAFT | {"colour": "red"}, 201),
+        "group": ("/v1/campaigns", DRAFT | {"name": "B", "filters": [GROUP | {"colour": "red"}]}, 201),
+        "statement": ("/v1/campaigns", DRAFT | {"name": "C", "filters": [GROUP | {"statements": [statement]}]}, 201),
+        "preview": (PREVIEW, {"colour": "red"}, 200),
+        "start": (f"/v1/campaigns/{draft(sandbox, name='D')}/start", {"colour": "red"}, 202),
+    }
+
+
+@pytest.mark.clause("base.input")
+@pytest.mark.option("unknown-body-keys", "ignore")
+def test_unknown_keys_are_ignored(mockserver):
+    for path, body, status in with_unknown_keys(mockserver).values():
+        assert status == mockserver.call("POST", path, json=body).status
+
+
+@pytest.mark.clause("base.input")
+@pytest.mark.option("unknown-body-keys", "reject")
+def test_unknown_keys_may_be_refused_at_every_depth(mockserver):
+    bodies = with_unknown_keys(mockserver)
+    mockserver.choose({"unknown-body-keys": "reject"})
+
+    assert dict.fromkeys(bodies, invalid) == {
+        where: refused(mockserver.call("POST", path, json=body)) for where, (path, body, _) in bodies.items()
+    }
+
+
+@pytest.mark.clause("base.input")
+@pytest.mark.option("unknown-body-keys", "reject")
+def test_known_keys_and_the_names_of_variables_are_never_unknown(mockserver):
+    mockserver.choose({"unknown-body-keys": "reject"})
+    whole = DRAFT | {"description": "d", "filters": [GROUP], "templateId": "template_coupon"}
+    campaign_id = mockserver.call("POST", "/v1/campaigns", json=whole).json()["campaignId"]
+    values = {"commonVariables": {"var1": "OLA10"}}
+
+    assert 202 == mockserver.call("POST", f"/v1/campaigns/{campaign_id}/start", json=values).status
+
+
+@pytest.mark.clause("base.input", "session.no-extra")
+@pytest.mark.parametrize("option", ["ignore", "reject"])
+def test_a_session_never_takes_an_unknown_key(mockserver, option):
+    mockserver.choose({"unknown-body-keys": option})
+
+    assert invalid == refused(mockserver.call("POST", SESSIONS, json={"colour": "red"}))
+
+
+def with_nulls(sandbox):
+    """Bodies whose optional fields are null, and the status that leaving them out has."""
+    start = f"/v1/campaigns/{draft(sandbox, name='Nulls')}/start"
+    return {
+        "description": ("/v1/campaigns", DRAFT | {"name": "D", "description": None}, 201),
+        "filters": ("/v1/campaigns", DRAFT | {"name": "F", "filters": None}, 201),
+        "filters of a preview": (PREVIEW, {"filters": None}, 200),
+        "commonVariables": (start, {"commonVariables": None}, 202),
+        "funnelStepId": (SESSIONS, {"funnelStepId": None}, 202),
+        "funnelId": (SESSIONS, {"funnelId": None, "funnelStepId": "funnel_step_first"}, 202),
+        "coexistence": (SESSIONS, {"coexistence": None}, 202),
+        "returnUrl": (SESSIONS, {"returnUrl": None}, 202),
+    }
+
+
+@pytest.mark.clause("base.input")
+@pytest.mark.option("null-for-optional", "reject")
+def test_null_does_not_stand_for_an_optional_field_that_is_left_out(mockserver):
+    bodies = with_nulls(mockserver)
+
+    assert dict.fromkeys(bodies, invalid) == {
+        field: refused(mockserver.call("POST", path, json=body)) for field, (path, body, _) in bodies.items()
+    }
+
+
+@pytest.mark.clause("base.input")
+@pytest.mark.option("null-for-optional", "omit")
+def test_null_may_stand_for_an_optional_field_that_is_left_out(mockserver):
+    mockserver.choose({"null-for-optional": "omit"})
+
+    for field, (path, body, status) in with_nulls(mockserver).items():
+        assert status == mockserver.call("POST", path, json=body).status, field
+
+    listed = mockserver.call("GET", "/v1/campaigns").json()["campaigns"]
+    assert {None} == {campaign["description"] for campaign in listed}
+
+
+@pytest.mark.clause("base.input")
+@pytest.mark.parametrize("option", ["reject", "omit"])
+@pytest.mark.parametrize("field", ["name", "templateId", "cadence", "platform"])
+def test_a_required_field_is_never_null(mockserver, option, field):
+    mockserver.choose({"null-for-optional": option})
+
+    assert invalid == refused(mockserver.call("POST", "/v1/campaigns", json=DRAFT | {field: None}))
+
+
+@pytest.mark.clause("base.input")
+@pytest.mark.parametrize("option", ["reject", "omit"])
+@pytest.mark.parametrize("body", [None, [], "text", 7, True])
+def test_a_body_is_an_object(mockserver, option, body):
+    mockserver.choose({"null-for-optional": option})
+
+    for path in ("/v1/campaigns", PREVIEW, SESSIONS):
+        assert invalid == refused(mockserver.call("POST", path, body=json.dumps(body).encode(), headers=JSON))
+
+
+@pytest.mark.clause("base.invalid-request", "session.funnel-pair")
+@pytest.mark.parametrize(
+    ("option", "code"),
+    [
+        pytest.param(
+            "validation-error", "VALIDATION_ERROR", marks=pytest.mark.option("funnelId-alone", "validation-error")
+        ),
+        pytest.param(
+            "invalid-request", "INVALID_REQUEST", marks=pytest.mark.option("funnelId-alone", "invalid-request")
+        ),
+    ],
+)
+def test_a_combination_of_fields_that_is_not_allowed_has_one_of_two_codes(mockserver, option, code):
+    mockserver.choose({"funnelId-alone": option})
+
+    assert (400, code) == refused(mockserver.call("POST", SESSIONS, json={"funnelId": "funnel_sales"}))
+    assert session(mockserver, funnelId="funnel_sales", funnelStepId="funnel_step_first")
+
+
+def test_unknown_query_parameters_are_ignored(mockserver):
+    assert 200 == mockserver.call("GET", "/v1/campaigns?page=2&limit=0&colour=red&colour=blue&=&&").status
+    assert 201 == mockserver.call("POST", "/v1/campaigns?dryRun=true", json=DRAFT).status

@@ -1,0 +1,290 @@
+"""Media: what an upload takes and refuses, and in which order it looks."""
+
+import io
+import itertools
+import zipfile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.operations.media_files import (
+    ACCEPTED,
+    BOUNDARY,
+    CONTAINERS,
+    MP3,
+    MP4,
+    PDF,
+    PNG,
+    TEXT,
+    UPLOAD,
+    WEBP,
+    File,
+    multipart,
+    stored,
+    upload,
+)
+from tests.operations.session_calls import refusal
+
+GOOD, OTHER = File(PNG, "image/png", "a.png"), File(PDF, "application/pdf", "b.pdf")
+MULTIPART = f"multipart/form-data; boundary={BOUNDARY}"
+BAD_FORMAT = File(b"GIF89a\x01\x00\x01\x00\x00\x00\x00;", "image/gif", "c.gif")
+ONE_OF_EACH = {"image": PNG, "video": MP4, "audio": MP3, "document": PDF, "sticker": WEBP}
+TYPE_OF = {"image": "image/png", "video": "video/mp4", "audio": "audio/mpeg", "document": "application/pdf"}
+TYPE_OF["sticker"] = "image/webp"
+FRAMES = bytes(413)
+VARIANTS = [
+    pytest.param("audio/mpeg", b"\xff\xf3\x40\xc0" + FRAMES, id="mp3-of-a-low-sampling-rate"),
+    pytest.param("audio/mpeg", b"\xff\xfa\x90\x64" + FRAMES, id="mp3-with-checksums"),
+    pytest.param("audio/mp4", b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom" + FRAMES, id="m4a-of-a-general-brand"),
+    pytest.param("text/plain", b"%d por cento" % 5, id="plain-words"),
+    pytest.param("text/plain", b'{"a": [1]}', id="text-that-is-json"),
+    pytest.param("text/plain", b"<p>oi</p>", id="text-that-is-html"),
+    pytest.param("text/plain; charset=utf-8", TEXT, id="a-type-with-a-parameter"),
+    pytest.param("IMAGE/PNG", PNG, id="a-type-in-capitals"),
+]
+
+
+@pytest.mark.parametrize(
+    ("declared", "content"),
+    [pytest.param(t, each, id=f"{t[-30:]}-{n}") for t, _, contents in ACCEPTED for n, each in enumerate(contents)]
+    + VARIANTS,
+)
+@pytest.mark.clause("media.upload", "media.format")
+def test_a_true_file_of_an_accepted_type_is_taken(mockserver, declared, content):
+    reply = upload(mockserver, File(content, declared, "nome.bin"))
+
+    assert 201 == reply.status, reply.headers
+    [item] = reply.json()
+    assert {"success", "name", "id", "url"} == set(item)
+    assert (True, "nome.bin") == (item["success"], item["name"])
+    assert item["id"].startswith("media_")
+    assert [item["id"]] == [each["id"] for each in stored(mockserver)]
+
+
+@pytest.mark.parametrize("declared", [row[0] for row in ACCEPTED])
+@pytest.mark.clause("media.format")
+def test_a_content_of_another_accepted_type_is_refused(mockserver, declared):
+    near = {declared}.union(*(each for each in CONTAINERS if declared in each))
+    others = [content for other, _, contents in ACCEPTED if other not in near for content in contents]
+
+    for content in others:
+        reply = upload(mockserver, File(content, declared))
+        assert (400, "MEDIA_INVALID_FORMAT") == refusal(reply), content[:20]
+    assert [] == stored(mockserver)
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        BAD_FORMAT,
+        File(b"<svg xmlns='http://www.w3.org/2000/svg'/>", "image/svg+xml"),
+        File(b"<html></html>", "text/html"),
+        File(PNG, "application/octet-stream"),
+        File(PNG, "image/*"),
+        File(PNG, "png"),
+        File(b"PK\x05\x06" + bytes(18), "application/zip"),
+        File(b"MZ" + bytes(100), "text/plain"),
+        File(b"\0", "text/plain"),
+        File(bytes(20), "image/png"),
+        File(PNG[:3], "image/png"),
+        File(b"", "image/png"),
+        File(b"", "text/plain"),
+    ],
+    ids=lambda file: f"{file.type}-{len(file.content)}",
+)
+@pytest.mark.clause("media.format")
+def test_another_type_or_a_content_that_is_nothing_is_refused(mockserver, file):
+    assert (400, "MEDIA_INVALID_FORMAT") == refusal(upload(mockserver, file))
+    assert [] == stored(mockserver)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        pytest.param([], id="no-part"),
+        pytest.param([GOOD._replace(field="file")], id="another-field"),
+        pytest.param([GOOD._replace(field="files[]")], id="another-field-in-brackets"),
+        pytest.param([File(b"", "application/octet-stream", "")], id="nameless-and-empty"),
+        pytest.param([File(b"text", None, None)], id="a-field-that-is-no-file"),
+    ],
+)
+@pytest.mark.clause("media.empty")
+def test_an_upload_without_a_file_is_empty(mockserver, files):
+    assert (400, "MEDIA_UPLOAD_EMPTY") == refusal(upload(mockserver, *files))
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        pytest.param(None, b"", id="nothing"),
+        pytest.param(None, multipart([GOOD]), id="no-content-type"),
+        pytest.param("application/json", b'{"files": []}', id="json"),
+        pytest.param("image/png", PNG, id="the-file-itself"),
+        pytest.param("multipart/form-data", multipart([GOOD]), id="no-boundary"),
+        pytest.param("multipart/form-data; boundary=another", multipart([GOOD]), id="another-boundary"),
+        pytest.param(MULTIPART.replace("form-data", "mixed"), multipart([GOOD]), id="another-multipart"),
+        pytest.param(MULTIPART, b"", id="no-body"),
+    ],
+)
+@pytest.mark.clause("media.empty")
+def test_what_is_no_multipart_upload_is_empty(mockserver, content_type, body):
+    headers = {"content-type": content_type} if content_type else {}
+
+    assert (400, "MEDIA_UPLOAD_EMPTY") == refusal(mockserver.call("POST", UPLOAD, body=body, headers=headers))
+
+
+@pytest.mark.clause("media.empty", "media.upload")
+def test_beside_a_file_what_is_no_file_does_not_count(mockserver):
+    nameless = File(b"", "application/octet-stream", "")
+
+    reply = upload(mockserver, nameless, GOOD._replace(field="other"), OTHER, File(b"x", None, None))
+
+    assert ["b.pdf"] == [each["name"] for each in reply.json()]
+
+
+@pytest.mark.option("media-max-files", "10")
+@pytest.mark.clause("media.too-many", "media.upload")
+def test_ten_files_are_taken_and_eleven_are_too_many(mockserver):
+    assert 10 == len(upload(mockserver, *[GOOD] * 10).json())
+    assert (400, "MEDIA_UPLOAD_TOO_MANY_FILES") == refusal(upload(mockserver, *[GOOD] * 11))
+    assert 10 == len(stored(mockserver))
+
+
+@pytest.mark.parametrize("most", [1, 2, 30])
+@pytest.mark.option("media-max-files", "any")
+@pytest.mark.clause("media.too-many")
+def test_how_many_files_are_too_many_can_be_chosen(mockserver, most):
+    mockserver.choose({"media-max-files": most})
+
+    assert 201 == upload(mockserver, *[GOOD] * most).status
+    assert (400, "MEDIA_UPLOAD_TOO_MANY_FILES") == refusal(upload(mockserver, *[GOOD] * (most + 1)))
+
+
+@pytest.mark.parametrize("kind", ONE_OF_EACH)
+@pytest.mark.option("media-max-size", "any")
+@pytest.mark.clause("media.too-large")
+def test_a_file_of_exactly_the_limit_passes_and_one_byte_more_does_not(mockserver, kind):
+    file = File(ONE_OF_EACH[kind], TYPE_OF[kind])
+    mockserver.choose({"media-max-size": {kind: len(file.content)}})
+
+    assert 201 == upload(mockserver, file).status
+    assert (400, "MEDIA_FILE_TOO_LARGE") == refusal(upload(mockserver, file._replace(content=file.content + b"\0")))
+    others = [File(ONE_OF_EACH[each], TYPE_OF[each]) for each in ONE_OF_EACH if each != kind]
+    assert 201 == upload(mockserver, *others).status
+
+
+@pytest.mark.parametrize(
+    ("content", "declared", "limit"), [(PNG, "image/png", 5 * 1024 * 1024), (WEBP, "image/webp", 500 * 1024)]
+)
+@pytest.mark.option("media-max-size", "default")
+@pytest.mark.clause("media.too-large")
+def test_a_picture_has_five_megabytes_and_a_sticker_five_hundred_kilobytes(mockserver, content, declared, limit):
+    at, above = (File(content.ljust(size, b"\0"), declared) for size in (limit, limit + 1))
+
+    assert 201 == upload(mockserver, at).status
+    assert (400, "MEDIA_FILE_TOO_LARGE") == refusal(upload(mockserver, above))
+
+
+@pytest.mark.mockserver(choices={"media-max-files": 2, "media-max-size": {"image": 10}})
+@pytest.mark.clause("media.empty", "media.too-many", "media.format", "media.too-large")
+def test_count_is_looked_at_before_format_and_format_before_size(mockserver):
+    too_large = GOOD
+
+    assert (400, "MEDIA_UPLOAD_TOO_MANY_FILES") == refusal(upload(mockserver, too_large, BAD_FORMAT, too_large))
+    for files in itertools.permutations([too_large, BAD_FORMAT]):
+        assert (400, "MEDIA_INVALID_FORMAT") == refusal(upload(mockserver, *files))
+    assert (400, "MEDIA_FILE_TOO_LARGE") == refusal(upload(mockserver, too_large, OTHER))
+    assert [] == stored(mockserver)
+
+
+@pytest.mark.option("media-partial-failure", "all-or-nothing")
+@pytest.mark.clause("media.format")
+def test_one_bad_file_refuses_all(mockserver):
+    assert (400, "MEDIA_INVALID_FORMAT") == refusal(upload(mockserver, GOOD, BAD_FORMAT, OTHER))
+    assert [] == stored(mockserver)
+
+
+@pytest.mark.parametrize(
+    ("shape", "nothing"),
+    [
+        pytest.param("absent", {}, marks=pytest.mark.option("media-failed-item-shape", "absent")),
+        pytest.param("null", {"id": None, "url": None}, marks=pytest.mark.option("media-failed-item-shape", "null")),
+        pytest.param("empty", {"id": "", "url": ""}, marks=pytest.mark.option("media-failed-item-shape", "empty")),
+    ],
+)
+@pytest.mark.option("media-partial-failure", "per-file")
+@pytest.mark.clause("media.format", "media.upload", "media.too-large")
+def test_one_bad_file_may_fail_alone(mockserver, shape, nothing):
+    mockserver.choose({"media-partial-failure": "per-file", "media-failed-item-shape": shape})
+    mockserver.choose({"media-max-size": {"document": 10}})
+
+    reply = upload(mockserver, GOOD, BAD_FORMAT, OTHER)
+
+    good, bad, large = reply.json()
+    assert 201 == reply.status
+    assert {"success": True, "name": "a.png", "id": good["id"], "url": good["url"]} == good
+    assert [{"success": False, "name": name, **nothing} for name in ("c.gif", "b.pdf")] == [bad, large]
+    assert [good["id"]] == [each["id"] for each in stored(mockserver)]
+
+
+@pytest.mark.parametrize(
+    ("order", "names"),
+    [
+        pytest.param("request", ["a", "b", "a"], marks=pytest.mark.option("media-result-order", "request")),
+        pytest.param("reversed", ["d", "b", "a"], marks=pytest.mark.option("media-result-order", "reversed")),
+    ],
+)
+@pytest.mark.clause("media.upload")
+def test_results_come_in_the_chosen_order_and_names_may_repeat(mockserver, order, names):
+    mockserver.choose({"media-result-order": order})
+    sent = names if order == "request" else names[::-1]
+
+    reply = upload(mockserver, *[File(TEXT, "text/plain", name) for name in sent])
+
+    assert names == [each["name"] for each in reply.json()]
+    assert 3 == len({each["id"] for each in reply.json()}) == len({each["url"] for each in reply.json()})
+
+
+@pytest.mark.clause("media.audio-single")
+def test_several_audios_may_be_uploaded_at_once(mockserver):
+    assert 201 == upload(mockserver, File(MP3, "audio/mpeg", "a.mp3"), File(MP3, "audio/mpeg", "b.mp3")).status
+
+
+@pytest.mark.clause("media.upload", "auth.secret-only")
+def test_a_public_key_uploads_nothing(mockserver):
+    assert (401, "API_KEY_WRONG_TYPE") == refusal(upload(mockserver, GOOD, key=mockserver.public_key))
+
+
+@given(cut=st.integers(0, len(multipart([GOOD, OTHER]))), noise=st.binary(max_size=3))
+@pytest.mark.clause("media.empty", "media.format")
+def test_a_broken_upload_is_a_documented_refusal(mockserver_server, cut, noise):
+    whole = multipart([GOOD, OTHER])
+    with mockserver_server.sandbox() as sandbox:
+        reply = sandbox.call("POST", UPLOAD, body=whole[:cut] + noise, headers={"content-type": MULTIPART})
+
+        assert 201 == reply.status or refusal(reply)[1] in ("MEDIA_UPLOAD_EMPTY", "MEDIA_INVALID_FORMAT")
+
+
+def archive(*members):
+    """A zip archive with these members."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as writing:
+        for member in members:
+            writing.writestr(member, "<x/>")
+    return packed.getvalue()
+
+
+OFFICE = "application/vnd.openxmlformats-officedocument."
+
+
+@pytest.mark.clause("media.format")
+@pytest.mark.parametrize(
+    "members",
+    [("notas.txt",), ("word/document.xml",), ("[Content_Types].xml", "xl/workbook.xml")],
+    ids=["any archive", "no content types", "a spreadsheet"],
+)
+def test_an_archive_is_a_document_only_by_what_it_holds(mockserver, members):
+    reply = upload(mockserver, File(archive(*members), f"{OFFICE}wordprocessingml.document", "a.docx"))
+
+    assert (400, "MEDIA_INVALID_FORMAT") == refusal(reply)

@@ -1,0 +1,312 @@
+"""What a file's content has to be for its declared type: real files of each type, brands, codecs and texts."""
+
+import gzip
+import io
+import struct
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mockserver.contract.media_types import KINDS
+from mockserver.core.operations.file_types import TEXT_READ_MAX_BYTES, is_text, media_types
+from tests.operations.media_files import ACCEPTED, DOCX, PPTX, XLSX, File, stored, upload
+from tests.operations.session_calls import refusal
+
+FOLDER = Path(__file__).with_name("real_media")
+DOC, XLS, PPT = "application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint"
+
+# By file: the one type of those that an upload takes, or None where it takes none of them.
+REAL = {
+    "baseline.jpg": "image/jpeg",
+    "progressive.jpg": "image/jpeg",
+    "exif.jpg": "image/jpeg",
+    "cmyk.jpg": "image/jpeg",
+    "rgb.png": "image/png",
+    "palette.png": "image/png",
+    "grey.png": "image/png",
+    "animated.png": "image/png",
+    "lossy.webp": "image/webp",
+    "lossless.webp": "image/webp",
+    "animated.webp": "image/webp",
+    "h264.mp4": "video/mp4",
+    "h264-aac.mp4": "video/mp4",
+    "hevc.mp4": "video/mp4",
+    "mpeg4.mp4": "video/mp4",
+    "faststart.mp4": "video/mp4",
+    "fragmented.mp4": "video/mp4",
+    "brand-mp42.mp4": "video/mp4",
+    "brand-iso6.mp4": "video/mp4",
+    "brand-dash.mp4": "video/mp4",
+    "itunes.m4v": "video/mp4",
+    "psp.mp4": "video/mp4",
+    "h264.3gp": "video/3gpp",
+    "h263-amr.3gp": "video/3gpp",
+    "aac.aac": "audio/aac",
+    "amr.amr": "audio/amr",
+    "id3.mp3": "audio/mpeg",
+    "bare.mp3": "audio/mpeg",
+    "mpeg2.mp3": "audio/mpeg",
+    "layer2.mp2": "audio/mpeg",
+    "aac.m4a": "audio/mp4",
+    "alac.m4a": "audio/mp4",
+    "aac-only.mp4": "audio/mp4",
+    "opus.ogg": "audio/ogg",
+    "vorbis.ogg": "audio/ogg",
+    "flac.ogg": "audio/ogg",
+    "pillow.pdf": "application/pdf",
+    "writer.pdf": "application/pdf",
+    "writer.doc": DOC,
+    "calc.xls": XLS,
+    "impress.ppt.gz": PPT,
+    "writer.docx": DOCX,
+    "calc.xlsx": XLSX,
+    "impress.pptx": PPTX,
+    "writer.rtf": "text/plain",
+    "jpeg2000.jp2": None,
+    "jpeg2000-codestream.j2k": None,
+    "jpegls.jls": None,
+    "pillow.gif": None,
+    "bitmap.bmp": None,
+    "tiff.tif": None,
+    "avif.avif": None,
+    "heic.heic": None,
+    "h264.mov": None,
+    "h264.3g2": None,
+    "theora.ogv": None,
+    "theora-vorbis.ogv": None,
+    "pcm.wav": None,
+    "mpeg4.avi": None,
+    "vp8.webm": None,
+    "flac.flac": None,
+    "writer.odt": None,
+}
+
+
+def content_of(name: str) -> bytes:
+    """The content of a real file; one that is stored compressed is unpacked."""
+    content = (FOLDER / name).read_bytes()
+    return gzip.decompress(content) if name.endswith(".gz") else content
+
+
+def branded(*brands: str) -> bytes:
+    """A real film with these brands: the major one, then the compatible ones."""
+    film = content_of("h264.mp4")
+    written = b"".join(brand.encode().ljust(4) for brand in brands)
+    box = struct.pack(">I", 16 + len(written[4:])) + b"ftyp" + written[:4] + bytes(4) + written[4:]
+    return box + film[int.from_bytes(film[:4], "big") :]
+
+
+def test_each_real_file_has_its_row():
+    assert sorted(REAL) == sorted(path.name for path in FOLDER.iterdir() if path.suffix != ".md")
+
+
+@pytest.mark.parametrize("name", REAL)
+@pytest.mark.clause("media.format", "media.upload")
+def test_a_real_file_is_taken_as_its_own_type_and_as_no_other(mockserver, name):
+    content = content_of(name)
+
+    taken = {declared for declared in KINDS if upload(mockserver, File(content, declared)).status == 201}
+
+    assert taken == ({REAL[name]} if REAL[name] else set())
+
+
+def test_every_type_that_an_upload_takes_has_a_real_file():
+    assert set(KINDS) == {kind for kind in REAL.values() if kind}
+
+
+@pytest.mark.parametrize(
+    "brands",
+    [
+        ["mp41"],
+        ["mp42", "isom"],
+        ["iso5", "iso6", "mp41", "dash"],
+        ["avc1", "isom"],
+        ["iso6", "mp41"],
+        ["iso2", "isom"],
+        ["isom"],
+        ["M4V", "mp42"],
+        ["MSNV"],
+        ["zzzz", "isom"],
+    ],
+    ids="+".join,
+)
+@pytest.mark.clause("media.format")
+def test_a_film_of_any_general_brand_is_an_mp4(mockserver, brands):
+    assert 201 == upload(mockserver, File(branded(*brands), "video/mp4")).status
+
+
+@pytest.mark.parametrize(
+    ("brands", "kind"),
+    [
+        (["qt"], "video/quicktime"),
+        (["heic", "mif1"], "image/heic"),
+        (["mif1", "heic"], "image/heif"),
+        (["mif1", "avif"], "image/avif"),
+        (["avif", "isom"], "image/avif"),
+        (["3g2a"], "video/3gpp2"),
+        (["crx", "isom"], "image/x-canon-cr3"),
+        (["zzzz"], "none of the accepted types"),
+    ],
+    ids=str,
+)
+@pytest.mark.clause("media.format")
+def test_a_file_of_another_brand_is_no_mp4_however_long_the_list(mockserver, brands, kind):
+    for declared in ("video/mp4", "audio/mp4", "video/3gpp"):
+        reply = upload(mockserver, File(branded(*brands), declared))
+
+        assert (400, "MEDIA_INVALID_FORMAT") == refusal(reply)
+        assert f"declared {declared}, but the content looks like {kind}" in reply.headers["x-mock-reason"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"RIFFRAFF nos visita", id="riff-and-no-form"),
+        pytest.param(b"RIFF\x24\0\0\0WAVEfmt " + bytes(16), id="wav"),
+        pytest.param(b"RIFF\x24\0\0\0WEBP" + bytes(16), id="webp-without-a-picture"),
+    ],
+)
+@pytest.mark.clause("media.format")
+def test_not_every_riff_is_a_webp(mockserver, content):
+    assert (400, "MEDIA_INVALID_FORMAT") == refusal(upload(mockserver, File(content, "image/webp")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ID3 é uma etiqueta", "RIFF raff", "%PDF-1.4 é um formato", "OggS", "#!AMR\n", "ADIF", "PK", "MZ", "GIF89a"],
+)
+@pytest.mark.clause("media.format")
+def test_a_text_may_begin_as_a_file_of_another_type_does(mockserver, text):
+    assert 201 == upload(mockserver, File(text.encode(), "text/plain")).status
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+@pytest.mark.clause("media.format")
+def test_a_text_in_a_wide_encoding_is_a_text_by_its_mark_or_its_charset(mockserver, encoding):
+    text = "Olá, 9h?\r\n"
+    marked, bare = ("\ufeff" + text).encode(encoding), text.encode(encoding)
+
+    assert 201 == upload(mockserver, File(marked, "text/plain")).status
+    assert 201 == upload(mockserver, File(bare, f'text/plain; charset="{encoding[:6].upper()}{encoding[7:]}"')).status
+    assert (400, "MEDIA_INVALID_FORMAT") == refusal(upload(mockserver, File(bare, "text/plain")))
+    assert (400, "MEDIA_INVALID_FORMAT") == refusal(upload(mockserver, File(marked + b"\0", "text/plain")))
+
+
+@pytest.mark.parametrize("binary", [b"\0", b"\x01", b"\x08", b"\x0b", b"\x1a", b"\xff\xfe\x01\x00"], ids=repr)
+@pytest.mark.clause("media.format")
+def test_a_content_with_a_binary_byte_is_no_text(mockserver, binary):
+    assert (400, "MEDIA_INVALID_FORMAT") == refusal(upload(mockserver, File(binary + b" ", "text/plain")))
+
+
+def test_a_text_that_is_longer_than_what_is_read_may_be_cut_within_a_character():
+    text = "\ufeff" + "a" * (TEXT_READ_MAX_BYTES // 2 - 2) + "\U0001f600" * 3
+
+    assert is_text(text.encode("utf-16-le"))
+
+
+def with_needed_version(content: bytes, version: int) -> bytes:
+    """An archive each of whose members asks for a version of the format, in tenths."""
+    for mark, at in ((b"PK\x01\x02", 6), (b"PK\x03\x04", 4)):
+        pieces = content.split(mark)
+        content = mark.join([pieces[0], *(p[: at - 4] + bytes([version]) + p[at - 3 :] for p in pieces[1:])])
+    return content
+
+
+@pytest.mark.clause("media.format")
+def test_how_an_office_document_is_packed_does_not_matter(mockserver):
+    newer = with_needed_version(content_of("writer.docx"), 255)
+    with pytest.raises(NotImplementedError):
+        zipfile.ZipFile(io.BytesIO(newer))
+
+    assert 201 == upload(mockserver, File(newer, DOCX)).status
+
+
+WHOLE = [content_of(name) for name in REAL if len(content_of(name)) < 5_000] + [
+    content for _, _, contents in ACCEPTED for content in contents
+]
+
+
+@given(content=st.sampled_from(WHOLE), data=st.data())
+def test_a_content_that_is_cut_or_changed_anywhere_is_read_without_an_exception(content, data):
+    cut = data.draw(st.integers(0, len(content)))
+    at = data.draw(st.integers(0, len(content)))
+    noise = data.draw(st.binary(max_size=8))
+
+    changed = (content[:at] + noise + content[at + len(noise) :])[:cut]
+
+    assert isinstance(media_types(changed), tuple)
+    assert is_text(changed) in (True, False)
+
+
+def box(kind: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", 8 + len(body)) + kind + body
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(box(b"ftyp", b"isom\0\0\0\0") + box(b"free", b"") * 200_000, id="boxes"),
+        pytest.param(
+            box(b"ftyp", b"isom\0\0\0\0") + box(b"moov", box(b"trak", box(b"free", b"") * 2_000) * 200), id="tracks"
+        ),
+        pytest.param(b"OggS\0\2" + bytes(20) + b"\0" + (b"OggS\0\2" + bytes(20) + b"\0") * 100_000, id="streams"),
+        pytest.param(
+            content_of("writer.doc")[:76] + bytes(436) + content_of("writer.doc")[512:] * 100, id="a-ring-of-sectors"
+        ),
+        pytest.param(b"\xff\xfb" * 500_000, id="frames"),
+    ],
+)
+def test_a_content_of_very_many_parts_is_read_in_bounded_steps(content):
+    steps = 0
+
+    def count(*_):
+        nonlocal steps
+        steps += 1
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        media_types(content)
+    finally:
+        sys.settrace(before)
+
+    assert steps < 100_000
+
+
+@pytest.mark.option("media-missing-type", "text-plain")
+@pytest.mark.clause("media.format")
+def test_a_file_without_a_type_is_a_text(mockserver):
+    assert 201 == upload(mockserver, File("Olá".encode(), None)).status
+    assert ["text/plain"] == [media["mimeType"] for media in stored(mockserver)]
+    assert (400, "MEDIA_INVALID_FORMAT") == refusal(upload(mockserver, File(content_of("rgb.png"), None)))
+
+
+@pytest.mark.mockserver(choices={"media-missing-type": "sniff"})
+@pytest.mark.option("media-missing-type", "sniff")
+@pytest.mark.clause("media.format")
+def test_a_file_without_a_type_may_have_the_one_that_its_content_has(mockserver):
+    for name in ("rgb.png", "calc.xls", "h264.mp4", "aac.m4a"):
+        assert 201 == upload(mockserver, File(content_of(name), None)).status
+    assert 201 == upload(mockserver, File("Olá".encode(), None)).status
+
+    assert ["image/png", XLS, "video/mp4", "audio/mp4", "text/plain"] == [
+        media["mimeType"] for media in stored(mockserver)
+    ]
+    for name in ("pillow.gif", "heic.heic", "bitmap.bmp"):
+        assert (400, "MEDIA_INVALID_FORMAT") == refusal(upload(mockserver, File(content_of(name), None)))
+
+
+@pytest.mark.mockserver(choices={"media-missing-type": "refuse"})
+@pytest.mark.option("media-missing-type", "refuse")
+@pytest.mark.clause("media.format")
+def test_a_file_without_a_type_may_be_refused(mockserver):
+    for content in (b"texto", content_of("rgb.png")):
+        reply = upload(mockserver, File(content, None))
+        assert (400, "MEDIA_INVALID_FORMAT") == refusal(reply)
+        assert "got no Content-Type; expected one of" in reply.headers["x-mock-reason"]
+    assert 201 == upload(mockserver, File(b"texto", "text/plain")).status

@@ -1,0 +1,148 @@
+"""The parts of an upload: how they are separated and named, and how many of which size the mock reads."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mockserver.contract.limits import PART_HEAD_MAX_BYTES, UPLOAD_OTHER_PARTS_MAX
+from mockserver.core.state.calls import ApiError
+from mockserver.server.api.request import read
+from tests.operations.media_files import BOUNDARY, PNG, TEXT, UPLOAD, File, multipart, upload
+from tests.operations.session_calls import refusal
+
+MULTIPART = f"multipart/form-data; boundary={BOUNDARY}"
+FILE = File(TEXT, "text/plain", "a.txt")
+
+
+def send(sandbox, body, content_type=MULTIPART):
+    return sandbox.call("POST", UPLOAD, body=body, headers={"content-type": content_type})
+
+
+def named(filename: bytes) -> bytes:
+    """An upload of one text whose disposition ends in these bytes."""
+    head = b'Content-Disposition: form-data; name="files"; ' + filename
+    return multipart([FILE]).replace(FILE.part().partition(b"\r\n")[0], head)
+
+
+@pytest.mark.parametrize("media_type", ["Multipart/Form-Data", "MULTIPART/FORM-DATA", "multipart/form-data "])
+@pytest.mark.clause("media.upload")
+def test_the_type_of_an_upload_has_no_letter_case(mockserver, media_type):
+    reply = send(mockserver, multipart([FILE]), f"{media_type}; Boundary={BOUNDARY}")
+
+    assert ["a.txt"] == [item["name"] for item in reply.json()]
+
+
+@pytest.mark.parametrize(
+    ("filename", "name"),
+    [
+        pytest.param(rb'filename="a\b.png"', r"a\b.png", id="a-backslash"),
+        pytest.param(rb'filename="C:\fotos\a.png"', r"C:\fotos\a.png", id="a-path-of-windows"),
+        pytest.param(b'filename="../a.png"', "../a.png", id="a-path"),
+        pytest.param(rb'filename="a\"b.png"', 'a"b.png', id="a-quote-after-a-backslash"),
+        pytest.param(rb'filename="a\\b.png"', r"a\b.png", id="a-backslash-after-a-backslash"),
+        pytest.param(rb'filename="a.png\"', "a.png\\", id="a-backslash-before-the-last-quote"),
+        pytest.param(rb'filename="a.png\\"', "a.png\\", id="two-backslashes-before-the-last-quote"),
+        pytest.param(rb'filename="a.png\""', 'a.png"', id="a-quote-after-a-backslash-before-the-last-quote"),
+        pytest.param(b'filename="a%22b.png"', 'a"b.png', id="a-quote-as-browsers-escape-it"),
+        pytest.param(b'filename="a%0D%0Ab.png"', "a\r\nb.png", id="line-ends-as-browsers-escape-them"),
+        pytest.param(b'filename="100%25.png"', "100%25.png", id="another-percent"),
+        pytest.param('filename="promoção.png"'.encode(), "promoção.png", id="utf-8"),
+        pytest.param('filename="promoção.png"'.encode("latin-1"), "promoção.png", id="latin-1"),
+        pytest.param(b"filename*=UTF-8''promo%C3%A7%C3%A3o.png", "promoção.png", id="an-extended-parameter"),
+        pytest.param(b'filename="a;b.png"; x="y"', "a;b.png", id="a-semicolon"),
+        pytest.param(b"filename=a.png", "a.png", id="without-quotes"),
+    ],
+)
+@pytest.mark.clause("media.upload")
+def test_a_file_has_the_name_that_was_sent(mockserver, filename, name):
+    reply = send(mockserver, named(filename))
+
+    assert [name] == [item["name"] for item in reply.json()]
+    assert TEXT == mockserver.call("GET", f"/media/{reply.json()[0]['id']}").body
+
+
+@pytest.mark.clause("media.upload")
+def test_an_upload_may_have_a_preamble_an_epilogue_blanks_and_bare_line_feeds(mockserver):
+    whole = multipart([FILE, FILE])
+
+    for body in (
+        b"preamble\r\n" + whole + b"epilogue",
+        whole.replace(f"--{BOUNDARY}\r\n".encode(), f"--{BOUNDARY} \t\r\n".encode()),
+        whole.replace(b"\r\n", b"\n"),
+    ):
+        assert ["a.txt", "a.txt"] == [item["name"] for item in send(mockserver, body).json()]
+
+
+@pytest.mark.clause("media.upload")
+def test_a_content_keeps_its_blank_lines_and_what_only_looks_like_a_boundary(mockserver):
+    content = b"\r\n\r\na --" + BOUNDARY.encode() + b"\r\n--\r\n"
+
+    reply = upload(mockserver, File(content, "text/plain"))
+
+    assert content == mockserver.call("GET", f"/media/{reply.json()[0]['id']}").body
+
+
+@pytest.mark.parametrize("count", [UPLOAD_OTHER_PARTS_MAX + 11, 100_000])
+@pytest.mark.clause("media.too-many")
+def test_more_parts_than_the_mock_reads_are_too_many(mockserver, count):
+    reply = send(mockserver, multipart([File(b"x", None, None, "field")] * count))
+
+    assert (400, "MEDIA_UPLOAD_TOO_MANY_FILES") == refusal(reply)
+    assert "the mock's own bound, settable by the choice media-max-files" in reply.headers["x-mock-reason"]
+
+
+@pytest.mark.clause("media.upload")
+def test_fields_besides_the_files_are_read_up_to_the_bound(mockserver):
+    fields = [File(b"x", None, None, "field")] * UPLOAD_OTHER_PARTS_MAX
+
+    assert 10 == len(upload(mockserver, *fields, *[FILE] * 10).json())
+
+
+@pytest.mark.clause("media.upload")
+def test_the_bound_of_parts_follows_the_number_of_files(mockserver):
+    mockserver.choose({"media-max-files": 1_000})
+
+    assert 1_000 == len(upload(mockserver, *[FILE] * 1_000).json())
+
+
+@pytest.mark.parametrize("size", [PART_HEAD_MAX_BYTES, 20 * 1024 * 1024])
+@pytest.mark.clause("media.empty")
+def test_a_head_longer_than_the_mock_reads_is_refused_with_the_bound(mockserver, size):
+    reply = send(mockserver, named(b'filename="' + b"a" * size + b'"'))
+
+    assert (400, "MEDIA_UPLOAD_EMPTY") == refusal(reply)
+    assert "longer than 4096 bytes (the mock's own bound" in reply.headers["x-mock-reason"]
+
+
+@pytest.mark.clause("media.upload")
+def test_a_head_within_the_bound_is_read(mockserver):
+    name = "a" * (PART_HEAD_MAX_BYTES - 200)
+
+    assert [name] == [item["name"] for item in send(mockserver, named(f'filename="{name}"'.encode())).json()]
+
+
+PIECES = [
+    b"--b", b"--b--", b"--bc", b"\r\n", b"\n", b"\r", b"\r\n\r\n", b"\n\n", b" ", b"Content-Disposition: form-data;",
+    b' name="files"', b'; filename="a"', b"; filename*=utf-8''%FF", b";;", b'="', b"\\", b":", b"\xff", b"\0", b"x",
+    b"Content-Type", b"Content-Disposition", b'name*0="a', b"filename*=x'y'%",
+]  # fmt: skip
+
+
+@given(
+    pieces=st.lists(st.sampled_from(PIECES), max_size=30), content_type=st.sampled_from(["boundary=b", 'boundary="b"'])
+)
+def test_any_pieces_of_an_upload_are_files_or_none_and_never_another_exception(pieces, content_type):
+    try:
+        files = read(f"multipart/form-data; {content_type}", b"".join(pieces), 3)
+    except ApiError as refused:
+        assert refused.code in ("MEDIA_UPLOAD_EMPTY", "MEDIA_UPLOAD_TOO_MANY_FILES")
+    else:
+        assert all(isinstance(file.name, str) and isinstance(file.content, bytes) for file in files)
+
+
+@given(contents=st.lists(st.binary(max_size=40), max_size=5), line=st.sampled_from([b"\r\n", b"\n", b""]))
+def test_every_content_that_does_not_hold_the_boundary_is_read_as_it_was_sent(contents, line):
+    files = [File(line + content + line, "text/plain") for content in contents]
+
+    assert [file.content for file in files] == [part.content for part in read(MULTIPART, multipart(files), 10)]
+    assert PNG == read(MULTIPART, multipart([File(PNG, "image/png")]), 10)[0].content

@@ -1,0 +1,165 @@
+"""What the document leaves open about message lists: each option, seen from outside."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.operations.message_pages import CHAT, GIVEN, NOON, add, ids, page, walk
+
+MINIMAL = {"id", "type", "status", "sender", "createdAt"}
+OPTIONAL = {
+    "isOfficialTemplate",
+    "templateCharged",
+    "text",
+    "transcription",
+    "forward",
+    "replyToId",
+    "photoapp",
+    "media",
+    "location",
+    "templateComponents",
+    "ad",
+}
+SEVEN = {**GIVEN, "messages": [{"chatId": CHAT} for _ in range(7)]}
+
+
+@pytest.mark.mockserver(given=GIVEN)
+@pytest.mark.clause("messages.record")
+class TestFields:
+    @pytest.mark.option("message-required-fields", "minimal")
+    @pytest.mark.option("message-absent-vs-null", "absent")
+    def test_what_a_message_does_not_have_is_absent(self, mockserver):
+        add(mockserver, {"type": "sticker"}, {"text": "oi"})
+
+        with_text, without = page(mockserver)["records"]
+
+        assert MINIMAL == set(without)
+        assert MINIMAL | {"text"} == set(with_text)
+
+    @pytest.mark.option("message-required-fields", "text-always")
+    def test_a_message_without_a_text_may_have_an_empty_one(self, mockserver):
+        mockserver.choose({"message-required-fields": "text-always"})
+        add(mockserver, {"type": "sticker"}, {"text": "oi"})
+
+        with_text, without = page(mockserver)["records"]
+
+        assert ("oi", "") == (with_text["text"], without["text"])
+        assert MINIMAL | {"text"} == set(without) == set(with_text)
+
+    @pytest.mark.option("message-absent-vs-null", "null")
+    def test_what_a_message_does_not_have_may_be_null(self, mockserver):
+        mockserver.choose({"message-absent-vs-null": "null"})
+        add(mockserver, {"type": "sticker"}, {"text": "oi", "isOfficialTemplate": True})
+
+        with_text, without = page(mockserver)["records"]
+
+        assert MINIMAL | OPTIONAL == set(without) == set(with_text)
+        assert {None} == {without[key] for key in OPTIONAL}
+        assert ("oi", True, None) == (with_text["text"], with_text["isOfficialTemplate"], with_text["ad"])
+
+    @pytest.mark.option("message-absent-vs-null", "null")
+    @pytest.mark.option("message-required-fields", "text-always")
+    def test_a_text_that_is_always_there_is_not_null(self, mockserver):
+        mockserver.choose({"message-absent-vs-null": "null", "message-required-fields": "text-always"})
+        add(mockserver, {"type": "sticker"})
+
+        [record] = page(mockserver)["records"]
+
+        assert ("", None) == (record["text"], record["media"])
+
+
+@pytest.mark.parametrize(
+    ("option", "end"),
+    [
+        pytest.param("null", {"nextCursor": None}, marks=pytest.mark.option("next-cursor-end", "null")),
+        pytest.param("absent", {}, marks=pytest.mark.option("next-cursor-end", "absent")),
+        pytest.param("empty", {"nextCursor": ""}, marks=pytest.mark.option("next-cursor-end", "empty")),
+    ],
+)
+@pytest.mark.mockserver(given=SEVEN)
+@pytest.mark.clause("messages.list")
+class TestEnd:
+    def test_the_last_page_says_so_as_it_is_chosen(self, mockserver, option, end):
+        mockserver.choose({"next-cursor-end": option})
+
+        first = page(mockserver, limit=4)
+        last = page(mockserver, limit=4, cursor=first["nextCursor"])
+
+        assert {"records", "nextCursor"} == set(first) and first["nextCursor"]
+        assert {"records": last["records"], **end} == last
+
+    def test_a_page_that_is_the_only_one_says_so_too(self, mockserver, option, end):
+        mockserver.choose({"next-cursor-end": option})
+
+        for only in (page(mockserver), page(mockserver, "chat_bruno")):
+            assert {"records": only["records"], **end} == only
+
+
+@pytest.mark.mockserver(given=SEVEN, choices={"short-pages": "short"})
+@pytest.mark.option("short-pages", "short")
+@pytest.mark.clause("messages.list")
+class TestShortPages:
+    def test_a_page_may_hold_less_than_was_asked_for_or_nothing_while_more_remain(self, mockserver):
+        sizes = [len(each) for each in walk(mockserver, 4)]
+
+        assert 7 == sum(sizes)
+        assert 0 in sizes[:-1]
+        assert any(0 < size < 4 for size in sizes[:-1])
+        assert max(sizes) <= 4
+
+    def test_all_pages_together_are_the_whole_list(self, mockserver):
+        everything = [each for shown in walk(mockserver, 3) for each in shown]
+
+        mockserver.choose({"short-pages": "full"})
+
+        assert ids(page(mockserver)) == everything
+
+    def test_even_a_page_of_one_gets_to_the_end(self, mockserver):
+        assert 7 == sum(len(each) for each in walk(mockserver, 1))
+
+
+@pytest.mark.mockserver(given=SEVEN, now=NOON, choices={"page-stability": "offset"})
+@pytest.mark.option("page-stability", "offset")
+@pytest.mark.clause("messages.list")
+class TestOffset:
+    def test_messages_that_arrive_push_the_rest_into_the_next_page_again(self, mockserver):
+        first = page(mockserver, limit=3)
+        add(mockserver, {}, {})
+
+        second = page(mockserver, limit=3, cursor=first["nextCursor"])
+
+        assert ids(first)[1:] == ids(second)[:2]
+
+    def test_while_nothing_arrives_the_pages_are_the_whole_list(self, mockserver):
+        assert ids(page(mockserver)) == [each for shown in walk(mockserver, 3) for each in shown]
+
+
+@pytest.mark.mockserver(given=SEVEN, now=NOON)
+@pytest.mark.option("page-stability", "keyset")
+@pytest.mark.clause("messages.list")
+def test_messages_that_arrive_move_nothing_behind_a_keyset_cursor(mockserver):
+    everything, first = ids(page(mockserver)), page(mockserver, limit=3)
+    add(mockserver, {}, {})
+
+    assert everything[3:6] == ids(page(mockserver, limit=3, cursor=first["nextCursor"]))
+
+
+@given(
+    count=st.integers(0, 30),
+    limit=st.integers(1, 12),
+    stability=st.sampled_from(["keyset", "offset"]),
+    short=st.sampled_from(["full", "short"]),
+    end=st.sampled_from(["null", "absent", "empty"]),
+)
+@pytest.mark.clause("messages.list")
+def test_a_client_that_goes_by_the_cursor_alone_reads_all_under_every_option(
+    mockserver_server, count, limit, stability, short, end
+):
+    choices = {"page-stability": stability, "short-pages": short, "next-cursor-end": end}
+    given_ = {**GIVEN, "messages": [{"chatId": CHAT} for _ in range(count)]}
+    with mockserver_server.sandbox(given=given_, choices=choices) as sandbox:
+        pages = walk(sandbox, limit)
+
+        whole = [each for shown in pages for each in shown]
+        assert count == len(whole) == len(set(whole))
+        assert whole == ids(page(sandbox, limit=100)) or short == "short"

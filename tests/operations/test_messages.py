@@ -1,0 +1,288 @@
+"""A chat's messages: newest first, whole records, and cursors that neither skip nor repeat."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mockserver.scenario import library
+from tests.operations.message_pages import CHAT, FOREIGN, GIVEN, NOON, add, ids, page, page_of, walk
+from tests.operations.session_calls import refusal
+
+ALWAYS = {"id", "type", "status", "sender", "createdAt"}
+DOCUMENTED = ALWAYS | {
+    "isOfficialTemplate",
+    "templateCharged",
+    "text",
+    "transcription",
+    "forward",
+    "replyToId",
+    "photoapp",
+    "media",
+    "location",
+    "templateComponents",
+    "ad",
+}
+FULL = {
+    "id": "message_full",
+    "type": "comment",
+    "status": "read",
+    "sender": {"id": "p1", "name": "Ana", "isParticipant": True, "avatarUrl": "https://media.example/a.jpg"},
+    "isOfficialTemplate": False,
+    "templateCharged": True,
+    "createdAt": "2026-03-01T10:20:30.400Z",
+    "text": 'Olá, \u2028 🦷 "aspas"',
+    "transcription": "oi",
+    "forward": {"displayName": "Joaquim", "type": "user", "date": 1771594200000},
+    "replyToId": "message_full",
+    "photoapp": {"kind": "comment", "commentId": "c1", "mediaId": "m1", "parentCommentId": "c0"},
+    "media": {
+        "id": "media_x",
+        "type": "image",
+        "url": "https://media.example/x.jpg",
+        "mimeType": "image/jpeg",
+        "fileName": "x.jpg",
+    },
+    "location": {
+        "latitude": -23.5505,
+        "longitude": 0,
+        "name": "Clínica",
+        "address": "Rua, 1",
+        "url": "https://map.example",
+    },
+    "templateComponents": {"body": [1, 2.5, None, True, {"a": []}]},
+    "ad": {"id": "ad_1", "type": "ad", "url": "https://ad.example", "headline": "Oferta"},
+}
+
+
+@pytest.mark.mockserver(given=GIVEN)
+@pytest.mark.clause("messages.list")
+def test_a_chat_without_messages_is_one_empty_page(mockserver):
+    assert {"records": [], "nextCursor": None} == page(mockserver)
+
+
+@pytest.mark.mockserver(given=GIVEN, now=NOON)
+@pytest.mark.clause("messages.list")
+def test_the_most_recent_messages_come_first(mockserver):
+    hours = [10, 8, 11, 9]
+    made = add(mockserver, *[{"createdAt": f"2026-03-01T{hour:02}:00:00Z"} for hour in hours])
+
+    newest_first = [made[hours.index(hour)] for hour in (11, 10, 9, 8)]
+
+    assert newest_first == ids(page(mockserver))
+
+
+@pytest.mark.mockserver(given=GIVEN, now=NOON)
+@pytest.mark.clause("messages.list")
+@pytest.mark.mockserver(now="2026-03-01T12:00:00.000000Z")
+def test_of_one_instant_what_was_made_later_is_the_newer(mockserver):
+    made = add(mockserver, *[{"createdAt": NOON}] * 5) + add(mockserver, {}, {"createdAt": "2026-03-01T09:00:00-03:00"})
+
+    assert made[::-1] == ids(page(mockserver))
+    assert [[each] for each in made[::-1]] == walk(mockserver, 1)
+
+
+@pytest.mark.mockserver(given=GIVEN)
+@pytest.mark.clause("messages.list", "base.tenant-scope")
+def test_each_chat_has_its_own_messages(mockserver):
+    mine, theirs = add(mockserver, {}), add(mockserver, {}, {}, chat_id="chat_bruno")
+
+    assert mine == ids(page(mockserver))
+    assert theirs[::-1] == ids(page(mockserver, "chat_bruno"))
+
+
+@pytest.mark.parametrize("chat_id", ["chat_unknown", "x", " ", "../campaigns", "chat_theirs"])
+@pytest.mark.mockserver(given={**GIVEN, "tenants": [FOREIGN]})
+@pytest.mark.clause("messages.list", "base.tenant-scope")
+def test_a_chat_that_the_tenant_does_not_have_is_not_found(mockserver, chat_id):
+    assert (404, "CHAT_NOT_FOUND") == refusal(page_of(mockserver, chat_id))
+
+
+@pytest.mark.mockserver(given={**GIVEN, "tenants": [FOREIGN]}, choices={"cross-tenant-code": "access-denied"})
+@pytest.mark.clause("auth.denied", "messages.list")
+def test_another_tenant_s_chat_may_be_denied(mockserver):
+    assert (403, "RESOURCE_ACCESS_DENIED") == refusal(page_of(mockserver, "chat_theirs"))
+    assert (404, "CHAT_NOT_FOUND") == refusal(page_of(mockserver, "chat_unknown"))
+    assert 200 == page_of(mockserver, "chat_theirs", key="sk_other").status
+
+
+@pytest.mark.mockserver(given={**GIVEN, "messages": [{"chatId": CHAT}] * 101})
+@pytest.mark.clause("messages.list")
+def test_a_page_has_fifty_records_unless_asked_and_at_most_a_hundred(mockserver):
+    assert 50 == len(page(mockserver)["records"])
+    assert 1 == len(page(mockserver, limit=1)["records"])
+    assert 100 == len(page(mockserver, limit=100)["records"])
+    assert [50, 50, 1] == [len(each) for each in walk(mockserver, 50)]
+
+
+@pytest.mark.parametrize("limit", ["0", "101", "-1", "+5", "5.0", "1e1", "ten", "", " 5", "5 ", "٥", "99999999999999"])
+@pytest.mark.mockserver(given=GIVEN)
+@pytest.mark.clause("messages.list")
+def test_a_limit_out_of_bounds_is_refused(mockserver, limit):
+    assert (400, "VALIDATION_ERROR") == refusal(page_of(mockserver, limit=limit))
+
+
+@pytest.mark.mockserver(given={**GIVEN, "messages": [{"chatId": CHAT}] * 4})
+@pytest.mark.clause("messages.list")
+def test_a_page_that_ends_exactly_at_the_last_message_is_the_last(mockserver):
+    assert [4] == [len(each) for each in walk(mockserver, 4)]
+    assert [2, 2] == [len(each) for each in walk(mockserver, 2)]
+
+
+THREE_EACH = {**GIVEN, "messages": [{"chatId": chat} for chat in (CHAT, "chat_bruno") for _ in range(3)]}
+
+
+@pytest.mark.mockserver(given=THREE_EACH)
+@pytest.mark.clause("messages.list")
+class TestCursor:
+    def test_it_is_a_text_that_can_be_used_again(self, mockserver):
+        cursor = page(mockserver, limit=1)["nextCursor"]
+
+        assert isinstance(cursor, str) and cursor
+        assert page(mockserver, limit=1, cursor=cursor) == page(mockserver, limit=1, cursor=cursor)
+
+    def test_the_page_size_may_change_on_the_way(self, mockserver):
+        everything = ids(page(mockserver))
+
+        cursor = page(mockserver, limit=1)["nextCursor"]
+
+        assert everything[1:] == ids(page(mockserver, limit=100, cursor=cursor))
+
+    @pytest.mark.parametrize("cursor", ["", "0", "1", "null", "x", "é", "AAAA", "-1", "'", "a" * 5000])
+    def test_one_that_was_made_up_is_refused(self, mockserver, cursor):
+        assert (400, "VALIDATION_ERROR") == refusal(page_of(mockserver, cursor=cursor))
+
+    def test_one_of_another_chat_is_refused(self, mockserver):
+        cursor = page(mockserver, "chat_bruno", limit=1)["nextCursor"]
+
+        assert (400, "VALIDATION_ERROR") == refusal(page_of(mockserver, cursor=cursor))
+
+    def test_one_of_another_run_is_refused(self, mockserver, mockserver_server):
+        with mockserver_server.sandbox(seed=5, given=THREE_EACH) as other:
+            cursor = page(other, limit=1)["nextCursor"]
+
+        assert (400, "VALIDATION_ERROR") == refusal(page_of(mockserver, cursor=cursor))
+
+    def test_a_message_s_id_is_none(self, mockserver):
+        assert (400, "VALIDATION_ERROR") == refusal(page_of(mockserver, cursor=ids(page(mockserver))[0]))
+
+    def test_a_bad_one_is_refused_before_the_chat_is_looked_for(self, mockserver):
+        assert (400, "VALIDATION_ERROR") == refusal(page_of(mockserver, "chat_unknown", cursor="x"))
+
+
+@pytest.mark.parametrize("character", [*"AZaz09-_=.!~ /+", "%00", "é"])
+@pytest.mark.mockserver(given=THREE_EACH)
+@pytest.mark.clause("messages.list")
+def test_a_cursor_with_one_character_altered_or_more_is_refused(mockserver, character):
+    cursor = page(mockserver, limit=1)["nextCursor"]
+    altered = {cursor[:at] + character + cursor[at + taken :] for at in range(len(cursor) + 1) for taken in (0, 1)} - {
+        cursor
+    }
+
+    accepted = [each for each in altered if page_of(mockserver, cursor=each).status == 200]
+
+    assert [] == accepted
+
+
+MINUTES = st.integers(0, 30)
+
+
+@given(
+    old=st.lists(MINUTES, max_size=25),
+    arrivals=st.lists(st.lists(MINUTES | st.none(), max_size=3), max_size=10),
+    limits=st.lists(st.integers(1, 7), min_size=1, max_size=8),
+)
+@pytest.mark.option("page-stability", "keyset")
+@pytest.mark.option("short-pages", "full")
+@pytest.mark.clause("messages.list")
+def test_pages_neither_skip_nor_repeat_while_messages_arrive(mockserver_server, old, arrivals, limits):
+    with mockserver_server.sandbox(now=NOON, given=GIVEN) as sandbox:
+        if old:
+            add(sandbox, *[{"createdAt": f"2026-03-01T11:{minute:02}:00Z"} for minute in old])
+        before = [each for shown in walk(sandbox, 100) for each in shown]
+        seen, query, turn = [], {"limit": limits[0]}, 0
+        while True:
+            shown = page(sandbox, **query)
+            seen += ids(shown)
+            if shown["nextCursor"] is None:
+                break
+            assert query["limit"] == len(shown["records"])
+            for minute in arrivals[turn] if turn < len(arrivals) else ():
+                add(sandbox, {} if minute is None else {"createdAt": f"2026-03-01T11:{minute:02}:00Z"})
+                sandbox.advance(1)
+            turn += 1
+            query = {"limit": limits[turn % len(limits)], "cursor": shown["nextCursor"]}
+
+        assert len(seen) == len(set(seen))
+        assert before == [each for each in seen if each in before]
+        # Only what was dated behind the reader can have come in between.
+        if all(minute is None for arrived in arrivals for minute in arrived):
+            assert before == seen
+
+
+@pytest.mark.clause("messages.record")
+def test_every_documented_field_comes_back_with_its_type(mockserver):
+    mockserver.apply({"given": {**GIVEN, "messages": [{"chatId": CHAT, **FULL}]}})
+
+    [record] = page(mockserver)["records"]
+
+    assert DOCUMENTED == set(record)
+    assert json.dumps(FULL, sort_keys=True) == json.dumps(record, sort_keys=True)
+
+
+@pytest.mark.mockserver(scenario="demo")
+@pytest.mark.clause("messages.record", "messages.list")
+def test_the_demo_s_messages_come_back_as_they_are_written(mockserver):
+    written = library.document("demo")["given"]["messages"]
+    chats = {each["chatId"] for each in written}
+    shown = {record["id"]: record for chat in chats for record in page(mockserver, chat, limit=100)["records"]}
+
+    assert {each["id"] for each in written} == set(shown)
+    seen = set()
+    for each in written:
+        record = shown[each["id"]]
+        seen |= set(record)
+        expected = {key: value for key, value in each.items() if key != "chatId"}
+        expected["createdAt"] = expected["createdAt"].replace("Z", ".000Z")
+        assert expected == record
+    assert DOCUMENTED == seen
+
+
+@pytest.mark.parametrize(
+    "type_",
+    [
+        "text",
+        "image",
+        "audio",
+        "video",
+        "document",
+        "sticker",
+        "location",
+        "contact",
+        "template",
+        "comment",
+        "system",
+        "unsupported",
+    ],
+)
+@pytest.mark.mockserver(given=GIVEN, now=NOON)
+@pytest.mark.clause("messages.record")
+def test_a_message_of_every_type_is_listed(mockserver, type_):
+    [message_id] = add(mockserver, {"type": type_})
+
+    [record] = page(mockserver)["records"]
+
+    sender = {"id": record["sender"]["id"], "name": CHAT, "isParticipant": True} if "sender" in record else None
+    assert (sender is None) == (type_ == "system")
+    expected = {"id": message_id, "type": type_, "status": "delivered", "createdAt": "2026-03-01T12:00:00.000Z"}
+    assert expected | ({"sender": sender} if sender else {}) == record
+
+
+@pytest.mark.parametrize("status", ["pending", "sent", "delivered", "read", "failed"])
+@pytest.mark.mockserver(given=GIVEN)
+@pytest.mark.clause("messages.record")
+def test_a_message_of_every_status_is_listed(mockserver, status):
+    add(mockserver, {"status": status})
+
+    assert [status] == [each["status"] for each in page(mockserver)["records"]]

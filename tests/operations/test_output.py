@@ -1,0 +1,242 @@
+"""What answers look like where the document does not say: date-times, further fields and values, the order of lists."""
+
+import re
+from datetime import datetime
+
+import pytest
+
+from tests.operations.world import GIVEN, SESSIONS, draft, every_success, refused, running, session
+
+pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
+
+
+def date_times(sandbox):
+    """Every date-time that answers and events show, by its place."""
+    campaign_id, _ = running(sandbox)
+    sandbox.advance(until="idle")
+    session_id = session(sandbox)
+    sandbox.complete_session(session_id)
+    execution = sandbox.call("GET", f"/v1/campaigns/{campaign_id}").json()["executions"][0]
+    template = sandbox.call("GET", "/v1/message-templates").json()["templates"][0]
+    messages = sandbox.call("GET", "/v1/messaging/chats/chat_ana").json()["records"]
+    return {
+        "createdAt of a template": template["createdAt"],
+        "updatedAt of a template": template["updatedAt"],
+        "startedAt": execution["startedAt"],
+        "completedAt": execution["completedAt"],
+        "createdAt of a sent message": messages[0]["createdAt"],
+        "createdAt of a seeded message": messages[1]["createdAt"],
+        "occurredAt": sandbox.events[0]["data"]["occurredAt"],
+    }
+
+
+SPELLINGS = [
+    pytest.param("milliseconds", r"\.\d{3}Z", marks=pytest.mark.option("datetime-spelling", "milliseconds")),
+    pytest.param("seconds", "Z", marks=pytest.mark.option("datetime-spelling", "seconds")),
+    pytest.param("microseconds", r"\.\d{6}Z", marks=pytest.mark.option("datetime-spelling", "microseconds")),
+    pytest.param("offset", r"(\.\d+)?\+00:00", marks=pytest.mark.option("datetime-spelling", "offset")),
+]
+
+
+@pytest.mark.clause("base.output")
+@pytest.mark.parametrize(("option", "ending"), SPELLINGS)
+def test_every_date_time_is_the_same_instant_in_the_chosen_spelling(mockserver, option, ending):
+    mockserver.choose({"datetime-spelling": option})
+
+    shown = date_times(mockserver)
+
+    for place, text in shown.items():
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d" + ending, text), (place, text)
+    instants = {place: datetime.fromisoformat(text) for place, text in shown.items()}
+    assert datetime.fromisoformat("2026-03-01T12:00:00Z") == instants["startedAt"]
+    assert datetime.fromisoformat("2026-03-01T12:00:02Z") == instants["completedAt"] == instants["occurredAt"]
+
+
+@pytest.mark.clause("base.output", "session.expires-at")
+@pytest.mark.parametrize(("option", "ending"), SPELLINGS)
+def test_a_sessions_deadline_is_in_utc_with_z_in_every_spelling(mockserver, option, ending):
+    mockserver.choose({"datetime-spelling": option})
+
+    expires_at = mockserver.call("POST", SESSIONS, json={}).json()["expiresAt"]
+
+    assert expires_at.endswith("Z")
+    assert datetime.fromisoformat("2026-03-01T12:20:00Z") == datetime.fromisoformat(expires_at)
+
+
+def objects(value):
+    """Every object of a JSON value, itself first."""
+    if isinstance(value, dict):
+        yield value
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from objects(each)
+
+
+@pytest.mark.clause("base.output")
+@pytest.mark.option("additive-fields", "unknown-fields")
+def test_every_object_of_an_answer_may_have_a_field_more(mockserver):
+    plain = every_success(mockserver)
+    mockserver.reset()
+    mockserver.choose({"additive-fields": "unknown-fields"})
+
+    for operation, reply in every_success(mockserver).items():
+        if operation == "cancelCampaign":
+            continue
+        before, after = list(objects(plain[operation].json())), list(objects(reply.json()))
+        assert len(before) == len(after) > 0, operation
+        for small, large in zip(before, after, strict=True):
+            assert set(small) < set(large), operation
+        assert plain[operation].status == reply.status
+
+
+@pytest.mark.clause("base.output")
+@pytest.mark.option("additive-fields", "unknown-fields")
+def test_events_may_have_a_field_more_too(mockserver):
+    mockserver.choose({"additive-fields": "unknown-fields"})
+    mockserver.complete_session(session(mockserver))
+    data = mockserver.events[0]["data"]
+
+    assert {"tenantId", "sessionId", "occurredAt", "entrypoint"} < set(data)
+
+
+@pytest.mark.clause("base.output")
+@pytest.mark.option("additive-fields", "none")
+def test_by_default_nothing_has_a_field_that_the_document_does_not_list(mockserver):
+    replies = every_success(mockserver)
+
+    assert {"campaignId", "status"} == set(replies["createCampaign"].json())
+    assert {"executionId", "status"} == set(replies["startCampaign"].json())
+    assert {"estimatedCount"} == set(replies["previewAudience"].json())
+    assert {"sessionId", "status", "url", "expiresAt"} == set(replies["createConnectionSession"].json())
+    assert {"success", "name", "id", "url"} == set(replies["uploadMedia"].json()[0])
+    assert {"records", "nextCursor"} == set(replies["listMessages"].json())
+    assert {"iframeEmbedAllowedOrigins"} == set(replies["readFormPolicy"].json())
+    assert {"id", "status", "targetCount", "sentCount", "failedCount", "progress"} == set(
+        replies["readExecution"].json()
+    )
+
+
+def open_values(sandbox):
+    """A value of every list that the document leaves open."""
+    templates = {each["id"]: each for each in sandbox.call("GET", "/v1/message-templates").json()["templates"]}
+    item = sandbox.call("GET", "/v1/message-templates/template_plain").json()["items"][0]
+    message = sandbox.call("GET", "/v1/messaging/chats/chat_ana").json()["records"][0]
+    entrypoint = sandbox.call("GET", "/v1/entrypoints/entrypoint_desk").json()["entrypoint"]
+    return [
+        templates["template_official"]["providerTemplateStatus"],
+        item["type"],
+        message["type"],
+        message["status"],
+        entrypoint["platform"],
+    ]
+
+
+@pytest.mark.clause("base.output")
+@pytest.mark.option("new-enum-values", "listed")
+def test_by_default_only_listed_values_occur(mockserver):
+    assert ["APPROVED", "text", "text", "delivered", "chatapp"] == open_values(mockserver)
+
+
+@pytest.mark.clause("base.output")
+@pytest.mark.option("new-enum-values", "unseen")
+def test_an_open_list_may_have_a_value_never_seen_before(mockserver):
+    listed = {"APPROVED", "PENDING", "REJECTED", "PAUSED", "DISABLED", "chatapp", "chatapp_lite", "photoapp", "botapp"}
+    listed |= {"text", "image", "audio", "video", "document", "sticker", "location", "contact", "template", "comment"}
+    listed |= {"system", "unsupported", "pending", "sent", "delivered", "read", "failed"}
+    mockserver.choose({"new-enum-values": "unseen"})
+
+    shown = open_values(mockserver)
+
+    assert all(isinstance(value, str) and value for value in shown)
+    assert set() == listed & set(shown)
+
+
+@pytest.mark.clause("base.output")
+@pytest.mark.option("new-enum-values", "unseen")
+def test_closed_lists_keep_their_values(mockserver):
+    mockserver.choose({"new-enum-values": "unseen"})
+    campaign_id, _ = running(mockserver)
+    campaign = mockserver.call("GET", f"/v1/campaigns/{campaign_id}").json()
+
+    assert ("processing", "chatapp") == (campaign["status"], campaign["platform"])
+    assert "pending" == mockserver.call("GET", f"{SESSIONS}/{session(mockserver)}").json()["status"]
+    assert (404, "CAMPAIGN_NOT_FOUND") == refused(mockserver.call("GET", "/v1/campaigns/nobodys"))
+
+
+def names_listed(sandbox):
+    campaigns = sandbox.call("GET", "/v1/campaigns").json()["campaigns"]
+    templates = sandbox.call("GET", "/v1/message-templates").json()["templates"]
+    return [each["name"] for each in campaigns], [each["name"] for each in templates]
+
+
+def fill(sandbox):
+    """Eight campaigns and, from the newest to the oldest, eight templates; the last two of each at one instant."""
+    created = [f"2026-02-{day:02d}T00:00:00Z" for day in (8, 7, 6, 5, 4, 3, 2, 2)]
+    templates = [{"name": f"T{number}", "createdAt": at} for number, at in enumerate(created)]
+    sandbox.apply({"given": {"templates": templates}})
+    for number in range(8):
+        template_id = sandbox.call("GET", "/v1/message-templates").json()["templates"][0]["id"]
+        draft(sandbox, name=f"C{number}", templateId=template_id)
+        if number < 6:
+            sandbox.advance("1s")
+
+
+NEWEST_FIRST = ["C7", "C6", "C5", "C4", "C3", "C2", "C1", "C0"], ["T0", "T1", "T2", "T3", "T4", "T5", "T7", "T6"]
+
+
+@pytest.mark.mockserver(given={}, now="2026-03-01T12:00:00Z")
+@pytest.mark.clause("templates.list", "campaigns.list")
+@pytest.mark.option("list-order", "newest-first")
+def test_lists_have_the_newest_first_and_of_one_instant_the_later_made(mockserver):
+    fill(mockserver)
+
+    assert NEWEST_FIRST == names_listed(mockserver)
+
+
+@pytest.mark.mockserver(given={}, now="2026-03-01T12:00:00Z")
+@pytest.mark.clause("templates.list", "campaigns.list")
+@pytest.mark.option("list-order", "oldest-first")
+def test_lists_may_have_the_oldest_first(mockserver):
+    mockserver.choose({"list-order": "oldest-first"})
+    fill(mockserver)
+
+    assert tuple(names[::-1] for names in NEWEST_FIRST) == names_listed(mockserver)
+
+
+@pytest.mark.mockserver(given={}, now="2026-03-01T12:00:00Z", seed=1)
+@pytest.mark.clause("templates.list", "campaigns.list")
+@pytest.mark.option("list-order", "shuffled")
+def test_lists_may_have_no_order_that_a_client_could_use(mockserver):
+    fill(mockserver)
+    mockserver.choose({"list-order": "shuffled"})
+
+    shown = names_listed(mockserver)
+
+    assert shown == names_listed(mockserver)
+    for names, newest_first in zip(shown, NEWEST_FIRST, strict=True):
+        assert sorted(names) == sorted(newest_first)
+        assert names not in (newest_first, newest_first[::-1])
+
+
+@pytest.mark.clause("base.output")
+@pytest.mark.parametrize("option", ["milliseconds", "seconds", "microseconds", "offset"])
+def test_a_year_has_four_digits_in_every_spelling(mockserver_server, option):
+    given = {"templates": [{"id": "template_old", "createdAt": "0001-01-02T00:00:00Z"}]}
+    with mockserver_server.sandbox(choices={"datetime-spelling": option}, given=given) as sandbox:
+        (listed,) = sandbox.call("GET", "/v1/message-templates").json()["templates"]
+
+    assert "0001-01-02T00:00:00" == listed["createdAt"][:19]
+    assert 1 == datetime.fromisoformat(listed["createdAt"]).year
+
+
+@pytest.mark.clause("templates.automatic")
+def test_a_birth_date_of_the_first_year_is_sent_with_four_digits(mockserver_server):
+    template = {"items": [{"text": "{{1}}"}], "variables": [{"key": "var1", "source": "chat.birthDate"}]}
+    given = {
+        "templates": [{"id": "template_plain", **template}],
+        "chats": [{"id": "chat_old", "birthDate": "0001-02-03"}],
+    }
+    with mockserver_server.sandbox(given=given) as sandbox:
+        running(sandbox)
+        (sent,) = sandbox.call("GET", "/v1/messaging/chats/chat_old").json()["records"]
+
+    assert "03/02/0001" == sent["text"]

@@ -1,0 +1,108 @@
+"""A number that the document does not set is named as the mock's own where a call is refused by it."""
+
+import json
+
+import pytest
+
+from mockserver.contract.choices import CHOICES
+from mockserver.contract.limits import (
+    JSON_BODY_MAX_BYTES,
+    JSON_DEPTH_MAX,
+    PAGE_LIMIT_MAX,
+    PART_HEAD_MAX_BYTES,
+    UPLOAD_MAX_BYTES,
+    UPLOAD_OTHER_PARTS_MAX,
+)
+from tests.operations.media_files import PNG, TEXT, File, upload
+from tests.operations.world import DRAFT, GIVEN
+from tests.server.rawclient import RawClient
+
+pytestmark = pytest.mark.mockserver(given=GIVEN)
+
+FILE = File(TEXT, "text/plain")
+
+
+def start(sandbox):
+    made = sandbox.call("POST", "/v1/campaigns", json=DRAFT).json()["campaignId"]
+    return sandbox.call("POST", f"/v1/campaigns/{made}/start")
+
+
+def call_twice(sandbox):
+    return [sandbox.call("GET", "/v1/campaigns") for _ in range(2)][1]
+
+
+# By choice: a value that refuses the call.
+BY_CHOICE = {
+    "media-max-files": (1, lambda sandbox: upload(sandbox, FILE, FILE)),
+    "media-max-size": ({"image": 10}, lambda sandbox: upload(sandbox, File(PNG, "image/png"))),
+    "size-limit-values": ({"chatapp": 1}, start),
+    "rate-limit-numbers": ({"requests": 1, "per": 60}, call_twice),
+}
+NEVER_REFUSES = {"throughput-ceilings"}
+
+FIXED = {
+    "json-size": lambda sandbox: sandbox.call("POST", "/v1/campaigns", body=b" " * (JSON_BODY_MAX_BYTES + 1)),
+    "json-depth": lambda sandbox: sandbox.call(
+        "POST",
+        "/v1/campaigns",
+        body=json.dumps(DRAFT).encode()[:-1] + b', "x": ' + b"[" * JSON_DEPTH_MAX + b"]" * JSON_DEPTH_MAX + b"}",
+        headers={"content-type": "application/json"},
+    ),
+    "upload-parts": lambda sandbox: upload(sandbox, *[FILE._replace(field="x")] * (UPLOAD_OTHER_PARTS_MAX + 11)),
+    "part-head": lambda sandbox: upload(sandbox, FILE._replace(name="a" * PART_HEAD_MAX_BYTES)),
+    "page-size": lambda sandbox: sandbox.call("GET", f"/v1/messaging/chats/chat_ana?limit={PAGE_LIMIT_MAX + 1}"),
+    "media-types": lambda sandbox: upload(sandbox, File(b"GIF89a;", "image/gif")),
+}
+
+
+def test_every_number_that_can_be_chosen_is_looked_at():
+    assert {id for id, row in CHOICES.items() if row.value} == set(BY_CHOICE) | NEVER_REFUSES
+
+
+@pytest.mark.parametrize("choice", BY_CHOICE)
+def test_a_refusal_by_a_number_that_can_be_chosen_names_its_choice(mockserver, choice):
+    value, refused = BY_CHOICE[choice]
+    mockserver.choose({choice: value})
+
+    reply = refused(mockserver)
+
+    assert 400 <= reply.status < 500
+    assert f"the mock's own bound, settable by the choice {choice}" in reply.headers["x-mock-reason"]
+
+
+@pytest.mark.parametrize("bound", FIXED)
+def test_a_refusal_by_a_fixed_number_says_that_it_is_the_mock_s_own(mockserver, bound):
+    reply = FIXED[bound](mockserver)
+
+    assert 400 <= reply.status < 500
+    assert "the mock's own " in reply.headers["x-mock-reason"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param(["GET /" + "a" * 10_000 + " HTTP/1.1"], id="request-line"),
+        pytest.param(["GET / HTTP/1.1", "X: " + "a" * 10_000], id="header"),
+        pytest.param(["GET / HTTP/1.1", *["X: " + "a" * 1_000] * 80], id="head"),
+        pytest.param(["GET / HTTP/1.1", *["X: a"] * 200], id="headers"),
+    ],
+)
+def test_a_request_beyond_the_server_s_bounds_is_refused_as_such(mockserver_server, lines):
+    with RawClient(int(mockserver_server.url.rpartition(":")[2])) as client:
+        answer = client.say(*lines).answer()
+
+    assert 400 <= answer.status < 500
+    assert "the mock's own bound" in answer.headers["x-mock-reason"]
+
+
+@pytest.mark.parametrize(
+    ("path", "most"), [("/v1/messaging/media", UPLOAD_MAX_BYTES), ("/v1/campaigns", JSON_BODY_MAX_BYTES)]
+)
+def test_a_body_that_is_announced_beyond_the_bound_is_refused_with_it(mockserver, mockserver_server, path, most):
+    prefix = f"/sandboxes/{mockserver.id}"
+    lines = [f"POST {prefix}{path} HTTP/1.1", f"X-API-Key: {mockserver.secret_key}", f"Content-Length: {most + 1}"]
+    with RawClient(int(mockserver_server.url.rpartition(":")[2])) as client:
+        answer = client.say(*lines).answer()
+
+    assert 400 == answer.status
+    assert f"larger than the {most} bytes that the mock reads (the mock's own bound" in answer.headers["x-mock-reason"]

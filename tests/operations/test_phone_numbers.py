@@ -1,0 +1,89 @@
+"""Phone numbers: as people dial them in the tenant's country, or with their country code."""
+
+import sys
+
+import pytest
+
+from mockserver.core.phone_numbers import e164
+from tests.operations.session_calls import begin, create
+
+NUMBER = "+5511998765432"
+BRAZILIAN = [
+    "11 99876-5432",
+    "(11) 99876-5432",
+    "11998765432",
+    "011 99876-5432",
+    "0 15 11 99876-5432",
+    "55 11 99876-5432",
+    "+55 11 99876-5432",
+    "+55 (11) 99876.5432",
+    " +5511998765432 ",
+]
+ABROAD = {"PT": ("912 345 678", "+351912345678"), "US": ("(201) 555-0123", "+12015550123")}
+
+
+@pytest.mark.parametrize("text", BRAZILIAN)
+@pytest.mark.clause("session.completed")
+def test_a_number_typed_on_the_page_as_brazilians_write_it_is_a_brazilian_one(mockserver, text):
+    session = create(mockserver)
+
+    mockserver.end_user(session).connect(phone=text)
+
+    [entrypoint] = mockserver.state()["tenants"][0]["entrypoints"]
+    assert NUMBER == entrypoint["displayPhone"]
+
+
+@pytest.mark.parametrize("text", ["99876-5432", "1", "190", "+55 11 9987-543210", "11 99876 5432 ramal 3", "telefone"])
+@pytest.mark.clause("session.completed")
+def test_what_is_no_number_is_refused_on_the_page_with_an_example(mockserver, text):
+    user = mockserver.end_user(create(mockserver))
+    user.open()
+    user.proceed()
+    user.choose_account()
+
+    page = user.choose_number(text)
+
+    assert (422, "number") == (page.status, page.step)
+    assert "11 99876-5432" in page.text
+    assert [] == mockserver.state()["tenants"][0]["entrypoints"]
+
+
+@pytest.mark.parametrize("country", ABROAD)
+@pytest.mark.clause("session.completed")
+def test_a_national_number_belongs_to_the_tenant_s_country(mockserver_server, country):
+    text, number = ABROAD[country]
+    given = {"tenants": [{"id": "tenant_default", "country": country}]}
+    with mockserver_server.sandbox(given=given) as sandbox:
+        forced = sandbox.complete_session(begin(sandbox), phone=text)
+        sandbox.end_user(create(sandbox)).connect(phone="+55 11 99876-5432")
+
+        assert number == forced["entrypoint"]["displayPhone"]
+        assert [number, NUMBER] == [each["displayPhone"] for each in sandbox.state()["tenants"][0]["entrypoints"]]
+        assert country == sandbox.state()["tenants"][0]["country"]
+
+
+def test_a_country_that_does_not_exist_is_refused(mockserver_server):
+    for country in ("XX", "BRA", "br", ""):
+        with pytest.raises(ValueError, match="country"):
+            mockserver_server.sandbox(given={"tenants": [{"id": "tenant_default", "country": country}]})
+
+
+@pytest.mark.mockserver(given={"entrypoints": [{"displayPhone": "11 99876-5432"}]})
+@pytest.mark.clause("session.phone-in-use")
+@pytest.mark.parametrize("text", BRAZILIAN)
+def test_a_number_is_in_use_however_it_was_written(mockserver, text):
+    assert "phone_in_use" == mockserver.complete_session(begin(mockserver), phone=text)["reason"]
+
+
+def test_a_refused_command_gives_an_example(mockserver):
+    with pytest.raises(ValueError, match="got '99876-5432'; expected .* such as 11 99876-5432"):
+        mockserver.complete_session(begin(mockserver), phone="99876-5432")
+
+
+@pytest.mark.parametrize("text", [text for text in BRAZILIAN if text.strip().startswith("+")] + ["+55 11 3333-0000"])
+def test_a_brazilian_number_with_its_code_needs_no_library(monkeypatch, text):
+    with_library = e164(text.replace("+", ""), "BR")
+
+    monkeypatch.setitem(sys.modules, "phonenumbers", None)
+
+    assert with_library == e164(text, "BR")

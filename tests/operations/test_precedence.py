@@ -1,0 +1,83 @@
+"""Of several refusals at once, which is the answer: from the key to the state of the resource."""
+
+import pytest
+
+from tests.operations.world import GIVEN, OPERATIONS, draft, refused
+
+pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
+
+
+@pytest.mark.clause("auth.precedence")
+def test_of_everything_that_is_wrong_the_key_is_reported_first_and_the_body_last(mockserver):
+    mockserver.choose({"rate-limit-numbers": {"requests": 1, "per": 60}})
+    for key in (mockserver.public_key, mockserver.secret_key):
+        assert 200 == mockserver.call(*OPERATIONS["readFormPolicy"], key=key).status
+    mockserver.set_tenant(developersEnabled=False, subscription="suspended")
+
+    def ask(key):
+        headers = {"Content-Type": "application/json"}
+        return refused(mockserver.call("POST", "/v1/campaigns", key=key, body=b"{broken", headers=headers))[1]
+
+    assert "API_KEY_MISSING" == ask("")
+    assert "API_KEY_INVALID" == ask("sk_nobodys")
+    assert "DEVELOPERS_DISABLED" == ask(mockserver.public_key)
+    mockserver.set_tenant(developersEnabled=True)
+    assert "SUBSCRIPTION_INACTIVE" == ask(mockserver.public_key)
+    mockserver.set_tenant(subscription="active")
+    assert "API_KEY_WRONG_TYPE" == ask(mockserver.public_key)
+    assert "RATE_LIMIT_EXCEEDED" == ask(mockserver.secret_key)
+    mockserver.advance("60s")
+    assert "VALIDATION_ERROR" == ask(mockserver.secret_key)
+
+
+@pytest.mark.clause("auth.precedence")
+def test_the_body_and_the_query_are_looked_at_before_the_resource(mockserver):
+    start = mockserver.call("POST", "/v1/campaigns/campaign_none/start", json={"commonVariables": 7})
+    messages = mockserver.call("GET", "/v1/messaging/chats/chat_none?limit=0")
+
+    assert (400, "VALIDATION_ERROR") == refused(start)
+    assert (400, "VALIDATION_ERROR") == refused(messages)
+
+
+@pytest.mark.clause("auth.precedence")
+def test_a_creation_is_checked_from_its_schema_to_its_name(mockserver):
+    draft(mockserver, name="Taken")
+    no_such_field = [{"combinator": "and", "statements": [{"field": "chat.no", "operator": "exists"}]}]
+    body = {
+        "name": "Taken",
+        "platform": "chatapp_lite",
+        "templateId": "nobodys",
+        "cadence": 0,
+        "filters": no_such_field,
+    }
+    repairs = [
+        ("VALIDATION_ERROR", {"cadence": 1}),
+        ("MESSAGE_TEMPLATE_NOT_FOUND", {"templateId": "template_official"}),
+        ("CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH", {"platform": "chatapp"}),
+        ("CAMPAIGN_INVALID_FILTERS", {"filters": []}),
+        ("CAMPAIGN_NAME_ALREADY_EXISTS", {"name": "Free"}),
+    ]
+
+    for code, repair in repairs:
+        assert code == refused(mockserver.call("POST", "/v1/campaigns", json=body))[1]
+        body |= repair
+    assert 201 == mockserver.call("POST", "/v1/campaigns", json=body).status
+
+
+@pytest.mark.clause("auth.precedence")
+def test_a_start_is_checked_from_the_campaign_to_its_audience(mockserver):
+    mockserver.choose({"size-limit-values": {"chatapp": 2}})
+    campaign_id = draft(mockserver, templateId="template_coupon")
+
+    def start(id, **values):
+        return mockserver.call("POST", f"/v1/campaigns/{id}/start", json={"commonVariables": values})
+
+    assert "CAMPAIGN_NOT_FOUND" == refused(start("campaign_none"))[1]
+    assert "CAMPAIGN_MISSING_COMMON_VARIABLES" == refused(start(campaign_id))[1]
+    assert "CAMPAIGN_SIZE_LIMIT_EXCEEDED" == refused(start(campaign_id, var1="X"))[1]
+    mockserver.choose({"size-limit-values": {"chatapp": 3}})
+    assert 202 == start(campaign_id, var1="X").status
+    mockserver.choose({"size-limit-values": {"chatapp": 2}})
+    assert "CAMPAIGN_ALREADY_PROCESSING" == refused(start(campaign_id))[1]
+    mockserver.advance(until="idle")
+    assert "CAMPAIGN_NOT_DRAFT" == refused(start(campaign_id))[1]

@@ -1,0 +1,171 @@
+"""Too many requests: a sliding budget for each key, and how long a 429 says to wait."""
+
+from email.utils import parsedate_to_datetime
+
+import pytest
+
+from tests.operations.world import GIVEN, OPERATIONS, OTHER_KEY, refused
+
+pytestmark = [
+    pytest.mark.clause("base.rate-limit"),
+    pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z"),
+]
+
+LIST = OPERATIONS["listCampaigns"]
+limited = (429, "RATE_LIMIT_EXCEEDED")
+
+
+@pytest.mark.option("rate-limit-numbers", "off")
+def test_by_default_nobody_asks_too_often(mockserver):
+    assert {200} == {mockserver.call(*LIST).status for _ in range(300)}
+
+
+def test_a_limit_that_is_switched_on_without_numbers_left_out_keeps_the_usual_ones(mockserver):
+    mockserver.choose({"rate-limit-numbers": {"per": 60}})
+    statuses = [mockserver.call(*LIST).status for _ in range(121)]
+
+    assert [200] * 120 + [429] == statuses
+
+
+def test_what_goes_beyond_the_budget_is_refused_and_the_rest_is_not(mockserver):
+    mockserver.choose({"rate-limit-numbers": {"requests": 3, "per": "1m"}})
+
+    assert [200, 200, 200] == [mockserver.call(*LIST).status for _ in range(3)]
+    assert limited == refused(mockserver.call(*LIST))
+
+
+def test_the_budget_slides_with_the_clock(mockserver):
+    mockserver.choose({"rate-limit-numbers": {"requests": 2, "per": 60}})
+    assert 200 == mockserver.call(*LIST).status
+    mockserver.advance("20s")
+    assert 200 == mockserver.call(*LIST).status
+    mockserver.advance("20s")
+
+    reply = mockserver.call(*LIST)
+    assert (*limited, "20") == (*refused(reply), reply.headers["retry-after"])
+    mockserver.advance("20s")
+    assert 200 == mockserver.call(*LIST).status
+    assert "20" == mockserver.call(*LIST).headers["retry-after"]
+
+
+def test_a_refused_request_does_not_cost_anything(mockserver):
+    mockserver.choose({"rate-limit-numbers": {"requests": 1, "per": 60}})
+    mockserver.call(*LIST)
+    mockserver.advance("59s")
+    assert {limited} == {refused(mockserver.call(*LIST)) for _ in range(5)}
+
+    mockserver.advance("1s")
+    assert 200 == mockserver.call(*LIST).status
+
+
+def test_each_key_has_a_budget_of_its_own(mockserver):
+    mockserver.choose({"rate-limit-numbers": {"requests": 1, "per": 60}})
+    policy = OPERATIONS["readFormPolicy"]
+
+    assert [200, 200] == [mockserver.call(*policy, key=key).status for key in (None, mockserver.public_key)]
+    assert 200 == mockserver.call(*LIST, key=OTHER_KEY).status
+    assert limited == refused(mockserver.call(*policy, key=mockserver.public_key))
+
+
+def test_other_refusals_of_the_operation_count_as_requests(mockserver):
+    mockserver.choose({"rate-limit-numbers": {"requests": 2, "per": 60}})
+    assert 404 == mockserver.call("GET", "/v1/campaigns/nobodys").status
+    assert 400 == mockserver.call("POST", "/v1/campaigns", json={}).status
+
+    assert limited == refused(mockserver.call(*LIST))
+
+
+def test_calls_without_a_known_key_are_not_counted(mockserver):
+    mockserver.choose({"rate-limit-numbers": {"requests": 1, "per": 60}})
+    for key in ("", "sk_nobodys"):
+        assert {401} == {mockserver.call(*LIST, key=key).status for _ in range(3)}
+
+    assert 200 == mockserver.call(*LIST).status
+
+
+def test_the_limit_holds_on_every_operation(mockserver):
+    mockserver.choose({"rate-limit-numbers": {"requests": 1, "per": 60}})
+    mockserver.call(*LIST)
+
+    assert {limited} == {refused(mockserver.call(*call)) for call in OPERATIONS.values()}
+
+
+def test_a_limited_start_or_creation_changes_nothing(mockserver):
+    mockserver.choose({"rate-limit-numbers": {"requests": 1, "per": 60}})
+    mockserver.call(*LIST)
+    before = mockserver.state()
+
+    for operation in ("createCampaign", "createConnectionSession", "uploadMedia"):
+        assert limited == refused(mockserver.call(*OPERATIONS[operation], json={}))
+    assert before == mockserver.state()
+
+
+def over_budget(sandbox, option, *, requests=1, per=60):
+    """The 429 that comes under this spelling, half a second after the budget's only request."""
+    sandbox.choose({"rate-limit-numbers": {"requests": requests, "per": per}, "rate-limit-headers": option})
+    for _ in range(requests):
+        assert 200 == sandbox.call(*LIST).status
+    sandbox.advance("500ms")
+    reply = sandbox.call(*LIST)
+    assert limited == refused(reply)
+    return reply
+
+
+@pytest.mark.option("rate-limit-headers", "seconds")
+@pytest.mark.parametrize("per", [1, 7, 60, 3600])
+def test_after_the_seconds_it_says_the_next_request_passes(mockserver, per):
+    wait = over_budget(mockserver, "seconds", per=per).headers["retry-after"]
+
+    assert str(per) == wait  # half a second has passed, and a wait is never told too short
+    mockserver.advance(int(wait) - 1)
+    assert limited == refused(mockserver.call(*LIST))
+    mockserver.advance(1)
+    assert 200 == mockserver.call(*LIST).status
+
+
+@pytest.mark.option("rate-limit-headers", "http-date")
+@pytest.mark.parametrize("per", [1, 7, 60, 3600])
+def test_at_the_date_it_says_the_next_request_passes(mockserver, per):
+    reply = over_budget(mockserver, "http-date", per=per)
+    told = reply.headers["retry-after"]
+    date = parsedate_to_datetime(told)
+
+    assert told.endswith(" GMT")
+    assert per <= (date - parsedate_to_datetime(reply.headers["date"])).total_seconds() <= per + 1
+    mockserver.advance(to=date)
+    assert 200 == mockserver.call(*LIST).status
+
+
+@pytest.mark.option("rate-limit-headers", "draft-fields")
+def test_the_drafts_fields_tell_the_budget_and_the_wait(mockserver):
+    reply = over_budget(mockserver, "draft-fields", requests=3, per=60)
+
+    assert '"default";q=3;w=60' == reply.headers["ratelimit-policy"]
+    assert '"default";r=0;t=60' == reply.headers["ratelimit"]
+    assert "retry-after" not in reply.headers
+    mockserver.advance(60)
+    assert 200 == mockserver.call(*LIST).status
+
+
+@pytest.mark.option("rate-limit-headers", "none")
+def test_a_429_may_say_nothing_of_the_wait(mockserver):
+    headers = over_budget(mockserver, "none").headers
+
+    assert [] == [name for name in headers if "retry" in name or "ratelimit" in name]
+
+
+@pytest.mark.option("rate-limit-headers", "garbage")
+def test_a_429_may_say_something_that_no_client_can_read(mockserver):
+    told = over_budget(mockserver, "garbage").headers["retry-after"]
+
+    assert not told.isdigit()
+    with pytest.raises(ValueError):
+        parsedate_to_datetime(told)
+
+
+@pytest.mark.parametrize("option", ["seconds", "http-date", "garbage", "draft-fields"])
+def test_only_a_429_speaks_of_waiting(mockserver, option):
+    mockserver.choose({"rate-limit-numbers": {"requests": 5, "per": 60}, "rate-limit-headers": option})
+    replies = [mockserver.call(*LIST), mockserver.call("GET", "/v1/campaigns/nobodys")]
+
+    assert [] == [name for reply in replies for name in reply.headers if "retry" in name or "ratelimit" in name]

@@ -1,0 +1,128 @@
+"""The header X-Mock-Reason: why a call was refused, for the developer, beside a body that is the document's alone."""
+
+from urllib.parse import urlsplit
+
+import pytest
+
+from mockserver import MockServer
+from mockserver.contract import clauses
+from mockserver.core.operations.dispatch import READERS
+from tests.operations.refusals import REFUSALS
+from tests.operations.world import DRAFT, GIVEN, OPERATIONS
+from tests.server.rawclient import RawClient
+
+pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
+
+every_refusal = pytest.mark.parametrize("refusal", REFUSALS, ids=[refusal.code for refusal in REFUSALS])
+
+
+def reason(reply):
+    """The header's value, which keeps its rules."""
+    said = reply.headers["x-mock-reason"]
+
+    assert all(" " <= character <= "~" for character in said), said
+    assert 0 < len(said) <= 300
+    return said
+
+
+def keys(sandbox):
+    return [sandbox.secret_key, sandbox.public_key, *sandbox.keys("tenant_other")]
+
+
+@every_refusal
+def test_every_refusal_names_the_clause_it_stands_on(mockserver, refusal):
+    mockserver.choose(refusal.choices)
+
+    said = reason(refusal.provoke(mockserver))
+
+    assert said.partition(":")[0].partition(" ")[0] in {clause.id for clause in clauses.read()}
+    assert not any(key in said for key in keys(mockserver))
+
+
+def test_a_success_has_no_reason(mockserver):
+    assert "x-mock-reason" not in mockserver.call(*OPERATIONS["listCampaigns"]).headers
+
+
+def test_it_says_what_came_where_and_what_was_wanted(mockserver):
+    said = reason(mockserver.call("POST", "/v1/campaigns", json=DRAFT | {"cadence": "sixty"}))
+
+    assert "/cadence" in said
+    assert "sixty" in said
+    assert "integer" in said
+
+
+HOSTILE = ["ã" * 500, "a\r\nSet-Cookie: x=1", "\0\x1b[31m", "😀" * 90, "'\"\\" * 90, "\u2028\u202e", "\x7f"]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+def test_what_a_caller_wrote_is_shown_in_printable_ascii_and_cut(mockserver, text):
+    replies = [
+        mockserver.call("POST", "/v1/campaigns", json=DRAFT | {"cadence": text}),
+        mockserver.call("POST", "/v1/campaigns", json=DRAFT | {"templateId": text}),
+        mockserver.call("POST", "/v1/campaigns", json=DRAFT | {text: 1, "name": None}),
+        mockserver.call("GET", "/v1/nowhere/" + text),
+        mockserver.call("GET", "/v1/campaigns/" + text),
+        mockserver.call(text, "/v1/campaigns"),
+        mockserver.call("GET", "/v1/campaigns", key=text + "."),
+        mockserver.call("GET", "/v1/messaging/chats/chat_ana?limit=" + text),
+        mockserver.call("POST", "/v1/campaigns", body=b"{}", headers={"Content-Type": text}),
+    ]
+
+    assert [True] * 9 == [reply.status >= 400 and bool(reason(reply)) for reply in replies]
+
+
+def leaks(sandbox, reply):
+    """The keys of which ten characters or more after the prefix stand in a reason or an error's body."""
+    said = reason(reply) + reply.body.decode()
+    return [key for key in keys(sandbox) if key[:13] in said]
+
+
+@pytest.mark.parametrize("before", ["", "x" * 40, "x" * 55, "x" * 90, "key=", "é"], ids=len)
+def test_a_key_in_the_wrong_place_does_not_show(mockserver, before):
+    for key in keys(mockserver):
+        text = before + key
+        replies = [
+            mockserver.call("POST", "/v1/campaigns", json=DRAFT | {"cadence": text}),
+            mockserver.call("POST", "/v1/campaigns", json=DRAFT | {"templateId": text}),
+            mockserver.call("POST", "/v1/campaigns", json=DRAFT | {"name": [text]}),
+            mockserver.call("GET", "/v1/nowhere/" + text),
+            mockserver.call("GET", "/v1/campaigns/" + text),
+            mockserver.call("GET", "/v1/messaging/chats/chat_ana?limit=" + text),
+            mockserver.call("GET", "/v1/campaigns", key=text + "."),
+            mockserver.call("POST", "/v1/campaigns", body=b"{}", headers={"Content-Type": text}),
+        ]
+
+        assert [[]] * 8 == [leaks(mockserver, reply) for reply in replies]
+
+
+def test_an_unexpected_failure_is_explained_without_a_key(mockserver, monkeypatch):
+    def broken(*_):
+        raise RuntimeError(f"broke on {mockserver.secret_key}")
+
+    monkeypatch.setattr("mockserver.core.operations.dispatch.READERS", {**READERS, "listTemplates": broken})
+    said = reason(mockserver.call(*OPERATIONS["listTemplates"]))
+
+    assert said.startswith("base.internal: ")
+    assert "RuntimeError" in said
+    assert mockserver.secret_key not in said
+
+
+@every_refusal
+def test_a_server_that_does_not_explain_answers_the_same_without_the_header(mockserver, refusal):
+    with MockServer(explain=False).sandbox(given=GIVEN, choices=refusal.choices) as silent:
+        reply = refusal.provoke(silent)
+
+    mockserver.choose(refusal.choices)
+    explained = refusal.provoke(mockserver)
+
+    assert "x-mock-reason" not in reply.headers
+    assert (explained.status, explained.body) == (reply.status, reply.body)
+
+
+def test_a_server_that_does_not_explain_is_silent_about_broken_http_too():
+    with MockServer(explain=False) as server, RawClient(urlsplit(server.url).port) as client:
+        answer = client.say("GET nowhere HTTP/1.1").answer()
+
+    assert 400 == answer.status
+    assert {"statusCode", "code", "message"} == set(answer.json())
+    assert "x-mock-reason" not in answer.headers

@@ -1,0 +1,212 @@
+"""What a send leaves in its chat's message list: rendered for the recipient, one message an item, none where it failed."""
+
+import pytest
+
+from tests.operations.campaigning import EXACT_NOON, NOON, cancel, counts, messages, run
+
+ANA = {
+    "id": "chat_ana",
+    "name": "Ana Prado",
+    "contact": "+55 11 5550-0101",
+    "birthDate": "1990-04-07",
+    "custom": {"dentista": "Dra. Lívia"},
+}
+BARE = {"id": "chat_bare"}
+OFF = {"id": "chat_off", "platform": "photoapp"}
+AUTOMATIC = {
+    "id": "template_automatic",
+    "items": [{"text": "{{1}}|{{2}}|{{3}}|{{4}}|{{5}}|{{6}}|{{7}}|{{1}}"}],
+    "variables": [
+        {"key": "var1", "source": "chat.name"},
+        {"key": "var2", "source": "chat.contact"},
+        {"key": "var3", "source": "chat.birthDate"},
+        {"key": "var4", "source": "custom.dentista"},
+        {"key": "var5", "label": "Cupom", "required": True},
+        {"key": "var6", "label": "Loja", "required": False},
+    ],
+}
+SEVERAL = {
+    "id": "template_several",
+    "isOfficial": True,
+    "items": [
+        {"type": "text", "text": "Oi, {{1}}"},
+        {"type": "image", "text": "Veja", "mediaId": "media_one"},
+        {"type": "document", "mediaId": "media_two"},
+    ],
+    "variables": [{"key": "var1", "source": "chat.name"}],
+}
+GIVEN = {
+    "tenants": [{"id": "tenant_default", "name": "Clínica"}],
+    "templates": [{"id": "template_plain", "items": [{"text": "Oi"}]}, AUTOMATIC, SEVERAL],
+    "chats": [ANA, BARE, OFF],
+}
+pytestmark = pytest.mark.mockserver(now=NOON, given=GIVEN)
+
+
+@pytest.mark.clause("send.message", "templates.varn", "templates.automatic", "start.common-variables")
+def test_a_message_is_rendered_for_its_recipient(mockserver):
+    run(mockserver, {"var5": "DEZ {{1}}", "var6": "Centro"}, templateId="template_automatic")
+    mockserver.advance(until="idle")
+
+    ana, bare = (messages(mockserver, each)[0]["text"] for each in ("chat_ana", "chat_bare"))
+    assert "Ana Prado|+55 11 5550-0101|07/04/1990|Dra. Lívia|DEZ {{1}}|Centro||Ana Prado" == ana
+    assert "||||DEZ {{1}}|Centro||" == bare
+
+
+@pytest.mark.clause("templates.automatic")
+def test_a_chat_without_the_data_is_sent_to_all_the_same(mockserver):
+    ids = run(mockserver, {"var5": ""}, templateId="template_automatic")
+    mockserver.advance(until="idle")
+
+    assert (3, 2, 1) == counts(mockserver, ids)
+    assert "|||||||" == messages(mockserver, "chat_bare")[0]["text"]
+
+
+@pytest.mark.clause("send.message", "messages.record")
+@pytest.mark.parametrize(
+    ("template", "platform", "chat", "official", "charged"),
+    [
+        ("template_plain", "chatapp", "chat_ana", False, False),
+        ("template_several", "chatapp", "chat_ana", True, True),
+        ("template_several", "photoapp", "chat_off", True, False),
+    ],
+)
+def test_a_sent_message_has_the_record_of_the_tenants_own(mockserver, template, platform, chat, official, charged):
+    run(mockserver, templateId=template, platform=platform)
+    mockserver.advance(until="idle")
+
+    first = messages(mockserver, chat)[-1]
+    assert first.pop("id")
+    assert first.pop("createdAt").startswith("2026-03-01T12:00:0")
+    assert first.pop("text").startswith("Oi")
+    assert {
+        "type": "text",
+        "status": "sent",
+        "sender": {"id": "tenant_default", "name": "Clínica", "isParticipant": False},
+        "isOfficialTemplate": official,
+        "templateCharged": charged,
+    } == first
+
+
+@pytest.mark.clause("send.message", "templates.items", "messages.list")
+def test_a_send_counts_once_and_leaves_a_message_an_item_in_order(mockserver):
+    ids = run(mockserver, templateId="template_several")
+
+    newest_first = messages(mockserver, "chat_ana")
+    assert (3, 1, 0) == counts(mockserver, ids)
+    assert ["document", "image", "text"] == [each["type"] for each in newest_first]
+    assert {"2026-03-01T12:00:00.000Z"} == {each["createdAt"] for each in newest_first}
+    assert 3 == len({each["id"] for each in newest_first})
+    assert ("media_two", "document") == (newest_first[0]["media"]["id"], newest_first[0]["media"]["type"])
+    assert ("Veja", "media_one") == (newest_first[1]["text"], newest_first[1]["media"]["id"])
+    assert "Oi, Ana Prado" == newest_first[2]["text"]
+    assert "media" not in newest_first[2]
+
+
+@pytest.mark.clause("send.message")
+@pytest.mark.mockserver(now=EXACT_NOON)
+def test_a_message_shows_from_its_own_instant_on_and_stays_the_same(mockserver):
+    run(mockserver, cadence=60)
+    mockserver.advance(0.999999)
+    assert [] == messages(mockserver, "chat_bare")
+
+    mockserver.advance(0.000001)
+    (sent,) = messages(mockserver, "chat_bare")
+    mockserver.advance("1h")
+    assert [sent] == messages(mockserver, "chat_bare")
+
+
+@pytest.mark.clause("send.message", "send.failures")
+def test_a_send_that_failed_leaves_no_message(mockserver):
+    ids = run(mockserver)
+    mockserver.advance(until="idle")
+
+    assert (3, 2, 1) == counts(mockserver, ids)
+    assert [] == messages(mockserver, "chat_off")
+
+
+@pytest.mark.clause("send.message", "cancel.processing")
+def test_what_was_not_sent_before_a_cancel_leaves_no_message(mockserver):
+    ids = run(mockserver, cadence=60)
+    cancel(mockserver, ids[0])
+    mockserver.advance("1h")
+
+    assert [1, 0] == [len(messages(mockserver, each)) for each in ("chat_ana", "chat_bare")]
+
+
+@pytest.mark.clause("send.message", "messages.list")
+def test_messages_of_several_campaigns_and_seeded_ones_go_newest_first(mockserver):
+    seeded = [
+        {"chatId": "chat_ana", "id": "message_old", "text": "old", "createdAt": "2026-03-01T11:59:59.999Z"},
+        {"chatId": "chat_ana", "id": "message_same", "text": "same instant", "createdAt": NOON},
+    ]
+    mockserver.apply({"given": {"messages": seeded}})
+    run(mockserver, name="First")
+    run(mockserver, name="Second", templateId="template_several")
+
+    texts = [each.get("text") for each in messages(mockserver, "chat_ana")]
+    assert [None, "Veja", "Oi, Ana Prado", "Oi", "same instant", "old"] == texts
+
+
+@pytest.mark.clause("send.message")
+def test_sends_go_to_the_oldest_chat_first(mockserver):
+    mockserver.apply({"given": {"chats": [{"id": "chat_aaa", "name": "Zoe"}]}})
+    run(mockserver, cadence=60)
+    mockserver.advance(until="idle")
+
+    ids = ("chat_ana", "chat_bare", "chat_aaa")
+    assert ["12:00:00.000", "12:00:01.000", "12:00:03.000"] == [
+        messages(mockserver, each)[0]["createdAt"][11:23] for each in ids
+    ]
+
+
+@pytest.mark.clause("send.message", "base.tenant-scope")
+def test_a_campaign_reaches_its_own_tenants_chats_alone(mockserver):
+    other = {"id": "tenant_other", "chats": [{"id": "chat_foreign"}]}
+    key = mockserver.apply({"given": {"tenants": [other]}})["tenants"][0]["secretKey"]
+    ids = run(mockserver)
+    mockserver.advance(until="idle")
+
+    assert 3 == counts(mockserver, ids)[0]
+    assert [] == mockserver.call("GET", "/v1/messaging/chats/chat_foreign", key=key).json()["records"]
+
+
+def _only(status):
+    return [{"combinator": "and", "statements": [{"field": "chat.status", "operator": "equals", "value": status}]}]
+
+
+@pytest.mark.clause("messages.list", "send.cadence")
+@pytest.mark.mockserver(
+    given={"templates": [{"id": "template_plain"}], "chats": [{}, {"id": "chat_b", "status": "vip"}]}
+)
+@pytest.mark.mockserver(now=EXACT_NOON)
+def test_of_two_sends_within_a_microsecond_the_exactly_later_one_is_the_newer(mockserver):
+    run(mockserver, name="Seventh", cadence=7)  # sends to the second chat 8571428 4/7 microseconds later
+    mockserver.advance(8.571428)
+    run(mockserver, name="Whole", filters=_only("vip"))
+    (whole,) = messages(mockserver, "chat_b")
+    mockserver.advance(0.000001)
+
+    newest_first = [each["id"] for each in messages(mockserver, "chat_b")]
+    assert (2, whole["id"]) == (len(newest_first), newest_first[-1])
+
+
+@pytest.mark.clause("messages.list")
+@pytest.mark.mockserver(
+    given={"templates": [{"id": "template_plain"}], "chats": [{}, {"id": "chat_b", "status": "vip"}]}
+)
+def test_sends_within_a_microsecond_are_paged_one_by_one_without_a_gap(mockserver):
+    run(mockserver, name="Seventh", cadence=7)
+    mockserver.advance(8.571428)
+    run(mockserver, name="Whole", filters=_only("vip"))
+    run(mockserver, name="Again", filters=_only("vip"))
+    mockserver.advance("1m")
+    whole_list = [each["id"] for each in messages(mockserver, "chat_b")]
+
+    paged, query = [], "limit=1"
+    while query:
+        page = mockserver.call("GET", f"/v1/messaging/chats/chat_b?{query}").json()
+        paged += [each["id"] for each in page["records"]]
+        query = page["nextCursor"] and f"limit=1&cursor={page['nextCursor']}"
+    assert 3 == len(whole_list)
+    assert whole_list == paged

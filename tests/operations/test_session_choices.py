@@ -1,0 +1,294 @@
+"""What the document leaves open about connection sessions: each option, seen from outside."""
+
+import pytest
+
+from tests.operations.session_calls import FUNNELS, SESSIONS, begin, create, entrypoints, read, refusal
+
+OTHER = {"tenants": [{"id": "tenant_other", "secretKey": "sk_other"}]}
+
+
+@pytest.mark.parametrize(
+    ("option", "code"),
+    [
+        pytest.param(
+            "resource-not-found",
+            "RESOURCE_NOT_FOUND",
+            marks=pytest.mark.option("session-unknown-code", "resource-not-found"),
+        ),
+        pytest.param(
+            "entrypoint-not-found",
+            "ENTRYPOINT_NOT_FOUND",
+            marks=pytest.mark.option("session-unknown-code", "entrypoint-not-found"),
+        ),
+    ],
+)
+@pytest.mark.clause("session.read")
+def test_an_unknown_session_gets_the_chosen_code(mockserver, option, code):
+    mockserver.choose({"session-unknown-code": option})
+
+    assert (404, code) == refusal(mockserver.call("GET", f"{SESSIONS}/unknown"))
+
+
+@pytest.mark.parametrize(
+    ("choices", "told"),
+    [
+        pytest.param({}, (404, "RESOURCE_NOT_FOUND"), marks=pytest.mark.option("cross-tenant-code", "not-found")),
+        pytest.param({"session-unknown-code": "entrypoint-not-found"}, (404, "ENTRYPOINT_NOT_FOUND")),
+        pytest.param(
+            {"cross-tenant-code": "access-denied"},
+            (403, "RESOURCE_ACCESS_DENIED"),
+            marks=pytest.mark.option("cross-tenant-code", "access-denied"),
+        ),
+        pytest.param(
+            {"cross-tenant-code": "access-denied", "session-unknown-code": "entrypoint-not-found"},
+            (403, "RESOURCE_ACCESS_DENIED"),
+        ),
+    ],
+)
+@pytest.mark.mockserver(given=OTHER)
+@pytest.mark.clause("session.read", "auth.denied", "base.tenant-scope")
+def test_a_session_of_another_tenant_is_hidden_or_denied(mockserver, choices, told):
+    theirs = begin(mockserver, key="sk_other")
+    mockserver.choose(choices)
+
+    assert told == refusal(mockserver.call("GET", f"{SESSIONS}/{theirs}"))
+    assert "pending" == read(mockserver, theirs, key="sk_other")["status"]
+
+
+@pytest.mark.mockserver(choices={"cross-tenant-code": "access-denied"})
+@pytest.mark.clause("session.read")
+def test_a_session_of_nobody_is_not_denied(mockserver):
+    assert (404, "RESOURCE_NOT_FOUND") == refusal(mockserver.call("GET", f"{SESSIONS}/unknown"))
+
+
+@pytest.mark.parametrize("end", ["pending", "completed", "failed", "expired"])
+@pytest.mark.clause("session.read")
+class TestReadFields:
+    @pytest.mark.option("session-read-fields", "literal")
+    def test_a_read_session_shows_neither_link_nor_deadline(self, mockserver, end):
+        session_id = ended(mockserver, begin(mockserver), end)
+
+        assert set() == {"url", "expiresAt"} & set(read(mockserver, session_id))
+
+    @pytest.mark.option("session-read-fields", "all")
+    def test_a_read_session_shows_both_as_its_creation_did(self, mockserver, end):
+        mockserver.choose({"session-read-fields": "all"})
+        made = create(mockserver)
+
+        ended(mockserver, made["sessionId"], end)
+
+        shown = read(mockserver, made["sessionId"])
+        assert (end, made["url"], made["expiresAt"]) == (shown["status"], shown["url"], shown["expiresAt"])
+
+
+def ended(sandbox, session_id, end) -> str:
+    """The session, brought to this status."""
+    move = {
+        "pending": lambda _: None,
+        "completed": sandbox.complete_session,
+        "failed": sandbox.fail_session,
+        "expired": sandbox.expire_session,
+    }[end]
+    move(session_id)
+    return session_id
+
+
+@pytest.mark.parametrize("end", ["pending", "completed"])
+@pytest.mark.clause("session.read")
+class TestReasonWhenNone:
+    @pytest.mark.option("reason-when-none", "absent")
+    def test_without_a_reason_there_is_no_such_key(self, mockserver, end):
+        shown = read(mockserver, ended(mockserver, begin(mockserver), end))
+
+        assert {"sessionId", "status", "entrypoint"} == set(shown)
+
+    @pytest.mark.option("reason-when-none", "null")
+    def test_without_a_reason_both_keys_are_null(self, mockserver, end):
+        mockserver.choose({"reason-when-none": "null"})
+
+        shown = read(mockserver, ended(mockserver, begin(mockserver), end))
+
+        assert {"sessionId", "status", "entrypoint", "reason", "message"} == set(shown)
+        assert (None, None) == (shown["reason"], shown["message"])
+
+
+@pytest.mark.parametrize("end", ["failed", "expired"])
+@pytest.mark.clause("session.read", "session.failed", "session.expired")
+class TestEntrypointWhenFailed:
+    @pytest.mark.option("entrypoint-when-failed", "null")
+    def test_a_session_that_came_to_nothing_has_a_null_entrypoint(self, mockserver, end):
+        shown = read(mockserver, ended(mockserver, begin(mockserver), end))
+
+        assert {"sessionId", "status", "entrypoint", "reason", "message"} == set(shown)
+        assert shown["entrypoint"] is None
+
+    @pytest.mark.option("entrypoint-when-failed", "absent")
+    def test_a_session_that_came_to_nothing_has_no_entrypoint_key(self, mockserver, end):
+        mockserver.choose({"entrypoint-when-failed": "absent"})
+        session_id = begin(mockserver)
+        assert read(mockserver, session_id)["entrypoint"] is None
+
+        shown = read(mockserver, ended(mockserver, session_id, end))
+
+        assert {"sessionId", "status", "reason", "message"} == set(shown)
+
+
+@pytest.mark.parametrize(
+    ("option", "code"),
+    [
+        pytest.param(
+            "validation-error", "VALIDATION_ERROR", marks=pytest.mark.option("funnelId-alone", "validation-error")
+        ),
+        pytest.param(
+            "invalid-request", "INVALID_REQUEST", marks=pytest.mark.option("funnelId-alone", "invalid-request")
+        ),
+    ],
+)
+@pytest.mark.clause("session.funnel-pair", "base.invalid-request")
+def test_a_funnel_without_its_step_gets_the_chosen_code(mockserver, option, code):
+    mockserver.choose({"funnelId-alone": option})
+
+    assert (400, code) == refusal(mockserver.call("POST", SESSIONS, json={"funnelId": "funnel_sales"}))
+    wrong_in_itself = mockserver.call("POST", SESSIONS, json={"funnelStepId": 7})
+    assert (400, "VALIDATION_ERROR") == refusal(wrong_in_itself)
+
+
+@pytest.mark.mockserver(given=FUNNELS, choices={"funnel-checked-when": "creation"})
+@pytest.mark.option("funnel-checked-when", "creation")
+@pytest.mark.clause("session.funnel-checked-late")
+class TestFunnelCheckedAtCreation:
+    @pytest.mark.parametrize(
+        "body",
+        [
+            {"funnelStepId": "funnel_step_unknown"},
+            {"funnelStepId": "funnel_step_care", "funnelId": "funnel_sales"},
+            {"funnelStepId": "funnel_step_theirs"},
+        ],
+    )
+    def test_a_funnel_that_is_not_there_is_refused_at_once(self, mockserver, body):
+        assert (404, "RESOURCE_NOT_FOUND") == refusal(mockserver.call("POST", SESSIONS, json=body))
+        assert [] == mockserver.state()["tenants"][0]["sessions"]
+
+    def test_the_reason_names_the_funnel_that_has_the_step(self, mockserver):
+        body = {"funnelStepId": "funnel_step_care", "funnelId": "funnel_sales"}
+        owner = next(
+            funnel["id"]
+            for funnel in mockserver.state()["tenants"][0]["funnels"]
+            if "funnel_step_care" in str(funnel["steps"])
+        )
+
+        reason = mockserver.call("POST", SESSIONS, json=body).headers["x-mock-reason"]
+
+        assert f"the step 'funnel_step_care' is of funnel {owner!r}, not of 'funnel_sales'" in reason
+        assert "no funnel of the tenant" not in reason
+
+    def test_the_reason_of_a_step_that_no_funnel_has_says_so(self, mockserver):
+        reply = mockserver.call("POST", SESSIONS, json={"funnelStepId": "funnel_step_unknown"})
+
+        assert "no funnel of the tenant has the step 'funnel_step_unknown'" in reply.headers["x-mock-reason"]
+
+    def test_a_funnel_that_is_there_makes_a_session_that_completes(self, mockserver):
+        session_id = begin(mockserver, {"funnelStepId": "funnel_step_new", "funnelId": "funnel_sales"})
+
+        assert "completed" == mockserver.complete_session(session_id)["status"]
+
+    def test_without_a_funnel_there_is_nothing_to_check(self, mockserver):
+        assert "pending" == read(mockserver, begin(mockserver))["status"]
+
+
+@pytest.mark.mockserver(now="2026-03-01T12:00:30Z", choices={"expiry-driver": "sweeper"})
+@pytest.mark.option("expiry-driver", "sweeper")
+@pytest.mark.clause("session.expired", "events.failed")
+class TestSweeper:
+    def test_a_session_is_still_pending_after_its_deadline_and_expires_within_a_minute(self, mockserver):
+        session_id = begin(mockserver)
+
+        mockserver.advance("20m")
+        late = read(mockserver, session_id)["status"], mockserver.events
+        mockserver.advance(60)
+
+        assert ("pending", []) == late
+        assert "expired" == read(mockserver, session_id)["status"]
+
+    def test_the_event_comes_with_the_sweep_and_there_is_one(self, mockserver):
+        session_id = begin(mockserver)
+
+        fired = mockserver.advance("1h")
+
+        assert ["2026-03-01T12:21:00.000Z"] == [each["at"] for each in mockserver.events]
+        assert [{"at": "2026-03-01T12:21:00.000Z", "what": "session.expire", "id": session_id}] == fired
+
+    def test_nobody_completes_between_the_deadline_and_the_sweep(self, mockserver):
+        session_id = begin(mockserver)
+        mockserver.advance(1201)
+
+        assert "expired" == mockserver.complete_session(session_id)["status"]
+        assert [] == entrypoints(mockserver)
+
+
+@pytest.mark.mockserver(now="2026-03-01T12:00:00.000000Z", choices={"expiry-driver": "on-read"})
+@pytest.mark.option("expiry-driver", "on-read")
+@pytest.mark.clause("session.expired", "events.failed")
+class TestExpiryOnRead:
+    def test_nothing_happens_until_somebody_reads(self, mockserver):
+        begin(mockserver)
+
+        fired = mockserver.advance("1h")
+
+        assert ([], []) == (mockserver.events, fired)
+
+    def test_the_read_itself_finds_it_expired_and_the_event_is_of_then(self, mockserver):
+        session_id = begin(mockserver)
+        mockserver.advance("1h")
+
+        shown = read(mockserver, session_id)
+
+        assert ("expired", "expired") == (shown["status"], shown["reason"])
+        assert ["2026-03-01T13:00:00.000Z"] == [each["at"] for each in mockserver.events]
+        read(mockserver, session_id)
+        assert 1 == len(mockserver.events)
+
+    def test_a_read_before_the_deadline_expires_nothing(self, mockserver):
+        session_id = begin(mockserver)
+        mockserver.advance(1199.999999)
+
+        assert "pending" == read(mockserver, session_id)["status"]
+
+    def test_nobody_completes_after_the_deadline(self, mockserver):
+        session_id = begin(mockserver)
+        mockserver.advance("20m")
+
+        assert "expired" == mockserver.complete_session(session_id)["status"]
+
+
+@pytest.mark.clause("session.completed")
+class TestShapeOfTheChannel:
+    @pytest.mark.option("funnel-null", "null")
+    def test_no_funnel_is_null(self, mockserver):
+        entrypoint = mockserver.complete_session(begin(mockserver))["entrypoint"]
+
+        assert (None, None) == (entrypoint["funnelId"], entrypoint["funnelStepId"])
+
+    @pytest.mark.option("funnel-null", "absent")
+    def test_no_funnel_is_no_key(self, mockserver):
+        mockserver.choose({"funnel-null": "absent"})
+
+        entrypoint = mockserver.complete_session(begin(mockserver))["entrypoint"]
+
+        assert set() == {"funnelId", "funnelStepId"} & set(entrypoint)
+
+    @pytest.mark.option("entrypoint-two-shapes", "literal")
+    def test_a_session_s_channel_has_neither_platform_nor_display_name(self, mockserver):
+        entrypoint = mockserver.complete_session(begin(mockserver))["entrypoint"]
+
+        assert set() == {"platform", "displayName"} & set(entrypoint)
+
+    @pytest.mark.option("entrypoint-two-shapes", "union")
+    def test_a_session_s_channel_has_the_fields_of_both_places(self, mockserver):
+        mockserver.choose({"entrypoint-two-shapes": "union"})
+
+        entrypoint = mockserver.complete_session(begin(mockserver), name="Recepção")["entrypoint"]
+        alone = mockserver.call("GET", f"/v1/entrypoints/{entrypoint['id']}").json()["entrypoint"]
+
+        assert ("chatapp", "Recepção") == (entrypoint["platform"], entrypoint["displayName"])
+        assert entrypoint == alone

@@ -1,0 +1,317 @@
+"""How connection sessions end: completed, failed for a reason, expired; and that an end is for ever."""
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from tests.operations.session_calls import EXACT_NOON, FUNNELS, PHONE, begin, create, entrypoints, read
+
+BOTH = {"funnelId": "funnel_sales", "funnelStepId": "funnel_step_won"}
+MIRRORED = [
+    pytest.param({}, (None, None, False), id="nothing"),
+    pytest.param({"coexistence": False}, (None, None, False), id="standard"),
+    pytest.param({"coexistence": True}, (None, None, True), id="coexistence"),
+    pytest.param({"funnelStepId": "funnel_step_new"}, (None, "funnel_step_new", False), id="step-alone"),
+    pytest.param({**BOTH, "coexistence": True}, ("funnel_sales", "funnel_step_won", True), id="both"),
+]
+FUNNELS_THAT_ARE_NOT_THERE = [
+    pytest.param({"funnelStepId": "funnel_step_unknown"}, id="unknown-step"),
+    pytest.param({"funnelStepId": "funnel_step_unknown", "funnelId": "funnel_sales"}, id="unknown-step-of-a-funnel"),
+    pytest.param({"funnelStepId": "funnel_step_care", "funnelId": "funnel_sales"}, id="step-of-another-funnel"),
+    pytest.param({"funnelStepId": "funnel_step_new", "funnelId": "funnel_unknown"}, id="unknown-funnel"),
+    pytest.param({"funnelStepId": "funnel_step_theirs"}, id="step-of-another-tenant"),
+    pytest.param({"funnelStepId": "funnel_step_theirs", "funnelId": "funnel_theirs"}, id="all-of-another-tenant"),
+    pytest.param({"funnelStepId": "funnel_step_new", "funnelId": "funnel_theirs"}, id="funnel-of-another-tenant"),
+    pytest.param({"funnelStepId": "funnel_sales"}, id="a-funnel-s-id-as-step"),
+]
+LINKED = [
+    pytest.param("tenant_default", "chatapp", id="own-number"),
+    pytest.param("tenant_default", "chatapp_lite", id="own-number-on-another-platform"),
+    pytest.param("tenant_other", "chatapp", id="another-account"),
+    pytest.param("tenant_other", "chatapp_lite", id="another-account-and-platform"),
+    pytest.param("tenant_other", "botapp", id="an-incompatible-channel"),
+]
+SPELLINGS = ["+5511999990000", "5511999990000", "+55 11 99999-0000", "+55 (11) 99999.0000", "55 11 9 9999 0000"]
+ENDS = {
+    "completed": lambda sandbox, session_id: sandbox.complete_session(session_id),
+    "failed": lambda sandbox, session_id: sandbox.fail_session(session_id),
+    "expired": lambda sandbox, session_id: sandbox.expire_session(session_id),
+}
+
+
+def failed(session_id, status, reason, message) -> dict:
+    return {
+        "sessionId": session_id,
+        "status": status,
+        "entrypoint": None,
+        "reason": reason,
+        "message": message,
+    }
+
+
+@pytest.mark.clause("session.completed", "session.no-secrets")
+def test_a_completed_session_shows_the_channel_and_nothing_more(mockserver):
+    session_id = begin(mockserver)
+
+    told = mockserver.complete_session(session_id, phone=PHONE, name="Recepção")
+    shown = read(mockserver, session_id)
+
+    entrypoint = shown["entrypoint"]
+    assert told == shown
+    assert {"sessionId": session_id, "status": "completed", "entrypoint": entrypoint} == shown
+    assert {
+        "id": entrypoint["id"],
+        "name": "Recepção",
+        "displayPhone": PHONE,
+        "phoneNumberId": entrypoint["phoneNumberId"],
+        "businessAccountId": entrypoint["businessAccountId"],
+        "funnelId": None,
+        "funnelStepId": None,
+        "isCoexistence": False,
+    } == entrypoint
+    assert all(isinstance(entrypoint[key], str) and entrypoint[key] for key in ("phoneNumberId", "businessAccountId"))
+
+
+@pytest.mark.parametrize(("body", "mirrored"), MIRRORED)
+@pytest.mark.mockserver(given=FUNNELS)
+@pytest.mark.clause("session.completed", "session.coexistence", "session.funnel-step")
+def test_a_channel_mirrors_what_its_session_was_created_with(mockserver, body, mirrored):
+    session_id = begin(mockserver, body)
+
+    entrypoint = mockserver.complete_session(session_id)["entrypoint"]
+
+    assert mirrored == (entrypoint["funnelId"], entrypoint["funnelStepId"], entrypoint["isCoexistence"])
+
+
+@pytest.mark.mockserver(given=FUNNELS)
+@pytest.mark.clause("session.completed", "entrypoints.read")
+def test_the_channel_exists_once_its_session_is_completed_and_not_before(mockserver):
+    session_id = begin(mockserver, {**BOTH, "coexistence": True})
+    assert [] == entrypoints(mockserver)
+
+    entrypoint_id = mockserver.complete_session(session_id, name="Recepção")["entrypoint"]["id"]
+    reply = mockserver.call("GET", f"/v1/entrypoints/{entrypoint_id}")
+
+    assert entrypoint_id.startswith("entrypoint_")
+    assert 200 == reply.status
+    assert {
+        "entrypoint": {
+            "id": entrypoint_id,
+            "name": "Recepção",
+            "platform": "chatapp",
+            "funnelStepId": "funnel_step_won",
+            "displayName": "Recepção",
+            "isCoexistence": True,
+        }
+    } == reply.json()
+    assert [entrypoint_id] == [each["id"] for each in entrypoints(mockserver)]
+
+
+@pytest.mark.parametrize("body", FUNNELS_THAT_ARE_NOT_THERE)
+@pytest.mark.mockserver(given=FUNNELS)
+@pytest.mark.option("funnel-checked-when", "completion")
+@pytest.mark.option("entrypoint-when-failed", "null")
+@pytest.mark.clause("session.funnel-step", "session.funnel-checked-late", "session.failed")
+def test_a_funnel_that_is_not_the_tenant_s_fails_the_session_at_its_completion(mockserver, body):
+    session_id = begin(mockserver, body)
+    assert "pending" == read(mockserver, session_id)["status"]
+
+    shown = mockserver.complete_session(session_id)
+
+    assert failed(session_id, "failed", "funnel_not_found", shown["message"]) == shown
+    assert [] == entrypoints(mockserver)
+
+
+@pytest.mark.clause("session.funnel-checked-late")
+def test_a_funnel_that_comes_before_the_completion_is_in_time(mockserver):
+    session_id = begin(mockserver, {"funnelStepId": "funnel_step_new", "funnelId": "funnel_sales"})
+
+    mockserver.apply({"given": {"funnels": FUNNELS["funnels"]}})
+
+    assert "completed" == mockserver.complete_session(session_id)["status"]
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize(("tenant", "platform"), LINKED)
+@pytest.mark.clause("session.phone-in-use", "session.failed")
+def test_a_number_that_is_linked_already_fails_the_session(mockserver_server, tenant, platform, spelling):
+    linked = {"entrypoints": [{"platform": platform, "displayPhone": "+55 11 99999-0000"}]}
+    with mockserver_server.sandbox(given={"tenants": [{"id": tenant, **linked}]}) as sandbox:
+        before = len(entrypoints(sandbox))
+        session_id = begin(sandbox)
+
+        shown = sandbox.complete_session(session_id, phone=spelling)
+
+        assert failed(session_id, "failed", "phone_in_use", shown["message"]) == shown
+        assert before == len(entrypoints(sandbox))
+
+
+@pytest.mark.parametrize("phone", ["+5511999990001", "+551133330000", "+12015550123", "+351912345678"])
+@pytest.mark.mockserver(given={"entrypoints": [{"displayPhone": "+55 11 99999-0000"}]})
+@pytest.mark.clause("session.phone-in-use")
+def test_another_number_completes(mockserver, phone):
+    shown = mockserver.complete_session(begin(mockserver), phone=phone)
+
+    assert ("completed", phone) == (shown["status"], shown["entrypoint"]["displayPhone"])
+
+
+@pytest.mark.clause("session.phone-in-use")
+def test_of_two_sessions_with_one_number_the_first_wins(mockserver):
+    first, second = begin(mockserver), begin(mockserver)
+
+    assert "completed" == mockserver.complete_session(second, phone=PHONE)["status"]
+    assert "phone_in_use" == mockserver.complete_session(first, phone="55 11 99999 0000")["reason"]
+
+
+@pytest.mark.mockserver(given=FUNNELS)
+@pytest.mark.clause("session.phone-in-use")
+def test_a_session_that_failed_links_no_number(mockserver):
+    mockserver.complete_session(begin(mockserver, {"funnelStepId": "funnel_step_unknown"}), phone=PHONE)
+
+    assert "completed" == mockserver.complete_session(begin(mockserver), phone=PHONE)["status"]
+
+
+@pytest.mark.clause("session.completed")
+def test_a_number_drawn_for_the_end_user_is_in_e164_and_nobody_s(mockserver):
+    drawn = [mockserver.complete_session(begin(mockserver))["entrypoint"]["displayPhone"] for _ in range(20)]
+
+    assert 20 == len(set(drawn))
+    assert all(phone[0] == "+" and phone[1:].isdigit() and 8 <= len(phone) <= 16 for phone in drawn)
+
+
+@pytest.mark.parametrize(
+    "phone",
+    ["", "+", "12345", "tel", "+5511999990000123456", "+55 11 9999x-0000", "+0011999990000", "99876-5432", "190"]
+    + ["+55119999900000", "+1199999000", "00 99876-5432", "0800"],
+)
+@pytest.mark.clause("session.completed")
+def test_what_cannot_be_a_number_is_refused_and_the_session_waits_on(mockserver, phone):
+    session_id = begin(mockserver)
+
+    with pytest.raises(ValueError):
+        mockserver.complete_session(session_id, phone=phone)
+
+    assert "pending" == read(mockserver, session_id)["status"]
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        pytest.param("token_exchange_failed", marks=pytest.mark.option("user-cancels", "failed")),
+        "phone_in_use",
+        "funnel_not_found",
+    ],
+)
+@pytest.mark.clause("session.failed", "session.user-cancels")
+def test_a_failed_session_tells_its_reason(mockserver, reason):
+    session_id = begin(mockserver)
+
+    shown = mockserver.fail_session(session_id, reason=reason)
+
+    assert shown == read(mockserver, session_id)
+    assert failed(session_id, "failed", reason, shown["message"]) == shown
+    assert isinstance(shown["message"], str) and shown["message"]
+
+
+@pytest.mark.parametrize("reason", ["expired", "phone_in_us", "", "completed"])
+@pytest.mark.clause("session.failed")
+def test_no_other_reason_fails_a_session(mockserver, reason):
+    session_id = begin(mockserver)
+
+    with pytest.raises(ValueError):
+        mockserver.fail_session(session_id, reason=reason)
+
+    assert "pending" == read(mockserver, session_id)["status"]
+
+
+@pytest.mark.parametrize(
+    "now", ["2026-03-01T12:00:00.000000Z", "2026-03-01T12:00:00.000001Z", "2026-12-31T23:50:00.999999Z"]
+)
+@pytest.mark.option("expiry-driver", "timer")
+@pytest.mark.clause("session.expired")
+def test_a_session_expires_at_its_own_expires_at_to_the_microsecond(mockserver_server, now):
+    with mockserver_server.sandbox(now=now) as sandbox:
+        created = create(sandbox)
+        session_id, expires_at = created["sessionId"], datetime.fromisoformat(created["expiresAt"])
+
+        sandbox.advance(to=expires_at - timedelta(microseconds=1))
+        before = read(sandbox, session_id)
+        sandbox.advance(to=expires_at)
+        at = read(sandbox, session_id)
+
+    assert "pending" == before["status"]
+    assert failed(session_id, "expired", "expired", at["message"]) == at
+
+
+@pytest.mark.clause("session.expired", "session.completed")
+@pytest.mark.mockserver(now=EXACT_NOON)
+def test_the_last_microsecond_before_the_deadline_is_in_time_and_the_deadline_is_not(mockserver):
+    in_time, late = begin(mockserver), begin(mockserver)
+
+    mockserver.advance(1199.999999)
+    completed = mockserver.complete_session(in_time)["status"]
+    mockserver.advance(0.000001)
+
+    with pytest.raises(ValueError, match="expired"):
+        mockserver.complete_session(late)
+    assert ("completed", "expired") == (completed, read(mockserver, late)["status"])
+
+
+@pytest.mark.clause("session.expired")
+def test_each_session_has_a_deadline_of_its_own(mockserver):
+    first = begin(mockserver)
+    mockserver.advance("10m")
+    second = begin(mockserver)
+
+    fired = mockserver.advance("10m")
+
+    assert [("session.expire", first)] == [(each["what"], each["id"]) for each in fired]
+    assert ("expired", "pending") == tuple(read(mockserver, each)["status"] for each in (first, second))
+
+
+@pytest.mark.parametrize("move", ENDS)
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.clause("session.final")
+def test_a_final_session_is_moved_by_nothing(mockserver, end, move):
+    session_id = begin(mockserver)
+    ENDS[end](mockserver, session_id)
+    shown, state, events = read(mockserver, session_id), mockserver.state(), mockserver.events
+
+    with pytest.raises(ValueError, match=f"is {end}; only pending has"):
+        ENDS[move](mockserver, session_id)
+
+    assert (shown, state, events) == (read(mockserver, session_id), mockserver.state(), mockserver.events)
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.clause("session.final", "events.once")
+def test_time_changes_nothing_of_a_final_session(mockserver, end):
+    session_id = begin(mockserver)
+    ENDS[end](mockserver, session_id)
+    shown, events = read(mockserver, session_id), mockserver.events
+
+    assert [] == mockserver.advance("30d")
+    assert (shown, events) == (read(mockserver, session_id), mockserver.events)
+    assert 1 == len(events)
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.clause("session.final")
+def test_after_an_end_a_new_session_begins_afresh(mockserver, end):
+    old = create(mockserver)
+    ENDS[end](mockserver, old["sessionId"])
+
+    new = create(mockserver)
+
+    assert old["sessionId"] != new["sessionId"] and old["url"] != new["url"]
+    assert ("pending", end) == tuple(read(mockserver, each["sessionId"])["status"] for each in (new, old))
+
+
+@pytest.mark.clause("session.no-secrets")
+def test_the_token_of_the_link_is_told_at_the_creation_alone(mockserver):
+    made = create(mockserver)
+    token = made["url"].rpartition("/")[2]
+
+    told = mockserver.complete_session(made["sessionId"])
+
+    assert token not in str([told, read(mockserver, made["sessionId"]), mockserver.events, mockserver.state()])

@@ -1,0 +1,270 @@
+"""Connection sessions: what may be asked for, what is answered at once, and what a pending one shows."""
+
+import re
+
+import pytest
+
+from tests.operations.session_calls import NOON, SESSIONS, begin, create, read, refusal
+
+GOOD_RETURN_URLS = [
+    "https://app.example",
+    "https://app.example/",
+    "https://app.example/back?tenant=1&x=%20#done",
+    "HTTPS://APP.EXAMPLE/Back",
+    "https://localhost:8443/back",
+    "https://192.0.2.7/back",
+    "https://[2001:db8::1]:8443/back",
+    "https://app.example/?next=user@mail.example",
+    "https://xn--caf-dma.example/ol%C3%A1",
+    "https://café.example/olá?nome=São#já",
+    "https://a.example:0/",
+    "https://a.example:/",
+    "https://a_b.example/",
+    "https://127.1/",
+    "https://a.example/a^b|c",
+    "https://a.example/%zz",
+]
+BAD_RETURN_URLS = [
+    "http://app.example/back",
+    "http://localhost/back",
+    "ftp://app.example/back",
+    "javascript:alert(1)",
+    "//app.example/back",
+    "/back",
+    "app.example/back",
+    "back",
+    "https:",
+    "https://",
+    "https:///back",
+    "https:app.example",
+    "https://:443/back",
+    "https://user@app.example/back",
+    "https://user:secret@app.example/back",
+    "https://:secret@app.example/back",
+    "https://app.example@evil.example/back",
+    "https://app.example\\@evil.example/back",
+    "https://app.example/a b",
+    " https://app.example/back",
+    "https://app.example/back ",
+    "https://app.example/back\n",
+    "https://app.example/\tback",
+    "https://app.example:0x1/back",
+    "https://app.example:99999/back",
+    "https://[2001:db8::1/back",
+    "https://a.example^/",
+    "https://a.example|b/",
+    "https://a.example%00.evil/",
+    "https://a.example%/",
+    "https://<a.example>/",
+    "https://256.256.256.256/",
+    "https://1.2.3.4.5/",
+    "https://a.1/",
+    "https://[v1.a]/",
+    "https://[fe80::1%25eth0]/",
+    "https://xn--a/",
+    "https://\u00ad/",
+    "https://a\u2028b.example/",
+    "https://a.example:8443x/",
+    "https://a.example:65536/",
+]
+WRONG_BODIES = [
+    pytest.param({"coexistence": "true"}, id="coexistence-text"),
+    pytest.param({"coexistence": 1}, id="coexistence-number"),
+    pytest.param({"coexistence": None}, id="coexistence-null"),
+    pytest.param({"funnelStepId": ""}, id="step-empty"),
+    pytest.param({"funnelStepId": 7}, id="step-number"),
+    pytest.param({"funnelStepId": None}, id="step-null"),
+    pytest.param({"funnelStepId": "funnel_step_new", "funnelId": ""}, id="funnel-empty"),
+    pytest.param({"funnelStepId": "funnel_step_new", "funnelId": 7}, id="funnel-number"),
+    pytest.param({"returnUrl": ""}, id="return-url-empty"),
+    pytest.param({"returnUrl": 7}, id="return-url-number"),
+    pytest.param({"returnUrl": None}, id="return-url-null"),
+    pytest.param({"returnUrl": ["https://app.example"]}, id="return-url-list"),
+    pytest.param([], id="a-list"),
+    pytest.param("{}", id="a-text"),
+    pytest.param(0, id="a-number"),
+]
+
+
+def sessions(sandbox) -> list[dict]:
+    return sandbox.state()["tenants"][0]["sessions"]
+
+
+@pytest.mark.mockserver(now=NOON)
+@pytest.mark.clause("session.create", "session.expires-at", "base.success")
+def test_a_session_begins_pending_with_a_link_and_a_deadline_of_twenty_minutes(mockserver):
+    reply = mockserver.call("POST", SESSIONS, json={})
+
+    body = reply.json()
+    assert 202 == reply.status
+    assert {"sessionId", "status", "url", "expiresAt"} == set(body)
+    assert "pending" == body["status"]
+    assert "2026-03-01T12:20:00.000Z" == body["expiresAt"]
+
+
+@pytest.mark.parametrize("spelling", ["milliseconds", "seconds", "microseconds", "offset"])
+@pytest.mark.clause("session.expires-at")
+def test_the_deadline_is_in_utc_with_z_however_other_dates_are_spelt(mockserver_server, spelling):
+    with mockserver_server.sandbox(now=NOON, choices={"datetime-spelling": spelling}) as sandbox:
+        expires_at = create(sandbox)["expiresAt"]
+
+    assert re.fullmatch(r"2026-03-01T12:20:00(\.0+)?Z", expires_at)
+
+
+@pytest.mark.clause("session.create")
+def test_no_body_at_all_is_an_empty_one(mockserver):
+    assert 202 == mockserver.call("POST", SESSIONS).status
+    assert 202 == mockserver.call("POST", SESSIONS, headers={"content-type": "application/json"}).status
+
+
+@pytest.mark.clause("session.create")
+def test_every_creation_makes_a_session_of_its_own(mockserver):
+    made = [create(mockserver, {"coexistence": False}) for _ in range(30)]
+
+    assert 30 == len({each["sessionId"] for each in made})
+    assert 30 == len({each["url"] for each in made})
+    assert {"pending"} == {read(mockserver, each["sessionId"])["status"] for each in made}
+
+
+@pytest.mark.clause("session.read")
+def test_a_pending_session_shows_its_id_its_status_and_a_null_entrypoint(mockserver):
+    session_id = begin(mockserver)
+
+    assert {"sessionId": session_id, "status": "pending", "entrypoint": None} == read(mockserver, session_id)
+
+
+@pytest.mark.clause("session.url")
+def test_the_link_is_opaque_and_is_not_the_session_id(mockserver):
+    made = create(mockserver)
+    link = f"{mockserver.base_url}/connect/"
+
+    later = create(mockserver)
+    token = later["url"].removeprefix(link)
+
+    assert later["url"].startswith(link)
+    assert later["url"] != later["sessionId"]
+    assert later["sessionId"] not in later["url"]
+    assert later["sessionId"].rpartition("_")[2] not in later["url"]
+    assert mockserver.secret_key[3:] not in later["url"] and mockserver.public_key[3:] not in later["url"]
+    assert re.fullmatch(r"[A-Za-z0-9_-]{26,}", token)
+    assert made["url"].rpartition("/")[2] != token
+
+
+@pytest.mark.parametrize("extra", ["returnURL", "funnelstepid", "phone", "sessionId", "expiresAt", ""])
+@pytest.mark.clause("session.no-extra")
+def test_a_property_that_is_not_listed_is_refused(mockserver, extra):
+    reply = mockserver.call("POST", SESSIONS, json={"coexistence": True, extra: "x"})
+
+    assert (400, "VALIDATION_ERROR") == refusal(reply)
+    assert [] == sessions(mockserver)
+
+
+@pytest.mark.parametrize("body", WRONG_BODIES)
+@pytest.mark.clause("session.create", "session.coexistence", "session.funnel-pair", "session.return-url")
+def test_a_field_of_another_type_or_length_is_refused(mockserver, body):
+    assert (400, "VALIDATION_ERROR") == refusal(mockserver.call("POST", SESSIONS, json=body))
+    assert [] == sessions(mockserver)
+
+
+@pytest.mark.parametrize("raw", [b"{", b"\xff", b'{"coexistence": tru}', b"null"])
+@pytest.mark.clause("session.create")
+def test_a_body_that_cannot_be_read_is_refused(mockserver, raw):
+    reply = mockserver.call("POST", SESSIONS, body=raw, headers={"content-type": "application/json"})
+
+    assert (400, "VALIDATION_ERROR") == refusal(reply)
+
+
+@pytest.mark.option("funnelId-alone", "validation-error")
+@pytest.mark.clause("session.funnel-pair")
+def test_a_funnel_without_its_step_is_refused(mockserver):
+    reply = mockserver.call("POST", SESSIONS, json={"funnelId": "funnel_sales"})
+
+    assert (400, "VALIDATION_ERROR") == refusal(reply)
+    assert [] == sessions(mockserver)
+
+
+@pytest.mark.clause("session.funnel-pair")
+def test_a_step_needs_no_funnel_and_one_character_is_enough(mockserver):
+    assert 202 == mockserver.call("POST", SESSIONS, json={"funnelStepId": "s"}).status
+    assert 202 == mockserver.call("POST", SESSIONS, json={"funnelStepId": "s", "funnelId": "f"}).status
+
+
+@pytest.mark.parametrize("url", GOOD_RETURN_URLS)
+@pytest.mark.clause("session.return-url")
+def test_an_https_url_without_a_user_is_taken(mockserver, url):
+    assert 202 == mockserver.call("POST", SESSIONS, json={"returnUrl": url}).status
+
+
+@pytest.mark.parametrize("url", BAD_RETURN_URLS)
+@pytest.mark.clause("session.return-url")
+def test_any_other_return_url_is_refused(mockserver, url):
+    assert (400, "VALIDATION_ERROR") == refusal(mockserver.call("POST", SESSIONS, json={"returnUrl": url}))
+    assert [] == sessions(mockserver)
+
+
+@pytest.mark.parametrize(("length", "status"), [(2000, 202), (2001, 400)])
+@pytest.mark.clause("session.return-url")
+def test_a_return_url_has_at_most_two_thousand_characters(mockserver, length, status):
+    url = "https://app.example/".ljust(length, "a")
+
+    assert status == mockserver.call("POST", SESSIONS, json={"returnUrl": url}).status
+
+
+@pytest.mark.clause("session.return-url")
+def test_a_refused_url_does_not_give_its_password_away(mockserver):
+    reply = mockserver.call("POST", SESSIONS, json={"returnUrl": "https://user:hunter2@app.example/"})
+
+    assert b"hunter2" not in reply.body
+    assert "hunter2" not in str(reply.headers)
+
+
+@pytest.mark.parametrize("key", ["sk_unknown_to_the_sandbox", ""])
+@pytest.mark.clause("session.return-url")
+def test_a_refused_url_does_not_give_a_part_of_a_key_away_where_it_is_cut(mockserver, key):
+    key = key or mockserver.secret_key
+    url = "http://app.example/".ljust(75, "a") + f"/{key}"
+
+    reply = mockserver.call("POST", SESSIONS, json={"returnUrl": url})
+
+    assert key[:4] not in reply.headers["x-mock-reason"].replace("sk_...", "")
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", SESSIONS), ("GET", f"{SESSIONS}/any")])
+@pytest.mark.clause("auth.secret-only")
+def test_a_public_key_neither_makes_nor_reads_sessions(mockserver, method, path):
+    reply = mockserver.call(method, path, key=mockserver.public_key)
+
+    assert (401, "API_KEY_WRONG_TYPE") == refusal(reply)
+
+
+@pytest.mark.clause("auth.any-secret-key", "session.read")
+def test_a_secret_key_that_came_later_reads_what_an_earlier_one_made(mockserver):
+    session_id = begin(mockserver)
+
+    mockserver.apply({"given": {"tenants": [{"id": "tenant_default", "secretKey": "sk_rotated"}]}})
+
+    assert "pending" == read(mockserver, session_id, key="sk_rotated")["status"]
+
+
+@pytest.mark.option("session-unknown-code", "resource-not-found")
+@pytest.mark.clause("session.read")
+def test_an_unknown_session_is_not_found(mockserver):
+    assert (404, "RESOURCE_NOT_FOUND") == refusal(mockserver.call("GET", f"{SESSIONS}/connection_session_x"))
+
+
+@pytest.mark.clause("session.create")
+def test_a_lapsed_tenant_makes_no_session(mockserver):
+    mockserver.set_tenant(subscription="suspended")
+
+    assert (403, "SUBSCRIPTION_INACTIVE") == refusal(mockserver.call("POST", SESSIONS, json={}))
+    assert [] == sessions(mockserver)
+
+
+@pytest.mark.clause("session.create", "session.url")
+def test_the_link_over_a_socket_lies_under_the_sandbox_s_own_address(mockserver):
+    import requests
+
+    answer = requests.post(mockserver.base_url + SESSIONS, headers={"X-API-Key": mockserver.secret_key}, timeout=5)
+
+    assert 202 == answer.status_code
+    assert answer.json()["url"].startswith(f"{mockserver.base_url}/connect/")

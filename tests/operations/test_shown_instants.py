@@ -1,0 +1,167 @@
+"""What the API shows of an instant is what holds, also where the clock stands between two milliseconds."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.operations import campaigning, session_calls
+
+START = "2026-03-01T12:00:00.999654Z"
+GIVEN = {"templates": [{"id": "template_plain"}], "chats": [{"id": f"chat_{place}"} for place in range(9)]}
+DAY = timedelta(days=1)
+pytestmark = pytest.mark.mockserver(now=START, given=GIVEN)
+
+
+def _shown(text):
+    return datetime.fromisoformat(text)
+
+
+def _started(sandbox, ids):
+    return _shown(campaigning.entry(sandbox, ids[0])["startedAt"])
+
+
+@pytest.mark.clause("session.expires-at", "session.expired")
+@pytest.mark.parametrize("driver", ["timer", "on-read"])
+@pytest.mark.parametrize("format", ["milliseconds", "seconds", "microseconds", "offset"])
+def test_a_session_is_expired_at_its_own_expires_at_in_every_format(mockserver, driver, format):
+    mockserver.choose({"datetime-spelling": format, "expiry-driver": driver})
+    created = session_calls.create(mockserver)
+    expires_at = _shown(created["expiresAt"])
+
+    mockserver.advance(to=expires_at - timedelta(microseconds=1))
+    assert "pending" == session_calls.read(mockserver, created["sessionId"])["status"]
+    mockserver.advance(to=expires_at)
+    assert "expired" == session_calls.read(mockserver, created["sessionId"])["status"]
+
+
+@pytest.mark.clause("session.expires-at", "events.failed")
+@pytest.mark.mockserver(choices={"wh-data-asymmetry": "same-keys"})
+def test_the_event_of_an_expiry_occurred_at_the_expires_at(mockserver):
+    expires_at = session_calls.create(mockserver)["expiresAt"]
+    mockserver.advance(until="idle")
+
+    assert expires_at == mockserver.events[0]["data"]["occurredAt"]
+
+
+@pytest.mark.clause("session.url")
+def test_the_link_is_good_until_the_shown_expires_at_and_no_longer(mockserver):
+    created = session_calls.create(mockserver)
+    user = mockserver.end_user(created["sessionId"])
+    mockserver.advance(to=_shown(created["expiresAt"]) - timedelta(microseconds=1))
+    assert 200 == user.open().status
+
+    mockserver.advance(to=_shown(created["expiresAt"]))
+
+    assert 410 == user.open().status
+
+
+@pytest.mark.clause("send.cadence")
+def test_the_sends_count_from_the_shown_started_at(mockserver):
+    ids = campaigning.run(mockserver, cadence=60)
+    started = _started(mockserver, ids)
+
+    for second in range(1, 9):
+        mockserver.advance(to=started + timedelta(seconds=second) - timedelta(microseconds=1))
+        assert (9, second, 0) == campaigning.counts(mockserver, ids)
+        mockserver.advance(to=started + timedelta(seconds=second))
+        assert (9, second + 1, 0) == campaigning.counts(mockserver, ids)
+    assert "2026-03-01T12:00:08.999Z" == campaigning.entry(mockserver, ids[0])["completedAt"]
+
+
+@pytest.mark.clause("send.message", "send.completed")
+def test_a_run_of_one_message_starts_sends_and_completes_at_one_shown_instant(mockserver_server):
+    with mockserver_server.sandbox(now=START, given=GIVEN | {"chats": [{"id": "chat_only"}]}) as sandbox:
+        ids = campaigning.run(sandbox)
+        run = campaigning.entry(sandbox, ids[0])
+        (message,) = campaigning.messages(sandbox, "chat_only")
+
+    assert "completed" == run["status"]
+    assert ["2026-03-01T12:00:00.999Z"] * 3 == [run["startedAt"], message["createdAt"], run["completedAt"]]
+
+
+@pytest.mark.clause("messages.list")
+def test_a_message_is_never_listed_below_one_that_was_there_before_its_campaign_started(mockserver):
+    def add(text):
+        message = {"chatId": "chat_0", "id": f"message_{text}", "text": text}
+        mockserver.apply({"given": {"messages": [message]}})
+
+    add("before")
+    campaigning.run(mockserver, cadence=1)
+    add("after")
+
+    records = campaigning.messages(mockserver, "chat_0")
+    assert ["after", "template_plain", "before"] == [record["text"] for record in records]
+
+
+@pytest.mark.clause("cancel.queued")
+@pytest.mark.option("late-sends-after-cancel", "five-seconds")
+def test_the_five_seconds_after_a_cancel_count_from_the_shown_end(mockserver):
+    mockserver.choose({"late-sends-after-cancel": "five-seconds"})
+    ids = campaigning.run(mockserver, cadence=60)
+    campaigning.cancel(mockserver, ids[0])
+    ended = _shown(campaigning.entry(mockserver, ids[0])["completedAt"])
+    mockserver.advance("1h")
+
+    assert (9, 6, 0) == campaigning.counts(mockserver, ids)
+    assert ended + timedelta(seconds=5) == max(
+        _shown(message["createdAt"])
+        for place in range(6)
+        for message in campaigning.messages(mockserver, f"chat_{place}")
+    )
+
+
+@pytest.mark.clause("start.size")
+@pytest.mark.option("size-limit-base", "moving-day")
+def test_what_is_shown_as_sent_a_day_ago_is_used_no_longer(mockserver):
+    mockserver.choose({"size-limit-values": {"chatapp": 9}, "size-limit-base": "moving-day"})
+    ids = campaigning.run(mockserver, cadence=7)
+    mockserver.advance(until="idle")
+    ended = _shown(campaigning.entry(mockserver, ids[0])["completedAt"])
+    again = campaigning.create(mockserver, name="Again")
+    mockserver.advance(to=ended + DAY - timedelta(milliseconds=1))
+    assert 422 == campaigning.start(mockserver, again).status
+
+    mockserver.advance(to=ended + DAY)
+
+    assert 202 == campaigning.start(mockserver, again).status
+
+
+@pytest.mark.clause("filters.dates")
+def test_a_date_is_compared_as_it_is_shown(mockserver):
+    mockserver.apply({"given": {"chats": [{"id": "chat_dated", "lastMessageAt": "2026-03-01T11:00:00.123999Z"}]}})
+    statement = {"field": "chat.virtual.lastMessageAt", "operator": "equals", "value": "2026-03-01T11:00:00.123Z"}
+    body = {"filters": [{"combinator": "and", "statements": [statement]}]}
+
+    reply = mockserver.call("POST", "/v1/campaigns/audience-preview", json=body)
+
+    assert {"estimatedCount": 1} == reply.json()
+
+
+@pytest.mark.clause("base.rate-limit")
+@pytest.mark.parametrize("headers", ["seconds", "http-date"])
+def test_the_next_request_passes_at_the_shown_retry_after(mockserver, headers):
+    mockserver.choose({"rate-limit-numbers": {"requests": 1, "per": "7s"}, "rate-limit-headers": headers})
+    asked_at = mockserver.now
+    mockserver.call("GET", "/v1/campaigns")
+    waits = mockserver.call("GET", "/v1/campaigns").headers["retry-after"]
+    free_at = (
+        asked_at + timedelta(seconds=int(waits))
+        if headers == "seconds"
+        else datetime.strptime(waits, "%a, %d %b %Y %H:%M:%S GMT").replace(tzinfo=UTC)
+    )
+
+    mockserver.advance(to=free_at)
+
+    assert 200 == mockserver.call("GET", "/v1/campaigns").status
+
+
+@pytest.mark.clause("templates.list")
+@pytest.mark.option("list-order", "newest-first")
+def test_templates_that_show_one_instant_are_in_the_order_of_their_creation(mockserver_server):
+    times = {"template_first": "2026-02-01T08:00:00.000900Z", "template_second": "2026-02-01T08:00:00.000100Z"}
+    given = {"templates": [{"id": each, "createdAt": at} for each, at in times.items()]}
+    with mockserver_server.sandbox(now=START, given=given) as sandbox:
+        listed = sandbox.call("GET", "/v1/message-templates").json()["templates"]
+
+    assert ["template_second", "template_first"] == [each["id"] for each in listed]
+    assert {"2026-02-01T08:00:00.000Z"} == {each["createdAt"] for each in listed}

@@ -1,0 +1,274 @@
+"""Starting a campaign: what it takes, what it answers, and what a refused start leaves behind."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+import requests
+
+from tests.operations.campaigning import NOON, cancel, counts, create, messages, progress, read, refusal, run, start
+
+CHATS = [{"id": "chat_ana", "name": "Ana"}, {"id": "chat_bia", "name": "Bia"}]
+PLAIN = {"id": "template_plain"}
+ASKING = {
+    "id": "template_asking",
+    "items": [{"text": "{{1}}, {{2}}, {{3}}"}],
+    "variables": [
+        {"key": "var1", "source": "chat.name"},
+        {"key": "var2", "label": "Cupom", "required": True},
+        {"key": "var3", "label": "Loja", "required": False},
+    ],
+}
+GIVEN = {"templates": [PLAIN, ASKING], "chats": CHATS}
+pytestmark = pytest.mark.mockserver(now=NOON, given=GIVEN)
+
+
+@pytest.mark.clause("start.response")
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        pytest.param(b"", {}, id="no body"),
+        pytest.param(b"", {"content-type": "application/json"}, id="an empty JSON body"),
+        pytest.param(b"{}", {"content-type": "application/json"}, id="an empty object"),
+        pytest.param(b'{"commonVariables":{}}', {"content-type": "application/json"}, id="an empty map"),
+    ],
+)
+def test_a_draft_starts_with_an_optional_body(mockserver, body, headers):
+    campaign_id = create(mockserver)
+
+    reply = mockserver.call("POST", f"/v1/campaigns/{campaign_id}/start", body=body, headers=headers)
+
+    assert (202, {"executionId", "status"}) == (reply.status, set(reply.json()))
+    assert "processing" == reply.json()["status"]
+    detail = read(mockserver, campaign_id)
+    assert "processing" == detail["status"]
+    assert [reply.json()["executionId"]] == [each["id"] for each in detail["executions"]]
+
+
+@pytest.mark.clause("start.response")
+def test_the_answer_says_processing_although_the_only_send_is_due_at_once(mockserver_server):
+    with mockserver_server.sandbox(now=NOON, given={"templates": [PLAIN], "chats": {"count": 1}}) as sandbox:
+        campaign_id = create(sandbox)
+
+        assert "processing" == start(sandbox, campaign_id).json()["status"]
+        assert "completed" == read(sandbox, campaign_id)["status"]
+
+
+@pytest.mark.clause("start.audience-fixed")
+def test_the_audience_is_taken_at_the_start_and_fixed_then(mockserver):
+    campaign_id = create(mockserver)
+    mockserver.apply({"given": {"chats": [{"id": "chat_before"}]}})
+    execution_id = start(mockserver, campaign_id).json()["executionId"]
+    mockserver.apply({"given": {"chats": {"count": 5}}})
+
+    assert (3, 1, 0) == counts(mockserver, (campaign_id, execution_id))
+    mockserver.advance(until="idle")
+    assert (3, 3, 0) == counts(mockserver, (campaign_id, execution_id))
+
+
+@pytest.mark.clause("start.missing-variables")
+@pytest.mark.parametrize("given", [None, {}, {"var3": "Centro"}, {"var1": "Ana"}, {"2": "X"}, {"{{2}}": "X"}])
+def test_a_required_variable_that_is_missing_refuses_the_start(mockserver, given):
+    campaign_id = create(mockserver, templateId="template_asking")
+
+    assert (400, "CAMPAIGN_MISSING_COMMON_VARIABLES") == refusal(start(mockserver, campaign_id, given))
+    assert "draft" == read(mockserver, campaign_id)["status"]
+
+
+@pytest.mark.clause("start.missing-variables")
+def test_an_optional_variable_may_be_left_out(mockserver):
+    run(mockserver, {"var2": "DEZ"}, templateId="template_asking")
+
+    assert "Ana, DEZ, " == messages(mockserver, "chat_ana")[0]["text"]
+
+
+def _canceled(mockserver, campaign_id):
+    cancel(mockserver, campaign_id)
+
+
+def _completed(mockserver, campaign_id):
+    start(mockserver, campaign_id)
+    mockserver.advance(until="idle")
+
+
+def _failed(mockserver, campaign_id):
+    start(mockserver, campaign_id)
+    mockserver.fail_campaign(campaign_id)
+
+
+@pytest.mark.clause("start.not-draft")
+@pytest.mark.parametrize("end", [_canceled, _completed, _failed])
+def test_what_has_ended_is_no_draft(mockserver, end):
+    campaign_id = create(mockserver)
+    end(mockserver, campaign_id)
+
+    assert end.__name__[1:] == read(mockserver, campaign_id)["status"]
+    assert (422, "CAMPAIGN_NOT_DRAFT") == refusal(start(mockserver, campaign_id))
+
+
+@pytest.mark.clause("start.already", "start.not-draft")
+@pytest.mark.parametrize(
+    ("option", "code"),
+    [
+        pytest.param(
+            "already-processing",
+            "CAMPAIGN_ALREADY_PROCESSING",
+            marks=pytest.mark.option("not-draft-vs-already-processing", "already-processing"),
+        ),
+        pytest.param(
+            "not-draft",
+            "CAMPAIGN_NOT_DRAFT",
+            marks=pytest.mark.option("not-draft-vs-already-processing", "not-draft"),
+        ),
+    ],
+)
+def test_the_start_of_what_is_processing_gets_the_chosen_code(mockserver, option, code):
+    mockserver.choose({"not-draft-vs-already-processing": option})
+    campaign_id, execution_id = run(mockserver)
+
+    assert (422, code) == refusal(start(mockserver, campaign_id))
+    assert [execution_id] == [each["id"] for each in read(mockserver, campaign_id)["executions"]]
+
+
+@pytest.mark.clause("start.already")
+def test_another_campaign_of_the_tenant_may_run_at_the_same_time(mockserver):
+    run(mockserver, name="First")
+    ids = run(mockserver, name="Second")
+
+    assert "processing" == progress(mockserver, ids)["status"]
+
+
+@pytest.mark.clause("start.unknown", "base.tenant-scope")
+def test_an_unknown_campaign_and_another_tenants_cannot_be_started(mockserver):
+    made = mockserver.apply({"given": {"tenants": [{"id": "tenant_other"}]}})
+    campaign_id = create(mockserver)
+    before = mockserver.state()
+
+    foreign = mockserver.call("POST", f"/v1/campaigns/{campaign_id}/start", key=made["tenants"][0]["secretKey"])
+    assert (404, "CAMPAIGN_NOT_FOUND") == refusal(foreign)
+    assert (404, "CAMPAIGN_NOT_FOUND") == refusal(start(mockserver, "campaign_nowhere"))
+    assert before == mockserver.state()
+
+
+@pytest.mark.clause("start.common-variables")
+@pytest.mark.parametrize("value", [1, True, None, ["DEZ"], {"text": "DEZ"}])
+def test_a_value_that_is_no_text_is_refused(mockserver, value):
+    campaign_id = create(mockserver, templateId="template_asking")
+
+    assert (400, "VALIDATION_ERROR") == refusal(start(mockserver, campaign_id, {"var2": value}))
+    assert "draft" == read(mockserver, campaign_id)["status"]
+
+
+@pytest.mark.clause("start.common-variables")
+@pytest.mark.parametrize("variables", [[], "var2", 3])
+def test_common_variables_are_a_map(mockserver, variables):
+    campaign_id = create(mockserver, templateId="template_asking")
+
+    assert (400, "VALIDATION_ERROR") == refusal(start(mockserver, campaign_id, variables))
+
+
+@pytest.mark.clause("start.common-variables")
+def test_a_value_applies_to_every_recipient(mockserver):
+    run(mockserver, {"var2": "DEZ", "var3": "Centro"}, templateId="template_asking")
+    mockserver.advance(until="idle")
+
+    assert ["Ana, DEZ, Centro"] == [each["text"] for each in messages(mockserver, "chat_ana")]
+    assert ["Bia, DEZ, Centro"] == [each["text"] for each in messages(mockserver, "chat_bia")]
+
+
+@pytest.mark.clause("start.once")
+def test_of_concurrent_starts_exactly_one_creates_an_execution(mockserver):
+    campaign_id = create(mockserver)
+    together = Barrier(16)
+
+    def try_it(_):
+        together.wait()
+        return start(mockserver, campaign_id)
+
+    with ThreadPoolExecutor(16) as pool:
+        replies = list(pool.map(try_it, range(16)))
+
+    (won,) = [reply for reply in replies if reply.status == 202]
+    assert [(422, "CAMPAIGN_ALREADY_PROCESSING")] * 15 == [refusal(each) for each in replies if each is not won]
+    assert [won.json()["executionId"]] == [each["id"] for each in read(mockserver, campaign_id)["executions"]]
+
+
+@pytest.mark.clause("start.once")
+def test_of_concurrent_starts_over_the_socket_exactly_one_creates_an_execution(mockserver):
+    campaign_id = create(mockserver)
+    url = f"{mockserver.base_url}/v1/campaigns/{campaign_id}/start"
+    key = {"X-API-Key": mockserver.secret_key}
+    together = Barrier(8)
+
+    def try_it(_):
+        together.wait()
+        with requests.post(url, headers=key, timeout=10) as reply:
+            return reply.status_code, reply.json()
+
+    with ThreadPoolExecutor(8) as pool:
+        replies = list(pool.map(try_it, range(8)))
+
+    (won,) = [body for status, body in replies if status == 202]
+    assert [(422, "CAMPAIGN_ALREADY_PROCESSING")] * 7 == [(s, b["code"]) for s, b in replies if b is not won]
+    assert [won["executionId"]] == [each["id"] for each in read(mockserver, campaign_id)["executions"]]
+
+
+def _too_large(mockserver, campaign_id):
+    mockserver.choose({"size-limit-values": {"chatapp": 1}})
+    return start(mockserver, campaign_id, {"var2": "DEZ"})
+
+
+def _missing(mockserver, campaign_id):
+    return start(mockserver, campaign_id, {})
+
+
+def _malformed(mockserver, campaign_id):
+    return start(mockserver, campaign_id, {"var2": 5})
+
+
+def _already(mockserver, campaign_id):
+    start(mockserver, campaign_id, {"var2": "DEZ"})
+    return start(mockserver, campaign_id, {"var2": "other"})
+
+
+def _not_draft(mockserver, campaign_id):
+    cancel(mockserver, campaign_id)
+    return start(mockserver, campaign_id, {"var2": "DEZ"})
+
+
+def _without_key(mockserver, campaign_id):
+    return mockserver.call("POST", f"/v1/campaigns/{campaign_id}/start", key="", json={})
+
+
+@pytest.mark.clause("start.refused-changes-nothing")
+@pytest.mark.parametrize("refuse", [_too_large, _missing, _malformed, _already, _not_draft, _without_key])
+def test_a_refused_start_changes_nothing(mockserver, refuse):
+    campaign_id = create(mockserver, templateId="template_asking")
+    refuse(mockserver, campaign_id)  # brings about what refuses the next one, too
+    before = json.dumps(mockserver.state())
+
+    reply = refuse(mockserver, campaign_id)
+
+    assert 400 <= reply.status < 500
+    assert before == json.dumps(mockserver.state())
+
+
+@pytest.mark.clause("start.refused-changes-nothing")
+def test_a_start_that_was_refused_can_be_mended(mockserver):
+    campaign_id = create(mockserver, templateId="template_asking")
+    start(mockserver, campaign_id, {})
+
+    assert 202 == start(mockserver, campaign_id, {"var2": "DEZ"}).status
+
+
+@pytest.mark.clause("auth.precedence")
+def test_a_start_is_checked_for_existence_then_state_then_variables_then_audience(mockserver):
+    mockserver.choose({"size-limit-values": {"chatapp": 1}})
+    campaign_id = create(mockserver, templateId="template_asking")
+
+    assert "CAMPAIGN_NOT_FOUND" == refusal(start(mockserver, "campaign_nowhere", {}))[1]
+    assert "CAMPAIGN_MISSING_COMMON_VARIABLES" == refusal(start(mockserver, campaign_id, {}))[1]
+    assert "CAMPAIGN_SIZE_LIMIT_EXCEEDED" == refusal(start(mockserver, campaign_id, {"var2": "DEZ"}))[1]
+    cancel(mockserver, campaign_id)
+    assert "CAMPAIGN_NOT_DRAFT" == refusal(start(mockserver, campaign_id, {}))[1]

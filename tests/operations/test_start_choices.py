@@ -1,0 +1,249 @@
+"""Starting a campaign where the document is silent: sizes, empty audiences, odd variables, unapproved templates."""
+
+import pytest
+
+from tests.operations.campaigning import (
+    NOON,
+    counts,
+    create,
+    entry,
+    messages,
+    progress,
+    read,
+    refusal,
+    run,
+    start,
+    statuses,
+)
+
+ASKING = {
+    "id": "template_asking",
+    "items": [{"text": "{{1}}, {{2}}{{9}}"}],  # a placeholder that no variable declares is blank
+    "variables": [{"key": "var1", "source": "chat.name"}, {"key": "var2", "label": "Cupom", "required": True}],
+}
+CHATS = [{"id": "chat_ana", "name": "Ana"}, {"id": "chat_bia", "name": "Bia"}]
+pytestmark = pytest.mark.mockserver(now=NOON, given={"templates": [{"id": "template_plain"}, ASKING], "chats": CHATS})
+TOO_LARGE = (422, "CAMPAIGN_SIZE_LIMIT_EXCEEDED")
+
+
+@pytest.mark.clause("start.size")
+@pytest.mark.parametrize(("platform", "limit"), [("chatapp", 2000), ("photoapp", 1000), ("chatapp_lite", 1000)])
+def test_an_audience_of_exactly_the_platforms_volume_starts_and_one_more_does_not(mockserver_server, platform, limit):
+    given = {"templates": [{"id": "template_plain"}], "chats": {"count": limit, "each": {"platform": platform}}}
+    with mockserver_server.sandbox(now=NOON, given=given) as sandbox:
+        ids = run(sandbox, name="Fits", platform=platform)
+        sandbox.apply({"given": {"chats": [{"platform": "botapp"}]}})
+        campaign_id = create(sandbox, name="Too large", platform=platform)
+
+        assert limit == progress(sandbox, ids)["targetCount"]
+        assert TOO_LARGE == refusal(start(sandbox, campaign_id))
+        assert ("draft", []) == (read(sandbox, campaign_id)["status"], read(sandbox, campaign_id)["executions"])
+
+
+@pytest.mark.clause("start.size")
+def test_the_volume_is_the_platforms_and_the_audience_the_filters(mockserver):
+    mockserver.choose({"size-limit-values": {"chatapp": 1, "photoapp": 2, "chatapp_lite": None}})
+    vips = [{"combinator": "and", "statements": [{"field": "chat.status", "operator": "equals", "value": "vip"}]}]
+    mockserver.apply({"given": {"chats": [{"status": "vip"}]}})
+
+    assert TOO_LARGE == refusal(start(mockserver, create(mockserver, "a", platform="chatapp")))
+    assert TOO_LARGE == refusal(start(mockserver, create(mockserver, "b", platform="photoapp")))
+    assert 202 == start(mockserver, create(mockserver, "c", platform="chatapp_lite")).status
+    assert 202 == start(mockserver, create(mockserver, "d", platform="chatapp", filters=vips)).status
+
+
+@pytest.mark.clause("start.size")
+def test_only_the_start_looks_at_the_size(mockserver):
+    mockserver.choose({"size-limit-values": {"chatapp": 1}})
+
+    assert {"estimatedCount": 2} == mockserver.call("POST", "/v1/campaigns/audience-preview", json={}).json()
+    assert "draft" == read(mockserver, create(mockserver))["status"]
+
+
+@pytest.mark.clause("start.size")
+@pytest.mark.parametrize(
+    ("option", "second"),
+    [
+        pytest.param("absolute", 202, marks=pytest.mark.option("size-limit-base", "absolute")),
+        pytest.param("moving-day", 422, marks=pytest.mark.option("size-limit-base", "moving-day")),
+    ],
+)
+def test_what_was_sent_in_the_last_day_counts_by_choice(mockserver, option, second):
+    mockserver.choose({"size-limit-values": {"chatapp": 3, "photoapp": 3}, "size-limit-base": option})
+    run(mockserver, name="First")
+    mockserver.advance(until="idle")
+    campaign_id = create(mockserver, "Second")
+
+    assert second == start(mockserver, campaign_id).status
+    assert 202 == start(mockserver, create(mockserver, "Elsewhere", platform="photoapp")).status
+
+
+@pytest.mark.clause("start.size")
+@pytest.mark.option("size-limit-base", "moving-day")
+def test_a_moving_day_forgets_each_send_a_day_after_it(mockserver):
+    mockserver.choose({"size-limit-values": {"chatapp": 3}, "size-limit-base": "moving-day"})
+    run(mockserver, name="First", cadence=1)  # the second send a minute after the first
+    campaign_id = create(mockserver, "Second")
+
+    mockserver.advance(to="2026-03-02T11:59:59.999999Z")
+    assert TOO_LARGE == refusal(start(mockserver, campaign_id))
+    mockserver.advance(to="2026-03-02T12:00:00.000001Z")
+    assert 202 == start(mockserver, campaign_id).status
+
+
+@pytest.mark.clause("start.size")
+@pytest.mark.option("size-limit-base", "moving-day")
+def test_a_moving_day_counts_no_send_that_failed(mockserver):
+    mockserver.choose({"size-limit-values": {"photoapp": 3}, "size-limit-base": "moving-day"})
+    ids = run(mockserver, name="First", platform="photoapp")
+    mockserver.advance(until="idle")
+
+    assert (2, 0, 2) == counts(mockserver, ids)
+    assert 202 == start(mockserver, create(mockserver, "Second", platform="photoapp")).status
+
+
+NOBODY = [{"combinator": "and", "statements": [{"field": "chat.status", "operator": "equals", "value": "none"}]}]
+
+
+@pytest.mark.clause("send.progress", "send.completed")
+@pytest.mark.option("start-empty-audience", "complete")
+def test_an_empty_audience_completes_with_nothing_sent(mockserver):
+    campaign_id = create(mockserver, filters=NOBODY)
+    reply = start(mockserver, campaign_id)
+    ids = (campaign_id, reply.json()["executionId"])
+
+    assert (202, "processing") == (reply.status, reply.json()["status"])
+    assert ("completed", "completed") == statuses(mockserver, ids)
+    assert (0, 0, 0) == counts(mockserver, ids)
+    assert 100 == progress(mockserver, ids)["progress"]
+    assert entry(mockserver, campaign_id)["startedAt"] == entry(mockserver, campaign_id)["completedAt"]
+
+
+@pytest.mark.clause("start.refused-changes-nothing")
+@pytest.mark.option("start-empty-audience", "unprocessable")
+def test_an_empty_audience_may_be_refused(mockserver):
+    mockserver.choose({"start-empty-audience": "unprocessable"})
+    campaign_id = create(mockserver, filters=NOBODY)
+    before = mockserver.state()
+
+    assert (422, "UNPROCESSABLE_REQUEST") == refusal(start(mockserver, campaign_id))
+    assert before == mockserver.state()
+
+
+@pytest.mark.clause("send.failed")
+@pytest.mark.option("start-empty-audience", "failed")
+def test_an_empty_audience_may_fail_the_campaign(mockserver):
+    mockserver.choose({"start-empty-audience": "failed"})
+    ids = run(mockserver, filters=NOBODY)
+
+    assert ("failed", "failed") == statuses(mockserver, ids)
+    assert (0, 0, 0) == counts(mockserver, ids)
+
+
+@pytest.mark.clause("start.common-variables", "templates.automatic")
+@pytest.mark.option("common-vars-extra-keys", "ignore")
+@pytest.mark.parametrize("extra", [{"var1": "Somebody"}, {"var9": "x"}, {"coupon": "x"}])
+def test_values_that_the_template_does_not_ask_for_are_ignored(mockserver, extra):
+    run(mockserver, {"var2": "DEZ", **extra}, templateId="template_asking")
+
+    assert "Ana, DEZ" == messages(mockserver, "chat_ana")[0]["text"]
+
+
+@pytest.mark.clause("start.common-variables")
+@pytest.mark.option("common-vars-extra-keys", "reject")
+@pytest.mark.parametrize("extra", [{"var1": "Somebody"}, {"var9": "x"}, {"coupon": "x"}])
+def test_values_that_the_template_does_not_ask_for_may_be_refused(mockserver, extra):
+    mockserver.choose({"common-vars-extra-keys": "reject"})
+    campaign_id = create(mockserver, templateId="template_asking")
+    before = mockserver.state()
+
+    assert (400, "VALIDATION_ERROR") == refusal(start(mockserver, campaign_id, {"var2": "DEZ", **extra}))
+    assert before == mockserver.state()
+    assert 202 == start(mockserver, campaign_id, {"var2": "DEZ"}).status
+
+
+@pytest.mark.clause("start.common-variables", "send.failures")
+@pytest.mark.option("common-vars-extra-keys", "fail-sends")
+@pytest.mark.parametrize(("extra", "expected"), [({"var9": "x"}, (2, 0, 2)), ({}, (2, 2, 0))])
+def test_values_that_the_template_does_not_ask_for_may_fail_every_send(mockserver, extra, expected):
+    mockserver.choose({"common-vars-extra-keys": "fail-sends"})
+    ids = run(mockserver, {"var2": "DEZ", **extra}, templateId="template_asking")
+    mockserver.advance(until="idle")
+
+    assert expected == counts(mockserver, ids)
+
+
+@pytest.mark.clause("start.common-variables")
+@pytest.mark.option("common-vars-empty", "accept")
+def test_an_empty_text_is_a_value(mockserver):
+    run(mockserver, {"var2": ""}, templateId="template_asking")
+
+    assert "Ana, " == messages(mockserver, "chat_ana")[0]["text"]
+
+
+@pytest.mark.clause("start.missing-variables")
+@pytest.mark.option("common-vars-empty", "missing")
+def test_an_empty_text_may_count_as_missing(mockserver):
+    mockserver.choose({"common-vars-empty": "missing"})
+    campaign_id = create(mockserver, templateId="template_asking")
+
+    assert (400, "CAMPAIGN_MISSING_COMMON_VARIABLES") == refusal(start(mockserver, campaign_id, {"var2": ""}))
+    assert 202 == start(mockserver, campaign_id, {"var2": " "}).status
+
+
+UNAPPROVED = ["PENDING", "REJECTED", "PAUSED", "DISABLED"]
+
+
+def _with_template(mockserver, status):
+    mockserver.apply({"given": {"templates": [{"id": "template_waiting", "providerTemplateStatus": status}]}})
+    return create(mockserver, templateId="template_waiting")
+
+
+@pytest.mark.clause("send.failures", "templates.status")
+@pytest.mark.option("unapproved-template", "sends-fail")
+@pytest.mark.parametrize("status", UNAPPROVED)
+def test_an_unapproved_template_starts_and_its_sends_fail_at_their_pace(mockserver, status):
+    campaign_id = _with_template(mockserver, status)
+    ids = (campaign_id, start(mockserver, campaign_id).json()["executionId"])
+
+    assert (2, 0, 1) == counts(mockserver, ids)
+    mockserver.advance(until="idle")
+    assert (2, 0, 2) == counts(mockserver, ids)
+    assert ("completed", "completed") == statuses(mockserver, ids)
+    assert [] == messages(mockserver, "chat_ana")
+
+
+@pytest.mark.parametrize("status", UNAPPROVED)
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [
+        pytest.param(
+            "unprocessable",
+            (422, "UNPROCESSABLE_REQUEST"),
+            marks=pytest.mark.option("unapproved-template", "unprocessable"),
+        ),
+        pytest.param(
+            "not-found",
+            (404, "MESSAGE_TEMPLATE_NOT_FOUND"),
+            marks=pytest.mark.option("unapproved-template", "not-found"),
+        ),
+    ],
+)
+@pytest.mark.clause("start.refused-changes-nothing")
+def test_an_unapproved_template_may_refuse_the_start(mockserver, option, expected, status):
+    mockserver.choose({"unapproved-template": option})
+    campaign_id = _with_template(mockserver, status)
+    before = mockserver.state()
+
+    assert expected == refusal(start(mockserver, campaign_id))
+    assert before == mockserver.state()
+
+
+@pytest.mark.clause("send.failures")
+@pytest.mark.parametrize("option", ["sends-fail", "unprocessable", "not-found"])
+@pytest.mark.parametrize("template", [{}, {"isOfficial": True}, {"providerTemplateStatus": "APPROVED"}])
+def test_internal_and_approved_templates_send_whatever_is_chosen_for_the_others(mockserver, option, template):
+    mockserver.choose({"unapproved-template": option})
+    mockserver.apply({"given": {"templates": [{"id": "template_good", **template}]}})
+
+    assert (2, 1, 0) == counts(mockserver, run(mockserver, templateId="template_good"))

@@ -1,0 +1,273 @@
+"""Message templates: listed and read, with their manual variables; automatic ones are filled for each recipient."""
+
+import pytest
+
+from mockserver import ScenarioError
+from tests.operations.world import DRAFT, refused
+
+pytestmark = pytest.mark.mockserver(now="2026-03-01T12:00:00Z")
+
+TEMPLATES = "/v1/message-templates"
+STATUSES = ["APPROVED", "PENDING", "REJECTED", "PAUSED", "DISABLED"]
+
+PROMO = {
+    "id": "template_promo",
+    "name": "Promoção de março",
+    "description": "Para quem já é paciente",
+    "isOfficial": True,
+    "items": [
+        {"type": "text", "text": "Olá {{1}}, use o cupom {{2}} até {{3}}."},
+        {"type": "image", "mediaId": "media_front"},
+        {"type": "text", "text": "Até logo"},
+    ],
+    "variables": [
+        {"key": "var1", "source": "chat.name"},
+        {"key": "var2", "label": "Cupom", "required": True},
+        {"key": "var3", "label": "Validade", "required": False},
+    ],
+    "createdAt": "2026-01-02T03:04:05Z",
+    "updatedAt": "2026-02-03T04:05:06.789Z",
+}
+INTERNAL = {"id": "template_internal", "name": "Interno", "createdAt": "2026-01-01T00:00:00Z"}
+
+
+def listed(sandbox):
+    return sandbox.call("GET", TEMPLATES).json()["templates"]
+
+
+def read(sandbox, id):
+    return sandbox.call("GET", f"{TEMPLATES}/{id}").json()
+
+
+@pytest.mark.clause("templates.list")
+@pytest.mark.option("provider-status-internal", "absent")
+@pytest.mark.mockserver(given={"templates": [PROMO, INTERNAL]})
+def test_the_list_shows_these_fields_of_each_template(mockserver):
+    reply = mockserver.call("GET", TEMPLATES)
+
+    assert 200 == reply.status
+    assert {
+        "templates": [
+            {
+                "id": "template_promo",
+                "name": "Promoção de março",
+                "description": "Para quem já é paciente",
+                "isOfficial": True,
+                "providerTemplateStatus": "APPROVED",
+                "createdAt": "2026-01-02T03:04:05.000Z",
+                "updatedAt": "2026-02-03T04:05:06.789Z",
+            },
+            {
+                "id": "template_internal",
+                "name": "Interno",
+                "description": None,
+                "isOfficial": False,
+                "createdAt": "2026-01-01T00:00:00.000Z",
+                "updatedAt": "2026-01-01T00:00:00.000Z",
+            },
+        ]
+    } == reply.json()
+
+
+@pytest.mark.clause("templates.list")
+def test_a_tenant_without_templates_has_an_empty_list(mockserver):
+    assert {"templates": []} == mockserver.call("GET", TEMPLATES).json()
+
+
+@pytest.mark.clause("templates.list")
+@pytest.mark.mockserver(given={"templates": [PROMO, INTERNAL]})
+@pytest.mark.parametrize(
+    ("option", "shown"),
+    [
+        pytest.param("absent", "nothing", marks=pytest.mark.option("provider-status-internal", "absent")),
+        pytest.param("null", None, marks=pytest.mark.option("provider-status-internal", "null")),
+        pytest.param("empty", "", marks=pytest.mark.option("provider-status-internal", "empty")),
+    ],
+)
+def test_an_internal_template_shows_that_no_provider_ever_saw_it(mockserver, option, shown):
+    mockserver.choose({"provider-status-internal": option})
+    official, internal = listed(mockserver)
+
+    assert shown == internal.get("providerTemplateStatus", "nothing")
+    assert "APPROVED" == official["providerTemplateStatus"]
+
+
+@pytest.mark.clause("templates.detail", "templates.items", "templates.common-variables")
+@pytest.mark.mockserver(given={"templates": [PROMO]})
+def test_the_detail_shows_the_items_in_order_and_the_manual_variables_alone(mockserver):
+    reply = mockserver.call("GET", f"{TEMPLATES}/template_promo")
+    body = reply.json()
+    item_ids = [item.pop("id") for item in body["items"]]
+
+    assert 200 == reply.status
+    assert {
+        "id": "template_promo",
+        "name": "Promoção de março",
+        "isOfficial": True,
+        "items": [
+            {"order": 0, "type": "text", "text": "Olá {{1}}, use o cupom {{2}} até {{3}}.", "mediaId": None},
+            {"order": 1, "type": "image", "text": "", "mediaId": "media_front"},
+            {"order": 2, "type": "text", "text": "Até logo", "mediaId": None},
+        ],
+        "commonVariables": [
+            {"key": "var2", "label": "Cupom", "required": True},
+            {"key": "var3", "label": "Validade", "required": False},
+        ],
+    } == body
+    assert 3 == len(set(item_ids))
+    assert all(isinstance(id, str) and id for id in item_ids)
+
+
+@pytest.mark.clause("templates.common-variables")
+@pytest.mark.mockserver(given={"templates": [INTERNAL]})
+def test_a_template_without_variables_has_an_empty_list_of_them(mockserver):
+    assert [] == read(mockserver, "template_internal")["commonVariables"]
+
+
+@pytest.mark.clause("templates.official", "templates.status")
+@pytest.mark.parametrize("status", STATUSES)
+def test_a_template_is_official_exactly_while_the_provider_approves_it(mockserver, status):
+    mockserver.apply({"given": {"templates": [{"id": "template_t", "providerTemplateStatus": status}]}})
+    official = status == "APPROVED"
+
+    assert [(status, official)] == [(each["providerTemplateStatus"], each["isOfficial"]) for each in listed(mockserver)]
+    assert official is read(mockserver, "template_t")["isOfficial"]
+
+
+@pytest.mark.clause("templates.official")
+@pytest.mark.parametrize(
+    "contradiction",
+    [{"isOfficial": False, "providerTemplateStatus": "APPROVED"}]
+    + [{"isOfficial": True, "providerTemplateStatus": status} for status in STATUSES[1:]],
+)
+def test_seed_data_that_contradicts_the_approval_is_refused(mockserver, contradiction):
+    with pytest.raises(ScenarioError, match="isOfficial"):
+        mockserver.apply({"given": {"templates": [{"id": "template_t"} | contradiction]}})
+
+    assert [] == listed(mockserver)
+
+
+@pytest.mark.clause("templates.official")
+@pytest.mark.parametrize("status", STATUSES[1:])
+def test_what_is_not_approved_counts_as_internal_on_the_lite_platform(mockserver, status):
+    mockserver.apply({"given": {"templates": [{"id": "template_t", "providerTemplateStatus": status}]}})
+    body = DRAFT | {"templateId": "template_t", "platform": "chatapp_lite"}
+
+    assert 201 == mockserver.call("POST", "/v1/campaigns", json=body).status
+
+
+RECIPIENTS = [
+    {
+        "id": "chat_full",
+        "name": "Ana Prado",
+        "contact": "+551155500101",
+        "birthDate": "1990-12-03",
+        "custom": {"dentista": "Dra. Lívia"},
+    },
+    {"id": "chat_bare"},
+]
+AUTOMATIC = {
+    "id": "template_automatic",
+    "items": [{"type": "text", "text": "{{1}}|{{2}}|{{3}}|{{4}}|{{5}}|{{6}}|{{1}}|{{12}}"}],
+    "variables": [
+        {"key": "var1", "source": "chat.name"},
+        {"key": "var2", "source": "chat.contact"},
+        {"key": "var3", "source": "chat.birthDate"},
+        {"key": "var4", "source": "custom.dentista"},
+        {"key": "var5", "label": "Cupom", "required": True},
+        {"key": "var6", "label": "Extra", "required": False},
+        {"key": "var12", "label": "Doze", "required": False},
+    ],
+}
+
+
+def sent_texts(sandbox, template_id, **values):
+    """What each recipient reads once a campaign of this template has run."""
+    body = DRAFT | {"templateId": template_id}
+    campaign_id = sandbox.call("POST", "/v1/campaigns", json=body).json()["campaignId"]
+    started = sandbox.call("POST", f"/v1/campaigns/{campaign_id}/start", json={"commonVariables": values})
+    assert 202 == started.status, started.body
+    sandbox.advance(until="idle")
+    chats = [chat["id"] for chat in RECIPIENTS]
+    return [sandbox.call("GET", f"/v1/messaging/chats/{chat}").json()["records"][0]["text"] for chat in chats]
+
+
+@pytest.mark.clause("templates.automatic", "templates.varn")
+@pytest.mark.mockserver(given={"templates": [AUTOMATIC], "chats": RECIPIENTS})
+def test_automatic_variables_are_never_listed(mockserver):
+    keys = [each["key"] for each in read(mockserver, "template_automatic")["commonVariables"]]
+
+    assert ["var5", "var6", "var12"] == keys
+
+
+@pytest.mark.clause("templates.automatic", "templates.varn")
+@pytest.mark.mockserver(given={"templates": [AUTOMATIC], "chats": RECIPIENTS})
+def test_each_recipient_reads_its_own_data_and_blanks_where_it_has_none(mockserver):
+    texts = sent_texts(mockserver, "template_automatic", var5="OLA10", var12="XII")
+
+    assert [
+        "Ana Prado|+551155500101|03/12/1990|Dra. Lívia|OLA10||Ana Prado|XII",
+        "||||OLA10|||XII",
+    ] == texts
+
+
+@pytest.mark.clause("templates.automatic")
+@pytest.mark.mockserver(given={"templates": [AUTOMATIC], "chats": RECIPIENTS})
+def test_a_start_is_not_asked_for_automatic_variables(mockserver):
+    body = DRAFT | {"templateId": "template_automatic"}
+    campaign_id = mockserver.call("POST", "/v1/campaigns", json=body).json()["campaignId"]
+
+    reply = mockserver.call("POST", f"/v1/campaigns/{campaign_id}/start")
+
+    assert (400, "CAMPAIGN_MISSING_COMMON_VARIABLES") == refused(reply)
+    assert "Preencha as variáveis obrigatórias do modelo: var5." == reply.json()["message"]
+
+
+@pytest.mark.clause("templates.varn")
+@pytest.mark.mockserver(
+    given={
+        "templates": [
+            {
+                "id": "template_swapped",
+                "items": [{"type": "text", "text": "{{2}} {{1}} {{11}} {{ 1 }} {1}"}],
+                "variables": [{"key": f"var{number}", "label": str(number), "required": True} for number in (11, 1, 2)],
+            }
+        ],
+        "chats": RECIPIENTS,
+    }
+)
+def test_a_variable_fills_the_placeholder_of_its_number_whatever_the_order(mockserver):
+    keys = [each["key"] for each in read(mockserver, "template_swapped")["commonVariables"]]
+    texts = sent_texts(mockserver, "template_swapped", var1="{{2}}", var2="dois", var11="onze")
+
+    assert ["var11", "var1", "var2"] == keys
+    assert ["dois {{2}} onze {{ 1 }} {1}"] * 2 == texts
+
+
+@pytest.mark.clause("templates.unknown")
+@pytest.mark.mockserver(given={"templates": [PROMO]})
+@pytest.mark.parametrize("id", ["nobodys", "template_prom", "TEMPLATE_PROMO", "template_promo%20", "%00", "0", "*"])
+def test_an_unknown_template_is_not_found(mockserver, id):
+    reply = mockserver.call("GET", f"{TEMPLATES}/{id}")
+
+    assert (404, "MESSAGE_TEMPLATE_NOT_FOUND") == refused(reply)
+
+
+@pytest.mark.clause("templates.detail")
+@pytest.mark.mockserver(given={"templates": [PROMO]})
+def test_an_id_is_the_same_id_percent_encoded(mockserver):
+    assert "template_promo" == read(mockserver, "%74emplate%5Fpromo")["id"]
+
+
+@pytest.mark.clause("templates.read-only")
+@pytest.mark.mockserver(given={"templates": [PROMO]})
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+@pytest.mark.parametrize("path", [TEMPLATES, f"{TEMPLATES}/template_promo", f"{TEMPLATES}/template_new"])
+def test_no_call_writes_a_template(mockserver, method, path):
+    before = listed(mockserver), read(mockserver, "template_promo")
+
+    reply = mockserver.call(method, path, json={"name": "Outro"})
+
+    assert (404, "RESOURCE_NOT_FOUND") == refused(reply)
+    assert "GET" in reply.headers["allow"].split(", ")
+    assert before == (listed(mockserver), read(mockserver, "template_promo"))

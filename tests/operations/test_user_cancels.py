@@ -1,0 +1,49 @@
+"""What becomes of a session whose end user cancels the flow."""
+
+import pytest
+
+from tests.operations.session_calls import SESSIONS
+
+
+def read(mockserver, session_id):
+    return mockserver.call("GET", f"{SESSIONS}/{session_id}").json()
+
+
+@pytest.fixture
+def session_id(mockserver):
+    return mockserver.call("POST", SESSIONS, json={}).json()["sessionId"]
+
+
+@pytest.mark.clause("session.user-cancels", "session.failed")
+@pytest.mark.option("user-cancels", "failed")
+def test_a_cancellation_is_a_failed_token_exchange(mockserver, session_id):
+    mockserver.cancel_session(session_id)
+
+    assert ("failed", "token_exchange_failed") == (
+        read(mockserver, session_id)["status"],
+        read(mockserver, session_id)["reason"],
+    )
+    assert ["entrypoints.chatapp.connection_failed"] == [event["event"] for event in mockserver.events]
+
+
+@pytest.mark.clause("session.user-cancels")
+@pytest.mark.option("user-cancels", "pending")
+@pytest.mark.mockserver(choices={"user-cancels": "pending"})
+def test_a_cancellation_may_go_unnoticed_until_the_deadline(mockserver, session_id):
+    mockserver.cancel_session(session_id)
+    assert "pending" == read(mockserver, session_id)["status"]
+
+    mockserver.advance(minutes=20)
+
+    assert ("expired", "expired") == (
+        read(mockserver, session_id)["status"],
+        read(mockserver, session_id)["reason"],
+    )
+
+
+@pytest.mark.clause("session.final")
+def test_what_has_ended_cannot_be_canceled(mockserver, session_id):
+    mockserver.complete_session(session_id)
+
+    with pytest.raises(ValueError, match="is completed; only pending"):
+        mockserver.cancel_session(session_id)

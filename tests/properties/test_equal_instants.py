@@ -1,0 +1,35 @@
+"""On equal instants what was created later counts as later: as a timer it fires after, in a list it comes first."""
+
+import pytest
+
+from tests.operations.campaigning import create, run
+
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+# Twenty-one chats at one message a minute take the twenty minutes that a session lives.
+GIVEN = {"templates": [{"id": "template_plain"}], "chats": {"count": 21}}
+pytestmark = pytest.mark.mockserver(now="2026-03-01T12:00:00Z", given=GIVEN)
+
+
+def _connect(sandbox):
+    return sandbox.call("POST", SESSIONS, json={}).json()["sessionId"]
+
+
+@pytest.mark.parametrize("session_first", [True, False])
+def test_what_falls_due_at_one_instant_happens_in_the_order_of_creation(mockserver, session_first):
+    if session_first:
+        expected = [_connect(mockserver), run(mockserver, cadence=1)[1], _connect(mockserver)]
+    else:
+        expected = [run(mockserver, cadence=1)[1], _connect(mockserver), run(mockserver, cadence=1, name="B")[1]]
+    fired = mockserver.advance("20m")
+
+    assert expected == [each["id"] for each in fired]
+    assert {"2026-03-01T12:20:00.000Z"} == {each["at"] for each in fired}
+
+
+@pytest.mark.clause("campaigns.list")
+@pytest.mark.option("list-order", "newest-first")
+def test_of_campaigns_made_at_one_instant_the_later_made_is_listed_first(mockserver):
+    made = [create(mockserver, name) for name in ("B", "A", "C")]
+    listed = mockserver.call("GET", "/v1/campaigns").json()["campaigns"]
+
+    assert made[::-1] == [each["id"] for each in listed]

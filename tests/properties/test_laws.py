@@ -1,0 +1,283 @@
+"""The laws of the core, each over random programs of calls, control commands and waits, under the default choices."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mockserver import MockServer
+from tests.properties.playing import GIVEN, NOON, TENANTS, Player, whole, world
+from tests.properties.programs import WAITS, programs
+
+# The document's table of transitions, and the initial state of each kind.
+MOVES = {
+    "campaign": {
+        "draft": {"processing", "canceled"},
+        "processing": {"completed", "failed", "canceled"},
+    },
+    "execution": {"processing": {"completed", "failed", "canceled"}},
+    "session": {"pending": {"completed", "failed", "expired"}},
+}
+
+
+def _told(played):
+    """What the commands answered, the waits left out."""
+    return [(each.status, each.answer) for each in played if each.kind != "wait"]
+
+
+def _fired(played):
+    return [each for one in played if one.kind == "wait" for each in one.answer]
+
+
+def _world(player):
+    return json.dumps(player.sandbox.state())
+
+
+@given(programs(), st.data())
+def test_many_small_waits_equal_one_long_wait(program, data):
+    small = []
+    for command in program:
+        if command[0] != "wait":
+            small.append(command)
+            continue
+        cuts = sorted(data.draw(st.lists(st.integers(0, command[1]), max_size=3)))
+        small += [["wait", end - begin] for begin, end in pairwise([0, *cuts, command[1]])]
+    with world() as one, world() as other:
+        long_waits, small_waits = one.play(program), other.play(small)
+
+        assert _told(long_waits) == _told(small_waits)
+        assert _fired(long_waits) == _fired(small_waits)
+        assert _world(one) == _world(other)
+        assert one.sandbox.journal == other.sandbox.journal
+
+
+@given(programs())
+def test_a_refused_call_changes_nothing_but_the_journal(program):
+    with world() as player:
+        before = _world(player)
+        for command in program:
+            refused, now = player.do(command).is_refused, _world(player)
+            assert not refused or before == now, command
+            before = now
+
+
+@given(programs())
+def test_what_was_refused_might_as_well_not_have_been_asked(program):
+    _without_matters_not(program, lambda played: played.is_refused)
+
+
+@given(programs())
+def test_reading_never_changes_what_any_later_call_answers(program):
+    _without_matters_not(program, lambda played: played.kind == "read")
+
+
+# One more of everything that is made, so that whatever moved an id, a number or a queue on the way is seen.
+EPILOGUE = [
+    command
+    for each in TENANTS
+    for command in (
+        ["create", each, "internal", {"name": "Last", "platform": "chatapp", "cadence": 60}],
+        ["start", each, each, -1, {}],
+        ["connect", each, {}],
+        ["end", each, -1, None],
+    )
+]
+
+
+def _without_matters_not(program, is_left_out):
+    """The program answers the same, ids included, where some of its commands are left out."""
+    with world() as one, world() as other:
+        kept = [played for played in one.play([*program, *EPILOGUE]) if not is_left_out(played)]
+        again = other.play([played.command for played in kept])
+
+        assert kept == again
+        assert _world(one) == _world(other)
+        assert [one.survey(each) for each in TENANTS] == [other.survey(each) for each in TENANTS]
+
+
+def _states(player):
+    """(kind, id) -> the state seen from outside."""
+    seen = {}
+    for tenant in TENANTS:
+        for body in player.survey(tenant, messages=False).values():
+            if "sessionId" in body:
+                seen["session", body["sessionId"]] = body["status"]
+            elif "progress" in body:
+                seen["execution", body["id"]] = body["status"]
+            elif "executions" in body:
+                seen["campaign", body["id"]] = body["status"]
+                seen |= {("execution", each["id"]): each["status"] for each in body["executions"]}
+    return seen
+
+
+def _reachable(kind, state):
+    onwards = MOVES[kind].get(state, set())
+    return {state}.union(*(_reachable(kind, each) for each in onwards)) if onwards else {state}
+
+
+@given(programs())
+def test_every_state_seen_is_in_the_table_and_every_step_is_one_or_more_transitions(program):
+    with world() as player:
+        before = {}
+        for command in program:
+            player.do(command)
+            now = _states(player)
+            for (kind, id), state in now.items():
+                assert state in _reachable(kind, before.get((kind, id), next(iter(MOVES[kind])))), (command, kind)
+            assert before.keys() <= now.keys()
+            before = now
+
+        stands = {}
+        for step in player.sandbox.journal["transitions"]:
+            kind, id = step["kind"], step["id"]
+            assert step["from"] == stands.get((kind, id))
+            assert step["to"] in (MOVES[kind][step["from"]] if step["from"] else {next(iter(MOVES[kind]))})
+            stands[kind, id] = step["to"]
+        assert stands == before
+
+
+@given(st.integers(0, 2**53 - 1), programs())
+def test_the_same_seed_calls_and_clock_give_the_same_bytes(seed, program):
+    assert json.dumps(whole(seed, program)) == json.dumps(whole(seed, program))
+
+
+EVERY_VERB = [
+    ["create", "tenant_default", "official", {"name": "A", "platform": "chatapp", "cadence": 7}],
+    ["create", "tenant_other", "asking", {"name": "A", "platform": "photoapp", "cadence": 4800}],
+    ["create", "tenant_default", "internal", {"name": "A", "platform": "chatapp", "cadence": 1}],
+    ["connect", "tenant_default", {"coexistence": True}],
+    ["connect", "tenant_other", {}],
+    ["connect", "tenant_other", {}],
+    ["start", "tenant_default", "tenant_default", 0, {}],
+    ["start", "tenant_other", "tenant_other", 0, {"commonVariables": {"var1": "DEZ"}}],
+    ["preview", "tenant_other", {}],
+    ["wait", 8_571_429],
+    ["chat", "tenant_default", "chatapp"],
+    ["read", "tenant_default", "tenant_default", "messages", 0],
+    ["end", "tenant_default", 0, "+5511900000000"],
+    ["end", "tenant_other", 0, "+5511900000000"],
+    ["fail", "tenant_default", 0],
+    ["cancel", "tenant_other", "tenant_other", 0],
+    ["wait", 1_200_000_000],
+    ["read", "tenant_other", "tenant_other", "session", 1],
+]
+
+
+@pytest.mark.parametrize("hash_seed", ["1", "2"])
+def test_another_process_gives_the_same_bytes(hash_seed):
+    root = Path(__file__).parents[2]
+    ran = subprocess.run(
+        [sys.executable, "-m", "tests.properties.playing"],
+        input=json.dumps([7, EVERY_VERB]),
+        capture_output=True,
+        text=True,
+        cwd=root,
+        env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(root)},
+        timeout=60,
+        check=True,
+    )
+
+    assert json.dumps(whole(7, EVERY_VERB)) == ran.stdout
+
+
+@given(programs())
+def test_counts_only_grow_within_the_target_and_progress_is_100_exactly_when_all_is_processed(program):
+    with world() as player:
+        before = {}
+        for command in program:
+            player.do(command)
+            shown = [each for tenant in TENANTS for each in player.survey(tenant, messages=False).values()]
+            for each in (each for each in shown if "progress" in each):
+                target, sent, failed = each["targetCount"], each["sentCount"], each["failedCount"]
+                was_target, was_sent, was_failed = before.get(each["id"], (target, 0, 0))
+                assert sent + failed <= target == was_target
+                assert (was_sent <= sent) and (was_failed <= failed)
+                assert 0 <= each["progress"] <= 100
+                assert target == 0 or (each["progress"] == 100) == (sent + failed == target)
+                assert each["status"] != "completed" or sent + failed == target
+                before[each["id"]] = target, sent, failed
+
+
+@given(programs(most=6), programs(most=6), programs(most=3))
+def test_after_a_checkpoint_is_restored_what_followed_it_never_happened(before, inside, after):
+    with world() as one, world() as other:
+        one.play(before)
+        other.play(before)
+        with one.sandbox.checkpoint():
+            Player(one.sandbox).play(inside)
+        assert _world(one) == _world(other)
+        assert one.sandbox.journal == other.sandbox.journal
+
+        assert one.play([*after, *EPILOGUE]) == other.play([*after, *EPILOGUE])
+        assert _world(one) == _world(other)
+        assert one.sandbox.journal == other.sandbox.journal
+        assert _nameless(one.sandbox.events) == _nameless(other.sandbox.events)
+
+
+def _nameless(events):
+    """Events but for their ids, into which the epoch enters."""
+    return [{key: value for key, value in each.items() if key != "id"} for each in events]
+
+
+@given(programs(), programs())
+def test_two_sandboxes_of_one_server_never_see_each_other(program, neighbours):
+    server = MockServer(strict=True)
+    with (
+        world() as alone,
+        server.sandbox(now=NOON, given=GIVEN) as first,
+        server.sandbox(now=NOON, given=GIVEN) as next_door,
+    ):
+        one, other = Player(first), Player(next_door)
+        played = []
+        for number in range(max(len(program), len(neighbours))):
+            played += one.play(program[number : number + 1])
+            other.play(neighbours[number : number + 1])
+
+        assert alone.play(program) == played
+        assert alone.sandbox.state() == first.state()
+        assert alone.sandbox.journal == first.journal
+    server.close()
+
+
+DRAWN = re.compile(
+    r"\b(campaign|execution|connection_session|entrypoint|message)_[a-z0-9]{20}\b|connect/\w+|\b\d{15}\b"
+)
+
+
+def _known_by_order(told):
+    """Drawn ids, tokens and numbers named by the order of their first appearance, which no other tenant moves."""
+    names = {}
+    return DRAWN.sub(lambda found: f"<{found[1]} {names.setdefault(found[0], len(names))}>", json.dumps(told))
+
+
+def _body(played):
+    """Status and body alone: a refused control command names what there is, whosever it is."""
+    return played.status, played.answer["body"] if played.kind in ("call", "read") else None
+
+
+@given(programs())
+def test_two_tenants_of_one_sandbox_do_not_meet(program):
+    mine, theirs = TENANTS
+    with world() as one, world() as other:
+        played = [each for each in one.play(program) if theirs not in each.command[1:2]]
+        alone = other.play([each.command for each in played])
+
+        told, told_alone = ([_body(each) for each in run if each.kind != "wait"] for run in (played, alone))
+        assert _known_by_order(told) == _known_by_order(told_alone)
+        assert _known_by_order(list(one.survey(mine).values())) == _known_by_order(list(other.survey(mine).values()))
+
+
+@given(st.lists(WAITS, max_size=5))
+def test_waiting_alone_changes_the_clock_alone(waits):
+    with world() as player:
+        before = player.sandbox.state()
+        player.play([["wait", each] for each in waits])
+
+        assert before | {"clock": None} == player.sandbox.state() | {"clock": None}

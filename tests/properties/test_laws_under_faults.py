@@ -1,0 +1,223 @@
+"""Faults change what is said and when, never what is true: the laws of the core under random scripts."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import find, given, settings
+from hypothesis import strategies as st
+
+from mockserver import MockServer
+from mockserver.contract import schemas
+from mockserver.core.operations import sending
+from mockserver.testing.strategies import scripts
+from tests.properties.playing import GIVEN, NOON, Played, Player
+from tests.properties.programs import programs
+from tests.properties.test_laws import MOVES
+
+PATIENCE_S = 30
+DRAIN_US = 5_000_000  # an execution ends so much later than its campaign at most
+
+
+class Shaken(Player):
+    """A player whose calls may break, and who takes up nothing from an answer that cannot be read."""
+
+    def do(self, command):
+        """As a player's; a call or a wait that raises is a bug of the mock, where a control command may be refused."""
+        if command[0] in ("fail", "end", "chat"):
+            return super().do(command)
+        verb, *arguments = command
+        return Played(command, *getattr(self, f"_{verb}")(*arguments))
+
+    def _script(self, script):
+        return "control", 200, self.sandbox.apply({"script": script})["rules"]
+
+    def _call(self, kind, tenant, method, path, body=None):
+        try:
+            reply = self.sandbox.call(method, path, key=self.keys[tenant], json=body, timeout=PATIENCE_S)
+        except (OSError, HTTPException) as failure:
+            return kind, 0, {"body": "", "broken": type(failure).__name__}
+        return kind, reply.status, {"headers": dict(reply.headers), "body": reply.body.decode(errors="replace")}
+
+    def _keep(self, kind, tenant, key, played):
+        try:
+            return super()._keep(kind, tenant, key, played)
+        except (ValueError, KeyError, TypeError):
+            return played
+
+
+def shaken(script, seed=0, profile="literal"):
+    sandbox = MockServer(strict=True).sandbox(seed=seed, now=NOON, given=GIVEN, profile=profile)
+    sandbox.apply({"script": script})
+    return Shaken(sandbox)
+
+
+class Stand(NamedTuple):
+    """How a sandbox stands: of each kind the records by id, and what of each execution is sent."""
+
+    now: int
+    campaign: dict[str, Any]
+    execution: dict[str, Any]
+    session: dict[str, Any]
+    counts: dict[str, sending.Counts]
+
+
+def _stand(sandbox):
+    """Read from the core itself, since the whole state as JSON after each call takes most of a run."""
+    core = sandbox._hosted.sandbox
+    tables = ("campaigns", "executions", "sessions")
+    kept = [
+        {id: each for owner in core.tenants.values() for id, each in getattr(owner, table).items()} for table in tables
+    ]
+    return Stand(core.now, *kept, {id: sending.counts(each.sends, core.now) for id, each in kept[1].items()})
+
+
+def _hold_to_laws(before, after):
+    """Counts only grow within the target, what has ended stays, and a campaign has one execution at most."""
+    assert before.now <= after.now
+    for execution_id, counts in after.counts.items():
+        earlier = before.counts.get(execution_id, counts)
+        assert counts.sent + counts.failed <= counts.target == earlier.target
+        assert earlier.sent <= counts.sent and earlier.failed <= counts.failed
+    for kind in ("campaign", "execution", "session"):
+        for id, was in getattr(before, kind).items():
+            final = was.status not in MOVES[kind]
+            assert not final or was.status == getattr(after, kind)[id].status
+    assert all(len(each.execution_ids) <= 1 for each in after.campaign.values())
+
+
+@pytest.mark.parametrize("profile", ["literal", "hostile"])
+@settings(max_examples=2 * settings.default.max_examples)  # 10,000 calls and more where the checks run in full
+@given(programs(most=96), scripts(), scripts(), st.integers(2, 96), st.integers(0, 2**53 - 1))
+def test_no_script_breaks_a_law_of_the_core(profile, program, script, later_script, later, seed):
+    player = shaken(script, seed, profile)
+    before = _stand(player.sandbox)
+    for command in [*program[:later], ["script", later_script], *program[later:], ["wait", DRAIN_US]]:
+        ended = {each.id for each in before.campaign.values() if each.status not in MOVES["campaign"]}
+        player.do(command)
+        after = _stand(player.sandbox)
+        _hold_to_laws(before, after)
+        before = after
+    lagging = [each for each in after.execution.values() if each.status == "processing"]
+    assert [] == [each.id for each in lagging if each.campaign_id in ended]
+    stands = {}
+    for step in player.sandbox.journal["transitions"]:
+        kind, id = step["kind"], step["id"]
+        assert step["from"] == stands.get((kind, id))
+        assert step["to"] in (MOVES[kind][step["from"]] if step["from"] else {next(iter(MOVES[kind]))})
+        stands[kind, id] = step["to"]
+
+
+@given(programs(most=20), scripts(world=False))
+def test_a_call_that_was_not_applied_has_changed_nothing(program, script):
+    player = shaken(script)
+    before, seen = player.sandbox.state(), 0
+    for command in program:
+        player.do(command)
+        after, exchanges = player.sandbox.state(), player.sandbox.journal["exchanges"]
+        new, seen = exchanges[seen:], len(exchanges)
+        if len(new) == 1 and not new[0]["applied"] and before["clock"] == after["clock"]:
+            assert before["tenants"] == after["tenants"], command
+        before = after
+
+
+@given(programs(most=20), scripts(world=False))
+def test_what_a_fault_on_the_wire_has_left_is_what_the_applied_calls_alone_would_have_left(program, script):
+    """Where no rule lets time pass, a world of faults is the world of the calls that took effect in it."""
+    waits = {"delay", "delay-after", "dribble"}
+    player = shaken([each for each in script if not waits & set(each["do"])])
+    applied = []
+    for command in program:
+        known = len(player.sandbox.journal["exchanges"])
+        ids = {key: list(value) for key, value in player.ids.items()}
+        player.do(command)
+        new = player.sandbox.journal["exchanges"][known:]
+        if not new or new[0]["applied"]:
+            applied.append((command, ids))
+    calm = shaken([])
+    for command, ids in applied:
+        calm.ids = ids
+        calm.do(command)
+
+    assert player.sandbox.state()["tenants"] == calm.sandbox.state()["tenants"]
+
+
+@given(programs(most=10), programs(most=10), programs(most=10), scripts())
+def test_after_a_checkpoint_is_restored_the_script_goes_on_as_if_nothing_had_followed(before, inside, after, script):
+    script = [each for each in script if "rate-limit" not in each["do"]]  # budgets are no part of a checkpoint
+    one, other = shaken(script), shaken(script)
+    assert one.play(before) == other.play(before)
+    ids = {key: list(value) for key, value in one.ids.items()}
+    with one.sandbox.checkpoint():
+        one.play(inside)
+        one.sandbox.remove_rules()
+    one.ids, one.chats = ids, other.chats
+
+    assert one.play(after) == other.play(after)
+    assert one.sandbox.state() == other.sandbox.state()
+    assert one.sandbox.journal == other.sandbox.journal
+
+
+def _whole(seed, program, script):
+    player = shaken(script, seed)
+    played = [each._asdict() for each in player.play(program)]
+    return json.dumps([played, player.sandbox.journal, player.sandbox.state(), player.sandbox.events])
+
+
+@given(st.integers(0, 2**53 - 1), programs(), scripts())
+def test_the_same_seed_script_and_calls_give_the_same_bytes(seed, program, script):
+    assert _whole(seed, program, script) == _whole(seed, program, script)
+
+
+_FIXED = [
+    {"on": "*", "chance": 0.5, "do": {"delay": {"median": "80ms", "p99": "2s"}}},
+    {"on": "startCampaign", "do": {"fail-sends": {"ratio": 0.5}}},
+    {"on": "readCampaign", "every": 2, "do": {"stale": True}},
+    {"on": "*", "skip": 3, "chance": 0.3, "do": {"drop": "after"}},
+    {"after": {"sent": 2}, "do": {"slow-sends": {"perMinute": 3}}},
+    {"at": 40, "do": {"rotate-key": {}}},
+]
+_PROGRAM = [
+    ["create", "tenant_default", "internal", {"name": "First", "platform": "chatapp", "cadence": 60}],
+    ["start", "tenant_default", "tenant_default", 0, {}],
+    *[["read", "tenant_default", "tenant_default", "campaign", 0], ["wait", 9_000_000]] * 8,
+]
+
+
+@pytest.mark.parametrize("hash_seed", ["1", "2"])
+def test_another_process_plays_the_script_to_the_same_bytes(hash_seed):
+    code = "from tests.properties.test_laws_under_faults import _FIXED, _PROGRAM, _whole; print(_whole(5, _PROGRAM, _FIXED), end='')"
+    root = str(Path(__file__).parents[2])
+    environment = os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": root}
+    told = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, env=environment, capture_output=True, check=True, text=True
+    )
+
+    assert _whole(5, _PROGRAM, _FIXED) == told.stdout
+
+
+@given(scripts())
+def test_every_drawn_script_is_a_valid_one(script):
+    assert [] == schemas.check("scenario", {"script": script})
+    with MockServer().sandbox() as sandbox:
+        assert len(script) == len(sandbox.apply({"script": script})["rules"])
+
+
+def test_a_failing_script_shrinks_to_one_rule_that_names_its_call():
+    def fails(script):
+        with MockServer().sandbox() as sandbox:
+            sandbox.apply({"script": script})
+            try:
+                return any(sandbox.call("GET", "/v1/campaigns").status != 200 for _ in range(3))
+            except (OSError, HTTPException):
+                return True
+
+    found = find(scripts(operations=("listCampaigns",)), fails, settings=settings(max_examples=2000, database=None))
+    assert [{"on": "listCampaigns", "nth": 1, "do": {"drop": "after"}}] == found

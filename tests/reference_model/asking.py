@@ -1,0 +1,139 @@
+"""Asking the mock and the naive model the same, and holding the answers to each other."""
+
+import json
+from datetime import timedelta
+
+from hypothesis.stateful import RuleBasedStateMachine
+
+from tests.reference_model import naive_answers as answers
+from tests.reference_model.draws import LIMITS, SESSIONS, TENANTS, naive_tenant, seeds
+from tests.reference_model.naive import EPOCH, Refused, Service
+
+
+class Asking(RuleBasedStateMachine):
+    """A sandbox beside a model of it; `server` and `connection`, a requests session, are the subclass's."""
+
+    server = None
+    connection = None
+
+    def __init__(self):
+        super().__init__()
+        self.model = Service([naive_tenant(each) for each in TENANTS], LIMITS)
+        self.sandbox = self.server.sandbox(
+            now="2026-03-01T12:00:00Z",
+            given={"tenants": [seeds(each) for each in self.model.tenants]},
+            choices={"size-limit-values": LIMITS},
+        )
+        self.model.now = (self.sandbox.now - EPOCH) // timedelta(microseconds=1)  # between two milliseconds
+        self.flask = None
+        self.message_ids = {}
+
+    # asking and comparing
+
+    def ask(self, door, tenant, method, path, body=None):
+        """Status and JSON of an answer, through one of the three doors."""
+        key = self.sandbox.keys(tenant.id)[0]
+        if door == "socket":
+            with self.connection.request(
+                method, self.sandbox.base_url + path, json=body, headers={"X-API-Key": key}, timeout=10
+            ) as reply:
+                return reply.status_code, reply.json() if reply.content else None
+        if door == "flask":
+            self.flask = self.flask or self.sandbox.app.test_client()
+            reply = self.flask.open(path, method=method, json=body, headers={"X-API-Key": key})
+            return reply.status_code, json.loads(reply.data) if reply.data else None
+        reply = self.sandbox.call(method, path, key=key, json=body)
+        return reply.status, reply.json() if reply.body else None
+
+    def agree(self, asked, status, expected, *arguments):
+        """The mock's success where the model has one, with what the model says; else the same refusal, and None."""
+        found_status, body = asked
+        try:
+            modelled = expected(*arguments)
+        except Refused as refusal:
+            assert (refusal.status, refusal.code) == (found_status, body.get("code")), body
+            assert {"statusCode", "code", "message"} == set(body) and found_status == body["statusCode"]
+            return None
+        assert status == found_status, body
+        return body, modelled
+
+    def same(self, asked, expected, *arguments):
+        """A read whose whole body the model knows."""
+        agreed = self.agree(asked, 200, expected, *arguments)
+        assert agreed is None or agreed[0] == agreed[1]
+
+    def pick(self, tenant, owner, table, number):
+        """A record of the caller's or of its neighbour's; None where there is none."""
+        position = self.model.tenants.index(tenant) + owner
+        records = getattr(self.model.tenants[position % len(TENANTS)], table)
+        return records[number % len(records)] if records else None
+
+    def force(self, command, moves):
+        """A control command, which is refused where the record has no such move."""
+        try:
+            command()
+        except ValueError:
+            assert not moves
+        else:
+            assert moves
+
+    # reads that compare everything
+
+    def read_campaign(self, door, tenant, campaign):
+        path = f"/v1/campaigns/{campaign.id if campaign else 'campaign_nowhere'}"
+        self.same(self.ask(door, tenant, "GET", path), answers.campaign_detail, self.model, tenant, campaign)
+        wanted = campaign.execution.id if campaign and campaign.execution else "execution_nowhere"
+        asked = self.ask(door, tenant, "GET", f"{path}/executions/{wanted}")
+        self.same(asked, answers.execution_progress, self.model, tenant, campaign, wanted)
+
+    def read_messages(self, door, tenant, chat):
+        asked = self.ask(door, tenant, "GET", f"/v1/messaging/chats/{chat.id}?limit=100")
+        agreed = self.agree(asked, 200, answers.message_list, self.model, tenant, chat)
+        if agreed:
+            body, records = agreed
+            ids = [each.pop("id") for each in body["records"]]
+            assert {"records": records, "nextCursor": None} == body
+            # An id is nobody else's, and its message never moves: newer ones come before it.
+            assert self.message_ids.setdefault(chat.id, []) == ids[len(ids) - len(self.message_ids[chat.id]) :]
+            self.message_ids[chat.id] = ids
+            known = [each for some in self.message_ids.values() for each in some]
+            assert len(known) == len(set(known))
+
+    def read_session(self, door, tenant, session):
+        asked = self.ask(door, tenant, "GET", f"{SESSIONS}/{session.id if session else 'none'}")
+        agreed = self.agree(asked, 200, answers.session_read, self.model, tenant, session)
+        if agreed is None:
+            return
+        body, modelled = agreed
+        assert (body.pop("message", None) is None) == (session.reason is None)
+        if body["entrypoint"] is not None:
+            assert body["entrypoint"].pop("phoneNumberId") and body["entrypoint"].pop("businessAccountId")
+            session.entrypoint.id = session.entrypoint.id or body["entrypoint"]["id"]
+            modelled["entrypoint"]["id"] = session.entrypoint.id
+        assert modelled == body
+
+    # time
+
+    def advance(self, microseconds):
+        """Let as much time pass in the mock and in the model."""
+        self.sandbox.advance(timedelta(microseconds=microseconds))
+        self.model.advance(microseconds)
+
+    def teardown(self):
+        try:
+            for wait in (0, 3 * 3600 * 1_000_000):
+                self.advance(wait)
+                for tenant in self.model.tenants:
+                    self.read_everything(tenant)
+        finally:
+            self.sandbox.close()
+
+    def read_everything(self, tenant):
+        door = "in process"
+        self.same(self.ask(door, tenant, "GET", "/v1/campaigns"), answers.campaign_list, self.model, tenant)
+        for campaign in tenant.campaigns:
+            self.read_campaign(door, tenant, campaign)
+        for session in tenant.sessions:
+            self.read_session(door, tenant, session)
+        for chat in tenant.chats:
+            self.read_messages(door, tenant, chat)

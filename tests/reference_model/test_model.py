@@ -1,0 +1,199 @@
+"""The mock answers as the naive model does, whatever is called in whatever order, through each of its doors."""
+
+from datetime import timedelta
+
+import requests
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import initialize, precondition, rule, run_state_machine_as_test
+
+from tests.reference_model import naive_answers as answers
+from tests.reference_model.asking import Asking
+from tests.reference_model.draws import (
+    BODIES,
+    CHATS,
+    CONNECTIONS,
+    FILTERS,
+    GOOD_BODIES,
+    PHONES,
+    SESSIONS,
+    VARIABLES,
+    WAITS,
+    naive_chat,
+)
+
+TEMPLATES = st.sampled_from([0, 0, 0, 1, 1, 2, 3, 3, 4])
+DOORS = st.sampled_from(["in process"] * 6 + ["flask", "socket"])
+TENANT = st.sampled_from([0, 0, 0, 0, 1, 1, 2])
+NUMBER = st.integers(0, 5)
+# Whose record is meant: mostly the caller's own.
+OWNER = st.sampled_from([0, 0, 0, 0, 1])
+
+
+def some(table):
+    """Only where some tenant has a record of this table."""
+    return precondition(lambda self: any(getattr(tenant, table) for tenant in self.model.tenants))
+
+
+class Machine(Asking):
+    """Every rule asks the mock and the model, and compares."""
+
+    # campaigns
+
+    @initialize(bodies=st.lists(GOOD_BODIES, min_size=1, max_size=3), connection=CONNECTIONS, starts=st.booleans())
+    def begin(self, bodies, connection, starts):
+        for body in bodies:
+            self.create("in process", 0, 0, 0, body)
+            if starts:
+                self.start("in process", 0, 0, -1, {})
+        self.connect("in process", 0, connection)
+
+    @rule(door=DOORS, which=TENANT, template=TEMPLATES, body=GOOD_BODIES, variables=VARIABLES)
+    def create_and_start(self, door, which, template, body, variables):
+        self.create(door, which, 0, template, body)
+        self.start(door, which, 0, -1, variables)
+
+    @rule(door=DOORS, which=TENANT, owner=OWNER, template=TEMPLATES, body=BODIES)
+    def create(self, door, which, owner, template, body):
+        tenant = self.model.tenants[which]
+        templates = [*self.model.tenants[(which + owner) % len(self.model.tenants)].templates, "template_nowhere"]
+        body = {**body, "templateId": templates[template]}
+        agreed = self.agree(self.ask(door, tenant, "POST", "/v1/campaigns", body), 201, self.model.create, tenant, body)
+        if agreed:
+            answer, campaign = agreed
+            assert {"campaignId": answer["campaignId"], "status": "draft"} == answer
+            campaign.id = answer["campaignId"]
+
+    @rule(door=DOORS, which=TENANT, owner=OWNER, number=NUMBER, variables=VARIABLES)
+    @some("campaigns")
+    def start(self, door, which, owner, number, variables):
+        tenant = self.model.tenants[which]
+        campaign = self.pick(tenant, owner, "campaigns", number)
+        path = f"/v1/campaigns/{campaign.id if campaign else 'campaign_nowhere'}/start"
+        asked = self.ask(door, tenant, "POST", path, {"commonVariables": variables} if variables else None)
+        agreed = self.agree(asked, 202, self.model.start, tenant, campaign, variables)
+        if agreed:
+            answer, execution = agreed
+            assert {"executionId": answer["executionId"], "status": "processing"} == answer
+            execution.id = answer["executionId"]
+
+    @rule(door=DOORS, which=TENANT, owner=OWNER, number=NUMBER)
+    @some("campaigns")
+    def cancel(self, door, which, owner, number):
+        tenant = self.model.tenants[which]
+        campaign = self.pick(tenant, owner, "campaigns", number)
+        path = f"/v1/campaigns/{campaign.id if campaign else 'campaign_nowhere'}/cancel"
+        agreed = self.agree(self.ask(door, tenant, "POST", path), 204, self.model.cancel, tenant, campaign)
+        assert agreed in (None, (None, None))
+
+    @rule(which=TENANT, number=NUMBER)
+    @some("campaigns")
+    def fail(self, which, number):
+        campaign = self.pick(self.model.tenants[which], 0, "campaigns", number)
+        self.force(lambda: self.sandbox.fail_campaign(campaign.id if campaign else "none"), self.model.fail(campaign))
+
+    @rule(door=DOORS, which=TENANT, owner=OWNER, number=NUMBER)
+    @some("campaigns")
+    def read(self, door, which, owner, number):
+        tenant = self.model.tenants[which]
+        self.read_campaign(door, tenant, self.pick(tenant, owner, "campaigns", number))
+
+    @rule(door=DOORS, which=TENANT)
+    def list(self, door, which):
+        tenant = self.model.tenants[which]
+        self.same(self.ask(door, tenant, "GET", "/v1/campaigns"), answers.campaign_list, self.model, tenant)
+
+    # audiences and chats
+
+    @rule(door=DOORS, which=TENANT, body=FILTERS)
+    def preview(self, door, which, body):
+        tenant = self.model.tenants[which]
+        asked = self.ask(door, tenant, "POST", "/v1/campaigns/audience-preview", body)
+        self.same(asked, answers.preview, self.model, tenant, body)
+
+    @rule(which=TENANT, entry=st.sampled_from(CHATS))
+    def add_chat(self, which, entry):
+        tenant = self.model.tenants[which]
+        chat_id = f"chat_{tenant.id}_{len(tenant.chats)}"
+        self.sandbox.apply({"given": {"tenants": [{"id": tenant.id, "chats": [{"id": chat_id, **entry}]}]}})
+        tenant.chats.append(naive_chat(chat_id, entry))
+
+    @rule(door=DOORS, which=TENANT, owner=OWNER, number=NUMBER)
+    def messages(self, door, which, owner, number):
+        tenant = self.model.tenants[which]
+        self.read_messages(door, tenant, self.pick(tenant, owner, "chats", number))
+
+    # sessions
+
+    @rule(door=DOORS, which=TENANT, body=CONNECTIONS)
+    def connect(self, door, which, body):
+        tenant = self.model.tenants[which]
+        agreed = self.agree(self.ask(door, tenant, "POST", SESSIONS, body), 202, self.model.connect, tenant, body)
+        if agreed:
+            answer, session = agreed
+            expires = self.sandbox.now + timedelta(minutes=20)
+            assert "pending" == answer["status"]
+            assert expires.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z" == answer["expiresAt"]
+            assert answer["sessionId"] not in answer["url"]
+            session.id = answer["sessionId"]
+
+    @rule(which=TENANT, number=NUMBER, phone=st.sampled_from(PHONES))
+    @some("sessions")
+    def complete(self, which, number, phone):
+        session = self.pick(self.model.tenants[which], 0, "sessions", number)
+        known = session is None or session.body.get("funnelStepId") in (None, *session.tenant.steps)
+        phone = phone if known else "+5511911111111"  # which of two reasons comes first is nowhere said
+        session_id = session.id if session else "none"
+        self.force(lambda: self.sandbox.complete_session(session_id, phone=phone), self.model.complete(session, phone))
+
+    @rule(door=DOORS, which=TENANT, body=CONNECTIONS, phone=st.sampled_from(PHONES))
+    def connect_and_complete(self, door, which, body, phone):
+        self.connect(door, which, body)
+        self.complete(which, -1, phone)
+
+    @rule(which=TENANT, number=NUMBER, reason=st.sampled_from(["token_exchange_failed", "phone_in_use", "expired"]))
+    @some("sessions")
+    def end_session(self, which, number, reason):
+        session = self.pick(self.model.tenants[which], 0, "sessions", number)
+        session_id = session.id if session else "none"
+        if reason == "expired":
+            self.force(lambda: self.sandbox.expire_session(session_id), self.model.end_session(session, reason))
+        else:
+            self.force(
+                lambda: self.sandbox.fail_session(session_id, reason=reason), self.model.end_session(session, reason)
+            )
+
+    @rule(door=DOORS, which=TENANT, owner=OWNER, number=NUMBER)
+    @some("sessions")
+    def read_sessions(self, door, which, owner, number):
+        tenant = self.model.tenants[which]
+        self.read_session(door, tenant, self.pick(tenant, owner, "sessions", number))
+
+    @rule(door=DOORS, which=TENANT, owner=OWNER, number=NUMBER)
+    @some("entrypoints")
+    def read_entrypoint(self, door, which, owner, number):
+        tenant = self.model.tenants[which]
+        entrypoint = self.pick(tenant, owner, "entrypoints", number)
+        if entrypoint is not None and not entrypoint.id:
+            self.read_session(door, entrypoint.session.tenant, entrypoint.session)
+        asked = self.ask(door, tenant, "GET", f"/v1/entrypoints/{entrypoint.id if entrypoint else 'none'}")
+        self.same(asked, answers.entrypoint_read, self.model, tenant, entrypoint)
+
+    # time
+
+    @rule(microseconds=WAITS)
+    def wait(self, microseconds):
+        self.advance(microseconds)
+
+    @rule(near=st.sampled_from([-1, 0, 1]), then=st.integers(1, 4))
+    @precondition(lambda self: self.model.due_us() is not None)
+    def advance_to_the_next_happening(self, near, then):
+        for _ in range(then):
+            due = self.model.due_us()
+            self.advance(max(0, (due or 0) + near - self.model.now))
+
+
+def test_the_mock_answers_as_the_naive_model_does(mockserver_server):
+    with requests.Session() as connection:
+        machine = type("Machine", (Machine,), {"server": mockserver_server, "connection": connection})
+        run_state_machine_as_test(machine, settings=settings(stateful_step_count=20))

@@ -1,0 +1,463 @@
+"""Receivers that run on an event loop: coroutine functions, ASGI apps and servers, called without a stall from wherever it is."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any, Self
+
+import pytest
+
+from mockserver import MockServer, Sandbox
+from mockserver.server.webhooks import event_loops
+from tests.operations.session_calls import NOON, begin
+from tests.server.sockets import app
+
+pytestmark = [pytest.mark.mockserver(now=NOON), pytest.mark.clause("events.subscribed")]
+DEADLINE_S = 10.0
+
+
+def on_a_loop(main: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    """What the coroutine gives; fails where its loop is blocked for long."""
+    result: list[Any] = []
+    thread = threading.Thread(target=lambda: result.append(asyncio.run(main())), daemon=True)
+    thread.start()
+    thread.join(DEADLINE_S)
+    assert not thread.is_alive(), "the event loop is blocked"
+    return result[0] if result else pytest.fail("the coroutine has raised")
+
+
+def attempts(receiver: Any) -> list[tuple[int | None, str | None]]:
+    return [(each.get("status"), each.get("error")) for row in receiver.deliveries for each in row["attempts"]]
+
+
+class Inbox:
+    """An async receiver that notes on which loop it has run."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+        self.loops: list[asyncio.AbstractEventLoop] = []
+
+    async def __call__(self, letter: Any) -> int:
+        await asyncio.sleep(0)
+        self.loops.append(asyncio.get_running_loop())
+        self.seen.append(letter.json()["data"]["sessionId"])
+        return 202
+
+
+def asgi(status: int = 204, *, seen: list[Any] | None = None, ends: bool = True) -> Any:
+    """An ASGI app that reads its request and answers this status."""
+
+    async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        message = await receive()
+        if seen is not None:
+            seen.append((scope, message["body"]))
+        await send({"type": "http.response.start", "status": status, "headers": [(b"retry-after", b"60")]})
+        if ends:
+            await send({"type": "http.response.body", "body": b"o", "more_body": True})
+            await send({"type": "http.response.body", "body": b"k"})
+
+    return app
+
+
+class Server:
+    """An HTTP server on the loop that runs it, as an application under test is."""
+
+    def __init__(self, answer: Callable[[], Coroutine[Any, Any, None]] | None = None) -> None:
+        self.count = 0
+        self._answer = answer
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            head = await reader.readuntil(b"\r\n\r\n")
+            await reader.readexactly(int(re.search(rb"(?i)content-length: (\d+)", head)[1]))
+            self.count += 1
+            if self._answer is not None:
+                await self._answer()
+            writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+            await writer.drain()
+        writer.close()
+
+
+def test_a_coroutine_function_receives_where_no_loop_runs(mockserver: Sandbox):
+    inbox = Inbox()
+    receiver = mockserver.receive_webhooks(inbox)
+    first, second = begin(mockserver), begin(mockserver)
+
+    mockserver.complete_session(first)
+    mockserver.advance("20m")
+
+    assert [first, second] == inbox.seen
+    assert [(202, None), (202, None)] == attempts(receiver)
+    assert inbox.loops[0] is inbox.loops[1]  # what it has opened on its loop is of use in the next request
+
+
+def test_a_function_that_answers_with_an_awaitable_is_awaited(mockserver: Sandbox):
+    inbox = Inbox()
+    receiver = mockserver.receive_webhooks(lambda letter: inbox(letter))
+
+    mockserver.complete_session(begin(mockserver))
+
+    assert [(202, None)] == attempts(receiver)
+
+
+def test_an_asgi_app_receives_in_process(mockserver: Sandbox):
+    seen: list[Any] = []
+    receiver = mockserver.receive_webhooks(asgi(seen=seen), path="/hooks/S%C3%A3o?team=a%20b")
+
+    mockserver.complete_session(begin(mockserver))
+
+    [(scope, body)] = seen
+    assert [(204, None)] == attempts(receiver)
+    assert ("http", "POST", "/hooks/São", b"/hooks/S%C3%A3o", b"team=a%20b") == tuple(
+        scope[each] for each in ("type", "method", "path", "raw_path", "query_string")
+    )
+    headers = dict(scope["headers"])
+    assert str(len(body)).encode() == headers[b"content-length"] and b"webhook-signature" in headers
+
+
+def test_an_asgi_app_that_ends_without_an_answer_fails_the_attempt(mockserver: Sandbox):
+    receiver = mockserver.receive_webhooks(asgi(ends=False))
+
+    mockserver.complete_session(begin(mockserver))
+
+    [(status, error)] = attempts(receiver)
+    assert 500 == status and "the receiver sent no whole answer" in error
+
+
+@pytest.mark.parametrize(
+    ("failure", "outcome"),
+    [
+        (RuntimeError("no database"), (500, r"the receiver raised RuntimeError: no database \(test_async_receivers.py:\d+\)")),
+        (TimeoutError(), (None, "timeout")),
+    ],
+)  # fmt: skip
+def test_what_an_async_receiver_raises_is_told_as_of_any_other(mockserver: Sandbox, failure, outcome):
+    async def broken(_: Any) -> None:
+        raise failure
+
+    receiver = mockserver.receive_webhooks(broken)
+    mockserver.complete_session(begin(mockserver))
+
+    [(status, error)] = attempts(receiver)
+    assert outcome[0] == status and re.fullmatch(outcome[1], error)
+
+
+def test_a_coroutine_that_never_ends_meets_the_time_limit(mockserver: Sandbox, monkeypatch):
+    monkeypatch.setattr(mockserver._hosted.host, "webhook_timeout_seconds", 0.05)
+
+    async def silent(_: Any) -> None:
+        await asyncio.Event().wait()
+
+    receiver = mockserver.receive_webhooks(silent)
+    mockserver.complete_session(begin(mockserver))
+
+    assert [(None, "timeout")] == attempts(receiver)
+
+
+RECEIVERS = {"a coroutine function": Inbox, "an ASGI app": asgi}
+COMMANDS = {
+    "complete_session": lambda sandbox, session: sandbox.complete_session(session),
+    "advance": lambda sandbox, session: sandbox.advance("1h"),
+    "sleep": lambda sandbox, session: sandbox.sleep(3600),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+@pytest.mark.parametrize("make", RECEIVERS.values(), ids=RECEIVERS)
+def test_a_sync_command_on_the_receivers_loop_names_the_async_form_at_once(mockserver: Sandbox, make, command):
+    async def main() -> list[Any]:
+        receiver = mockserver.receive_webhooks(make())
+        session = begin(mockserver)
+        with pytest.raises(ValueError, match=r"await sandbox\.advance_async\(\.\.\.\)"):
+            command(mockserver, session)
+        refused = attempts(receiver)
+        await mockserver.advance_async(0)
+        return [refused, len(attempts(receiver))]
+
+    assert [[], 1] == on_a_loop(main)
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_a_server_on_the_callers_own_loop_is_named_at_once_too(mockserver: Sandbox, command):
+    async def main() -> int:
+        async with Server() as server:
+            mockserver.receive_webhooks(server.url)
+            session = begin(mockserver)
+            with pytest.raises(ValueError, match=re.escape(f"the receiver at {server.url} runs on the event loop")):
+                command(mockserver, session)
+            await mockserver.advance_async(0)
+            return server.count
+
+    assert 1 == on_a_loop(main)
+
+
+def test_a_server_in_another_thread_is_called_from_a_loop_as_from_anywhere(mockserver: Sandbox, serve):
+    seen: list[bytes] = []
+    url = serve(app(lambda letter: seen.append(letter.data))).url
+
+    async def main() -> None:
+        mockserver.receive_webhooks(url)
+        mockserver.complete_session(begin(mockserver))
+
+    asyncio.run(main())
+
+    assert 1 == len(seen)
+
+
+def test_an_awaitable_that_cannot_be_awaited_here_is_refused_as_a_coroutine_function_is(mockserver: Sandbox):
+    inbox = Inbox()
+
+    async def main() -> None:
+        mockserver.receive_webhooks(lambda letter: inbox(letter))
+        with pytest.raises(ValueError, match="await the async form"):
+            mockserver.complete_session(begin(mockserver))
+        await mockserver.advance_async(0)
+
+    on_a_loop(main)
+
+    assert 1 == len(inbox.seen)
+
+
+def test_what_only_reads_does_not_try_again_what_was_refused(mockserver: Sandbox):
+    """Such as a failing test's report, once the loop has stopped: it would wait out the time limit of each attempt."""
+
+    server = Server()
+
+    async def main() -> Any:
+        await server.__aenter__()
+        receiver = mockserver.receive_webhooks(server.url)
+        with pytest.raises(ValueError, match="await the async form"):
+            mockserver.complete_session(begin(mockserver))
+        return receiver
+
+    with asyncio.Runner() as runner:
+        receiver = runner.run(main())
+
+        assert ["due"] == [each["status"] for each in receiver.deliveries]
+        assert 200 == mockserver.call("GET", "/v1/campaigns").status
+        assert ([], 1) == (attempts(receiver), len(mockserver.events))
+        runner.run(server.__aexit__())
+
+
+def test_what_a_function_raises_is_raised_by_its_async_form(mockserver: Sandbox):
+    async def main() -> None:
+        with pytest.raises(KeyError):
+            await mockserver.run_async(dict[str, str]().__getitem__, "x")
+        with pytest.raises(RuntimeError, match="StopIteration"):
+            await mockserver.run_async(next, iter(()))
+
+    on_a_loop(main)
+
+
+def test_a_port_of_another_machine_is_none_of_this_loop():
+    async def main() -> list[bool]:
+        async with Server() as server:
+            port = server.url.rpartition(":")[2]
+            return [
+                event_loops.serves(asyncio.get_running_loop(), f"http://{host}:{port}")
+                for host in ("127.0.0.1", "a.example")
+            ]
+
+    assert [True, False] == on_a_loop(main)
+
+
+def test_a_loop_that_does_not_show_its_servers_is_taken_to_serve_the_receiver():
+    assert event_loops.serves(object(), "http://127.0.0.1:1/")  # type: ignore[arg-type]
+
+
+def test_a_function_that_needs_no_loop_is_called_from_one_at_once(mockserver: Sandbox):
+    seen: list[str] = []
+
+    async def main() -> None:
+        mockserver.receive_webhooks(lambda letter: seen.append(letter.json()["event"]))
+        mockserver.complete_session(begin(mockserver))
+
+    asyncio.run(main())
+
+    assert ["entrypoints.chatapp.connected"] == seen
+
+
+def test_a_coroutine_runs_on_the_loop_that_awaits_the_command(mockserver: Sandbox):
+    inbox, registered = Inbox(), Inbox()
+    mockserver.receive_webhooks(inbox)
+
+    async def main() -> bool:
+        mockserver.receive_webhooks(registered)
+        await mockserver.complete_session_async(begin(mockserver))
+        return [asyncio.get_running_loop()] == inbox.loops == registered.loops
+
+    assert on_a_loop(main)
+
+
+def test_the_async_forms_answer_as_the_sync_ones_do(mockserver: Sandbox):
+    async def main() -> None:
+        async with Server() as server:
+            receiver = mockserver.receive_webhooks(server.url)
+            ids = [begin(mockserver) for _ in range(5)]
+            assert ids[0] == (await mockserver.complete_session_async(ids[0], phone="+5511999990000"))["sessionId"]
+            assert ids[1] == (await mockserver.fail_session_async(ids[1]))["sessionId"]
+            await mockserver.cancel_session_async(ids[2])
+            await mockserver.expire_session_async(ids[3])
+            assert 4 == server.count
+            event = await mockserver.redeliver_async(mockserver.events[0]["id"])
+            assert (5, 2) == (server.count, len(event["deliveries"][0]["attempts"]))
+            assert [] == await mockserver.recover_async(receiver.id)
+            assert 200 == (await mockserver.call_async("GET", "/v1/campaigns")).status
+            before = mockserver.now
+            assert None is await mockserver.sleep_async(1200)
+            assert (1200, 6) == ((mockserver.now - before).total_seconds(), server.count)
+            with pytest.raises(ValueError, match="no session"):
+                await mockserver.run_async(mockserver.end_user, "session_x")
+
+    on_a_loop(main)
+
+
+def test_a_wait_for_calls_lets_the_loop_make_them(mockserver: Sandbox):
+    async def main() -> int:
+        waiting = asyncio.create_task(mockserver.wait_for_async("listCampaigns", timeout=DEADLINE_S))
+        await asyncio.sleep(0)
+        async with mockserver.httpx_async_client() as client:
+            await client.get("/v1/campaigns", headers={"X-API-Key": mockserver.secret_key})
+        return len(await waiting)
+
+    assert 1 == on_a_loop(main)
+
+
+def test_a_receiver_on_the_loop_may_call_the_mock_and_let_time_pass(mockserver: Sandbox):
+    seen: list[Any] = []
+
+    async def receive(letter: Any) -> None:
+        async with mockserver.httpx_async_client() as client:
+            session_id = letter.json()["data"]["sessionId"]
+            url = f"/v1/entrypoints/chatapp/connection-sessions/{session_id}"
+            reply = await client.get(url, headers={"X-API-Key": mockserver.secret_key})
+        seen.append((session_id, reply.json()["status"]))
+        if len(seen) == 1:
+            mockserver.sleep(60)
+            await mockserver.advance_async("20m")
+
+    async def main() -> list[str]:
+        mockserver.receive_webhooks(receive)
+        sessions = [begin(mockserver), begin(mockserver)]
+        await mockserver.complete_session_async(sessions[0])
+        return sessions
+
+    first, second = on_a_loop(main)
+    assert [(first, "completed"), (second, "expired")] == seen
+
+
+def test_what_a_call_by_the_async_client_makes_due_is_sent_on_its_loop(mockserver: Sandbox):
+    mockserver.choose({"expiry-driver": "on-read"})
+    inbox = Inbox()
+
+    async def main() -> str:
+        mockserver.receive_webhooks(inbox)
+        session_id = begin(mockserver)
+        mockserver.advance("20m")
+        url = f"/v1/entrypoints/chatapp/connection-sessions/{session_id}"
+        async with mockserver.httpx_async_client() as client:
+            for _ in range(2):  # what the first one makes due is sent with the second one
+                await client.get(url, headers={"X-API-Key": mockserver.secret_key})
+        assert [asyncio.get_running_loop()] == inbox.loops
+        return session_id
+
+    assert [on_a_loop(main)] == inbox.seen
+
+
+def test_a_sync_call_on_the_receivers_loop_is_answered_and_leaves_the_delivery_due(mockserver: Sandbox):
+    mockserver.on("listCampaigns").delay("1h")
+    inbox = Inbox()
+
+    async def main() -> list[int]:
+        mockserver.receive_webhooks(inbox)
+        begin(mockserver)
+        statuses = [mockserver.call("GET", "/v1/campaigns").status for _ in range(2)]
+        assert ["due"] == [each["deliveries"][0]["status"] for each in mockserver.events] and not inbox.seen
+        await mockserver.advance_async(0)
+        return statuses
+
+    assert [200, 200] == on_a_loop(main)
+    assert 1 == len(inbox.seen)
+
+
+def test_a_document_that_makes_an_event_due_is_refused_as_any_command(mockserver: Sandbox):
+    async def main() -> None:
+        mockserver.receive_webhooks(Inbox())
+        session = begin(mockserver)
+        mockserver.at(0).complete_session(session)
+        with pytest.raises(ValueError, match="await the async form"):
+            mockserver.apply({"given": {}})
+
+    on_a_loop(main)
+
+
+@pytest.mark.parametrize("end", ["reset", "close"])
+def test_a_coroutine_under_way_ends_with_its_sandbox(end: str):
+    arrived, ended = threading.Event(), threading.Event()
+
+    async def silent(_: Any) -> None:
+        arrived.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    with MockServer() as server, server.sandbox(now=NOON) as sandbox:
+        sandbox.receive_webhooks(silent)
+        waiting = threading.Thread(target=sandbox.complete_session, args=(begin(sandbox),))
+        waiting.start()
+        assert arrived.wait(DEADLINE_S)
+
+        getattr(sandbox, end)()
+        waiting.join(DEADLINE_S)
+
+        assert not waiting.is_alive() and ended.wait(DEADLINE_S)
+
+
+def test_the_loop_of_a_sandbox_ends_with_it():
+    def own() -> list[threading.Thread]:
+        return [each for each in threading.enumerate() if each.name == "mockserver receivers"]
+
+    with MockServer() as server, server.sandbox(now=NOON) as sandbox:
+        sandbox.receive_webhooks(Inbox())
+        sandbox.complete_session(begin(sandbox))
+        [thread] = own()
+    thread.join(DEADLINE_S)
+
+    assert not thread.is_alive()
+
+
+def test_a_command_that_is_cancelled_lets_its_task_end(mockserver: Sandbox):
+    arrived = threading.Event()
+
+    async def silent(_: Any) -> None:
+        arrived.set()
+        await asyncio.Event().wait()
+
+    async def main() -> bool:
+        mockserver.receive_webhooks(silent)
+        command = asyncio.create_task(mockserver.complete_session_async(begin(mockserver)))
+        await asyncio.to_thread(arrived.wait, DEADLINE_S)
+        command.cancel()
+        with suppress(asyncio.CancelledError):
+            await command
+        return command.cancelled()
+
+    assert on_a_loop(main)
+
+
+def test_python_names_the_async_form_where_its_await_was_forgotten(mockserver: Sandbox):
+    with pytest.warns(RuntimeWarning, match=r"'Sandbox\.advance_async' was never awaited"):
+        mockserver.advance_async(0)  # the coroutine ends unawaited as the statement ends

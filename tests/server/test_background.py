@@ -1,0 +1,243 @@
+"""A server that runs by itself: events leave unasked, a slow receiver holds up nobody, and nothing is left behind."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+import requests
+from freezegun import freeze_time
+from werkzeug.wrappers import Response
+
+from mockserver.server import app as flask_app
+from mockserver.server.hosting.background import _MOST_AT_ONCE, BackgroundWorker
+from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxConfig, SandboxHost
+from mockserver.server.http1.server import Server
+from tests.server.control_calls import SESSIONS, Made
+from tests.server.sockets import Post, app
+
+pytestmark = pytest.mark.clause("events.nothing-lost")
+PATIENCE_SECONDS = 10.0
+_REAL = (time.monotonic, time.sleep)
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    """Wait until it holds; fail where it never does."""
+    now, sleep = _REAL
+    end = now() + PATIENCE_SECONDS
+    while not holds():
+        assert now() < end, "it never came to hold"
+        sleep(0.005)
+
+
+class Standalone:
+    """A running server with its background, and calls to its default sandbox."""
+
+    def __init__(self, host: SandboxHost, hosted: HostedSandbox, server: Server, background: BackgroundWorker) -> None:
+        self.host, self.hosted, self.background = host, hosted, background
+        tenant = hosted.tenant
+        self.made = Made(server.url, hosted.id, server.url, tenant.id, tenant.secret_key, tenant.public_key)
+
+    def receive(self, url: str, **settings) -> str:
+        told = self.made.control("POST", "/scenarios", {"given": {"webhooks": [{"url": url, **settings}]}}).json()
+        return told["created"]["webhooks"][0]
+
+    def events(self) -> list[dict]:
+        return self.made.control("GET", "/events").json()["events"]
+
+    def complete(self, session_id: str) -> None:
+        assert 200 == self.made.control("POST", f"/sessions/{session_id}/complete", {}).status_code
+
+
+@pytest.fixture
+def standalone() -> Iterator[Standalone]:
+    before = set(threading.enumerate())
+    host = SandboxHost()
+    hosted = host.create(SandboxConfig(), id=DEFAULT_ID)
+    background = BackgroundWorker(host)
+    with Server(flask_app.build(host)) as server:
+        host.origin = server.url
+        background.start()
+        yield Standalone(host, hosted, server, background)
+        background.stop()
+    assert [] == [each for each in set(threading.enumerate()) - before if "mockserver" in each.name and each.is_alive()]
+
+
+def test_an_event_leaves_by_itself(standalone, serve):
+    seen = []
+    standalone.receive(serve(app(lambda letter: seen.append(letter.json["data"]["sessionId"]))).url)
+    session_id = standalone.made.session()
+
+    standalone.complete(session_id)
+
+    eventually(lambda: [session_id] == seen)
+
+
+def test_a_slow_receiver_holds_up_neither_the_api_nor_another_endpoint(standalone, serve):
+    held, seen = threading.Event(), []
+    standalone.receive(serve(app(lambda _: held.wait(PATIENCE_SECONDS) and None)).url)
+    standalone.receive(serve(app(lambda letter: seen.append(letter.json["data"]["sessionId"]))).url)
+    sessions = [standalone.made.session() for _ in range(3)]
+
+    for session_id in sessions:
+        standalone.complete(session_id)
+    eventually(lambda: sessions == seen)
+
+    assert "completed" == standalone.made.api("GET", f"{SESSIONS}/{sessions[0]}").json()["status"]
+    slow, quick = standalone.events()[0]["deliveries"]
+    assert ("due", "delivered") == (slow["status"], quick["status"])
+    assert [{"at"}] == [set(each) for each in slow["attempts"]]
+    held.set()
+    eventually(lambda: {"delivered"} == {each["deliveries"][0]["status"] for each in standalone.events()})
+
+
+def test_an_expiry_leaves_unasked_also_where_the_processs_clock_is_frozen(serve):
+    with freeze_time("2031-01-01T00:00:00Z") as frozen:
+        host = SandboxHost()
+        hosted = host.create(SandboxConfig(), id=DEFAULT_ID)
+        background, seen = BackgroundWorker(host), []
+        with Server(flask_app.build(host)) as server:
+            host.origin = server.url
+            background.start()
+            standalone = Standalone(host, hosted, server, background)
+            standalone.receive(serve(app(lambda letter: seen.append(letter.json["data"]["status"]))).url)
+            standalone.made.session()
+            frozen.tick(1200)
+            eventually(lambda: ["expired"] == seen)
+            background.stop()
+
+
+def test_an_advance_waits_for_what_is_under_way_and_tries_again_at_its_instants(standalone, serve, monkeypatch):
+    arrived, waits, held, fired = threading.Event(), threading.Event(), threading.Event(), []
+    worked = standalone.hosted.dispatch._worked
+    wait = worked.wait
+    monkeypatch.setattr(worked, "wait", lambda _: waits.set() or wait(PATIENCE_SECONDS))
+
+    def answer(_: Post) -> Response:
+        arrived.set()
+        held.wait(PATIENCE_SECONDS)
+        return Response(status=503)
+
+    def advance() -> None:
+        fired.extend(standalone.made.control("POST", "/clock/advance", {"by": "40m"}).json()["fired"])
+
+    standalone.made.control("PUT", "/clock", {"freeze": "2031-01-01T00:00:00Z"})
+    standalone.receive(serve(app(answer)).url)
+    standalone.complete(standalone.made.session())
+    assert arrived.wait(PATIENCE_SECONDS)
+    advancing = threading.Thread(target=advance)
+    advancing.start()
+    assert waits.wait(PATIENCE_SECONDS)
+    held.set()
+    advancing.join(PATIENCE_SECONDS)
+
+    assert ["delivery.wake"] * 3 == [each["what"] for each in fired]
+    [delivery] = standalone.events()[0]["deliveries"]
+    assert ["00:00:00", "00:00:05", "00:05:05", "00:35:05"] == [each["at"][11:19] for each in delivery["attempts"]]
+
+
+def test_a_receiver_that_lets_time_pass_is_answered_meanwhile(standalone, serve, monkeypatch):
+    monkeypatch.setattr("mockserver.server.webhooks.dispatcher._PATIENCE_SECONDS", 0.05)
+    seen: list[tuple[str, int]] = []
+
+    def answer(letter: Post) -> None:
+        told = standalone.made.control("POST", "/clock/advance", {"by": "20m"})
+        seen.append((letter.json["data"]["sessionId"], told.status_code))
+
+    standalone.made.control("PUT", "/clock", {"freeze": "2031-01-01T00:00:00Z"})
+    standalone.receive(serve(app(answer)).url)
+    first, second = standalone.made.session(), standalone.made.session()
+    standalone.complete(first)
+
+    eventually(lambda: [(first, 200), (second, 200)] == seen)
+    eventually(lambda: [[200], [200]] == [statuses(each) for each in standalone.events()])
+    assert "2031-01-01T00:40:00.000Z" == standalone.made.control("GET", "/clock").json()["now"]
+
+
+def statuses(event: dict) -> list[int | None]:
+    return [each.get("status") for each in event["deliveries"][0]["attempts"]]
+
+
+def test_an_advance_waits_but_once_for_a_receiver_that_is_slow(standalone, serve, monkeypatch):
+    monkeypatch.setattr("mockserver.server.webhooks.dispatcher._PATIENCE_SECONDS", 0.05)
+    arrived, held, waits = threading.Event(), threading.Event(), []
+    worked = standalone.hosted.dispatch._worked
+    wait = worked.wait
+    monkeypatch.setattr(worked, "wait", lambda seconds: waits.append(seconds) or wait(seconds))
+    standalone.receive(serve(app(lambda _: arrived.set() or held.wait(PATIENCE_SECONDS) and None)).url)
+    standalone.complete(standalone.made.session())
+    assert arrived.wait(PATIENCE_SECONDS)
+
+    for _ in range(3):
+        assert 200 == standalone.made.control("POST", "/clock/advance", {"by": "1m"}).status_code
+
+    assert [0.05] == waits and not held.is_set()
+    held.set()
+
+
+@pytest.mark.parametrize("end", ["reset", "delete"])
+def test_what_is_under_way_is_let_go_when_its_sandbox_is_reset_or_ends(standalone, serve, end):
+    held, arrived = threading.Event(), threading.Event()
+    url = serve(app(lambda _: arrived.set() or held.wait(PATIENCE_SECONDS) and None)).url
+    other = requests.post(f"{standalone.made.server}/_mock/sandboxes", json={}, timeout=10).json()
+    made = Made(
+        standalone.made.server, *(other[key] for key in ("sandboxId", "baseUrl", "tenantId", "secretKey", "publicKey"))
+    )
+    dispatch = standalone.host.sandboxes[made.id].dispatch
+    made.control("POST", "/scenarios", {"given": {"webhooks": [{"url": url}]}})
+    made.control("POST", f"/sessions/{made.session()}/complete", {})
+    assert arrived.wait(PATIENCE_SECONDS)
+
+    if end == "reset":
+        assert 204 == made.control("POST", "/reset").status_code
+    else:
+        requests.delete(f"{made.server}/_mock/sandboxes/{made.id}", timeout=10)
+
+    eventually(lambda: not dispatch._awaited)
+    assert not held.is_set()
+    if end == "reset":
+        assert [] == made.control("GET", "/events").json()["events"]
+    held.set()
+
+
+def test_stopping_ends_what_is_under_way(standalone, serve):
+    held, arrived = threading.Event(), threading.Event()
+    standalone.receive(serve(app(lambda _: arrived.set() or held.wait(PATIENCE_SECONDS) and None)).url)
+    standalone.complete(standalone.made.session())
+    assert arrived.wait(PATIENCE_SECONDS)
+
+    standalone.background.stop()
+
+    assert not held.is_set()
+    held.set()
+
+
+def test_a_worker_that_is_kept_busy_does_not_hold_up_the_stop(standalone, serve):
+    arrived, over = threading.Event(), threading.Event()
+    standalone.receive(serve(app(lambda _: arrived.set() or over.wait(PATIENCE_SECONDS) and None)).url)
+    standalone.complete(standalone.made.session())
+    assert arrived.wait(PATIENCE_SECONDS)
+    stopping = threading.Thread(target=standalone.background.stop)
+
+    with standalone.hosted.sandbox.lock:  # which a worker needs to report what came of its letter
+        stopping.start()
+        stopping.join(PATIENCE_SECONDS)
+        is_stopped = not stopping.is_alive()
+    over.set()
+
+    assert is_stopped
+    eventually(lambda: not any("courier" in each.name for each in threading.enumerate()))
+
+
+def test_letters_beyond_the_most_at_once_wait_for_a_free_worker(standalone, serve):
+    seen: list[str] = []
+    url = serve(app(lambda letter: seen.append(letter.json["data"]["sessionId"]))).url
+    for _ in range(2 * _MOST_AT_ONCE):
+        standalone.receive(url)
+    session_id = standalone.made.session()
+
+    standalone.complete(session_id)
+
+    eventually(lambda: [session_id] * 2 * _MOST_AT_ONCE == seen)

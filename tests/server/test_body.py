@@ -1,0 +1,208 @@
+"""How a request's body reaches the app: counted, chunked, asked for by `100 Continue`, or never read at all."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mockserver.server.http1.server import Server
+from tests.server.rawclient import RawClient
+
+Serve = Callable[..., Server]
+CHUNKED = "Transfer-Encoding: chunked"
+LARGE = b"0123456789" * 20_000
+
+
+def echo(environ: Any, start: Any) -> list[bytes]:
+    body = environ["wsgi.input"].read()
+    start("200 OK", [])
+    return [environ["PATH_INFO"].encode() + b" " + body]
+
+
+def deaf(environ: Any, start: Any) -> list[bytes]:
+    start("200 OK", [])
+    return [b"unread"]
+
+
+@pytest.mark.parametrize("body", [b"", b"abc", b"\r\n\r\n", LARGE], ids=["empty", "small", "line ends", "large"])
+def test_a_counted_body_is_read_to_its_end_and_no_further(serve: Serve, body: bytes) -> None:
+    with RawClient(serve(echo).port) as client:
+        for path in ("/first", "/second"):
+            client.say(f"POST {path} HTTP/1.1", f"Content-Length: {len(body)}", body=body)
+            assert path.encode() + b" " + body == client.answer().body
+
+
+# name of the case, what is sent, what the app reads
+CHUNKS = [
+    ("none", b"0\r\n\r\n", b""),
+    ("two", b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", b"abcde"),
+    ("extension", b'3;a="b"\r\nabc\r\n0;c\r\n\r\n', b"abc"),
+    ("hexadecimal", b"A\r\n0123456789\r\n00\r\n\r\n", b"0123456789"),
+    ("trailers", b"3\r\nabc\r\n0\r\nX-Sum: 1\r\nX-API-Key: forged\r\n\r\n", b"abc"),
+    ("large", b"%x\r\n%b\r\n0\r\n\r\n" % (len(LARGE), LARGE), LARGE),
+]
+
+
+@pytest.mark.parametrize(("sent", "read"), [case[1:] for case in CHUNKS], ids=[case[0] for case in CHUNKS])
+def test_a_chunked_body_is_joined_and_its_trailers_dropped(serve: Serve, sent: bytes, read: bytes) -> None:
+    with RawClient(serve(echo).port) as client:
+        for path in ("/first", "/second"):
+            client.say(f"POST {path} HTTP/1.1", CHUNKED, body=sent)
+            assert path.encode() + b" " + read == client.answer().body
+
+
+def test_a_chunked_body_may_come_byte_by_byte(serve: Serve) -> None:
+    with RawClient(serve(echo).port) as client:
+        client.say("POST /a HTTP/1.1", CHUNKED)
+        for byte in b"3\r\nabc\r\n0\r\nX: y\r\n\r\n":
+            client.socket.sendall(bytes([byte]))
+
+        assert b"/a abc" == client.answer().body
+
+
+# name of the case, status, what is sent after the head
+BROKEN = [
+    ("no size", 400, b"\r\nabc"),
+    ("size that is no number", 400, b"xyz\r\n"),
+    ("signed size", 400, b"-1\r\n"),
+    ("huge size", 400, b"11111111111111111\r\n"),
+    ("chunk too long", 400, b"2\r\nabc\r\n0\r\n\r\n"),
+    ("bare line feed", 400, b"3\nabc"),
+    ("line feed in a trailer", 400, b"0\r\nX: a\nY: b\r\n\r\n"),
+    ("endless size line", 400, b"3;" + b"a" * 9000),
+    ("over the bound in one", 400, b"3e9\r\n"),
+    ("over the bound in two", 400, b"200\r\n%b\r\n200\r\n" % (b"a" * 512)),
+    ("request for a trailer", 400, b"0\r\nGET /second HTTP/1.1\r\nHost: here\r\n\r\n"),
+    ("control character in a trailer", 400, b"0\r\nX: a\0\r\n\r\n"),
+    ("folded trailer", 400, b"0\r\nX: a\r\n b\r\n\r\n"),
+    ("large trailers", 400, b"0\r\n" + (b"X: " + b"a" * 8000 + b"\r\n") * 9),
+]
+
+
+@pytest.mark.parametrize(("status", "sent"), [case[1:] for case in BROKEN], ids=[case[0] for case in BROKEN])
+@pytest.mark.parametrize("swallowed", [False, True], ids=["raised", "swallowed"])
+def test_a_broken_body_is_refused_whatever_the_app_makes_of_it(
+    serve: Serve, status: int, sent: bytes, swallowed: bool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def app(environ: Any, start: Any) -> list[bytes]:
+        try:
+            return echo(environ, start)
+        except ValueError:
+            if not swallowed:
+                raise
+            start("200 OK", [("Content-Type", "text/html")])
+            return [b"<html>"]
+
+    with RawClient(serve(app, body_max_bytes=1000).port) as client:
+        answer = client.say("POST / HTTP/1.1", CHUNKED, body=sent).answer()
+
+        assert (status, status) == (answer.status, answer.json()["statusCode"])
+        assert "close" == answer.headers["connection"]
+        assert client.ended()
+    assert ("", "") == capfd.readouterr()
+
+
+def test_pipelined_requests_are_answered_in_their_order(serve: Serve) -> None:
+    with RawClient(serve(echo).port) as client:
+        client.socket.sendall(
+            b"\r\nPOST /1 HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab"
+            b"POST /2 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nc\r\n0\r\n\r\n"
+            b"\r\n\r\nGET /3 HTTP/1.1\r\nHost: x\r\n\r\n"
+        )
+
+        assert [b"/1 ab", b"/2 c", b"/3 "] == [client.answer().body for _ in range(3)]
+
+
+@pytest.mark.parametrize("header", ["Content-Length: 3", CHUNKED])
+def test_the_client_is_bidden_to_continue_when_the_app_reads(serve: Serve, header: str) -> None:
+    with RawClient(serve(echo).port) as client:
+        assert 100 == client.say("POST /a HTTP/1.1", header, "Expect: 100-continue").answer().status
+        client.socket.sendall(b"abc" if header != CHUNKED else b"3\r\nabc\r\n0\r\n\r\n")
+
+        assert b"/a abc" == client.answer().body
+        assert b"/b " == client.say("GET /b HTTP/1.1").answer().body
+
+
+def test_a_client_whose_body_nobody_reads_is_not_bidden_to_continue(serve: Serve) -> None:
+    with RawClient(serve(deaf).port) as client:
+        answer = client.say("POST / HTTP/1.1", "Content-Length: 3", "Expect: 100-continue").answer()
+
+        assert (200, "close") == (answer.status, answer.headers["connection"])
+        assert client.ended()
+
+
+def test_a_client_that_does_not_wait_is_not_bidden(serve: Serve) -> None:
+    with RawClient(serve(echo).port) as client:
+        client.say("POST / HTTP/1.1", "Content-Length: 3", "Expect: 100-continue", body=b"abc")
+
+        assert 200 == client.answer().status
+
+
+def test_http_1_0_knows_no_expectation(serve: Serve) -> None:
+    with RawClient(serve(echo).port) as client:
+        client.say("POST / HTTP/1.0", "Content-Length: 3", "Expect: 100-continue", body=b"abc")
+
+        assert 200 == client.answer().status
+
+
+# name of the case, header, body, whether another request may follow
+UNREAD = [
+    ("small", "Content-Length: 3", b"abc", True),
+    ("at the bound", f"Content-Length: {64 * 1024}", b"a" * 64 * 1024, True),
+    ("over the bound", f"Content-Length: {len(LARGE)}", LARGE, False),
+    ("small chunks", CHUNKED, b"3\r\nabc\r\n0\r\n\r\n", True),
+    ("many chunks", CHUNKED, b"1000\r\n%b\r\n" % (b"a" * 4096) * 40 + b"0\r\n\r\n", False),
+]
+
+
+@pytest.mark.parametrize(
+    ("header", "body", "persists"), [case[1:] for case in UNREAD], ids=[case[0] for case in UNREAD]
+)
+def test_an_unread_body_is_skipped_or_ends_the_connection_after_the_answer(
+    serve: Serve, header: str, body: bytes, persists: bool
+) -> None:
+    with RawClient(serve(deaf).port) as client:
+        assert b"unread" == client.say("POST / HTTP/1.1", header, body=body).answer().body
+        if persists:
+            assert b"unread" == client.say("GET / HTTP/1.1").answer().body
+        else:
+            assert client.ended()
+
+
+def test_a_large_body_can_be_answered_before_it_has_come(serve: Serve) -> None:
+    with RawClient(serve(deaf).port) as client:
+        client.say("POST / HTTP/1.1", f"Content-Length: {len(LARGE)}")
+
+        assert "close" == client.answer().headers["connection"]
+
+
+def test_a_body_is_read_as_a_file_is(serve: Serve) -> None:
+    def app(environ: Any, start: Any) -> list[bytes]:
+        stream = environ["wsgi.input"]
+        start("200 OK", [])
+        return [repr([stream.read(2), stream.readline(), list(stream), stream.read(), stream.read(1)]).encode()]
+
+    with RawClient(serve(app).port) as client:
+        for header, body in (
+            ("Content-Length: 9", b"abc\nd\ne\nf"),
+            (CHUNKED, b"4\r\nabc\n\r\n5\r\nd\ne\nf\r\n0\r\n\r\n"),
+        ):
+            answer = client.say("POST / HTTP/1.1", header, body=body).answer()
+            assert rb"[b'ab', b'c\n', [b'd\n', b'e\n', b'f'], b'', b'']" == answer.body
+
+
+def test_a_body_that_ends_early_is_refused(serve: Serve) -> None:
+    called = threading.Event()
+
+    def app(environ: Any, start: Any) -> list[bytes]:
+        called.set()
+        return echo(environ, start)
+
+    with RawClient(serve(app).port) as client:
+        client.say("POST / HTTP/1.1", "Content-Length: 10", body=b"abc").socket.shutdown(socket.SHUT_WR)
+        assert 400 == client.answer().json()["statusCode"]
+    assert not called.is_set()

@@ -1,0 +1,269 @@
+"""A sandbox has one clock, and its time only goes forward: frozen, advanced, reset and restored."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.server.control_calls import NOON, SESSIONS
+
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+MINUTE = timedelta(minutes=1)
+
+
+def begin(sandbox) -> str:
+    return sandbox.call("POST", SESSIONS, json={}).json()["sessionId"]
+
+
+def is_frozen(sandbox) -> bool:
+    return sandbox.state()["clock"]["frozen"]
+
+
+def test_a_sandbox_stands_at_the_process_s_present_and_nothing_ticks(mockserver_server):
+    before = datetime.now(UTC)
+    with mockserver_server.sandbox() as sandbox:
+        seen = [sandbox.now for _ in range(100)]
+        after = datetime.now(UTC)
+
+        assert is_frozen(sandbox)
+        assert before - SECOND <= seen[0] <= after
+        assert {seen[0]} == set(seen)
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        NOON,
+        "2026-03-01T09:00:00-03:00",
+        START,
+        START.astimezone(),
+        "1990-01-01T00:00:00Z",
+        "2999-01-01T00:00:00Z",
+    ],
+)
+def test_a_sandbox_is_born_at_any_instant(mockserver_server, now):
+    wanted = now if isinstance(now, datetime) else datetime.fromisoformat(now)
+    with mockserver_server.sandbox(now=now) as sandbox:
+        assert wanted == sandbox.now
+        assert UTC == sandbox.now.tzinfo
+
+
+@pytest.mark.parametrize("now", ["2026-03-01", "2026-13-01T00:00:00Z", "noon", datetime(2026, 3, 1)])
+def test_what_is_no_instant_makes_no_sandbox(mockserver_server, now):
+    with pytest.raises(ValueError):
+        mockserver_server.sandbox(now=now)
+
+
+class TestFreezing:
+    @pytest.mark.mockserver(now=START)
+    def test_it_goes_forward_and_what_lies_between_happens(self, mockserver):
+        begin(mockserver)
+
+        mockserver.freeze(START + 20 * MINUTE)
+
+        assert START + 20 * MINUTE == mockserver.now
+        assert ["2026-03-01T12:20:00.000Z"] == [each["at"] for each in mockserver.events]
+
+    @pytest.mark.mockserver(now=START, given={"chats": {"count": 3}})
+    def test_it_goes_back_in_a_sandbox_without_a_past(self, mockserver):
+        mockserver.state()
+
+        mockserver.freeze("2020-01-01T00:00:00Z")
+
+        assert datetime(2020, 1, 1, tzinfo=UTC) == mockserver.now
+
+    @pytest.mark.parametrize(
+        "past",
+        [
+            pytest.param(lambda sandbox: sandbox.call("GET", "/v1/campaigns"), id="a-call"),
+            pytest.param(lambda sandbox: sandbox.call("GET", "/v1/nothing"), id="a-refused-call"),
+            pytest.param(lambda sandbox: sandbox.call("GET", "/v1/campaigns", key=""), id="a-call-without-a-key"),
+            pytest.param(begin, id="something-scheduled"),
+        ],
+    )
+    @pytest.mark.mockserver(now=START)
+    def test_it_does_not_go_back_once_there_is_a_past(self, mockserver, past):
+        past(mockserver)
+        state = mockserver.state()
+
+        with pytest.raises(ValueError, match="forward"):
+            mockserver.freeze(START - timedelta(microseconds=1))
+
+        assert state == mockserver.state()
+
+    @pytest.mark.mockserver(now=START)
+    def test_freezing_where_it_stands_is_always_allowed(self, mockserver):
+        begin(mockserver)
+
+        mockserver.freeze(START)
+        mockserver.freeze()
+
+        assert START == mockserver.now
+
+
+DURATIONS = [
+    ("20m", 20 * MINUTE),
+    ("1h30m", 90 * MINUTE),
+    ("3500ms", timedelta(milliseconds=3500)),
+    ("PT20M", 20 * MINUTE),
+    ("PT1H0.5S", 60 * MINUTE + SECOND / 2),
+    ("P1DT1S", timedelta(days=1, seconds=1)),
+    ("2d", timedelta(days=2)),
+    ("1.5s", 1.5 * SECOND),
+    (90, 90 * SECOND),
+    (0.000001, timedelta(microseconds=1)),
+    (0, timedelta(0)),
+    (timedelta(hours=1, microseconds=1), timedelta(hours=1, microseconds=1)),
+]
+
+
+class TestAdvancing:
+    @pytest.mark.parametrize(("written", "length"), DURATIONS, ids=lambda value: str(value))
+    @pytest.mark.mockserver(now=START)
+    def test_it_lets_exactly_this_much_time_pass(self, mockserver, written, length):
+        assert [] == mockserver.advance(written)
+        assert START + length == mockserver.now
+
+    @pytest.mark.mockserver(now=START)
+    def test_the_length_may_be_given_by_its_parts(self, mockserver):
+        mockserver.advance(hours=1, minutes=2, seconds=3, microseconds=4)
+
+        assert START + timedelta(hours=1, minutes=2, seconds=3, microseconds=4) == mockserver.now
+
+    @pytest.mark.parametrize(
+        "by",
+        [-1, -0.000001, "-1s", "", "soon", "20 m", "m", "P", "PT", "1h30", timedelta(seconds=-1), float("inf"), 1e300],
+    )
+    @pytest.mark.mockserver(now=START)
+    def test_what_is_no_length_of_time_changes_nothing(self, mockserver, by):
+        with pytest.raises(ValueError):
+            mockserver.advance(by)
+
+        assert START == mockserver.now
+
+    @pytest.mark.parametrize(
+        "to", [START + MINUTE, "2026-03-01T12:01:00Z", "2026-03-01T09:01:00.000-03:00", "20260301T090100-03"]
+    )
+    @pytest.mark.mockserver(now=START)
+    def test_it_goes_to_an_instant(self, mockserver, to):
+        mockserver.advance(to=to)
+
+        assert START + MINUTE == mockserver.now
+
+    @pytest.mark.parametrize("to", [START - SECOND, "2026-03-01", "2026-03-01T12:01:00", "9999-12-31T23:59:59Z"])
+    @pytest.mark.mockserver(now=START)
+    def test_it_goes_to_no_instant_before_now_and_to_none_that_cannot_be_told(self, mockserver, to):
+        with pytest.raises(ValueError):
+            mockserver.advance(to=to)
+
+        assert START == mockserver.now
+
+    @pytest.mark.parametrize("arguments", [{}, {"by": 1, "to": NOON}, {"by": 1, "until": "idle"}, {"until": "busy"}])
+    @pytest.mark.mockserver(now=START)
+    def test_it_is_told_one_thing_at_a_time(self, mockserver, arguments):
+        with pytest.raises(ValueError):
+            mockserver.advance(**arguments)
+
+        assert START == mockserver.now
+
+    @pytest.mark.mockserver(now=START)
+    def test_it_tells_what_happened_on_the_way_each_at_its_own_instant(self, mockserver):
+        first = begin(mockserver)
+        mockserver.advance("1m")
+        second, third = begin(mockserver), begin(mockserver)
+
+        fired = mockserver.advance("1h")
+
+        assert [
+            {"at": "2026-03-01T12:20:00.000Z", "what": "session.expire", "id": first},
+            {"at": "2026-03-01T12:21:00.000Z", "what": "session.expire", "id": second},
+            {"at": "2026-03-01T12:21:00.000Z", "what": "session.expire", "id": third},
+        ] == fired
+        assert [first, second, third] == [each["data"]["sessionId"] for each in mockserver.events]
+
+    @pytest.mark.mockserver(now=START)
+    def test_until_idle_stops_at_the_last_thing_that_is_due(self, mockserver):
+        begin(mockserver)
+        mockserver.advance("1m")
+        last = begin(mockserver)
+
+        fired = mockserver.advance(until="idle")
+
+        assert (2, last) == (len(fired), fired[-1]["id"])
+        assert START + 21 * MINUTE == mockserver.now
+        assert ([], START + 21 * MINUTE) == (mockserver.advance(until="idle"), mockserver.now)
+
+
+@given(ages=st.lists(st.integers(0, 2400), max_size=5), cuts=st.lists(st.integers(0, 3_000_000_000), max_size=6))
+@pytest.mark.clause("session.expired")
+def test_many_small_waits_equal_one_long_wait(mockserver_server, ages, cuts):
+    def play(*waits: int) -> tuple:
+        with mockserver_server.sandbox(now=START) as sandbox:
+            for age in ages:
+                begin(sandbox)
+                sandbox.advance(age)
+            for wait in waits:
+                sandbox.advance(microseconds=wait)
+            return sandbox.state(), sandbox.events, sandbox.journal["transitions"]
+
+    whole = 3_000_000_000
+    edges = [0, *sorted(cuts), whole]
+
+    assert play(whole) == play(*(later - earlier for earlier, later in pairwise(edges)))
+
+
+class TestGoingBack:
+    @pytest.mark.mockserver(now=START)
+    def test_a_reset_takes_a_frozen_clock_back_to_its_birth(self, mockserver):
+        begin(mockserver)
+        mockserver.advance("1h")
+
+        mockserver.reset()
+
+        assert (START, True, []) == (mockserver.now, is_frozen(mockserver), mockserver.events)
+
+    @pytest.mark.mockserver(now=START)
+    def test_a_checkpoint_takes_a_frozen_clock_back_and_what_was_pending_is_pending(self, mockserver):
+        begin(mockserver)
+        with mockserver.checkpoint():
+            mockserver.advance("1h")
+
+        assert (START, []) == (mockserver.now, mockserver.events)
+        assert ["2026-03-01T12:20:00.000Z"] == [each["at"] for each in mockserver.advance("20m")]
+
+    @pytest.mark.mockserver(now=START)
+    def test_a_checkpoint_of_a_frozen_clock_freezes_it_again(self, mockserver):
+        with mockserver.checkpoint():
+            mockserver.follow(catch_up=True)
+
+        assert (START, True) == (mockserver.now, is_frozen(mockserver))
+
+
+@pytest.mark.mockserver(now="2026-03-01T12:00:00.999999Z")
+def test_every_answer_is_dated_by_the_sandbox_s_clock(mockserver):
+    answered = mockserver.call("GET", "/v1/campaigns"), mockserver.call("GET", "/v1/campaigns", key="")
+
+    assert {"Sun, 01 Mar 2026 12:00:00 GMT"} == {each.headers["date"] for each in answered}
+
+
+def test_a_sleep_lets_time_pass_and_what_is_due_happen(mockserver):
+    session_id, before = begin(mockserver), mockserver.now
+
+    assert None is mockserver.sleep(1199.5)
+    assert "pending" == mockserver.call("GET", f"{SESSIONS}/{session_id}").json()["status"]
+    assert None is mockserver.sleep(0.5)
+
+    assert "expired" == mockserver.call("GET", f"{SESSIONS}/{session_id}").json()["status"]
+    assert 20 * MINUTE == mockserver.now - before
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf")])
+def test_what_is_no_length_is_no_sleep(mockserver, seconds):
+    before = mockserver.now
+
+    with pytest.raises(ValueError):
+        mockserver.sleep(seconds)
+    assert before == mockserver.now

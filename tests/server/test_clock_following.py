@@ -1,0 +1,148 @@
+"""A clock that follows the process's: its lead, its never going back, and freezegun and time-machine obeyed."""
+
+from datetime import UTC, datetime, timedelta
+
+import freezegun
+import pytest
+import requests
+import time_machine
+
+from tests.server.control_calls import SESSIONS, make
+
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+LATER = datetime(2031, 7, 1, 8, 30, 15, 123456, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+MINUTE = timedelta(minutes=1)
+
+
+def begin(sandbox) -> str:
+    return sandbox.call("POST", SESSIONS, json={}).json()["sessionId"]
+
+
+def is_frozen(sandbox) -> bool:
+    return sandbox.state()["clock"]["frozen"]
+
+
+class TestFollowing:
+    def test_it_goes_with_the_process_s_clock(self, mockserver_server):
+        with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
+            process.shift(61)
+
+            assert START + 61 * SECOND == sandbox.now
+            assert not is_frozen(sandbox)
+
+    def test_it_never_goes_back_with_it(self, mockserver_server):
+        with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
+            process.shift(3600)
+            begin(sandbox)
+            process.shift(-1800)
+            stood = sandbox.now
+            process.shift(1800 + 5)
+
+            assert (START + 3600 * SECOND, START + 3605 * SECOND) == (stood, sandbox.now)
+
+    def test_what_falls_due_has_happened_when_it_is_next_looked_at(self, mockserver_server):
+        with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
+            begin(sandbox)
+            process.shift(1199.999)
+            before = sandbox.events
+            process.shift(3600)
+
+            assert ([], ["2026-03-01T12:20:00.000Z"]) == (before, [each["at"] for each in sandbox.events])
+
+    def test_advancing_gives_it_a_lead(self, mockserver_server):
+        with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
+            sandbox.advance("10m")
+            at_once = sandbox.now
+            process.shift(60)
+
+            assert (START + 10 * MINUTE, START + 11 * MINUTE) == (at_once, sandbox.now)
+
+    def test_freezing_stops_it_where_it_is(self, mockserver_server):
+        with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
+            process.shift(60)
+            sandbox.freeze()
+            process.shift(60)
+
+            assert (START + MINUTE, True) == (sandbox.now, is_frozen(sandbox))
+
+    def test_from_frozen_it_goes_on_from_where_it_stood(self, mockserver_server):
+        with time_machine.travel(LATER, tick=False) as process, mockserver_server.sandbox(now=START) as sandbox:
+            sandbox.follow()
+            at_once = sandbox.now
+            process.shift(60)
+
+            assert (START, START + MINUTE) == (at_once, sandbox.now)
+
+    def test_catching_up_it_is_at_the_process_s_time_and_what_lay_between_has_happened(self, mockserver_server):
+        with time_machine.travel(LATER, tick=False) as process, mockserver_server.sandbox(now=START) as sandbox:
+            begin(sandbox)
+            sandbox.follow(catch_up=True)
+            at_once = sandbox.now
+            process.shift(60)
+
+            assert (LATER, LATER + MINUTE) == (at_once, sandbox.now)
+            assert ["2026-03-01T12:20:00.000Z"] == [each["at"] for each in sandbox.events]
+
+    def test_catching_up_with_an_earlier_time_waits_for_it(self, mockserver_server):
+        with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(now=LATER) as sandbox:
+            begin(sandbox)
+            sandbox.follow(catch_up=True)
+            at_once = sandbox.now
+            process.move_to(LATER + MINUTE)
+
+            assert (LATER, LATER + MINUTE) == (at_once, sandbox.now)
+
+    def test_a_sandbox_made_over_http_follows(self, mockserver_server):
+        made = make(mockserver_server.url)
+
+        assert made.control("GET", "/clock").json()["frozen"] is False
+
+    @pytest.mark.parametrize("how", ["reset", "checkpoint"])
+    def test_a_following_clock_gives_back_its_lead_alone(self, mockserver_server, how):
+        with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
+            if how == "reset":
+                sandbox.advance("1h")
+                process.shift(60)
+                sandbox.reset()
+            else:
+                with sandbox.checkpoint():
+                    sandbox.advance("1h")
+                    process.shift(60)
+
+            assert (START + MINUTE, False) == (sandbox.now, is_frozen(sandbox))
+
+
+class TestAFrozenProcess:
+    def test_a_sandbox_made_under_freezegun_follows_it(self, mockserver_server):
+        with freezegun.freeze_time("2031-07-01 08:30:15") as process, mockserver_server.sandbox() as sandbox:
+            born = sandbox.now
+            process.tick(60)
+
+            assert (LATER.replace(microsecond=0), LATER.replace(microsecond=0) + MINUTE) == (born, sandbox.now)
+            assert not is_frozen(sandbox)
+
+    def test_a_sandbox_made_under_time_machine_follows_it(self, mockserver_server):
+        with time_machine.travel(LATER, tick=False) as process, mockserver_server.sandbox() as sandbox:
+            born = sandbox.now
+            process.shift(60)
+
+            assert (LATER, LATER + MINUTE) == (born, sandbox.now)
+
+    def test_a_sandbox_born_at_an_instant_stands_there_all_the_same(self, mockserver_server):
+        with time_machine.travel(LATER, tick=False) as process, mockserver_server.sandbox(now=START) as sandbox:
+            process.shift(60)
+
+            assert (START, True) == (sandbox.now, is_frozen(sandbox))
+
+    @pytest.mark.parametrize("travel", [freezegun.freeze_time, lambda to: time_machine.travel(to, tick=False)])
+    @pytest.mark.clause("session.expires-at")
+    def test_it_is_obeyed_from_the_server_s_thread(self, mockserver_server, travel):
+        made = make(mockserver_server.url, clock={"follow": True})
+        with travel(LATER.replace(microsecond=0)):
+            reply = made.api("POST", SESSIONS, {})
+
+            assert "2031-07-01T08:50:15.000Z" == reply.json()["expiresAt"]
+            assert "Tue, 01 Jul 2031 08:30:15 GMT" == reply.headers["Date"]
+        assert made.control("DELETE", "").status_code == 404
+        assert requests.delete(f"{made.server}/_mock/sandboxes/{made.id}", timeout=5).status_code == 204

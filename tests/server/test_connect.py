@@ -1,0 +1,380 @@
+"""The hosted page as a stranger, a scanner or a hostile site meets it: guarded, escaped, and the same for every dead link."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.operations.session_calls import NOON, PHONE, begin, create, read
+from tests.server.page_calls import GONE, begun, fields, get, inside, link, post, press, visits
+
+ROOT = Path(__file__).resolve().parents[2]
+EVIL = '"><script>alert(1)</script>{{7*11111}}&amp;'
+GUARDS = {
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+OWN = "default-src 'none'; style-src 'self'; img-src 'self'; form-action {}; frame-ancestors 'none'; base-uri 'none'"
+
+
+def policy(reply) -> str:
+    return reply.headers["content-security-policy"]
+
+
+@pytest.mark.clause("session.url")
+@pytest.mark.mockserver(now=NOON)
+def test_every_page_is_guarded_and_dated_by_the_sandbox(mockserver):
+    path, walk = begun(mockserver)
+    pages = [
+        get(mockserver, link(mockserver)),
+        get(mockserver, walk),
+        post(mockserver, walk, {}),
+        press(mockserver, walk, account="own"),
+        get(mockserver, path),
+        get(mockserver, "/connect/unknown"),
+        mockserver.call("DELETE", walk, key=""),
+    ]
+
+    assert [200, 200, 403, 303, 410, 410, 405] == [page.status for page in pages]
+    for page in pages:
+        assert GUARDS.items() <= page.headers.items()
+        assert "frame-ancestors 'none'; base-uri 'none'" in policy(page)
+        assert "Sun, 01 Mar 2026 12:00:00 GMT" == page.headers["date"]
+
+
+@pytest.mark.parametrize(
+    ("url", "source"),
+    [
+        (None, "'self'"),
+        ("https://clinic.example/back?a=1", "'self' https://clinic.example"),
+        ("https://CLINIC.example:8443/#x", "'self' https://clinic.example:8443"),
+        ("https://[::1]/back", "'self' https:"),
+        ("https://a;b.example/", "'self' https:"),
+        ("https://a'b,c.example/", "'self' https:"),
+        ("https://clínica.example/", "'self' https://xn--clnica-4va.example"),
+        ("https://clinic.example:443/", "'self' https://clinic.example"),
+        ("https://cl%69nic.example/", "'self' https://clinic.example"),
+    ],
+)
+def test_forms_lead_to_the_mock_and_the_return_url_s_origin_alone(mockserver, url, source):
+    page = get(mockserver, link(mockserver, {"returnUrl": url} if url else {}))
+
+    assert OWN.format(source) == policy(page)
+
+
+def test_a_dead_link_s_page_has_no_form_to_send(mockserver):
+    assert OWN.format("'none'") == policy(get(mockserver, "/connect/unknown"))
+
+
+@pytest.mark.clause("session.url")
+@pytest.mark.mockserver(now=NOON)
+def test_used_expired_finished_and_unknown_links_are_the_same_to_the_byte(mockserver):
+    used, _ = begun(mockserver, {"returnUrl": "https://clinic.example/"})
+    expired = link(mockserver, {"coexistence": True})
+    failed = create(mockserver)
+    mockserver.fail_session(failed["sessionId"])
+    mockserver.expire_session(mockserver.state()["tenants"][0]["sessions"][1]["id"])
+    paths = [used, expired, inside(mockserver, failed["url"]), "/connect/unknown", "/connect/", "/connect/walk/unknown"]
+
+    gets, posts = [get(mockserver, path) for path in paths], [post(mockserver, path, b"") for path in paths]
+
+    assert 1 == len({(page.status, page.body, tuple(sorted(page.headers.items()))) for page in gets + posts})
+    assert (410, True) == (gets[0].status, GONE in gets[0].body.decode())
+
+
+@pytest.mark.parametrize("agent", ["TelegramBot (like TwitterBot)", "Slackbot-LinkExpanding 1.0"])
+def test_previews_use_no_link_up(mockserver, agent):
+    path = link(mockserver)
+    before = mockserver.state()
+
+    pages = [get(mockserver, path, user_agent=agent) for _ in range(3)]
+    heads = [mockserver.call("HEAD", path, key="", headers={"user-agent": agent}) for _ in range(3)]
+
+    assert {(200, pages[0].body)} == {(page.status, page.body) for page in pages}
+    assert {(200, b"", str(len(pages[0].body)))} == {
+        (head.status, head.body, head.headers["content-length"]) for head in heads
+    }
+    assert before == mockserver.state()
+    assert 303 == press(mockserver, path).status
+
+
+@pytest.mark.mockserver(choices={"link-consumed-when": "first-get"})
+def test_a_head_uses_no_link_up_even_where_the_first_get_does(mockserver):
+    path = link(mockserver)
+
+    assert 200 == mockserver.call("HEAD", path, key="").status
+    assert [303, 410] == [get(mockserver, path).status, get(mockserver, path).status]
+
+
+@pytest.mark.parametrize("secret", [None, "", "x", "á", "0" * 40])
+@pytest.mark.parametrize("where", ["link", "walk"])
+def test_a_form_without_the_page_s_secret_is_refused_and_moves_nothing(mockserver, where, secret):
+    _, walk = begun(mockserver)
+    target = walk if where == "walk" else link(mockserver)
+    before = mockserver.state()
+
+    form = {"press": "cancel", "step": "intro"} | ({} if secret is None else {"secret": secret})
+
+    assert 403 == post(mockserver, target, form).status
+    assert before == mockserver.state()
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 303),
+        ({"origin": "null"}, 303),
+        ({"origin": "null", "sec_fetch_site": "same-origin"}, 303),
+        ({"origin": "{own}", "sec_fetch_site": "same-origin"}, 303),
+        ({"sec_fetch_site": "none"}, 303),
+        ({"origin": "https://evil.example"}, 403),
+        ({"origin": "{own}.evil.example"}, 403),
+        ({"origin": "null", "sec_fetch_site": "cross-site"}, 403),
+        ({"origin": "{own}", "sec_fetch_site": "same-site"}, 403),
+        ({"origin": ""}, 403),
+    ],
+)
+def test_a_form_of_another_site_is_refused(mockserver, headers, status):
+    path = link(mockserver)
+    own = mockserver._hosted.host.origin
+    form = fields(get(mockserver, path)) | {"press": "continue"}
+
+    reply = post(mockserver, path, form, **{name: each.format(own=own) for name, each in headers.items()})
+
+    assert status == reply.status
+
+
+def test_a_form_s_secret_fits_no_other_link(mockserver):
+    one, other = link(mockserver), link(mockserver)
+
+    assert 403 == post(mockserver, other, fields(get(mockserver, one)) | {"press": "continue"}).status
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "status"),
+    [
+        (b"", "application/x-www-form-urlencoded", 403),
+        (b"\xff\xfe%zz=&&&=", "application/x-www-form-urlencoded", 403),
+        (b"a=1&" * 200, "application/x-www-form-urlencoded", 400),
+        (b"{}", "application/json", 415),
+        (b"", "", 415),
+        (b"press=continue&" + b"x" * 20_000, "application/x-www-form-urlencoded", 413),
+    ],
+)
+def test_junk_gets_a_page_that_says_so_and_uses_nothing_up(mockserver, body, content_type, status):
+    path = link(mockserver)
+
+    reply = post(mockserver, path, body, content_type=content_type)
+
+    assert (status, "text/html; charset=utf-8") == (reply.status, reply.headers["content-type"])
+    assert 200 == get(mockserver, path).status
+
+
+@pytest.mark.parametrize("button", ["", "Continue", "simulate-", "simulate-completed", "continue\r\n"])
+def test_a_button_that_the_page_does_not_have_moves_nothing(mockserver, button):
+    path = link(mockserver)
+
+    assert 400 == press(mockserver, path, button).status
+    assert 200 == get(mockserver, path).status
+
+
+@pytest.mark.parametrize("step", ["", "nothing", "authorise", "number", "cancelled", "completed"])
+def test_a_step_that_was_not_reached_is_not_taken(mockserver, step):
+    session_id = begin(mockserver)
+    path = inside(mockserver, mockserver.end_user(session_id).url)
+    walk = inside(mockserver, press(mockserver, path).headers["location"])
+
+    assert 303 == press(mockserver, walk, step=step, number=PHONE).status
+    assert "account" == fields(get(mockserver, walk))["step"]
+    assert "pending" == read(mockserver, session_id)["status"]
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "get", "BREW"])
+def test_other_methods_are_refused_with_those_that_there_are(mockserver, method):
+    path = link(mockserver)
+
+    reply = mockserver.call(method, path, key="")
+
+    assert (405, "GET, HEAD, POST") == (reply.status, reply.headers["allow"])
+    assert 200 == get(mockserver, path).status
+
+
+def test_everything_that_somebody_wrote_is_escaped(mockserver):
+    mockserver.set_tenant(name=EVIL)
+    _, walk = begun(mockserver, {"returnUrl": "https://clinic.example/?q=" + "'><svg/onload=alert(1)>"})
+    bodies = [get(mockserver, link(mockserver)), get(mockserver, walk)]
+    bodies.append(press(mockserver, walk, account="new", name=EVIL + "\x07x"))
+    press(mockserver, walk, account="new", name=EVIL)
+    bodies.append(press(mockserver, walk, number="other", phone=EVIL))
+    press(mockserver, walk, number=PHONE)
+    bodies.append(get(mockserver, walk))
+    press(mockserver, walk)
+    bodies.append(get(mockserver, walk))
+
+    assert [200, 200, 422, 422, 200, 200] == [reply.status for reply in bodies]
+    for reply in bodies:
+        page = reply.body.decode()
+        assert not re.search(r"<script|<svg/|onload=alert\(1\)>|77777", page)
+    assert "&lt;script&gt;" in bodies[1].body.decode()
+
+
+def test_no_page_holds_an_id_a_key_or_the_link_s_token(mockserver):
+    session = create(mockserver, {"coexistence": True, "returnUrl": "https://clinic.example/"})
+    path = inside(mockserver, session["url"])
+    replies = [get(mockserver, path)]
+    walk = inside(mockserver, press(mockserver, path).headers["location"])
+    for given in ({}, {"number": PHONE}, {}, {"account": "own"}, {}):
+        replies.append(get(mockserver, walk))
+        press(mockserver, walk, **given)
+    replies.append(get(mockserver, walk))
+    entrypoint = read(mockserver, session["sessionId"])["entrypoint"]
+    told = "\n".join(f"{reply.headers}{reply.body.decode()}" for reply in replies)
+    secrets = [session["sessionId"], mockserver.secret_key, mockserver.public_key, mockserver.tenant_id]
+
+    assert [] == [
+        each
+        for each in (*secrets, *(entrypoint[key] for key in ("id", "phoneNumberId", "businessAccountId")))
+        if each in told
+    ]
+    assert session["url"].rpartition("/")[2] not in "".join(reply.body.decode() for reply in replies[1:])
+
+
+@pytest.mark.clause("session.return")
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("https://clínica.example/ação?é=1", "https://xn--clnica-4va.example/a%C3%A7%C3%A3o?%C3%A9=1"),
+        ("https://clinic.example/\u0085\u2028x", "https://clinic.example/%C2%85%E2%80%A8x"),
+        ("https://clinic.example/%0d%0aSet-Cookie:x=1", "https://clinic.example/%0d%0aSet-Cookie:x=1"),
+        ('https://clinic.example/"<>^`{|}', 'https://clinic.example/"<>^`{|}'),
+    ],
+)
+def test_a_return_url_stays_one_ascii_header(mockserver, url, told):
+    page = mockserver.end_user(create(mockserver, {"returnUrl": url})).connect()
+
+    assert told == page.headers["location"]
+
+
+def test_pressing_twice_completes_once_and_returns_twice(mockserver):
+    session = create(mockserver, {"returnUrl": "https://clinic.example/"})
+    walk = inside(mockserver, press(mockserver, inside(mockserver, session["url"])).headers["location"])
+    press(mockserver, walk, account="own")
+    press(mockserver, walk, number=PHONE)
+    form = fields(get(mockserver, walk)) | {"press": "continue"}
+
+    replies = [post(mockserver, walk, form) for _ in range(2)]
+
+    assert ["https://clinic.example/"] * 2 == [reply.headers["location"] for reply in replies]
+    assert 1 == len(mockserver.events)
+    assert b"https://clinic.example/" in get(mockserver, walk).body
+
+
+def test_a_page_is_no_exchange_and_what_it_moves_is_booked_on_its_step(mockserver):
+    mockserver.end_user(begin(mockserver)).connect()
+
+    journal = mockserver.journal
+    assert ["createConnectionSession"] == [exchange["operation"] for exchange in journal["exchanges"]]
+    assert [{"exchange": 1}, {"page": "authorise"}] == [moved["cause"] for moved in journal["transitions"]]
+
+
+@pytest.mark.mockserver(now=NOON)
+def test_a_visit_keeps_who_looked_at_what(mockserver):
+    session_id = begin(mockserver)
+    path = inside(mockserver, mockserver.end_user(session_id).url)
+    get(mockserver, path, user_agent="a" * 5000, sec_fetch_dest="iframe", referer="https://clinic.example/")
+    press(mockserver, path)
+    get(mockserver, "/connect/unknown")
+
+    kept = visits(mockserver)
+
+    assert [1, 2, 3, 4] == [visit.n for visit in kept]
+    assert ["GET intro 200", "GET intro 200", "POST intro 303", "GET gone 410"] == [
+        f"{visit.method} {visit.step} {visit.status}" for visit in kept
+    ]
+    assert [session_id] * 3 + [None] == [visit.session_id for visit in kept]
+    assert ("a" * 500, "iframe", "https://clinic.example/") == (
+        kept[0].user_agent, kept[0].sec_fetch_dest, kept[0].referer
+    )  # fmt: skip
+    assert {mockserver._hosted.sandbox.now} == {visit.at for visit in kept}
+
+
+def test_visits_and_walks_go_with_checkpoint_and_reset(mockserver):
+    path = link(mockserver)
+    get(mockserver, path)
+    before = mockserver.state()
+    with mockserver.checkpoint():
+        press(mockserver, path)
+        assert 410 == get(mockserver, path).status
+
+    assert (1, before) == (len(visits(mockserver)), mockserver.state())
+    assert 200 == get(mockserver, path).status
+    mockserver.reset()
+    assert [] == visits(mockserver)
+
+
+def test_the_state_shows_the_walk_and_not_its_secret(mockserver):
+    _, walk = begun(mockserver)
+
+    (shown,) = mockserver.state()["tenants"][0]["walks"]
+
+    assert ("account", "...") == (shown["step"], shown["secret"][3:])
+    assert shown["begunAt"] == shown["consumedAt"]
+    assert walk.rpartition("/")[2] not in str(mockserver.state())
+
+
+@pytest.mark.parametrize(("name", "type"), [("style.css", "text/css"), ("icon.svg", "image/svg+xml")])
+def test_the_page_s_own_files_are_under_its_prefix(mockserver, name, type):
+    page = get(mockserver, link(mockserver)).body.decode()
+    reply = get(mockserver, f"/connect/{name}")
+
+    assert f'"/sandboxes/{mockserver.id}/connect/{name}"' in page
+    assert (200, type) == (reply.status, reply.headers["content-type"].partition(";")[0])
+    assert 405 == post(mockserver, f"/connect/{name}", b"").status
+    assert (b"", str(len(reply.body))) == (
+        (head := mockserver.call("HEAD", f"/connect/{name}", key="")).body,
+        head.headers["content-length"],
+    )
+    assert 1 == len(mockserver.steps)  # the page's own visit: nobody visits what it is drawn with
+
+
+def test_the_page_wants_nothing_from_elsewhere_and_runs_nothing(mockserver):
+    _, walk = begun(mockserver, {"coexistence": True})
+    press(mockserver, walk, number=PHONE)
+    page = get(mockserver, walk).body.decode()
+
+    assert "<svg" in page
+    assert [] == re.findall(r"<script|\son\w+=|\sstyle=|javascript:|(?:src|href)=\"(?!/sandboxes/)", page)
+
+
+def test_other_tenants_have_their_own_links(mockserver):
+    mockserver.apply({"given": {"tenants": [{"id": "tenant_other", "name": "Outra", "secretKey": "sk_other"}]}})
+
+    assert b"Outra" in get(mockserver, link(mockserver, key="sk_other")).body
+
+
+def test_a_link_of_one_sandbox_is_unknown_to_another(mockserver, mockserver_server):
+    path = link(mockserver)
+
+    with mockserver_server.sandbox() as other:
+        assert 410 == get(other, path).status
+
+
+def test_nothing_draws_a_page_before_one_is_asked_for():
+    code = (
+        "import sys\nfrom mockserver import MockServer\n"
+        "with MockServer().sandbox() as sandbox:\n"
+        "    url = sandbox.call('POST', '/v1/entrypoints/chatapp/connection-sessions', json={}).json()['url']\n"
+        "    print(sorted({'jinja2', 'segno'} & set(sys.modules)))\n"
+        "    sandbox.end_user(url).open()\n"
+        "    print(sorted({'jinja2', 'segno'} & set(sys.modules)))\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=False, cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+
+    assert "[]\n['jinja2']\n" == done.stdout, done.stderr

@@ -1,0 +1,177 @@
+"""What becomes of a connection when the app fails, the app breaks it, or the client vanishes."""
+
+from __future__ import annotations
+
+import re
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from mockserver.server.http1.server import Server
+from tests.server.rawclient import DEADLINE_SECONDS, RawClient
+
+Serve = Callable[..., Server]
+
+
+def answering(pieces: Any, status: str = "200 OK", *headers: tuple[str, str]) -> Any:
+    def app(environ: Any, start: Any) -> Any:
+        start(status, list(headers))
+        return pieces() if callable(pieces) else pieces
+
+    return app
+
+
+def ends(server: Server) -> None:
+    """Wait until every connection is over, and so whatever it had to say about it is said."""
+    for thread in server.threads[1:]:
+        thread.join(DEADLINE_SECONDS)
+        assert not thread.is_alive()
+
+
+def raising(environ: Any, start: Any) -> Any:
+    raise LookupError("secret detail")
+
+
+def raising_late(environ: Any, start: Any) -> Iterator[bytes]:
+    start("200 OK", [])
+    raise LookupError("secret detail")
+    yield b""
+
+
+FAILING = [
+    raising,
+    raising_late,
+    answering(["text"]),
+    answering([b"x"], "200 OK", ("X-Split", "a\r\nb: c")),
+    answering([b"x"], "100 Continue"),
+    lambda environ, start: [b"no start"],
+]
+
+
+@pytest.mark.parametrize("app", FAILING)
+def test_an_app_that_fails_is_an_internal_error_and_keeps_its_traceback(serve: Serve, app: Any) -> None:
+    log: list[str] = []
+    with RawClient(serve(app, log=log.append).port) as client:
+        for _ in range(2):
+            answer = client.say("GET / HTTP/1.1").answer()
+            assert (500, "application/json") == (answer.status, answer.headers["content-type"])
+            assert {"statusCode", "code", "message"} == set(answer.json())
+            assert "INTERNAL_ERROR" == answer.json()["code"]
+            assert not re.search("(?i)secret|traceback|<html", repr(answer))
+
+    assert any("Traceback" in line for line in log)
+
+
+def test_without_a_log_the_traceback_goes_to_stderr(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+    with RawClient(serve(raising).port) as client:
+        client.say("GET / HTTP/1.1").answer()
+
+    assert "LookupError: secret detail" in capsys.readouterr().err
+
+
+def test_an_app_that_fails_in_the_middle_breaks_its_answer_off(serve: Serve) -> None:
+    def pieces() -> Iterator[bytes]:
+        yield b"one"
+        raise LookupError("secret detail")
+
+    log: list[str] = []
+    with RawClient(serve(answering(pieces), log=log.append).port) as client:
+        client.say("GET / HTTP/1.1")
+        while client.line():
+            pass
+        assert ["3", "one"] == [client.line(), client.line()]
+        assert client.ended()
+
+
+def test_pieces_are_closed_in_the_end(serve: Serve) -> None:
+    closed = threading.Event()
+
+    class Pieces(list[bytes]):
+        def close(self) -> None:
+            closed.set()
+
+    with RawClient(serve(answering(Pieces([b"x"]))).port) as client:
+        client.say("GET / HTTP/1.1").answer()
+        assert closed.wait(DEADLINE_SECONDS)
+
+
+def breaking(act: Callable[[Any], object]) -> Any:
+    def app(environ: Any, start: Any) -> list[bytes]:
+        act(environ["mockserver.socket"])
+        start("200 OK", [])
+        return [b"never seen"]
+
+    return app
+
+
+def test_an_app_may_close_without_an_answer(serve: Serve) -> None:
+    with RawClient(serve(breaking(lambda wire: wire.close())).port) as client:
+        assert client.say("POST / HTTP/1.1", "Content-Length: 100000", body=b"x" * 100_000).ended()
+
+
+def test_an_app_may_reset_the_connection(serve: Serve) -> None:
+    with RawClient(serve(breaking(lambda wire: wire.reset())).port) as client, pytest.raises(ConnectionResetError):
+        client.say("GET / HTTP/1.1").ended()
+
+
+def test_an_app_may_write_bytes_of_its_own_and_nothing_follows(serve: Serve) -> None:
+    with RawClient(serve(breaking(lambda wire: wire.socket.sendall(b"garbage\r\n"))).port) as client:
+        assert "garbage" == client.say("GET / HTTP/1.1").line()
+        assert client.ended()
+
+
+def reset(client: RawClient) -> None:
+    client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+
+
+@pytest.mark.parametrize("said", [b"", b"GET / HT", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999\r\n\r\nabc"])
+def test_a_client_that_vanishes_leaves_no_trace(serve: Serve, said: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+    def reading(environ: Any, start: Any) -> Iterator[bytes]:
+        environ["wsgi.input"].read()
+        start("200 OK", [])
+        return iter([b"x" * 1000] * 1000)
+
+    server = serve(reading)
+    with RawClient(server.port) as client:
+        client.socket.sendall(said)
+        reset(client)
+    with RawClient(server.port) as other:
+        assert 200 == other.say("GET / HTTP/1.1").answer().status
+    ends(server)
+
+    assert ("", "") == capfd.readouterr()
+
+
+def test_a_client_that_stops_reading_leaves_no_trace(serve: Serve, capfd: pytest.CaptureFixture[str]) -> None:
+    ended = threading.Event()
+
+    def endless(environ: Any, start: Any) -> Iterator[bytes]:
+        start("200 OK", [])
+        try:
+            while True:
+                yield b"x" * 10_000
+        finally:
+            ended.set()
+
+    server = serve(endless)
+    with RawClient(server.port) as client:
+        client.say("GET / HTTP/1.1").line()
+        reset(client)
+
+    assert ended.wait(DEADLINE_SECONDS)
+    ends(server)
+    assert ("", "") == capfd.readouterr()
+
+
+def test_a_call_whose_body_is_refused_is_one_line_of_the_log(serve: Serve) -> None:
+    log: list[str] = []
+    app = lambda environ, start: [environ["wsgi.input"].read()]
+    with RawClient(serve(app, log=log.append).port) as client:
+        client.say("POST /a HTTP/1.1", "Transfer-Encoding: chunked", body=b"xyz\r\n")
+
+        assert 400 == client.answer().status
+        assert client.ended()
+    assert ['127.0.0.1 "POST /a" 400'] == log

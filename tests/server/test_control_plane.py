@@ -1,0 +1,320 @@
+"""The control plane over a socket: each route with what it answers, and each refusal with what would mend it."""
+
+import json
+
+import pytest
+import requests
+
+from mockserver.contract.choices import CHOICES
+from mockserver.server.control.routes import ROUTES
+from mockserver.version import VERSION
+from tests.server.control_calls import NOON, control, make, refused
+
+
+@pytest.fixture
+def made(mockserver_server):
+    """A sandbox made over HTTP, frozen at noon."""
+    fresh = make(mockserver_server.url, clock={"freeze": NOON})
+    yield fresh
+    requests.delete(f"{fresh.server}/_mock/sandboxes/{fresh.id}", timeout=5)
+
+
+def test_the_server_tells_its_health_and_version(mockserver_server, made):
+    for base in (mockserver_server.url, made.base):
+        reply = control(base, "GET", "/health")
+        assert (200, {"status": "ok", "version": VERSION}) == (reply.status_code, reply.json())
+
+
+class TestSandboxes:
+    @pytest.mark.parametrize("choice", ["dual-statsu", "key-scopes", "dual-status"])
+    def test_choices_that_are_objects_in_scenario_and_recipe_are_refused_at_their_place(
+        self, mockserver_server, choice
+    ):
+        recipe = {"scenario": {"choices": {choice: {"a": 1}}}, "choices": {choice: {"b": 2}}}
+
+        reply = control(mockserver_server.url, "POST", "/sandboxes", recipe)
+
+        assert (400, "MOCK_BAD_SCENARIO") == refused(reply)
+        assert [f"/choices/{choice}"] == [each["path"] for each in reply.json()["problems"]]
+
+    @pytest.mark.parametrize(
+        "scenario", [{"choices": 3}, {"choices": {"dual-status": []}}, {"seed": "x"}, {"seed": -1}]
+    )
+    def test_a_document_of_the_wrong_kinds_is_refused_beside_choices_of_the_recipe(self, mockserver_server, scenario):
+        reply = control(
+            mockserver_server.url, "POST", "/sandboxes", {"scenario": scenario, "choices": {"page-limit": "x"}}
+        )
+
+        assert (400, "MOCK_BAD_SCENARIO") == refused(reply)
+        assert f"/{next(iter(scenario))}" in [
+            each["path"][: len(next(iter(scenario))) + 1] for each in reply.json()["problems"]
+        ]
+
+    def test_one_is_made_from_a_whole_recipe(self, mockserver_server):
+        recipe = {
+            "scenario": {"scenario": "mine", "given": {"funnels": [{"id": "funnel_a"}]}},
+            "seed": 7,
+            "choices": {"dual-status": "guide"},
+            "clock": {"freeze": NOON},
+            "given": {"forms": [{"id": "form_a"}]},
+        }
+
+        state = json.loads(make(mockserver_server.url, **recipe).state())
+
+        assert (7, "guide") == (state["seed"], state["choices"]["dual-status"])
+        assert {"now": "2026-03-01T12:00:00.000Z", "frozen": True} == state["clock"]
+        assert (["funnel_a"], ["form_a"]) == tuple(
+            [each["id"] for each in state["tenants"][0][kind]] for kind in ("funnels", "forms")
+        )
+
+    def test_one_is_made_from_a_library_scenario_by_its_name(self, mockserver_server):
+        assert json.loads(make(mockserver_server.url, scenario="demo").state())["tenants"][0]["chats"]
+
+    def test_without_a_seed_it_is_0_and_a_seed_repeats(self, mockserver_server):
+        def session(**seed: int) -> str:
+            return make(mockserver_server.url, clock={"freeze": NOON}, **seed).session()
+
+        assert session() == session(seed=0) != session(seed=1) == session(seed=1)
+
+    def test_they_are_listed_with_their_exchanges(self, made):
+        made.session()
+        made.control("GET", "/state")
+
+        listed = control(made.server, "GET", "/sandboxes").json()["sandboxes"]
+
+        own = {"sandboxId": made.id, "baseUrl": made.base, "createdAt": "2026-03-01T12:00:00.000Z", "exchanges": 1}
+        assert [own] == [each for each in listed if each["sandboxId"] == made.id]
+
+    def test_one_that_is_deleted_is_gone(self, made):
+        assert 204 == control(made.server, "DELETE", f"/sandboxes/{made.id}").status_code
+
+        listed = control(made.server, "GET", "/sandboxes").json()["sandboxes"]
+        assert made.id not in [each["sandboxId"] for each in listed]
+        assert (404, "MOCK_NOT_FOUND") == refused(control(made.server, "DELETE", f"/sandboxes/{made.id}"))
+        for path in ("/v1/campaigns", "/_mock/state", "/media/x", ""):
+            assert (410, "MOCK_SANDBOX_CLOSED") == refused(requests.get(made.base + path, timeout=5))
+
+    def test_a_prefix_that_never_was_is_not_found(self, mockserver_server):
+        assert (404, "MOCK_NOT_FOUND") == refused(requests.get(f"{mockserver_server.url}/sandboxes/x/v1/a", timeout=5))
+
+    @pytest.mark.parametrize(
+        "recipe",
+        [
+            {"seedd": 1},
+            {"seed": "1"},
+            {"seed": -1},
+            {"scenario": "dem"},
+            {"scenario": 5},
+            {"scenario": {"choices": 5}, "choices": {"dual-status": "guide"}},
+            {"scenario": {"given": 5}, "given": {"forms": []}},
+            {"scenario": {"given": {"forms": 5}}, "given": {"forms": []}},
+            {"choices": {"dual-status": "giude"}},
+            {"clock": {"freeze": "noon"}},
+            {"clock": {"freeze": 5}},
+            {"given": {"chat": []}},
+            {"given": {"messages": [{"chatId": "chat_x"}]}},
+        ],
+        ids=str,
+    )
+    def test_a_recipe_with_anything_wrong_makes_none(self, mockserver_server, recipe):
+        before = len(control(mockserver_server.url, "GET", "/sandboxes").json()["sandboxes"])
+
+        reply = control(mockserver_server.url, "POST", "/sandboxes", recipe)
+
+        assert 400 == refused(reply)[0]
+        assert reply.json()["problems"]
+        assert before == len(control(mockserver_server.url, "GET", "/sandboxes").json()["sandboxes"])
+
+
+class TestClock:
+    def test_it_is_read(self, made):
+        assert {"now": "2026-03-01T12:00:00.000Z", "frozen": True} == made.control("GET", "/clock").json()
+
+    def test_it_is_frozen_followed_and_advanced(self, made):
+        frozen = made.control("PUT", "/clock", {"freeze": "2026-03-01T13:00:00Z"})
+        advanced = made.control("POST", "/clock/advance", {"by": "20m"})
+        to = made.control("POST", "/clock/advance", {"to": "2026-03-01T13:30:00Z"})
+        follows = made.control("PUT", "/clock", {"follow": True})
+        stands = made.control("PUT", "/clock", {"freeze": True})
+
+        assert {"now": "2026-03-01T13:00:00.000Z", "frozen": True} == frozen.json()
+        assert {"now": "2026-03-01T13:20:00.000Z", "fired": []} == advanced.json()
+        assert "2026-03-01T13:30:00.000Z" == to.json()["now"]
+        assert (False, True) == (follows.json()["frozen"], stands.json()["frozen"])
+        assert stands.json()["now"].startswith("2026-03-01T13:30:")
+
+    def test_advancing_tells_what_happened(self, made):
+        session_id = made.session()
+
+        reply = made.control("POST", "/clock/advance", {"until": "idle"}).json()
+
+        fired = [{"at": "2026-03-01T12:20:00.000Z", "what": "session.expire", "id": session_id}]
+        assert {"now": "2026-03-01T12:20:00.000Z", "fired": fired} == reply
+
+    @pytest.mark.parametrize(
+        ("method", "path", "body"),
+        [
+            ("POST", "/clock/advance", {}),
+            ("POST", "/clock/advance", {"by": "20m", "until": "idle"}),
+            ("POST", "/clock/advance", {"by": -1}),
+            ("POST", "/clock/advance", {"by": True}),
+            ("POST", "/clock/advance", {"by": "soon"}),
+            ("POST", "/clock/advance", {"by": 1e300}),
+            ("POST", "/clock/advance", {"to": "2026-03-01T11:59:59Z"}),
+            ("POST", "/clock/advance", {"to": "2026-03-01T12:00:01"}),
+            ("POST", "/clock/advance", {"until": "busy"}),
+            ("PUT", "/clock", {}),
+            ("PUT", "/clock", {"freeze": NOON, "follow": True}),
+            ("PUT", "/clock", {"freeze": False}),
+            ("PUT", "/clock", {"follow": False}),
+            ("PUT", "/clock", {"freeze": "2026-03-01T11:59:59Z"}),
+            ("PUT", "/clock", {"freeze": "2026-02-30T12:00:00Z"}),
+        ],
+        ids=str,
+    )
+    def test_a_wrong_move_is_refused_and_moves_nothing(self, made, method, path, body):
+        made.session()
+        before = made.state()
+
+        assert 400 == refused(made.control(method, path, body))[0]
+        assert before == made.state()
+
+
+class TestChoices:
+    def test_all_are_listed_with_question_options_default_value_and_clause(self, made):
+        listed = made.control("GET", "/choices").json()["choices"]
+
+        assert list(CHOICES) == [each["id"] for each in listed]
+        for each, row in zip(listed, CHOICES.values(), strict=True):
+            assert {"id", "question", "options", "default", "value", "clause"} == set(each)
+            assert (list(row.options), row.default, row.default) == (each["options"], each["default"], each["value"])
+            assert each["question"].endswith("?") and each["clause"]
+
+    def test_what_is_set_is_answered_and_holds(self, made):
+        reply = made.control("PATCH", "/choices", {"dual-status": "guide", "media-max-size": {"image": 5}})
+
+        values = {each["id"]: each["value"] for each in reply.json()["choices"]}
+        assert (200, "guide", 5) == (reply.status_code, values["dual-status"], values["media-max-size"]["image"])
+        assert 16 * 1024 * 1024 == values["media-max-size"]["video"]
+        assert values == {each["id"]: each["value"] for each in made.control("GET", "/choices").json()["choices"]}
+
+    @pytest.mark.parametrize(
+        ("wrong", "nearest"),
+        [
+            ({"dual-statsu": "guide"}, "dual-status"),
+            ({"list-order": "oldest"}, "oldest-first"),
+            ({"dual-status": 5}, None),
+        ],
+    )
+    def test_one_that_is_wrong_leaves_all_as_they_were(self, made, wrong, nearest):
+        before = made.state()
+
+        reply = made.control("PATCH", "/choices", {"dual-status": "guide"} | wrong)
+
+        assert 400 == refused(reply)[0]
+        assert nearest is None or nearest in reply.text
+        assert before == made.state()
+
+
+class TestTenants:
+    def test_its_settings_are_read_with_its_keys_in_short(self, made):
+        assert {
+            "tenantId": made.tenant,
+            "name": "Default tenant",
+            "developersEnabled": True,
+            "subscription": "active",
+            "secretKey": "sk_...",
+            "publicKey": "pk_...",
+        } == made.control("GET", f"/tenants/{made.tenant}").json()
+
+    @pytest.mark.parametrize(
+        ("setting", "status", "code"),
+        [
+            ({"developersEnabled": False}, 401, "DEVELOPERS_DISABLED"),
+            ({"subscription": "none"}, 403, "SUBSCRIPTION_INACTIVE"),
+            ({"subscription": "canceled", "name": "x"}, 403, "SUBSCRIPTION_INACTIVE"),
+        ],
+    )
+    def test_a_setting_holds_from_then_on(self, made, setting, status, code):
+        shown = made.control("PATCH", f"/tenants/{made.tenant}", setting).json()
+
+        reply = made.api("GET", "/v1/campaigns")
+
+        assert setting == {key: shown[key] for key in setting}
+        assert "sk_..." == shown["secretKey"]
+        assert (status, code) == (reply.status_code, reply.json()["code"])
+
+    @pytest.mark.parametrize(
+        ("body", "nearest"),
+        [({"subscription": "suspnded"}, "suspended"), ({"subscribtion": "none"}, "subscription"), ({"name": ""}, None)],
+    )
+    def test_a_wrong_setting_is_refused_with_the_nearest_right_one(self, made, body, nearest):
+        before = made.state()
+
+        reply = made.control("PATCH", f"/tenants/{made.tenant}", body)
+
+        assert (400, "MOCK_BAD_BODY") == refused(reply)
+        assert nearest == reply.json()["problems"][0].get("nearest")
+        assert before == made.state()
+
+    def test_an_unknown_one_is_told_the_nearest(self, made):
+        reply = made.control("GET", "/tenants/tenant_defualt")
+
+        assert (404, "MOCK_NOT_FOUND") == refused(reply)
+        assert "tenant_default" in reply.json()["message"]
+
+
+@pytest.mark.parametrize("path", sorted({route.path for route in ROUTES}))
+def test_a_method_that_a_path_does_not_take_is_told_those_that_it_takes(made, path):
+    methods = [route.method for route in ROUTES if route.path == path]
+
+    for method in {"GET", "POST", "PUT", "PATCH", "DELETE"} - set(methods):
+        reply = requests.request(method, made.base + path.replace("{id}", "x").replace("{sessionId}", "x"), timeout=5)
+
+        assert (405, "MOCK_WRONG_METHOD") == refused(reply)
+        assert all(each in reply.json()["message"] for each in methods)
+
+
+def test_a_405_lists_the_methods_in_its_header_too(made):
+    reply = made.control("POST", "/clock")
+
+    assert (405, "GET, PUT") == (reply.status_code, reply.headers.get("Allow"))
+
+
+@pytest.mark.parametrize(
+    ("path", "nearest"),
+    [("/clok", "/_mock/clock"), ("/sandboxs", "/_mock/sandboxes"), ("/clock/", "/_mock/clock"), ("/zzzzzzzz", None)],
+)
+def test_an_unknown_path_is_told_the_nearest(made, path, nearest):
+    reply = made.control("GET", path)
+
+    assert (404, "MOCK_NOT_FOUND") == refused(reply)
+    assert nearest is None or reply.json()["message"].endswith(nearest)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/_mock/clock", 200),
+        ("POST", "/_mock/reset", 204),
+        ("GET", "/_mock/nowhere", 404),
+        ("PUT", "/_mock/state", 405),
+        ("GET", "/_mock/health", 200),
+        ("GET", "/media/media_nowhere", 404),
+        ("GET", "/connect/nowhere", 410),
+        ("DELETE", "/connect/style.css", 405),
+        ("GET", "/connect/style.css", 200),
+        ("GET", "/v1/campaigns", 401),
+        ("GET", "/elsewhere", 404),
+    ],
+)
+def test_whatever_a_sandbox_answers_is_dated_by_its_own_clock(made, method, path, status):
+    reply = requests.request(method, made.base + path, timeout=10)
+
+    assert (status, "Sun, 01 Mar 2026 12:00:00 GMT") == (reply.status_code, reply.headers["Date"])
+
+
+def test_a_command_that_moves_the_clock_is_dated_after_the_move(made):
+    reply = made.control("POST", "/clock/advance", {"by": "20m"})
+
+    assert "Sun, 01 Mar 2026 12:20:00 GMT" == reply.headers["Date"]

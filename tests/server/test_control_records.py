@@ -1,0 +1,314 @@
+"""What a sandbox keeps, over HTTP: scenario documents, state, checkpoints, reset, and the journal with its check."""
+
+import pytest
+import requests
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mockserver.scenario import library
+from tests.server.control_calls import NOON, SESSIONS, make, refused
+
+CHATS = {"chats": [{"id": "chat_a"}]}
+DOCUMENT = {
+    "scenario": "mine",
+    "summary": "Two chats and a tenant.",
+    "choices": {"dual-status": "guide"},
+    "clock": {"freeze": "2026-03-01T13:00:00Z"},
+    "seed": 3,
+    "given": {"chats": [{"id": "chat_a"}], "tenants": [{"id": "tenant_b", "forms": [{"id": "form_b"}]}]},
+}
+WRONG_PARTS = [
+    {"chioces": {}},
+    {"choices": {"dual-status": "giude"}},
+    {"choices": {"dual-status": "guide", "unknown": "x"}},
+    {"choices": {"media-max-files": 0}},
+    {"clock": {"freeze": "2026-03-01T11:00:00Z"}},
+    {"clock": {"freeze": "2026-02-30T13:00:00Z"}},
+    {"clock": {"freeze": "2026-03-01T13:00:00Z", "follow": True}},
+    {"seed": -1},
+    {"given": {"chats": [{"id": "chat_a"}, {"id": "chat_a"}]}},
+    {"given": {"chats": [{"id": "chat_new"}, {"id": "chat_taken"}]}},
+    {"given": {"chats": [{"id": "chat_new", "entrypointId": "entrypoint_x"}]}},
+    {"given": {"chats": [{"id": "chat_new", "funnelStepId": "funnel_step_x"}]}},
+    {"given": {"chats": [{"id": "chat_new", "lastMessageAt": "2026-02-30T00:00:00Z"}]}},
+    {"given": {"chats": [{"id": "chat_new"}], "messages": [{"chatId": "chat_x"}]}},
+    {"given": {"entrypoints": [{"displayPhone": "none"}]}},
+    {"given": {"templates": [{"isOfficial": True, "providerTemplateStatus": "REJECTED"}]}},
+    {"given": {"tenants": [{"id": "tenant_new", "secretKey": "sk_taken"}]}},
+    {"given": {"tenants": [{"id": "tenant_default", "secretKey": "sk_taken"}]}},
+    {"given": {"tenants": [{"id": "chat_taken"}]}},
+    {"given": {"tenants": [{"id": "tenant_new", "chats": [{"id": "chat_taken"}]}]}},
+    {"given": {"funnels": [{"steps": [{"id": "funnel_step_a"}, {"id": "funnel_step_a"}]}]}},
+    {"given": {"forms": [{"iframeEmbedAllowedOrigins": ["http://a.example"]}]}},
+]
+
+
+@pytest.fixture
+def made(mockserver_server):
+    """A sandbox made over HTTP, frozen at noon, with something in it that can be taken."""
+    taken = {"chats": [{"id": "chat_taken"}], "tenants": [{"id": "tenant_other", "secretKey": "sk_taken"}]}
+    fresh = make(mockserver_server.url, clock={"freeze": NOON}, given=taken)
+    yield fresh
+    requests.delete(f"{fresh.server}/_mock/sandboxes/{fresh.id}", timeout=5)
+
+
+class TestScenarios:
+    def test_the_library_is_listed_with_summaries_and_clauses(self, made):
+        listed = made.control("GET", "/scenarios").json()["scenarios"]
+
+        assert list(library.paths()) == [each["name"] for each in listed]
+        assert all({"name", "summary", "clauses"} == set(each) and each["summary"] for each in listed)
+
+    def test_a_document_is_applied_and_every_id_and_key_is_told(self, made):
+        reply = made.control("POST", "/scenarios", DOCUMENT)
+
+        told = reply.json()
+        [tenant] = told["tenants"]
+        assert 201 == reply.status_code
+        assert {"scenario", "tenants", "created", "rules", "ignored"} == set(told)
+        assert ("mine", [], ["seed"]) == (told["scenario"], told["rules"], told["ignored"])
+        assert {"id", "secretKey", "publicKey"} == set(tenant) and "tenant_b" == tenant["id"]
+        assert {"chats": ["chat_a"], "tenants": ["tenant_b"], "forms": ["form_b"]} == told["created"]
+        assert (
+            200
+            == requests.get(
+                f"{made.base}/v1/forms/form_b/embed-frame-policy", headers={"X-API-Key": tenant["publicKey"]}, timeout=5
+            ).status_code
+        )
+        assert "2026-03-01T13:00:00.000Z" == made.control("GET", "/clock").json()["now"]
+
+    def test_a_library_scenario_is_applied_by_its_name(self, made):
+        reply = made.control("POST", "/scenarios", {"name": "demo"})
+
+        assert (201, "demo") == (reply.status_code, reply.json()["scenario"])
+        assert "message_helena_01" in reply.json()["created"]["messages"]
+
+    @pytest.mark.parametrize("name", ["dem", "", 5, None, ["demo"], {"a": 1}], ids=str)
+    def test_a_name_that_is_none_is_refused(self, made, name):
+        reply = made.control("POST", "/scenarios", {"name": name})
+
+        assert (400, "MOCK_BAD_SCENARIO") == refused(reply)
+        assert name != "dem" or "demo" == reply.json()["problems"][0]["nearest"]
+
+    @pytest.mark.parametrize("wrong", WRONG_PARTS, ids=str)
+    def test_a_document_with_one_thing_wrong_changes_nothing(self, made, wrong):
+        made.session()
+        before = made.state(), made.control("GET", "/journal").content, made.control("GET", "/events").content
+        document = {**DOCUMENT, **wrong, "given": {**DOCUMENT["given"], **wrong.get("given", {})}}
+
+        reply = made.control("POST", "/scenarios", document)
+
+        assert (400, "MOCK_BAD_SCENARIO") == refused(reply)
+        assert reply.json()["problems"]
+        after = made.state(), made.control("GET", "/journal").content, made.control("GET", "/events").content
+        assert before == after
+        assert 201 == made.control("POST", "/scenarios", DOCUMENT).status_code
+
+    def test_a_refused_document_fires_nothing_that_lay_on_its_way(self, made):
+        session_id = made.session()
+        document = {"clock": {"freeze": "2026-03-01T14:00:00Z"}, "given": {"messages": [{"chatId": "chat_x"}]}}
+
+        assert 400 == made.control("POST", "/scenarios", document).status_code
+        assert "pending" == made.api("GET", f"{SESSIONS}/{session_id}").json()["status"]
+        assert [] == made.control("GET", "/events").json()["events"]
+
+    def test_a_problem_says_where_what_came_what_was_wanted_and_the_nearest_name(self, made):
+        reply = made.control("POST", "/scenarios", {"given": {"chats": [{"platfrom": "chatapp"}]}})
+
+        [problem] = reply.json()["problems"]
+        assert ("/given/chats/0/platfrom", 'the key "platfrom"', "platform") == (
+            problem["path"],
+            problem["found"],
+            problem["nearest"],
+        )
+
+
+class TestState:
+    def test_equal_worlds_give_equal_bytes(self, mockserver_server):
+        def world() -> bytes:
+            made = make(mockserver_server.url, seed=4, scenario="demo", clock={"freeze": NOON})
+            made.control("POST", f"/sessions/{made.session()}/complete")
+            made.control("POST", "/clock/advance", {"by": 60})
+            return made.state()
+
+        assert world() == world()
+
+    def test_reading_changes_neither_it_nor_itself(self, made):
+        made.session()
+        before = made.state()
+
+        for path in ("/state", "/journal", "/events", "/choices", "/clock", "/tenants/tenant_default", "/scenarios"):
+            made.control("GET", path)
+
+        assert before == made.state()
+
+    def test_it_holds_no_journal_and_no_checkpoints(self, made):
+        made.control("POST", "/checkpoints")
+        before = made.state()
+        made.api("GET", "/v1/campaigns")
+        made.control("POST", "/checkpoints")
+
+        assert before == made.state()
+
+
+class TestCheckpoints:
+    def test_one_takes_everything_back_any_number_of_times(self, made):
+        session_id = made.session()
+        reply = made.control("POST", "/checkpoints")
+        before = made.state(), made.control("GET", "/journal").content
+        checkpoint_id = reply.json()["checkpointId"]
+        assert (201, {"checkpointId": checkpoint_id}) == (reply.status_code, reply.json())
+
+        for _ in range(2):
+            made.control("POST", f"/sessions/{session_id}/complete")
+            made.control("PATCH", "/choices", {"dual-status": "guide"})
+            made.control("POST", "/scenarios", DOCUMENT)
+            later = made.session()
+            restored = made.control("POST", f"/checkpoints/{checkpoint_id}/restore")
+
+            assert 204 == restored.status_code and b"" == restored.content
+            assert before == (made.state(), made.control("GET", "/journal").content)
+            assert [] == made.control("GET", "/events").json()["events"]
+            assert 404 == made.api("GET", f"{SESSIONS}/{later}").status_code
+            made.control("POST", f"/checkpoints/{checkpoint_id}/restore")
+
+    def test_an_unknown_one_is_not_found(self, made):
+        assert (404, "MOCK_NOT_FOUND") == refused(made.control("POST", "/checkpoints/x/restore"))
+
+    def test_a_reset_is_the_birth_with_the_same_keys(self, made):
+        before = made.state()
+        first = made.session()
+        made.control("POST", "/scenarios", DOCUMENT)
+
+        reply = made.control("POST", "/reset")
+
+        assert (204, b"") == (reply.status_code, reply.content)
+        assert before == made.state()
+        assert {"exchanges": [], "transitions": []} == made.control("GET", "/journal").json()
+        assert first == made.session()
+
+
+class TestJournal:
+    def test_an_exchange_is_shown_whole_but_for_its_key(self, made):
+        session_id = made.session()
+        made.control("PATCH", "/choices", {"dual-status": "guide"})
+        made.api("POST", f"{SESSIONS}?a=1", {"coexistence": "x"})
+
+        first, second = made.control("GET", "/journal").json()["exchanges"]
+
+        keys = ["n", "at", "operation", "tenantId", "request", "response", "applied", "fault", "reason", "choices"]
+        assert keys == list(first) == list(second)
+        assert (1, "2026-03-01T12:00:00.000Z", "createConnectionSession", made.tenant) == tuple(first.values())[:4]
+        assert ("POST", SESSIONS, {}, {}) == tuple(first["request"][key] for key in ("method", "path", "query", "body"))
+        assert "sk_..." == first["request"]["headers"]["x-api-key"]
+        assert (202, session_id) == (first["response"]["status"], first["response"]["body"]["sessionId"])
+        assert (True, None, None, {}) == (first["applied"], first["fault"], first["reason"], first["choices"])
+        assert ({"a": "1"}, False, {"dual-status": "guide"}) == (
+            second["request"]["query"],
+            second["applied"],
+            second["choices"],
+        )
+        assert "/coexistence" in second["reason"]
+
+    def test_it_is_read_in_parts(self, made):
+        for path in ("/v1/campaigns", SESSIONS + "/x", "/v1/campaigns", "/v1/nothing"):
+            made.api("GET", path)
+
+        def numbers(query: str) -> list[int]:
+            return [each["n"] for each in made.control("GET", f"/journal?{query}").json()["exchanges"]]
+
+        assert [1, 2, 3, 4] == numbers("")
+        assert [1, 3] == numbers("operation=listCampaigns")
+        assert [2, 4] == numbers("status=404")
+        assert [3, 4] == numbers("since=2")
+        assert [1, 2] == numbers("limit=2")
+        assert [3] == numbers("operation=listCampaigns&since=1&limit=1")
+        for wrong in ("limit=-1", "since=x", "status=4.5", "limit="):
+            assert 400 == refused(made.control("GET", f"/journal?{wrong}"))[0]
+
+    def test_control_calls_and_media_are_no_exchanges(self, made):
+        made.control("GET", "/state")
+        requests.get(f"{made.base}/media/x", timeout=5)
+
+        assert [] == made.control("GET", "/journal").json()["exchanges"]
+
+    @pytest.mark.parametrize(
+        ("wanted", "ok", "count"),
+        [
+            ({}, True, 3),
+            ({"times": 3}, True, 3),
+            ({"times": 2}, False, 3),
+            ({"atLeast": 4}, False, 3),
+            ({"atLeast": 1, "atMost": 3}, True, 3),
+            ({"atMost": 2}, False, 3),
+            ({"where": {"body.coexistence": True}}, True, 1),
+            ({"where": {"body.coexistence": 1}}, False, 0),
+            ({"where": {"body.returnUrl": "~b.example"}, "times": 1}, True, 1),
+            ({"where": {"body.returnUrl": "~nowhere"}, "times": 0}, True, 0),
+            ({"where": {"body.returnUrl": "~nowhere"}}, False, 0),
+        ],
+        ids=str,
+    )
+    def test_calls_are_counted(self, made, wanted, ok, count):
+        for body in ({}, {"coexistence": True}, {"returnUrl": "https://b.example"}):
+            made.api("POST", SESSIONS, body)
+
+        reply = made.control("POST", "/journal/verify", {"operation": "createConnectionSession", **wanted}).json()
+
+        assert {"ok", "count", "nearest"} == set(reply)
+        assert (ok, count) == (reply["ok"], reply["count"])
+
+    def test_what_differs_is_told_of_the_nearest(self, made):
+        made.api("POST", SESSIONS, {"coexistence": True})
+        wanted = {"body.coexistence": False, "body.returnUrl": "https://a.example", "header.X-API-Key": made.public_key}
+
+        reply = made.control("POST", "/journal/verify", {"operation": "createConnectionSession", "where": wanted})
+
+        [near] = reply.json()["nearest"]
+        assert {"path": "body.coexistence", "expected": False, "actual": True} == near["differences"][0]
+        assert {"path": "header.X-API-Key", "expected": "pk_...", "actual": "sk_..."} == near["differences"][2]
+        assert 1 == near["exchange"]["n"]
+
+    @pytest.mark.parametrize(
+        ("body", "hint"),
+        [
+            ({}, "operation"),
+            ({"operation": "createConectionSession"}, "createConnectionSession"),
+            ({"operation": "listCampaigns", "time": 1}, "times"),
+            ({"operation": "listCampaigns", "times": -1}, "times"),
+            ({"operation": "listCampaigns", "where": {"bdy.name": 1}}, "body"),
+        ],
+        ids=str,
+    )
+    def test_a_wrong_question_is_refused_with_a_hint(self, made, body, hint):
+        reply = made.control("POST", "/journal/verify", body)
+
+        assert 400 == refused(reply)[0]
+        assert hint in reply.text
+
+
+MOVES = {
+    "make": lambda sandbox: sandbox.call("POST", SESSIONS, json={}).json(),
+    "make and complete": lambda sandbox: sandbox.complete_session(MOVES["make"](sandbox)["sessionId"]),
+    "advance": lambda sandbox: sandbox.advance("7m"),
+    "choose": lambda sandbox: sandbox.choose({"dual-status": "guide"}),
+    "seed": lambda sandbox: sandbox.apply({"given": {"tenants": [{"chats": {"count": 2}}]}}),
+    "call in vain": lambda sandbox: sandbox.call("GET", "/v1/campaigns", key="sk_unknown").body.decode(),
+}
+
+
+@given(before=st.lists(st.sampled_from([*MOVES]), max_size=3), after=st.lists(st.sampled_from([*MOVES]), max_size=5))
+def test_what_follows_a_checkpoint_never_happened(mockserver_server, before, after):
+    def play(sandbox) -> tuple:
+        answers = [MOVES[move](sandbox) for move in after]
+        # The ids of events tell one epoch from another; all else repeats.
+        events = [each | {"id": ""} for each in sandbox.events]
+        return answers, sandbox.state(), sandbox.journal, events
+
+    with mockserver_server.sandbox(now=NOON) as sandbox:
+        for move in before:
+            MOVES[move](sandbox)
+        with sandbox.checkpoint():
+            first = play(sandbox)
+
+        assert first == play(sandbox)

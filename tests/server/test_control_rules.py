@@ -1,0 +1,132 @@
+"""Rules over the control plane, and the builder in Python that writes the same documents."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from tests.server.control_calls import make, refused
+
+
+def test_applying_answers_the_ids_listing_shows_the_rules_and_deleting_ends_them(mockserver_server):
+    made = make(mockserver_server.url)
+    script = [{"on": "listCampaigns", "nth": 2, "do": {"error": "INTERNAL_ERROR"}}, {"at": "5m", "do": {"advance": 1}}]
+    applied = made.control("POST", "/scenarios", {"scenario": "mine", "script": script})
+
+    assert (201, ["rule_1", "rule_2"]) == (applied.status_code, applied.json()["rules"])
+    assert [200, 500] == [made.api("GET", "/v1/campaigns").status_code for _ in range(2)]
+    listed = made.control("GET", "/rules").json()["rules"]
+    assert (
+        [
+            {"id": "rule_1", "scenario": "mine", **script[0], "matched": 2, "fired": 1},
+            {"id": "rule_2", "scenario": "mine", **script[1], "matched": 0, "fired": 0},
+        ]
+        == listed
+        == made.control("GET", "/state").json()["rules"]
+    )
+    assert 204 == made.control("DELETE", "/rules/rule_1").status_code
+    assert (404, "MOCK_NOT_FOUND") == refused(made.control("DELETE", "/rules/rule_1"))
+    assert ["rule_2"] == [each["id"] for each in made.control("GET", "/rules").json()["rules"]]
+    assert 204 == made.control("DELETE", "/rules").status_code
+    assert [] == made.control("GET", "/rules").json()["rules"]
+
+
+WHEN = [
+    (lambda when: when.nth(2), {"nth": 2}),
+    (lambda when: when.times(2), {"times": 2}),
+    (lambda when: when.every(2), {"every": 2}),
+    (lambda when: when.skip(2), {"skip": 2}),
+    (lambda when: when.chance(0.5), {"chance": 0.5}),
+    (lambda when: when.from_("1m").until(timedelta(minutes=5)), {"from": "1m", "until": 300.0}),
+    (lambda when: when.until(3), {"until": 3}),
+    (lambda when: when.where({"path.id": "x"}, name="y"), {"where": {"path.id": "x", "body.name": "y"}}),
+    (lambda when: when.while_(campaign="processing", sent=">=2"), {"while": {"campaign": "processing", "sent": ">=2"}}),
+    (lambda when: when.when("before"), {"when": "before"}),
+    (lambda when: when.must_fire(), {"mustFire": True}),
+]
+DO = [
+    (lambda when: when.error("INTERNAL_ERROR"), {"error": "INTERNAL_ERROR"}),
+    (
+        lambda when: when.error("INTERNAL_ERROR", retry_after=3),
+        {"error": {"code": "INTERNAL_ERROR", "retryAfter": 3}},
+    ),
+    (lambda when: when.reply(502, "x", {"A": "b"}), {"reply": {"status": 502, "headers": {"A": "b"}, "body": "x"}}),
+    (lambda when: when.delay("5s"), {"delay": "5s"}),
+    (lambda when: when.delay_after(timedelta(seconds=5)), {"delay-after": 5.0}),
+    (lambda when: when.drop("after"), {"drop": "after"}),
+    (lambda when: when.reset("before"), {"reset": "before"}),
+    (lambda when: when.truncate(20), {"truncate": 20}),
+    (lambda when: when.garble(), {"garble": True}),
+    (lambda when: when.dribble(5, "10s"), {"dribble": {"chunks": 5, "over": "10s"}}),
+    (lambda when: when.stale(), {"stale": True}),
+    (lambda when: when.complete_session(phone="+5511999990000"), {"complete-session": {"phone": "+5511999990000"}}),
+    (lambda when: when.fail_session("s"), {"fail-session": {"id": "s", "reason": "token_exchange_failed"}}),
+    (lambda when: when.cancel_session(), {"cancel-session": {}}),
+    (lambda when: when.expire_session(), {"expire-session": {}}),
+    (lambda when: when.fail_campaign("c"), {"fail-campaign": {"id": "c"}}),
+    (lambda when: when.stall_sends(), {"stall-sends": {}}),
+    (lambda when: when.resume_sends(), {"resume-sends": {}}),
+    (lambda when: when.slow_sends(5), {"slow-sends": {"perMinute": 5}}),
+    (lambda when: when.fail_sends(ratio=0.5), {"fail-sends": {"ratio": 0.5}}),
+    (lambda when: when.set_tenant(subscription="suspended"), {"set-tenant": {"subscription": "suspended"}}),
+    (lambda when: when.set_choice({"dual-status": "guide"}), {"set-choice": {"dual-status": "guide"}}),
+    (lambda when: when.given({"chats": []}), {"given": {"chats": []}}),
+    (lambda when: when.rate_limit(5, "60s"), {"rate-limit": {"requests": 5, "per": "60s"}}),
+    (lambda when: when.rate_limit("off"), {"rate-limit": "off"}),
+    (lambda when: when.advance(timedelta(seconds=1)), {"advance": 1.0}),
+    (lambda when: when.delay(median="2s", p99=timedelta(seconds=5)), {"delay": {"median": "2s", "p99": 5.0}}),
+    (lambda when: when.visit_link(user_agent="bot"), {"visit-link": {"userAgent": "bot"}}),
+    (lambda when: when.fail_sends(chats=("a",), reason="x"), {"fail-sends": {"chats": ["a"], "reason": "x"}}),
+    (
+        lambda when: when.set_tenant("t", developers_enabled=False),
+        {"set-tenant": {"tenant": "t", "developersEnabled": False}},
+    ),
+    (lambda when: when.revoke_key(), {"revoke-key": {}}),
+    (lambda when: when.revoke_key("t", kind="public"), {"revoke-key": {"tenant": "t", "kind": "public"}}),
+    (lambda when: when.rotate_key(kind="public"), {"rotate-key": {"kind": "public"}}),
+    (lambda when: when.set_template("t", status="PAUSED"), {"set-template": {"id": "t", "status": "PAUSED"}}),
+    (
+        lambda when: when.set_template("t", variables=[{"key": "var1"}], text="x"),
+        {"set-template": {"id": "t", "variables": [{"key": "var1"}], "text": "x"}},
+    ),
+    (lambda when: when.remove_template("t"), {"remove-template": {"id": "t"}}),
+    (lambda when: when.remove_funnel("f", tenant="t"), {"remove-funnel": {"id": "f", "tenant": "t"}}),
+    (lambda when: when.remove_entrypoint("e"), {"remove-entrypoint": {"id": "e"}}),
+    (lambda when: when.fail_media(names=["a.png"]), {"fail-media": {"names": ["a.png"]}}),
+]
+
+
+def _written(sandbox):
+    return {key: each for key, each in sandbox.rules[-1].items() if key not in ("id", "scenario", "matched", "fired")}
+
+
+@pytest.mark.parametrize("build, written", WHEN)
+def test_a_condition_of_the_builder_is_that_of_the_document(mockserver, build, written):
+    build(mockserver.on("readCampaign")).garble()
+    assert {"on": "readCampaign", **written, "do": {"garble": True}} == _written(mockserver)
+    mockserver.remove_rules()
+
+
+@pytest.mark.parametrize("build, written", DO)
+def test_an_effect_of_the_builder_is_that_of_the_document(mockserver, build, written):
+    build(mockserver.on("*"))
+    assert {"on": "*", "do": written} == _written(mockserver)
+
+
+def test_instants_progress_and_deliveries(mockserver):
+    mockserver.at(timedelta(minutes=5)).advance(1)
+    assert {"at": 300.0, "do": {"advance": 1}} == _written(mockserver)
+    mockserver.after(sent=40).fail_campaign()
+    assert {"after": {"sent": 40}, "do": {"fail-campaign": {}}} == _written(mockserver)
+    mockserver.on("delivery").deliver(before_answer=True, duplicate=2)
+    assert {"on": "delivery", "do": {"deliver": {"before-answer": True, "duplicate": 2}}} == _written(mockserver)
+
+
+def test_the_journal_shows_the_keys_of_a_fault_in_short(mockserver):
+    key = mockserver.secret_key
+    mockserver.on("listCampaigns").do({"reply": {"status": 200, "headers": {"X-Key": key}, "body": {"key": key}}})
+    assert {"key": key} == mockserver.call("GET", "/v1/campaigns").json()
+
+    assert key not in mockserver.call("GET", "/_mock/journal").body.decode()
+    assert key not in str(mockserver.journal)

@@ -1,0 +1,420 @@
+"""Letters over real sockets: signed as reference verifiers take them, bounded in time and size, and to this machine alone."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import standardwebhooks
+import svix.webhooks
+from freezegun import freeze_time
+from werkzeug.wrappers import Response
+
+from mockserver import MockServer
+from mockserver.server.webhooks.sender import ANSWER_MAX_BYTES, HttpSender
+from tests.operations.session_calls import NOON, begin
+from tests.server.sockets import Post, app, over_tls, raw
+
+pytestmark = [pytest.mark.mockserver(now=NOON), pytest.mark.clause("events.subscribed")]
+HEADERS = {"Content-Type": "application/json"}
+
+
+def post(url: str, courier: HttpSender | None = None):
+    return (courier or HttpSender()).send(url, HEADERS, b"{}", 0)
+
+
+@pytest.mark.parametrize(
+    ("option", "verifier"),
+    [("standard-webhooks", standardwebhooks.Webhook), ("standard-webhooks", svix.webhooks.Webhook), ("svix", svix.webhooks.Webhook)],
+)  # fmt: skip
+def test_the_reference_verifiers_take_every_attempt_of_a_service_that_is_months_ahead(
+    mockserver, serve, option, verifier
+):
+    mockserver.choose({"wh-signature": option})
+    seen: list[str] = []
+
+    def answer(letter: Post) -> Response:
+        verifier(secret).verify(letter.data, letter.sent)
+        seen.append(letter.json["data"]["entrypoint"]["name"])
+        return Response(status=500 if len(seen) == 1 else 204)
+
+    url = serve(app(answer)).url
+    secret = mockserver.receive_webhooks(url).secret
+    mockserver.advance("100d")
+    mockserver.complete_session(begin(mockserver), name="São João ☕/")
+    mockserver.advance("1m")
+
+    assert ["São João ☕/"] * 2 == seen
+
+
+def test_a_frozen_process_verifies_what_it_is_sent(serve):
+    verified = []
+
+    def answer(letter: Post) -> None:
+        verified.append(standardwebhooks.Webhook(secret).verify(letter.data, letter.sent))
+
+    url = serve(app(answer)).url
+    with freeze_time("2031-01-01T00:00:00Z") as frozen, MockServer() as server, server.sandbox() as sandbox:
+        secret = sandbox.receive_webhooks(url).secret
+        begin(sandbox)
+        frozen.tick(1200)
+        sandbox.advance(0)
+
+    assert ["expired"] == [each["data"]["status"] for each in verified]
+
+
+def test_a_redirect_is_a_failure_and_is_not_followed(mockserver, serve):
+    paths = []
+
+    def answer(letter: Post) -> Response:
+        paths.append(letter.path)
+        return Response(status=308, headers={"Location": "/elsewhere"})
+
+    receiver = mockserver.receive_webhooks(f"{serve(app(answer)).url}/hook")
+    mockserver.complete_session(begin(mockserver))
+
+    assert ["/hook"] == paths
+    assert [308] == [each["status"] for each in receiver.deliveries[0]["attempts"]]
+    assert "resting" == receiver.deliveries[0]["status"]
+
+
+def test_an_answer_is_read_up_to_a_bound(serve):
+    outcome = post(serve(app(lambda _: Response(b"x" * 1_000_000))).url)
+
+    assert (200, ANSWER_MAX_BYTES) == (outcome.status, len(outcome.answer))
+
+
+def test_an_answer_without_end_is_read_up_to_the_bound_alone():
+    with raw(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 200_000, hold=threading.Event()) as url:
+        outcome = post(url)
+
+    assert (200, ANSWER_MAX_BYTES) == (outcome.status, len(outcome.answer))
+
+
+@pytest.mark.parametrize("reply", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"])
+def test_an_endpoint_that_never_finishes_its_answer_meets_the_time_limit(reply):
+    held = threading.Event()
+    with raw(reply, hold=held) as url:
+        outcome = post(url, HttpSender(timeout_seconds=0.05))
+
+    assert (None, "timeout") == (outcome.status, outcome.error)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1000\r\n\r\n",
+        b"HTTP/1.0 200 OK\r\n\r\n",
+    ],
+)
+def test_an_answer_that_drips_meets_the_time_limit_as_a_whole(head):
+    with raw(head, drips=250) as url:
+        outcome = post(url, HttpSender(timeout_seconds=0.2))
+
+    assert (None, "timeout") == (outcome.status, outcome.error)
+    assert outcome.duration_ms < 3000  # of the five seconds that the whole answer takes
+
+
+@pytest.mark.parametrize("reply", [b"nonsense\r\n\r\n", b""])
+def test_what_is_no_answer_is_a_failed_attempt(reply):
+    with raw(reply) as url:
+        outcome = post(url)
+
+    assert outcome.status is None and outcome.error.startswith("no answer: ")
+
+
+def test_an_endpoint_that_does_not_listen_is_a_failed_attempt(mockserver):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/"
+    receiver = mockserver.receive_webhooks(url)
+    mockserver.complete_session(begin(mockserver))
+
+    [attempt] = receiver.deliveries[0]["attempts"]
+    assert {"at", "error", "durationMs"} == set(attempt)
+    assert attempt["error"].startswith("no answer: ")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://192.0.2.1/hook", "https://example.com/hook", "http://0.0.0.0:80/", "http://2130706433/",
+        "http://127.0.0.1@example.com/", "http://user:word@127.0.0.1/", "http://127.0.0.1.example.com/",
+        "ftp://127.0.0.1/", "http://[::ffff:192.0.2.1]/", "http://127.0.0.1:99999/", "http://[::1/",
+        "http://127.0.0.1/a\r\nX-Evil: y", "http://127.0.0.1/a b", "http://127.0.0.1/é", "http://localhost\t/",
+        "http://127.0.0.1:0/",
+    ],
+)  # fmt: skip
+def test_a_target_that_is_not_this_machine_is_refused(mockserver, url):
+    with pytest.raises(ValueError, match="wanted"):
+        mockserver.receive_webhooks(url)
+    with pytest.raises(ValueError, match="webhooks/0"):
+        mockserver.apply({"given": {"webhooks": [{"url": url}]}})
+    assert post(url).error.startswith("refused: wanted ")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://localhost:1/", "http://127.1.2.3:1/", "http://[::1]:1/", "https://LOCALHOST:1/"]
+)
+def test_this_machine_is_a_target_by_any_of_its_names(mockserver, url):
+    assert url == mockserver.receive_webhooks(url).url
+
+
+def test_a_host_that_was_allowed_is_a_target():
+    with MockServer(allow_webhook_hosts=["Hooks.Example"]) as server, server.sandbox() as sandbox:
+        assert "http://hooks.example/a" == sandbox.receive_webhooks("http://hooks.example/a").url
+        sandbox.apply({"given": {"webhooks": [{"url": "https://hooks.example/b"}]}})
+        with pytest.raises(ValueError, match="--allow-webhook-host"):
+            sandbox.receive_webhooks("http://other.example/")
+
+
+def resolve_to(monkeypatch, *addresses: str) -> list[str]:
+    asked = []
+
+    def getaddrinfo(host, port, *_, **__):
+        asked.append(host)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in addresses]
+
+    monkeypatch.setattr("mockserver.server.webhooks.sender.socket.getaddrinfo", getaddrinfo)
+    return asked
+
+
+def test_a_name_of_this_machine_that_leads_elsewhere_is_refused_when_it_is_sent(monkeypatch):
+    resolve_to(monkeypatch, "127.0.0.1", "192.0.2.7")
+
+    assert "refused: localhost is 192.0.2.7, which is not this machine" == post("http://localhost:1/").error
+
+
+def test_the_connection_goes_to_the_address_that_was_looked_at(monkeypatch, serve):
+    hosts = []
+    server = serve(app(lambda letter: hosts.append(letter.headers["Host"])))
+    real = socket.getaddrinfo
+    asked: list[str] = []
+
+    def getaddrinfo(host, port, *rest, **named):
+        asked.append(host)
+        return real("127.0.0.1" if host == "hooks.example" else host, port, *rest, **named)
+
+    monkeypatch.setattr("socket.getaddrinfo", getaddrinfo)
+    outcome = post(f"http://hooks.example:{server.port}/a", HttpSender(frozenset(["hooks.example"])))
+
+    assert 200 == outcome.status
+    assert [f"hooks.example:{server.port}"] == hosts
+    assert 1 == asked.count("hooks.example")
+
+
+def test_the_next_address_is_tried_where_one_does_not_listen(monkeypatch, serve):
+    server = serve(app(lambda _: None))
+    real = socket.getaddrinfo
+
+    def getaddrinfo(host, port, *rest, **named):
+        if host != "localhost":
+            return real(host, port, *rest, **named)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in ("127.9.9.9", "127.0.0.1")]
+
+    monkeypatch.setattr("socket.getaddrinfo", getaddrinfo)
+
+    assert 200 == post(f"http://localhost:{server.port}/").status
+
+
+def test_a_certificate_is_asked_for_where_the_target_is_https(serve):
+    outcome = post(serve(app(lambda _: None)).url.replace("http://", "https://"))
+
+    assert outcome.status is None and "SSL" in outcome.error
+
+
+@pytest.mark.parametrize(("host", "error"), [("localhost", None), ("127.0.0.1", "no answer: SSLCertVerificationError")])
+def test_a_certificate_has_to_be_of_the_urls_host(monkeypatch, host, error):
+    certificate = Path(__file__).with_name("localhost.pem")
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with over_tls(certificate) as port:
+        outcome = post(f"https://{host}:{port}/hook")
+
+    assert (None if error else 204, error) == (outcome.status, outcome.error)
+
+
+@pytest.mark.parametrize("ending", ["let go", "time limit"])
+def test_a_host_that_completes_no_handshake_is_let_go_at_once(ending):
+    courier, outcomes = HttpSender(timeout_seconds=0.05 if ending == "time limit" else 15), []
+    with raw(b"", hold=threading.Event()) as url:
+        thread = threading.Thread(target=lambda: outcomes.append(post(url.replace("http://", "https://"), courier)))
+        thread.start()
+        while thread.is_alive():
+            if ending == "let go":
+                courier.cancel_all()
+            thread.join(0.01)
+
+    (outcome,) = outcomes
+    assert outcome.status is None
+    assert outcome.duration_ms < 5000  # of the fifteen seconds that a letter may take
+
+
+@pytest.mark.parametrize(
+    "asked", ["Mon, 01 Jan 2026 00:00:00 +99999999999999", "²", "9" * 5000, "Mon, 01 Jan 2026 00:00:00"]
+)
+@pytest.mark.parametrize("way", ["in process", "socket"])
+def test_a_wait_that_cannot_be_read_is_none(mockserver, serve, way, asked):
+    if way == "socket":
+        target = serve(
+            app(lambda _: Response(status=503, headers={"Retry-After": asked.encode().decode("latin-1")}))
+        ).url
+    else:
+        target = lambda letter: (503, {"Retry-After": asked}, b"")
+    receiver = mockserver.receive_webhooks(target)
+    mockserver.complete_session(begin(mockserver))
+
+    assert [503] == [each["status"] for each in receiver.deliveries[0]["attempts"]]
+
+
+def test_a_chunk_whose_size_never_ends_is_a_failed_attempt():
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with raw(head + b"1" * 200_000, hold=threading.Event()) as url:
+        outcome = post(url)
+
+    assert (None, "no answer: LineTooLong") == (outcome.status, outcome.error)
+
+
+def test_a_compressed_answer_is_kept_as_it_came():
+    bomb = gzip.compress(b"x" * 10_000_000)
+    with raw(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(bomb) + bomb) as url:
+        outcome = post(url)
+
+    assert (200, bomb) == (outcome.status, outcome.answer)
+
+
+def test_letting_go_ends_what_is_under_way():
+    courier, arrived, held = HttpSender(), threading.Event(), threading.Event()
+    outcomes = []
+    with raw(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", hold=held) as url:
+        thread = threading.Thread(target=lambda: (arrived.set(), outcomes.append(post(url, courier))))
+        thread.start()
+        arrived.wait(5)
+        while thread.is_alive():
+            courier.cancel_all()
+            thread.join(0.01)
+        assert not held.is_set()
+
+    assert [None] == [each.status for each in outcomes]
+
+
+@contextmanager
+def full() -> Iterator[str]:
+    """A listener that takes no further connection, so that connecting to it never ends."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
+        address, waiting = listener.getsockname(), []
+        for _ in range(3):
+            waiting.append(socket.socket())
+            waiting[-1].setblocking(False)
+            waiting[-1].connect_ex(address)
+        yield f"http://127.0.0.1:{address[1]}/"
+        for each in waiting:
+            each.close()
+
+
+@contextmanager
+def silent_tls() -> Iterator[str]:
+    """A listener that completes no handshake."""
+    held = threading.Event()
+    with raw(b"", hold=held) as url:
+        yield url.replace("http://", "https://")
+
+
+@contextmanager
+def without_an_address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A host whose name is never resolved."""
+    held, real = threading.Event(), socket.getaddrinfo
+
+    def getaddrinfo(host, *rest, **named):
+        if host == "hooks.example":
+            held.wait(30)
+            return []
+        return real(host, *rest, **named)
+
+    monkeypatch.setattr("socket.getaddrinfo", getaddrinfo)
+    yield "http://hooks.example/"
+    held.set()
+
+
+def post_until_let_go(url: str, let_go: Callable[[HttpSender], None]) -> list[str | None]:
+    """The errors of a letter that is let go while it is under way; fails where it goes on for seconds."""
+    courier, errors = HttpSender(frozenset(["hooks.example"])), []
+    thread = threading.Thread(target=lambda: errors.append(post(url, courier).error), daemon=True)
+    thread.start()
+    for _ in range(300):
+        let_go(courier)
+        thread.join(0.01)
+    assert not thread.is_alive()
+    return errors
+
+
+def test_letting_go_ends_a_connection_that_nobody_accepts():
+    with full() as url:
+        assert ["let go"] == post_until_let_go(url, HttpSender.cancel_all)
+
+
+def test_letting_go_ends_a_handshake():
+    with silent_tls() as url:
+        assert ["let go"] == post_until_let_go(url, HttpSender.cancel_all)
+
+
+def test_letting_go_ends_the_resolving_of_a_name(monkeypatch):
+    with without_an_address(monkeypatch) as url:
+        assert ["let go"] == post_until_let_go(url, HttpSender.cancel_all)
+
+
+def test_a_name_that_is_never_resolved_meets_the_time_limit(monkeypatch):
+    with without_an_address(monkeypatch) as url:
+        assert "timeout" == post(url, HttpSender(frozenset(["hooks.example"]), timeout_seconds=0.05)).error
+
+
+def test_a_handshake_that_is_never_completed_meets_the_time_limit():
+    with silent_tls() as url:
+        assert "timeout" == post(url, HttpSender(timeout_seconds=0.05)).error
+
+
+def test_a_letter_that_nobody_wants_any_more_is_not_sent(serve):
+    seen: list[bytes] = []
+    url = serve(app(lambda letter: seen.append(letter.data))).url
+
+    outcome = HttpSender().send(url, HEADERS, b"{}", 0, is_wanted=lambda: False)
+
+    assert ("let go", []) == (outcome.error, seen)
+
+
+def test_nothing_is_sent_once_a_courier_has_let_go_for_good(serve):
+    seen: list[bytes] = []
+    url, courier = serve(app(lambda letter: seen.append(letter.data))).url, HttpSender()
+
+    courier.cancel_all(for_good=True)
+
+    assert ("let go", []) == (post(url, courier).error, seen)
+
+
+def test_no_thread_is_left_behind(serve):
+    post(serve(app(lambda _: None)).url)
+
+    assert [] == [each for each in threading.enumerate() if isinstance(each, threading.Timer)]
+
+
+@pytest.mark.parametrize("headers", [{"Retry-After": 30}, {"Retry-After": None}, {"x": 1}, {7: "x"}])
+@pytest.mark.parametrize("answer", [b"later", "later"])
+def test_a_receivers_headers_and_body_may_be_of_other_kinds_than_text_and_bytes(mockserver, headers, answer):
+    receiver = mockserver.receive_webhooks(lambda letter: (503, headers, answer))
+    mockserver.complete_session(begin(mockserver))
+
+    assert [503] == [each["status"] for each in receiver.deliveries[0]["attempts"]]
+
+
+@pytest.mark.parametrize("odd", [(200, None, b""), (200, {}, 7), (200, ["x"], b""), (200, {}, None)])
+def test_an_answer_whose_headers_or_body_are_none_is_a_500(mockserver, odd):
+    receiver = mockserver.receive_webhooks(lambda letter: odd)
+    mockserver.complete_session(begin(mockserver))
+
+    (attempt,) = receiver.deliveries[0]["attempts"]
+    assert 500 == attempt["status"]
+    assert "wanted None, a status, or (status, headers, body)" in attempt["error"]

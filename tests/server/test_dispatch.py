@@ -1,0 +1,251 @@
+"""Deliveries while time passes: receivers that call back over a socket, and the commands on webhooks over HTTP."""
+
+from __future__ import annotations
+
+import re
+import threading
+
+import pytest
+import requests
+from flask import Flask, request
+from standardwebhooks import Webhook
+
+from mockserver import MockServer
+from tests.operations.inbox import Inbox
+from tests.operations.session_calls import NOON, begin
+from tests.server.control_calls import SESSIONS, control, make, refused
+from tests.server.sockets import app
+
+pytestmark = pytest.mark.clause("events.once")
+
+
+@pytest.fixture
+def server():
+    with MockServer() as running:
+        yield running
+
+
+@pytest.mark.mockserver(now=NOON)
+def test_a_wsgi_app_receives_in_process(mockserver):
+    hooks, seen = Flask("crm"), []
+
+    @hooks.post("/hooks/crm")
+    def receive():
+        seen.append(Webhook(secret).verify(request.get_data(), dict(request.headers)))
+        return "", 202
+
+    receiver = mockserver.receive_webhooks(hooks, path="/hooks/crm")
+    secret = receiver.secret
+    mockserver.complete_session(begin(mockserver))
+
+    assert 1 == len(seen)
+    assert [202] == [each["status"] for each in receiver.deliveries[0]["attempts"]]
+
+
+@pytest.mark.mockserver(now=NOON)
+def test_a_wsgi_app_gets_the_query_of_its_path(mockserver):
+    hooks, seen = Flask("crm"), []
+
+    @hooks.post("/hooks/crm")
+    def receive():
+        seen.append(request.args["team"])
+        return ""
+
+    mockserver.receive_webhooks(hooks, path="/hooks/crm?team=S%C3%A3o")
+    mockserver.complete_session(begin(mockserver))
+
+    assert ["São"] == seen
+
+
+@pytest.mark.mockserver(now=NOON)
+@pytest.mark.parametrize(
+    ("answer", "found"), [(True, "True"), (-1, "-1"), ("ok", "a str"), ((200,), "a tuple"), ({"ok": 1}, "a dict")]
+)
+def test_a_receiver_that_answers_what_is_no_answer_fails_the_attempt_and_is_told_what_to_answer(
+    mockserver, answer, found
+):
+    receiver = mockserver.receive_webhooks(lambda letter: answer)
+    mockserver.complete_session(begin(mockserver))
+
+    [attempt] = receiver.deliveries[0]["attempts"]
+    wanted = "wanted None, a status, or (status, headers, body)"
+    assert (500, f"the receiver answered {found}; {wanted}") == (attempt["status"], attempt["error"])
+
+
+@pytest.mark.mockserver(now=NOON)
+def test_a_wsgi_app_that_breaks_is_a_failed_attempt(mockserver):
+    def broken(environ, start_response):
+        raise RuntimeError("no database")
+
+    receiver = mockserver.receive_webhooks(broken)
+    mockserver.complete_session(begin(mockserver))
+
+    [attempt] = receiver.deliveries[0]["attempts"]
+    assert 500 == attempt["status"]
+    assert re.fullmatch(r"the receiver raised RuntimeError: no database \(test_dispatch.py:\d+\)", attempt["error"])
+
+
+def test_a_receiver_on_a_socket_is_answered_while_time_passes(server, serve):
+    with server.sandbox(now=NOON) as sandbox:
+        seen = []
+
+        def answer(letter):
+            session_id = letter.json["data"]["sessionId"]
+            url = f"{sandbox.base_url}{SESSIONS}/{session_id}"
+            told = requests.get(url, headers={"X-API-Key": sandbox.secret_key}, timeout=10).json()
+            clock = control(sandbox.base_url, "GET", "/clock").json()["now"]
+            seen.append((session_id, told["status"], clock))
+
+        sandbox.receive_webhooks(serve(app(answer)).url)
+        first = begin(sandbox)
+        sandbox.advance("5m")
+        second = begin(sandbox)
+
+        reply = control(sandbox.base_url, "POST", "/clock/advance", {"by": "1h"}).json()
+
+    assert [
+        (first, "expired", "2026-03-01T12:20:00.000Z"),
+        (second, "expired", "2026-03-01T12:25:00.000Z"),
+    ] == seen
+    assert "2026-03-01T13:05:00.000Z" == reply["now"]
+
+
+def test_a_receiver_on_a_socket_may_let_time_pass_itself(server, serve):
+    with server.sandbox(now=NOON) as sandbox:
+        seen = []
+
+        def answer(letter):
+            seen.append(letter.json["data"]["sessionId"])
+            if len(seen) == 1:
+                assert 200 == control(sandbox.base_url, "POST", "/clock/advance", {"by": "10m"}).status_code
+
+        sandbox.receive_webhooks(serve(app(answer)).url)
+        first, second = begin(sandbox), begin(sandbox)
+        sandbox.complete_session(first)
+        sandbox.advance("10m")
+
+    assert [first, second] == seen
+
+
+def test_what_a_call_on_a_socket_makes_due_is_sent_after_its_answer(server, serve):
+    arrived, held = threading.Event(), threading.Event()
+    with server.sandbox(now=NOON, choices={"expiry-driver": "on-read"}) as sandbox:
+        url = serve(app(lambda _: arrived.set() or held.wait(10) and None)).url
+        sandbox.receive_webhooks(url)
+        session_id = begin(sandbox)
+        sandbox.advance("20m")
+
+        headers = {"X-API-Key": sandbox.secret_key, "Connection": "close"}
+        told = requests.get(f"{sandbox.base_url}{SESSIONS}/{session_id}", headers=headers, timeout=10)
+
+        assert "expired" == told.json()["status"] and not held.is_set()
+        assert arrived.wait(10)
+        held.set()
+
+
+def test_a_reset_lets_go_of_an_advance_that_waits_for_a_receiver(server, serve):
+    arrived, held = threading.Event(), threading.Event()
+    with server.sandbox(now=NOON) as sandbox:
+        sandbox.receive_webhooks(serve(app(lambda _: arrived.set() or held.wait(10) and None)).url)
+        begin(sandbox)
+        waiting = threading.Thread(target=sandbox.advance, args=("1h",))
+        waiting.start()
+        assert arrived.wait(10)
+
+        sandbox.reset()
+        waiting.join(10)
+
+        assert not waiting.is_alive() and not held.is_set()
+        assert ([], 12, 0) == (sandbox.events, sandbox.now.hour, sandbox.now.minute)
+        held.set()
+
+
+def test_the_commands_on_webhooks_are_there_over_http(server, serve):
+    seen = []
+    made = make(server.url, clock={"freeze": NOON})
+    url = serve(app(lambda letter: seen.append(letter.data))).url
+    given = {"webhooks": [{"url": url, "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}]}
+    [webhook_id] = made.control("POST", "/scenarios", {"given": given}).json()["created"]["webhooks"]
+    made.control("POST", f"/sessions/{made.session()}/complete", {})
+    [event] = made.control("GET", "/events").json()["events"]
+
+    again = made.control("POST", f"/events/{event['id']}/redeliver")
+    recovered = made.control("POST", f"/webhooks/{webhook_id}/recover")
+    rotated = made.control("POST", f"/webhooks/{webhook_id}/rotate", {"secret": "whsec_C2FVsBQIhrscChlQIMV+b5sS"})
+
+    assert 2 == len(seen) and seen[0] == seen[1]
+    assert [200, 200] == [each["status"] for each in again.json()["deliveries"][0]["attempts"]]
+    assert {"webhookId": webhook_id, "events": []} == recovered.json()
+    assert {"webhookId": webhook_id, "secret": "whs...", "oldSecret": "whs..."} == rotated.json()
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "refusal"),
+    [
+        ("/events/event_x/redeliver", None, (404, "MOCK_NOT_FOUND")),
+        ("/webhooks/webhook_x/recover", None, (404, "MOCK_NOT_FOUND")),
+        ("/webhooks/webhook_x/rotate", {"secret": "s"}, (404, "MOCK_NOT_FOUND")),
+        ("/webhooks/webhook_x/rotate", {}, (400, "MOCK_BAD_BODY")),
+    ],
+)
+def test_what_does_not_exist_is_refused(server, path, body, refusal):
+    assert refusal == refused(make(server.url).control("POST", path, body))
+
+
+def test_an_event_that_nobody_takes_cannot_be_sent_again(server):
+    made = make(server.url)
+    made.control("POST", f"/sessions/{made.session()}/complete", {})
+    [event] = made.control("GET", "/events").json()["events"]
+
+    assert (409, "MOCK_ILLEGAL_MOVE") == refused(made.control("POST", f"/events/{event['id']}/redeliver"))
+
+
+@pytest.mark.mockserver(now=NOON)
+def test_a_receiver_of_another_sandbox_is_never_called(mockserver, mockserver_server):
+    mine, theirs = Inbox(), Inbox()
+    mockserver.receive_webhooks(mine)
+    with mockserver_server.sandbox(now=NOON) as other:
+        other.receive_webhooks(theirs)
+        other.complete_session(begin(other))
+
+    assert [0, 1] == [len(mine.letters), len(theirs.letters)]
+
+
+def test_a_receivers_own_call_is_answered_before_what_waits_for_another_endpoint(server, serve):
+    held, told = threading.Event(), []
+    with server.sandbox(now=NOON) as sandbox:
+
+        def answer(letter):
+            told.append(control(sandbox.base_url, "GET", "/clock").status_code)
+            held.set()
+
+        def slow(letter):
+            told.append(held.is_set())
+
+        sandbox.receive_webhooks(serve(app(answer)).url)
+        sandbox.receive_webhooks(serve(app(slow)).url)
+        sandbox.complete_session(begin(sandbox))
+
+    assert [200, True] == told
+
+
+def test_a_server_closes_at_once_whatever_is_under_way(serve):
+    arrived, held = threading.Event(), threading.Event()
+    server = MockServer()
+    sandbox = server.sandbox(now=NOON)
+    sandbox.on("delivery").deliver(forge="wrong-secret", duplicate=3)
+    sandbox.receive_webhooks(serve(app(lambda _: arrived.set() or held.wait(10) and None)).url)
+    begin(sandbox)
+    waiting = threading.Thread(target=sandbox.advance, args=("1h",))
+    waiting.start()
+    assert arrived.wait(10)
+    closing = threading.Thread(target=server.close)
+
+    with sandbox._hosted.sandbox.lock:
+        closing.start()
+        closing.join(10)
+        is_closed = not closing.is_alive()
+    waiting.join(10)
+
+    assert is_closed and not waiting.is_alive() and not held.is_set()
+    held.set()

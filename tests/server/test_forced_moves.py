@@ -1,0 +1,117 @@
+"""Moves that are forced through the control plane, and the events that come of them."""
+
+import pytest
+import requests
+
+from tests.server.control_calls import NOON, SESSIONS, make, refused
+
+CAMPAIGN = {"name": "c", "platform": "chatapp", "templateId": "template_a", "cadence": 60}
+GIVEN = {"templates": [{"id": "template_a"}], "chats": {"count": 100}}
+
+
+@pytest.fixture
+def made(mockserver_server):
+    """A sandbox made over HTTP, frozen at noon."""
+    fresh = make(mockserver_server.url, clock={"freeze": NOON}, given=GIVEN)
+    yield fresh
+    requests.delete(f"{fresh.server}/_mock/sandboxes/{fresh.id}", timeout=5)
+
+
+class TestForcedMoves:
+    def test_a_session_is_completed_as_its_public_read_shows_it(self, made):
+        session_id = made.session()
+
+        reply = made.control("POST", f"/sessions/{session_id}/complete", {"phone": "+55 11 99999-0000", "name": "R"})
+
+        assert (200, "completed", "+5511999990000") == (
+            reply.status_code,
+            reply.json()["status"],
+            reply.json()["entrypoint"]["displayPhone"],
+        )
+        assert made.api("GET", f"{SESSIONS}/{session_id}").json() == reply.json()
+        again = made.control("POST", f"/sessions/{made.session()}/complete", {"phone": "5511999990000"})
+        assert (200, "failed", "phone_in_use") == (again.status_code, again.json()["status"], again.json()["reason"])
+
+    @pytest.mark.parametrize(
+        ("move", "body", "status"),
+        [("complete", None, "completed"), ("fail", {"reason": "phone_in_use"}, "failed"), ("expire", None, "expired")],
+    )
+    @pytest.mark.clause("session.final")
+    def test_one_that_has_ended_is_refused_with_the_states_that_have_the_move(self, made, move, body, status):
+        session_id = made.session()
+        assert status == made.control("POST", f"/sessions/{session_id}/{move}", body).json()["status"]
+        before = made.state()
+
+        for other, its_body in (("complete", {}), ("fail", {"reason": "phone_in_use"}), ("expire", None)):
+            reply = made.control("POST", f"/sessions/{session_id}/{other}", its_body)
+            assert (409, "MOCK_ILLEGAL_MOVE") == refused(reply)
+            assert status in reply.json()["message"] and "pending" in reply.json()["message"]
+        assert before == made.state()
+
+    def test_it_is_a_forced_transition_and_no_exchange(self, made):
+        session_id = made.session()
+
+        made.control("POST", f"/sessions/{session_id}/expire")
+
+        journal = made.control("GET", "/journal").json()
+        assert ["createConnectionSession"] == [each["operation"] for each in journal["exchanges"]]
+        assert {
+            "n": 2,
+            "at": "2026-03-01T12:00:00.000Z",
+            "kind": "session",
+            "id": session_id,
+            "from": "pending",
+            "to": "expired",
+            "cause": {"forced": "expire"},
+        } == journal["transitions"][-1]
+
+    @pytest.mark.parametrize(
+        ("path", "body", "status"),
+        [
+            ("/sessions/unknown/complete", {}, 404),
+            ("/sessions/unknown/fail", {"reason": "phone_in_use"}, 404),
+            ("/sessions/unknown/expire", None, 404),
+            ("/campaigns/unknown/fail", None, 404),
+            ("/sessions/{}/fail", {}, 400),
+            ("/sessions/{}/fail", {"reason": "phone_in_us"}, 400),
+            ("/sessions/{}/fail", {"reason": "expired"}, 400),
+            ("/sessions/{}/complete", {"phne": "+5511999990000"}, 400),
+            ("/sessions/{}/complete", {"phone": "123"}, 400),
+            ("/sessions/{}/complete", {"phone": None}, 400),
+            ("/sessions/{}/complete", {"name": ""}, 400),
+        ],
+        ids=str,
+    )
+    def test_a_wrong_call_moves_nothing(self, made, path, body, status):
+        session_id = made.session()
+        before = made.state()
+
+        assert status == refused(made.control("POST", path.format(session_id), body))[0]
+        assert before == made.state()
+
+    def test_a_running_campaign_is_failed_and_a_draft_is_not(self, made):
+        campaign_id = made.api("POST", "/v1/campaigns", CAMPAIGN).json()["campaignId"]
+        draft = made.control("POST", f"/campaigns/{campaign_id}/fail")
+        made.api("POST", f"/v1/campaigns/{campaign_id}/start")
+
+        reply = made.control("POST", f"/campaigns/{campaign_id}/fail")
+
+        assert (409, "MOCK_ILLEGAL_MOVE") == refused(draft)
+        assert "draft" in draft.json()["message"] and "processing" in draft.json()["message"]
+        assert (200, "failed") == (reply.status_code, reply.json()["status"])
+        assert made.api("GET", f"/v1/campaigns/{campaign_id}").json() == reply.json()
+
+
+def test_events_are_listed_with_their_deliveries(made):
+    session_id = made.session()
+    made.control("POST", f"/sessions/{session_id}/fail", {"reason": "phone_in_use"})
+
+    [event] = made.control("GET", "/events").json()["events"]
+
+    assert {
+        "id": event["id"],
+        "at": "2026-03-01T12:00:00.000Z",
+        "event": "entrypoints.chatapp.connection_failed",
+        "data": {"status": "failed", "reason": "phone_in_use", "sessionId": session_id},
+        "deliveries": [],
+    } == event

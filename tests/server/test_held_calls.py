@@ -1,0 +1,218 @@
+"""Calls that a script holds on a socket: whoever resets, restores or closes lets them go, and nothing stays behind."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from http.client import HTTPConnection, RemoteDisconnected
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+
+from mockserver import MockServer
+from tests.operations.world import DRAFT, GIVEN
+from tests.server.rawclient import RawClient
+
+PATH = "/v1/campaigns"
+
+
+def _wait_until(holds):
+    deadline = time.monotonic() + 5
+    while not holds():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.002)
+
+
+class Caller:
+    """A client on a thread of its own, and what came of its call."""
+
+    def __init__(self, sandbox):
+        self.came = None
+        self._asked = sandbox.base_url + PATH, sandbox.secret_key
+        self.thread = threading.Thread(target=self._run)
+        self.thread.start()
+
+    def _run(self):
+        url, key = self._asked
+        try:
+            answer = requests.post(url, json=DRAFT, headers={"X-API-Key": key}, timeout=30)
+            is_whole = len(answer.content) == int(answer.headers["Content-Length"])  # urllib3 1.26 does not look
+            self.came = answer.status_code if is_whole else requests.ConnectionError
+        except requests.RequestException as failure:
+            self.came = type(failure)
+
+
+@pytest.fixture(params=["delay", "delay-after", "dribble"])
+def effect(request):
+    return {request.param: {"chunks": 2, "over": "1h"} if request.param == "dribble" else "1h"}
+
+
+@pytest.mark.parametrize("end", ["reset", "restore", "close", "server"])
+def test_held_calls_are_let_go_at_once_and_leave_no_thread(end, effect):
+    before = set(threading.enumerate())
+    server = MockServer()
+    sandbox = server.sandbox(given=GIVEN, now="2026-03-01T12:00:00Z")
+    kept = sandbox.checkpoint()
+    kept.__enter__()
+    rule = sandbox.on("createCampaign").do(effect)
+    callers = [Caller(sandbox) for _ in range(3)]
+    _wait_until(lambda: rule.fired == 3)
+    began = time.monotonic()
+
+    {
+        "reset": sandbox.reset,
+        "restore": lambda: kept.__exit__(None, None, None),
+        "close": sandbox.close,
+        "server": server.close,
+    }[end]()
+
+    for caller in callers:
+        caller.thread.join(5)
+    assert time.monotonic() - began < 5
+    assert not any(isinstance(each.came, int) and each.came < 300 for each in callers), [each.came for each in callers]
+    if end in ("reset", "restore"):
+        assert [] == sandbox.journal["exchanges"] == sandbox.journal["transitions"] == sandbox.rules
+    server.close()
+    _wait_until(lambda: set(threading.enumerate()) <= before)
+
+
+def test_a_delay_holds_its_own_call_alone_and_its_own_connection(mockserver):
+    rule = mockserver.on("createCampaign").delay("1h")
+    held = Caller(mockserver)
+    _wait_until(lambda: rule.fired == 1)
+
+    assert (
+        200
+        == requests.get(
+            mockserver.base_url + PATH, headers={"X-API-Key": mockserver.secret_key}, timeout=10
+        ).status_code
+    )
+    assert None is held.came
+    mockserver.reset()
+    held.thread.join(5)
+
+
+def test_a_short_delay_on_a_kept_connection_takes_no_longer_than_it_says(mockserver):
+    mockserver.on("listCampaigns").delay(0.05)
+    with requests.Session() as session:
+        began = time.monotonic()
+        for _ in range(2):
+            assert (
+                200
+                == session.get(
+                    mockserver.base_url + PATH, headers={"X-API-Key": mockserver.secret_key}, timeout=10
+                ).status_code
+            )
+        assert 0.1 <= time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(
+    "effect", [{"drop": "before"}, {"reset": "after"}, {"truncate": 5}, {"garble": True}, {"error": "INTERNAL_ERROR"}]
+)
+def test_a_connection_outlives_what_is_an_answer_and_nothing_else(mockserver, effect):
+    mockserver.apply({"script": [{"on": "listCampaigns", "nth": 2, "do": effect}]})
+    parts = urlsplit(mockserver.base_url)
+    with RawClient(parts.port) as client, RawClient(parts.port) as other:
+        ask = f"GET {parts.path}{PATH} HTTP/1.1"
+        key = f"X-API-Key: {mockserver.secret_key}"
+        assert 200 == client.say(ask, key).answer().status
+        client.say(ask, key)
+        if effect in ({"garble": True}, {"error": "INTERNAL_ERROR"}):
+            assert client.answer().status in (200, 500)
+            assert 200 == client.say(ask, key).answer().status
+        else:
+            with pytest.raises((OSError, AssertionError, ValueError, IndexError)):
+                client.answer()
+                client.say(ask, key).answer()
+        assert 200 == other.say(ask, key).answer().status
+
+
+def test_a_cut_beyond_the_end_of_the_body_closes_the_connection_all_the_same(mockserver):
+    mockserver.on("listCampaigns").truncate(1_000_000)
+    parts = urlsplit(mockserver.base_url)
+    with RawClient(parts.port) as client:
+        answer = client.say(f"GET {parts.path}{PATH} HTTP/1.1", f"X-API-Key: {mockserver.secret_key}").answer()
+
+        assert {"campaigns": []} == answer.json()
+        assert client.ended()
+
+
+def test_http_client_meets_a_dropped_connection(mockserver):
+    mockserver.on("listCampaigns").drop("before")
+    parts = urlsplit(mockserver.base_url)
+    connection = HTTPConnection(parts.hostname, parts.port, timeout=10)
+    connection.request("GET", parts.path + PATH)
+    with pytest.raises(RemoteDisconnected):
+        connection.getresponse()
+    connection.close()
+
+
+def _late_answer(mockserver, client):
+    """Send a call whose answer is late, on a connection of its own."""
+    mockserver.on("listCampaigns").delay_after(0.1)
+    path = urlsplit(mockserver.base_url).path + PATH
+    client.say(f"GET {path} HTTP/1.1", f"X-API-Key: {mockserver.secret_key}")
+
+
+def test_a_late_answer_that_a_half_closed_client_still_reads_is_not_lost(mockserver):
+    with RawClient(urlsplit(mockserver.base_url).port) as client:
+        _late_answer(mockserver, client)
+        client.socket.shutdown(socket.SHUT_WR)
+
+        assert 200 == client.answer().status
+        assert client.ended()
+    assert 200 == mockserver.journal["exchanges"][0]["response"]["status"]
+
+
+def test_a_late_answer_to_a_client_that_has_closed_its_socket_is_lost(mockserver):
+    with RawClient(urlsplit(mockserver.base_url).port) as client:
+        _late_answer(mockserver, client)
+
+    _wait_until(lambda: mockserver.journal["exchanges"] and mockserver.journal["exchanges"][0]["response"] is None)
+
+
+# What curl's exit code is for each (52 empty reply, 56 failure in receiving, 18 partial file, 28 timeout).
+CURL = {
+    "drop": ({"drop": "after"}, 52),
+    "reset": ({"reset": "after"}, 56),
+    "truncate": ({"truncate": 5}, 18),
+    "delay": ({"delay": 5}, 28),
+    "garble": ({"garble": True}, 0),
+}
+
+
+@pytest.mark.parametrize("name", CURL)
+def test_curl_tells_each_fault_by_its_exit_code(mockserver, name):
+    curl = shutil.which("curl") or pytest.skip("curl is not installed here: its exit codes are not looked at")
+    effect, code = CURL[name]
+    mockserver.on("listCampaigns").do(effect)
+    done = subprocess.run(
+        [curl, "-s", "-m", "0.3" if name == "delay" else "10", mockserver.base_url + PATH],
+        capture_output=True,
+        check=False,
+    )
+
+    assert code == done.returncode
+
+
+NODE = {
+    "drop": ({"drop": "after"}, "UND_ERR_SOCKET"),
+    "reset": ({"reset": "after"}, "ECONNRESET"),
+    "truncate": ({"truncate": 5}, "terminated"),
+    "garble": ({"garble": True}, "SyntaxError"),
+}
+
+
+@pytest.mark.parametrize("name", NODE)
+def test_fetch_of_node_tells_each_fault(mockserver, name):
+    node = shutil.which("node") or pytest.skip("Node is not installed here: its fetch is not looked at")
+    effect, told = NODE[name]
+    mockserver.on("listCampaigns").do(effect)
+    code = f"fetch('{mockserver.base_url}{PATH}').then(r => r.json()).catch(e => console.log(e.name, e.message, e.cause?.code))"
+    done = subprocess.run([node, "-e", code], capture_output=True, check=False, text=True, timeout=30)
+
+    assert told in done.stdout, done

@@ -1,0 +1,137 @@
+"""Whatever a call of the control plane holds, it is answered with JSON, and never by a failure of the mock."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mockserver.scenario import library
+from mockserver.server import app as flask_app
+from mockserver.server.control.routes import ROUTES
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
+from tests.operations.world import DRAFT, GIVEN, SESSIONS
+from tests.server.hostile import HEADERS, Request, check, send, strict_json, targets, written
+
+WEBHOOK = {"url": "http://127.0.0.1:9/hook"}
+SEED = {**GIVEN, "webhooks": [WEBHOOK]}
+RULE = {
+    "on": "createCampaign",
+    "where": {"body.name": "x"},
+    "do": {"reply": {"status": 500, "body": {"a": [1]}}},
+}
+DOCUMENT = {"scenario": "a", "seed": 1, "choices": {"dual-status": "guide"}, "clock": {"freeze": "2026-03-01T12:00:00Z"},
+            "given": {"chats": [{"id": "chat_z", "monetization": 1.5, "custom": {"a": "b"}}], "forms": [{"id": "form_z"}]},
+            "script": [RULE, {"at": "5s", "do": {"advance": "1s"}}]}  # fmt: skip
+
+# A lawful body for each route that takes one.
+BODIES: dict[tuple[str, str], Any] = {
+    ("POST", "/_mock/sandboxes"): {"scenario": DOCUMENT, "seed": 3, "choices": {"list-order": "shuffled", "media-max-files": 2},
+                                   "clock": {"follow": True}, "given": GIVEN},
+    ("PUT", "/_mock/clock"): {"freeze": "2026-03-02T12:00:00Z"},
+    ("POST", "/_mock/clock/advance"): {"by": "20m"},
+    ("PATCH", "/_mock/choices"): {"dual-status": "guide", "rate-limit-numbers": {"requests": 5, "per": "10s"}, "media-max-size": {"image": 5}},
+    ("POST", "/_mock/scenarios"): {**DOCUMENT, "clock": {"freeze": "2026-03-01T12:00:00Z"}},
+    ("PATCH", "/_mock/tenants/{id}"): {"developersEnabled": True, "subscription": "active", "name": "A"},
+    ("POST", "/_mock/journal/verify"): {"operation": "createCampaign", "atLeast": 1, "where": {"body.name": "~a", "query.x": ">=1", "path.id": 1}},
+    ("POST", "/_mock/sessions/{sessionId}/complete"): {"phone": "+5511999990000", "name": "A"},
+    ("POST", "/_mock/sessions/{sessionId}/fail"): {"reason": "phone_in_use"},
+    ("POST", "/_mock/webhooks/{id}/rotate"): {"secret": "whsec_abcdefghijklmnop"},
+}  # fmt: skip
+QUERY = ("operation", "status", "since", "limit", "name", "chats", "chatsFrom", "id", "sessionId")
+VIEWS = [route.path for route in ROUTES if route.method == "GET" and "{" not in route.path]
+
+
+class World:
+    """A host with a default sandbox in which each kind of record is; made for one example."""
+
+    def __init__(self) -> None:
+        self.host = SandboxHost()
+        self.hosted = self.host.create(
+            SandboxConfig(given=SEED, clock={"freeze": "2026-03-01T12:00:00Z"}), id=DEFAULT_ID
+        )
+        self.app = flask_app.build(self.host)
+        self.key = self.hosted.tenant.secret_key
+        self.session_id = self.api("POST", SESSIONS, {}).get("sessionId", "")
+        self.webhook_id = next(iter(self.hosted.tenant.webhooks))
+        self.campaign_id = self.api("POST", "/v1/campaigns", DRAFT).get("campaignId", "")
+
+    def api(self, method: str, path: str, body: Any) -> Any:
+        headers = {"X-API-Key": self.key, "Content-Type": "application/json"}
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        request = Request(method, path, headers, content)
+        return check(send(self.app, request), request)
+
+    @property
+    def known(self) -> dict[str, tuple[str, ...]]:
+        return {
+            "{sessionId}": (self.session_id,),
+            "{id}": (self.campaign_id, "tenant_default", self.webhook_id, "checkpoint_1", "default"),
+        }
+
+    def check_views(self) -> None:
+        for path in VIEWS:
+            request = Request("GET", path)
+            answer = send(self.app, request)
+            assert check(answer, request) is not None
+            assert answer.status in (200, 409), (path, answer)
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+@given(data=st.data())
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+def test_no_value_of_a_control_call_makes_the_mock_fail(route, data) -> None:
+    world = World()
+    lawful = BODIES.get((route.method, route.path))
+    request = Request(
+        route.method,
+        data.draw(targets(route.path, world.known, QUERY)),
+        data.draw(HEADERS),
+        data.draw(written(lawful)) if lawful is not None else b"",
+    )
+    check(send(world.app, request), request)
+    if route.method != "GET":
+        world.check_views()
+
+
+def test_the_fuzzed_bodies_are_lawful_as_they_are() -> None:
+    """A body that is refused whole would test the first check alone."""
+    for (method, path), body in BODIES.items():
+        world = World()
+        target = path.replace("{sessionId}", world.session_id)
+        target = target.replace("{id}", world.webhook_id if "webhooks" in path else "tenant_default")
+        answer = send(world.app, Request(method, target, {}, json.dumps(body).encode()))
+
+        assert answer.status in (200, 201), (path, answer.body)
+
+
+def test_each_route_with_a_body_is_fuzzed_with_one() -> None:
+    assert {(route.method, route.path) for route in ROUTES if route.schema} == set(BODIES)
+
+
+@given(data=st.data(), name=st.sampled_from(sorted(library.paths())))
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+def test_no_part_of_a_scenario_makes_the_mock_fail(name, data) -> None:
+    world = World()
+    request = Request("POST", "/_mock/scenarios", {}, data.draw(written(library.document(name))))
+    check(send(world.app, request), request)
+    world.check_views()
+
+
+HOSTILE_BODIES = [b'{"a": 1e999}', b'{"a": -1e999}', b'{"a": NaN}', b"[Infinity]", b'"\\ud800"', b'{"\\udfff": 1}', b"\xff\xfe",
+                  b'{"a": ' + b"1" * 4_000 + b"}", b'{"a": ' + b"1" * 6_000 + b"}", b"[" * 100, b"1e-999", b'{"name": 1e999}']  # fmt: skip
+
+
+@pytest.mark.parametrize("body", HOSTILE_BODIES, ids=lambda body: body[:20].decode("latin-1"))
+@pytest.mark.parametrize("path", ["/v1/campaigns", "/v1/campaigns/audience-preview"])
+def test_every_view_is_json_after_a_body_that_is_hardly_json(body, path) -> None:
+    world = World()
+    world.api("POST", path, body)
+    send(world.app, Request("POST", "/_mock/choices/watch"))
+
+    world.check_views()
+    for view in VIEWS:
+        strict_json(send(world.app, Request("GET", view)).body)

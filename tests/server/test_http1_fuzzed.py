@@ -1,0 +1,98 @@
+"""The HTTP/1.1 server against h11: mutated requests are read alike, but for differences with a name, and answers are sound."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from mockserver.server.app import create_app
+from tests.server.http1_cases import SEEDS, case
+from tests.server.http1_differences import LOOSER, STRICTER, difference
+from tests.server.http1_readers import PATIENCE_SECONDS, App, read_answers, read_by_h11, read_by_us
+
+Record = Callable[[str, object], None]
+SEED = 20260301
+
+
+def reading(number: int) -> str | None:
+    """What came of a case: the name of a difference, None, or a finding, which begins with a question mark."""
+    sent = case(SEED, number)
+    ours, answered, log = read_by_us(sent)
+    answers = read_answers(ours, sent, answered)
+    if answers.fault or 500 in answers.statuses or len(answers.statuses) != len(ours.asked) + bool(ours.why):
+        return f"?answers: {answers.fault or answers.statuses}"
+    return difference(ours, read_by_h11(sent), sent) if len(log) == len(answers.statuses) else f"?log: {log}"
+
+
+def serving(number: int, app: App) -> str | None:
+    """A finding where the whole application fails to answer what it is sent, None where it does."""
+    ours, answered, log = read_by_us(case(SEED, number), app)
+    if b"HTTP/1.1 500 " in answered or any("Traceback" in line for line in log):
+        return f"?500: {log}"
+    return None if len(log) >= len(ours.asked) else "?an answer is missing"
+
+
+def fuzz(numbers: range, record: Record) -> None:
+    """Send these cases, and fail with the findings; the figures go to the end of the run."""
+    app = create_app("demo")
+    seen: Counter[str | None] = Counter()
+    findings: list[tuple[int, str]] = []
+    threads, files, slowest = threading.active_count(), _open_files(), 0.0
+    for number in numbers:
+        began = time.perf_counter()
+        for verdict in (reading(number), serving(number, app) if number % 4 == 0 else None):
+            seen[verdict] += 1
+            if verdict is not None and verdict.startswith("?"):
+                findings.append((number, verdict))
+        slowest = max(slowest, time.perf_counter() - began)
+    gc.collect()
+    record("figures", {"of": "raw HTTP/1.1 against h11", "cases": len(numbers), "findings": len(findings)})
+
+    assert [] == findings[:10], "\n".join(f"{number}: {case(SEED, number)[:500]!r}" for number, _ in findings[:10])
+    assert (threads, files) == (threading.active_count(), _open_files())
+    assert slowest < PATIENCE_SECONDS
+    assert seen[None] > len(numbers) / 2, seen
+
+
+def _open_files() -> int:
+    return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+
+
+def test_mutated_requests_are_read_as_h11_reads_them_and_answered_soundly(record_property: Record) -> None:
+    fuzz(range(3_000), record_property)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("part", range(4))
+def test_twenty_thousand_more_are(part: int, record_property: Record) -> None:
+    fuzz(range(3_000 + part * 5_000, 8_000 + part * 5_000), record_property)
+
+
+def test_every_named_difference_is_one_that_the_cases_show() -> None:
+    """A row that no case needs would let a bug pass under its name."""
+    named = {reading(number) for number in range(6_000)}
+
+    assert {name for _, name, _ in (*STRICTER, *LOOSER)} | {"headers", "kept connections of 1.0"} == named - {None}
+
+
+def test_the_cases_reach_the_operations_behind_the_server() -> None:
+    """A fuzzer whose requests all end at the door would find nothing behind it."""
+    app = create_app("demo")
+    answered = b"".join(read_by_us(case(SEED, number), app)[1] for number in range(len(SEEDS)))
+
+    for status in (b"200", b"201", b"400", b"401", b"404"):
+        assert b"HTTP/1.1 " + status + b" " in answered
+
+
+def test_of_a_request_with_two_lengths_the_app_gets_nothing() -> None:
+    hidden = b"GET /second HTTP/1.1\r\nHost: here\r\n\r\n"
+    for length in (b"Content-Length: 5\r\nTransfer-Encoding: chunked", b"Content-Length: 0\r\nContent-Length: 38"):
+        verdict, _, _ = read_by_us(b"POST / HTTP/1.1\r\nHost: here\r\n" + length + b"\r\n\r\n0\r\n\r\n" + hidden)
+
+        assert [] == verdict.asked

@@ -1,0 +1,55 @@
+"""JSON is written so that every parser reads it, whatever the value holds."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+
+from mockserver.server.api.formats import encoded
+from tests.server.hostile import VALUE, strict_json
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (float("inf"), "Infinity"),
+        (float("-inf"), "-Infinity"),
+        (float("nan"), "NaN"),
+        ("a\ud800b", "a\\ud800b"),
+        (10**4_000, 10**4_000),
+        (10**9_000, "an integer of 29898 bits"),
+        (Decimal("1.5"), 1.5),
+    ],
+    ids=["infinity", "minus infinity", "nan", "half a pair", "a long integer", "too long an integer", "a decimal"],
+)
+def test_a_value_without_a_form_in_json_is_written_as_text(value, shown) -> None:
+    assert {"a": [shown]} == strict_json(encoded({"a": [value]}))
+
+
+def test_a_key_without_a_form_is_written_as_its_escape() -> None:
+    assert {"\\udfff": 1} == strict_json(encoded({"\udfff": 1}))
+
+
+@given(VALUE)
+def test_whatever_the_value_the_text_is_json(value) -> None:
+    strict_json(encoded(value))
+
+
+@given(VALUE)
+def test_what_json_has_a_form_for_stays_as_it_is(value) -> None:
+    try:
+        plain = json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+    except ValueError:
+        return
+    assert json.loads(plain) == strict_json(encoded(value))
+
+
+def test_a_scripted_reply_that_nests_without_end_stays_text_in_the_journal(mockserver) -> None:
+    body = "[" * 5000 + "]" * 5000
+    mockserver.on("listCampaigns").reply(200, body=body)
+    mockserver.call("GET", "/v1/campaigns")
+
+    assert body == mockserver.call("GET", "/_mock/journal").json()["exchanges"][0]["response"]["body"]

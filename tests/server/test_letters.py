@@ -1,0 +1,363 @@
+"""What a letter says and how it is signed, by each option; and everything that a script can do to an attempt."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+
+import pytest
+from standardwebhooks import Webhook
+from standardwebhooks.webhooks import WebhookVerificationError
+from svix.webhooks import Webhook as SvixWebhook
+
+from mockserver.core.instants import MINUTE
+from mockserver.core.state.outbox import DeliveryFaults
+from tests.operations.inbox import Inbox, attempts, script
+from tests.operations.session_calls import FUNNELS, NOON, begin
+
+pytestmark = [pytest.mark.mockserver(now=NOON, given=FUNNELS), pytest.mark.clause("events.subscribed")]
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+OTHER = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
+FORGERIES = ("no-signature", "wrong-secret", "old-timestamp", "changed-body", "changed-id", "junk-header")
+
+
+def told(sandbox, *answers, name="São João ☕/", secret=SECRET) -> Inbox:
+    """An inbox that has been sent the completion of a session."""
+    inbox = Inbox(*answers)
+    sandbox.receive_webhooks(inbox, secret=secret)
+    sandbox.complete_session(begin(sandbox), name=name)
+    return inbox
+
+
+def verify(letter, secret=SECRET):
+    return Webhook(secret).verify(letter.body, dict(letter.headers))
+
+
+def is_refused(letter, secret=SECRET) -> bool:
+    """As a receiver that verifies does: by the verifier's own error, or by the one that junk makes it raise."""
+    try:
+        verify(letter, secret)
+    except (WebhookVerificationError, ValueError):
+        return True
+    return False
+
+
+def signature_names(letter) -> set[str]:
+    return set(letter.headers) - {"content-type", "user-agent", "content-length", "host"}
+
+
+@pytest.mark.option("wh-signature", "standard-webhooks")
+def test_letters_are_signed_as_standard_webhooks_are(mockserver):
+    [letter] = told(mockserver).letters
+
+    assert {"webhook-id", "webhook-timestamp", "webhook-signature"} == signature_names(letter)
+    assert verify(letter)["data"]["entrypoint"]["name"] == "São João ☕/"
+    assert is_refused(letter, OTHER)
+
+
+@pytest.mark.mockserver(choices={"wh-signature": "svix"})
+@pytest.mark.option("wh-signature", "svix")
+def test_letters_may_carry_the_older_names_of_the_headers(mockserver):
+    [letter] = told(mockserver).letters
+
+    assert {"svix-id", "svix-timestamp", "svix-signature"} == signature_names(letter)
+    SvixWebhook(SECRET).verify(letter.body, dict(letter.headers))
+
+
+@pytest.mark.mockserver(choices={"wh-signature": "stripe"})
+@pytest.mark.option("wh-signature", "stripe")
+def test_letters_may_be_signed_with_a_timestamp_in_one_header(mockserver):
+    [letter] = told(mockserver).letters
+
+    assert {"stripe-signature"} == signature_names(letter)
+    parts = dict(each.split("=") for each in letter.headers["stripe-signature"].split(","))
+    signed = hmac.new(SECRET.encode(), parts["t"].encode() + b"." + letter.body, hashlib.sha256)
+    assert signed.hexdigest() == parts["v1"]
+
+
+@pytest.mark.mockserver(choices={"wh-signature": "hub-sha256"})
+@pytest.mark.option("wh-signature", "hub-sha256")
+def test_letters_may_be_signed_over_the_body_alone(mockserver):
+    [letter] = told(mockserver).letters
+
+    assert {"x-hub-signature-256"} == signature_names(letter)
+    signed = hmac.new(SECRET.encode(), letter.body, hashlib.sha256)
+    assert f"sha256={signed.hexdigest()}" == letter.headers["x-hub-signature-256"]
+
+
+@pytest.mark.mockserver(choices={"wh-signature": "unsigned"})
+@pytest.mark.option("wh-signature", "unsigned")
+def test_letters_may_be_unsigned(mockserver):
+    [letter] = told(mockserver).letters
+
+    assert {"webhook-id", "webhook-timestamp"} == signature_names(letter)
+
+
+@pytest.mark.parametrize("secret", ["a plain password", "x", "ü" * 20, "whsec_"])
+def test_a_secret_that_is_no_base64_signs_too(mockserver, secret):
+    [letter] = told(mockserver, secret=secret).letters
+
+    assert letter.headers["webhook-signature"].startswith("v1,")
+
+
+@pytest.mark.parametrize(
+    ("option", "has", "has_not"),
+    [
+        pytest.param("compact", "São João ☕/".encode(), b": ", marks=pytest.mark.option("wh-body-bytes", "compact")),
+        pytest.param(
+            "escaped", rb"S\u00e3o Jo\u00e3o \u2615/", b"\xc3", marks=pytest.mark.option("wh-body-bytes", "escaped")
+        ),
+        pytest.param("spaced", b'": "', b'":"', marks=pytest.mark.option("wh-body-bytes", "spaced")),
+        pytest.param(
+            "reordered-keys", b'{"data":{"', b'{"event"', marks=pytest.mark.option("wh-body-bytes", "reordered-keys")
+        ),
+    ],
+)
+def test_the_bytes_of_a_body_are_a_choice_and_its_meaning_is_not(mockserver, option, has, has_not):
+    by_default = told(mockserver).letters[0].json()
+    by_default["data"] |= {"sessionId": None, "entrypoint": None}
+
+    mockserver.choose({"wh-body-bytes": option})
+    [letter] = told(mockserver).letters
+    said = verify(letter)
+    said["data"] |= {"sessionId": None, "entrypoint": None}
+
+    assert has in letter.body and has_not not in letter.body
+    assert by_default == said
+
+
+@pytest.mark.parametrize("spell", ["escaped", "spaced", "reordered-keys"])
+def test_a_script_may_spell_one_attempt_otherwise(mockserver, monkeypatch, spell):
+    script(monkeypatch, DeliveryFaults(spell=spell))
+    first, second = told(mockserver, 500), None
+    mockserver.advance("5s")
+    first, second = first.letters
+
+    assert first.body != second.body and verify(first) == verify(second)
+
+
+def test_a_rotated_secret_signs_beside_the_former_one(mockserver):
+    inbox = Inbox()
+    receiver = mockserver.receive_webhooks(inbox, secret=SECRET)
+    mockserver.rotate_secret(receiver.id, OTHER)
+    mockserver.complete_session(begin(mockserver))
+
+    [letter] = inbox.letters
+    assert verify(letter, SECRET) == verify(letter, OTHER)
+    assert 2 == len(letter.headers["webhook-signature"].split())
+
+
+def test_a_script_may_add_a_signature_of_a_former_secret_before_the_valid_one(mockserver, monkeypatch):
+    script(monkeypatch, DeliveryFaults(old_secret=True))
+    [letter] = told(mockserver).letters
+    first, second = letter.headers["webhook-signature"].split()
+
+    verify(letter)
+    alone = dict(letter.headers)
+    assert not is_refused(letter._replace(headers=alone | {"webhook-signature": second}))
+    assert is_refused(letter._replace(headers=alone | {"webhook-signature": first}))
+
+
+@pytest.mark.parametrize("forge", FORGERIES)
+def test_a_forgery_that_every_verifier_refuses_goes_beside_the_true_letter(mockserver, monkeypatch, forge):
+    script(monkeypatch, DeliveryFaults(forge=forge))
+    inbox = told(mockserver, 401)
+    forged, true = inbox.letters
+
+    assert is_refused(forged) and not is_refused(true)
+    [delivery] = mockserver.events[0]["deliveries"]
+    assert "delivered" == delivery["status"]
+    assert [(401, forge), (200, None)] == [(each["status"], each.get("twist")) for each in delivery["attempts"]]
+
+
+def test_a_forgery_about_another_tenant_is_rightly_signed(mockserver, monkeypatch):
+    script(monkeypatch, *[DeliveryFaults(forge="other-tenant")] * 3)
+    forged, true = told(mockserver).letters
+
+    assert "tenant_other" == verify(forged)["data"]["tenantId"]
+    assert "tenant_default" == verify(true)["data"]["tenantId"]
+    assert forged.headers["webhook-id"] != true.headers["webhook-id"]
+
+    inbox = Inbox()
+    mockserver.receive_webhooks(inbox, ["entrypoints.chatapp.connection_failed"], secret=SECRET)
+    mockserver.fail_session(begin(mockserver))
+    assert "tenant_other" == verify(inbox.letters[0])["data"]["tenantId"]
+
+
+@pytest.mark.parametrize("scheme", ["svix", "stripe", "hub-sha256", "unsigned"])
+@pytest.mark.parametrize("forge", FORGERIES)
+def test_a_forgery_is_never_the_true_letter_under_any_scheme(mockserver, monkeypatch, scheme, forge):
+    mockserver.choose({"wh-signature": scheme})
+    script(monkeypatch, DeliveryFaults(forge=forge))
+    *forged, true = told(mockserver).letters
+
+    assert [] == [each for each in forged if (each.headers, each.body) == (true.headers, true.body)]
+    assert len(forged) == 1 or (scheme, forge) in {
+        ("stripe", "changed-id"),  # it has none
+        ("hub-sha256", "changed-id"),
+        ("hub-sha256", "old-timestamp"),
+        ("unsigned", "no-signature"),
+        ("unsigned", "wrong-secret"),
+        ("unsigned", "junk-header"),
+    }
+
+
+def test_a_lost_event_counts_as_accepted_and_a_forgery_of_it_goes_all_the_same(mockserver, monkeypatch):
+    script(monkeypatch, DeliveryFaults(forge="wrong-secret", lose=True))
+    inbox = told(mockserver)
+    mockserver.advance("3d")
+
+    assert [True] == [is_refused(letter) for letter in inbox.letters]
+    [delivery] = mockserver.events[0]["deliveries"]
+    assert "delivered" == delivery["status"]
+    assert [("wrong-secret", None), (None, "lost by a script")] == [
+        (each.get("twist"), each.get("error")) for each in delivery["attempts"]
+    ]
+
+    mockserver.redeliver(mockserver.events[0]["id"])
+    assert not is_refused(inbox.letters[-1])
+
+
+def test_a_lost_event_holds_up_nobody(mockserver, monkeypatch):
+    (_, b, c), inbox = three(mockserver, monkeypatch, DeliveryFaults(lose=True))
+    mockserver.advance("3d")
+
+    assert [b, c] == inbox.sessions
+
+
+def test_duplicates_follow_what_was_accepted_under_the_same_id(mockserver, monkeypatch):
+    script(monkeypatch, DeliveryFaults(), DeliveryFaults(duplicate=2), where=lambda _, attempt: attempt < 3)
+    inbox = told(mockserver, 500)
+    mockserver.advance("5s")
+
+    assert 4 == len(inbox.letters)
+    assert 1 == len({(letter.headers["webhook-id"], letter.body) for letter in inbox.letters})
+    [delivery] = mockserver.events[0]["deliveries"]
+    assert [None, None, "duplicate", "duplicate"] == [each.get("twist") for each in delivery["attempts"]]
+
+
+def test_what_is_refused_has_no_duplicates(mockserver, monkeypatch):
+    script(monkeypatch, DeliveryFaults(duplicate=2))
+
+    assert 1 == len(told(mockserver, 500).letters)
+
+
+def test_an_event_of_an_unknown_kind_goes_before_the_true_one(mockserver, monkeypatch):
+    script(monkeypatch, DeliveryFaults(unknown_kind="campaigns.finished"))
+    unknown, true = told(mockserver, 400).letters
+
+    assert {"event": "campaigns.finished", "data": {}} == verify(unknown)
+    assert unknown.headers["webhook-id"] != true.headers["webhook-id"]
+    assert "delivered" == mockserver.events[0]["deliveries"][0]["status"]
+
+
+def three(sandbox, monkeypatch, wanted: DeliveryFaults, *answers) -> tuple[list[str], Inbox]:
+    """Three sessions that end at once, the first of whose deliveries is twisted."""
+    script(monkeypatch, wanted)
+    inbox = Inbox(*answers)
+    sandbox.receive_webhooks(inbox)
+    sessions = [begin(sandbox) for _ in range(3)]
+    for session_id in sessions:
+        sandbox.complete_session(session_id)
+    return sessions, inbox
+
+
+def test_a_late_event_lets_the_others_pass(mockserver, monkeypatch):
+    (a, b, c), inbox = three(mockserver, monkeypatch, DeliveryFaults(delay=30 * MINUTE))
+    mockserver.advance("29m")
+    assert [b, c] == inbox.sessions
+
+    mockserver.advance("1m")
+
+    assert [b, c, a] == inbox.sessions
+    assert "2026-03-01T12:30:00.000Z" == mockserver.events[0]["deliveries"][0]["attempts"][0]["at"]
+
+
+def test_a_late_event_that_is_refused_is_tried_again_from_its_own_instant(mockserver, monkeypatch):
+    inbox = Inbox(500)
+    script(monkeypatch, DeliveryFaults(delay=30 * MINUTE))
+    receiver = mockserver.receive_webhooks(inbox)
+    mockserver.complete_session(begin(mockserver))
+    mockserver.advance("1h")
+
+    assert [[("12:30:00", 500), ("12:30:05", 200)]] == attempts(receiver)
+
+
+def test_a_reordered_event_changes_places_with_the_next(mockserver, monkeypatch):
+    (a, b, c), inbox = three(mockserver, monkeypatch, DeliveryFaults(reorder=True))
+
+    assert [b, a, c] == inbox.sessions
+
+
+def test_a_reordered_event_waits_until_the_next_is_accepted(mockserver, monkeypatch):
+    (a, b, c), inbox = three(mockserver, monkeypatch, DeliveryFaults(reorder=True), 500)
+    mockserver.advance("10s")
+
+    assert [b, b, a, c] == inbox.sessions
+
+
+def test_a_reordered_event_that_nothing_follows_goes_after_five_minutes(mockserver, monkeypatch):
+    script(monkeypatch, DeliveryFaults(reorder=True))
+    inbox = told(mockserver)
+    mockserver.advance("5m")
+
+    assert 1 == len(inbox.letters)
+
+
+def test_a_reordered_event_that_went_by_itself_rests_as_any_other(mockserver, monkeypatch):
+    script(monkeypatch, DeliveryFaults(reorder=True))
+    inbox = Inbox(500)
+    receiver = mockserver.receive_webhooks(inbox)
+    mockserver.complete_session(begin(mockserver))
+    mockserver.advance("5m")
+    mockserver.complete_session(begin(mockserver))
+    mockserver.advance("1m")
+
+    assert [[("12:05:00", 500), ("12:05:05", 200)], [("12:05:00", 200)]] == attempts(receiver)
+
+
+def test_where_every_event_is_reordered_they_swap_in_pairs(mockserver, monkeypatch):
+    script(monkeypatch, *[DeliveryFaults(reorder=True)] * 4)
+    inbox = Inbox()
+    mockserver.receive_webhooks(inbox)
+    a, b, c, d = (begin(mockserver) for _ in range(4))
+    for session_id in (a, b, c, d):
+        mockserver.complete_session(session_id)
+
+    assert [b, a, d, c] == inbox.sessions
+
+
+@pytest.mark.parametrize("early", [True, False])
+@pytest.mark.mockserver(choices={"expiry-driver": "on-read"})
+def test_a_script_may_have_an_event_sent_before_the_answer_of_the_call_that_caused_it(mockserver, monkeypatch, early):
+    script(monkeypatch, DeliveryFaults(before_answer=early))
+    inbox, session_id = Inbox(), begin(mockserver)
+    mockserver.receive_webhooks(inbox)
+    mockserver.advance("20m")
+
+    mockserver.call("GET", f"/v1/entrypoints/chatapp/connection-sessions/{session_id}")
+
+    assert ([session_id] if early else []) == inbox.sessions
+
+
+def test_a_script_is_asked_once_for_each_attempt(mockserver, monkeypatch):
+    asked = []
+
+    def ask(sandbox, delivery, attempt_no):
+        asked.append((delivery.event.kind, attempt_no))
+        return DeliveryFaults(delay=MINUTE) if attempt_no == 1 else DeliveryFaults()
+
+    monkeypatch.setattr("mockserver.core.faults.injection.delivery_faults_for", ask)
+    told(mockserver, 500)
+    mockserver.advance("1h")
+
+    kind = "entrypoints.chatapp.connected"
+    assert [(kind, 1), (kind, 2)] == asked
+
+
+def test_unknown_fields_are_in_events_where_they_are_in_answers(mockserver):
+    mockserver.choose({"additive-fields": "unknown-fields"})
+    [letter] = told(mockserver).letters
+
+    assert {"event", "data"} < set(json.loads(letter.body))

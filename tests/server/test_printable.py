@@ -1,0 +1,121 @@
+"""What a client writes reaches a log, a terminal and a report as printable text, one line per call."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mockserver import MockServer, Sandbox
+from mockserver.cli.play_log import PlayLog
+from mockserver.conduct.judge import finding
+from mockserver.contract.text import printable
+from mockserver.core.redaction import Redactor
+from mockserver.server.http1.server import Server
+from mockserver.testing import conduct
+from mockserver.testing.calls import format_line, shorten
+from mockserver.testing.report.replay import print_replay
+from tests.server.rawclient import RawClient
+
+KEY = "sk_aaaaaaaaaaaaaaaa"
+ODD = ["\n", "\r\n", "\x1b[2J", "\x85", "\x9b31m", "\u2028", "\u202e", "\x00", "\ud800"]
+ENCODED = ["%0a", "%0D%0A", "%1b[2J", "%c2%85", "%C2%9B31m", "%e2%80%a8", "%e2%80%ae", "%00"]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=ascii)
+def test_a_character_that_a_terminal_acts_on_becomes_an_escape(odd: str):
+    told = printable(f"a{odd}b")
+
+    assert told.isprintable()
+    assert ("a", "b") == (told[0], told[-1])
+
+
+def test_printable_text_is_as_it_was_and_a_character_may_be_kept():
+    assert "ação €, 100%" == printable("ação €, 100%")
+    assert "one\ntwo\\x1b" == printable("one\ntwo\x1b", keep="\n")
+
+
+@pytest.mark.parametrize("encoded", ENCODED)
+def test_a_text_with_a_key_is_decoded_without_line_ends_and_escapes(encoded: str):
+    hidden = Redactor([KEY]).text(f"/v1/a%41?x={encoded}&key={KEY}")
+
+    assert hidden.isprintable()
+    assert KEY not in unquote(hidden)
+    assert f"/v1/aA?x={unquote(encoded)}&key=sk_..." == unquote(hidden)
+
+
+@given(st.text(st.characters(codec="utf-8")))
+def test_a_redacted_text_has_no_unprintable_character_that_it_did_not_have(text: str):
+    hidden = Redactor([KEY]).text(f"{text}%{KEY[0]}{text} {KEY}")
+
+    assert KEY not in hidden
+    assert {char for char in hidden if not char.isprintable()} <= set(text)
+
+
+@pytest.mark.parametrize("encoded", ENCODED)
+def test_a_call_is_one_printable_line_of_the_log(encoded: str):
+    lines: list[str] = []
+    server = MockServer()
+    server._host.log = lines.append
+    with server, server.sandbox() as sandbox:
+        for target in (f"/v1/x{encoded}?key={KEY}", f"/v1/campaigns?{unquote(encoded)}"):
+            sandbox.call("GET", target)
+            sandbox.call(f"GET{unquote(encoded)}", target)
+
+    assert 4 == len(lines)
+    assert [True] * 4 == [each.isprintable() for each in lines]
+
+
+def test_the_servers_own_log_of_an_exchange_is_printable(serve: Any):
+    def app(environ: Any, start: Any) -> list[bytes]:
+        start("200 OK", [])
+        return [b""]
+
+    lines: list[str] = []
+    server: Server = serve(app, log=lines.append)
+    with RawClient(server.port) as client:
+        client.say("GET /\x9b31m\x85 HTTP/1.1", "Connection: close").answer()
+        assert client.ended()
+
+    assert ['127.0.0.1 "GET /\\x9b31m\\x85" 200'] == lines
+
+
+@pytest.mark.parametrize("odd", ODD[:-1], ids=ascii)
+def test_a_reason_is_printable(mockserver: Sandbox, odd: str):
+    reason = mockserver.call("GET", f"/v1/a{odd}%0a?x={KEY}").headers["x-mock-reason"]
+
+    assert reason.isascii()
+    assert reason.isprintable()
+
+
+@pytest.mark.parametrize("odd", ODD[:-1], ids=ascii)
+def test_a_line_of_a_report_is_printable(mockserver: Sandbox, odd: str):
+    mockserver.call("POST", f"/v1/campaigns/{odd}", json={"name": odd})
+    (exchange,) = mockserver.exchanges
+
+    assert format_line(exchange).isprintable()
+    assert shorten({"name": odd}).isprintable()
+    assert shorten(f"a{odd}").isprintable()
+    assert conduct.told([finding("poll-after-final", f"a{odd}b", (1,))]).count("\n") == 2
+
+
+@pytest.mark.parametrize("odd", ODD[:-1], ids=ascii)
+def test_what_play_tells_is_printable(odd: str):
+    told: list[str] = []
+    PlayLog(told.append).print_scenario({"scenario": f"a{odd}b", "script": [{"on": f"x{odd}", "do": {odd: odd}}]}, {})
+
+    assert [True] * len(told) == [each.isprintable() for each in told]
+
+
+@pytest.mark.parametrize("odd", ODD[:-1], ids=ascii)
+def test_what_a_replay_tells_is_printable(mockserver: Sandbox, odd: str):
+    mockserver.on("listCampaigns").reply(200, f"a{odd}b")
+    mockserver.call("GET", "/v1/campaigns")
+    out = io.StringIO()
+    print_replay(mockserver.replay_document(), out)
+
+    assert [True] * 3 == [each.isprintable() for each in out.getvalue().split("\n")[:-1]][-3:]

@@ -1,0 +1,65 @@
+"""The reason phrase beside each status, the same on a socket and in process."""
+
+from __future__ import annotations
+
+import asyncio
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+
+from mockserver import Sandbox
+from mockserver.server.http1.server import Server
+from tests.server.rawclient import RawClient
+
+PATH = "/v1/campaigns"
+PHRASES = {
+    200: "OK",
+    201: "Created",
+    302: "Found",
+    400: "Bad Request",
+    404: "Not Found",
+    409: "Conflict",
+    413: "Content Too Large",
+    414: "URI Too Long",
+    416: "Range Not Satisfiable",
+    422: "Unprocessable Content",
+    429: "Too Many Requests",
+    500: "Internal Server Error",
+    504: "Gateway Timeout",
+    599: "Unknown",
+}
+
+
+async def _by_async_httpx(sandbox: Sandbox) -> str:
+    async with sandbox.httpx_async_client() as client:
+        return (await client.get(PATH)).reason_phrase
+
+
+@pytest.mark.parametrize("status", PHRASES)
+def test_a_reason_phrase_is_the_registered_one(mockserver: Sandbox, status: int):
+    mockserver.on("listCampaigns").reply(status, "x")
+    with requests.Session() as socket, mockserver.httpx_client() as httpx, mockserver.requests_session() as session:
+        phrases = [
+            socket.get(mockserver.base_url + PATH, allow_redirects=False, timeout=10).reason,
+            session.get(mockserver.base_url + PATH, allow_redirects=False).reason,
+            httpx.get(PATH).reason_phrase,
+            asyncio.run(_by_async_httpx(mockserver)),
+            mockserver.app.test_client().get(PATH).status.partition(" ")[2],
+        ]
+
+    assert [PHRASES[status]] * len(phrases) == phrases
+
+
+def test_what_the_server_itself_refuses_has_its_phrase_too(mockserver: Sandbox):
+    with RawClient(urlsplit(mockserver.base_url).port or 0) as client:
+        assert "HTTP/1.1 400 Bad Request" == client.say("NO HTTP").line()
+
+
+def test_a_server_without_an_app_of_ours_keeps_the_apps_own_phrase():
+    def app(environ, start):
+        start("200 Fine", [])
+        return [b""]
+
+    with Server(app) as server, RawClient(server.port) as client:
+        assert "HTTP/1.1 200 Fine" == client.say("GET / HTTP/1.1").line()

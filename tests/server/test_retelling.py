@@ -1,0 +1,225 @@
+"""What a client of any language reads to tell a run again: steps, the document that repeats it, and late calls."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from mockserver import MockServer, Sandbox, cli
+from mockserver.scenario import documents
+from mockserver.testing.report.replay import replay
+from tests.server.control_calls import NOON, SESSIONS, control, make, refused
+
+TEMPLATE = {"id": "t", "name": "T", "items": [{"type": "text", "text": "Oi, ção 🦷"}], "variables": []}
+BODY = {"name": "Ação 🦷", "platform": "chatapp", "templateId": "t", "cadence": 1}
+SECRET, PUBLIC = "sk_test_secret_of_the_default_tenant", "pk_test_public_of_the_default_tenant"
+KEYS = {"tenants": [{"id": "tenant_default", "secretKey": SECRET, "publicKey": PUBLIC}]}
+
+
+@pytest.fixture
+def made(mockserver_server):
+    """A sandbox made over HTTP, frozen at noon."""
+    fresh = make(mockserver_server.url, clock={"freeze": NOON}, given={"templates": [TEMPLATE], "chats": {"count": 2}})
+    yield fresh
+    requests.delete(f"{fresh.server}/_mock/sandboxes/{fresh.id}", timeout=5)
+
+
+@pytest.fixture
+def sandbox() -> Sandbox:
+    return MockServer().sandbox(given={"templates": [TEMPLATE], "chats": {"count": 2}}, now=NOON)
+
+
+def reads(made: Any) -> tuple[bytes, bytes, bytes]:
+    return tuple(made.control("GET", path).content for path in ("/journal", "/steps", "/replay"))
+
+
+def test_the_steps_say_what_was_done_and_what_is_due(made):
+    made.control("POST", "/clock/advance", {"by": "20m"})
+    campaign = made.api("POST", "/v1/campaigns", BODY).json()["campaignId"]
+    execution = made.api("POST", f"/v1/campaigns/{campaign}/start").json()["executionId"]
+    made.control("PATCH", "/choices", {"dual-status": "guide"})
+
+    shown = made.control("GET", "/steps").json()
+
+    first = {"at": "2026-03-01T12:00:00.000Z", "exchanges": 0, "transitions": 0, "command": "advance"}
+    second = {"at": "2026-03-01T12:20:00.000Z", "exchanges": 2, "transitions": 3, "command": "choose"}
+    assert {
+        "now": "2026-03-01T12:20:00.000Z",
+        "exchanges": 2,
+        "steps": [first | {"arguments": {"by": "20m"}}, second | {"arguments": {"dual-status": "guide"}}],
+        "lost": 0,
+        "held": [],
+        "due": {"at": "2026-03-01T12:21:00.000Z", "what": "execution.finish", "id": execution},
+        "unmoved": None,
+        "apart": None,
+    } == shown
+
+
+def test_a_call_that_is_held_back_is_told_without_its_key(sandbox: Sandbox):
+    sandbox.on("createCampaign").delay("30s")
+    with pytest.raises(TimeoutError):
+        sandbox.call("POST", f"/v1/campaigns?k={sandbox.secret_key}", json=BODY, timeout=3)
+
+    shown = sandbox.call("GET", "/_mock/steps").json()
+
+    called = {"method": "POST", "path": "/v1/campaigns"}
+    assert [called | {"rules": ["rule_1"]}] == shown["held"]
+    assert called | {"waits": 3} == shown["steps"][-1]["arguments"]
+    assert ("call.arrive", "2026-03-01T12:00:30.000Z") == (shown["due"]["what"], shown["due"]["at"])
+    assert sandbox.secret_key not in json.dumps(shown)
+
+
+def test_the_link_of_a_hosted_page_is_for_the_end_user_alone(sandbox: Sandbox):
+    session = sandbox.call("POST", SESSIONS, json={}).json()
+    with sandbox.end_user(session) as person:
+        person.connect()
+
+    shown = sandbox.call("GET", "/_mock/steps")
+
+    assert {"visit"} == {step["command"] for step in shown.json()["steps"]}
+    assert session["url"].rpartition("/")[2].encode() not in shown.body
+
+
+def test_to_read_writes_nothing(made):
+    made.control("POST", "/clock/advance", {"by": "20m"})
+    made.api("POST", "/v1/campaigns", BODY)
+    before, state = reads(made), made.state()
+
+    assert before == reads(made)
+    assert state == made.state()
+
+
+@pytest.mark.parametrize("indent", [None, 2, "\t"])
+@pytest.mark.parametrize("ascii_alone", [True, False])
+def test_the_document_that_is_saved_as_json_is_sent_again(
+    made, tmp_path: Path, capsys: pytest.CaptureFixture[str], indent: Any, ascii_alone: bool
+):
+    campaign = made.api("POST", "/v1/campaigns", BODY).json()["campaignId"]
+    made.api("POST", f"/v1/campaigns/{campaign}/start")
+    made.control("POST", "/clock/advance", {"by": "1s"})
+    made.api("GET", f"/v1/campaigns/{campaign}")
+    made.api("POST", SESSIONS, {})
+    document = made.control("GET", "/replay?name=mine").json()
+    file = tmp_path / "failed.json"
+    file.write_text(json.dumps(document, indent=indent, ensure_ascii=ascii_alone), encoding="utf-8")
+
+    assert 0 == cli.main(["replay", str(file)])
+
+    assert "mine" == document["scenario"]
+    assert capsys.readouterr().out.endswith("5 calls and commands, none with another outcome than recorded\n")
+
+
+def test_the_document_is_json_and_the_one_of_this_process(sandbox: Sandbox):
+    for body in (b'{"name": NaN}', b'{"name": "\\ud800"}', b"\xff{", b'{"name": 1e999}', b'{"a": 1, "a": 2}'):
+        sandbox.call("POST", "/v1/campaigns", body=body, headers={"content-type": "application/json"})
+    sandbox.advance(seconds=0.5)
+
+    answer = sandbox.call("GET", "/_mock/replay")
+
+    def no_constant(name: str) -> None:
+        raise AssertionError(name)
+
+    assert sandbox.replay_document() == json.loads(answer.body, parse_constant=no_constant)
+    assert [] == [each for each in replay(answer.json()) if each.differences]
+    assert documents.dump(answer.json()).encode()
+
+
+@pytest.mark.parametrize(("size_chars", "replayed"), [(20, []), (100_000, ["not sent"])])
+def test_a_number_that_no_double_keeps_is_not_sent_again_as_another_one(
+    sandbox: Sandbox, size_chars: int, replayed: list[str]
+):
+    """A cadence a little above 1 is refused; the double beside it is 1, which is taken."""
+    body = BODY | {"cadence": 2}
+    written = json.dumps(body).replace('"cadence": 2', f'"cadence": 1.{"0" * size_chars}1').encode()
+    refused = sandbox.call("POST", "/v1/campaigns", body=written, headers={"content-type": "application/json"})
+
+    document = sandbox.call("GET", "/_mock/replay")
+
+    assert (400, 200) == (refused.status, document.status)
+    assert replayed == [each.label.rpartition(", ")[2] for each in replay(document.json()) if each.differences]
+
+
+def test_a_query_that_the_document_does_not_take_is_named(made):
+    reply = made.control("GET", "/replay?nmae=x")
+
+    assert (400, "MOCK_BAD_QUERY") == refused(reply)
+    assert "nmae" in reply.json()["message"]
+
+
+def test_the_bytes_of_a_file_stay_as_they_are_where_they_are_no_key(sandbox: Sandbox):
+    body = b"\xff\x00 sk_ab %41 pk_\xfe"
+    sandbox.call("POST", "/v1/messaging/media", body=body, headers={"content-type": "multipart/form-data; boundary=x"})
+
+    assert body == base64.b64decode(sandbox.replay_document()["calls"][0]["base64"])
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (f'{{"name": "{SECRET}'.encode(), "application/json"),
+        (f'{{"name": NaN, "k": "{SECRET}"}}'.encode(), "application/json"),
+        (b"\xff\x00" + SECRET.encode() + b"\xff", "multipart/form-data; boundary=x"),
+        (b"\xff%E2%82%AC sk_live_of_the_default_of_another " + SECRET.encode(), "application/octet-stream"),
+        (f"a={SECRET}&b={PUBLIC}".encode(), "application/x-www-form-urlencoded"),
+        (f"a={SECRET.replace('_', '%5F')}".encode(), "application/x-www-form-urlencoded"),
+    ],
+)
+def test_no_key_stands_in_a_body_that_is_no_json(body: bytes, kind: str):
+    sandbox = MockServer().sandbox(given=KEYS, now=NOON)
+    sandbox.call("POST", "/v1/campaigns", body=body, headers={"content-type": kind})
+
+    written = sandbox.call("GET", "/_mock/replay").body.decode()
+
+    hidden = [base64.b64decode(each).decode("latin-1") for each in re.findall(r'"base64":"([^"]*)"', written)]
+    told = "".join([written, *hidden]).replace("%5F", "_")
+    assert "of_the_default" not in told
+    assert "sk_..." in told
+
+
+def test_the_choices_that_are_read_are_remembered_also_after_a_reset(made):
+    made.api("GET", "/v1/campaigns")
+    assert (409, "MOCK_NOT_WATCHED") == refused(made.control("GET", "/choices/watch"))
+
+    assert 204 == made.control("POST", "/choices/watch").status_code
+    assert {"read": []} == made.control("GET", "/choices/watch").json()
+    made.control("GET", "/choices")
+    made.control("GET", "/state")
+    assert {"read": []} == made.control("GET", "/choices/watch").json()
+    made.control("POST", "/reset")
+    made.api("POST", "/v1/campaigns", {})
+
+    read = made.control("GET", "/choices/watch").json()["read"]
+    assert "dual-status" in read
+    assert "cancel-final" not in read
+    assert [] == made.control("GET", "/steps").json()["steps"]
+
+
+def test_calls_to_a_sandbox_that_is_closed_are_counted_beside_those_that_are_open(mockserver_server):
+    fresh, other = make(mockserver_server.url), make(mockserver_server.url)
+    for each in (fresh, other):
+        requests.delete(f"{fresh.server}/_mock/sandboxes/{each.id}", timeout=5)
+    assert [410, 410] == [fresh.api("GET", "/v1/campaigns").status_code for _ in range(2)]
+
+    closed = control(mockserver_server.url, "GET", "/sandboxes").json()["closed"]
+
+    assert [2] == [each["lateCalls"] for each in closed if each["sandboxId"] == fresh.id]
+    assert other.id not in [each["sandboxId"] for each in closed]
+
+
+@pytest.mark.parametrize("body", [b"[" * 5000 + b"]" * 5000, b'{"a":' * 5000 + b"1" + b"}" * 5000])
+def test_a_body_that_nests_deeper_than_can_be_read_is_told_as_text(sandbox: Sandbox, body: bytes):
+    json_type = {"content-type": "application/json"}
+    assert 400 == sandbox.call("POST", "/v1/campaigns", headers=json_type, body=body).status
+    sandbox.on("listCampaigns").reply(200, body=body.decode())
+    sandbox.call("GET", "/v1/campaigns")
+    answer = requests.get(f"{sandbox.base_url}/_mock/replay", timeout=5)
+
+    assert 200 == answer.status_code
+    assert [body.decode()] == [step["body"] for step in answer.json()["calls"] if "body" in step]
+    assert [] == [each.rule for each in sandbox.conduct]

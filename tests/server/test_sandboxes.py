@@ -1,0 +1,234 @@
+"""Sandboxes: many at once, each alone, reset and restored, and closed for good."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import requests
+
+from mockserver import MockServer, create_app
+from mockserver.server.hosting.host import SandboxConfig, SandboxHost
+from tests.server.control_calls import NOON, SESSIONS, control, refused
+
+
+def begin(sandbox) -> str:
+    return sandbox.call("POST", SESSIONS, json={}).json()["sessionId"]
+
+
+def test_ten_thousand_idle_sandboxes_live_side_by_side():
+    host = SandboxHost()
+    started = time.process_time()
+
+    made = [host.create(SandboxConfig()) for _ in range(10_000)]
+
+    assert 10_000 == len(host.sandboxes) == len({each.id for each in made})
+    assert host.sandboxes[made[0].id] is made[0] and host.sandboxes[made[-1].id] is made[-1]
+    assert time.process_time() - started < 20  # a bound against what grows with their number, not a benchmark
+
+
+def test_two_sandboxes_of_one_seed_never_see_each_other(mockserver_server):
+    with mockserver_server.sandbox(now=NOON) as one, mockserver_server.sandbox(now=NOON) as other:
+        before = other.state()
+
+        session_id = begin(one)
+        one.complete_session(session_id)
+        one.choose({"dual-status": "guide"})
+        one.advance("1h")
+        one.set_tenant(subscription="none")
+        one.apply({"given": {"forms": [{"id": "form_a"}]}})
+
+        assert (before, [], []) == (other.state(), other.events, other.journal["exchanges"])
+        assert 404 == other.call("GET", f"{SESSIONS}/{session_id}").status
+
+
+def test_the_same_seed_and_calls_give_the_same_bytes_and_another_seed_other_ids(mockserver_server):
+    def play(seed):
+        with mockserver_server.sandbox(now=NOON, seed=seed, scenario="demo") as sandbox:
+            told = [sandbox.complete_session(begin(sandbox)) for _ in range(3)]
+            return told, sandbox.state(), sandbox.events
+
+    assert play(1) == play(1)
+    assert play(1)[0] != play(2)[0]
+
+
+def test_a_key_of_another_sandbox_is_unknown(mockserver_server):
+    with mockserver_server.sandbox(seed=1) as one, mockserver_server.sandbox(seed=2) as other:
+        reply = one.call("GET", "/v1/campaigns", key=other.secret_key)
+
+        assert (401, "API_KEY_INVALID") == (reply.status, reply.json()["code"])
+
+
+def test_two_servers_share_nothing():
+    with MockServer() as one, MockServer() as other:
+        sandbox = one.sandbox()
+
+        assert one.url != other.url
+        assert 404 == requests.get(f"{other.url}/sandboxes/{sandbox.id}/v1/campaigns", timeout=5).status_code
+
+
+class TestClosing:
+    def test_a_closed_sandbox_answers_410_over_the_socket_and_in_process(self, mockserver_server):
+        sandbox = mockserver_server.sandbox()
+        base = sandbox.base_url
+        session = sandbox.requests_session()
+        sandbox.close()
+
+        for path in ("/v1/campaigns", "/_mock/clock", "/media/media_x", "/connect/x", "/"):
+            assert (410, "MOCK_SANDBOX_CLOSED") == refused(requests.get(base + path, timeout=5))
+        assert 410 == session.get(base + "/v1/campaigns").status_code
+
+    def test_closing_twice_is_closing_once(self, mockserver_server):
+        sandbox = mockserver_server.sandbox()
+
+        sandbox.close()
+        sandbox.close()
+
+    def test_leaving_its_block_closes_it(self, mockserver_server):
+        with mockserver_server.sandbox() as sandbox:
+            base = sandbox.base_url
+            assert 401 == requests.get(base + "/v1/campaigns", timeout=5).status_code
+
+        assert 410 == requests.get(base + "/v1/campaigns", timeout=5).status_code
+
+    def test_a_late_call_is_noted_at_the_sandbox_that_it_missed(self):
+        host = SandboxHost()
+        one, other = host.create(SandboxConfig()), host.create(SandboxConfig())
+        host.close(one.id)
+
+        for id in (one.id, one.id, other.id, "never"):
+            host.note_late_call(id)
+
+        assert {one.id: 2} == host.closed
+        assert [True, False, False] == [host.is_closed(id) for id in (one.id, other.id, "never")]
+
+    def test_what_a_browser_fetches_late_to_draw_a_page_is_no_late_call(self, mockserver_server):
+        with mockserver_server.sandbox() as sandbox:
+            base = sandbox.base_url
+
+        assert 410 == requests.get(base + "/connect/icon.svg", timeout=5).status_code
+        assert 410 == requests.get(base + "/connect/style.css?a", timeout=5).status_code
+        assert 0 == mockserver_server.late_calls().get(sandbox.id, 0)
+        assert 410 == requests.get(base + "/connect/x", timeout=5).status_code
+        assert 1 == mockserver_server.late_calls()[sandbox.id]
+
+    def test_an_id_is_not_given_again(self):
+        host = SandboxHost()
+        first = host.create(SandboxConfig()).id
+        host.close(first)
+
+        assert first != host.create(SandboxConfig()).id
+
+
+class TestReset:
+    @pytest.mark.mockserver(now=NOON, given={"forms": [{"id": "form_a"}]}, choices={"dual-status": "guide"})
+    def test_it_is_the_birth_again_with_the_same_keys_and_address(self, mockserver):
+        born = mockserver.state(), mockserver.secret_key, mockserver.public_key, mockserver.base_url
+        first = begin(mockserver)
+        mockserver.choose({"dual-status": "catalog"})
+        mockserver.apply({"given": {"tenants": [{"id": "tenant_default", "secretKey": "sk_rotated"}]}})
+        mockserver.advance("1h")
+
+        mockserver.reset()
+
+        assert born == (mockserver.state(), mockserver.secret_key, mockserver.public_key, mockserver.base_url)
+        assert ([], []) == (mockserver.events, mockserver.journal["exchanges"])
+        assert 401 == mockserver.call("GET", "/v1/campaigns", key="sk_rotated").status
+        assert first == begin(mockserver)
+
+    @pytest.mark.mockserver(choices={"rate-limit-numbers": {"requests": 1, "per": "60s"}})
+    def test_it_gives_spent_requests_back(self, mockserver):
+        assert [200, 429] == [mockserver.call("GET", "/v1/campaigns").status for _ in range(2)]
+
+        mockserver.reset()
+
+        assert 200 == mockserver.call("GET", "/v1/campaigns").status
+
+
+class TestCheckpoint:
+    def test_what_happens_in_its_block_never_happened(self, mockserver):
+        begin(mockserver)
+        before = mockserver.state(), mockserver.journal
+
+        with mockserver.checkpoint():
+            inside = begin(mockserver)
+            mockserver.advance("1h")
+
+        assert (before, []) == ((mockserver.state(), mockserver.journal), mockserver.events)
+        assert inside == begin(mockserver)
+
+    def test_an_error_in_its_block_takes_everything_back_too(self, mockserver):
+        before = mockserver.state()
+
+        with pytest.raises(ZeroDivisionError), mockserver.checkpoint():
+            begin(mockserver)
+            raise ZeroDivisionError
+
+        assert before == mockserver.state()
+
+    def test_blocks_lie_within_each_other(self, mockserver):
+        begin(mockserver)
+        outer = mockserver.state()
+        with mockserver.checkpoint():
+            begin(mockserver)
+            inner = mockserver.state()
+            with mockserver.checkpoint():
+                begin(mockserver)
+            assert inner == mockserver.state()
+
+        assert outer == mockserver.state()
+
+    @pytest.mark.mockserver(given={"chats": [{"id": "chat_a"}]})
+    def test_records_added_after_it_do_not_shine_through(self, mockserver):
+        with mockserver.checkpoint():
+            mockserver.apply({"given": {"chats": {"count": 3}, "messages": [{"chatId": "chat_a"}]}})
+
+        assert 1 == mockserver.call("POST", "/v1/campaigns/audience-preview", json={}).json()["estimatedCount"]
+        assert [] == mockserver.call("GET", "/v1/messaging/chats/chat_a").json()["records"]
+
+
+def test_calls_at_once_are_answered_one_by_one(mockserver):
+    with ThreadPoolExecutor(8) as threads:
+        made = list(threads.map(lambda _: begin(mockserver), range(200)))
+
+    exchanges = mockserver.journal["exchanges"]
+    assert 200 == len(set(made))
+    assert list(range(1, 201)) == [each["n"] for each in exchanges]
+    assert sorted(made) == sorted(each["response"]["body"]["sessionId"] for each in exchanges)
+
+
+class TestDoors:
+    def test_both_clients_and_the_socket_reach_one_sandbox(self, mockserver):
+        headers = {"X-API-Key": mockserver.secret_key}
+        with mockserver.httpx_client() as httpx_client, mockserver.requests_session() as session:
+            answers = [
+                mockserver.call("POST", SESSIONS, json={}).status,
+                session.post(mockserver.base_url + SESSIONS, json={}, headers=headers).status_code,
+                httpx_client.post(SESSIONS, json={}, headers=headers).status_code,
+                requests.post(mockserver.base_url + SESSIONS, json={}, headers=headers, timeout=5).status_code,
+                mockserver.app.test_client().post(SESSIONS, json={}, headers=headers).status_code,
+            ]
+
+        assert [202] * 5 == answers
+        assert [SESSIONS] * 5 == [each["request"]["path"] for each in mockserver.journal["exchanges"]]
+
+    def test_an_application_of_its_own_has_a_default_sandbox(self):
+        client = create_app("demo").test_client()
+
+        assert 401 == client.get("/v1/campaigns").status_code
+        assert client.get("/_mock/state").json["tenants"][0]["chats"]
+        assert ["default"] == [each["sandboxId"] for each in client.get("/_mock/sandboxes").json["sandboxes"]]
+        assert (409, "MOCK_DEFAULT_SANDBOX") == (
+            client.delete("/_mock/sandboxes/default").status_code,
+            client.delete("/_mock/sandboxes/default").json["code"],
+        )
+
+    def test_a_server_without_a_default_sandbox_says_how_to_make_one(self, mockserver_server):
+        for reply in (control(mockserver_server.url, "GET", "/state"), requests.get(mockserver_server.url, timeout=5)):
+            assert (404, "MOCK_NOT_FOUND") == refused(reply)
+            assert "POST /_mock/sandboxes" in reply.json()["message"]
+
+    def test_its_repr_says_what_it_is(self, mockserver_server):
+        with mockserver_server.sandbox(now=NOON) as sandbox:
+            begin(sandbox)
+
+            assert f"<Sandbox {sandbox.id} at 2026-03-01T12:00:00.000Z, 1 exchanges>" == repr(sandbox)

@@ -1,0 +1,136 @@
+"""Targets, hosts and methods as clients may write them: what they lead to, and that an answer to HEAD has no body."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mockserver.server import app as flask_app
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
+from mockserver.server.http1.request import HEAD_MAX_BYTES, is_authority
+from tests.server.hostile import Request, send
+from tests.server.rawclient import RawClient
+
+NAMES = [
+    "",
+    "localhost",
+    "127.0.0.1:80",
+    "crm.example:8080",
+    "[::1]",
+    "[::1]:80",
+    "a_b",
+    "xn--bcher-kva.example:",
+    "mockserver.test",
+]
+NO_NAMES = [
+    "[",
+    "]",
+    "[::1",
+    "[zz]",
+    "a[b",
+    "a b",
+    "a/b",
+    "a?b",
+    "a#b",
+    "a@b",
+    "a:b",
+    "a:99999",
+    "a:80:80",
+    "é",
+    "a\\b",
+    "<b>",
+    '"',
+    "a:²",
+]
+
+
+@pytest.mark.parametrize("host", NAMES)
+def test_a_host_is_a_name_or_an_address_with_an_optional_port(host) -> None:
+    assert is_authority(host)
+
+
+@pytest.mark.parametrize("host", NO_NAMES)
+def test_a_host_that_is_neither_is_refused_on_the_socket(serve, host) -> None:
+    with RawClient(serve(flask_app.build(SandboxHost())).port) as client:
+        client.socket.sendall(f"GET /_mock/health HTTP/1.1\r\nHost: {host}\r\n\r\n".encode("latin-1", "replace"))
+        answer = client.answer()
+
+    assert not is_authority(host)
+    assert (400, "VALIDATION_ERROR") == (answer.status, answer.json()["code"])
+
+
+def test_an_absolute_target_with_a_host_that_is_none_is_refused(serve) -> None:
+    with RawClient(serve(flask_app.build(SandboxHost())).port) as client:
+        assert 400 == client.say("GET http://[zz]/_mock/health HTTP/1.1").answer().status
+
+
+@pytest.mark.parametrize("host", NO_NAMES)
+def test_a_host_that_is_none_is_in_no_url_that_an_answer_hands_out(host) -> None:
+    """Servers other than this package's own pass such a Host on to the application."""
+    served = SandboxHost()
+    hosted = served.create(SandboxConfig(), id=DEFAULT_ID)
+    headers = {"X-API-Key": hosted.tenant.secret_key, "Content-Type": "application/json", "Host": host}
+    answer = send(
+        flask_app.build(served), Request("POST", "/v1/entrypoints/chatapp/connection-sessions", headers, b"{}")
+    )
+
+    assert answer.status == 202
+    assert json.loads(answer.body)["url"].startswith(f"{served.origin}/connect/")
+
+
+# an absolute target, and the path with the query that it means (RFC 9112 3.2.2)
+ABSOLUTE = [
+    ("http://localhost/_mock/health", 200),
+    ("HTTP://LOCALHOST/_mock/health?a=/b", 200),
+    ("http://localhost?a/_mock/health", 404),
+    ("http://localhost?a=http://b/c/_mock/health", 404),
+    ("http://localhost", 404),
+    ("https://localhost/_mock/health", 200),
+]
+
+
+@pytest.mark.parametrize(("target", "status"), ABSOLUTE)
+def test_an_absolute_target_leads_where_its_path_leads(serve, target, status) -> None:
+    host = SandboxHost()
+    host.create(SandboxConfig(), id=DEFAULT_ID)
+    with RawClient(serve(flask_app.build(host)).port) as client:
+        assert status == client.say(f"GET {target} HTTP/1.1").answer().status
+    assert status == send(flask_app.build(host), Request("GET", target)).status
+
+
+REFUSED_HEADS = {
+    "no host": b"HEAD / HTTP/1.1\r\n\r\n",
+    "a wrong host": b"HEAD / HTTP/1.1\r\nHost: [\r\n\r\n",
+    "no target": b"HEAD a HTTP/1.1\r\nHost: a\r\n\r\n",
+    "another version": b"HEAD / HTTP/2.0\r\nHost: a\r\n\r\n",
+    "a wrong header": b"HEAD / HTTP/1.1\r\nHost: a\r\nx y: z\r\n\r\n",
+    "two lengths": b"HEAD / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 2\r\n\r\n",
+    "a head that is too long": b"HEAD / HTTP/1.1\r\nX: " + b"a" * HEAD_MAX_BYTES,
+    "a bare line feed": b"HEAD / HTTP/1.1\nHost: a\n\n",
+    "a chunk without a size": b"HEAD /_mock/health HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
+}
+
+
+@pytest.mark.parametrize("sent", REFUSED_HEADS.values(), ids=REFUSED_HEADS.keys())
+def test_an_answer_to_head_has_no_body_also_where_the_server_refuses_the_request(serve, sent) -> None:
+    host = SandboxHost()
+    host.create(SandboxConfig(), id=DEFAULT_ID)
+    with RawClient(serve(flask_app.build(host)).port) as client:
+        client.socket.sendall(sent)
+        answer = client.answer("HEAD")
+
+        assert answer.status >= 400
+        assert int(answer.headers["content-length"]) > 0  # as GET would have it
+        assert client.ended()
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/nothing", "/_mock/nothing", "/_mock/health", "/media/x", "/connect/x", "/sandboxes/no/x", "/x"]
+)
+def test_an_answer_to_head_has_no_body_in_process(mockserver, path) -> None:
+    got, headed = (mockserver.call(method, path, key="") for method in ("GET", "HEAD"))
+
+    assert b"" == headed.body
+    assert int(headed.headers["content-length"]) > 0
+    assert got.status == headed.status or path == "/_mock/health"  # whose only method is GET
