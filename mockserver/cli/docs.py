@@ -1,4 +1,6 @@
 """
+Pages of the documentation that are written from tables: choices, conduct and scenarios.
+
 The tables of what the document leaves open as a page for people, in Markdown.
 
 The page of the documentation on conduct: every rule with what proves it and what to do instead.

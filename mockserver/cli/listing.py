@@ -1,4 +1,6 @@
 """
+`mockserver scenarios`, `choices`, `clauses`, `conduct` and `replay`.
+
 `mockserver scenarios`, `choices`, `clauses` and `conduct`: lists for people and for programs.
 
 `mockserver replay`: a run that failed, sent again.

@@ -1,4 +1,6 @@
 """
+Evidence for the rules of conduct: indexes over exchanges, delivery attempts, visits and waits.
+
 What receivers of events have answered, a row an attempt.
 
 The evidence: a sandbox's exchanges, deliveries and visits, with what judges ask of them.

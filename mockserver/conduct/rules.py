@@ -1,4 +1,6 @@
 """
+The table of the rules of conduct, and the types of their report.
+
 What the conduct report is made of: rules, findings, and what could not be judged.
 
 1. A finding cites the exchanges that prove it; what has no proof is no finding.

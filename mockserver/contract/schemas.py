@@ -1,4 +1,6 @@
 """
+The JSON Schemas of `schemas/`: which value fits, and what is wrong with one that does not.
+
 What is wrong with a value, in plain English: made from the errors of the explaining schema engine.
 
 The JSON Schemas of `schemas/`, by name, and what a value lacks of them.

@@ -1,4 +1,6 @@
 """
+Text from outside: the nearest name, printable forms, and readings of numbers and dates that never raise.
+
 The search for the name that a misspelt one most likely means.
 
 Its cost has a bound, whatever was received and however many names there are:

@@ -1,4 +1,6 @@
 """
+The ledger: side effects of the client's recorded calls, as data.
+
 Names that were made of other names: `Natal (2)`, `natal - retry` and `Copy of Natal` of `Natal`, but not `Week 12` of `Week 1`.
 
 The ledger: what the client's calls caused, as data. Reading it changes nothing.

@@ -1,4 +1,6 @@
 """
+The scheduler: run due timers, and move the clock (freeze, follow, advance).
+
 Letting time pass: everything due happens at its own instant, earliest first, and on equal instants in order of arming.
 
 Many short waits therefore equal one long one, and no read ever moves anything.

@@ -1,4 +1,6 @@
 """
+Choices and profiles that a document or a command sets.
+
 Setting choices, and saying what is wrong with a value that is no option.
 
 Profiles by name or from a file: the choices that they stand for.

@@ -1,4 +1,6 @@
 """
+Scenario documents: reading, validation and writing.
+
 Reading scenario documents: YAML 1.2 files and plain values become one checked form, or a refusal that says where.
 
 A bare `on`, `no` or `off` is a word; an unquoted instant means what a quoted one does.

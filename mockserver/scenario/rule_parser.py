@@ -1,4 +1,6 @@
 """
+The parser of rules: entries of a script become rules, or problems with their place.
+
 The wire effects of a rule, read into one record; which of them go together.
 
 The script of a document: each entry becomes a rule, or a problem with its place.

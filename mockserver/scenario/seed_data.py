@@ -1,4 +1,6 @@
 """
+Seed data: the entries of `given` become records of a tenant.
+
 Seed chats: a list of entries, or a pattern of very many alike.
 
 Seed data: the entries of `given` become records of a tenant, one function a kind, in the table `BUILDERS`.

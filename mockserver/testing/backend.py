@@ -1,4 +1,6 @@
 """
+Access to a sandbox in this process: commands, calls, waits and forced moves.
+
 What every part of the Python face holds: the hosted sandbox, and a way to run a command on it.
 
 Calls in process: one at a time, or through a client library.

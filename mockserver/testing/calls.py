@@ -1,4 +1,6 @@
 """
+Recorded calls as a test reads them, and the differences from what it expects.
+
 One call and its answer, as a test reads it, and how it differs from what was wanted.
 
 A condition is a path (`body.name`, `path.id`, `query.limit`, `header.x`, `status`) with the value wanted there, in the

@@ -1,4 +1,6 @@
 """
+The conduct report and the ledger in Python.
+
 The conduct report in Python: what the client did against the API document's advice, to read and to assert.
 
 The ledger in Python: what the client's calls caused, each a list of rows.

@@ -1,4 +1,6 @@
 """
+An end user at a session's hosted page, and the reading of its pages.
+
 Reading a page as a person sees it: title, visible text, and the forms with what they propose.
 
 A person at a session's hosted page: what they see, and the buttons they press, one request each.

@@ -1,4 +1,6 @@
 """
+Sandboxes on a running server, through its control plane (`--mockserver-url`).
+
 The line to a server elsewhere: plain HTTP from the standard library, and the control plane's refusals as exceptions.
 
 The Python face of a sandbox on a server elsewhere: the same methods over the control plane, as far as its doors go.

@@ -1,4 +1,6 @@
 """
+The Python interface of one sandbox.
+
 Putting rules in force, listing and ending them.
 
 What reports and waits want to know of a sandbox: what was done to it, what is under way, what is due.

@@ -1,4 +1,6 @@
 """
+The context of a run: its settings, records, and the calls that it makes.
+
 The records of a run: its settings, exchanges, findings and observations, and the row of a probe.
 
 A visit to a service: the calls of one run, what was found by them, and what the run has made and must take back.

@@ -1,4 +1,6 @@
 """
+Which choices and clauses a run can observe through the public API, and why not the others.
+
 Which choices the public API shows, what each needs to be seen, and why the others stay hidden.
 
 Every choice of the contract is a row of `OBSERVABLE` or of `HIDDEN`, never of both.

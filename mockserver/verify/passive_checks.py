@@ -1,4 +1,6 @@
 """
+Checks of every exchange of a run, and of all exchanges together.
+
 The body of a success, held to its schema, with two things taken apart first that the document leaves open.
 
 Fields beyond the listed ones are `additive-fields`; a value beyond an open list is `new-enum-values`. What is left

@@ -1,4 +1,6 @@
 """
+The report of a run: clause by clause and choice by choice, as data, text and profile.
+
 What a run found, clause by clause and choice by choice; no text in it holds a key or a session's link.
 
 A report as text for people, and as the profile that `mockserver serve --profile FILE` reads.

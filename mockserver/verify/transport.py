@@ -1,4 +1,6 @@
 """
+Calls to a service over HTTP, at the pace of a run.
+
 How a call reaches a service: the protocol that a run speaks, and its implementation over HTTP.
 
 The pace of a run: so many calls a second, and an end before the minute is over. Clock and sleep are given.

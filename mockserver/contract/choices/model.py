@@ -1,4 +1,6 @@
 """
+Rows of open points, and the validation and merging of chosen values.
+
 The two kinds of row that answer what the API document leaves open: what can be chosen, and what is fixed.
 
 What may be chosen: the check of an option's name and of each kind of number, and how two numbers are merged.

@@ -1,4 +1,6 @@
 """
+Conditions of a rule on the state (`while`), and the record that an effect acts on.
+
 Whom a world effect acts on: the id given with it, else what the triggering call is about, else whatever it can act on.
 
 That is every campaign that is processing, or every session that is pending; the tenant that is named, else the call's,

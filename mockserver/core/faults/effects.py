@@ -1,4 +1,6 @@
 """
+Effects of a rule on the state: one function per effect, in one table.
+
 World effects on connection sessions: the end user, or somebody else with the link, does something.
 
 World effects on campaigns and their sends: fail, stall, resume, slow, fail some of what is still to come.

@@ -1,4 +1,6 @@
 """
+Scripted rules at one call or one delivery attempt.
+
 A call under a script: which rules fire at it, what they do before and after the operation, and what its client gets.
 
 1. The first rule in order that bends the wire owns it; the world effects of all run, after the operation and before its

@@ -1,4 +1,6 @@
 """
+Audiences: filters checked, compiled and evaluated, and the filter schema.
+
 Audiences: filters checked for their meaning, compiled into one expression, and evaluated over a tenant's chats.
 
 1. Fields and operators come from the contract's table; operands are bound as constants and never spelled into code.

@@ -1,6 +1,4 @@
 """
-What a start checks and builds: the state, the template, the variables, the audience and its sends.
-
 Campaigns and their executions: create, list, read, start, cancel, and what time does to them.
 
 Each verb checks first, in the order that `create-check-order` and `start-check-order` record, and writes last, so a

@@ -1,4 +1,6 @@
 """
+Connection sessions and entrypoints.
+
 Entrypoints: connected channels, read by id, and made when a session completes.
 
 Connection sessions: created, read, completed by the end user, failed, or expired twenty minutes on.

@@ -1,4 +1,6 @@
 """
+Dispatch of a call: the order of checks, and the function of each operation.
+
 Forms: the embed policy, and nothing else of them.
 
 Answering a call: the API's order of checks, top to bottom, then the operation.

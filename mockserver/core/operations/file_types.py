@@ -1,4 +1,6 @@
 """
+The media type of a file by its content.
+
 Containers: which media type an ISO media, Ogg, zip or compound file is, by its brands, tracks and members.
 
 1. A reader takes the whole content and returns media types, the likeliest first; none where it cannot decide.

@@ -1,4 +1,6 @@
 """
+Messages of a chat, and uploads of media.
+
 The messages of a chat, newest first, page by page.
 
 Messages come from seed data and from sends; the sent ones are derived when they are listed, never stored.

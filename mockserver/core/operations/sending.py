@@ -1,4 +1,6 @@
 """
+An execution's sends: counts and due instants as arithmetic, and changes of the schedule.
+
 Sends as arithmetic: how many positions of an execution were processed at an instant, and when a position is due.
 
 1. Positions go in the order of the targets; position i of a segment is due at start + (i - first) minutes / rate.

@@ -1,4 +1,6 @@
 """
+The journal: recorded calls, transitions and commands, bounded by number and by bytes.
+
 Sizes of what a journal records, in bytes, estimated from above.
 
 A JSON value is counted by its text: walking the value would cost more than keeping it, and its objects are many times

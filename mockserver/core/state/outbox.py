@@ -1,4 +1,6 @@
 """
+The outbox: deliveries of events with their attempts, and what a script does to an attempt.
+
 What a script can do to one attempt at a delivery, as data.
 
 The outbox: every event on its way to every endpoint that takes it, with the attempts made so far.

@@ -1,4 +1,6 @@
 """
+The state of one sandbox: clock, tenants, choices, timers and journal, and the runtime that the server gives it.
+
 What only the rooms around the core can do for a script, as an object that they hand in.
 
 A sandbox: one isolated universe with a clock, tenants, choices, timers and a journal.

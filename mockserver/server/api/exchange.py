@@ -1,4 +1,6 @@
 """
+One exchange: the operation, its answer, its journal entry, the rules that match it and their waits.
+
 How a call came in, and so how a scripted wait is spent: on a socket in real time, in process by moving the sandbox's clock.
 
 No wait holds a lock. A real one ends early when the sandbox begins a new epoch; a virtual one ends when the client's

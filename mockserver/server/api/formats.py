@@ -1,4 +1,6 @@
 """
+Formats that the choices decide: dates, errors, extra fields, order, absent or null; and JSON text.
+
 How things are spelled on the wire where the document leaves it open: date-times, errors, extra fields, order.
 
 Every choice of representation is read here or in `represent`, and nowhere in the operations.

@@ -1,4 +1,6 @@
 """
+Requests of the public API: from HTTP to a call, with the parts of an upload.
+
 Reading an upload: the parts of a multipart/form-data body (RFC 7578), in time that grows with the body alone.
 
 1. A body that breaks the format has no files: a parser finds none in it (fixed decision `media-wrong-field-or-boundary`).

@@ -1,4 +1,6 @@
 """
+Responses of the public API: from an outcome to status, headers and bytes.
+
 What is told beside an answer: the English reason of a refusal, and the Portuguese text of a session's end.
 
 What goes back for an outcome: the answer's status, headers and bytes, held to its schema where the server is strict.

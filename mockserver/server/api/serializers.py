@@ -1,4 +1,6 @@
 """
+Serializers: records as the JSON that the document shows, one function per operation.
+
 Templates, audiences, campaigns and executions as the document shows them.
 
 Sessions, entrypoints, media, messages, forms and events as the document shows them.

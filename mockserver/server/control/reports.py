@@ -1,4 +1,6 @@
 """
+Commands that report: ledger, conduct, history and the replay document.
+
 Commands that judge: the ledger of side effects, and the client's conduct.
 
 Commands that tell a run again: what was done beside the API, what waits, what is due, and the document that repeats it all.

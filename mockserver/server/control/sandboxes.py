@@ -1,4 +1,6 @@
 """
+Commands on sandboxes: clock, choices, tenants, state, checkpoints and journal; and on the host.
+
 The commands on a sandbox, each written once: the control plane and the Python face are two doors to them.
 
 A command takes the hosted sandbox and its arguments as JSON values. It runs with the sandbox's lock held and time settled

@@ -1,4 +1,6 @@
 """
+Views of the control plane: state, journal, events, deliveries and tenants as JSON.
+
 What the control plane shows of deliveries: beside their events, and in the state. No secret is in it.
 
 What the control plane shows of a sandbox: its state, journal, events and tenants as JSON, keys redacted.

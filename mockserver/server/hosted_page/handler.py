@@ -1,4 +1,6 @@
 """
+Handler of the hosted page behind a session's url.
+
 A visit: one request to the hosted page, decided with the lock held and kept in the sandbox's `visits`.
 
 The hosted page behind a session's url: `serve` answers every request below `{base}/connect/`.

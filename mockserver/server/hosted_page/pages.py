@@ -1,4 +1,6 @@
 """
+Pages of the hosted page: what a request shows, and its rendering.
+
 Scenes: what a request to the hosted page met, as plain values from which its page is drawn.
 
 Drawing a scene: its template in Brazilian Portuguese, its QR code, and the headers that guard every page.

@@ -1,4 +1,6 @@
 """
+Hosting: many sandboxes behind one address, their configuration and their tracked choices.
+
 What a sandbox is made from.
 
 Choices that remember which of them were read, for whoever wants to know what a run depends on.

@@ -1,4 +1,6 @@
 """
+Clocks of the process, and the runtime of a hosted sandbox: seed data, clock moves and waits.
+
 The process's clock, and whether somebody has frozen it.
 
 `datetime.now` is looked up at each call, so that freezegun and time-machine are obeyed, also in the server's threads.

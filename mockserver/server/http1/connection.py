@@ -1,4 +1,6 @@
 """
+One HTTP/1.1 connection: requests to the WSGI app, and the writing of its responses.
+
 One answer of a WSGI app on its way to the client, framed as HTTP/1.1 asks (RFC 9112), in as few sends as can be.
 
 One connection: request after request to the WSGI app, its answers back, until one side has enough.

@@ -1,4 +1,6 @@
 """
+HTTP/1.1 requests: head and body, with bounds and reasons.
+
 The head of each request of a connection, read as HTTP/1.1 asks (RFC 9112).
 
 1. Whatever breaks the grammar or a bound is a `Refusal` with its HTTP status; a socket's own error stays an OSError.

@@ -1,4 +1,6 @@
 """
+The sender: one request of a delivery over HTTP, and its result.
+
 The courier: posts one letter over a socket, and says what came of it.
 
 1. It goes to this machine alone, or to hosts that were allowed by name; the address it connects to is looked at again.

@@ -1,4 +1,6 @@
 """
+Checks of the invariants of a machine.
+
 Invariants on what is asked for: whom a campaign reaches, how fast, with which values; and where keys stand.
 
 Invariants on what the calls have caused: executions, sends, clones, restarts.

@@ -1,4 +1,6 @@
 """
+The state machine to subclass, and the sandbox that its examples share.
+
 The ground that the examples of a machine stand on: one sandbox, made once, and taken back after each of them.
 
 The machine to subclass: your rules call your client; time, the end user, the operator and faults come with it.

@@ -1,4 +1,6 @@
 """
+The first lines of a report: what most likely went wrong.
+
 The latest call of a test that failed, where none was refused: what it read, what had moved by itself, who let time pass.
 
 The first lines of a report: what most likely went wrong.

@@ -1,4 +1,6 @@
 """
+Strategies of filters, with the audience that each selects.
+
 Whom filters select, worked out statement by statement from the API document alone: a second opinion on the gateway's.
 
 It shares no code with the mock's own audiences, takes well-formed filters, and speaks for the default choices.

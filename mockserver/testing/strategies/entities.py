@@ -1,4 +1,6 @@
 """
+Strategies of seed data: tenants, chats and what belongs to them.
+
 Chats as seed data has them.
 
 Tenants and what belongs to them, as `given` writes it; every reference points to something that is there.

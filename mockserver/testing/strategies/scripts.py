@@ -1,4 +1,6 @@
 """
+Strategies of scripts, choices, durations and timelines.
+
 Hypothesis strategies for what a client under test may meet.
 
 Lengths of time, biased to the instants at which something happens: expiry, retries, polls, the ticks of a cadence.

@@ -1,4 +1,6 @@
 """
+Strategies of texts, numbers and dates, and of values that fit a JSON Schema.
+
 Texts, numbers and dates, each biased to its boundaries.
 
 A strategy of what fits a JSON Schema, and values that break one of its rules: as much of JSON Schema as our requests use.

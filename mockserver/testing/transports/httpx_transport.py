@@ -1,4 +1,8 @@
-"""Broken answers as `httpx` tells them: the exceptions that its socket path raises, at the same places."""
+"""
+The in-process transport of httpx, and its broken responses.
+
+Broken answers as `httpx` tells them: the exceptions that its socket path raises, at the same places.
+"""
 
 from __future__ import annotations
 

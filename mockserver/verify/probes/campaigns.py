@@ -1,4 +1,6 @@
 """
+Probes of campaigns: drafts, and those that the tenant has already.
+
 Probes of drafts: what a creation takes, refuses and shows, when two names are the same, and the cancel of a draft.
 
 Probes of the campaigns that the tenant has already: their details and what their executions tell. They read alone.

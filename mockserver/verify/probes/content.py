@@ -1,4 +1,6 @@
 """
+Probes of content: messages, entrypoints, forms, media and templates.
+
 Probes of messages, entrypoints, forms and media, by the ids that the user gave.
 
 Probes of templates: the list, its order, and the details with their variables.

@@ -1,4 +1,6 @@
 """
+Probes of filters: what is accepted, and what it selects.
+
 Probes of filters: what is accepted, what is refused and with which code. They read alone, through the preview.
 
 Probes of what filters mean, as far as the population tells it.
