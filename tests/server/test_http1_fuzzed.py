@@ -55,7 +55,9 @@ def fuzz(numbers: range, record: Record) -> None:
     record("figures", {"of": "raw HTTP/1.1 against h11", "cases": len(numbers), "findings": len(findings)})
 
     assert [] == findings[:10], "\n".join(f"{number}: {case(SEED, number)[:500]!r}" for number, _ in findings[:10])
-    assert (threads, files) == (threading.active_count(), _open_files())
+    # What an earlier test has left may end meanwhile, so that there can be fewer.
+    assert threading.active_count() <= threads
+    assert _open_files() <= files
     assert slowest < PATIENCE_SECONDS
     assert seen[None] > len(numbers) / 2, seen
 
