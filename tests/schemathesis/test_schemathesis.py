@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 from schemathesis import Case, GenerationMode
 from schemathesis.checks import not_a_server_error
@@ -91,7 +91,12 @@ def in_process(world: World) -> Ask:
 
     def ask(case: Case, key: str | None) -> Response:
         with world.sandbox.checkpoint():
-            return case.call(app=app, headers={"X-API-Key": key} if key else None)
+            try:
+                return case.call(app=app, headers={"X-API-Key": key} if key else None)
+            except ValueError as refusal:
+                if "Query string is defined" not in str(refusal):
+                    raise
+                reject()  # werkzeug's test client sends no path with a question mark; a socket's client does
 
     return ask
 
