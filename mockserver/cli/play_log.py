@@ -52,7 +52,7 @@ class PlayLog:
             self._transitions, self._events = sandbox.journal.last_transition, len(sandbox.events)
         for rule in rules:
             if rule["fired"] > self._fired.get(rule["id"], 0):
-                self._tell(f"    * {rule['id']} fires: {describe_rule(rule)}{_unmet(rule)}")
+                self._tell(f"    * {rule['id']} fires: {describe_rule(rule)}{_no_target(rule)}")
             self._fired[rule["id"]] = rule["fired"]
         for moved in transitions:
             source = f"{moved.source} -> " if moved.source else ""
@@ -64,5 +64,5 @@ class PlayLog:
             self._tell(f"    {format_exact(event.at)[11:19]} event {event.kind} of {event.session.id}")
 
 
-def _unmet(rule: Mapping[str, Any]) -> str:
-    return f" - but {rule['unmet']}" if "unmet" in rule else ""
+def _no_target(rule: Mapping[str, Any]) -> str:
+    return f" - but {rule['noTarget']}" if "noTarget" in rule else ""

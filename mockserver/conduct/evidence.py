@@ -27,7 +27,7 @@ from mockserver.core.state.tenant import Tenant
 
 
 class DeliveryAttempt(NamedTuple):
-    """One attempt to deliver an event to one endpoint; `twist` says what a script made of it, None for the plain letter."""
+    """One attempt to deliver an event to one endpoint; `fault` says what a script made of it, None for the plain letter."""
 
     endpoint: str
     event_id: str
@@ -37,7 +37,7 @@ class DeliveryAttempt(NamedTuple):
     at: Instant
     status: int | None
     duration_ms: int
-    twist: str | None
+    fault: str | None
     headers: Mapping[str, str]
     body: bytes
     answer: bytes
@@ -49,7 +49,7 @@ class DeliveryAttempt(NamedTuple):
     @property
     def is_genuine(self) -> bool:
         """True for the event itself and its copies, False for what a script sent beside it."""
-        return self.twist in (None, "duplicate")
+        return self.fault in (None, "duplicate")
 
     @property
     def label(self) -> str:
@@ -69,7 +69,7 @@ def delivery_attempts(sandbox: SandboxState) -> Sequence[DeliveryAttempt]:
             each.at,
             each.status,
             each.duration_ms,
-            each.twist,
+            each.fault,
             each.headers,
             each.body,
             each.answer,

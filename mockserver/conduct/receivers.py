@@ -37,18 +37,18 @@ def _true(letters: Sequence[DeliveryAttempt]) -> list[DeliveryAttempt]:
     return [each for each in letters if each.is_genuine and each.status is not None]
 
 
-def _when(twists: Sequence[str], what: str, *, accepted: bool) -> Judge:
+def _when(faults: Sequence[str], what: str, *, accepted: bool) -> Judge:
     """A judge of one kind of letter: a finding where it was accepted, or was not."""
 
     def judge(seen: Evidence) -> Iterator[Proof | NotAssessable]:
-        sent = [each for each in seen.delivery_attempts if each.twist in twists and each.status is not None]
+        sent = [each for each in seen.delivery_attempts if each.fault in faults and each.status is not None]
         if not sent:
-            yield NotAssessable(f"nothing of the kind was delivered: {' or '.join(twists)}")
+            yield NotAssessable(f"nothing of the kind was delivered: {' or '.join(faults)}")
         for endpoint in dict.fromkeys(each.endpoint for each in sent):
             wrong = [each for each in sent if each.endpoint == endpoint and each.accepted == accepted]
             if wrong:
                 yield _proof(
-                    seen, f"{what} ({wrong[0].twist}, {wrong[0].label}) was answered {wrong[0].status}", *wrong
+                    seen, f"{what} ({wrong[0].fault}, {wrong[0].label}) was answered {wrong[0].status}", *wrong
                 )
 
     return judge
@@ -62,13 +62,13 @@ refuses_unknown_kind = _when(("unknown-kind",), "an event of another kind", acce
 
 def trusts_payload_tenant(seen: Evidence) -> Iterator[Proof | NotAssessable]:
     """A 2xx alone may be an event that was put aside: only what the client read afterwards shows that it was believed."""
-    sent = [each for each in seen.delivery_attempts if each.twist == "other-tenant" and each.accepted]
+    sent = [each for each in seen.delivery_attempts if each.fault == "other-tenant" and each.accepted]
     acted = False
     for letter in sent:
         genuine = [
             each
             for each in seen.delivery_attempts
-            if each.event_id == letter.event_id and each.twist is None and each.accepted
+            if each.event_id == letter.event_id and each.fault is None and each.accepted
         ]
         reads = [
             each for each in seen.exchanges if each.at >= letter.at and letter.session_id in each.call.params.values()

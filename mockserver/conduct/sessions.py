@@ -102,7 +102,7 @@ def webhook_only(seen: Evidence) -> Iterator[Proof]:
 
 def id_not_stored_first(seen: Evidence) -> Iterator[Proof]:
     for session, made in seen.sessions():
-        came = [each for each in seen.delivery_attempts if each.session_id == session.id and each.twist is None]
+        came = [each for each in seen.delivery_attempts if each.session_id == session.id and each.fault is None]
         is_known = bool(came) and not seen.ended_with(made, session.id)  # the answer with its id was there before
         if is_known and all(_is_unknown(seen, each) for each in came) and not seen.reads(session.id):
             told = f"the event of {session.id} ({came[0].label}) was answered {came[-1].status}, and nobody read the session"
@@ -119,7 +119,7 @@ def _is_unknown(seen: Evidence, letter: DeliveryAttempt) -> bool:
 def event_before_answer(seen: Evidence) -> Iterator[Proof]:
     """The event of a session that ends while it is created overtakes the create's answer."""
     for session, made in seen.sessions():
-        came = [each for each in seen.delivery_attempts if each.session_id == session.id and each.twist is None]
+        came = [each for each in seen.delivery_attempts if each.session_id == session.id and each.fault is None]
         if not came or not seen.ended_with(made, session.id) or came[0].accepted or came[0].status is None:
             continue
         if not seen.is_acknowledged(session.id) and not seen.reads(session.id):

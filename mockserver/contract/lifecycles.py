@@ -106,16 +106,16 @@ SESSION = Lifecycle(
     (Deadline("pending", SESSION_LIFETIME, "expire"),),
     "session.final",
 )
-# A delivery is one event on its way to one endpoint. An attempt leaves it delivered, resting for the next attempt,
+# A delivery is one event on its way to one endpoint. An attempt leaves it delivered, waiting for the next attempt,
 # or abandoned when the schedule has no further attempt; a resend by hand wakes whatever has ended.
 DELIVERY = Lifecycle(
     "delivery",
-    ("due", "resting", "delivered", "abandoned"),
+    ("due", "waiting", "delivered", "abandoned"),
     (
         Step("due",       "accept",  "delivered"),
-        Step("due",       "rest",    "resting"),
+        Step("due",       "wait",    "waiting"),
         Step("due",       "abandon", "abandoned"),
-        Step("resting",   "wake",    "due"),
+        Step("waiting",   "wake",    "due"),
         Step("delivered", "resend",  "due"),
         Step("abandoned", "resend",  "due"),
     ),

@@ -88,7 +88,7 @@ def creating_exchanges(sandbox: SandboxState) -> Mapping[str, int]:
 
 
 def _execution(sandbox: SandboxState, tenant: Tenant, execution: Execution, made: Mapping[str, int]) -> Row:
-    counts = sending.counts(execution.sends, sandbox.now)
+    counts = sending.counts(execution.schedule, sandbox.now)
     return {
         "tenantId": tenant.id,
         "campaignId": execution.campaign_id,
@@ -122,15 +122,15 @@ def _duplicate_executions(tenant: Tenant, made: Mapping[str, int]) -> Iterator[R
 
 def _sends(sandbox: SandboxState, tenant: Tenant, execution: Execution) -> Iterator[Row]:
     """What was sent up to now, failed sends left out."""
-    for position in range(sending.processed_count(execution.sends, sandbox.now)):
-        if not sending.is_failed(execution.sends, position):
+    for position in range(sending.processed_count(execution.schedule, sandbox.now)):
+        if not sending.is_failed(execution.schedule, position):
             yield {
                 "tenantId": tenant.id,
                 "chatId": execution.targets[position].id,
                 "templateId": execution.template.id,
                 "values": dict(execution.values),
                 "executionId": execution.id,
-                "at": sending.displayed_at(execution.sends, position),
+                "at": sending.displayed_at(execution.schedule, position),
             }
 
 

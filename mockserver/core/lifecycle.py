@@ -46,7 +46,7 @@ def transition(
     step = LIFECYCLES[kind].step(record.status, trigger)
     if step is None:
         raise ValueError(f"a {kind} that is {record.status} has no move '{trigger}'; check with `can` first")
-    moved = replace(record, status=step.target, stay=sandbox.next_number("stay"), **changes)
+    moved = replace(record, status=step.target, state_version=sandbox.next_number("state_version"), **changes)
     moved = _enter(sandbox, tenant, kind, moved, record.status, cause)
     if step.event is not None and isinstance(moved, Session):
         emit_event(sandbox, tenant, step.event, moved)
@@ -65,7 +65,7 @@ def _enter(
                 if isinstance(record, Session)
                 else as_shown(sandbox.now) + to_microseconds(deadline.after)
             )
-            sandbox.schedule(due, kind, deadline.trigger, tenant.id, record.id, record.stay)
+            sandbox.schedule(due, kind, deadline.trigger, tenant.id, record.id, record.state_version)
     return record
 
 

@@ -54,7 +54,7 @@ def _fire(sandbox: SandboxState, timer: Timer) -> None:
     rule = sandbox.rule_set.rules[timer.id]
     if conditions.condition_holds(sandbox, rule.condition, Subject()) and rule.passes_chance(sandbox.seed, 1):
         sandbox.rule_set.record_fired(rule)
-        sandbox.rule_set.unmet.pop(rule.id, None)
+        sandbox.rule_set.no_target.pop(rule.id, None)
         effects.run(sandbox, rule, Subject())
 
 
@@ -71,7 +71,7 @@ def _reach(sandbox: SandboxState, timer: Timer) -> None:
         sandbox.seed, len(script.reached_progress)
     ):
         script.record_fired(rule)
-        script.unmet.pop(rule.id, None)
+        script.no_target.pop(rule.id, None)
         effects.run(sandbox, rule, scope)
 
 

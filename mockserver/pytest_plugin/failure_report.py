@@ -105,7 +105,7 @@ def snapshot(sandbox: Sandbox) -> SandboxSnapshot:
         retold["steps"],
         sandbox.events,
         sandbox.rules,
-        retold["held"],
+        retold["deferred"],
         retold["due"],
         sandbox.conduct.findings,
         retold.get("unmoved"),

@@ -146,7 +146,7 @@ def _schedule(sandbox: SandboxState, rule: Rule) -> None:
             for campaign in tenant.campaigns.values():
                 execution = campaigns.active_execution(tenant, campaign)  # none lags behind a campaign that has ended
                 if execution is not None:  # with its finish after the rule, where both fall on one instant
-                    sending.replace_schedule(sandbox, tenant, execution, execution.sends)
+                    sending.replace_schedule(sandbox, tenant, execution, execution.schedule)
 
 
 def _rule(sandbox: SandboxState, entry: Entry, scenario: str | None, path: str, problems: list[Problem]) -> Rule | None:

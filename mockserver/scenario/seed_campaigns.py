@@ -31,11 +31,11 @@ _OF_A_RUN = ("startedAt", "completedAt", "commonVariables", "executionId")
 
 
 class _Past(NamedTuple):
-    """When a run began and ended, and its sends; `ended_at` is None while it goes on."""
+    """When a run began and ended, and its schedule of sends; `ended_at` is None while it goes on."""
 
     started_at: Instant
     ended_at: Instant | None
-    sends: SendSchedule
+    schedule: SendSchedule
 
 
 def seed_campaigns(seeding: Seeding, entries: Sequence[Entry], path: str) -> None:
@@ -65,7 +65,7 @@ def _campaign(seeding: Seeding, entry: Entry, campaign_id: str, template_id: str
         filters=entry.get("filters"),
         created_at=seeding.sandbox.now,
         status=entry.get("status", CAMPAIGN.initial),
-        stay=seeding.sandbox.next_number("stay"),
+        state_version=seeding.sandbox.next_number("state_version"),
     )
 
 
@@ -104,7 +104,7 @@ def _make(seeding: Seeding, entry: Entry, campaign: Campaign, path: str) -> None
         created_at = seeding.instant(entry, "createdAt", path, campaign.created_at)
         _store(seeding, replace(campaign, created_at=created_at), None)
         return
-    past = _past(seeding, entry, campaign, execution.sends, path)
+    past = _past(seeding, entry, campaign, execution.schedule, path)
     if past is None:
         return
     execution_id = _execution_id(seeding, entry, execution, path)

@@ -51,7 +51,9 @@ def _responded(host: SandboxHost, wire: HttpRequest, root: HostedSandbox | None,
     if hosted is None:
         return _no_sandbox(host, wire)
     outbox = hosted.sandbox.outbox
-    if outbox.queues or outbox.loose:  # what an earlier call in process has made due: its caller has the answer by now
+    if (
+        outbox.queues or outbox.unordered
+    ):  # what an earlier call in process has made due: its caller has the answer by now
         hosted.dispatch_webhooks()
     is_api = wire.target.startswith("/v1/")
     answer = _handle_api(host, hosted, wire, door) if is_api else _route(host, hosted, wire, door)
@@ -81,7 +83,7 @@ def _route(host: SandboxHost, hosted: HostedSandbox, wire: HttpRequest, door: Cl
 def _handle_api(host: SandboxHost, hosted: HostedSandbox, wire: HttpRequest, door: ClientWait) -> HttpResponse:
     answer = request.handle_api_request(hosted.sandbox, wire, host.response_options, door)
     outbox = hosted.sandbox.outbox  # as it is now: a reset may have come meanwhile
-    if outbox.queues or outbox.loose:
+    if outbox.queues or outbox.unordered:
         hosted.dispatch.deliver_early()
     if host.log is not None:
         host.log(_access_log_line(hosted, wire, answer))

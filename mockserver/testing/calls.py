@@ -53,7 +53,7 @@ class Exchange(Generic[BodyT_co, AnswerT_co]):
     headers: Mapping[str, str]
     body: BodyT_co
     status: int | None
-    said: Any
+    body_received: Any
     applied: bool
     code: str | None
     reason: str | None
@@ -72,7 +72,7 @@ class Exchange(Generic[BodyT_co, AnswerT_co]):
             raise AssertionError(
                 f"{format_line(self)}: the journal holds only the beginning of these {self.cut_from_bytes:,} bytes"
             )
-        answer: AnswerT_co = self.said
+        answer: AnswerT_co = self.body_received
         return answer
 
     def __str__(self) -> str:

@@ -35,7 +35,7 @@ def bare_detail(view: formats.SerializationContext, shown: CampaignDetail) -> di
 
 def bare_entry(view: formats.SerializationContext, execution: Execution) -> dict[str, Any]:
     return {
-        **serializers._counted(execution, sending.counts(execution.sends, view.now)),
+        **serializers._counted(execution, sending.counts(execution.schedule, view.now)),
         "startedAt": format_milliseconds(execution.started_at),
         "completedAt": None if execution.ended_at is None else format_milliseconds(serializers._end_shown(execution)),
     }

@@ -93,7 +93,7 @@ def lost_after_ack(c: Watched, again: bool) -> None:
 
 def believed_a_stranger(c: Watched, act: bool) -> None:
     session = connected(c)
-    c.deliver(session, 200, twist="other-tenant")
+    c.deliver(session, 200, fault="other-tenant")
     if act:
         c.session(session)
 
@@ -144,8 +144,8 @@ def opened_dead(c: Watched, anew: bool) -> None:
     c.visit(c.connect() if anew else session, 410)
 
 
-def forged(twist: str) -> tuple[Any, Any]:
-    return _with(answering, twist, 200, twist=twist), _with(answering, "refused", 400, twist=twist)
+def forged(fault: str) -> tuple[Any, Any]:
+    return _with(answering, fault, 200, fault=fault), _with(answering, "refused", 400, fault=fault)
 
 
 RECEIVERS = (
@@ -155,7 +155,7 @@ RECEIVERS = (
     Provocation("missing-header-passes", (1,), *forged("no-signature")),
     Provocation("no-tolerance", (1,), *forged("old-timestamp")),
     Provocation("trusts-payload-tenant", (2,), _with(believed_a_stranger, "acted", True), _with(believed_a_stranger, "x", False)),
-    Provocation("refuses-unknown-kind", (1,), _with(answering, "refused", 422, twist="unknown-kind"), _with(answering, "taken", 204, twist="unknown-kind")),
+    Provocation("refuses-unknown-kind", (1,), _with(answering, "refused", 422, fault="unknown-kind"), _with(answering, "taken", 204, fault="unknown-kind")),
     Provocation("reserialised-body", (1,), _with(answering, "accents", 400, body=ODD), _with(answering, "taken", 200, body=ODD)),
     Provocation("reserialised-body", (1,), _with(answering, "spaces", 401, body=b'{"a": 1}'), _with(answering, "t", 200, body=b'{"a": 1}')),
     Provocation("secret-misread", (1,), _with(answering_alone, "refused", 401), _with(answering_alone, "taken", 200)),

@@ -28,7 +28,9 @@ class Watched(Client):
             0, f"event_{len(deliveries)}", now - age * 1_000_000, kind, tenant.id, tenant.sessions[session], None
         )
         fields = {"error": None, "duration_ms": 3, "headers": {"webhook-signature": "v1,a"}, "body": b"{}"} | how
-        made = tuple(Attempt(n=n, at=now, due=now, status=each, **fields) for n, each in enumerate(statuses, start=1))
+        made = tuple(
+            Attempt(number=n, at=now, due=now, status=each, **fields) for n, each in enumerate(statuses, start=1)
+        )
         deliveries[event.id] = Delivery(0, event.id, event, "webhook_a", tenant.id, "delivered", 0, now, attempts=made)
 
     def visit(

@@ -47,7 +47,7 @@ def machine() -> Any:
 
 
 def lose(machine: Plain, operation: str, when: str, times: int = 1) -> None:
-    machine.something_will_go_wrong({"on": operation, "skip": 0, "times": times, "do": {"drop": when}})
+    machine.inject_fault({"on": operation, "skip": 0, "times": times, "do": {"drop": when}})
 
 
 def test_two_steps_that_launch_the_same_are_what_was_asked_for(machine: Plain):
@@ -160,7 +160,7 @@ def test_a_read_that_a_fault_held_back_is_no_hasty_poll_when_it_comes(machine: P
     path = f"{SESSIONS}/{machine.sandbox.call('POST', SESSIONS, json={}).json()['sessionId']}"
     machine.step()
     late = {"on": "readConnectionSession", "skip": 0, "times": 1, "do": {"delay": 30}}
-    machine.something_will_go_wrong(late)
+    machine.inject_fault(late)
     with pytest.raises(TimeoutError):
         machine.sandbox.call("GET", path, timeout=9)
     for wait in (5, 5, 5, 5, 5):
@@ -173,7 +173,7 @@ def test_a_read_that_a_fault_held_back_is_no_hasty_poll_when_it_comes(machine: P
 
 def test_a_create_that_a_fault_held_back_is_no_blind_retry_when_it_comes(machine: Plain):
     """Looked for and not found, sent again, and then both come."""
-    machine.something_will_go_wrong({"on": "createCampaign", "skip": 0, "times": 2, "do": {"delay": 54}})
+    machine.inject_fault({"on": "createCampaign", "skip": 0, "times": 2, "do": {"delay": 54}})
     for _ in range(2):
         with pytest.raises(TimeoutError):
             machine.sandbox.call("POST", "/v1/campaigns", json={"name": "Natal"}, timeout=20)
@@ -187,7 +187,7 @@ def test_a_create_that_a_fault_held_back_is_no_blind_retry_when_it_comes(machine
 def test_starts_that_a_fault_held_back_are_no_blind_restarts_when_they_come(machine: Plain):
     made = machine.create("Natal")
     path = f"/v1/campaigns/{made.json()['campaignId']}"
-    machine.something_will_go_wrong({"on": "startCampaign", "skip": 0, "times": 2, "do": {"delay": 54}})
+    machine.inject_fault({"on": "startCampaign", "skip": 0, "times": 2, "do": {"delay": 54}})
     for _ in range(2):
         with pytest.raises(TimeoutError):
             machine.sandbox.call("POST", f"{path}/start", timeout=20)

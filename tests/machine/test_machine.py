@@ -27,12 +27,10 @@ def played(bug: str | None = None, **attributes: Any) -> Campaigns:
 
 def lived(machine: Campaigns) -> None:
     """A little of everything: faults, people, time and the client."""
-    machine.something_will_go_wrong(
-        {"on": "readConnectionSession", "skip": 1, "times": 2, "do": {"error": "INTERNAL_ERROR"}}
-    )
+    machine.inject_fault({"on": "readConnectionSession", "skip": 1, "times": 2, "do": {"error": "INTERNAL_ERROR"}})
     machine.connect()
     machine.time_passes(1.5)
-    machine.something_will_go_wrong(LOST)
+    machine.inject_fault(LOST)
     machine.launch(60)
     machine.operator_acts({"given": {"chats": [{"platform": "chatapp"}]}})
     machine.end_user_acts(machine.sessions[0], {"complete-session": {"phone": "+5511900000001"}})
@@ -63,7 +61,7 @@ def test_what_a_machine_did_happens_again_from_its_scenario():
             super().prepare(sandbox)
 
     again = Again()
-    for name in ("something_will_go_wrong", "time_passes", "operator_acts", "end_user_acts"):
+    for name in ("inject_fault", "time_passes", "operator_acts", "end_user_acts"):
         setattr(again, name, lambda *_: None)
     lived(again)
 
@@ -181,7 +179,7 @@ def test_a_misspelt_name_is_refused_with_the_nearest(attributes: dict[str, Any],
 
 def test_a_breach_tells_what_the_client_did_why_it_is_wrong_and_the_calls():
     machine = played("duplicate-start")
-    machine.something_will_go_wrong(LOST)
+    machine.inject_fault(LOST)
     machine.launch(60)
 
     assert machine._is_broken()

@@ -43,7 +43,7 @@ def attempts(receiver: Any) -> list[list[tuple[str, int | str | None]]]:
 def script(
     monkeypatch: pytest.MonkeyPatch, *wanted: DeliveryFaults, where: Callable[[Any, int], bool] = lambda *_: True
 ) -> None:
-    """Have the attempts that `where` picks meet these twists one after the other, and all others none."""
+    """Have the attempts that `where` picks meet these faults one after the other, and all others none."""
     left = list(wanted)
 
     def ask(sandbox: Any, delivery: Any, attempt_no: int) -> DeliveryFaults:

@@ -414,7 +414,7 @@ def test_what_is_still_on_its_way_is_not_sent_again(mockserver):
     mockserver.complete_session(begin(mockserver))
     before = mockserver.state()
 
-    with pytest.raises(ValueError, match="its deliveries are resting"):
+    with pytest.raises(ValueError, match="its deliveries are waiting"):
         mockserver.redeliver(mockserver.events[0]["id"])
     with pytest.raises(ValueError, match="no event 'event_x'"):
         mockserver.redeliver("event_x")
@@ -515,7 +515,7 @@ def test_the_journal_tells_each_move_of_a_delivery(mockserver):
     moves = [each for each in mockserver.journal["transitions"] if each["kind"] == "delivery"]
     assert [
         (None, "due", {"event": mockserver.events[0]["id"]}),
-        ("due", "resting", {"attempt": 1}),
-        ("resting", "due", {"timer": "wake"}),
+        ("due", "waiting", {"attempt": 1}),
+        ("waiting", "due", {"timer": "wake"}),
         ("due", "delivered", {"attempt": 2}),
     ] == [(each["from"], each["to"], each["cause"]) for each in moves]

@@ -76,7 +76,7 @@ def _stand(sandbox):
     kept = [
         {id: each for owner in core.tenants.values() for id, each in getattr(owner, table).items()} for table in tables
     ]
-    return Stand(core.now, *kept, {id: sending.counts(each.sends, core.now) for id, each in kept[1].items()})
+    return Stand(core.now, *kept, {id: sending.counts(each.schedule, core.now) for id, each in kept[1].items()})
 
 
 def _hold_to_laws(before, after):

@@ -79,6 +79,6 @@ def served(app: Any, is_down: Callable[[], bool]) -> Iterator[str]:
 def said(receiver: Receiver) -> list[list[tuple[str, str | None, int | str]]]:
     """Of each delivery the letters: the time of day, what a script made of it, and what the receiver said."""
     return [
-        [(each["at"][11:19], each.get("twist"), each.get("status", each.get("error"))) for each in delivery["attempts"]]
+        [(each["at"][11:19], each.get("fault"), each.get("status", each.get("error"))) for each in delivery["attempts"]]
         for delivery in receiver.deliveries
     ]

@@ -108,7 +108,7 @@ def _hold_to_effect(stage: Stage, is_heard: bool) -> None:
     silent = [rule for rule in stage.silent_rules if is_heard or rule.get("on") != "delivery"]
     if silent:
         raise AssertionError(f"never fired in {stage.name}: {silent}")
-    unmet = [rule for rule in stage.sandbox.rules if "unmet" in rule]
+    unmet = [rule for rule in stage.sandbox.rules if "noTarget" in rule]
     if unmet:
         raise AssertionError(f"met nothing to act on in {stage.name}: {unmet}")
 

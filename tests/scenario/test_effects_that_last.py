@@ -116,4 +116,4 @@ def test_what_cannot_be_given_leaves_everything_as_it_was_and_the_call_is_answer
     assert 201 == mockserver.call("POST", "/v1/campaigns", json=DRAFT).status
     tenant = mockserver.state()["tenants"][0]
     assert ("Next", 3, 1) == (tenant["name"], len(tenant["chats"]), len(tenant["campaigns"]))
-    assert "chat_ana" in rule.unmet
+    assert "chat_ana" in rule.no_target

@@ -30,7 +30,7 @@ def test_no_forgery_is_believed_and_every_true_event_is(mockserver_server: MockS
         stage.sandbox.advance("1m")
         app.work()
 
-        letters = [(twist, status) for letters in said(receiver) for _, twist, status in letters]
+        letters = [(fault, status) for letters in said(receiver) for _, fault, status in letters]
         refusals = [(forgery, 403 if forgery == "other-tenant" else 401) for forgery in FORGERIES]
         assert [each for refusal in refusals for each in (refusal, (None, 204))] == letters
         assert (made, 7) == (app.welcomed, app.refused)
@@ -57,7 +57,7 @@ def test_who_looks_at_no_date_and_no_tenant_is_told_two_lies(mockserver_server: 
         made = begin(stage, 7)
         stage.sandbox.advance("1m")
 
-        believed = {twist for letters in said(receiver) for _, twist, status in letters if twist and status == 200}
+        believed = {fault for letters in said(receiver) for _, fault, status in letters if fault and status == 200}
         assert {"old-timestamp", "other-tenant"} == believed
         assert 9 == len(app.welcomed)
         assert set(made) == set(app.welcomed)

@@ -185,13 +185,13 @@ def test_counters_are_part_of_a_checkpoint(mockserver):
 
 def test_an_effect_that_meets_nothing_says_so_in_its_rule_until_it_meets_something(mockserver):
     rule = mockserver.on("listCampaigns").fail_campaign()
-    assert None is rule.unmet
+    assert None is rule.no_target
     _status(mockserver)
-    assert "fail-campaign: no campaign is processing" == rule.unmet
+    assert "fail-campaign: no campaign is processing" == rule.no_target
 
     running(mockserver)
     _status(mockserver)
-    assert None is rule.unmet
+    assert None is rule.no_target
 
 
 def test_effects_act_on_what_the_call_is_about_else_on_all(mockserver):
@@ -279,7 +279,7 @@ def test_rules_that_advance_within_one_another_end_at_a_bound_and_break_nothing(
     assert 200 == mockserver.call("GET", "/v1/campaigns").status
     mockserver.advance("1h")
     assert [1] * rules == [rule["fired"] for rule in mockserver.rules]
-    refused = {rule["unmet"] for rule in mockserver.rules if "unmet" in rule}
+    refused = {rule["noTarget"] for rule in mockserver.rules if "noTarget" in rule}
     assert {
         "advance: 20 rules are letting time pass already, one within another (the mock's own bound: 20 rules deep)"
     } == refused

@@ -39,4 +39,4 @@ def test_a_visit_of_what_is_over_finds_nothing(mockserver: Sandbox):
 
     assert [visit.status for visit in mockserver._hosted.sandbox.visits] == [410]
     mockserver.advance("11m")
-    assert mockserver.rules[0]["unmet"] == "visit-link: no session is pending"
+    assert mockserver.rules[0]["noTarget"] == "visit-link: no session is pending"

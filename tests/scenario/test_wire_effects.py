@@ -129,7 +129,7 @@ def test_after_a_create_a_stale_read_finds_nothing(mockserver):
     path = f"/v1/campaigns/{draft(mockserver)}"
 
     assert [404, 200] == [mockserver.call("GET", path).status for _ in range(2)]
-    assert None is rule.unmet
+    assert None is rule.no_target
 
 
 def test_after_a_start_a_stale_read_shows_the_draft(mockserver):
@@ -169,7 +169,7 @@ def test_a_stale_read_without_a_change_answers_as_it_is_and_says_so(mockserver):
     rule = _stale(mockserver, "listCampaigns")
 
     assert 1 == len(mockserver.call(*LIST).json()["campaigns"])
-    assert "stale: nothing has changed since the rule was applied" == rule.unmet
+    assert "stale: nothing has changed since the rule was applied" == rule.no_target
 
 
 def test_a_stale_read_changes_nothing_but_the_journal(mockserver):

@@ -41,7 +41,7 @@ def _counts(sandbox, ids):
 
 def _complete(sandbox):
     session_id = session(sandbox)
-    assert None is _do(sandbox, "complete-session", {"phone": "+55 11 99999-0000", "name": "Balcão"}).unmet
+    assert None is _do(sandbox, "complete-session", {"phone": "+55 11 99999-0000", "name": "Balcão"}).no_target
     made = sandbox.state()["tenants"][0]["entrypoints"][-1]
     return _session(sandbox, session_id)[0], made["displayPhone"].replace(" ", "").replace("-", "")
 
@@ -123,7 +123,7 @@ def _set_tenant(sandbox):
 def _revoke(sandbox):
     _do(sandbox, "revoke-key")
     again = _do(sandbox, "revoke-key")
-    assert "revoked already" in again.unmet
+    assert "revoked already" in again.no_target
     return sandbox.call(*LIST).json()["code"], sandbox.call(*LIST, key=OTHER_KEY).status
 
 
@@ -131,7 +131,7 @@ def _rotate(sandbox):
     old = sandbox.secret_key
     _do(sandbox, "rotate-key", {"key": "sk_brand_new_key"})
     assert "sk_brand_new_key" == sandbox.secret_key
-    assert "known already" in _do(sandbox, "rotate-key", {"key": OTHER_KEY}).unmet
+    assert "known already" in _do(sandbox, "rotate-key", {"key": OTHER_KEY}).no_target
     return [sandbox.call(*LIST, key=key).status for key in (old, "sk_brand_new_key")]
 
 
@@ -183,7 +183,7 @@ def _fail_media(sandbox):
 
 def _given(sandbox):
     _do(sandbox, "given", {"templates": [{"id": "template_late"}]})
-    assert "template_late" in _do(sandbox, "given", {"templates": [{"id": "template_late"}]}).unmet
+    assert "template_late" in _do(sandbox, "given", {"templates": [{"id": "template_late"}]}).no_target
     return sandbox.call("GET", "/v1/message-templates/template_late").status
 
 

@@ -80,7 +80,7 @@ def test_a_redirect_is_a_failure_and_is_not_followed(mockserver, serve):
 
     assert ["/hook"] == paths
     assert [308] == [each["status"] for each in receiver.deliveries[0]["attempts"]]
-    assert "resting" == receiver.deliveries[0]["status"]
+    assert "waiting" == receiver.deliveries[0]["status"]
 
 
 def test_an_answer_is_read_up_to_a_bound(serve):

@@ -172,7 +172,7 @@ def test_steps_and_exchanges_make_room_in_the_order_in_which_they_came():
         journal = sandbox._hosted.sandbox.journal
 
         assert journal.size_bytes <= 200_000
-        assert journal.lost_steps == 100 - len(journal.steps)
+        assert journal.dropped_commands == 100 - len(journal.steps)
         assert 0 <= journal.steps[0].exchanges - journal.exchanges[0].n + 1 <= 1
 
 

@@ -168,7 +168,7 @@ def test_a_forgery_that_every_verifier_refuses_goes_beside_the_true_letter(mocks
     assert is_refused(forged) and not is_refused(true)
     [delivery] = mockserver.events[0]["deliveries"]
     assert "delivered" == delivery["status"]
-    assert [(401, forge), (200, None)] == [(each["status"], each.get("twist")) for each in delivery["attempts"]]
+    assert [(401, forge), (200, None)] == [(each["status"], each.get("fault")) for each in delivery["attempts"]]
 
 
 def test_a_forgery_about_another_tenant_is_rightly_signed(mockserver, monkeypatch):
@@ -212,7 +212,7 @@ def test_a_lost_event_counts_as_accepted_and_a_forgery_of_it_goes_all_the_same(m
     [delivery] = mockserver.events[0]["deliveries"]
     assert "delivered" == delivery["status"]
     assert [("wrong-secret", None), (None, "lost by a script")] == [
-        (each.get("twist"), each.get("error")) for each in delivery["attempts"]
+        (each.get("fault"), each.get("error")) for each in delivery["attempts"]
     ]
 
     mockserver.redeliver(mockserver.events[0]["id"])
@@ -234,7 +234,7 @@ def test_duplicates_follow_what_was_accepted_under_the_same_id(mockserver, monke
     assert 4 == len(inbox.letters)
     assert 1 == len({(letter.headers["webhook-id"], letter.body) for letter in inbox.letters})
     [delivery] = mockserver.events[0]["deliveries"]
-    assert [None, None, "duplicate", "duplicate"] == [each.get("twist") for each in delivery["attempts"]]
+    assert [None, None, "duplicate", "duplicate"] == [each.get("fault") for each in delivery["attempts"]]
 
 
 def test_what_is_refused_has_no_duplicates(mockserver, monkeypatch):
@@ -253,7 +253,7 @@ def test_an_event_of_an_unknown_kind_goes_before_the_true_one(mockserver, monkey
 
 
 def three(sandbox, monkeypatch, wanted: DeliveryFaults, *answers) -> tuple[list[str], Inbox]:
-    """Three sessions that end at once, the first of whose deliveries is twisted."""
+    """Three sessions that end at once, the first of whose deliveries has a fault."""
     script(monkeypatch, wanted)
     inbox = Inbox(*answers)
     sandbox.receive_webhooks(inbox)

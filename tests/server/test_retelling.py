@@ -53,8 +53,8 @@ def test_the_steps_say_what_was_done_and_what_is_due(made):
         "now": "2026-03-01T12:20:00.000Z",
         "exchanges": 2,
         "steps": [first | {"arguments": {"by": "20m"}}, second | {"arguments": {"dual-status": "guide"}}],
-        "lost": 0,
-        "held": [],
+        "unanswered": 0,
+        "deferred": [],
         "due": {"at": "2026-03-01T12:21:00.000Z", "what": "execution.finish", "id": execution},
         "unmoved": None,
         "apart": None,
@@ -69,7 +69,7 @@ def test_a_call_that_is_held_back_is_told_without_its_key(sandbox: Sandbox):
     shown = sandbox.call("GET", "/_mock/steps").json()
 
     called = {"method": "POST", "path": "/v1/campaigns"}
-    assert [called | {"rules": ["rule_1"]}] == shown["held"]
+    assert [called | {"rules": ["rule_1"]}] == shown["deferred"]
     assert called | {"waits": 3} == shown["steps"][-1]["arguments"]
     assert ("call.arrive", "2026-03-01T12:00:30.000Z") == (shown["due"]["what"], shown["due"]["at"])
     assert sandbox.secret_key not in json.dumps(shown)

@@ -86,7 +86,7 @@ def test_of_too_many_the_oldest_goes_and_is_counted(sandbox: Sandbox):
         sandbox.advance(1)
 
     assert STEPS_MAX == len(sandbox.steps)
-    assert 2 == sandbox._hosted.sandbox.journal.lost_steps
+    assert 2 == sandbox._hosted.sandbox.journal.dropped_commands
 
 
 def test_every_command_that_writes_is_a_step_or_said_to_be_none():

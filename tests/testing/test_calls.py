@@ -159,7 +159,7 @@ def test_the_answer_of_a_refused_call_is_an_assertion_error_that_says_why(sandbo
     create(sandbox, templateId="nope")
     call = sandbox.calls("createCampaign").one()
 
-    assert "MESSAGE_TEMPLATE_NOT_FOUND" == call.code == call.said["code"]
+    assert "MESSAGE_TEMPLATE_NOT_FOUND" == call.code == call.body_received["code"]
     with pytest.raises(AssertionError, match="wanted a success: #1 createCampaign .* because campaigns.template"):
         _ = call.answer
 

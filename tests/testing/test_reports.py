@@ -233,7 +233,7 @@ def test_deliveries_are_told_with_what_each_attempt_met(suite: Suite):
     )
 
     told = next(each for each in found if "entrypoints.chatapp.connected event ->" in each)
-    assert re.search(r" -> webhook_\w+: resting after 500, 500$", told)
+    assert re.search(r" -> webhook_\w+: waiting after 500, 500$", told)
 
 
 SESSION = """
@@ -244,7 +244,7 @@ SESSION = """
 
 
 @pytest.mark.parametrize(
-    ("twists", "attempts"),
+    ("faults", "attempts"),
     [
         ('forge="other-tenant"', "200 to a forged request (other-tenant), 200"),
         ('forge="no-signature"', "401 to a forged request (no-signature), 200"),
@@ -253,13 +253,13 @@ SESSION = """
     ],
 )
 def test_a_forged_or_extra_delivery_is_labelled_with_what_the_receiver_answered(
-    suite: Suite, twists: str, attempts: str
+    suite: Suite, faults: str, attempts: str
 ):
     found = reported(
         suite,
         f"""
     def test_it(mockserver):
-        mockserver.on("delivery").deliver({twists})
+        mockserver.on("delivery").deliver({faults})
         mockserver.receive_webhooks(lambda letter: 200 if "webhook-signature" in letter.headers else 401)
         {SESSION.strip()}
         """,
@@ -318,7 +318,7 @@ def test_a_receiver_that_raises_comes_before_what_came_of_it(suite: Suite):
         r"the receiver raised KeyError: 'tenant' \(test_mine.py:15\) where entrypoints.chatapp.connected event came to webhook_\w+",
         found[0],
     )
-    assert any("resting after 500 (the receiver raised KeyError: 'tenant'" in each for each in found)
+    assert any("waiting after 500 (the receiver raised KeyError: 'tenant'" in each for each in found)
 
 
 @pytest.mark.parametrize(

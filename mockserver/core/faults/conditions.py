@@ -89,7 +89,7 @@ def _count(what: str) -> Callable[[SandboxState, Tenant, Campaign], Any]:
     def counted(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> Any:
         if not campaign.execution_ids:
             return ABSENT
-        counts = sending.counts(tenant.executions[campaign.execution_ids[-1]].sends, sandbox.now)
+        counts = sending.counts(tenant.executions[campaign.execution_ids[-1]].schedule, sandbox.now)
         return getattr(counts, what)
 
     return counted

@@ -74,7 +74,7 @@ def cancel_session(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapp
 def visit_link(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
     """Somebody opens the session's url: a link preview, a scanner, a second person."""
     for tenant, session in sessions_of(sandbox, scope, args):
-        found = hosted_flow.FlowTarget(tenant, session, tenant.walks.get(session.id))
+        found = hosted_flow.FlowTarget(tenant, session, tenant.hosted_flows.get(session.id))
         is_good = hosted_flow.is_link_valid(sandbox, found)
         walk = hosted_flow.open_link(sandbox, found) if is_good else None
         step, status = (
@@ -139,7 +139,7 @@ def fail_sends(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[
 
 
 def _chosen(sandbox: SandboxState, rule: Rule, execution: Execution, args: Mapping[str, Any]) -> Sequence[int] | None:
-    total = execution.sends.total
+    total = execution.schedule.total
     if "chats" in args:
         wanted = set(args["chats"])
         return [position for position, chat in enumerate(execution.targets) if chat.id in wanted]
@@ -340,7 +340,7 @@ def run(
         try:
             STATE_EFFECTS[name](sandbox, rule, scope, args)
         except ValueError as refusal:
-            sandbox.rule_set.unmet[rule.id] = f"{name}: {refusal}"
+            sandbox.rule_set.no_target[rule.id] = f"{name}: {refusal}"
 
 
 __all__ = ["STATE_EFFECTS", "NoTarget", "run"]

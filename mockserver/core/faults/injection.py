@@ -133,7 +133,7 @@ def run_operation(sandbox: SandboxState, call: Call, met: RuleMatch) -> CallResu
     """
     scope, stored = met.scope, sandbox.rule_set.storage
     for rule in met.rules:
-        sandbox.rule_set.unmet.pop(rule.id, None)
+        sandbox.rule_set.no_target.pop(rule.id, None)
         effects.run(sandbox, rule, scope, "whole" if rule.before_operation else "bending")
     answered = _operated(sandbox, call, met, scope)
     if call.endpoint is not None and call.endpoint.id == "uploadMedia":
@@ -213,7 +213,7 @@ def _answer_as_before(sandbox: SandboxState, call: Call, met: RuleMatch) -> Call
     past = latest if latest and latest.transitions != sandbox.journal.last_transition else script.previous_snapshot
     if past is None or met.owner is None:
         if met.owner is not None:
-            script.unmet[met.owner.id] = "stale: nothing has changed since the rule was applied"
+            script.no_target[met.owner.id] = "stale: nothing has changed since the rule was applied"
         return handle_call(sandbox, call)
     twin = sandbox.clone()
     twin.tenants = {tenant_id: tenant.copy() for tenant_id, tenant in past.tenants.items()}
@@ -241,6 +241,6 @@ def delivery_faults_for(sandbox: SandboxState, delivery: Delivery, attempt_no: i
 
 
 def _read(written: Mapping[str, Any]) -> dict[str, Any]:
-    """A document's `deliver` as the fields of `Twists`."""
+    """A document's `deliver` as the fields of `DeliveryFaults`."""
     fields = {key.replace("-", "_"): value for key, value in written.items()}
     return fields | ({"delay": parse_duration(fields["delay"])} if "delay" in fields else {})

@@ -118,7 +118,7 @@ def _refuse_too_large(sandbox: SandboxState, tenant: Tenant, campaign: Campaign,
         since = as_shown(sandbox.now - DAY) + MILLISECOND - 1  # what is shown as a day old is used no longer
         runs = [each for each in tenant.executions.values() if each.platform == campaign.platform]
         used = sum(
-            sending.counts(each.sends, sandbox.now).sent - sending.counts(each.sends, since).sent for each in runs
+            sending.counts(each.schedule, sandbox.now).sent - sending.counts(each.schedule, since).sent for each in runs
         )
     if target > limit - used:
         raise ApiError(
@@ -150,11 +150,11 @@ def plan_execution(
         template=template,
         values=values,
         targets=chats,
-        sends=sending.plan(len(chats), as_shown(sandbox.now), send_rate(sandbox, tenant, campaign), failed),
+        schedule=sending.plan(len(chats), as_shown(sandbox.now), send_rate(sandbox, tenant, campaign), failed),
         started_at=sandbox.now,
         ended_at=None,
         status=EXECUTION.initial,
-        stay=sandbox.next_number("stay"),
+        state_version=sandbox.next_number("state_version"),
     )
 
 
@@ -211,11 +211,14 @@ def create_campaign(sandbox: SandboxState, tenant: Tenant, call: Call, body: Map
         filters=body.get("filters"),
         created_at=sandbox.now,
         status=CAMPAIGN.initial,
-        stay=0,
+        state_version=0,
     )
     check_new(sandbox, tenant, campaign)
     campaign = replace(
-        campaign, seq=sandbox.next_seq(), id=sandbox.new_id("campaign_"), stay=sandbox.next_number("stay")
+        campaign,
+        seq=sandbox.next_seq(),
+        id=sandbox.new_id("campaign_"),
+        state_version=sandbox.next_number("state_version"),
     )
     return Success(create(sandbox, tenant, "campaign", campaign, caused_by_call(sandbox)))
 
@@ -308,18 +311,18 @@ def start_campaign(sandbox: SandboxState, tenant: Tenant, call: Call, body: Mapp
 def finish(sandbox: SandboxState, tenant: Tenant, execution_id: str, cause: Cause) -> None:
     """All sends were made: campaign and execution complete, or fail where a choice has it so (send.completed)."""
     execution = tenant.executions[execution_id]
-    counts = sending.counts(execution.sends, sandbox.now)
+    counts = sending.counts(execution.schedule, sandbox.now)
     empty_fails = counts.target == 0 and sandbox.choices["start-empty-audience"] == "failed"
     all_failed = counts.target > 0 and counts.failed == counts.target
     fails = empty_fails or (all_failed and sandbox.choices["all-sends-failed"] == "failed")
-    _end_campaign(sandbox, tenant, execution, "fail" if fails else "finish", execution.sends, cause)
+    _end_campaign(sandbox, tenant, execution, "fail" if fails else "finish", execution.schedule, cause)
 
 
 def fail(sandbox: SandboxState, tenant: Tenant, campaign: Campaign, cause: Cause) -> None:
     """An unrecoverable error: what was not sent is neither sent nor failed (send.failed)."""
     execution = active_execution(tenant, campaign)
     if execution is not None:
-        _end_campaign(sandbox, tenant, execution, "fail", sending.stop_after(execution.sends, sandbox.now), cause)
+        _end_campaign(sandbox, tenant, execution, "fail", sending.stop_after(execution.schedule, sandbox.now), cause)
 
 
 def cancel_campaign(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
@@ -340,7 +343,7 @@ def cancel_campaign(sandbox: SandboxState, tenant: Tenant, call: Call) -> Succes
             tenant,
             execution,
             "cancel",
-            sending.stop_after(execution.sends, _last_send(sandbox, execution)),
+            sending.stop_after(execution.schedule, _last_send(sandbox, execution)),
             cause,
         )
     return Success(None)
@@ -382,11 +385,11 @@ def _end_campaign(
     """Campaign and execution end by one trigger: at one instant, or the execution a little later by choice."""
     transition(sandbox, tenant, "campaign", tenant.campaigns[execution.campaign_id], trigger, cause)
     if sandbox.choices["execution-status-lag"] == "none":
-        transition(sandbox, tenant, "execution", execution, trigger, cause, sends=left, ended_at=sandbox.now)
+        transition(sandbox, tenant, "execution", execution, trigger, cause, schedule=left, ended_at=sandbox.now)
         return
-    lagging = replace(execution, sends=left, stay=sandbox.next_number("stay"))
+    lagging = replace(execution, schedule=left, state_version=sandbox.next_number("state_version"))
     tenant.executions[execution.id] = lagging
-    sandbox.schedule(sandbox.now + _DRAIN, "execution", "drain", tenant.id, execution.id, lagging.stay)
+    sandbox.schedule(sandbox.now + _DRAIN, "execution", "drain", tenant.id, execution.id, lagging.state_version)
 
 
 def finish_lagging_execution(sandbox: SandboxState, tenant: Tenant, execution_id: str, cause: Cause) -> None:

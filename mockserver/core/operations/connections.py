@@ -108,7 +108,7 @@ def create_session(sandbox: SandboxState, tenant: Tenant, call: Call, body: Mapp
         created_at=sandbox.now,
         expires_at=_deadline(sandbox),
         status=SESSION.initial,
-        stay=sandbox.next_number("stay"),
+        state_version=sandbox.next_number("state_version"),
     )
     return Success(create(sandbox, tenant, "session", session, caused_by_call(sandbox)))
 
@@ -224,6 +224,6 @@ def expire_on_time(sandbox: SandboxState, tenant: Tenant, session_id: str, cause
         return
     sweep = -(-session.expires_at // MINUTE) * MINUTE
     if driver == "sweeper" and sandbox.now < sweep:
-        sandbox.schedule(sweep, "session", "expire", tenant.id, session.id, session.stay)
+        sandbox.schedule(sweep, "session", "expire", tenant.id, session.id, session.state_version)
         return
     expire(sandbox, tenant, session, cause)

@@ -47,14 +47,14 @@ def find_by_link(sandbox: SandboxState, token: str) -> FlowTarget | None:
     for tenant in sandbox.tenants.values():
         for session in tenant.sessions.values():
             if session.token == token:
-                return FlowTarget(tenant, session, tenant.walks.get(session.id))
+                return FlowTarget(tenant, session, tenant.hosted_flows.get(session.id))
     return None
 
 
 def find_by_flow(sandbox: SandboxState, secret: str) -> FlowTarget | None:
     """The session whose walk has this secret."""
     for tenant in sandbox.tenants.values():
-        for walk in tenant.walks.values():
+        for walk in tenant.hosted_flows.values():
             if walk.secret == secret:
                 return FlowTarget(tenant, tenant.sessions[walk.session_id], walk)
     return None
@@ -82,11 +82,11 @@ def start_flow(sandbox: SandboxState, found: FlowTarget) -> HostedFlow:
     consumed_at = None if sandbox.choices["link-consumed-when"] == "completion" else sandbox.now
     if found.walk is None:
         secret = ids.seeded_id(sandbox.seed, "walk", sandbox.next_number("walk"), chars=40)
-        walk = HostedFlow(found.session.id, secret, begun_at=sandbox.now, consumed_at=consumed_at, step=first)
+        walk = HostedFlow(found.session.id, secret, started_at=sandbox.now, consumed_at=consumed_at, step=first)
     else:
         step = first if found.walk.step == CANCELLED else found.walk.step
         walk = replace(found.walk, consumed_at=consumed_at, step=step)
-    found.tenant.walks[walk.session_id] = walk
+    found.tenant.hosted_flows[walk.session_id] = walk
     return walk
 
 
@@ -112,7 +112,7 @@ def submit_step(
     deadline whatever is answered finds the session expired.
     """
     session = connections.expire_if_due(sandbox, tenant, session, {"page": step})
-    walk, steps = tenant.walks[session.id], FLOW_STEPS[session.coexistence]
+    walk, steps = tenant.hosted_flows[session.id], FLOW_STEPS[session.coexistence]
     if current_page(sandbox, session, walk) not in steps or step not in steps[: steps.index(walk.step) + 1]:
         return None
     if step == steps[-1]:
@@ -121,25 +121,25 @@ def submit_step(
     chosen = _CHOSEN[step](tenant, given)
     if isinstance(chosen, str):
         return chosen
-    tenant.walks[session.id] = replace(walk, step=steps[steps.index(step) + 1], **chosen)
+    tenant.hosted_flows[session.id] = replace(walk, step=steps[steps.index(step) + 1], **chosen)
     return None
 
 
 def go_back(sandbox: SandboxState, tenant: Tenant, session: Session, step: str) -> None:
     """Stand again before the step that comes before this one, if the walk has come that far."""
-    walk, steps = tenant.walks[session.id], FLOW_STEPS[session.coexistence]
+    walk, steps = tenant.hosted_flows[session.id], FLOW_STEPS[session.coexistence]
     if current_page(sandbox, session, walk) in steps and step in steps[1 : steps.index(walk.step) + 1]:
-        tenant.walks[session.id] = replace(walk, step=steps[steps.index(step) - 1])
+        tenant.hosted_flows[session.id] = replace(walk, step=steps[steps.index(step) - 1])
 
 
 def cancel(sandbox: SandboxState, tenant: Tenant, session: Session) -> None:
     """The person cancels, which ends the walk; what becomes of the session is the choice `user-cancels`."""
-    walk = tenant.walks[session.id]
+    walk = tenant.hosted_flows[session.id]
     if current_page(sandbox, session, walk) == "expired":
         connections.expire_if_due(sandbox, tenant, session, {"page": "cancel"})
     elif _is_pending(session):
         connections.cancel(sandbox, tenant, session, {"page": "cancel"})
-        tenant.walks[session.id] = replace(walk, step=CANCELLED)
+        tenant.hosted_flows[session.id] = replace(walk, step=CANCELLED)
 
 
 def simulate(sandbox: SandboxState, tenant: Tenant, session: Session, end: str) -> None:

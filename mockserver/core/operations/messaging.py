@@ -90,11 +90,11 @@ def _sent(sandbox: SandboxState, tenant: Tenant, execution: Execution, chat: Cha
     position = bisect_left(execution.targets, chat.seq, key=lambda target: target.seq)
     if position == len(execution.targets) or execution.targets[position].id != chat.id:
         return
-    if position >= sending.processed_count(execution.sends, sandbox.now) or sending.is_failed(
-        execution.sends, position
+    if position >= sending.processed_count(execution.schedule, sandbox.now) or sending.is_failed(
+        execution.schedule, position
     ):
         return
-    exact = sending.exact_due(execution.sends, position)
+    exact = sending.exact_due(execution.schedule, position)
     if exact is None:
         return
     instant = max(Fraction(*exact), Fraction(execution.started_at))  # no message is older than the start that sent it

@@ -51,8 +51,8 @@ def processed_count(sends: SendSchedule, at: Instant) -> int:
     for segment in reversed(sends.segments):
         if at >= segment.start:
             due = (at - segment.start) * segment.per_minute // MINUTE + 1 if segment.per_minute else 0
-            return min(bound, segment.first + due)
-        bound = min(bound, segment.first)
+            return min(bound, segment.first_position + due)
+        bound = min(bound, segment.first_position)
     return 0
 
 
@@ -71,10 +71,10 @@ def exact_due(sends: SendSchedule, position: int) -> tuple[int, int] | None:
     """
     if position >= sends.stop:
         return None
-    segment = next(segment for segment in reversed(sends.segments) if segment.first <= position)
+    segment = next(segment for segment in reversed(sends.segments) if segment.first_position <= position)
     if not segment.per_minute:
         return None
-    return segment.start * segment.per_minute + (position - segment.first) * MINUTE, segment.per_minute
+    return segment.start * segment.per_minute + (position - segment.first_position) * MINUTE, segment.per_minute
 
 
 def processed_at(sends: SendSchedule, position: int) -> Instant | None:
@@ -105,7 +105,7 @@ def time_of_nth_sent(sends: SendSchedule, count: int) -> Instant | None:
 
 def change_rate(sends: SendSchedule, first: int, start: Instant, per_minute: int) -> SendSchedule:
     """The same sends, from position `first` on at another rate, that position at `start`; at 0 a minute they stand still."""
-    kept = tuple(segment for segment in sends.segments if segment.first < first)
+    kept = tuple(segment for segment in sends.segments if segment.first_position < first)
     return replace(sends, segments=(*kept, Segment(first, start, per_minute)))
 
 
@@ -127,61 +127,63 @@ def schedule_progress_timers(sandbox: SandboxState, tenant: Tenant, execution: E
     for rule in sandbox.rule_set.rules.values():
         if rule.after_sent is not None:
             schedule_rule_timer(sandbox, tenant, execution, rule)
-    last = processed_at(execution.sends, execution.sends.total - 1) if execution.sends.total else sandbox.now
+    last = processed_at(execution.schedule, execution.schedule.total - 1) if execution.schedule.total else sandbox.now
     if last is not None:  # the first send may be due a fraction of a millisecond before now
-        sandbox.schedule(max(last, sandbox.now), "execution", "finish", tenant.id, execution.id, execution.stay)
+        sandbox.schedule(
+            max(last, sandbox.now), "execution", "finish", tenant.id, execution.id, execution.state_version
+        )
 
 
 def schedule_rule_timer(sandbox: SandboxState, tenant: Tenant, execution: Execution, rule: Rule) -> None:
     """Have the rule fire when this execution has sent its count, once; at once where it has done so already."""
     if (rule.id, execution.id) in sandbox.rule_set.reached_progress or rule.after_sent is None:
         return
-    reached = time_of_nth_sent(execution.sends, rule.after_sent) if rule.after_sent else execution.started_at
+    reached = time_of_nth_sent(execution.schedule, rule.after_sent) if rule.after_sent else execution.started_at
     if reached is not None:
         due = max(reached, sandbox.now)
-        sandbox.schedule(due, "execution", "sent", tenant.id, execution.id, execution.stay, rule.id)
+        sandbox.schedule(due, "execution", "sent", tenant.id, execution.id, execution.state_version, rule.id)
 
 
 def replace_schedule(sandbox: SandboxState, tenant: Tenant, execution: Execution, bent: SendSchedule) -> None:
     """Put other sends in the place of the execution's, and arm anew what follows from them."""
-    changed = replace(execution, sends=bent, stay=sandbox.next_number("stay"))
+    changed = replace(execution, schedule=bent, state_version=sandbox.next_number("state_version"))
     tenant.executions[execution.id] = changed
     schedule_progress_timers(sandbox, tenant, changed)
 
 
 def next_position(sandbox: SandboxState, execution: Execution, scope: Subject) -> int:
     """The first position that is still to come; in the call that starts the execution that is the very first."""
-    return 0 if scope.started_execution_id == execution.id else processed_count(execution.sends, sandbox.now)
+    return 0 if scope.started_execution_id == execution.id else processed_count(execution.schedule, sandbox.now)
 
 
 def stall(sandbox: SandboxState, tenant: Tenant, execution: Execution, first: int) -> None:
     """Send nothing more until it is resumed."""
-    replace_schedule(sandbox, tenant, execution, change_rate(execution.sends, first, sandbox.now, 0))
+    replace_schedule(sandbox, tenant, execution, change_rate(execution.schedule, first, sandbox.now, 0))
 
 
 def resume(sandbox: SandboxState, tenant: Tenant, execution: Execution, first: int, per_minute: int) -> None:
     """The next send goes now, the rest evenly from there."""
-    replace_schedule(sandbox, tenant, execution, change_rate(execution.sends, first, sandbox.now, per_minute))
+    replace_schedule(sandbox, tenant, execution, change_rate(execution.schedule, first, sandbox.now, per_minute))
 
 
 def slow(sandbox: SandboxState, tenant: Tenant, execution: Execution, first: int, per_minute: int) -> None:
     """Send at another rate; the next send comes one interval of it from now, or at once where nothing was sent yet."""
     start: Instant = sandbox.now + (-(-MINUTE // per_minute) if first else 0)
-    replace_schedule(sandbox, tenant, execution, change_rate(execution.sends, first, start, per_minute))
+    replace_schedule(sandbox, tenant, execution, change_rate(execution.schedule, first, start, per_minute))
 
 
 def fail_remaining(
     sandbox: SandboxState, tenant: Tenant, execution: Execution, first: int, chosen: Sequence[int] | None = None
 ) -> None:
     """From `first` on the chosen positions fail, beside those that would fail anyway; all where none are named."""
-    total = execution.sends.total
+    total = execution.schedule.total
     if chosen is None:
         failed: Sequence[int] = range(first, total)
     else:
-        failed = sorted({each for each in (*execution.sends.failed, *chosen) if each >= first})
-    replace_schedule(sandbox, tenant, execution, with_failures(execution.sends, first, failed))
+        failed = sorted({each for each in (*execution.schedule.failed, *chosen) if each >= first})
+    replace_schedule(sandbox, tenant, execution, with_failures(execution.schedule, first, failed))
 
 
 def clear_remaining_failures(sandbox: SandboxState, tenant: Tenant, execution: Execution, first: int) -> None:
     """From `first` on no position fails."""
-    replace_schedule(sandbox, tenant, execution, with_failures(execution.sends, first, ()))
+    replace_schedule(sandbox, tenant, execution, with_failures(execution.schedule, first, ()))

@@ -155,7 +155,7 @@ class Journal:
     """What happened in one sandbox so far. Lives as long as its sandbox."""
 
     __slots__ = (
-        "_chosen", "exchanges", "last_exchange", "last_transition", "limits", "lost_steps", "size_bytes", "steps",
+        "_chosen", "dropped_commands", "exchanges", "last_exchange", "last_transition", "limits", "size_bytes", "steps",
         "transitions",
     )  # fmt: skip
 
@@ -167,7 +167,7 @@ class Journal:
         self.size_bytes = 0  # of exchanges and steps
         self.last_exchange = 0
         self.last_transition = 0
-        self.lost_steps = 0
+        self.dropped_commands = 0
         self._chosen: tuple[Mapping[str, object], Mapping[str, object]] = (DEFAULTS, {})
 
     def non_default_choices(self, choices: Mapping[str, object]) -> Mapping[str, object]:
@@ -217,7 +217,7 @@ class Journal:
 
     def _drop_step(self) -> None:
         self.size_bytes -= self.steps.popleft().size_bytes
-        self.lost_steps += 1
+        self.dropped_commands += 1
 
     def mark_unanswered(self, n: int) -> None:
         """Note that the answer of exchange `n` never reached its client."""
@@ -243,6 +243,6 @@ class Journal:
         twin = Journal(self.limits)
         twin.exchanges, twin.transitions = self.exchanges.copy(), self.transitions.copy()
         twin.last_exchange, twin.last_transition = self.last_exchange, self.last_transition
-        twin.steps, twin.lost_steps = self.steps.copy(), self.lost_steps
+        twin.steps, twin.dropped_commands = self.steps.copy(), self.dropped_commands
         twin.size_bytes = self.size_bytes
         return twin

@@ -51,12 +51,12 @@ NO_DELIVERY_FAULTS = DeliveryFaults()
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """
-    One letter to an endpoint: the `n`th try of its delivery, or what a `twist` sent beside it.
+    One letter to an endpoint: the attempt `number` of its delivery, or what a `fault` sent beside it.
 
     `status` is the endpoint's HTTP status; where none came, `error` says why. `answer` is the first of what it said.
     """
 
-    n: int
+    number: int
     at: Instant
     due: Instant
     status: int | None
@@ -65,7 +65,7 @@ class Attempt:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     answer: bytes = b""
-    twist: str | None = None
+    fault: str | None = None
 
     @property
     def accepted(self) -> bool:
@@ -78,8 +78,8 @@ class Delivery:
     """
     One event on its way to one endpoint; `seq` is the event's.
 
-    `due` is the instant of its next attempt, or of its last one once it has ended. `tries` counts the attempts of the
-    running schedule, which a resend begins anew. `twists` are those of its next attempt, None before anybody asked.
+    `due` is the instant of its next attempt, or of its last one once it has ended. `attempts_in_schedule` counts the attempts of the
+    running schedule, which a resend begins anew. `faults` are those of its next attempt, None before anybody asked.
     """
 
     seq: int
@@ -88,16 +88,16 @@ class Delivery:
     webhook_id: str
     tenant_id: str
     status: str
-    stay: int
+    state_version: int
     due: Instant
-    tries: int = 0
+    attempts_in_schedule: int = 0
     attempts: tuple[Attempt, ...] = ()
-    twists: DeliveryFaults | None = None
+    faults: DeliveryFaults | None = None
 
     @property
-    def next_try(self) -> int:
+    def next_attempt_number(self) -> int:
         """The number of its next attempt, counted over resends."""
-        return 1 + sum(each.twist is None for each in self.attempts)
+        return 1 + sum(each.fault is None for each in self.attempts)
 
     @property
     def has_ended(self) -> bool:
@@ -110,9 +110,9 @@ class PlannedAttempt(NamedTuple):
     epoch: int
     delivery: Delivery
     webhook: Webhook
-    n: int
+    number: int
     at: Instant
-    twists: DeliveryFaults
+    faults: DeliveryFaults
     message_id: str | None
 
 
@@ -128,22 +128,31 @@ class Outbox:
     `under_way` is no state: attempts that somebody is making right now, by endpoint.
     """
 
-    __slots__ = ("allowed_hosts", "aside", "by_event", "deliveries", "loose", "queues", "stored", "under_way")
+    __slots__ = (
+        "allowed_hosts",
+        "by_event",
+        "deliveries",
+        "in_flight",
+        "queues",
+        "swapped_out",
+        "unclaimed_events",
+        "unordered",
+    )
 
     def __init__(self, allowed_hosts: frozenset[str] = frozenset()) -> None:
         self.allowed_hosts = allowed_hosts
         self.deliveries: dict[str, Delivery] = {}
         self.by_event: dict[str, tuple[str, ...]] = {}
         self.queues: dict[str, list[QueueKey]] = {}
-        self.loose: dict[str, list[QueueKey]] = {}
-        self.aside: dict[str, str] = {}
-        self.stored: list[Event] = []
-        self.under_way: dict[str, PlannedAttempt] = {}
+        self.unordered: dict[str, list[QueueKey]] = {}
+        self.swapped_out: dict[str, str] = {}
+        self.unclaimed_events: list[Event] = []
+        self.in_flight: dict[str, PlannedAttempt] = {}
 
     @property
     def is_idle(self) -> bool:
         """True where nothing waits to be sent, now or later."""
-        return not self.queues and not self.loose
+        return not self.queues and not self.unordered
 
     def of_event(self, event_id: str) -> Iterator[Delivery]:
         """The deliveries of an event, in the order in which its endpoints were registered."""
@@ -153,21 +162,21 @@ class Outbox:
         """The deliveries to an endpoint, in the order of happening."""
         return [each for each in self.deliveries.values() if each.webhook_id == webhook_id]
 
-    def drop(self, place: QueueKey, webhook_id: str) -> None:
+    def remove(self, place: QueueKey, webhook_id: str) -> None:
         """Take it out of its queue, or from among the loose ones."""
-        for lane in (self.queues, self.loose):
+        for lane in (self.queues, self.unordered):
             if place in lane.get(webhook_id, ()):
                 lane[webhook_id].remove(place)
                 if not lane[webhook_id]:
                     del lane[webhook_id]
-        if self.aside.get(webhook_id) == place[1]:
-            del self.aside[webhook_id]
+        if self.swapped_out.get(webhook_id) == place[1]:
+            del self.swapped_out[webhook_id]
 
     def copy(self) -> Outbox:
         """An outbox of its own over the same frozen records, with nothing under way."""
         twin = Outbox(self.allowed_hosts)
         twin.deliveries, twin.by_event = self.deliveries.copy(), self.by_event.copy()
         twin.queues = {key: lane.copy() for key, lane in self.queues.items()}
-        twin.loose = {key: lane.copy() for key, lane in self.loose.items()}
-        twin.aside, twin.stored = self.aside.copy(), self.stored.copy()
+        twin.unordered = {key: lane.copy() for key, lane in self.unordered.items()}
+        twin.swapped_out, twin.unclaimed_events = self.swapped_out.copy(), self.unclaimed_events.copy()
         return twin

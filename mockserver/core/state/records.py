@@ -2,7 +2,7 @@
 The records of a sandbox: frozen, so that a change makes a new one and a checkpoint can share them.
 
 Every instant is in whole microseconds since 1970, UTC (`instants`). `seq` is the order of creation within the sandbox:
-on equal instants the larger is later. `stay` numbers a stay in a state; a timer armed for another stay does nothing.
+on equal instants the larger is later. `state_version` numbers the changes of state: a timer scheduled for an earlier one does nothing.
 
 The records of the hosted page: how far a person has walked, and each look at the page.
 """
@@ -103,7 +103,7 @@ class Campaign:
     filters: Sequence[Any] | None
     created_at: Instant
     status: str
-    stay: int
+    state_version: int
     execution_ids: tuple[str, ...] = ()  # oldest first
 
 
@@ -111,7 +111,7 @@ class Campaign:
 class Segment:
     """From position `first`, one send every minute / `per_minute`, the first of them at `start`."""
 
-    first: int
+    first_position: int
     start: Instant
     per_minute: int
 
@@ -141,11 +141,11 @@ class Execution:
     template: Template
     values: Mapping[str, str]  # commonVariables
     targets: Sequence[Chat]
-    sends: SendSchedule
+    schedule: SendSchedule
     started_at: Instant
     ended_at: Instant | None
     status: str
-    stay: int
+    state_version: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class Session:
     created_at: Instant
     expires_at: Instant
     status: str
-    stay: int
+    state_version: int
     reason: str | None = None
     entrypoint_id: str | None = None
 
@@ -262,7 +262,7 @@ class HostedFlow:
 
     session_id: str
     secret: str = field(repr=False)
-    begun_at: Instant
+    started_at: Instant
     consumed_at: Instant | None
     step: str
     phone: str | None = None

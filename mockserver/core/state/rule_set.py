@@ -58,16 +58,16 @@ class RuleSet:
         "deferred_calls",
         "keeps_snapshots",
         "latest_snapshot",
+        "no_target",
         "previous_snapshot",
         "reached_progress",
         "rules",
         "storage",
-        "unmet",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.rules: dict[str, Rule] = {}
-        self.unmet: dict[str, str] = {}  # by rule id: why the last firing met nothing to act on
+        self.no_target: dict[str, str] = {}  # by rule id: why the last firing met nothing to act on
         self.reached_progress: frozenset[tuple[str, str]] = frozenset()  # (rule, execution) whose progress was reached
         self.deferred_calls: dict[str, DeferredCall] = {}
         self.storage: StorageFaults | None = None
@@ -115,7 +115,7 @@ class RuleSet:
         if rule_id not in self.rules:
             return False
         gone = self.rules.pop(rule_id)
-        self.unmet.pop(rule_id, None)
+        self.no_target.pop(rule_id, None)
         tables: list[dict[Any, tuple[Rule, ...]]] = [self._by_call_number, self._unindexed, *self._by_value.values()]
         for table in tables:
             _without(table, gone)
@@ -234,6 +234,6 @@ def describe_rules(script: RuleSet) -> list[Mapping[str, Any]]:
             "matched": script.matched(rule),
             "fired": script.fired(rule),
         }
-        | ({"unmet": script.unmet[rule.id]} if rule.id in script.unmet else {})
+        | ({"noTarget": script.no_target[rule.id]} if rule.id in script.no_target else {})
         for rule in script.rules.values()
     ]

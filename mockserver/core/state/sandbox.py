@@ -90,7 +90,7 @@ Position = tuple[Instant, int, int]  # an instant, with the exchange and the tra
 
 
 class Timer(NamedTuple):
-    """What time will do to one record, once, unless the record has left the stay for which it was armed."""
+    """What is due to happen to one record, once, unless its state has changed since the timer was scheduled."""
 
     due: Instant
     order: int
@@ -98,8 +98,8 @@ class Timer(NamedTuple):
     trigger: str
     tenant_id: str
     id: str
-    stay: int
-    rule_id: str = ""  # the id of the rule that armed it, where one did
+    state_version: int
+    rule_id: str = ""  # the rule that scheduled it, if one did
 
 
 class KeyOwner(NamedTuple):
@@ -217,13 +217,23 @@ class SandboxState:
         return self.next_number("seq")
 
     def schedule(
-        self, due: Instant, kind: str, trigger: str, tenant_id: str, record_id: str, stay: int, about: str = ""
+        self,
+        due: Instant,
+        kind: str,
+        trigger: str,
+        tenant_id: str,
+        record_id: str,
+        state_version: int,
+        rule_id: str = "",
     ) -> None:
-        """Have `trigger` happen to the record at `due`, if it is then still in this stay."""
-        heappush(self.timers, Timer(due, self.next_number("timer"), kind, trigger, tenant_id, record_id, stay, about))
+        """Have `trigger` happen to the record at `due`, unless its state has changed by then."""
+        heappush(
+            self.timers,
+            Timer(due, self.next_number("timer"), kind, trigger, tenant_id, record_id, state_version, rule_id),
+        )
 
     def timer_target(self, timer: Timer) -> object | None:
-        """The record that a timer is about, or None once it has left the stay for which the timer was armed."""
+        """Return the record that a timer acts on, or None once its state has changed since the timer was scheduled."""
         if timer.kind in ("rule", "call"):
             return self.rule_set.rules.get(timer.id) or self.rule_set.deferred_calls.get(timer.id)
         tenant = self.tenants.get(timer.tenant_id)
@@ -231,7 +241,7 @@ class SandboxState:
             record = self.outbox.deliveries.get(timer.id)
         else:
             record = getattr(tenant, TABLE_OF[timer.kind]).get(timer.id) if tenant else None
-        return record if record is not None and record.stay == timer.stay else None
+        return record if record is not None and record.state_version == timer.state_version else None
 
     def key_owner(self, key: str) -> KeyOwner | None:
         return self.keys.get(key)

@@ -89,7 +89,7 @@ class Tenant:
     campaigns: dict[str, Campaign] = field(default_factory=dict)
     executions: dict[str, Execution] = field(default_factory=dict)
     sessions: dict[str, Session] = field(default_factory=dict)
-    walks: dict[str, HostedFlow] = field(default_factory=dict)  # by session id
+    hosted_flows: dict[str, HostedFlow] = field(default_factory=dict)  # by session id
     media: dict[str, Media] = field(default_factory=dict)
 
     def copy(self) -> Tenant:
@@ -115,7 +115,7 @@ TABLES: tuple[str, ...] = (
     "campaigns",
     "executions",
     "sessions",
-    "walks",
+    "hosted_flows",
     "media",
 )
 

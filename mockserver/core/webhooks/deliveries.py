@@ -45,7 +45,7 @@ def enqueue_event(sandbox: SandboxState, tenant: Tenant, event: Event) -> None:
     """Put an event on its way to every endpoint that takes it; where none does, `wh-no-endpoint` says what becomes of it."""
     takers = [webhook for webhook in tenant.webhooks.values() if accepts(webhook, event.kind)]
     if not takers and sandbox.choices["wh-no-endpoint"] == "stored":
-        sandbox.outbox.stored.append(event)
+        sandbox.outbox.unclaimed_events.append(event)
     for webhook in takers:
         create_delivery(sandbox, event, webhook)
 
@@ -54,8 +54,8 @@ def register_webhook(sandbox: SandboxState, tenant: Tenant, webhook: Webhook) ->
     """Have the endpoint receive the tenant's events from now on, and those that were stored for want of one."""
     tenant.webhooks[webhook.id] = webhook
     outbox = sandbox.outbox
-    waited = [each for each in outbox.stored if each.tenant_id == tenant.id and accepts(webhook, each.kind)]
-    outbox.stored = [each for each in outbox.stored if each not in waited]
+    waited = [each for each in outbox.unclaimed_events if each.tenant_id == tenant.id and accepts(webhook, each.kind)]
+    outbox.unclaimed_events = [each for each in outbox.unclaimed_events if each not in waited]
     for event in waited:
         create_delivery(sandbox, event, webhook)
 
@@ -70,7 +70,7 @@ def create_delivery(sandbox: SandboxState, event: Event, webhook: Webhook) -> De
         webhook_id=webhook.id,
         tenant_id=event.tenant_id,
         status=DELIVERY.initial,
-        stay=sandbox.next_number("stay"),
+        state_version=sandbox.next_number("state_version"),
         due=sandbox.now,
     )
     outbox.deliveries[delivery.id] = delivery
@@ -98,7 +98,7 @@ def transition_delivery(
     step = DELIVERY.step(delivery.status, trigger)
     if step is None:
         raise ValueError(f"a delivery that is {delivery.status} has no move '{trigger}'")
-    moved = replace(delivery, status=step.target, stay=sandbox.next_number("stay"), **changes)
+    moved = replace(delivery, status=step.target, state_version=sandbox.next_number("state_version"), **changes)
     sandbox.outbox.deliveries[moved.id] = moved
     sandbox.journal.add_transition(sandbox.now, "delivery", moved.id, delivery.status, moved.status, cause)
     return moved
@@ -107,10 +107,10 @@ def transition_delivery(
 def _attemptable(sandbox: SandboxState) -> Iterator[Delivery]:
     """What may be attempted now: of each endpoint that is free, the first in its queue and what has left that order."""
     outbox = sandbox.outbox
-    for webhook_id in [*outbox.queues, *(each for each in outbox.loose if each not in outbox.queues)]:
-        if webhook_id in outbox.under_way:
+    for webhook_id in [*outbox.queues, *(each for each in outbox.unordered if each not in outbox.queues)]:
+        if webhook_id in outbox.in_flight:
             continue
-        for _, delivery_id in [*outbox.queues.get(webhook_id, ())[:1], *outbox.loose.get(webhook_id, ())]:
+        for _, delivery_id in [*outbox.queues.get(webhook_id, ())[:1], *outbox.unordered.get(webhook_id, ())]:
             delivery = outbox.deliveries[delivery_id]
             if delivery.status == "due":
                 yield delivery
@@ -131,8 +131,8 @@ def claim_next_attempt(sandbox: SandboxState, ask: Ask, *, early: bool = False) 
         ready = sorted(_attemptable(sandbox), key=lambda each: (each.due, each.seq))
         for delivery in ready:
             asked = _with_faults(sandbox, delivery, ask)
-            wanted = asked.twists or outbox.NO_DELIVERY_FAULTS
-            if wanted.delay or (wanted.reorder and asked.webhook_id not in sandbox.outbox.aside):
+            wanted = asked.faults or outbox.NO_DELIVERY_FAULTS
+            if wanted.delay or (wanted.reorder and asked.webhook_id not in sandbox.outbox.swapped_out):
                 _postpone(sandbox, asked, wanted)
                 break
             if wanted.before_answer or not early:
@@ -143,8 +143,8 @@ def claim_next_attempt(sandbox: SandboxState, ask: Ask, *, early: bool = False) 
 
 def _with_faults(sandbox: SandboxState, delivery: Delivery, ask: Ask) -> Delivery:
     """The delivery with what the script has in mind for its next attempt, asked once."""
-    if delivery.twists is None:
-        delivery = replace(delivery, twists=ask(sandbox, delivery, delivery.next_try))
+    if delivery.faults is None:
+        delivery = replace(delivery, faults=ask(sandbox, delivery, delivery.next_attempt_number))
         sandbox.outbox.deliveries[delivery.id] = delivery
     return delivery
 
@@ -152,23 +152,23 @@ def _with_faults(sandbox: SandboxState, delivery: Delivery, ask: Ask) -> Deliver
 def _postpone(sandbox: SandboxState, delivery: Delivery, wanted: outbox.DeliveryFaults) -> None:
     """Let later events pass: for a while, or until the next of them has been sent."""
     outbox, place = sandbox.outbox, (delivery.seq, delivery.id)
-    outbox.drop(place, delivery.webhook_id)
-    outbox.loose.setdefault(delivery.webhook_id, []).append(place)
+    outbox.remove(place, delivery.webhook_id)
+    outbox.unordered.setdefault(delivery.webhook_id, []).append(place)
     _advance_queue(sandbox, delivery)
     if not wanted.delay:
-        outbox.aside[delivery.webhook_id] = delivery.id
+        outbox.swapped_out[delivery.webhook_id] = delivery.id
     due = delivery.due + (wanted.delay or _REORDER_TIMEOUT)
     left = replace(wanted, delay=0) if wanted.delay else replace(wanted, reorder=False)
-    _schedule_retry(sandbox, delivery, due, {"script": "delay" if wanted.delay else "reorder"}, twists=left)
+    _schedule_retry(sandbox, delivery, due, {"script": "delay" if wanted.delay else "reorder"}, faults=left)
 
 
 def _claim(sandbox: SandboxState, delivery: Delivery, wanted: outbox.DeliveryFaults) -> PlannedAttempt:
     webhook = sandbox.tenants[delivery.tenant_id].webhooks[delivery.webhook_id]
-    n = delivery.next_try
+    n = delivery.next_attempt_number
     planned = PlannedAttempt(
         sandbox.epoch, delivery, webhook, n, sandbox.now, wanted, _message_id(sandbox, delivery, n)
     )
-    sandbox.outbox.under_way[webhook.id] = planned
+    sandbox.outbox.in_flight[webhook.id] = planned
     return planned
 
 
@@ -189,12 +189,18 @@ def record_attempt(
     """
     if planned.epoch != sandbox.epoch:
         return
-    sandbox.outbox.under_way.pop(planned.webhook.id, None)
+    sandbox.outbox.in_flight.pop(planned.webhook.id, None)
     delivery = sandbox.outbox.deliveries[planned.delivery.id]
-    kept = {"attempts": (*delivery.attempts, *made), "twists": None, "tries": delivery.tries + 1}
-    true = next(each for each in made if each.twist is None)
-    cause: Cause = {"attempt": planned.n}
-    delay = retry_schedule.next_delay(str(sandbox.choices["wh-retry"]), delivery.tries, true, retry_after)
+    kept = {
+        "attempts": (*delivery.attempts, *made),
+        "faults": None,
+        "attempts_in_schedule": delivery.attempts_in_schedule + 1,
+    }
+    true = next(each for each in made if each.fault is None)
+    cause: Cause = {"attempt": planned.number}
+    delay = retry_schedule.next_delay(
+        str(sandbox.choices["wh-retry"]), delivery.attempts_in_schedule, true, retry_after
+    )
     if true.accepted or true.error == LOST:  # whoever sent a lost one believes that it arrived
         _finish(sandbox, delivery, "accept", cause, **kept)
     elif true.status == 410 or delay is None:
@@ -208,32 +214,32 @@ def record_attempt(
 def release_attempt(sandbox: SandboxState, planned: PlannedAttempt) -> None:
     """Nothing came of the attempt, not even a failure: it is due as before."""
     if planned.epoch == sandbox.epoch:
-        sandbox.outbox.under_way.pop(planned.webhook.id, None)
+        sandbox.outbox.in_flight.pop(planned.webhook.id, None)
 
 
 def _schedule_retry(sandbox: SandboxState, delivery: Delivery, due: Instant, cause: Cause, **changes: Any) -> None:
     due = min(due, LATEST)  # the last instant that can be shown
-    rested = transition_delivery(sandbox, delivery, "rest", cause, due=due, **changes)
-    sandbox.schedule(due, "delivery", "wake", rested.tenant_id, rested.id, rested.stay)
+    rested = transition_delivery(sandbox, delivery, "wait", cause, due=due, **changes)
+    sandbox.schedule(due, "delivery", "wake", rested.tenant_id, rested.id, rested.state_version)
 
 
 def retry_due(sandbox: SandboxState, delivery_id: str, cause: Cause) -> None:
     """A delivery that rested is due again; one that let others pass does so no longer."""
     delivery = sandbox.outbox.deliveries[delivery_id]
-    if sandbox.outbox.aside.get(delivery.webhook_id) == delivery_id:
-        del sandbox.outbox.aside[delivery.webhook_id]
+    if sandbox.outbox.swapped_out.get(delivery.webhook_id) == delivery_id:
+        del sandbox.outbox.swapped_out[delivery.webhook_id]
     transition_delivery(sandbox, delivery, "wake", cause)
 
 
 def _finish(sandbox: SandboxState, delivery: Delivery, trigger: str, cause: Cause, **changes: Any) -> None:
     """The delivery is over: the next one to this endpoint has its turn, and the one that let it pass goes after it."""
-    outbox, aside = sandbox.outbox, sandbox.outbox.aside.get(delivery.webhook_id)
-    outbox.drop((delivery.seq, delivery.id), delivery.webhook_id)
+    outbox, aside = sandbox.outbox, sandbox.outbox.swapped_out.get(delivery.webhook_id)
+    outbox.remove((delivery.seq, delivery.id), delivery.webhook_id)
     transition_delivery(sandbox, delivery, trigger, cause, **changes)
     _advance_queue(sandbox, delivery)
     if aside is not None and aside != delivery.id:
-        del outbox.aside[delivery.webhook_id]
-        if outbox.deliveries[aside].status == "resting":
+        del outbox.swapped_out[delivery.webhook_id]
+        if outbox.deliveries[aside].status == "waiting":
             passed = replace(outbox.deliveries[aside], due=delivery.due)
             transition_delivery(sandbox, passed, "wake", {"script": "reorder"})
 
@@ -250,10 +256,10 @@ def _disable(sandbox: SandboxState, planned: PlannedAttempt) -> None:
     """The endpoint is gone (410): it is sent nothing more until it is recovered."""
     outbox, webhooks = sandbox.outbox, sandbox.tenants[planned.delivery.tenant_id].webhooks
     webhooks[planned.webhook.id] = replace(webhooks[planned.webhook.id], disabled=True)
-    lanes = [*outbox.queues.get(planned.webhook.id, ()), *outbox.loose.get(planned.webhook.id, ())]
+    lanes = [*outbox.queues.get(planned.webhook.id, ()), *outbox.unordered.get(planned.webhook.id, ())]
     for _, delivery_id in lanes:
         delivery = outbox.deliveries[delivery_id]
-        if delivery.status == "resting":
+        if delivery.status == "waiting":
             delivery = transition_delivery(sandbox, delivery, "wake", {"webhook": "disabled"})
         _finish(sandbox, delivery, "abandon", {"webhook": "disabled"})
 
@@ -268,7 +274,9 @@ def redeliver(sandbox: SandboxState, event: Event) -> list[Delivery]:
     ended = [each for each in sandbox.outbox.of_event(event.id) if DELIVERY.step(each.status, "resend") is not None]
     have = {each.webhook_id for each in sandbox.outbox.of_event(event.id)}
     new = [each for each in tenant.webhooks.values() if each.id not in have and accepts(each, event.kind)]
-    sandbox.outbox.stored = [each for each in sandbox.outbox.stored if each.id != event.id or not new]
+    sandbox.outbox.unclaimed_events = [
+        each for each in sandbox.outbox.unclaimed_events if each.id != event.id or not new
+    ]
     again = [_resend(sandbox, each, "redeliver") for each in ended]
     return again + [create_delivery(sandbox, event, webhook) for webhook in new]
 
@@ -282,7 +290,7 @@ def recover(sandbox: SandboxState, tenant: Tenant, webhook: Webhook) -> list[Del
 
 def _resend(sandbox: SandboxState, delivery: Delivery, by: str) -> Delivery:
     insort(sandbox.outbox.queues.setdefault(delivery.webhook_id, []), (delivery.seq, delivery.id))
-    return transition_delivery(sandbox, delivery, "resend", {"forced": by}, due=sandbox.now, tries=0)
+    return transition_delivery(sandbox, delivery, "resend", {"forced": by}, due=sandbox.now, attempts_in_schedule=0)
 
 
 def rotate_secret(sandbox: SandboxState, tenant: Tenant, webhook: Webhook, secret: str) -> Webhook:

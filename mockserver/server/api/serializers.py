@@ -116,7 +116,7 @@ def _filter_group(group: Mapping[str, Any]) -> JSON:
 
 def _execution_entry(view: SerializationContext, execution: Execution) -> JSON:
     return {
-        **_counted(execution, sending.counts(execution.sends, view.now)),
+        **_counted(execution, sending.counts(execution.schedule, view.now)),
         "startedAt": formats.date_time(view.choices, execution.started_at),
         "completedAt": _completed_at(view, execution),
     }
@@ -144,13 +144,13 @@ def _completed_at(view: SerializationContext, execution: Execution) -> str | Non
 
 def _end_shown(execution: Execution) -> Instant:
     """The exact instant of the last send, cut, where it lies a fraction of a microsecond before the end was noted."""
-    last = sending.displayed_at(execution.sends, execution.sends.total - 1) if execution.sends.total else None
+    last = sending.displayed_at(execution.schedule, execution.schedule.total - 1) if execution.schedule.total else None
     ended = execution.ended_at or 0
     return last if execution.status == "completed" and last is not None and last + 1 == ended else ended
 
 
 def execution_progress(view: SerializationContext, execution: Execution) -> JSON:
-    counts = sending.counts(execution.sends, view.now)
+    counts = sending.counts(execution.schedule, view.now)
     return _counted(execution, counts) | {"progress": progress(view.choices, execution.status, counts)}
 
 

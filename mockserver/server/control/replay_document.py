@@ -74,7 +74,7 @@ def document(hosted: HostedSandbox, name: str = "replay") -> JSON:
 
 def _lost(journal: Journal) -> int:
     """How many calls and commands have fallen out of the journal."""
-    return journal.lost_steps + journal.last_exchange - len(journal.exchanges)
+    return journal.dropped_commands + journal.last_exchange - len(journal.exchanges)
 
 
 def _missing(lost: int, cut: int) -> str:

@@ -126,8 +126,8 @@ def _steps(sandbox: SandboxState) -> JSON:
         "now": format_exact(sandbox.now),
         "exchanges": sandbox.journal.last_exchange,
         "steps": [_step(each, hide) for each in sandbox.journal.steps],
-        "lost": sandbox.journal.lost_steps,
-        "held": [
+        "unanswered": sandbox.journal.dropped_commands,
+        "deferred": [
             {**_call(each.call, hide), "rules": list(each.rule_ids)}
             for each in sandbox.rule_set.deferred_calls.values()
         ],

@@ -22,7 +22,7 @@ from mockserver.core.redaction import Redactor, mask
 from mockserver.core.scheduler import FiredTimer
 from mockserver.core.state.journal import JournalEntry, Transition
 from mockserver.core.state.outbox import Attempt, Delivery
-from mockserver.core.state.records import Execution, SendSchedule
+from mockserver.core.state.records import Execution, HostedFlow, SendSchedule
 from mockserver.core.state.rule_set import describe_rules
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import TABLES, Tenant
@@ -39,7 +39,7 @@ def of_event(sandbox: SandboxState, event_id: str) -> list[JSON]:
 
 def _shown(sandbox: SandboxState, delivery: Delivery) -> JSON:
     attempts = [_attempt(sandbox, each) | {"durationMs": each.duration_ms} for each in delivery.attempts]
-    planned = sandbox.outbox.under_way.get(delivery.webhook_id)
+    planned = sandbox.outbox.in_flight.get(delivery.webhook_id)
     if planned is not None and planned.delivery.id == delivery.id:
         attempts.append({"at": format_exact(planned.at)})
     return {"endpoint": delivery.webhook_id, "status": delivery.status, "attempts": attempts}
@@ -48,7 +48,7 @@ def _shown(sandbox: SandboxState, delivery: Delivery) -> JSON:
 def _attempt(sandbox: SandboxState, made: Attempt) -> JSON:
     """When it was made, what came of it and, of a letter that a script has sent, what was done to it."""
     error = redactor(sandbox).text(made.error) if made.error else None  # a receiver that raised has its own words
-    told = {"status": made.status, "error": error, "twist": made.twist}
+    told = {"status": made.status, "error": error, "fault": made.fault}
     return {"at": format_exact(made.at), **{key: each for key, each in told.items() if each is not None}}
 
 
@@ -66,14 +66,18 @@ def deliveries(sandbox: SandboxState) -> JSON:
         }
         for each in outbox.deliveries.values()
     ]
-    return {"deliveries": rows, "storedEvents": [each.id for each in outbox.stored]}
+    return {"deliveries": rows, "storedEvents": [each.id for each in outbox.unclaimed_events]}
 
 
 # Fields that hold an instant; everything else is shown as it is.
 _INSTANTS = frozenset(
     ("created_at", "updated_at", "birth_date", "last_message_at", "last_update_at", "started_at", "ended_at", "expires_at", "uploaded_at",
-     "begun_at", "consumed_at")
+     "consumed_at")
 )  # fmt: skip
+
+# Keys and tables that are not the attribute's name in camelCase.
+_KEYS: Mapping[tuple[type, str], str] = {(Execution, "schedule"): "sends", (HostedFlow, "started_at"): "begunAt"}
+_TABLE_KEYS: Mapping[str, str] = {"hosted_flows": "walks"}
 
 _SECRETS = ("secret", "old_secret", "token")
 _AS_JSON = frozenset((str, int, float, bool, type(None)))  # types that are the same as JSON
@@ -159,7 +163,7 @@ def _tenant_state(sandbox: SandboxState, owner: Tenant, page: slice) -> JSON:
             shown = [_execution(sandbox, each, page.stop - page.start) for each in rows.values()]
         else:
             shown = [_plain(sandbox, each) for each in (rows.rows[page] if table == "chats" else rows.values())]
-        tables[table] = (
+        tables[_TABLE_KEYS.get(table, table)] = (
             hide.value(shown) if hide.contains_secret(json.dumps(shown, ensure_ascii=False, default=str)) else shown
         )
     tables["messages"] = [each for chat in tables["messages"] for each in chat]
@@ -203,8 +207,9 @@ def _fields(sandbox: SandboxState, record: Any, keys: Keys) -> JSON:
 @cache
 def _keys(record: type) -> Keys:
     """The fields of a record with the keys under which they are shown."""
-    hidden = ("stay", "targets", "template") if record is Execution else ("stay",)
-    return tuple((each.name, _camel(each.name)) for each in fields(record) if each.name not in hidden)
+    hidden = ("state_version", "targets", "template") if record is Execution else ("state_version",)
+    shown = (each.name for each in fields(record) if each.name not in hidden)
+    return tuple((name, _KEYS.get((record, name)) or _camel(name)) for name in shown)
 
 
 def _camel(name: str) -> str:

@@ -79,7 +79,7 @@ def _sent(sandbox: SandboxState, asked: PageRequest, found: FlowTarget) -> PageV
         return error_page(400)
     walk = found.walk if asked.is_walk and found.walk else hosted_flow.start_flow(sandbox, found)
     problem = _apply_button(sandbox, asked, found, press, step)
-    now = FlowTarget(found.tenant, found.tenant.sessions[found.session.id], found.tenant.walks[found.session.id])
+    now = FlowTarget(found.tenant, found.tenant.sessions[found.session.id], found.tenant.hosted_flows[found.session.id])
     if problem is not None:
         return flow_page(sandbox, asked, now, step=step, problem=problem, given=form)
     return redirect(hosted_flow.return_redirect(sandbox, now.session) or walk_path(asked, walk), step[:20])

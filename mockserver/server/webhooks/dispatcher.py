@@ -185,14 +185,14 @@ class WebhookDispatcher:
         made, wait = [], None
         for letter in writer.extra_requests():
             made.append(_attempt(planned, letter, self._sent(planned, letter)))
-        if planned.twists.lose:
-            made.append(Attempt(planned.n, planned.at, planned.delivery.due, None, deliveries.LOST, 0))
+        if planned.faults.lose:
+            made.append(Attempt(planned.number, planned.at, planned.delivery.due, None, deliveries.LOST, 0))
         else:
             letter = writer.genuine()
             outcome = self._sent(planned, letter)
             made.append(_attempt(planned, letter, outcome))
             wait = outcome.retry_after
-            copies = planned.twists.duplicate if made[-1].accepted else 0
+            copies = planned.faults.duplicate if made[-1].accepted else 0
             for copy in (writer.genuine("duplicate") for _ in range(copies)):
                 made.append(_attempt(planned, copy, self._sent(planned, copy)))
         return made, wait
@@ -267,7 +267,7 @@ class WebhookDispatcher:
 
 def _attempt(planned: PlannedAttempt, letter: WebhookRequest, outcome: SendResult) -> Attempt:
     return Attempt(
-        n=planned.n,
+        number=planned.number,
         at=planned.at,
         due=planned.delivery.due,
         status=outcome.status,
@@ -276,5 +276,5 @@ def _attempt(planned: PlannedAttempt, letter: WebhookRequest, outcome: SendResul
         headers=letter.headers,
         body=letter.body,
         answer=outcome.answer[:_KEPT_BYTES],
-        twist=letter.fault,
+        fault=letter.fault,
     )

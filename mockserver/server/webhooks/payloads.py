@@ -24,7 +24,7 @@ _FORMER = "whsec_Zm9ybWVyLXNlY3JldC1iZWZvcmUtcm90YXRpb24="
 
 
 class WebhookRequest(NamedTuple):
-    """One request to an endpoint; `twist` says what a script made of it, None for the true one."""
+    """One request to an endpoint; `fault` says what a script made of it, None for the true one."""
 
     fault: str | None
     headers: Mapping[str, str]
@@ -55,43 +55,43 @@ class WebhookRequestBuilder:
         self._planned = planned
         self._wall = wall
         self._scheme: SignatureScheme = SCHEMES[str(sandbox.choices["wh-signature"])]
-        self._spell = BODY_FORMATS[planned.twists.spell or str(sandbox.choices["wh-body-bytes"])]
+        self._spell = BODY_FORMATS[planned.faults.spell or str(sandbox.choices["wh-body-bytes"])]
         self._tenants = tuple(sandbox.tenants)
         view = formats.SerializationContext(sandbox.choices, sandbox.seed, sandbox.now, "")
         envelope = serializers.event(view, planned.delivery.event)
         self._envelope = formats.with_unknown_fields(envelope) if _grows(sandbox) else envelope
 
-    def genuine(self, twist: str | None = None) -> WebhookRequest:
+    def genuine(self, fault: str | None = None) -> WebhookRequest:
         """The event itself; a `duplicate` is the same once more."""
-        return self._letter(twist, self._envelope)
+        return self._letter(fault, self._envelope)
 
     def extra_requests(self) -> list[WebhookRequest]:
         """What goes before the true letter: an event of an unknown kind, and a forgery that really differs from it."""
-        twists, letters = self._planned.twists, []
-        if twists.unknown_kind is not None:
-            unknown = {"event": twists.unknown_kind, "data": {}}
+        faults, letters = self._planned.faults, []
+        if faults.unknown_kind is not None:
+            unknown = {"event": faults.unknown_kind, "data": {}}
             letters.append(self._letter("unknown-kind", unknown, message_id=self._fresh_id("unknown")))
-        if twists.forge is not None:
-            forged, true = _FORGERIES[twists.forge](self), self.genuine()
+        if faults.forge is not None:
+            forged, true = _FORGERIES[faults.forge](self), self.genuine()
             if (forged.headers, forged.body) != (true.headers, true.body):
-                letters.append(forged._replace(fault=twists.forge))
+                letters.append(forged._replace(fault=faults.forge))
         return letters
 
     def _secrets(self) -> tuple[str, ...]:
         webhook = self._planned.webhook
-        former = webhook.old_secret or (_FORMER if self._planned.twists.old_secret else None)
+        former = webhook.old_secret or (_FORMER if self._planned.faults.old_secret else None)
         return (former, webhook.secret) if former else (webhook.secret,)
 
     def _fresh_id(self, purpose: str) -> str | None:
         known = self._planned.message_id
-        return known and "msg_" + ids.seeded_id(0, purpose, self._planned.delivery.id, self._planned.n)
+        return known and "msg_" + ids.seeded_id(0, purpose, self._planned.delivery.id, self._planned.number)
 
-    def _letter(self, twist: str | None, envelope: JSON, **changed: Any) -> WebhookRequest:
+    def _letter(self, fault: str | None, envelope: JSON, **changed: Any) -> WebhookRequest:
         seal = SigningInput(self._planned.message_id, self._wall, self._spell(envelope).encode())
         secrets = changed.pop("secrets", None) or self._secrets()
         seal = seal._replace(**changed)
         headers = {"Content-Type": "application/json", "User-Agent": f"mockserver-webhooks/{VERSION}"}
-        return WebhookRequest(twist, headers | self._scheme.sign(seal, secrets), seal.body)
+        return WebhookRequest(fault, headers | self._scheme.sign(seal, secrets), seal.body)
 
     def unsigned(self) -> WebhookRequest:
         true = self.genuine()

@@ -78,7 +78,7 @@ class Actors:
         self._record.add_effects(effects)
         (rule_id,) = self.sandbox.apply({"script": [{"at": 0, "do": dict(effects)}]})["rules"]
         self.sandbox.advance(0)
-        unmet = next(each.get("unmet") for each in self.sandbox.rules if each["id"] == rule_id)
+        no_target = next(each.get("noTarget") for each in self.sandbox.rules if each["id"] == rule_id)
         self.sandbox.remove_rules(rule_id)
-        if unmet:
-            raise ValueError(f"{dict(effects)} met nothing: {unmet}")
+        if no_target:
+            raise ValueError(f"{dict(effects)} met nothing: {no_target}")

@@ -194,7 +194,7 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
             self._chosen = dict(options)
             self.sandbox.choose(self._chosen)
         for fault in faults:
-            self.something_will_go_wrong(fault)
+            self.inject_fault(fault)
 
     def _drawn_options(self) -> st.SearchStrategy[Mapping[str, str]]:
         if not self._cases or not self._story.is_untouched:
@@ -214,7 +214,7 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
 
     @precondition(lambda self: self._faults is not None)
     @rule(fault=st.runner().flatmap(lambda self: self._faults))
-    def something_will_go_wrong(self, fault: JSON) -> None:
+    def inject_fault(self, fault: JSON) -> None:
         """A rule of a script is put in force."""
         self._record.add_rule(fault)
         self.sandbox.apply({"script": [fault]})

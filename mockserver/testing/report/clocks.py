@@ -47,7 +47,7 @@ def unmoved(seen: SandboxSnapshot, failure: BaseException | None) -> list[str]:
         return []
     last = next((each for each in seen.exchanges if each.n == waits["last"]), None)
     is_limited = last is not None and last.status == _TOO_MANY
-    if last is None or (seen.due is None and not is_limited):
+    if last is None or (seen.next_timer is None and not is_limited):
         return []  # no clock would have changed what it read
     if waits["calls"] > 1 and waits["seconds"] >= _LEAST_S and _is_waiting(waits, failure):
         spent = duration_text(round(waits["seconds"] * SECOND))
@@ -92,9 +92,9 @@ def still(seen: SandboxSnapshot) -> list[str]:
 
 def next_due(seen: SandboxSnapshot) -> tuple[str, str] | None:
     """The seconds until the next scheduled thing on a frozen clock, never less than it takes, and its name."""
-    if seen.due is None or not seen.clock["frozen"]:
+    if seen.next_timer is None or not seen.clock["frozen"]:
         return None
-    now, due = parse(seen.clock["now"]), parse(seen.due["at"])
+    now, due = parse(seen.clock["now"]), parse(seen.next_timer["at"])
     assert now is not None and due is not None
     wait = f"{ceil(max(0, due[0] - now[0]) / MILLISECOND) / 1000:.12g}"
-    return wait, f'"{seen.due["what"].partition(".")[2]}" of {seen.due["id"]}'
+    return wait, f'"{seen.next_timer["what"].partition(".")[2]}" of {seen.next_timer["id"]}'

@@ -41,13 +41,13 @@ def _progress_seen(seen: SandboxSnapshot) -> list[str]:
     return (
         clocks.waiting(seen, last.operation)
         or _moved(seen, last.path)
-        or _send_progress(last.said, from_datetime(last.at))
+        or _send_progress(last.body_received, from_datetime(last.at))
     )[:1]
 
 
 def _last_answer(seen: SandboxSnapshot) -> list[str]:
     """What the test got to see last."""
-    said = seen.exchanges[-1].said
+    said = seen.exchanges[-1].body_received
     return [f"  answered {'nothing: its body is empty' if said is None else shorten(said)}"]
 
 
@@ -161,7 +161,7 @@ def _is_ours(failure: BaseException | None) -> bool:
 
 def _raised_before(seen: SandboxSnapshot, failure: BaseException | None) -> list[str]:
     """What the test raised before any call of its own; an assertion that failed may well be about the missing calls."""
-    silent = not (seen.exchanges or seen.held or seen.strays)
+    silent = not (seen.exchanges or seen.deferred or seen.strays)
     if not silent or not isinstance(failure, Exception) or isinstance(failure, AssertionError | clocks.Stopped):
         return []
     own = [each for each in extract_tb(failure.__traceback__) if not _is_library(Path(each.filename))]
@@ -241,14 +241,14 @@ def _missed(seen: SandboxSnapshot, failure: CallMismatch) -> list[str]:
 def _unheard(seen: SandboxSnapshot) -> list[str]:
     """No call where the test wanted one: often the test has not waited for the thread that makes it."""
     said = _no_calls_hint(seen)
-    if seen.held or seen.address is None:
+    if seen.deferred or seen.address is None:
         return said
     return [" ".join(map(str.strip, said)), "  a call of another thread is waited for by `mockserver.wait_for(...)`"]
 
 
 def _no_calls_hint(seen: SandboxSnapshot) -> list[str]:
-    if seen.held:
-        held = seen.held[0]
+    if seen.deferred:
+        held = seen.deferred[0]
         by = ", ".join(held["rules"])
         told = f"No call has arrived at {seen.id} yet: {held['method']} {held['path']} is delayed by {by}"
         return [told, *clocks.still(seen)]

@@ -29,7 +29,7 @@ class SandboxSnapshot(NamedTuple):
     """
     A sandbox as a report finds it, in the views of the control plane: one in this process and one elsewhere alike.
 
-    `steps` are what was done beside the API, `held` the calls that a rule keeps waiting, `due` what time does next,
+    `steps` are what was done beside the API, `deferred` the calls that a rule keeps waiting, `next_timer` what time does next,
     `findings` the worst conduct first. `name` is what the test calls the sandbox, `is_async` whether it runs in a loop,
     `strays` the number of calls without a sandbox's prefix; `unmoved` and `apart` are of the steps' view.
     """
@@ -45,8 +45,8 @@ class SandboxSnapshot(NamedTuple):
     steps: Sequence[JSON]
     events: Sequence[JSON]
     rules: Sequence[JSON]
-    held: Sequence[JSON]
-    due: JSON | None
+    deferred: Sequence[JSON]
+    next_timer: JSON | None
     findings: Sequence[Finding] = ()
     unmoved: JSON | None = None
     apart: JSON | None = None
@@ -178,8 +178,8 @@ def _call(each: Exchange[Any, Any], is_cited: bool, is_nearest: bool) -> Row:
         rows += asked if is_cited and format_body(each) else []
         return Row(rows, None if is_cited else each, pinned=is_cited)
     rows += asked
-    if each.status is not None and each.said is not None:
-        rows.append(f"                answered  {shorten(each.said)}")
+    if each.status is not None and each.body_received is not None:
+        rows.append(f"                answered  {shorten(each.body_received)}")
     if each.reason:
         rows.append(f"                because   {shorten(each.reason)}")
     return Row(rows, pinned=is_cited or is_nearest)
@@ -223,15 +223,15 @@ def _attempt(attempt: JSON) -> str:
 
 def extra(attempt: JSON) -> str | None:
     """What a script has sent in addition to the event itself; None for the genuine request."""
-    twist = attempt.get("twist")
+    fault = attempt.get("fault")
     if is_forged(attempt):
-        return f"a forged request ({twist})"
-    return {None: None, "duplicate": "a duplicate", "unknown-kind": "an event of an unknown kind"}.get(twist, twist)
+        return f"a forged request ({fault})"
+    return {None: None, "duplicate": "a duplicate", "unknown-kind": "an event of an unknown kind"}.get(fault, fault)
 
 
 def is_forged(attempt: JSON) -> bool:
     """True for a request that a receiver has to refuse."""
-    return attempt.get("twist") in get_args(Forgery)
+    return attempt.get("fault") in get_args(Forgery)
 
 
 def render_unfired_rules(rules: Iterable[JSON], exchanges: Sequence[Exchange[Any, Any]]) -> list[str]:

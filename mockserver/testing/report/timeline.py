@@ -113,7 +113,7 @@ def _extends_run(run: Sequence[Row], row: Row) -> bool:
 
 def _alike(one: Call, other: Call) -> bool:
     asked = [(each.operation, each.method, each.path, each.query, each.body, each.status) for each in (one, other)]
-    return asked[0] == asked[1] and _same_but_counters(one.said, other.said)
+    return asked[0] == asked[1] and _same_but_counters(one.body_received, other.body_received)
 
 
 def _same_but_counters(one: Any, other: Any) -> bool:
@@ -161,7 +161,11 @@ def _polls(rows: Sequence[Row], advances: int) -> Row:
 
 def _counters(first: Call, last: Call) -> list[str]:
     """How far the numbers in the answers went."""
-    moved = [each for each in json_differences("answer", first.said, last.said) if first.said != last.said]
+    moved = [
+        each
+        for each in json_differences("answer", first.body_received, last.body_received)
+        if first.body_received != last.body_received
+    ]
     return [f"{each.path.removeprefix('answer.')} {each.expected} to {each.actual}" for each in moved[:_COUNTERS_SHOWN]]
 
 

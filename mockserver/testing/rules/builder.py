@@ -39,9 +39,9 @@ class ActiveRule:
         return int(self._entry()["fired"])
 
     @property
-    def unmet(self) -> str | None:
+    def no_target(self) -> str | None:
         """Why its last firing met nothing to act on, if it did not."""
-        found: str | None = self._entry().get("unmet")
+        found: str | None = self._entry().get("noTarget")
         return found
 
     def remove(self) -> None:
