@@ -13,7 +13,6 @@ from mockserver.core.instants import MINUTE
 from mockserver.core.state.journal import JournalEntry
 
 _LOOKS = ("listCampaigns", "readCampaign", "readExecution")
-_DONE_ALREADY = ("CAMPAIGN_ALREADY_PROCESSING", "CAMPAIGN_NOT_DRAFT")
 _CLONED_WITHIN = 60 * MINUTE
 _RETRIED_WITHIN = MINUTE
 _SAME_RUN = 5 * MINUTE  # who cancels later than that comes back, and may ask again

@@ -77,15 +77,8 @@ def load_profile(profile: str | Path) -> dict[str, object]:
     return dict(found)
 
 
-def chosen(profile: str | Path | None, beside: Mapping[str, object] | None) -> Mapping[str, object] | None:
-    """A profile's choices with those given beside it, which win; of a value with keys, key by key."""
-    if profile is None:
-        return beside
-    return merge_choices(load_profile(profile), beside or {})
-
-
 def merge_choices(first: Mapping[str, object], second: Mapping[str, object]) -> dict[str, object]:
-    """Both sets of choices, the second's winning; of a value with keys, key by key."""
+    """Return both sets of choices: the second replaces the first, in a value with keys key by key."""
     taken = dict(first)
     for id, value in second.items():
         both = isinstance(value, Mapping) and isinstance(taken.get(id), Mapping)

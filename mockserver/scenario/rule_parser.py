@@ -183,7 +183,6 @@ def _build_rule(
         id=f"rule_{number}",
         scenario=scenario,
         source={key: value for key, value in entry.items() if key != "do"} | {"do": effects},
-        applied_at=sandbox.now,
         operations=named(on) if on not in (None, DELIVERY) else (),
         deliveries=on == DELIVERY,
         at=due["at"],

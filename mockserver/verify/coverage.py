@@ -40,7 +40,6 @@ _WRITES: Final[tuple[Need, ...]] = ("writes",)
 _SENDS: Final[tuple[Need, ...]] = ("writes", "sends")
 _CANCELS: Final[Condition] = ("cancel-draft", ("canceled",))
 _STARTS: Final[Condition] = ("start-empty-audience", ("complete", "failed"))
-_TOGETHER: Final[Condition] = ("execution-status-lag", ("none",))
 
 # fmt: off
 _ROWS: Final[tuple[Observability, ...]] = (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.contract.clauses import DEFERRED, Clause, read
+from mockserver.contract.clauses import Clause, read
 
 TESTS = Path(__file__).parents[1]
 
@@ -68,12 +68,6 @@ def test_reading_twice_gives_the_same_list():
     assert read() is read()
 
 
-def test_every_deferred_clause_exists_and_says_what_it_waits_for():
-    assert set() == set(DEFERRED) - {clause.id for clause in read()}
-    assert all(DEFERRED.values())
-    assert set(DEFERRED) == {clause.id for clause in read() if clause.shown_later}
-
-
 def test_every_open_point_of_a_clause_is_a_choice_or_a_recorded_decision():
     from mockserver.contract.choices import CHOICES, FIXED
 
@@ -86,7 +80,7 @@ def test_every_open_point_of_a_clause_is_a_choice_or_a_recorded_decision():
 
 def test_every_clause_is_shown_by_a_test():
     shown = marks_of(TESTS.rglob("*.py"))
-    missing = [clause.id for clause in read() if clause.id not in shown and not clause.shown_later]
+    missing = [clause.id for clause in read() if clause.id not in shown]
 
     assert not missing, f"{len(missing)} clauses that no test is marked with: {', '.join(missing)}"
 

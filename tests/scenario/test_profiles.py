@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.contract.choices.profiles import PROFILES
-from mockserver.scenario.choices import chosen, load_profile
+from mockserver.scenario.choices import load_profile, merge_choices
 from mockserver.scenario.problems import ScenarioError
 
 
@@ -106,9 +106,5 @@ def test_values_with_keys_are_joined_key_by_key(file) -> None:
 
     beside = {"size-limit-values": {"photoapp": None}, "rate-limit-numbers": "off"}
 
-    assert {"size-limit-values": {"chatapp": 5, "photoapp": None}, "rate-limit-numbers": "off"} == chosen(path, beside)
-
-
-def test_without_a_profile_the_choices_are_those_given() -> None:
-    assert {"dual-status": "guide"} == chosen(None, {"dual-status": "guide"})
-    assert None is chosen(None, None)
+    merged = {"size-limit-values": {"chatapp": 5, "photoapp": None}, "rate-limit-numbers": "off"}
+    assert merged == merge_choices(load_profile(path), beside)

@@ -104,8 +104,6 @@ OF_CAMPAIGN: Mapping[str, Callable[[SandboxState, Tenant, Campaign], Any]] = Map
         "target": _count("target"),
     }
 )
-OF_SESSION = ("session",)
-OF_TENANT = ("subscription",)
 
 
 def condition_holds(sandbox: SandboxState, condition: Mapping[str, Any], scope: Subject) -> bool:

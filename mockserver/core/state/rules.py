@@ -65,7 +65,6 @@ class Rule:
     id: str
     scenario: str | None
     source: Mapping[str, Any]
-    applied_at: Instant
     operations: tuple[str, ...] = ()
     deliveries: bool = False
     at: Instant | None = None

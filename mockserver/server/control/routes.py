@@ -29,7 +29,6 @@ from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 _LOG = logging.getLogger("mockserver")
 
 Command = Callable[[HostedSandbox, Mapping[str, Any]], Any]
-HostCommand = Callable[[SandboxHost, Mapping[str, Any]], Any]
 
 
 class Route(NamedTuple):

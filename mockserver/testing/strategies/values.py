@@ -84,11 +84,6 @@ def dates() -> st.SearchStrategy[str]:
     return st.one_of(odd, st.dates(_EARLIEST.date(), _LATEST.date()).map(str))
 
 
-def ids(prefix: str) -> st.SearchStrategy[str]:
-    """Semantic ids: the prefix of the kind and a short tail."""
-    return st.text("abcdef0123456789", min_size=1, max_size=8).map(f"{prefix}{{}}".format)
-
-
 Schema = Mapping[str, Any]
 Own = Mapping[str, st.SearchStrategy[Any]]  # by property: what knows more of it than the schema does
 
