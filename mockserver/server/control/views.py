@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any
 
 from mockserver.contract.choices import CHOICES
+from mockserver.contract.text import camel_case
 from mockserver.core.instants import format_exact
 from mockserver.core.operations.sending import counts
 from mockserver.core.redaction import Redactor, mask
@@ -204,12 +205,7 @@ def _fields(sandbox: SandboxState, record: Any, keys: Keys) -> JSON:
 def _keys(record: type) -> Keys:
     """The fields of a record with the keys under which they are shown."""
     hidden = ("stay", "targets", "template") if record is Execution else ("stay",)
-    return tuple((each.name, _camel(each.name)) for each in fields(record) if each.name not in hidden)
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)
+    return tuple((each.name, camel_case(each.name)) for each in fields(record) if each.name not in hidden)
 
 
 def events(sandbox: SandboxState) -> JSON:
