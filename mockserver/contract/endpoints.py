@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple, get_args
 
+from mockserver.contract.text import nearest_hint
+
 Operation = Literal[
     "listTemplates",
     "readTemplate",
@@ -152,3 +154,17 @@ def named(written: str) -> tuple[str, ...]:
     if written == "*":
         return OPERATIONS
     return tuple(row.id for row in _ROWS if written in (row.id, f"{row.method} {row.path}"))
+
+
+def operations_named(name: str) -> tuple[str, ...]:
+    """
+    Return the operations that a name stands for, as `named` does; there is at least one.
+
+    Raises:
+        ValueError: No operation has this name; the message contains the nearest one.
+    """
+    operations = named(name)
+    if not operations:
+        hint = nearest_hint(name, (*OPERATIONS, *(f"{row.method} {row.path}" for row in _ROWS)))
+        raise ValueError(f"no operation is called {name!r}{hint}")
+    return operations

@@ -74,6 +74,12 @@ def printable(text: str, keep: str = "") -> str:
     )
 
 
+def camel_case(name: str) -> str:
+    """Return a snake_case name as the member of a JSON object that stands for it."""
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
 _WHOLE = re.compile("[0-9]{1,15}")  # exact as a double too; longer ones are no count, size or wait of anything
 
 

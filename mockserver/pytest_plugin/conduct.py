@@ -86,9 +86,9 @@ class ConductPlugin:
             item.stash[_FOUND] = self._judged(item) if asked != "off" else []
         found = item.stash[_FOUND]
         if asked == "error" and found:
-            from mockserver.testing.conduct import told
+            from mockserver.testing.conduct import format_findings
 
-            pytest.fail(told(found), pytrace=False)
+            pytest.fail(format_findings(found), pytrace=False)
         return result
 
     def _judged(self, item: pytest.Item) -> list[Finding]:
@@ -105,11 +105,11 @@ class ConductPlugin:
         report = yield
         found = item.stash.get(_FOUND, [])
         if report.when == "call" and found:
-            from mockserver.testing.conduct import told
+            from mockserver.testing.conduct import format_findings
 
             report.mockserver_conduct = [each._asdict() | {"exchanges": list(each.exchanges)} for each in found]
             if report.failed and mode(item) != "error":
-                report.sections.append((_TITLE, told(found)))
+                report.sections.append((_TITLE, format_findings(found)))
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

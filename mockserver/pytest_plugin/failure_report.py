@@ -92,7 +92,7 @@ def _replay_hint(entries: Iterable[Mapping[str, Any]]) -> str:
 
 def snapshot(sandbox: Sandbox) -> SandboxSnapshot:
     """What there is to tell of a sandbox."""
-    journal, state, retold = sandbox.journal, sandbox.state(), sandbox.retold
+    journal, state, history = sandbox.journal, sandbox.state(), sandbox.history
     return SandboxSnapshot(
         sandbox.id,
         sandbox.address,
@@ -102,14 +102,14 @@ def snapshot(sandbox: Sandbox) -> SandboxSnapshot:
         sandbox.settings,
         sandbox.exchanges,
         journal["transitions"],
-        retold["steps"],
+        history["steps"],
         sandbox.events,
         sandbox.rules,
-        retold["deferred"],
-        retold["due"],
+        history["deferred"],
+        history["due"],
         sandbox.conduct.findings,
-        retold.get("unmoved"),
-        retold.get("apart"),
+        history.get("unmoved"),
+        history.get("apart"),
     )
 
 

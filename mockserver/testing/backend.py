@@ -1,158 +1,283 @@
 """
-Access to a sandbox in this process: commands, calls, waits and forced moves.
+Access to one sandbox, wherever it is: the protocol `Backend`, and `LocalBackend` for a sandbox in this process.
 
-What every part of the Python face holds: the hosted sandbox, and a way to run a command on it.
-
-Calls in process: one at a time, or through a client library.
-
-Waiting for a condition on a sandbox without sleeping: whoever waits is told after each call and each command.
-
-The time limit is real and holds also where the process's clock is frozen: it is kept by a lock's own timeout.
-
-Forced moves: what the end user, the provider or the service does, at once and by hand.
+1. A backend runs commands of the control plane by id; of `mockserver.testing` only this module and `remote` import them.
+2. What needs the sandbox in this process calls `local()`, which a remote sandbox refuses.
+3. Waits have a limit in real time, also under a frozen process clock: a lock's own timeout measures it.
 """
 
 from __future__ import annotations
 
-import json as jsonlib
 import threading
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
 
-from mockserver.core.instants import SECOND
+from mockserver.core.instants import SECOND, format_exact, to_datetime
+from mockserver.scenario.apply import apply
 from mockserver.scenario.problems import ScenarioError
 from mockserver.server import front_controller
 from mockserver.server.api.exchange import NO_TIMEOUT, VirtualWait
 from mockserver.server.api.request import HttpRequest, body_limit_bytes
-from mockserver.server.control import records, routes
+from mockserver.server.control import routes, webhooks
+from mockserver.server.control.routes import CommandId
 from mockserver.server.errors import ControlError
-from mockserver.server.hosting.host import HostedSandbox
+from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
 from mockserver.testing.transports import in_process
 from mockserver.testing.transports.in_process import Response
 
 if TYPE_CHECKING:
-    import flask
     import httpx
     import requests
 
+    from mockserver.core.state.records import Webhook
+    from mockserver.server.webhooks.local_receivers import ReceiverTarget
 
 JSON = dict[str, Any]
 
 
-class Holding:
-    """A sandbox in somebody's hands; what it can do stands in the classes that build on this one."""
+class Backend(Protocol):
+    """Everything that `Sandbox` needs of a sandbox and of its server."""
 
-    def __init__(self, hosted: HostedSandbox) -> None:
-        self._hosted = hosted
+    @property
+    def sandbox_id(self) -> str:
+        """The sandbox's id."""
 
-    def _command(self, command: Any, **arguments: Any) -> JSON:
-        """Run a command as the control plane does; what it refuses is a ValueError that says how to mend the call."""
+    @property
+    def tenant_id(self) -> str:
+        """The default tenant's id."""
+
+    @property
+    def secret_key(self) -> str:
+        """The default tenant's secret key, whole."""
+
+    @property
+    def public_key(self) -> str:
+        """The default tenant's public key, whole."""
+
+    @property
+    def address(self) -> str | None:
+        """The base url if it can be reached over a socket, else None."""
+
+    @property
+    def now(self) -> datetime:
+        """The sandbox's time, aware, in UTC."""
+
+    @property
+    def call_count(self) -> int:
+        """The number of API calls so far."""
+
+    def base_url(self) -> str:
+        """Return the base url; the server's socket is open afterwards."""
+
+    def run(self, command: CommandId, /, **arguments: Any) -> JSON:
+        """Run a command of the control plane; ValueError or ScenarioError if it refuses."""
+
+    def apply(self, document: Mapping[str, Any]) -> JSON:
+        """Apply a scenario document of Python values; ScenarioError if it is refused."""
+
+    def send(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout_s: float | None
+    ) -> Response:
+        """Send one request to a path of the sandbox; the standard library's exception if the response breaks off."""
+
+    def requests_session(self) -> requests.Session:
+        """Return a session that reaches the sandbox."""
+
+    def httpx_client(self) -> httpx.Client:
+        """Return a client on the base url."""
+
+    def httpx_async_client(self) -> httpx.AsyncClient:
+        """Return an asyncio client on the base url."""
+
+    def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
+        """Return True once the condition holds, False if it does not within `timeout_s` real seconds."""
+
+    def track_choices(self, read: set[str]) -> None:
+        """Add to `read` each choice that is read from now on; a remote one does so when it is closed."""
+
+    def checkpoint(self) -> Callable[[], None]:
+        """Store the state; the function that is returned restores it."""
+
+    def reset(self) -> None:
+        """Restore the initial state."""
+
+    def local(self) -> LocalBackend:
+        """Return the sandbox in this process; ValueError if it is remote."""
+
+    def close(self) -> None:
+        """End the sandbox; a second time does nothing."""
+
+
+class LocalBackend:
+    """A sandbox in this process; `open_socket` opens its server's socket, if it is not open."""
+
+    def __init__(self, hosted: HostedSandbox, open_socket: Callable[[], None]) -> None:
+        self.hosted = hosted
+        self.open_socket = open_socket
+
+    @property
+    def sandbox_id(self) -> str:
+        return self.hosted.id
+
+    @property
+    def tenant_id(self) -> str:
+        return self.hosted.tenant.id
+
+    @property
+    def secret_key(self) -> str:
+        return self.hosted.tenant.secret_key
+
+    @property
+    def public_key(self) -> str:
+        return self.hosted.tenant.public_key
+
+    @property
+    def address(self) -> str | None:
+        hosted = self.hosted
+        has_socket = hosted.own_origin is not None or hosted.host.origin != IN_PROCESS_ORIGIN
+        return hosted.base_url if has_socket else None
+
+    @property
+    def now(self) -> datetime:
+        return to_datetime(self.hosted.sandbox.read_clock())
+
+    @property
+    def call_count(self) -> int:
+        return self.hosted.sandbox.journal.last_exchange
+
+    def base_url(self) -> str:
+        if self.hosted.own_origin is None:
+            self.open_socket()
+        return self.hosted.base_url
+
+    def run(self, command: CommandId, /, **arguments: Any) -> JSON:
+        __tracebackhide__ = True
+        view: JSON = self._run(lambda: routes.run_command(self.hosted, command, arguments))
+        return view
+
+    def apply(self, document: Mapping[str, Any]) -> JSON:
+        def handler(hosted: HostedSandbox, document: Mapping[str, Any]) -> JSON:
+            return apply(hosted.sandbox, document).as_json()
+
+        __tracebackhide__ = True
+        applied: JSON = self._run(lambda: self.hosted.run_command(handler, document, recorded="apply_scenario"))
+        return applied
+
+    def register_receiver(
+        self, target: str | ReceiverTarget, tenant_id: str, events: Sequence[str], secret: str | None, path: str
+    ) -> Webhook:
+        """Register a webhook endpoint: a url, or a function or app that is called in process at `path`."""
+
+        def handler(hosted: HostedSandbox, _: Mapping[str, Any]) -> Webhook:
+            return webhooks.register(hosted, target, tenant_id, events, secret, path)
+
+        __tracebackhide__ = True
+        webhook: Webhook = self._run(lambda: self.hosted.run_command(handler, {}))
+        return webhook
+
+    @staticmethod
+    def _run(command: Callable[[], Any]) -> Any:
         __tracebackhide__ = True
         try:
-            answer: JSON = routes.run_command(self._hosted, command, arguments)
+            return command()
         except ControlError as refusal:
             if refusal.problems and refusal.code == "MOCK_BAD_SCENARIO":
                 raise ScenarioError(refusal.problems) from None
             raise ValueError(refusal.message) from None
-        return answer
 
-
-def prepared(
-    secret_key: str, key: str | None, json: Any, body: bytes, headers: Mapping[str, str] | None
-) -> tuple[dict[str, str], bytes]:
-    """Headers and body of a call: the secret key unless another or none is wanted, and the JSON value as its text."""
-    sent = {name.lower(): value for name, value in (headers or {}).items()}
-    if key != "":
-        sent.setdefault("x-api-key", key or secret_key)
-    if json is not None:
-        body = jsonlib.dumps(json).encode()
-        sent.setdefault("content-type", "application/json")
-    return sent, body
-
-
-class Calling(Holding):
-    """How a sandbox is called without a socket."""
-
-    def call(
-        self,
-        method: str,
-        path: str,
-        *,
-        key: str | None = None,
-        json: Any = None,
-        body: bytes = b"",
-        headers: Mapping[str, str] | None = None,
-        timeout: float | None = None,
+    def send(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout_s: float | None
     ) -> Response:
-        """
-        One call in process; `key` is the secret key where it is left out, "" sends none; `json` becomes the body.
-
-        A scripted wait beyond `timeout` seconds is a TimeoutError; an answer that never comes or breaks off is the
-        exception of the standard library: RemoteDisconnected, ConnectionResetError, IncompleteRead.
-        """
-        sent, body = prepared(self._hosted.tenant.secret_key, key, json, body, headers)
-        hosted = self._hosted
+        hosted = self.hosted
         read = body if not body or len(body) <= body_limit_bytes(path) else None
-        wire = HttpRequest(method, path, sent, read, hosted.base_url)
-        door = NO_TIMEOUT if timeout is None else VirtualWait(round(timeout * SECOND))
-        answer = front_controller.handle_request(hosted.host, wire, hosted, door)
-        came = answer.body if answer.transmission is None else in_process.complete_body(answer)
-        return Response(answer.status, {name.lower(): value for name, value in answer.headers}, came)
+        request = HttpRequest(method, path, headers, read, hosted.base_url)
+        wait = NO_TIMEOUT if timeout_s is None else VirtualWait(round(timeout_s * SECOND))
+        response = front_controller.handle_request(hosted.host, request, hosted, wait)
+        received = response.body if response.transmission is None else in_process.complete_body(response)
+        return Response(response.status, {name.lower(): value for name, value in response.headers}, received)
 
     def requests_session(self) -> requests.Session:
-        """A requests session that reaches this mock in process, by full urls."""
         from mockserver.testing.transports import requests_adapter
 
-        return requests_adapter.requests_session(self._hosted)
+        return requests_adapter.requests_session(self.hosted)
 
     def httpx_client(self) -> httpx.Client:
-        """An httpx client on this sandbox's base url, in process."""
         from mockserver.testing.transports import httpx_transport
 
-        return httpx_transport.httpx_client(self._hosted)
+        return httpx_transport.httpx_client(self.hosted)
 
     def httpx_async_client(self) -> httpx.AsyncClient:
-        """The same for asyncio."""
         from mockserver.testing.transports import httpx_transport
 
-        return httpx_transport.httpx_async_client(self._hosted)
+        return httpx_transport.httpx_async_client(self.hosted)
 
-    @property
-    def app(self) -> flask.Flask:
-        """The Flask application over this sandbox: `test_client()` works, and it mounts in other WSGI programs."""
-        from mockserver.server import app
-
-        return app.build(self._hosted.host, self._hosted)
-
-
-_POLL_S = 0.02  # of a sandbox elsewhere, which tells nobody here
-
-
-def wait_for_change(hosted: HostedSandbox, holds: Callable[[], bool], timeout_s: float) -> bool:
-    """True once the condition holds; False when it does not within so many real seconds."""
-    stirred = threading.Event()
-    with hosted.sandbox.lock:
-        hosted.listeners += (stirred.set,)
-    try:
-        return _wait(stirred, holds, timeout_s, None)
-    finally:
+    def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
+        hosted, changed = self.hosted, threading.Event()
         with hosted.sandbox.lock:
-            hosted.listeners = tuple(each for each in hosted.listeners if each != stirred.set)
+            hosted.listeners += (changed.set,)
+        try:
+            return wait_for_change(changed, condition, timeout_s)
+        finally:
+            with hosted.sandbox.lock:
+                hosted.listeners = tuple(notify for notify in hosted.listeners if notify != changed.set)
+
+    def track_choices(self, read: set[str]) -> None:
+        self.hosted.watch_choices(read)
+
+    def checkpoint(self) -> Callable[[], None]:
+        hosted = self.hosted
+        with hosted.sandbox.lock:
+            stored = hosted.sandbox.checkpoint()
+        return lambda: hosted.restore(stored)
+
+    def reset(self) -> None:
+        self.hosted.reset()
+
+    def local(self) -> LocalBackend:
+        return self
+
+    def close(self) -> None:
+        self.hosted.host.close(self.hosted.id)
+
+    def __str__(self) -> str:
+        return f"at {format_exact(self.hosted.sandbox.now)}, {self.call_count} exchanges"
 
 
-def poll(holds: Callable[[], bool], timeout_s: float) -> bool:
-    """The same of a sandbox that has to be asked."""
-    return _wait(threading.Event(), holds, timeout_s, _POLL_S)
+def run_recorded(hosted: HostedSandbox, name: str, arguments: Mapping[str, Any]) -> str | None:
+    """
+    Repeat a command by the name under which the history has it; return the reason if it is refused.
+
+    Raises:
+        ValueError: No command has this name.
+    """
+    command = routes.find_command(name)
+    try:
+        routes.run_command(hosted, command, arguments)
+    except ControlError as refusal:
+        return refusal.message
+    return None
 
 
-def _wait(stirred: threading.Event, holds: Callable[[], bool], timeout_s: float, poll_s: float | None) -> bool:
-    if holds():
+def wait_for_change(
+    changed: threading.Event, condition: Callable[[], bool], timeout_s: float, poll_s: float | None = None
+) -> bool:
+    """
+    Return True once the condition holds, False if it does not within the time limit.
+
+    Args:
+        changed: Set whenever the condition may have changed.
+        condition: Checked at the start, after each change and at the end.
+        timeout_s: Real seconds.
+        poll_s: Real seconds after which the condition is checked in any case; never, if None.
+    """
+    if condition():
         return True
     over = threading.Event()
 
     def end() -> None:
         over.set()
-        stirred.set()
+        changed.set()
 
     timer = threading.Timer(timeout_s, end)
     timer.daemon = True
@@ -160,37 +285,12 @@ def _wait(stirred: threading.Event, holds: Callable[[], bool], timeout_s: float,
     try:
         while True:
             is_over = over.is_set()
-            stirred.clear()
-            if holds():
+            changed.clear()
+            if condition():
                 return True
             if is_over:
                 return False
             if not over.is_set():
-                stirred.wait(poll_s)
+                changed.wait(poll_s)
     finally:
         timer.cancel()
-
-
-class Moves(Holding):
-    """What can be made happen to sessions and campaigns."""
-
-    def complete_session(self, session_id: str, *, phone: str | None = None, name: str | None = None) -> JSON:
-        """The end user finishes the flow; answers the session as it is then read."""
-        given = {key: value for key, value in (("phone", phone), ("name", name)) if value is not None}
-        return self._command(records.complete_session, sessionId=session_id, **given)
-
-    def fail_session(self, session_id: str, *, reason: str = "token_exchange_failed") -> JSON:
-        """The connection fails for a documented reason."""
-        return self._command(records.fail_session, sessionId=session_id, reason=reason)
-
-    def cancel_session(self, session_id: str) -> JSON:
-        """The end user cancels the flow."""
-        return self._command(records.cancel_session, sessionId=session_id)
-
-    def expire_session(self, session_id: str) -> JSON:
-        """The session expires now, also before its deadline."""
-        return self._command(records.expire_session, sessionId=session_id)
-
-    def fail_campaign(self, campaign_id: str) -> JSON:
-        """A running campaign meets an unrecoverable error."""
-        return self._command(records.fail_campaign, id=campaign_id)

@@ -1,15 +1,16 @@
-"""What a test asks of a sandbox's calls: which there were, in what order, and whether they come."""
+"""The calls that a sandbox has received: by operation, in their order, and waits for those that are still to come."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from mockserver.contract.endpoints import Operation
-from mockserver.server.control import sandboxes
-from mockserver.server.errors import ControlError
-from mockserver.testing.backend import Holding
+from mockserver.contract.durations import parse_duration
+from mockserver.contract.endpoints import Operation, operations_named
+from mockserver.core.instants import format_exact, from_datetime, parse, to_datetime
+from mockserver.testing.backend import Backend
 from mockserver.testing.calls import (
     CallMismatch,
     Calls,
@@ -28,108 +29,140 @@ if TYPE_CHECKING:
 _Any = Exchange[Any, Any]
 
 
-def _operations(written: str) -> tuple[str, ...]:
-    try:
-        return sandboxes.operations(written)
-    except ControlError as refusal:
-        raise ValueError(refusal.message) from None
+def instant(text: str) -> datetime:
+    """Return the instant that a view of the control plane contains."""
+    parsed = parse(text)
+    assert parsed is not None
+    return to_datetime(parsed[0])
 
 
-class Asking(Holding):
-    """A sandbox's calls, by operation."""
+class CallLog:
+    """
+    The calls of one sandbox, as `sandbox.calls`.
+
+    `sandbox.calls("startCampaign")` returns those of an operation so far, with the types of its bodies; the other methods
+    are those of the same names on `Sandbox`, which document them.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
 
     @property
     def exchanges(self) -> list[_Any]:
-        """Every call so far, oldest first, also of paths that are no operation."""
-        return [read(each) for each in self._command(sandboxes.read_journal)["exchanges"]]
+        """Every call so far, oldest first, also of paths that no operation has."""
+        return [read(row) for row in self._backend.run("readJournal")["exchanges"]]
+
+    @property
+    def next_due(self) -> datetime | None:
+        """The instant of the next timer that will do something, aware, in UTC; None if there is none."""
+        due = self._backend.run("readHistory")["due"]
+        return None if due is None else instant(due["at"])
 
     @overload
-    def calls(self, operation: Literal["listTemplates"]) -> Calls[None, bodies.ListTemplatesAnswer]: ...
+    def __call__(self, operation: Literal["listTemplates"]) -> Calls[None, bodies.ListTemplatesAnswer]: ...
 
     @overload
-    def calls(self, operation: Literal["readTemplate"]) -> Calls[None, bodies.ReadTemplateAnswer]: ...
+    def __call__(self, operation: Literal["readTemplate"]) -> Calls[None, bodies.ReadTemplateAnswer]: ...
 
     @overload
-    def calls(self, operation: Literal["readFilterSchema"]) -> Calls[None, bodies.ReadFilterSchemaAnswer]: ...
+    def __call__(self, operation: Literal["readFilterSchema"]) -> Calls[None, bodies.ReadFilterSchemaAnswer]: ...
 
     @overload
-    def calls(
+    def __call__(
         self, operation: Literal["previewAudience"]
     ) -> Calls[bodies.PreviewAudienceRequest, bodies.PreviewAudienceAnswer]: ...
 
     @overload
-    def calls(
+    def __call__(
         self, operation: Literal["createCampaign"]
     ) -> Calls[bodies.CreateCampaignRequest, bodies.CreateCampaignAnswer]: ...
 
     @overload
-    def calls(self, operation: Literal["listCampaigns"]) -> Calls[None, bodies.ListCampaignsAnswer]: ...
+    def __call__(self, operation: Literal["listCampaigns"]) -> Calls[None, bodies.ListCampaignsAnswer]: ...
 
     @overload
-    def calls(self, operation: Literal["readCampaign"]) -> Calls[None, bodies.ReadCampaignAnswer]: ...
+    def __call__(self, operation: Literal["readCampaign"]) -> Calls[None, bodies.ReadCampaignAnswer]: ...
 
     @overload
-    def calls(self, operation: Literal["readExecution"]) -> Calls[None, bodies.ReadExecutionAnswer]: ...
+    def __call__(self, operation: Literal["readExecution"]) -> Calls[None, bodies.ReadExecutionAnswer]: ...
 
     @overload
-    def calls(
+    def __call__(
         self, operation: Literal["startCampaign"]
     ) -> Calls[bodies.StartCampaignRequest, bodies.StartCampaignAnswer]: ...
 
     @overload
-    def calls(self, operation: Literal["cancelCampaign"]) -> Calls[None, None]: ...
+    def __call__(self, operation: Literal["cancelCampaign"]) -> Calls[None, None]: ...
 
     @overload
-    def calls(
+    def __call__(
         self, operation: Literal["createConnectionSession"]
     ) -> Calls[bodies.CreateConnectionSessionRequest, bodies.CreateConnectionSessionAnswer]: ...
 
     @overload
-    def calls(self, operation: Literal["readConnectionSession"]) -> Calls[None, bodies.ReadConnectionSessionAnswer]: ...
+    def __call__(
+        self, operation: Literal["readConnectionSession"]
+    ) -> Calls[None, bodies.ReadConnectionSessionAnswer]: ...
 
     @overload
-    def calls(self, operation: Literal["readEntrypoint"]) -> Calls[None, bodies.ReadEntrypointAnswer]: ...
+    def __call__(self, operation: Literal["readEntrypoint"]) -> Calls[None, bodies.ReadEntrypointAnswer]: ...
 
     @overload
-    def calls(self, operation: Literal["uploadMedia"]) -> Calls[Any, bodies.UploadMediaAnswer]: ...
+    def __call__(self, operation: Literal["uploadMedia"]) -> Calls[Any, bodies.UploadMediaAnswer]: ...
 
     @overload
-    def calls(self, operation: Literal["listMessages"]) -> Calls[None, bodies.ListMessagesAnswer]: ...
+    def __call__(self, operation: Literal["listMessages"]) -> Calls[None, bodies.ListMessagesAnswer]: ...
 
     @overload
-    def calls(self, operation: Literal["readFormPolicy"]) -> Calls[None, bodies.ReadFormPolicyAnswer]: ...
+    def __call__(self, operation: Literal["readFormPolicy"]) -> Calls[None, bodies.ReadFormPolicyAnswer]: ...
 
     @overload
-    def calls(self, operation: str) -> Calls[Any, Any]: ...
+    def __call__(self, operation: str) -> Calls[Any, Any]: ...
 
-    def calls(self, operation: str) -> Calls[Any, Any]:
-        """The calls so far of an operation, an id, `METHOD /path` as the document writes it, or `*`."""
+    def __call__(self, operation: str) -> Calls[Any, Any]:
+        """
+        Return the calls of an operation so far.
+
+        Args:
+            operation: Its id, `METHOD /path` as the API document has it, or `*` for all operations.
+
+        Returns:
+            The calls, oldest first. Later calls are not added to it.
+
+        Raises:
+            ValueError: No operation has this name.
+
+        Example:
+            >>> sandbox.calls("startCampaign").where(status=202).one()
+        """
         return self._calls(operation, self.exchanges)
 
     def _calls(self, operation: str, journal: list[_Any], after: int = 0) -> Calls[Any, Any]:
-        """The calls of an operation with a number beyond `after`; a miss shows the whole journal all the same."""
-        wanted = _operations(operation)
-        return Calls(operation, [each for each in journal if each.n > after and each.operation in wanted], journal)
+        """Return the calls of an operation with a number above `after`; a mismatch still shows the whole journal."""
+        operations = operations_named(operation)
+        calls = [exchange for exchange in journal if exchange.n > after and exchange.operation in operations]
+        return Calls(operation, calls, journal)
 
     def assert_order(self, *operations: Operation, exact: bool = False) -> None:
-        """These were called in this order, with others between them; `exact`, these and no others."""
+        """Check that these operations were called in this order (see `Sandbox.assert_order`)."""
         __tracebackhide__ = True
-        journal, left = self.exchanges, [_operations(each) for each in operations]
-        names, came = list(operations), "at the start"
-        for each in journal:
-            if left and each.operation in left[0]:
-                left, names, came = left[1:], names[1:], f"after {format_line(each)}"
+        journal, left = self.exchanges, [operations_named(name) for name in operations]
+        names, place = list(operations), "at the start"
+        for exchange in journal:
+            if left and exchange.operation in left[0]:
+                left, names, place = left[1:], names[1:], f"after {format_line(exchange)}"
             elif exact:
-                wanted = names[0] if names else "no more calls"
-                self._out_of_order(operations, f"wanted {wanted} {came}; came {format_line(each)}", journal, each.n)
+                expected = names[0] if names else "no further call"
+                mismatch = f"got {format_line(exchange)}; expected {expected} {place}"
+                self._raise_mismatch(operations, mismatch, journal, exchange.n)
         if left:
-            early = [each.n for each in journal if each.operation in left[0]]
-            before = f"; it came before, as #{early[-1]}" if early else ""
-            self._out_of_order(operations, f"no {names[0]} {came}{before}", journal, None)
+            early = [exchange.n for exchange in journal if exchange.operation in left[0]]
+            before = f"; it was called before, as #{early[-1]}" if early else ""
+            self._raise_mismatch(operations, f"no {names[0]} {place}{before}", journal, None)
 
-    def _out_of_order(self, operations: tuple[str, ...], found: str, journal: list[_Any], n: int | None) -> None:
+    def _raise_mismatch(self, operations: tuple[str, ...], mismatch: str, journal: list[_Any], n: int | None) -> None:
         __tracebackhide__ = True
-        raise CallMismatch(f"expected the order {', '.join(operations)}: {found}", format_journal(journal), n)
+        raise CallMismatch(f"expected the order {', '.join(operations)}: {mismatch}", format_journal(journal), n)
 
     @contextmanager
     def expecting(
@@ -143,16 +176,12 @@ class Asking(Holding):
         within: str | float | None = None,
         **named: Any,
     ) -> Iterator[None]:
-        """
-        The block causes so many calls with these values, no more and no fewer.
-
-        What other threads do is waited for: `timeout` real seconds, or `within` so long on the sandbox's clock.
-        """
-        before = max((each.n for each in self.exchanges), default=0)
+        """Check that the block causes `times` calls (see `Sandbox.expecting`)."""
+        before = max((exchange.n for exchange in self.exchanges), default=0)
         yield
         __tracebackhide__ = True
-        found = self._until(operation, condition_paths(conditions, named), times, before, timeout or 0, within)
-        found.times(times)
+        calls = self._until(operation, condition_paths(conditions, named), times, before, timeout or 0, within)
+        calls.times(times)
 
     def wait_for(
         self,
@@ -165,41 +194,44 @@ class Asking(Holding):
         within: str | float | None = None,
         **named: Any,
     ) -> Calls[Any, Any]:
-        """
-        The calls with these values once there are so many: those there are already count.
-
-        Other threads are waited for, at most `timeout` real seconds, also under a frozen clock; nothing sleeps. With `within`
-        the sandbox's clock is moved instead, from one due thing to the next.
-        """
+        """Wait until there are `times` calls (see `Sandbox.wait_for`)."""
         __tracebackhide__ = True
-        wanted = condition_paths(conditions, named)
-        found = self._until(operation, wanted, times, 0, timeout, within)
-        if len(found) < times:
-            waited = f"within {within}" if within is not None else f"within {timeout:g} s"
-            many = f"at least {times} call{'s' if times > 1 else ''} of {operation} {waited}"
+        paths = condition_paths(conditions, named)
+        calls = self._until(operation, paths, times, 0, timeout, within)
+        if len(calls) < times:
+            limit = f"within {within}" if within is not None else f"within {timeout:g} s"
+            expected = f"at least {times} call{'s' if times > 1 else ''} of {operation} {limit}"
             journal = self.exchanges
-            raise too_few(many, len(found), wanted, self._calls(operation, journal).where(), journal)
-        return found
+            raise too_few(expected, len(calls), paths, self._calls(operation, journal).where(), journal)
+        return calls
 
     def _until(
-        self, operation: str, wanted: Conditions, times: int, after: int, timeout_s: float, within: str | float | None
+        self, operation: str, paths: Conditions, times: int, after: int, timeout_s: float, within: str | float | None
     ) -> Calls[Any, Any]:
-        def found() -> Calls[Any, Any]:
-            return self._calls(operation, self.exchanges, after).where(wanted)
+        def calls() -> Calls[Any, Any]:
+            return self._calls(operation, self.exchanges, after).where(paths)
 
-        def holds() -> bool:
-            return len(found()) >= times
+        def is_enough() -> bool:
+            return len(calls()) >= times
 
         if within is not None:
-            self._pass_until(holds, within)
+            self._advance_until(is_enough, within)
         elif timeout_s:
-            self._wait_until(holds, timeout_s)
-        return found()
+            self._backend.wait_until(is_enough, timeout_s)
+        return calls()
 
-    def _wait_until(self, holds: Callable[[], bool], timeout_s: float) -> bool:
-        """Wait in real time for other threads."""
-        raise NotImplementedError
-
-    def _pass_until(self, holds: Callable[[], bool], within: str | float) -> bool:
-        """Let the sandbox's time pass, at most so long."""
-        raise NotImplementedError
+    def _advance_until(self, condition: Callable[[], bool], within: str | float) -> bool:
+        """Advance the sandbox's clock from one due timer to the next until the condition holds, at most `within`."""
+        length = parse_duration(within)
+        if length is None:
+            raise ValueError(f"within: got {within!r}; expected 20m, 1h30m, 3500ms, PT20M or seconds")
+        now = instant(self._backend.run("readClock")["now"])
+        limit = to_datetime(from_datetime(now) + length)
+        while not condition():
+            now = instant(self._backend.run("readClock")["now"])
+            if now >= limit:
+                return False
+            due = self.next_due
+            until = limit if due is None else max(now, min(due, limit))
+            self._backend.run("advanceClock", to=format_exact(from_datetime(until)))
+        return True

@@ -1,59 +1,57 @@
-"""
-The conduct report and the ledger in Python.
-
-The conduct report in Python: what the client did against the API document's advice, to read and to assert.
-
-The ledger in Python: what the client's calls caused, each a list of rows.
-"""
+"""The conduct report and the ledger of a sandbox: findings about the client, and the side effects of its calls."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
-from mockserver.conduct import rules
 from mockserver.conduct.rules import RULES, Finding, NotAssessed
-from mockserver.contract.text import printable
-from mockserver.server.control import reports
-from mockserver.server.control.reports import LEDGER
-from mockserver.testing.backend import Holding
+from mockserver.contract.text import camel_case, printable
 
 _EXCHANGES_SHOWN = 10
 SEVERITIES = {1: "money, spam or security", 2: "wrong state", 3: "noise"}
 
 
-def spelled(found: Finding) -> str:
-    """A finding in three lines: what happened and where, what it breaks, what to do."""
-    more = len(found.exchanges) - _EXCHANGES_SHOWN
-    numbers = ", ".join(map(str, found.exchanges[:_EXCHANGES_SHOWN])) + (f" and {more} more" if more > 0 else "")
-    cited = f" (exchange {numbers})" if found.exchanges else ""
+def format_finding(finding: Finding) -> str:
+    """Return a finding in three lines: what happened in which exchanges, the clause that it breaks, the advice."""
+    more = len(finding.exchanges) - _EXCHANGES_SHOWN
+    numbers = ", ".join(map(str, finding.exchanges[:_EXCHANGES_SHOWN])) + (f" and {more} more" if more > 0 else "")
+    cited = f" (exchange {numbers})" if finding.exchanges else ""
+    severity = f"severity {finding.severity} ({SEVERITIES[finding.severity]})"
     return (
-        f"{found.rule}, severity {found.severity} ({SEVERITIES[found.severity]}): {printable(found.message)}{cited}\n"
-        f"  breaks {found.clause}, {found.line} of the API document\n"
-        f"  advice: {found.advice}"
+        f"{finding.rule}, {severity}: {printable(finding.message)}{cited}\n"
+        f"  breaks {finding.clause}, {finding.line} of the API document\n"
+        f"  advice: {finding.advice}"
     )
 
 
-def told(findings: Iterable[Finding]) -> str:
-    """All of them; those that say the same are one, with the exchanges of all."""
-    alike: dict[tuple[str, str], Finding] = {}
-    for each in findings:
-        first = alike.setdefault((each.rule, each.message), each)
-        merged = tuple(dict.fromkeys([*first.exchanges, *each.exchanges]))
-        alike[each.rule, each.message] = first._replace(exchanges=merged)
-    return "\n".join(map(spelled, alike.values()))
+def format_findings(findings: Iterable[Finding]) -> str:
+    """Return all findings as text; those with the same message are one, with the exchanges of all."""
+    merged: dict[tuple[str, str], Finding] = {}
+    for finding in findings:
+        first = merged.setdefault((finding.rule, finding.message), finding)
+        exchanges = tuple(dict.fromkeys([*first.exchanges, *finding.exchanges]))
+        merged[finding.rule, finding.message] = first._replace(exchanges=exchanges)
+    return "\n".join(map(format_finding, merged.values()))
 
 
 class ConductReport(Sequence[Finding]):
     """
-    Findings as they stood when this was read, the worst first, and the rules that were not assessed.
+    The findings on a client's conduct at the time of reading, the worst first; a sequence of `Finding`.
 
-    `assert not sandbox.conduct` holds for a client without a finding; that praises nothing that stands in `not_assessed`.
+    `assert not sandbox.conduct` holds for a client without a finding. Rules in `not_assessed` are not checked by it.
+
+    A finding has the attributes `rule` (its id), `clause` and `line` (of the API document), `severity` (1 the worst, 3
+    noise), `message`, `exchanges` (numbers of the calls that show it) and `advice`.
+
+    Attributes:
+        findings: All findings.
+        not_assessed: The rules that the calls so far gave no occasion to check, each with `rule` and `why`.
     """
 
-    def __init__(self, report: rules.ConductReport) -> None:
-        self.findings: tuple[Finding, ...] = report.findings
-        self.not_assessed: tuple[NotAssessed, ...] = report.not_assessed
+    def __init__(self, view: Mapping[str, Any]) -> None:
+        self.findings: tuple[Finding, ...] = tuple(map(_finding, view["findings"]))
+        self.not_assessed: tuple[NotAssessed, ...] = tuple(NotAssessed(**row) for row in view["notAssessed"])
 
     @overload
     def __getitem__(self, place: int) -> Finding: ...
@@ -71,57 +69,36 @@ class ConductReport(Sequence[Finding]):
         return iter(self.findings)
 
     def of(self, rule: str) -> list[Finding]:
-        """The findings of one rule."""
-        return [each for each in self.findings if each.rule == rule]
+        """
+        Return the findings of one rule.
+
+        Args:
+            rule: The rule's id, such as `polls-too-fast` (see the conduct page).
+        """
+        return [finding for finding in self.findings if finding.rule == rule]
 
     def worse_than(self, severity: int | None) -> list[Finding]:
-        """The findings that are worse than this severity; all where none is given."""
-        return [each for each in self.findings if severity is None or each.severity < severity]
+        """
+        Return the findings that are worse than a severity.
+
+        Args:
+            severity: From 1 (the worst) to 3 (noise); None returns all findings.
+        """
+        return [finding for finding in self.findings if severity is None or finding.severity < severity]
 
     def __str__(self) -> str:
-        return f"{told(self.findings) or 'no findings'}\n{len(self.not_assessed)} rules were not assessed"
+        return f"{format_findings(self.findings) or 'no findings'}\n{len(self.not_assessed)} rules were not assessed"
 
     def __repr__(self) -> str:
-        rules = ", ".join(dict.fromkeys(each.rule for each in self.findings))
-        return f"<Conduct: {len(self.findings)} findings{f' ({rules})' if rules else ''}, {len(self.not_assessed)} rules not assessed>"
+        rules = ", ".join(dict.fromkeys(finding.rule for finding in self.findings))
+        named = f" ({rules})" if rules else ""
+        return f"<Conduct: {len(self.findings)} findings{named}, {len(self.not_assessed)} rules not assessed>"
 
 
-def from_answer(answer: Mapping[str, Any]) -> rules.ConductReport:
-    """The report that `GET /_mock/conduct` answered; line and advice are the table's."""
-    findings = tuple(
-        Finding(
-            **{**each, "exchanges": tuple(each["exchanges"])},
-            line=RULES[each["rule"]].line,
-            advice=RULES[each["rule"]].advice,
-        )
-        for each in answer["findings"]
-    )
-    return rules.ConductReport(findings, tuple(NotAssessed(**each) for each in answer["notAssessed"]))
-
-
-class Conducting(Holding):
-    """What a sandbox says of its client's conduct."""
-
-    @property
-    def conduct(self) -> ConductReport:
-        """The findings so far."""
-        return ConductReport(self._judged())
-
-    def _judged(self) -> rules.ConductReport:
-        return self._hosted.run_command(reports.judge_conduct, {})  # type: ignore[no-any-return]
-
-    def assert_conduct(self, *, max_severity: int | None = None) -> None:
-        """
-        Fail for any finding; with `max_severity` only for those that are worse: 1 is the worst, 3 is noise.
-
-        `max_severity=3` lets noise pass, `max_severity=2` wrong state too. The first line of the AssertionError is the
-        worst finding.
-        """
-        if max_severity not in (None, *SEVERITIES):
-            raise ValueError(f"max_severity={max_severity!r}; wanted 1, 2 or 3, or nothing to let nothing pass")
-        found = self.conduct.worse_than(max_severity)
-        if found:
-            raise AssertionError(told(found))
+def _finding(row: Mapping[str, Any]) -> Finding:
+    """The control plane leaves line and advice out, which are those of the rule."""
+    rule = RULES[row["rule"]]
+    return Finding(**{**row, "exchanges": tuple(row["exchanges"])}, line=rule.line, advice=rule.advice)
 
 
 Row = Mapping[str, Any]
@@ -129,9 +106,19 @@ Row = Mapping[str, Any]
 
 class Ledger:
     """
-    Side effects as they stood when this was read; rows are dicts with ids and exchange numbers.
+    The side effects of a client's calls at the time of reading: lists of dicts with ids and exchange numbers.
 
-    `assert sandbox.ledger.duplicate_sends == []` is one assertion.
+    Attributes:
+        executions: Each execution, with the campaign, the call that started it and its counts.
+        duplicate_executions: Executions of a campaign that already had one.
+        sends: Each message that was sent, with its chat, execution, instant `at` and variable values.
+        duplicate_sends: Chats that received the same message more than once.
+        cloned_campaigns: Campaigns that were created again with the same content.
+        abandoned_sessions: Connection sessions that the client created and left without an end.
+        unused_media: Uploaded files that no campaign uses.
+
+    Example:
+        >>> assert sandbox.ledger.duplicate_sends == []
     """
 
     executions: Sequence[Row]
@@ -142,10 +129,10 @@ class Ledger:
     abandoned_sessions: Sequence[Row]
     unused_media: Sequence[Row]
 
-    def __init__(self, found: Mapping[str, Sequence[Row]]) -> None:
-        for name, attribute in LEDGER.items():
-            setattr(self, attribute, found[name])
+    def __init__(self, view: Mapping[str, Sequence[Row]]) -> None:
+        for attribute in Ledger.__annotations__:
+            setattr(self, attribute, view[camel_case(attribute)])
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{len(getattr(self, attribute))} {attribute}" for attribute in LEDGER.values())
+        counts = ", ".join(f"{len(getattr(self, attribute))} {attribute}" for attribute in Ledger.__annotations__)
         return f"<Ledger: {counts}>"

@@ -23,7 +23,7 @@ from mockserver.conduct.rules import Finding, NotAssessed
 from mockserver.contract.choices import CHOICES
 from mockserver.core.state.journal import JournalEntry
 from mockserver.scenario.choices import load_profile, merge_choices
-from mockserver.testing.conduct import spelled
+from mockserver.testing.conduct import format_finding
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
 
@@ -101,7 +101,7 @@ class Comparison(NamedTuple):
     def assert_same(self) -> None:
         """Fail where a run differs from the plain one; the first line names the first finding."""
         if self.findings or self.differences:
-            raise AssertionError("\n".join([*map(spelled, self.findings), *map(str, self.differences)]))
+            raise AssertionError("\n".join([*map(format_finding, self.findings), *map(str, self.differences)]))
 
 
 def compare(

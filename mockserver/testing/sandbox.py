@@ -1,223 +1,459 @@
 """
 The Python interface of one sandbox.
 
-Putting rules in force, listing and ending them.
-
-What reports and waits want to know of a sandbox: what was done to it, what is under way, what is due.
-
-The Python face of one sandbox: what a test holds in its hands.
+`Sandbox` has every public method itself, whether its sandbox is in this process or on a running server; a `Backend`
+reaches it. The log of its calls, rules, receivers and reports are objects of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
-from typing import Any, Literal, Protocol, Self
+from functools import wraps
+from json import dumps
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar
 
-from mockserver.contract.durations import parse_duration
 from mockserver.contract.endpoints import Operation
-from mockserver.core.instants import SECOND, format_exact, from_datetime, parse, to_datetime, to_microseconds
-from mockserver.server.control import reports, sandboxes, scenarios
-from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
-from mockserver.server.webhooks.event_loops import LoopBlocked
-from mockserver.testing import backend
-from mockserver.testing.async_forms import Asynchronous, awaitable
-from mockserver.testing.backend import JSON, Calling, Holding, Moves
-from mockserver.testing.call_log import Asking
-from mockserver.testing.conduct import Conducting, Ledger
+from mockserver.server.webhooks import event_loops
+from mockserver.testing.arguments import document_or_parts, instant_text, length_of_advance
+from mockserver.testing.backend import JSON, Backend
+from mockserver.testing.call_log import CallLog
+from mockserver.testing.calls import Calls, Conditions, Exchange
+from mockserver.testing.conduct import SEVERITIES, ConductReport, Ledger, format_findings
 from mockserver.testing.end_user import EndUser, link_of
-from mockserver.testing.receivers import Webhooks
+from mockserver.testing.receivers import Receiver
 from mockserver.testing.rules.builder import ActiveRule, RuleBuilder
 from mockserver.testing.rules.effects import Length, length
 from mockserver.testing.settings import Settings, did_you_mean
+from mockserver.testing.transports.in_process import Response
+
+if TYPE_CHECKING:
+    import flask
+    import httpx
+    import requests
+
+    from mockserver.server.hosting.host import HostedSandbox
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-class Rules(Holding):
-    """A sandbox's script."""
+def _awaitable(
+    method: Callable[Concatenate[Sandbox, P], R],
+) -> Callable[Concatenate[Sandbox, P], Coroutine[Any, Any, R]]:
+    """Return the async form of a method, with the same arguments."""
 
-    def on(self, operation: Operation | Literal["*", "delivery"] | str) -> RuleBuilder:
-        """A rule for calls of this operation (an id, `METHOD /path`, or `*`), or for attempts to deliver an event."""
-        return RuleBuilder(self._put_in_force, {"on": operation})
+    @wraps(method)
+    async def awaited(self: Sandbox, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await self.run_async(getattr(self, method.__name__), *args, **kwargs)
 
-    def at(self, after: Length) -> RuleBuilder:
-        """A rule for an instant, so long from now on the sandbox's clock."""
-        return RuleBuilder(self._put_in_force, {"at": length(after)})
-
-    def after(self, *, sent: int) -> RuleBuilder:
-        """A rule for each execution, when it has sent so many."""
-        return RuleBuilder(self._put_in_force, {"after": {"sent": sent}})
-
-    def _put_in_force(self, entry: JSON) -> ActiveRule:
-        (rule_id,) = self._command(scenarios.apply_scenario, script=[entry])["rules"]
-        return ActiveRule(rule_id, lambda: self.rules, self.remove_rules)
-
-    @property
-    def rules(self) -> list[JSON]:
-        """The rules in force, in order, with how often each matched and fired."""
-        found: list[JSON] = self._command(scenarios.list_rules)["rules"]
-        return found
-
-    def remove_rules(self, rule_id: str | None = None) -> None:
-        """End a rule, or all."""
-        self._command(scenarios.remove_rules, **({} if rule_id is None else {"id": rule_id}))
+    awaited.__name__, awaited.__qualname__ = f"{method.__name__}_async", f"{method.__qualname__}_async"
+    awaited.__doc__ = f"The async form of `{method.__name__}`."
+    return awaited  # type: ignore[return-value]  # `wraps` hides that it is a coroutine function
 
 
-class Looking(Asking):
-    """A sandbox as it can be looked at; all of it comes from the control plane's commands."""
-
-    @property
-    def address(self) -> str | None:
-        """The base url where somebody has asked for it; None where there is no socket yet."""
-        hosted = self._hosted
-        has_socket = hosted.own_origin is not None or hosted.host.origin != IN_PROCESS_ORIGIN
-        return hosted.base_url if has_socket else None
-
-    @property
-    def call_count(self) -> int:
-        """How many calls of the API there have been."""
-        return self._hosted.sandbox.journal.last_exchange
-
-    @property
-    def retold(self) -> JSON:
-        """`GET /_mock/steps`: what was done beside the API, the calls that wait, and what is due; keys redacted."""
-        return self._command(reports.read_steps)
-
-    @property
-    def steps(self) -> list[JSON]:
-        """What was done to the sandbox beside its API so far, oldest first."""
-        found: list[JSON] = self.retold["steps"]
-        return found
-
-    def replay_document(self, name: str = "replay") -> JSON:
-        """The scenario document that repeats what has happened so far."""
-        return self._command(reports.read_replay, name=name)
-
-    @property
-    def next_due(self) -> datetime | None:
-        """When the next scheduled thing will happen, or None where nothing is scheduled."""
-        due = self.retold["due"]
-        return None if due is None else instant(due["at"])
-
-    def _wait_until(self, holds: Callable[[], bool], timeout_s: float) -> bool:
-        return backend.wait_for_change(self._hosted, holds, timeout_s)
-
-    def _pass_until(self, holds: Callable[[], bool], within: str | float) -> bool:
-        length = parse_duration(within)
-        if length is None:
-            raise ValueError(f"within came as {within!r}; wanted 20m, 1h30m, 3500ms, PT20M or seconds")
-        now = instant(self._command(sandboxes.read_clock)["now"])
-        limit = to_datetime(from_datetime(now) + length)
-        while not holds():
-            now = instant(self._command(sandboxes.read_clock)["now"])
-            if now >= limit:
-                return False
-            due = self.next_due
-            until = limit if due is None else max(now, min(due, limit))
-            self._command(sandboxes.advance, to=format_exact(from_datetime(until)))
-        return True
-
-
-def instant(written: str) -> datetime:
-    """The instant that a view of the control plane shows."""
-    read = parse(written)
-    assert read is not None
-    return to_datetime(read[0])
-
-
-_UNITS = ("weeks", "days", "hours", "minutes", "seconds", "milliseconds", "microseconds")
-
-
-def _whole(document: Mapping[str, Any] | str | None, parts: Mapping[str, Any]) -> Mapping[str, Any] | str:
-    """The document to apply: a whole one, or the parts of one."""
-    if document is not None and parts:
-        raise ValueError(f"got a document and {', '.join(parts)}; expected a document, or its parts by keyword")
-    if document is None and not parts:
-        raise ValueError(
-            "got nothing to apply; expected a document, the name of a scenario, or given=, choices=, clock=, script="
-        )
-    return parts if document is None else document
-
-
-class Opener(Protocol):
-    """What opens the server's socket when an address is first needed."""
-
-    @property
-    def url(self) -> str:
-        """Its address."""
-
-    def open(self) -> None:
-        """Open it, unless it is open."""
-
-
-class Sandbox(Asynchronous, Calling, Moves, Rules, Webhooks, Looking, Conducting):
+class Sandbox:
     """
-    One isolated universe: a clock, tenants, choices, a journal. This type has no public constructor.
+    One isolated instance of the mock: a clock, tenants with their data, choices, rules and a journal of calls.
 
-    Made by `MockServer.sandbox` or the `mockserver` fixture, and closed by whoever made it; after that its address
-    answers 410.
+    The fixture `mockserver`, `MockServer.sandbox` and `RemoteServer.sandbox` create it; it has no public constructor.
+    On a sandbox of a running server (`--mockserver-url`), `app`, `end_user`, `keys`, and `receive_webhooks` raise ValueError.
+
+    Lifetime: until it is closed; its address then returns 410.
+
+    Attributes:
+        calls: The calls that it has received: `sandbox.calls("startCampaign")` returns those of an operation (see `CallLog`).
+        settings: The settings from which it was created, with the source of each.
+
+    Example:
+        >>> response = sandbox.call("GET", "/v1/campaigns")
+        >>> sandbox.calls("listCampaigns").one().status
+        200
     """
 
-    taken_back = False  # True where each example begins anew, so that nothing of one is left here after it
+    taken_back = (
+        False  # True if Hypothesis resets it before each example, so that nothing of an example is left after it
+    )
 
-    def __init__(self, server: Opener, hosted: HostedSandbox) -> None:
-        super().__init__(hosted)
-        self._server = server
-        self.settings = Settings({}, {})
+    def __init__(self, backend: Backend, settings: Settings) -> None:
+        self._backend = backend
+        self.calls = CallLog(backend)
+        self.settings = settings
+
+    # Identity
 
     @property
     def id(self) -> str:
-        return self._hosted.id
+        """The sandbox's id, such as `sandbox_1`."""
+        return self._backend.sandbox_id
 
     @property
     def base_url(self) -> str:
-        """The address of this sandbox: of its own port, or on the server's socket, opened when it is first asked for."""
-        if self._hosted.own_origin is None:
-            self._server.open()
-        return self._hosted.base_url
+        """The address of the API without a final slash; reading it opens the server's socket, if it is not open."""
+        return self._backend.base_url()
+
+    @property
+    def address(self) -> str | None:
+        """The base url if there is a socket already, else None; reading it opens none."""
+        return self._backend.address
 
     @property
     def tenant_id(self) -> str:
         """The default tenant's id."""
-        return self._hosted.tenant.id
+        return self._backend.tenant_id
 
     @property
     def secret_key(self) -> str:
-        """The default tenant's secret key, whole."""
-        return self._hosted.tenant.secret_key
+        """The default tenant's secret key, whole, for the header X-API-Key."""
+        return self._backend.secret_key
 
     @property
     def public_key(self) -> str:
-        """The default tenant's public key, whole."""
-        return self._hosted.tenant.public_key
+        """The default tenant's public key, whole, for the header X-API-Key."""
+        return self._backend.public_key
+
+    def keys(self, tenant_id: str) -> tuple[str, str]:
+        """
+        Return the secret key and the public key of a tenant, whole.
+
+        Args:
+            tenant_id: The id of one of the sandbox's tenants.
+
+        Raises:
+            ValueError: There is no such tenant, or the sandbox is on a running server.
+        """
+        tenants = self._backend.local().hosted.sandbox.tenants
+        tenant = tenants.get(tenant_id)
+        if tenant is None:
+            raise ValueError(
+                f"tenant_id: got {tenant_id!r}; expected {', '.join(tenants)}{did_you_mean(tenant_id, tenants)}"
+            )
+        return tenant.secret_key, tenant.public_key
+
+    # Clients
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        key: str | None = None,
+        json: Any = None,
+        body: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> Response:
+        """
+        Send one request, without a socket if the sandbox is in this process.
+
+        Args:
+            method: The HTTP method.
+            path: The path with its query, such as `/v1/campaigns?limit=10`.
+            key: The value of X-API-Key; by default the default tenant's secret key, "" for none.
+            json: A value that is sent as JSON; `body` is then ignored.
+            body: The bytes of the body.
+            headers: Further headers.
+            timeout: The client's read timeout in seconds. A wait that a rule causes takes no real time; in this process a
+                longer one raises TimeoutError immediately.
+
+        Returns:
+            The response with `status`, `headers` (lower-case names), `body` (bytes) and `json()`.
+
+        Raises:
+            TimeoutError: The response takes longer than `timeout`, or a rule withholds it.
+            http.client.RemoteDisconnected: A rule closes the connection without a response.
+            ConnectionResetError: A rule resets the connection.
+            http.client.IncompleteRead: A rule breaks the body off.
+        """
+        sent = {name.lower(): value for name, value in (headers or {}).items()}
+        if key != "":
+            sent.setdefault("x-api-key", key or self._backend.secret_key)
+        if json is not None:
+            body = dumps(json).encode()
+            sent.setdefault("content-type", "application/json")
+        return self._backend.send(method, path, sent, body, timeout)
+
+    def requests_session(self) -> requests.Session:
+        """Return a `requests` session for full urls; in this process it needs no socket and refuses other hosts."""
+        return self._backend.requests_session()
+
+    def httpx_client(self) -> httpx.Client:
+        """Return an `httpx` client on the base url; in this process it needs no socket and refuses other hosts."""
+        return self._backend.httpx_client()
+
+    def httpx_async_client(self) -> httpx.AsyncClient:
+        """Return an asyncio `httpx` client on the base url; in this process it needs no socket and refuses other hosts."""
+        return self._backend.httpx_async_client()
+
+    @property
+    def app(self) -> flask.Flask:
+        """The Flask application of this sandbox, with `test_client()`, or to mount in another WSGI program."""
+        from mockserver.server import app
+
+        hosted = self._backend.local().hosted
+        return app.build(hosted.host, hosted)
+
+    def end_user(
+        self, session: str | Mapping[str, Any], *, socket: bool = False, user_agent: str = "EndUser"
+    ) -> EndUser:
+        """
+        Return an end user with the link of a connection session, for the hosted page.
+
+        Args:
+            session: The session's id, its url, or the JSON of the response that created it.
+            socket: Load the pages over the server's socket instead of in process.
+            user_agent: The browser's User-Agent.
+
+        Raises:
+            ValueError: The sandbox has no such session, or is on a running server.
+
+        Example:
+            >>> session = sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()
+            >>> sandbox.end_user(session).connect(phone="+5511999990000").status
+            200
+        """
+        local = self._backend.local()
+        if socket:
+            local.open_socket()
+        return EndUser(local.hosted, link_of(local.hosted, session), socket=socket, user_agent=user_agent)
+
+    # Calls so far
+
+    @property
+    def exchanges(self) -> list[Exchange[Any, Any]]:
+        """Every call so far, oldest first, also of paths that no operation has."""
+        return self.calls.exchanges
+
+    @property
+    def call_count(self) -> int:
+        """The number of API calls so far."""
+        return self._backend.call_count
+
+    def assert_order(self, *operations: Operation, exact: bool = False) -> None:
+        """
+        Check that operations were called in this order.
+
+        Args:
+            operations: Ids of operations, `METHOD /path`, or `*`; other calls may be between them.
+            exact: Refuse any other call, before, between and after them.
+
+        Raises:
+            CallMismatch: They were not; an AssertionError that shows the journal.
+            ValueError: No operation has this name.
+        """
+        __tracebackhide__ = True
+        self.calls.assert_order(*operations, exact=exact)
+
+    def expecting(
+        self,
+        operation: Operation,
+        conditions: Conditions | None = None,
+        /,
+        *,
+        times: int = 1,
+        timeout: float | None = None,
+        within: str | float | None = None,
+        **named: Any,
+    ) -> AbstractContextManager[None]:
+        """
+        Return a context manager that checks the number of calls that its block causes.
+
+        Args:
+            operation: The id of an operation.
+            conditions: Expected values by path: `body.name`, `path.id`, `query.limit`, `header.x`, `status`.
+            times: The exact number of calls.
+            timeout: Real seconds to wait for calls of other threads; by default none.
+            within: A length of time on the sandbox's clock, such as `"20m"`, that may pass instead.
+            **named: Expected members of the body.
+
+        Raises:
+            CallMismatch: At the end of the block, if there were more or fewer calls.
+
+        Example:
+            >>> with sandbox.expecting("listCampaigns", times=1):
+            ...     response = sandbox.call("GET", "/v1/campaigns")
+        """
+        return self.calls.expecting(operation, conditions, times=times, timeout=timeout, within=within, **named)
+
+    def wait_for(
+        self,
+        operation: Operation,
+        conditions: Conditions | None = None,
+        /,
+        *,
+        times: int = 1,
+        timeout: float = 5.0,
+        within: str | float | None = None,
+        **named: Any,
+    ) -> Calls[Any, Any]:
+        """
+        Wait until an operation was called; calls before this one count as well.
+
+        Args:
+            operation: The id of an operation.
+            conditions: Expected values by path: `body.name`, `path.id`, `query.limit`, `header.x`, `status`.
+            times: The least number of calls.
+            timeout: Real seconds to wait for calls of other threads, also under a frozen process clock.
+            within: A length of time on the sandbox's clock, such as `"20m"`: the clock then advances from one due timer to
+                the next, and no real time passes.
+            **named: Expected members of the body.
+
+        Returns:
+            The calls with these values.
+
+        Raises:
+            CallMismatch: There were fewer in this time.
+        """
+        __tracebackhide__ = True
+        return self.calls.wait_for(operation, conditions, times=times, timeout=timeout, within=within, **named)
+
+    # State and reports
 
     @property
     def now(self) -> datetime:
-        """The sandbox's own time, aware, in UTC."""
-        return to_datetime(self._hosted.sandbox.read_clock())
+        """The sandbox's time, aware, in UTC."""
+        return self._backend.now
+
+    @property
+    def next_due(self) -> datetime | None:
+        """The instant of the next timer that will do something, aware, in UTC; None if there is none."""
+        return self.calls.next_due
+
+    def state(self) -> JSON:
+        """Return the sandbox's state as JSON: clock, seed, choices, tenants with their records, rules, deliveries."""
+        return self._backend.run("readState")
 
     @property
     def journal(self) -> JSON:
-        """Exchanges and transitions so far, oldest first, keys redacted."""
-        return self._command(sandboxes.read_journal)
+        """A dict with `exchanges` and `transitions` so far, oldest first; keys are redacted."""
+        return self._backend.run("readJournal")
 
     @property
     def events(self) -> list[JSON]:
-        """The events so far, oldest first."""
-        found: list[JSON] = self._command(sandboxes.read_events)["events"]
-        return found
+        """The webhook events so far, oldest first, each with its `deliveries` and their attempts."""
+        events: list[JSON] = self._backend.run("readEvents")["events"]
+        return events
+
+    @property
+    def history(self) -> JSON:
+        """A dict with the `steps` so far, the calls that a rule defers (`held`), and the next timer (`due`); keys redacted."""
+        return self._backend.run("readHistory")
+
+    @property
+    def steps(self) -> list[JSON]:
+        """The commands and page visits so far, oldest first: everything that was done other than calls of the API."""
+        steps: list[JSON] = self.history["steps"]
+        return steps
+
+    def replay_document(self, name: str = "replay") -> JSON:
+        """
+        Return the scenario document that repeats the run so far, for `mockserver replay`.
+
+        Args:
+            name: The name of the scenario.
+        """
+        return self._backend.run("readReplay", name=name)
 
     @property
     def ledger(self) -> Ledger:
-        """What the calls so far have caused: executions, sends, duplicates, clones, what was left behind."""
-        return Ledger(self._command(reports.read_ledger))
+        """The side effects of the calls so far: executions, sends, duplicates, clones, abandoned sessions, unused media."""
+        return Ledger(self._backend.run("readLedger"))
 
-    def keys(self, tenant_id: str) -> tuple[str, str]:
-        """The secret and the public key of one of the sandbox's tenants."""
-        tenant = self._hosted.sandbox.tenants.get(tenant_id)
-        if tenant is None:
-            raise ValueError(f"no tenant {tenant_id!r}; there is {', '.join(self._hosted.sandbox.tenants)}")
-        return tenant.secret_key, tenant.public_key
+    @property
+    def conduct(self) -> ConductReport:
+        """The findings on the client's conduct so far, the worst first; empty, thus false, if there are none."""
+        return ConductReport(self._backend.run("readConduct"))
+
+    def assert_conduct(self, *, max_severity: int | None = None) -> None:
+        """
+        Check that there is no finding on the client's conduct.
+
+        Args:
+            max_severity: Findings of this severity and milder ones pass: 3 for noise, 2 for wrong state too, 1 for all. By
+                default none passes.
+
+        Raises:
+            AssertionError: There are findings; its first line is the worst one.
+            ValueError: `max_severity` is not 1, 2 or 3.
+        """
+        if max_severity not in (None, *SEVERITIES):
+            raise ValueError(
+                f"max_severity: got {max_severity!r}; expected 1, 2 or 3, or None so that no finding passes"
+            )
+        findings = self.conduct.worse_than(max_severity)
+        if findings:
+            raise AssertionError(format_findings(findings))
+
+    # Time
+
+    def advance(
+        self,
+        /,
+        by: str | float | timedelta | None = None,
+        *,
+        to: str | datetime | None = None,
+        until: Literal["idle"] | None = None,
+        **length: float,
+    ) -> list[JSON]:
+        """
+        Advance the sandbox's clock; timers and webhook deliveries on the way run at their own instants.
+
+        Args:
+            by: A length of time: `"20m"`, `"PT20M"`, seconds, or a timedelta.
+            to: The instant at which it ends: ISO 8601 with an offset, or an aware datetime.
+            until: "idle" ends after the last timer that will do something.
+            **length: A length in `weeks`, `days`, `hours`, `minutes`, `seconds`, `milliseconds` or `microseconds`.
+
+        Returns:
+            The timers that fired, oldest first, each with `at`, `what` (such as `session.expire`) and the record's `id`.
+
+        Raises:
+            ValueError: The arguments do not say one end, or time would go back. Nothing has changed then.
+
+        Example:
+            >>> fired = sandbox.advance("20m")
+            >>> fired = sandbox.advance(minutes=20)
+        """
+        arguments = {"by": length_of_advance(by, length), "to": instant_text(to), "until": until}
+        given = {name: value for name, value in arguments.items() if value is not None}
+        fired: list[JSON] = self._backend.run("advanceClock", **given)["fired"]
+        return fired
+
+    def sleep(self, seconds: float, /) -> None:
+        """
+        Advance the sandbox's clock without real time, for clients that take their sleep function as an argument.
+
+        Args:
+            seconds: The length of the sleep.
+
+        Example:
+            `Retrying(sleep=mockserver.sleep)`; for clients that await it, `sleep_async`.
+        """
+        self.advance(seconds)
+
+    def freeze(self, at: str | datetime | Literal[True] = True) -> None:
+        """
+        Stop the sandbox's clock.
+
+        Args:
+            at: The instant at which it stops, ISO 8601 with an offset or an aware datetime; by default its present time.
+
+        Raises:
+            ValueError: The instant is in the sandbox's past.
+        """
+        self._backend.run("setClock", freeze=instant_text(at))
+
+    def follow(self, *, catch_up: bool = False) -> None:
+        """
+        Let the sandbox's clock run with the process's clock.
+
+        Args:
+            catch_up: Continue at the process's time; by default it continues from its own present time.
+        """
+        self._backend.run("setClock", follow=True, catchUp=catch_up)
+
+    # Data, choices and rules
 
     def apply(
         self,
@@ -229,113 +465,303 @@ class Sandbox(Asynchronous, Calling, Moves, Rules, Webhooks, Looking, Conducting
         script: Sequence[Mapping[str, Any]] | None = None,
     ) -> JSON:
         """
-        Apply a scenario document, the library's of this name, or the parts that are given by keyword.
+        Apply a scenario document, completely or not at all.
 
-        Refuses with ScenarioError, and then nothing was applied.
+        Args:
+            document: A document, or the name of one in the library; or else its parts by keyword.
+            given: Seed data: records by kind.
+            choices: Options by choice.
+            clock: `{"freeze": INSTANT}` or `{"follow": True}`.
+            script: Rules.
+
+        Returns:
+            A dict with the ids of the records that were `created`, by kind, and of the `rules`.
+
+        Raises:
+            ScenarioError: The document has errors, all of which the message contains; nothing was applied.
+
+        Example:
+            >>> sandbox.apply(given={"chats": [{"id": "chat_ana"}]})["created"]["chats"]
+            ['chat_ana']
         """
         parts = {"given": given, "choices": choices, "clock": clock, "script": script}
-        return self._apply(_whole(document, {key: part for key, part in parts.items() if part is not None}))
-
-    def _apply(self, document: Mapping[str, Any] | str) -> JSON:
-        from mockserver.scenario import apply
-
-        if isinstance(document, str):
-            return self._command(scenarios.apply_scenario, name=document)
-
-        def put(hosted: HostedSandbox, document: Mapping[str, Any]) -> JSON:
-            return apply.apply(hosted.sandbox, document).as_json()
-
-        try:
-            applied: JSON = self._hosted.run_command(put, document, "apply_scenario")
-        except LoopBlocked as refusal:
-            raise ValueError(refusal.message) from None
-        return applied
+        whole = document_or_parts(document, parts)
+        return self._backend.run("applyScenario", name=whole) if isinstance(whole, str) else self._backend.apply(whole)
 
     def choose(self, choices: Mapping[str, object]) -> None:
-        """Set choices by id; one that is wrong leaves all as they were."""
-        self._command(sandboxes.choose, **{str(key): value for key, value in choices.items()})
+        """
+        Set choices, all of them or none.
+
+        Args:
+            choices: Options by the choice's id, such as `{"dual-status": "guide"}`.
+
+        Raises:
+            ValueError: A choice or an option is unknown.
+        """
+        self._backend.run("choose", **{str(name): value for name, value in choices.items()})
 
     def watch_choices(self, read: set[str]) -> None:
-        """Let this set grow by each choice that is read from now on, also after a reset."""
-        self._hosted.watch_choices(read)
-
-    def advance(
-        self,
-        /,
-        by: str | float | timedelta | None = None,
-        *,
-        to: str | datetime | None = None,
-        until: Literal["idle"] | None = None,
-        **length: float,
-    ) -> list[JSON]:
-        """Let time pass: `"20m"`, seconds, a timedelta or `minutes=20`; `to` an instant; `until="idle"`. Answers what happened."""
-        arguments: JSON = {"until": until, "to": format_exact(from_datetime(to)) if isinstance(to, datetime) else to}
-        if length and by is not None:
-            raise ValueError(f"advance was given {by!r} and {length}; wanted one length")
-        if length:
-            by = _length(length)
-        arguments["by"] = _seconds(by) if isinstance(by, timedelta) else by
-        fired: list[JSON] = self._command(
-            sandboxes.advance, **{key: each for key, each in arguments.items() if each is not None}
-        )["fired"]
-        return fired
-
-    def sleep(self, seconds: float, /) -> None:
         """
-        Let so many seconds pass on the sandbox's clock, and none in real time: for clients that take their sleep.
+        Record which choices are read from now on, also after a reset.
 
-        `retry(..., sleep=mockserver.sleep)`; where the client awaits it, `sleep_async`.
+        Args:
+            read: The set that each choice's id is added to; for a sandbox on a running server, when it is closed.
         """
-        self.advance(seconds)
-
-    advance_async = awaitable(advance)
-    sleep_async = awaitable(sleep)
-
-    def freeze(self, at: str | datetime | Literal[True] = True) -> None:
-        """Stand still at this instant, or where the clock is."""
-        self._command(sandboxes.set_clock, freeze=format_exact(from_datetime(at)) if isinstance(at, datetime) else at)
-
-    def follow(self, *, catch_up: bool = False) -> None:
-        """Go with the process's clock, on from here, or at the process's own time."""
-        self._command(sandboxes.set_clock, follow=True, catchUp=catch_up)
-
-    def state(self) -> JSON:
-        """The world as JSON."""
-        return self._command(sandboxes.read_state)
-
-    def end_user(
-        self, session: str | Mapping[str, Any], *, socket: bool = False, user_agent: str = "EndUser"
-    ) -> EndUser:
-        """
-        A person before a session's hosted page, in process, or over the server's socket.
-
-        `session` is its id, its url, or the JSON of its creation.
-        """
-        if socket:
-            self._server.open()
-        return EndUser(self._hosted, link_of(self._hosted, session), socket=socket, user_agent=user_agent)
+        self._backend.track_choices(read)
 
     def set_tenant(self, tenant_id: str | None = None, **settings: Any) -> JSON:
-        """Change `name`, `developersEnabled` or `subscription` of a tenant, the default one where none is named."""
-        return self._command(sandboxes.set_tenant, id=tenant_id or self.tenant_id, **settings)
+        """
+        Change the settings of a tenant.
+
+        Args:
+            tenant_id: The tenant's id, by default the default tenant's.
+            **settings: `name`, `developersEnabled`, or `subscription`: "active", "suspended", "canceled" or "none".
+
+        Returns:
+            The settings as they are then, keys redacted.
+
+        Raises:
+            ValueError: The tenant, a setting or its value is unknown.
+        """
+        return self._backend.run("setTenant", id=tenant_id or self.tenant_id, **settings)
+
+    def on(self, operation: Operation | Literal["*", "delivery"] | str) -> RuleBuilder:
+        """
+        Begin a rule for calls or for webhook deliveries.
+
+        Args:
+            operation: The id of an operation, `METHOD /path`, `*` for all, or `delivery` for attempts to deliver an event.
+
+        Example:
+            >>> rule = sandbox.on("startCampaign").nth(1).error("INTERNAL_ERROR")
+        """
+        return RuleBuilder(self._add_rule, {"on": operation})
+
+    def at(self, after: Length) -> RuleBuilder:
+        """
+        Begin a rule for an instant.
+
+        Args:
+            after: The time from now on the sandbox's clock: `"20m"`, seconds, or a timedelta.
+        """
+        return RuleBuilder(self._add_rule, {"at": length(after)})
+
+    def after(self, *, sent: int) -> RuleBuilder:
+        """
+        Begin a rule for each execution of a campaign.
+
+        Args:
+            sent: The number of messages that the execution has sent when the rule fires.
+        """
+        return RuleBuilder(self._add_rule, {"after": {"sent": sent}})
+
+    def _add_rule(self, entry: JSON) -> ActiveRule:
+        (rule_id,) = self._backend.run("applyScenario", script=[entry])["rules"]
+        return ActiveRule(rule_id, lambda: self.rules, self.remove_rules)
+
+    @property
+    def rules(self) -> list[JSON]:
+        """The rules in force, in order, each with the numbers of its matches (`matched`) and firings (`fired`)."""
+        rules: list[JSON] = self._backend.run("listRules")["rules"]
+        return rules
+
+    def remove_rules(self, rule_id: str | None = None) -> None:
+        """
+        End rules.
+
+        Args:
+            rule_id: The id of one rule; by default all rules end.
+
+        Raises:
+            ValueError: There is no such rule.
+        """
+        if rule_id is None:
+            self._backend.run("removeRules")
+        else:
+            self._backend.run("removeRule", id=rule_id)
+
+    # The end user, the provider, and webhooks
+
+    def complete_session(self, session_id: str, *, phone: str | None = None, name: str | None = None) -> JSON:
+        """
+        Let the end user finish the hosted flow of a connection session.
+
+        Args:
+            session_id: The session's id.
+            phone: The number that is connected; by default one that no entrypoint has.
+            name: The name of the account, by default the tenant's.
+
+        Returns:
+            The session as the API shows it then.
+
+        Raises:
+            ValueError: There is no such session, its state does not permit this, or the number is not one.
+        """
+        values = {key: value for key, value in (("phone", phone), ("name", name)) if value is not None}
+        return self._backend.run("completeSession", sessionId=session_id, **values)
+
+    def fail_session(self, session_id: str, *, reason: str = "token_exchange_failed") -> JSON:
+        """
+        Let a connection fail.
+
+        Args:
+            session_id: The session's id.
+            reason: "token_exchange_failed", "phone_in_use" or "funnel_not_found".
+
+        Returns:
+            The session as the API shows it then.
+
+        Raises:
+            ValueError: There is no such session, its state does not permit this, or the reason is unknown.
+        """
+        return self._backend.run("failSession", sessionId=session_id, reason=reason)
+
+    def cancel_session(self, session_id: str) -> JSON:
+        """
+        Let the end user cancel the hosted flow.
+
+        Args:
+            session_id: The session's id.
+
+        Returns:
+            The session as the API shows it then.
+
+        Raises:
+            ValueError: There is no such session, or its state does not permit this.
+        """
+        return self._backend.run("cancelSession", sessionId=session_id)
+
+    def expire_session(self, session_id: str) -> JSON:
+        """
+        Let a session expire now, also before its deadline.
+
+        Args:
+            session_id: The session's id.
+
+        Returns:
+            The session as the API shows it then.
+
+        Raises:
+            ValueError: There is no such session, or its state does not permit this.
+        """
+        return self._backend.run("expireSession", sessionId=session_id)
+
+    def fail_campaign(self, campaign_id: str) -> JSON:
+        """
+        Let a running campaign fail with an unrecoverable error.
+
+        Args:
+            campaign_id: The campaign's id.
+
+        Returns:
+            The campaign as the API shows it then.
+
+        Raises:
+            ValueError: There is no such campaign, or it is not running.
+        """
+        return self._backend.run("failCampaign", id=campaign_id)
+
+    def receive_webhooks(
+        self,
+        target: str | Callable[..., Any],
+        events: Sequence[str] = (),
+        secret: str | None = None,
+        *,
+        tenant_id: str | None = None,
+        path: str = "/",
+    ) -> Receiver:
+        """
+        Register a webhook endpoint.
+
+        Args:
+            target: A url; or an ASGI or WSGI app, or a function of one request, which are called in process without a socket.
+                A function may be a coroutine function; it gets `.headers`, `.body` and `.json()`, and returns None, a status,
+                or (status, headers, body). Coroutines run on the event loop that runs during the registration.
+            events: "entrypoints" or kinds of events; by default all.
+            secret: The secret that signs the requests, by default one that follows from the seed.
+            tenant_id: The tenant whose events are sent, by default the default tenant.
+            path: The path in an app that the requests are sent to.
+
+        Raises:
+            ValueError: The tenant or a kind of event is unknown, the url is not permitted, or the sandbox is on a running server.
+
+        Example:
+            >>> receiver = sandbox.receive_webhooks(lambda request: 204)
+            >>> receiver.deliveries
+            []
+        """
+        tenant = tenant_id or self.tenant_id
+        webhook = self._backend.local().register_receiver(target, tenant, events, secret, path)
+        return Receiver(webhook, lambda: self.events)
+
+    def redeliver(self, event_id: str) -> JSON:
+        """
+        Send an event again to each endpoint whose delivery has ended.
+
+        Args:
+            event_id: The event's id.
+
+        Returns:
+            The event with its deliveries and their attempts.
+
+        Raises:
+            ValueError: There is no such event, or no delivery of it has ended.
+        """
+        return self._backend.run("redeliverEvent", id=event_id)
+
+    def recover(self, webhook_id: str) -> list[str]:
+        """
+        Send all abandoned deliveries of an endpoint again, in the order of their events.
+
+        Args:
+            webhook_id: The endpoint's id.
+
+        Returns:
+            The ids of the events.
+
+        Raises:
+            ValueError: There is no such endpoint.
+        """
+        event_ids: list[str] = self._backend.run("recoverWebhook", id=webhook_id)["events"]
+        return event_ids
+
+    def rotate_secret(self, webhook_id: str, secret: str) -> None:
+        """
+        Sign the deliveries to an endpoint with a new secret, and in addition with the former one.
+
+        Args:
+            webhook_id: The endpoint's id.
+            secret: The new secret.
+
+        Raises:
+            ValueError: There is no such endpoint.
+        """
+        self._backend.run("rotateWebhook", id=webhook_id, secret=secret)
+
+    # Lifetime
 
     @contextmanager
     def checkpoint(self) -> Iterator[None]:
-        """What happens inside the block never happened once it is left."""
-        with self._hosted.sandbox.lock:
-            kept = self._hosted.sandbox.checkpoint()
+        """
+        Undo everything that happens inside the block, at its end.
+
+        Example:
+            >>> with sandbox.checkpoint():
+            ...     fired = sandbox.advance("20m")
+        """
+        restore = self._backend.checkpoint()
         try:
             yield
         finally:
-            self._hosted.restore(kept)
+            restore()
 
     def reset(self) -> None:
-        """Be as at birth: same keys and address, nothing else."""
-        self._hosted.reset()
+        """Restore the initial state: same keys, address and ids; data, calls and rules as at the creation."""
+        self._backend.reset()
 
     def close(self) -> None:
         """End the sandbox; a second time does nothing."""
-        self._hosted.host.close(self.id)
+        self._backend.close()
 
     def __enter__(self) -> Self:
         return self
@@ -344,17 +770,36 @@ class Sandbox(Asynchronous, Calling, Moves, Rules, Webhooks, Looking, Conducting
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Sandbox {self.id} at {format_exact(self._hosted.sandbox.now)}, {self._hosted.sandbox.journal.last_exchange} exchanges>"
+        return f"<Sandbox {self.id} {self._backend}>"
 
+    # Async forms: the work is done in another thread while the event loop continues, so that a receiver on it can respond.
 
-def _seconds(by: timedelta) -> int | float:
-    """The length as JSON spells it."""
-    seconds = to_microseconds(by) / SECOND
-    return int(seconds) if seconds.is_integer() else seconds
+    async def run_async(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """
+        Run a function in another thread while this event loop continues.
 
+        Args:
+            function: Any function, such as `sandbox.end_user(session).connect`.
+            *args: Its arguments.
+            **kwargs: Its arguments by keyword.
 
-def _length(units: Mapping[str, float]) -> timedelta:
-    odd = next((unit for unit in units if unit not in _UNITS), None)
-    if odd is not None:
-        raise TypeError(f"advance has no {odd!r}{did_you_mean(odd, _UNITS)}; it has {', '.join(_UNITS)}, to and until")
-    return timedelta(**units)
+        Returns:
+            Its result.
+        """
+        return await event_loops.in_thread(lambda: function(*args, **kwargs))
+
+    advance_async = _awaitable(advance)
+    sleep_async = _awaitable(sleep)
+    call_async = _awaitable(call)
+    wait_for_async = _awaitable(wait_for)
+    complete_session_async = _awaitable(complete_session)
+    fail_session_async = _awaitable(fail_session)
+    cancel_session_async = _awaitable(cancel_session)
+    expire_session_async = _awaitable(expire_session)
+    redeliver_async = _awaitable(redeliver)
+    recover_async = _awaitable(recover)
+
+    @property
+    def _hosted(self) -> HostedSandbox:
+        """The sandbox in this process, for the other modules of `mockserver.testing`."""
+        return self._backend.local().hosted

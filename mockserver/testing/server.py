@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
-from mockserver.core.instants import format_exact, from_datetime
 from mockserver.core.state.journal import Limits
 from mockserver.scenario.documents import read
 from mockserver.server.api.response import ResponseOptions
 from mockserver.server.hosting import runtime
 from mockserver.server.hosting.host import SandboxConfig, SandboxHost
+from mockserver.testing.arguments import instant_text
+from mockserver.testing.backend import LocalBackend
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.settings import FILES, Layer, Settings, merge_layers
 
@@ -121,22 +122,21 @@ class MockServer:
     def make(self, layers: Iterable[Layer]) -> Sandbox:
         """A fresh sandbox as these layers of settings have it."""
         settings = merge_layers(layers)
-        sandbox = self._made(settings)
-        sandbox.settings = settings
+        sandbox = self._created(settings)
         self.made.append(sandbox)
         return sandbox
 
-    def _made(self, settings: Settings) -> Sandbox:
+    def _created(self, settings: Settings) -> Sandbox:
         now, scenario = settings.get("now"), settings.get("scenario")
         if isinstance(scenario, str) and Path(scenario).suffix in FILES:
             scenario = read(Path(scenario))
-        frozen = {"freeze": format_exact(from_datetime(now)) if isinstance(now, datetime) else now} if now else None
+        frozen = {"freeze": instant_text(now)} if now else None
         recipe = SandboxConfig(scenario, settings.get("seed"), settings.get("choices"), frozen, settings.get("given"))
         started = runtime.following_clock() if settings.get("clock") == "follow" else None
         hosted = self._host.create(recipe, clock=started)
         if settings.get("own_port"):
             self._open_own_port(hosted)
-        return Sandbox(self, hosted)
+        return Sandbox(LocalBackend(hosted, self.open), settings)
 
     def keeps(self, sandbox: Sandbox) -> bool:
         """True while this sandbox of its own is open."""

@@ -59,12 +59,16 @@ def test_a_page_that_is_no_page_is_refused(mockserver, query) -> None:
 
 
 def test_the_state_is_the_one_of_its_snapshot_whatever_happens_while_it_is_built(mockserver) -> None:
-    before = mockserver.state()
-    build = sandboxes.read_state(mockserver._hosted, {})
-    mockserver.advance("20m")
-    mockserver.set_tenant(name="Another")
+    before, read = mockserver.state(), []
 
-    assert before == build()
+    def read_state(snapshot, arguments):
+        mockserver.advance("20m")
+        mockserver.set_tenant(name="Another")
+        read.append(sandboxes.read_state(snapshot, arguments))
+
+    mockserver._hosted.run_command(read_state, {}, phase="snapshot")
+
+    assert [before] == read
 
 
 def test_no_lock_is_held_while_the_state_is_built(mockserver) -> None:
@@ -81,9 +85,9 @@ def test_no_lock_is_held_while_the_state_is_built(mockserver) -> None:
 
     hosted.sandbox.lock = lock = Lock()
 
-    def read_state(hosted, arguments):
-        build = sandboxes.read_state(hosted, arguments)
-        return lambda: (held.append(lock.is_held), build())[1]
+    def read_state(snapshot, arguments):
+        held.append(lock.is_held)
+        return sandboxes.read_state(snapshot, arguments)
 
-    assert STATE_CHATS == len(hosted.run_command(read_state, {})["tenants"][0]["chats"])
+    assert STATE_CHATS == len(hosted.run_command(read_state, {}, phase="snapshot")["tenants"][0]["chats"])
     assert [False] == held

@@ -13,7 +13,7 @@ import pytest
 
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.testing import bodies, call_log
-from mockserver.testing.call_log import Asking
+from mockserver.testing.call_log import CallLog
 from mockserver.testing.calls import Calls
 from tests.testing.typed_bodies import HOME, modules, names
 
@@ -34,7 +34,7 @@ def test_every_body_of_an_operation_has_its_name_in_the_package():
 def test_calls_are_typed_by_operation():
     space = {**vars(call_log), "bodies": bodies}
     found = {}
-    for overload in get_overloads(Asking.calls):
+    for overload in get_overloads(CallLog.__call__):
         hints = get_type_hints(overload, space)
         if get_origin(hints["operation"]) is Literal:
             assert Calls is get_origin(hints["return"])

@@ -186,12 +186,12 @@ def test_the_order_is_a_subsequence_or_exact(sandbox: Sandbox):
     too_many = missed(lambda: sandbox.assert_order("createCampaign", "startCampaign", exact=True))
 
     assert (
-        f"expected the order startCampaign, createCampaign: no createCampaign after #3 startCampaign POST /v1/campaigns/{campaign}/start -> 202; it came before, as #1"
+        f"expected the order startCampaign, createCampaign: no createCampaign after #3 startCampaign POST /v1/campaigns/{campaign}/start -> 202; it was called before, as #1"
         == backwards[0]
     )
     assert (
-        "expected the order createCampaign, startCampaign: wanted startCampaign after #1 createCampaign POST /v1/campaigns -> 201;"
-        f" came #2 readCampaign GET /v1/campaigns/{campaign} -> 200" == too_many[0]
+        f"expected the order createCampaign, startCampaign: got #2 readCampaign GET /v1/campaigns/{campaign} -> 200;"
+        " expected startCampaign after #1 createCampaign POST /v1/campaigns -> 201" == too_many[0]
     )
 
 

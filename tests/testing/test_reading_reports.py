@@ -367,7 +367,7 @@ def test_an_operation_that_came_too_early_is_told_with_its_number(suite: Suite):
     )
 
     assert found[0].endswith(
-        "no startCampaign after #3 readCampaign GET /v1/campaigns/campaign -> 200; it came before, as #2"
+        "no startCampaign after #3 readCampaign GET /v1/campaigns/campaign -> 200; it was called before, as #2"
     )
 
 

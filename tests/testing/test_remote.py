@@ -153,7 +153,7 @@ def test_a_call_that_breaks_is_the_standard_librarys_exception(sandbox: Sandbox)
 @pytest.mark.parametrize("need", [lambda each: each.app, lambda each: each.keys("tenant_default")])
 def test_what_needs_the_sandbox_in_this_process_says_so(sandbox: Sandbox, need: Any):
     with pytest.raises(
-        ValueError, match="needs the sandbox in this process, and it is on http.*without --mockserver-url"
+        ValueError, match="got a sandbox on http.*; expected one in this process: run without --mockserver-url"
     ):
         need(sandbox)
 
@@ -161,7 +161,7 @@ def test_what_needs_the_sandbox_in_this_process_says_so(sandbox: Sandbox, need: 
 def test_nobody_at_the_url_and_a_server_of_another_kind_are_named(sandbox: Sandbox):
     with pytest.raises(ValueError, match="no mockserver answers at http://127.0.0.1:9: .*mockserver serve"):
         RemoteServer("http://127.0.0.1:9")
-    with pytest.raises(ValueError, match="answered 404; wanted a mockserver there"):
+    with pytest.raises(ValueError, match="got status 404; expected a mockserver at this url"):
         RemoteServer(f"{sandbox.base_url}/v1")
 
 

@@ -144,7 +144,14 @@ def test_a_closed_sandbox_still_tells_what_it_was_and_asks_nobody(running: MockS
 
         def told() -> list[object]:
             counts = [sandbox.call_count, sandbox.next_due, sandbox.now, sandbox.replay_document("mine")]
-            views = [sandbox.state(), sandbox.journal, sandbox.events, sandbox.rules, sandbox.retold, sandbox.exchanges]
+            views = [
+                sandbox.state(),
+                sandbox.journal,
+                sandbox.events,
+                sandbox.rules,
+                sandbox.history,
+                sandbox.exchanges,
+            ]
             return [*counts, *views, str(sandbox.conduct), list(sandbox.ledger.executions)]
 
         before = told()
@@ -179,7 +186,7 @@ def test_a_wait_that_lets_time_pass_stops_where_the_call_has_come(running: MockS
 
     for sandbox in sandboxes:
         session = sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
-        sandbox._pass_until(lambda each=sandbox: bool(each.events), within="1h")
+        sandbox.calls._advance_until(lambda each=sandbox: bool(each.events), within="1h")
         assert (
             "expired" == sandbox.call("GET", f"/v1/entrypoints/chatapp/connection-sessions/{session}").json()["status"]
         )

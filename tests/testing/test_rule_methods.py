@@ -12,7 +12,7 @@ from mockserver.contract import schemas
 from mockserver.contract.effects import ALIASES, EFFECTS
 from mockserver.testing.rules.builder import RuleBuilder
 from mockserver.testing.rules.effects import Effects
-from mockserver.testing.sandbox import Rules, Sandbox
+from mockserver.testing.sandbox import Sandbox
 
 SCHEMA = schemas.load("scenario")
 DEFINITIONS = SCHEMA["$defs"]
@@ -77,7 +77,7 @@ def test_each_condition_of_a_document_is_a_method_and_each_method_a_condition():
 
 
 def test_each_trigger_of_a_document_is_a_method():
-    assert set(TRIGGERS) <= own_methods(Rules)
+    assert set(TRIGGERS) <= own_methods(Sandbox)
 
 
 def test_the_conditions_on_the_world_have_the_names_of_the_document():

@@ -9,7 +9,6 @@ The document that repeats a run: what the sandbox was born from, and then every 
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -27,12 +26,10 @@ from mockserver.core.state.sandbox import SandboxState
 from mockserver.scenario.apply import DEFAULT_TENANT
 from mockserver.scenario.documents import to_plain
 from mockserver.server.api.response import redactor
-from mockserver.server.hosting.command_log import without_secrets
-from mockserver.server.hosting.host import HostedSandbox, config_document
+from mockserver.server.hosting.command_log import BASE_URL, recorded_response, strict_json, without_secrets
+from mockserver.server.hosting.host import HostedSnapshot, config_document
 
 JSON = dict[str, Any]
-BASE_URL = "{base_url}"
-_ANSWER_MAX_BYTES = 20_000  # a larger answer is compared by its digest
 _KEY_LIKE = re.compile(rb"\b(?:sk_|pk_|whsec_)[A-Za-z0-9_+/=\-]{12,}")  # longer than chance makes it in a file
 # Headers that a client library sends by itself, and what says them otherwise.
 _UNTOLD = frozenset(
@@ -51,11 +48,10 @@ _UNTOLD = frozenset(
 )
 
 
-def document(hosted: HostedSandbox, name: str = "replay") -> JSON:
-    """The scenario document of what has happened in the sandbox, with `calls`."""
-    with hosted.sandbox.lock:
-        twin, birth = hosted.sandbox.clone(), hosted.initial_checkpoint
-    born, given = to_plain(config_document(hosted.recipe)), hosted.recipe.given
+def document(snapshot: HostedSnapshot, name: str = "replay") -> JSON:
+    """Return the scenario document of what has happened in the sandbox, with `calls`."""
+    twin, birth = snapshot.state, snapshot.initial
+    born, given = to_plain(config_document(snapshot.config)), snapshot.config.given
     script = {"script": born["script"]} if "script" in born else {}
     hide = redactor(twin)
     first = [{"do": "apply_scenario", "with": {"given": without_secrets(given)}}] if given and "given" in born else []
@@ -148,7 +144,7 @@ def _long_body(hide: Redactor, call: Call, read: Any) -> JSON:
     if call.headers.get("content-type") != "application/json" or read is None:
         return {"cut": True}
     try:
-        written = json.dumps(_spellable(read), ensure_ascii=False)
+        written = json.dumps(strict_json(read), ensure_ascii=False)
     except (ValueError, TypeError):  # the latter for a Decimal, which the API tells from the double beside it
         return {"cut": True}
     neutral = written.replace(call.base_url, BASE_URL) if call.base_url else written
@@ -163,7 +159,7 @@ def _body(sandbox: SandboxState, hide: Redactor, call: Call) -> JSON:
     try:
         text = neutral.decode()
         if call.headers.get("content-type") == "application/json" and not is_too_deep(neutral):
-            return {"json": hide.value(_spellable(json.loads(text, parse_float=_kept_by_a_double)))}
+            return {"json": hide.value(strict_json(json.loads(text, parse_float=_kept_by_a_double)))}
     except RecursionError:  # refused by every operation for its nesting, so it goes as text
         text = neutral.decode()
     except (ValueError, ArithmeticError):
@@ -190,26 +186,8 @@ def _kept_by_a_double(written: str) -> float:
     raise ValueError(f"{written[:40]} is no double")
 
 
-def _spellable(value: Any) -> Any:
-    """The value, where strict JSON in UTF-8 can say it; ValueError for NaN and for half of a surrogate pair."""
-    json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-    return value
-
-
 def _answer(hide: Redactor, each: JournalEntry) -> JSON | None:
     """What came back, its status alone where the journal holds only the beginning of it; None where nothing did."""
     if each.status is not None and each.answer_cut_from_bytes is not None:
         return {"status": each.status, "cut": True}
-    return None if each.status is None else answer(each.status, each.answer, each.call.base_url, hide)
-
-
-def answer(status: int, body: bytes, base_url: str, hide: Redactor) -> JSON:
-    """An answer in the form in which a document keeps it, to be compared with another."""
-    neutral = body.replace(base_url.encode(), BASE_URL.encode())
-    if len(neutral) > _ANSWER_MAX_BYTES:
-        return {"status": status, "bytes": len(neutral), "sha256": hashlib.sha256(neutral).hexdigest()}
-    try:
-        shown: Any = hide.value(_spellable(json.loads(neutral))) if neutral else None
-    except (ValueError, RecursionError):
-        shown = hide.text(neutral.decode("utf-8", "backslashreplace"))
-    return {"status": status} if shown is None else {"status": status, "body": shown}
+    return None if each.status is None else recorded_response(each.status, each.answer, each.call.base_url, hide)

@@ -10,11 +10,12 @@ They write nothing: neither the journal nor the steps know that they were asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from mockserver.conduct import judge, polling
 from mockserver.conduct.rules import ConductReport
+from mockserver.contract.text import camel_case
 from mockserver.core import ledger
 from mockserver.core.instants import SECOND, Duration, Instant, format_exact
 from mockserver.core.redaction import Redactor
@@ -25,32 +26,20 @@ from mockserver.scenario.documents import to_plain
 from mockserver.server.api.response import redactor
 from mockserver.server.control import replay_document
 from mockserver.server.errors import ControlError
-from mockserver.server.hosting.host import HostedSandbox
+from mockserver.server.hosting.host import HostedSandbox, HostedSnapshot
 
 JSON = dict[str, Any]
 Arguments = Mapping[str, Any]
 
-# The lists of the ledger by the names that the control plane gives them.
-LEDGER: Mapping[str, str] = {
-    "executions": "executions",
-    "duplicateExecutions": "duplicate_executions",
-    "sends": "sends",
-    "duplicateSends": "duplicate_sends",
-    "clonedCampaigns": "cloned_campaigns",
-    "abandonedSessions": "abandoned_sessions",
-    "unusedMedia": "unused_media",
-}
+
+def read_ledger(snapshot: HostedSnapshot, args: Arguments) -> JSON:
+    """Return the side effects of the calls so far."""
+    return _ledger(ledger.read(snapshot.state), redactor(snapshot.state))
 
 
-def read_ledger(hosted: HostedSandbox, args: Arguments) -> Callable[[], JSON]:
-    """What the calls so far have caused, written out while the sandbox goes on."""
-    twin = hosted.sandbox.clone()
-    return lambda: _ledger(ledger.read(twin), redactor(twin))
-
-
-def _ledger(found: ledger.Ledger, hide: Redactor) -> JSON:
+def _ledger(effects: ledger.Ledger, hide: Redactor) -> JSON:
     values: dict[str, Any] = {}  # by execution: all its sends have the same ones
-    return {name: [_row(row, hide, values) for row in getattr(found, attribute)] for name, attribute in LEDGER.items()}
+    return {camel_case(name): [_row(row, hide, values) for row in rows] for name, rows in effects._asdict().items()}
 
 
 def _row(row: Mapping[str, Any], hide: Redactor, values: dict[str, Any]) -> JSON:
@@ -68,11 +57,11 @@ def _row(row: Mapping[str, Any], hide: Redactor, values: dict[str, Any]) -> JSON
     return shown
 
 
-def judge_conduct(hosted: HostedSandbox, args: Arguments) -> Callable[[], ConductReport]:
-    """The report on the client's conduct so far, judged while the sandbox goes on; keys in its messages redacted."""
-    twin = hosted.sandbox.clone()
-    twin.choices = dict(twin.choices)  # a copy: to judge by a choice is not to act on it
-    return lambda: _redacted(twin, judge.judge(twin))
+def read_conduct(snapshot: HostedSnapshot, args: Arguments) -> JSON:
+    """Return the findings on the client's conduct so far, keys in their messages redacted."""
+    state = snapshot.state
+    state.choices = dict(state.choices)  # a copy: a rule that reads a choice does not count as a use of it
+    return _conduct(_redacted(state, judge.judge(state)))
 
 
 def _redacted(twin: SandboxState, report: ConductReport) -> ConductReport:
@@ -83,12 +72,6 @@ def _redacted(twin: SandboxState, report: ConductReport) -> ConductReport:
     )
 
 
-def read_conduct(hosted: HostedSandbox, args: Arguments) -> Callable[[], JSON]:
-    """The same as JSON."""
-    judged = judge_conduct(hosted, args)
-    return lambda: _conduct(judged())
-
-
 def _conduct(report: ConductReport) -> JSON:
     shown = ("rule", "clause", "severity", "message", "exchanges")
     return {
@@ -97,10 +80,11 @@ def _conduct(report: ConductReport) -> JSON:
     }
 
 
-def read_steps(hosted: HostedSandbox, args: Arguments) -> Callable[[], JSON]:
-    """The steps so far, oldest first, the calls that a rule holds back, and what is due next; written out lock-free."""
-    twin, real, process = hosted.sandbox.clone(), hosted.sandbox.runtime.monotonic_us(), hosted.sandbox.process_now()
-    return lambda: _steps(twin) | {"unmoved": _unmoved(twin, real), "apart": _apart(twin, process)}
+def read_history(snapshot: HostedSnapshot, args: Arguments) -> JSON:
+    """Return the commands so far, oldest first, the calls that a rule defers, and the next due timer."""
+    state = snapshot.state
+    clocks = {"unmoved": _unmoved(state, snapshot.real_time), "apart": _apart(state, snapshot.process_now)}
+    return _steps(state) | clocks
 
 
 def _unmoved(sandbox: SandboxState, real: Duration | None) -> JSON | None:
@@ -166,21 +150,21 @@ def _due(sandbox: SandboxState) -> JSON | None:
     return timer and {"at": format_exact(timer.due), "what": f"{timer.kind}.{timer.trigger}", "id": timer.id}
 
 
-def read_replay(hosted: HostedSandbox, args: Arguments) -> Callable[[], JSON]:
-    """The scenario document that repeats the run so far, for `mockserver replay`."""
+def read_replay(snapshot: HostedSnapshot, args: Arguments) -> JSON:
+    """Return the scenario document that repeats the run so far, for `mockserver replay`."""
     odd = next((key for key in args if key != "name"), None)
     if odd is not None:
         raise ControlError(400, "MOCK_BAD_QUERY", f"the document takes a name, not {odd!r}")
-    return lambda: replay_document.document(hosted, **args)
+    return replay_document.document(snapshot, **args)
 
 
-def watch_choices(hosted: HostedSandbox, args: Arguments) -> None:
-    """Remember from now on which choices are read, also after a reset."""
+def track_choices(hosted: HostedSandbox, args: Arguments) -> None:
+    """Record from now on which choices are read, also after a reset."""
     hosted.watch_choices(set())
 
 
-def read_watched(hosted: HostedSandbox, args: Arguments) -> JSON:
-    """The choices that were read since somebody asked for it."""
+def read_tracked_choices(hosted: HostedSandbox, args: Arguments) -> JSON:
+    """Return the choices that were read since tracking began."""
     if hosted.read is None:
         raise ControlError(409, "MOCK_NOT_WATCHED", "nobody watches the choices; begin with POST /_mock/choices/watch")
     return {"read": sorted(hosted.read)}

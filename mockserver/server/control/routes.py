@@ -9,11 +9,12 @@ from __future__ import annotations
 import hmac
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from mockserver.contract import schemas
-from mockserver.contract.text import nearest
+from mockserver.contract.text import nearest, nearest_hint
 from mockserver.core.operations.validation import parse_json
 from mockserver.core.state.calls import ApiError
 from mockserver.scenario.explaining import explained
@@ -23,21 +24,38 @@ from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse, redactor
 from mockserver.server.control import records, reports, sandboxes, scenarios, webhooks
 from mockserver.server.errors import ControlError
-from mockserver.server.hosting import command_log
-from mockserver.server.hosting.host import HostedSandbox, SandboxHost
+from mockserver.server.hosting.host import HostedSandbox, Phase, SandboxHost
 
 _LOG = logging.getLogger("mockserver")
 
-Command = Callable[[HostedSandbox, Mapping[str, Any]], Any]
+# fmt: off
+CommandId = Literal[
+    "readHealth", "createSandbox", "listSandboxes", "deleteSandbox", "reset", "readClock", "setClock",
+    "advanceClock", "readChoices", "choose", "readTrackedChoices", "trackChoices", "listScenarios", "applyScenario",
+    "listRules", "removeRules", "removeRule", "readTenant", "setTenant", "readState", "createCheckpoint",
+    "restoreCheckpoint", "readJournal", "verifyJournal", "readHistory", "readReplay", "readLedger", "readConduct",
+    "completeSession", "failSession", "cancelSession", "expireSession", "failCampaign", "readEvents",
+    "redeliverEvent", "recoverWebhook", "rotateWebhook",
+]
+# fmt: on
 
 
 class Route(NamedTuple):
-    """One call of the control plane; `of` says whether it speaks to the host or to the sandbox of the prefix."""
+    """
+    One command of the control plane.
 
+    `target` is the first argument of `handler`: the `host`, or the `sandbox` of the prefix. `phase` is when the handler
+    of a sandbox runs (see `hosting.host.Phase`). `recorded` is the name under which the history and replay documents
+    have the command; None for one that changes nothing, or that takes the history back with the state.
+    """
+
+    id: CommandId
     method: str
     path: str
-    target: str
-    command: Any
+    target: Literal["host", "sandbox"]
+    handler: Callable[[Any, Mapping[str, Any]], Any]
+    phase: Phase
+    recorded: str | None
     status: int
     schema: str | None
     summary: str
@@ -45,46 +63,48 @@ class Route(NamedTuple):
 
 # fmt: off
 ROUTES: tuple[Route, ...] = (
-    #     method    path                                  of         command                      status  body schema                 what it does
-    Route("GET",    "/_mock/health",                      "host",    sandboxes.health,            200, None,                          "Whether the server runs, and its version"),
-    Route("POST",   "/_mock/sandboxes",                   "host",    sandboxes.create_sandbox,    201, "control.createSandbox",       "Make a fresh sandbox"),
-    Route("GET",    "/_mock/sandboxes",                   "host",    sandboxes.list_sandboxes,    200, None,                          "List the sandboxes"),
-    Route("DELETE", "/_mock/sandboxes/{id}",              "host",    sandboxes.delete_sandbox,    204, None,                          "End a sandbox"),
-    Route("POST",   "/_mock/reset",                       "sandbox", sandboxes.reset,              204, None,                          "Take the sandbox back to its birth"),
-    Route("GET",    "/_mock/clock",                       "sandbox", sandboxes.read_clock,         200, None,                          "Read the clock"),
-    Route("PUT",    "/_mock/clock",                       "sandbox", sandboxes.set_clock,          200, "control.setClock",            "Freeze the clock or let it follow"),
-    Route("POST",   "/_mock/clock/advance",               "sandbox", sandboxes.advance,            200, "control.advanceClock",        "Let time pass"),
-    Route("GET",    "/_mock/choices",                     "sandbox", sandboxes.read_choices,       200, None,                          "List the choices"),
-    Route("PATCH",  "/_mock/choices",                     "sandbox", sandboxes.choose,             200, "control.choose",              "Set choices"),
-    Route("GET",    "/_mock/choices/watch",               "sandbox", reports.read_watched,      200, None,                          "The choices that were read since they are watched"),
-    Route("POST",   "/_mock/choices/watch",               "sandbox", reports.watch_choices,     204, None,                          "Remember which choices are read"),
-    Route("GET",    "/_mock/scenarios",                   "sandbox", scenarios.list_scenarios,      200, None,                          "List the scenario library"),
-    Route("POST",   "/_mock/scenarios",                   "sandbox", scenarios.apply_scenario,      201, "control.applyScenario",       "Apply a scenario"),
-    Route("GET",    "/_mock/rules",                       "sandbox", scenarios.list_rules,          200, None,                          "List the rules in force"),
-    Route("DELETE", "/_mock/rules",                       "sandbox", scenarios.remove_rules,        204, None,                          "End all rules"),
-    Route("DELETE", "/_mock/rules/{id}",                  "sandbox", scenarios.remove_rules,        204, None,                          "End a rule"),
-    Route("GET",    "/_mock/tenants/{id}",                "sandbox", sandboxes.read_tenant,        200, None,                          "Read a tenant's settings"),
-    Route("PATCH",  "/_mock/tenants/{id}",                "sandbox", sandboxes.set_tenant,         200, "control.setTenant",           "Change a tenant's settings"),
-    Route("GET",    "/_mock/state",                       "sandbox", sandboxes.read_state,         200, None,                          "The sandbox's world as JSON"),
-    Route("POST",   "/_mock/checkpoints",                 "sandbox", sandboxes.make_checkpoint,    201, None,                          "Keep the state"),
-    Route("POST",   "/_mock/checkpoints/{id}/restore",    "sandbox", sandboxes.restore_checkpoint, 204, None,                          "Restore a kept state"),
-    Route("GET",    "/_mock/journal",                     "sandbox", sandboxes.read_journal,       200, None,                          "Exchanges and transitions so far"),
-    Route("POST",   "/_mock/journal/verify",              "sandbox", sandboxes.verify_journal,     200, "control.verifyJournal",       "Count the calls of an operation"),
-    Route("GET",    "/_mock/steps",                       "sandbox", reports.read_steps,        200, None,                          "What was done beside the API, what waits, what is due"),
-    Route("GET",    "/_mock/replay",                      "sandbox", reports.read_replay,       200, None,                          "The document that repeats the run"),
-    Route("GET",    "/_mock/ledger",                      "sandbox", reports.read_ledger,         200, None,                          "What the calls so far have caused"),
-    Route("GET",    "/_mock/conduct",                     "sandbox", reports.read_conduct,        200, None,                          "What the client did against the document's advice"),
-    Route("POST",   "/_mock/sessions/{sessionId}/complete", "sandbox", records.complete_session, 200, "control.completeSession",     "The end user finishes the flow"),
-    Route("POST",   "/_mock/sessions/{sessionId}/fail",   "sandbox", records.fail_session,         200, "control.failSession",         "The connection fails"),
-    Route("POST",   "/_mock/sessions/{sessionId}/cancel", "sandbox", records.cancel_session,       200, None,                          "The end user cancels"),
-    Route("POST",   "/_mock/sessions/{sessionId}/expire", "sandbox", records.expire_session,       200, None,                          "The session expires now"),
-    Route("POST",   "/_mock/campaigns/{id}/fail",         "sandbox", records.fail_campaign,        200, None,                          "A running campaign fails"),
-    Route("GET",    "/_mock/events",                      "sandbox", sandboxes.read_events,        200, None,                          "The events so far"),
-    Route("POST",   "/_mock/events/{id}/redeliver",       "sandbox", webhooks.redeliver,             200, None,                          "Send an event again"),
-    Route("POST",   "/_mock/webhooks/{id}/recover",       "sandbox", webhooks.recover,               200, None,                          "Send an endpoint all that was given up"),
-    Route("POST",   "/_mock/webhooks/{id}/rotate",        "sandbox", webhooks.rotate,                200, "control.rotateWebhook",       "Give an endpoint a new secret"),
+    #     id                     method    path                                     target      handler                           phase        recorded as         status body schema                 summary
+    Route("readHealth",          "GET",    "/_mock/health",                         "host",     sandboxes.health,                 "unlocked",  None,                200,  None,                       "Whether the server runs, and its version"),
+    Route("createSandbox",       "POST",   "/_mock/sandboxes",                      "host",     sandboxes.create_sandbox,         "unlocked",  None,                201,  "control.createSandbox",    "Make a fresh sandbox"),
+    Route("listSandboxes",       "GET",    "/_mock/sandboxes",                      "host",     sandboxes.list_sandboxes,         "unlocked",  None,                200,  None,                       "List the sandboxes"),
+    Route("deleteSandbox",       "DELETE", "/_mock/sandboxes/{id}",                 "host",     sandboxes.delete_sandbox,         "unlocked",  None,                204,  None,                       "End a sandbox"),
+    Route("reset",               "POST",   "/_mock/reset",                          "sandbox",  sandboxes.reset,                  "locked",    None,                204,  None,                       "Take the sandbox back to its initial state"),
+    Route("readClock",           "GET",    "/_mock/clock",                          "sandbox",  sandboxes.read_clock,             "locked",    None,                200,  None,                       "Read the clock"),
+    Route("setClock",            "PUT",    "/_mock/clock",                          "sandbox",  sandboxes.set_clock,              "locked",    "set_clock",         200,  "control.setClock",         "Freeze the clock or let it follow"),
+    Route("advanceClock",        "POST",   "/_mock/clock/advance",                  "sandbox",  sandboxes.advance_clock,          "unlocked",  "advance",           200,  "control.advanceClock",     "Let time pass"),
+    Route("readChoices",         "GET",    "/_mock/choices",                        "sandbox",  sandboxes.read_choices,           "locked",    None,                200,  None,                       "List the choices"),
+    Route("choose",              "PATCH",  "/_mock/choices",                        "sandbox",  sandboxes.choose,                 "locked",    "choose",            200,  "control.choose",           "Set choices"),
+    Route("readTrackedChoices",  "GET",    "/_mock/choices/watch",                  "sandbox",  reports.read_tracked_choices,     "locked",    None,                200,  None,                       "List the choices that were read since tracking began"),
+    Route("trackChoices",        "POST",   "/_mock/choices/watch",                  "sandbox",  reports.track_choices,            "locked",    None,                204,  None,                       "Begin to record which choices are read"),
+    Route("listScenarios",       "GET",    "/_mock/scenarios",                      "sandbox",  scenarios.list_scenarios,         "locked",    None,                200,  None,                       "List the scenario library"),
+    Route("applyScenario",       "POST",   "/_mock/scenarios",                      "sandbox",  scenarios.apply_scenario,         "locked",    "apply_scenario",    201,  "control.applyScenario",    "Apply a scenario"),
+    Route("listRules",           "GET",    "/_mock/rules",                          "sandbox",  scenarios.list_rules,             "locked",    None,                200,  None,                       "List the rules in force"),
+    Route("removeRules",         "DELETE", "/_mock/rules",                          "sandbox",  scenarios.remove_rules,           "locked",    "remove_rules",      204,  None,                       "End all rules"),
+    Route("removeRule",          "DELETE", "/_mock/rules/{id}",                     "sandbox",  scenarios.remove_rules,           "locked",    "remove_rules",      204,  None,                       "End a rule"),
+    Route("readTenant",          "GET",    "/_mock/tenants/{id}",                   "sandbox",  sandboxes.read_tenant,            "locked",    None,                200,  None,                       "Read a tenant's settings"),
+    Route("setTenant",           "PATCH",  "/_mock/tenants/{id}",                   "sandbox",  sandboxes.set_tenant,             "locked",    "set_tenant",        200,  "control.setTenant",        "Change a tenant's settings"),
+    Route("readState",           "GET",    "/_mock/state",                          "sandbox",  sandboxes.read_state,             "snapshot",  None,                200,  None,                       "Read the sandbox's state as JSON"),
+    Route("createCheckpoint",    "POST",   "/_mock/checkpoints",                    "sandbox",  sandboxes.create_checkpoint,      "locked",    None,                201,  None,                       "Store the state"),
+    Route("restoreCheckpoint",   "POST",   "/_mock/checkpoints/{id}/restore",       "sandbox",  sandboxes.restore_checkpoint,     "locked",    None,                204,  None,                       "Restore a stored state"),
+    Route("readJournal",         "GET",    "/_mock/journal",                        "sandbox",  sandboxes.read_journal,           "snapshot",  None,                200,  None,                       "Exchanges and transitions so far"),
+    Route("verifyJournal",       "POST",   "/_mock/journal/verify",                 "sandbox",  sandboxes.verify_journal,         "locked",    None,                200,  "control.verifyJournal",    "Count the calls of an operation"),
+    Route("readHistory",         "GET",    "/_mock/steps",                          "sandbox",  reports.read_history,             "snapshot",  None,                200,  None,                       "Commands so far, calls that wait, and the next due timer"),
+    Route("readReplay",          "GET",    "/_mock/replay",                         "sandbox",  reports.read_replay,              "snapshot",  None,                200,  None,                       "The document that repeats the run"),
+    Route("readLedger",          "GET",    "/_mock/ledger",                         "sandbox",  reports.read_ledger,              "snapshot",  None,                200,  None,                       "The side effects of the calls so far"),
+    Route("readConduct",         "GET",    "/_mock/conduct",                        "sandbox",  reports.read_conduct,             "snapshot",  None,                200,  None,                       "Findings on the client's conduct"),
+    Route("completeSession",     "POST",   "/_mock/sessions/{sessionId}/complete",  "sandbox",  records.complete_session,         "locked",    "complete_session",  200,  "control.completeSession",  "The end user finishes the flow"),
+    Route("failSession",         "POST",   "/_mock/sessions/{sessionId}/fail",      "sandbox",  records.fail_session,             "locked",    "fail_session",      200,  "control.failSession",      "The connection fails"),
+    Route("cancelSession",       "POST",   "/_mock/sessions/{sessionId}/cancel",    "sandbox",  records.cancel_session,           "locked",    "cancel_session",    200,  None,                       "The end user cancels"),
+    Route("expireSession",       "POST",   "/_mock/sessions/{sessionId}/expire",    "sandbox",  records.expire_session,           "locked",    "expire_session",    200,  None,                       "The session expires now"),
+    Route("failCampaign",        "POST",   "/_mock/campaigns/{id}/fail",            "sandbox",  records.fail_campaign,            "locked",    "fail_campaign",     200,  None,                       "A running campaign fails"),
+    Route("readEvents",          "GET",    "/_mock/events",                         "sandbox",  sandboxes.read_events,            "locked",    None,                200,  None,                       "The events so far"),
+    Route("redeliverEvent",      "POST",   "/_mock/events/{id}/redeliver",          "sandbox",  webhooks.redeliver,               "unlocked",  "redeliver",         200,  None,                       "Send an event again"),
+    Route("recoverWebhook",      "POST",   "/_mock/webhooks/{id}/recover",          "sandbox",  webhooks.recover,                 "locked",    "recover",           200,  None,                       "Send an endpoint all abandoned events again"),
+    Route("rotateWebhook",       "POST",   "/_mock/webhooks/{id}/rotate",           "sandbox",  webhooks.rotate,                  "locked",    "rotate",            200,  "control.rotateWebhook",    "Give an endpoint a new secret"),
 )
 # fmt: on
+COMMANDS: Mapping[str, Route] = MappingProxyType({route.id: route for route in ROUTES})
+_RECORDED: Mapping[str, Route] = MappingProxyType({route.recorded: route for route in ROUTES if route.recorded})
 
 
 def handle_control_request(host: SandboxHost, hosted: HostedSandbox | None, wire: HttpRequest) -> HttpResponse:
@@ -122,17 +142,17 @@ def _without_secrets(hosted: HostedSandbox | None, body: dict[str, Any]) -> dict
 
 def _run(host: SandboxHost, hosted: HostedSandbox | None, route: Route, args: Mapping[str, Any]) -> Any:
     if route.target == "host":
-        if hosted is not None and hosted.own_origin is not None and route.command is not sandboxes.health:
-            told = f"this port belongs to {hosted.id} alone; other sandboxes are made, listed and ended at the server's own address"
-            raise ControlError(409, "MOCK_OWN_PORT", told)
-        return route.command(host, args)
+        if hosted is not None and hosted.own_origin is not None and route.id != "readHealth":
+            message = f"this port belongs to {hosted.id} alone; other sandboxes are made, listed and ended at the server's own address"
+            raise ControlError(409, "MOCK_OWN_PORT", message)
+        return route.handler(host, args)
     if hosted is None:
         raise ControlError(
             404,
             "MOCK_NOT_FOUND",
             "this server has no default sandbox; make one with POST /_mock/sandboxes and use its baseUrl",
         )
-    return hosted.run_command(route.command, args, command_log.command_name(route.method, route.command))
+    return hosted.run_command(route.handler, args, phase=route.phase, recorded=route.recorded)
 
 
 def _answer(status: int, body: Any, headers: tuple[tuple[str, str], ...] = ()) -> HttpResponse:
@@ -181,12 +201,36 @@ def _arguments(route: Route, wire: HttpRequest) -> Mapping[str, Any]:
     return arguments
 
 
-def run_command(hosted: HostedSandbox, command: Command, arguments: Mapping[str, Any]) -> Any:
-    """A command by another door than HTTP, its body held to the same schema; ids that HTTP has in the path stand beside."""
-    route = next((route for route in ROUTES if route.command is command), None)
-    if route is not None and route.schema is not None:
-        check_body(route.schema, {key: each for key, each in arguments.items() if key not in ("id", "sessionId")})
-    return hosted.run_command(command, arguments, command_log.command_name(route.method if route else "GET", command))
+def find_command(name: str) -> CommandId:
+    """
+    Return the id of the sandbox's command that has this id, or this name in the history.
+
+    Raises:
+        ValueError: No command has it; the message contains the nearest name.
+    """
+    route = COMMANDS.get(name) or _RECORDED.get(name)
+    if route is None or route.target == "host":
+        known = [*_RECORDED, *(row.id for row in ROUTES if row.target == "sandbox")]
+        raise ValueError(f"no command is called {name!r}{nearest_hint(name, known)}")
+    return route.id
+
+
+def run_command(hosted: HostedSandbox, command: CommandId, arguments: Mapping[str, Any]) -> Any:
+    """
+    Run a command of the sandbox without HTTP, with its body checked against the same schema.
+
+    Args:
+        hosted: The sandbox.
+        command: The command's id.
+        arguments: The values of the body and of the path's parameters.
+
+    Raises:
+        ControlError: The command is refused; then nothing has changed.
+    """
+    route = COMMANDS[command]
+    if route.schema is not None:
+        check_body(route.schema, {key: value for key, value in arguments.items() if key not in ("id", "sessionId")})
+    return hosted.run_command(route.handler, arguments, phase=route.phase, recorded=route.recorded)
 
 
 def check_body(schema: str, body: Any) -> None:

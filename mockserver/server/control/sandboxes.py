@@ -12,11 +12,11 @@ Commands on a host: whether it runs, and making, listing and ending its sandboxe
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from mockserver.contract.durations import parse_duration
-from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
+from mockserver.contract.endpoints import operations_named
 from mockserver.contract.text import nearest_hint
 from mockserver.core import scheduler
 from mockserver.core.instants import Instant, format_exact, parse
@@ -28,7 +28,7 @@ from mockserver.server.api.response import redactor
 from mockserver.server.control import views
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting import runtime
-from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxConfig, SandboxHost
+from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, HostedSnapshot, SandboxConfig, SandboxHost
 from mockserver.version import VERSION
 
 JSON = dict[str, Any]
@@ -69,22 +69,19 @@ def set_clock(hosted: HostedSandbox, args: Arguments) -> JSON:
     return views.clock(hosted.sandbox)
 
 
-def advance(hosted: HostedSandbox, args: Arguments) -> Callable[[], JSON]:
-    """Let time pass, delivering what falls due, and say what happened on the way, in order; once the lock is free."""
+def advance_clock(hosted: HostedSandbox, args: Arguments) -> JSON:
+    """Let time pass, deliver what falls due, and return what happened on the way, in order."""
     if len(args) != 1:
         raise ControlError(
             400, "MOCK_BAD_ADVANCE", 'wanted one of {"by": "20m"}, {"to": instant} and {"until": "idle"}'
         )
     end = _end(args)
-
-    def advanced() -> JSON:
-        try:
-            happened = hosted.advance(**end)
-        except ValueError as refusal:
-            raise ControlError(400, "MOCK_TIME_GOES_FORWARD", str(refusal)) from None
-        return {"now": views.clock(hosted.sandbox)["now"], "fired": views.fired(happened)}
-
-    return advanced
+    hosted.dispatch_webhooks(insists=True)
+    try:
+        happened = hosted.advance(**end)
+    except ValueError as refusal:
+        raise ControlError(400, "MOCK_TIME_GOES_FORWARD", str(refusal)) from None
+    return {"now": views.clock(hosted.sandbox)["now"], "fired": views.fired(happened)}
 
 
 def _end(args: Arguments) -> Mapping[str, Any]:
@@ -142,14 +139,13 @@ def set_tenant(hosted: HostedSandbox, args: Arguments) -> JSON:
     return views.tenant(hosted.sandbox, tenant)
 
 
-def read_state(hosted: HostedSandbox, args: Arguments) -> Callable[[], JSON]:
-    """The state as JSON, built from a snapshot while the sandbox goes on."""
+def read_state(snapshot: HostedSnapshot, args: Arguments) -> JSON:
+    """Return the state as JSON."""
     numbers = _numbers(args, {"chats": "chats", "chatsFrom": "chats_from"})
     if numbers.get("chats", 0) > views.STATE_CHATS:
         expected = f"at most {views.STATE_CHATS} (the mock's own bound); chatsFrom reads on from there"
         raise ControlError(400, "MOCK_BAD_QUERY", f"chats is {numbers['chats']}; expected {expected}")
-    twin = hosted.sandbox.clone()
-    return lambda: views.state(twin, **numbers)
+    return views.state(snapshot.state, **numbers)
 
 
 def reset(hosted: HostedSandbox, args: Arguments) -> None:
@@ -157,8 +153,8 @@ def reset(hosted: HostedSandbox, args: Arguments) -> None:
     hosted.reset()
 
 
-def make_checkpoint(hosted: HostedSandbox, args: Arguments) -> JSON:
-    """Keep the state as it is now, to be restored any number of times."""
+def create_checkpoint(hosted: HostedSandbox, args: Arguments) -> JSON:
+    """Store the state as it is now, to be restored any number of times."""
     return {"checkpointId": hosted.save_checkpoint()}
 
 
@@ -171,25 +167,22 @@ def restore_checkpoint(hosted: HostedSandbox, args: Arguments) -> None:
     hosted.restore(kept)
 
 
-def read_journal(hosted: HostedSandbox, args: Arguments) -> Callable[[], JSON]:
-    """Exchanges and transitions, of one operation or status where asked, written out while the sandbox goes on."""
+def read_journal(snapshot: HostedSnapshot, args: Arguments) -> JSON:
+    """Return exchanges and transitions; with `operation` or `status` only those exchanges."""
     numbers = _numbers(
         {key: each for key, each in args.items() if key != "operation"},
         {"status": "status", "since": "since", "limit": "limit"},
         ("operation",),
     )
-    wanted = operations(args["operation"]) if "operation" in args else None
-    twin = hosted.sandbox.clone()
-    return lambda: views.journal(twin, operations=wanted, **numbers)
+    wanted = _operations(args["operation"]) if "operation" in args else None
+    return views.journal(snapshot.state, operations=wanted, **numbers)
 
 
-def operations(written: str) -> tuple[str, ...]:
-    """The operations that a name means: an id, `METHOD /path` as the document writes it, or `*` for all."""
-    found = named(written)
-    if not found:
-        hint = nearest_hint(written, (*OPERATIONS, *(f"{row.method} {row.path}" for row in ENDPOINTS.values())))
-        raise ControlError(400, "MOCK_BAD_OPERATION", f"no operation is called {written!r}{hint}")
-    return found
+def _operations(name: str) -> tuple[str, ...]:
+    try:
+        return operations_named(name)
+    except ValueError as refusal:
+        raise ControlError(400, "MOCK_BAD_OPERATION", str(refusal)) from None
 
 
 def _numbers(args: Arguments, names: Mapping[str, str], others: tuple[str, ...] = ()) -> dict[str, int]:
@@ -226,7 +219,7 @@ def verify_journal(hosted: HostedSandbox, args: Arguments) -> JSON:
             )
     if "times" in args and ("atLeast" in args or "atMost" in args):
         raise ControlError(400, "MOCK_BAD_VERIFY", "wanted times alone, or atLeast and atMost")
-    wanted = operations(args["operation"])
+    wanted = _operations(args["operation"])
     calls = [each for each in hosted.sandbox.journal.exchanges if each.operation in wanted]
     compared = [(each, differences(each, where)) for each in calls]
     count = sum(not differs for _, differs in compared)

@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any
 
 from mockserver.contract.choices import CHOICES
+from mockserver.contract.text import camel_case
 from mockserver.core.instants import format_exact
 from mockserver.core.operations.sending import counts
 from mockserver.core.redaction import Redactor, mask
@@ -208,13 +209,8 @@ def _fields(sandbox: SandboxState, record: Any, keys: Keys) -> JSON:
 def _keys(record: type) -> Keys:
     """The fields of a record with the keys under which they are shown."""
     hidden = ("state_version", "targets", "template") if record is Execution else ("state_version",)
-    shown = (each.name for each in fields(record) if each.name not in hidden)
-    return tuple((name, _KEYS.get((record, name)) or _camel(name)) for name in shown)
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)
+    visible = (field.name for field in fields(record) if field.name not in hidden)
+    return tuple((name, _KEYS.get((record, name)) or camel_case(name)) for name in visible)
 
 
 def events(sandbox: SandboxState) -> JSON:

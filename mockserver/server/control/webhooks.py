@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mockserver.contract.lifecycles import CONNECTED, CONNECTION_FAILED
 from mockserver.contract.text import nearest_hint
 from mockserver.core.redaction import mask
 from mockserver.core.state.records import Webhook
+from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import Tenant
 from mockserver.core.webhooks import deliveries, url_policy
 from mockserver.server.control import views
@@ -22,21 +23,28 @@ Arguments = Mapping[str, Any]
 KINDS = ("entrypoints", CONNECTED, CONNECTION_FAILED)  # what an endpoint may be registered for
 
 
-def redeliver(hosted: HostedSandbox, args: Arguments) -> Callable[[], JSON]:
-    """Send an event again to every endpoint where its delivery has ended; answers it with the attempts made."""
+def redeliver(hosted: HostedSandbox, args: Arguments) -> JSON:
+    """Send an event again to every endpoint where its delivery has ended; return the event with the attempts made."""
     sandbox, event_id = hosted.sandbox, args["id"]
-    event = next((each for each in sandbox.events if each.id == event_id), None)
+    with sandbox.lock:
+        _schedule_again(sandbox, event_id)
+    hosted.dispatch_webhooks(insists=True)
+    with sandbox.lock:
+        return next(event for event in views.events(sandbox)["events"] if event["id"] == event_id)
+
+
+def _schedule_again(sandbox: SandboxState, event_id: str) -> None:
+    event = next((event for event in sandbox.events if event.id == event_id), None)
     if event is None:
-        raise _unknown("event", event_id, [each.id for each in sandbox.events])
+        raise _unknown("event", event_id, [event.id for event in sandbox.events])
     if not deliveries.redeliver(sandbox, event):
-        found = ", ".join(each.status for each in sandbox.outbox.of_event(event_id))
-        why = f"its deliveries are {found}" if found else "no endpoint takes it"
+        statuses = ", ".join(delivery.status for delivery in sandbox.outbox.of_event(event_id))
+        why = f"its deliveries are {statuses}" if statuses else "no endpoint takes it"
         raise ControlError(
             409,
             "MOCK_ILLEGAL_MOVE",
             f"event {event_id} cannot be sent again: {why}; only delivered or abandoned has the move 'resend'",
         )
-    return lambda: next(each for each in views.events(sandbox)["events"] if each["id"] == event_id)
 
 
 def recover(hosted: HostedSandbox, args: Arguments) -> JSON:

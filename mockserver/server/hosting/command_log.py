@@ -1,31 +1,47 @@
-"""Keeping what is done to a sandbox beside its API, so that a run can be told and repeated; keys never come into it."""
+"""Commands and responses in the form in which the history and replay documents store them: without keys, in strict JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import hashlib
+import json
+from collections.abc import Mapping
 from typing import Any
 
+from mockserver.core.redaction import Redactor
 from mockserver.core.state.sandbox import Position, SandboxState
 from mockserver.server.api.response import redactor
 
-# Commands that write and are no step: they take the journal with its steps back, or change nothing.
-UNRECORDED = frozenset(("reset", "make_checkpoint", "restore_checkpoint", "verify_journal", "watch_choices"))
-# What a document may say of keys and secrets; left out, they are drawn from the seed.
+BASE_URL = "{base_url}"  # what documents have for the address of the sandbox, since the next one has another
+_BODY_MAX_BYTES = 20_000  # a larger response is compared by its digest
+# Members of a document that assign keys and secrets; without them they follow from the seed.
 _SECRETS = frozenset(("secretKey", "publicKey", "secret"))
 
 
-def command_name(method: str, command: Callable[..., Any]) -> str | None:
-    """The name under which a command is kept as a step, or None where it is none."""
-    return None if method == "GET" or command.__name__ in UNRECORDED else command.__name__
-
-
 def record_command(sandbox: SandboxState, command: str, arguments: Mapping[str, Any], before: Position) -> None:
-    """Note that this was done, and when. The caller holds the lock."""
+    """Add a command to the history, at the position before it. The caller holds the lock."""
     sandbox.journal.add_command(command, without_secrets(redactor(sandbox).value(arguments)), *before)
 
 
 def without_secrets(value: Any) -> Any:
-    """The document without the keys and secrets that it assigns."""
+    """Return the document without the keys and secrets that it assigns."""
     if isinstance(value, Mapping):
         return {key: without_secrets(each) for key, each in value.items() if key not in _SECRETS}
     return [without_secrets(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def recorded_response(status: int, body: bytes, base_url: str, hide: Redactor) -> dict[str, Any]:
+    """Return a response as a document stores it, for a comparison with the response of a repeated call."""
+    neutral = body.replace(base_url.encode(), BASE_URL.encode())
+    if len(neutral) > _BODY_MAX_BYTES:
+        return {"status": status, "bytes": len(neutral), "sha256": hashlib.sha256(neutral).hexdigest()}
+    try:
+        visible: Any = hide.value(strict_json(json.loads(neutral))) if neutral else None
+    except (ValueError, RecursionError):
+        visible = hide.text(neutral.decode("utf-8", "backslashreplace"))
+    return {"status": status} if visible is None else {"status": status, "body": visible}
+
+
+def strict_json(value: Any) -> Any:
+    """Return the value; ValueError if strict JSON in UTF-8 has no form for it: NaN, half of a surrogate pair."""
+    json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    return value

@@ -17,14 +17,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from mockserver.contract.choices import DEFAULTS
 from mockserver.core.instants import Duration, Instant
 from mockserver.core.redaction import to_json_text
 from mockserver.core.scheduler import FiredTimer, run_until
 from mockserver.core.state.journal import DEFAULT_LIMITS, Limits
-from mockserver.core.state.sandbox import Checkpoint, Clock, SandboxState
+from mockserver.core.state.sandbox import Checkpoint, Clock, Position, SandboxState
 from mockserver.core.state.tenant import Tenant
 from mockserver.scenario import library
 from mockserver.scenario.apply import DEFAULT_TENANT, apply, create_default_tenant
@@ -93,6 +93,21 @@ def _seed(recipe: SandboxConfig, document: Mapping[str, Any], default: Callable[
     if not 0 <= recipe.seed <= SEED_MAX:
         raise ValueError(f"got a seed of {to_json_text(recipe.seed)}; expected a whole number from 0 to {SEED_MAX}")
     return recipe.seed
+
+
+# When a command of the control plane runs: with the sandbox's lock held, on a snapshot with the lock free, or with the lock
+# free on the sandbox itself, whose lock the command then takes where it needs it (it lets time pass, or sends webhooks).
+Phase = Literal["locked", "snapshot", "unlocked"]
+
+
+class HostedSnapshot(NamedTuple):
+    """A sandbox at one instant, for a command that reads it while the sandbox goes on. Nothing changes it."""
+
+    state: SandboxState
+    config: SandboxConfig
+    initial: Checkpoint
+    process_now: Instant
+    real_time: Duration | None  # of the monotonic clock; None if the runtime has none
 
 
 class HostedSandbox:
@@ -164,35 +179,45 @@ class HostedSandbox:
 
     def run_command(
         self,
-        command: Callable[[HostedSandbox, Mapping[str, Any]], Any],
+        handler: Callable[[Any, Mapping[str, Any]], Any],
         arguments: Mapping[str, Any],
-        step: str | None = None,
+        *,
+        phase: Phase = "locked",
+        recorded: str | None = None,
     ) -> Any:
         """
-        Run a command with the lock held and time settled up to now; it is kept as a `step` of this name, where it has one.
+        Run a command at the settled time; the history stores it under the name `recorded`, if it has one.
 
-        What the command makes due is then sent. What takes long to show, or lets time pass, is answered as a function,
-        which is called once the lock is free again.
+        A `locked` handler gets this object, with the lock held; what it makes due is sent afterwards. A `snapshot` handler
+        gets a HostedSnapshot, and an `unlocked` one this object, both with the lock free.
         """
         self.dispatch_webhooks()
         with self.sandbox.lock:
             run_until(self.sandbox, self.sandbox.read_clock())
             before = self.sandbox.position()
-            answer = command(self, arguments)
+            subject = self._snapshot() if phase == "snapshot" else self
+            result = handler(self, arguments) if phase == "locked" else None
         try:
-            self.dispatch_webhooks(insists=step is not None)  # who only reads gets what there is
-            answer = answer() if callable(answer) else answer
+            if phase != "unlocked":
+                self.dispatch_webhooks(insists=recorded is not None)  # a command that only reads sends what it can
+            if phase != "locked":
+                result = handler(subject, arguments)
         except LoopBlocked:  # the command itself has run
-            self._concluded(step, arguments, before)
+            self._finish_command(recorded, arguments, before)
             raise
-        self._concluded(step, arguments, before)
-        return answer
+        self._finish_command(recorded, arguments, before)
+        return result
 
-    def _concluded(self, step: str | None, arguments: Mapping[str, Any], before: Any) -> None:
-        """Note a command that has run."""
-        if step is not None:
+    def _snapshot(self) -> HostedSnapshot:
+        """The caller holds the lock."""
+        state = self.sandbox
+        real_time = state.runtime.monotonic_us()
+        return HostedSnapshot(state.clone(), self.recipe, self.initial_checkpoint, state.process_now(), real_time)
+
+    def _finish_command(self, recorded: str | None, arguments: Mapping[str, Any], before: Position) -> None:
+        if recorded is not None:
             with self.sandbox.lock:
-                command_log.record_command(self.sandbox, step, arguments, before)
+                command_log.record_command(self.sandbox, recorded, arguments, before)
         self.notify_listeners()
 
     def notify_listeners(self) -> None:

@@ -9,7 +9,7 @@ from http.client import HTTPException
 from typing import Any, NamedTuple, TextIO
 
 from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES
-from mockserver.contract.text import nearest_hint, printable
+from mockserver.contract.text import printable
 from mockserver.core.instants import SECOND, Duration, parse
 from mockserver.core.state.matching import Difference
 from mockserver.core.state.sandbox import SandboxState
@@ -19,9 +19,9 @@ from mockserver.server import front_controller
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait, VirtualWait
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse, Waited, redactor
-from mockserver.server.control import replay_document, routes
-from mockserver.server.errors import ControlError
+from mockserver.server.hosting.command_log import BASE_URL, recorded_response
 from mockserver.server.hosting.host import HostedSandbox, SandboxConfig, SandboxHost
+from mockserver.testing.backend import run_recorded
 from mockserver.testing.calls import format_differences, json_differences
 from mockserver.testing.transports import in_process
 
@@ -124,15 +124,8 @@ def _drop_receivers(hosted: HostedSandbox) -> None:
 
 def _done(hosted: HostedSandbox, entry: JSON) -> ReplayedEntry:
     name, arguments = entry["do"], entry.get("with", {})
-    command = next((row.command for row in routes.ROUTES if row.command.__name__ == name), None)
-    if command is None:
-        hint = nearest_hint(name, [row.command.__name__ for row in routes.ROUTES if row.method != "GET"])
-        raise ValueError(f"no command is called {name!r}{hint}")
-    try:
-        routes.run_command(hosted, command, arguments)
-    except ControlError as refusal:
-        return ReplayedEntry(step(name, arguments), None, b"", [f"  refused: {refusal.message}"], False)
-    return ReplayedEntry(step(name, arguments), None, b"", [], False)
+    refusal = run_recorded(hosted, name, arguments)
+    return ReplayedEntry(step(name, arguments), None, b"", [f"  refused: {refusal}"] if refusal else [], False)
 
 
 def step(name: str, arguments: Mapping[str, Any]) -> str:
@@ -183,7 +176,7 @@ def _sent(hosted: HostedSandbox, entry: JSON) -> bytes:
     if "base64" in entry:
         return base64.b64decode(entry["base64"])
     text = json.dumps(entry["json"]) if "json" in entry else entry.get("body", "")
-    return str(text).replace(replay_document.BASE_URL, hosted.base_url).encode()
+    return str(text).replace(BASE_URL, hosted.base_url).encode()
 
 
 def _came(hosted: HostedSandbox, said: HttpResponse) -> tuple[JSON | None, bytes]:
@@ -196,7 +189,7 @@ def _came(hosted: HostedSandbox, said: HttpResponse) -> tuple[JSON | None, bytes
         return None, b""
     if not said.status:
         return None, b""
-    return replay_document.answer(said.status, body, hosted.base_url, redactor(hosted.sandbox)), body
+    return recorded_response(said.status, body, hosted.base_url, redactor(hosted.sandbox)), body
 
 
 def _differences(recorded: JSON | None, came: JSON | None) -> list[str]:

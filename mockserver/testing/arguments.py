@@ -1,0 +1,59 @@
+"""Arguments of a sandbox's methods in the form that the control plane takes: instants, lengths of time, documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from mockserver.contract.text import nearest_hint
+from mockserver.core.instants import SECOND, format_exact, from_datetime, to_microseconds
+
+_UNITS = ("weeks", "days", "hours", "minutes", "seconds", "milliseconds", "microseconds")
+
+
+def instant_text(value: Any) -> Any:
+    """Return a datetime as ISO 8601 text with its microseconds, and any other value as it is."""
+    return format_exact(from_datetime(value)) if isinstance(value, datetime) else value
+
+
+def length_of_advance(by: str | float | timedelta | None, units: Mapping[str, float]) -> str | float | None:
+    """
+    Return the length that `advance` was given, as text or in seconds; None if it was given none.
+
+    Args:
+        by: The positional argument.
+        units: The keyword arguments, by unit.
+
+    Raises:
+        TypeError: A unit is unknown.
+        ValueError: Both were given.
+    """
+    if units and by is not None:
+        raise ValueError(f"advance: got {by!r} and {dict(units)}; expected one length")
+    unknown = next((unit for unit in units if unit not in _UNITS), None)
+    if unknown is not None:
+        expected = f"{', '.join(_UNITS)}, to or until"
+        raise TypeError(f"advance: got {unknown!r}; expected {expected}{nearest_hint(unknown, _UNITS)}")
+    length = timedelta(**units) if units else by
+    if not isinstance(length, timedelta):
+        return length
+    seconds = to_microseconds(length) / SECOND
+    return int(seconds) if seconds.is_integer() else seconds
+
+
+def document_or_parts(document: Mapping[str, Any] | str | None, parts: Mapping[str, Any]) -> Mapping[str, Any] | str:
+    """
+    Return the scenario document to apply: the one that was given, or the one of the parts that are not None.
+
+    Raises:
+        ValueError: Both were given, or none.
+    """
+    given = {name: part for name, part in parts.items() if part is not None}
+    if document is not None and given:
+        raise ValueError(f"got a document and {', '.join(given)}; expected a document, or its parts by keyword")
+    if document is None and not given:
+        raise ValueError(
+            "got nothing to apply; expected a document, the name of a scenario, or given=, choices=, clock=, script="
+        )
+    return given if document is None else document

@@ -1,0 +1,91 @@
+"""The commands of the control plane as a table: their ids, the names that documents have for them, and their phases."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from mockserver import Sandbox
+from mockserver.server.control.routes import COMMANDS, ROUTES, CommandId, find_command
+
+SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
+# By id: the name under which the history (`GET /_mock/steps`) and replay documents have the command. These are public.
+RECORDED = {
+    "setClock": "set_clock",
+    "advanceClock": "advance",
+    "choose": "choose",
+    "applyScenario": "apply_scenario",
+    "removeRules": "remove_rules",
+    "removeRule": "remove_rules",
+    "setTenant": "set_tenant",
+    "completeSession": "complete_session",
+    "failSession": "fail_session",
+    "cancelSession": "cancel_session",
+    "expireSession": "expire_session",
+    "failCampaign": "fail_campaign",
+    "redeliverEvent": "redeliver",
+    "recoverWebhook": "recover",
+    "rotateWebhook": "rotate",
+}
+
+
+def test_each_command_is_in_the_table_once_under_its_id():
+    assert list(get_args(CommandId)) == [route.id for route in ROUTES]
+    assert len(ROUTES) == len(COMMANDS)
+    assert len(ROUTES) == len({(route.method, route.path) for route in ROUTES})
+    assert [] == [route.id for route in ROUTES if not re.fullmatch("[a-z]+([A-Z][a-z]+)*", route.id)]
+
+
+def test_the_names_that_histories_and_replay_documents_have_stay_the_same():
+    assert RECORDED == {route.id: route.recorded for route in ROUTES if route.recorded}
+
+
+def test_a_body_has_the_schema_of_its_command():
+    named = {route.id: route.schema for route in ROUTES if route.schema}
+
+    assert {name: f"control.{name}" for name in named} == named
+    assert {file.stem for file in SCHEMAS.glob("control.*.json")} == set(named.values())
+
+
+def test_a_command_that_only_reads_is_not_recorded():
+    assert [] == [route.id for route in ROUTES if route.method == "GET" and route.recorded]
+
+
+@pytest.mark.parametrize("name", ["advance", "advanceClock", "reset", "readState"])
+def test_a_command_is_found_by_its_id_and_by_its_recorded_name(name: str):
+    assert name in (find_command(name), COMMANDS[find_command(name)].recorded)
+
+
+@pytest.mark.parametrize("name", ["advnce", "createSandbox"])
+def test_no_command_of_a_sandbox_has_another_name(name: str):
+    with pytest.raises(ValueError, match=f"no command is called '{name}'"):
+        find_command(name)
+
+
+def test_no_command_returns_a_function(mockserver: Sandbox):
+    session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
+    mockserver.receive_webhooks(lambda request: 204)
+    mockserver.complete_session(session, phone="+5511999990000")
+    (event,) = mockserver.events
+    bodies: dict[str, dict[str, Any]] = {"advanceClock": {"by": "1m"}, "redeliverEvent": {"id": event["id"]}}
+    unlocked = [route.id for route in ROUTES if route.target == "sandbox" and route.phase != "locked"]
+    assert set(bodies) == {route.id for route in ROUTES if route.target == "sandbox" and route.phase == "unlocked"}
+
+    views = {name: mockserver._backend.run(name, **bodies.get(name, {})) for name in unlocked}
+
+    assert {} == {name: view for name, view in views.items() if not isinstance(view, dict)}
+
+
+def test_a_command_with_the_lock_free_takes_none_of_another_thread(mockserver: Sandbox):
+    held = []
+
+    def handler(hosted: Any, _: Any) -> None:
+        held.append(hosted.sandbox.lock._is_owned())
+
+    for phase in ("locked", "unlocked"):
+        mockserver._hosted.run_command(handler, {}, phase=phase)  # type: ignore[arg-type]
+
+    assert [True, False] == held
