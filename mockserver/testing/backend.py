@@ -23,7 +23,8 @@ from mockserver.core.instants import SECOND
 from mockserver.scenario.problems import ScenarioError
 from mockserver.server import front_controller
 from mockserver.server.api.exchange import NO_TIMEOUT, VirtualWait
-from mockserver.server.api.request import HttpRequest, body_limit_bytes
+from mockserver.server.api.request import HttpRequest
+from mockserver.server.api.response import NoResponse
 from mockserver.server.control import records, routes
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox
@@ -92,10 +93,11 @@ class Calling(Holding):
         """
         sent, body = prepared(self._hosted.tenant.secret_key, key, json, body, headers)
         hosted = self._hosted
-        read = body if not body or len(body) <= body_limit_bytes(path) else None
-        wire = HttpRequest(method, path, sent, read, hosted.base_url)
+        request = HttpRequest.create(method, path, sent, body, hosted.base_url)
         door = NO_TIMEOUT if timeout is None else VirtualWait(round(timeout * SECOND))
-        answer = front_controller.handle_request(hosted.host, wire, hosted, door)
+        answer, _ = front_controller.handle_request(hosted.host, request, hosted, door)
+        if isinstance(answer, NoResponse):
+            raise answer.as_error()
         came = answer.body if answer.transmission is None else in_process.complete_body(answer)
         return Response(answer.status, {name.lower(): value for name, value in answer.headers}, came)
 
