@@ -311,6 +311,20 @@ def test_imports_point_one_way():
     assert [] == sorted((name, each) for name, found in GRAPH.items() for each in found if upward(name, each))
 
 
+def test_the_transport_imports_nothing_else_of_this_package():
+    found = {name: sorted(each for each in GRAPH[name] if not each.startswith("server.http1.")) for name in GRAPH}
+
+    assert {} == {name: others for name, others in found.items() if name.startswith("server.http1.") and others}
+
+
+def test_the_api_over_http_imports_no_transport_and_no_socket():
+    api = [module for module in ALL if module.name.startswith("server.api.")]
+    transport = {module.name: sorted(name for name in GRAPH[module.name] if "http1" in name) for module in api}
+
+    assert {} == {name: found for name, found in transport.items() if found}
+    assert [] == [module.name for module in api if {"socket", "flask"} & worldly_imports(module)]
+
+
 def test_no_modules_import_one_another():
     assert [] == cycles(GRAPH)
 

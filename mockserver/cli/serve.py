@@ -108,7 +108,8 @@ def _serve(
     host.default_seed = _default_seed(options, SEED_MAX)
     created: dict[str, list[str]] = {}
     hosted = host.create(_recipe(options), id=DEFAULT_ID, created=created)
-    server = Server(app.build(host), options.host, options.port, explain=host.response_options.explain)
+    explain = host.response_options.explain
+    server = Server(app.build(host), options.host, options.port, explain=explain, error_body=app.error_body)
     host.origin = server.url
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: server.stop())

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from mockserver.contract import choices, schemas
 from mockserver.contract.durations import parse_duration
@@ -53,7 +53,7 @@ def parse_wire_faults(effects: Mapping[str, Any], path: str, problems: list[Prob
             problems.append(Problem(path, ", ".join(given), f"one of {', '.join(group)}"))
     _check_headers(effects.get("reply", {}).get("headers", {}), f"{path}/reply/headers", problems)
     error, reply, dribble = effects.get("error"), effects.get("reply"), effects.get("dribble")
-    ends = next((name for name in ("drop", "reset") if name in effects), None)
+    ends: Literal["drop", "reset"] | None = "drop" if "drop" in effects else "reset" if "reset" in effects else None
     return WireFaults(
         error=None if error is None else (error, None) if isinstance(error, str) else _timed(error),
         reply=None if reply is None else (reply["status"], reply.get("headers", {}), reply.get("body")),

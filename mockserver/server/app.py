@@ -1,7 +1,13 @@
-"""The Flask application: a thin shell that turns WSGI requests into the front door's, and its answers back."""
+"""
+The Flask application: WSGI requests to the front controller, and its responses back.
+
+On a socket of `server.http1` a response that a rule breaks ends or resets the connection. On any other WSGI server it is
+the exception that the standard library's HTTP client raises.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from http.client import IncompleteRead
 from typing import TYPE_CHECKING, Final
@@ -11,10 +17,11 @@ from flask import Flask, Request, Response, request
 from werkzeug.datastructures import Headers
 from werkzeug.exceptions import RequestEntityTooLarge
 
+from mockserver.contract.errors import ERRORS
 from mockserver.server import front_controller
-from mockserver.server.api.exchange import TRANSPORT_ERRORS, ClientWait, RealTimeWait, VirtualWait
-from mockserver.server.api.request import HttpRequest, body_limit_bytes
-from mockserver.server.api.response import HttpResponse, iter_chunks
+from mockserver.server.api.exchange import ClientWait, RealTimeWait, VirtualWait
+from mockserver.server.api.request import HttpRequest
+from mockserver.server.api.response import HttpResponse, NoResponse, iter_chunks
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxConfig, SandboxHost
 from mockserver.server.http1 import reason_phrases
 from mockserver.server.http1.connection import RawSocket
@@ -27,72 +34,85 @@ _URLS: Final = frozenset({"location", "content-location"})
 
 
 class _Request(Request):
-    """Flask's request, whose bound on the body each call sets for its target; Flask 3.0 has it in its config alone."""
+    """Flask's request; each call sets the limit of its body, which Flask 3.0 has in its config alone."""
 
     max_content_length: int | None = None
 
 
 class _Response(Response):
-    """Flask's response with urls letter for letter; werkzeug would write them anew, and raises at some hosts."""
+    """Flask's response with its urls unchanged; werkzeug encodes them again, and raises for some hosts."""
 
     def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:
-        written = self.headers
-        self.headers = Headers([pair for pair in written if pair[0].lower() not in _URLS])
+        all_headers = self.headers
+        self.headers = Headers([pair for pair in all_headers if pair[0].lower() not in _URLS])
         try:
             headers = super().get_wsgi_headers(environ)
         finally:
-            self.headers = written
-        headers.extend([pair for pair in written if pair[0].lower() in _URLS])
+            self.headers = all_headers
+        headers.extend([pair for pair in all_headers if pair[0].lower() in _URLS])
         return headers
 
 
 def build(host: SandboxHost, root: HostedSandbox | None = None) -> Flask:
-    """The application over a host's sandboxes; sandboxes are data behind it, so it is built once a process."""
+    """
+    Return the application over a host's sandboxes.
+
+    Args:
+        host: may get and lose sandboxes while the application runs.
+        root: the sandbox at the root, by default the host's default one.
+    """
     app = Flask("mockserver", static_folder=None)
     app.request_class = _Request
-    app.config["PROPAGATE_EXCEPTIONS"] = True  # a broken answer without a socket of ours is an exception
+    app.config["PROPAGATE_EXCEPTIONS"] = True  # without a raw socket a broken response is an exception
 
-    # Before routing has its say: every method and every path is the front door's.
+    # Before Flask's routing: the front controller takes every method and every path.
     @app.before_request
     def serve() -> Response:
-        # Flask's routing has found nothing, and its exception would hold this call in a cycle of frames.
+        # Flask's routing has matched nothing, and its exception would hold this call in a cycle of frames.
         request.routing_exception = None
         raw: RawSocket | None = request.environ.get("mockserver.socket")
-        door: ClientWait = RealTimeWait(raw) if raw is not None else VirtualWait()
-        wire = read(request, host.origin)
-        answer = front_controller.handle_request(host, wire, root, door)
-        if answer.transmission is not None and answer.transmission.termination in ("drop", "reset", "timeout"):
-            response = _broken(answer.transmission.termination, raw)
-        else:
-            response = _response(answer, raw)
-        target = wire.target  # not the request itself, whose body may be large
-        response.call_on_close(lambda: front_controller.after_response(host, target, root))
+        client: ClientWait = RealTimeWait(raw) if raw is not None else VirtualWait()
+        answer, after = front_controller.handle_request(host, read(request, host.origin), root, client)
+        response = _without_response(answer, raw) if isinstance(answer, NoResponse) else _response(answer, raw)
+        response.call_on_close(after)
         return response
 
     return app
 
 
 def create_app(scenario: str | None = None, *, seed: int = 0) -> Flask:
-    """A WSGI application with a default sandbox of its own, for any WSGI server."""
+    """Return a WSGI application for any WSGI server, with a default sandbox of its own."""
     host = SandboxHost()
     host.create(SandboxConfig(scenario=scenario, seed=seed), id=DEFAULT_ID)
     return build(host)
 
 
+def error_body(is_mock_failure: bool) -> tuple[int, bytes]:
+    """Return the status and the API's error body for a request that is not HTTP, or for a failure of the mock."""
+    row = ERRORS["INTERNAL_ERROR" if is_mock_failure else "VALIDATION_ERROR"]
+    body = {"statusCode": row.status, "code": row.code, "message": row.message.format(path="requisição")}
+    return row.status, json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+
+
 def read(incoming: Request, origin: str) -> HttpRequest:
-    """The request as the front door takes it; the body is read up to the bound of its target."""
-    target = _raw_target(incoming)
+    """
+    Return the request; its body is read up to the limit of its target.
+
+    Args:
+        incoming: Flask's request.
+        origin: the server's own address, for a request without a valid Host header.
+    """
     headers = {name.lower(): value for name, value in incoming.headers.items()}
     host_header = headers.get("host", "")
-    # A host that is none is in no url that an answer hands out; servers other than ours let it pass.
-    named = bool(host_header) and is_authority(host_header)
-    base = f"{incoming.scheme}://{host_header}{incoming.script_root}" if named else origin
-    method = incoming.environ["REQUEST_METHOD"]  # as it came: werkzeug would make `get` a GET
-    return HttpRequest(method, target, headers, _body(incoming, target), base)
+    # An invalid host is in no url that a response contains; WSGI servers other than ours let it pass.
+    is_named = bool(host_header) and is_authority(host_header)
+    base = f"{incoming.scheme}://{host_header}{incoming.script_root}" if is_named else origin
+    method = incoming.environ["REQUEST_METHOD"]  # as received: werkzeug would make `get` a GET
+    return HttpRequest.create(method, _raw_target(incoming), headers, lambda limit: _body(incoming, limit), base)
 
 
 def _raw_target(incoming: Request) -> str:
-    """The path and query as they came, below where the application is mounted."""
+    """Return the raw path and query, below the place where the application is mounted."""
     environ = incoming.environ
     raw: str = environ.get("REQUEST_URI") or environ.get("RAW_URI") or ""
     raw = raw if raw.startswith("/") else origin_form(raw)[1]
@@ -104,35 +124,34 @@ def _raw_target(incoming: Request) -> str:
     return f"{path}?{query}" if query else path
 
 
-def _body(incoming: Request, target: str) -> bytes | None:
-    """The whole body, or None where it is larger than its target takes: then it is not read."""
+def _body(incoming: Request, limit_bytes: int) -> bytes | None:
+    """Return the whole body, or None for a larger one, which is then not read."""
     if incoming.environ.get("CONTENT_LENGTH") in (None, "", "0") and not incoming.environ.get("wsgi.input_terminated"):
         return b""
-    inner = target if not target.startswith("/sandboxes/") else "/" + target.split("/", 3)[-1]
-    incoming.max_content_length = body_limit_bytes(inner)
+    incoming.max_content_length = limit_bytes
     try:
         return incoming.get_data(cache=False)
     except RequestEntityTooLarge:
         return None
 
 
-def _broken(ends: str, raw: RawSocket | None) -> Response:
-    """No answer at all: the connection ends or breaks; without a socket of ours, as the exception of that."""
+def _without_response(answer: NoResponse, raw: RawSocket | None) -> Response:
+    """End or reset the connection without a response; without a raw socket raise the error of that."""
     if raw is None:
-        raise TRANSPORT_ERRORS[ends]()
-    if ends == "reset":
+        raise answer.as_error()
+    if answer.reason == "reset":
         raw.reset()
     else:
         raw.close()
     return Response()
 
 
-def _played(answer: HttpResponse, raw: RawSocket | None) -> Iterator[bytes]:
-    """The body piece by piece; without a socket of ours one that breaks off is the exception of that."""
+def _pieces(answer: HttpResponse, raw: RawSocket | None) -> Iterator[bytes]:
+    """Yield the body piece by piece; without a raw socket raise IncompleteRead at a truncated one."""
     sent = 0
     for piece in iter_chunks(answer):
         if piece is None:
-            raise TRANSPORT_ERRORS["timeout"]()
+            raise NoResponse("timeout").as_error()
         sent += len(piece)
         yield piece
     if sent < len(answer.body) and raw is None:
@@ -141,16 +160,14 @@ def _played(answer: HttpResponse, raw: RawSocket | None) -> Iterator[bytes]:
 
 def _response(answer: HttpResponse, raw: RawSocket | None) -> Response:
     status = f"{answer.status} {reason_phrases.reason_phrase(answer.status)}"
-    response = _Response(answer.body if answer.transmission is None else _played(answer, raw), status=status)
+    transmission = answer.transmission
+    response = _Response(answer.body if transmission is None else _pieces(answer, raw), status=status)
     response.headers.clear()
     for name, value in answer.headers:
         response.headers.add(name, value)
     if answer.status != 204 and "Content-Length" not in response.headers:
         response.headers["Content-Length"] = str(len(answer.body))
-    if (
-        answer.transmission is not None
-        and answer.transmission.termination == "cut"
-        and answer.transmission.truncate_bytes >= len(answer.body)
-    ):
-        response.headers["Connection"] = "close"  # a body that comes whole has to say so; a shorter one ends with it
+    cut_bytes = transmission.truncate_bytes if transmission is not None else None
+    if cut_bytes is not None and cut_bytes >= len(answer.body):
+        response.headers["Connection"] = "close"  # the connection ends after this body too, though it is whole
     return response

@@ -18,7 +18,8 @@ from mockserver.scenario.apply import apply
 from mockserver.scenario.problems import ScenarioError
 from mockserver.server import front_controller
 from mockserver.server.api.exchange import NO_TIMEOUT, VirtualWait
-from mockserver.server.api.request import HttpRequest, body_limit_bytes
+from mockserver.server.api.request import HttpRequest
+from mockserver.server.api.response import NoResponse
 from mockserver.server.control import routes, webhooks
 from mockserver.server.control.routes import CommandId
 from mockserver.server.errors import ControlError
@@ -190,10 +191,11 @@ class LocalBackend:
         self, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout_s: float | None
     ) -> Response:
         hosted = self.hosted
-        read = body if not body or len(body) <= body_limit_bytes(path) else None
-        request = HttpRequest(method, path, headers, read, hosted.base_url)
+        request = HttpRequest.create(method, path, headers, body, hosted.base_url)
         wait = NO_TIMEOUT if timeout_s is None else VirtualWait(round(timeout_s * SECOND))
-        response = front_controller.handle_request(hosted.host, request, hosted, wait)
+        response, _ = front_controller.handle_request(hosted.host, request, hosted, wait)
+        if isinstance(response, NoResponse):
+            raise response.as_error()
         received = response.body if response.transmission is None else in_process.complete_body(response)
         return Response(response.status, {name.lower(): value for name, value in response.headers}, received)
 

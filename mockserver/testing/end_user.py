@@ -16,7 +16,8 @@ from urllib.parse import urlencode, urljoin, urlsplit
 
 from mockserver.contract.text import nearest_hint
 from mockserver.server import front_controller
-from mockserver.server.api.request import HttpRequest, body_limit_bytes
+from mockserver.server.api.request import HttpRequest
+from mockserver.server.api.response import NoResponse
 from mockserver.server.hosting.host import HostedSandbox
 
 _UNSEEN = ("head", "script", "style", "template")
@@ -225,10 +226,10 @@ class EndUser:
             return _over_socket(method, url, headers, body)
         hosted = self._hosted
         target = url.removeprefix(self._base)
-        taken = body if len(body) <= body_limit_bytes(target) else None
-        answer = front_controller.handle_request(
-            hosted.host, HttpRequest(method, target, headers, taken, self._base), hosted
-        )
+        request = HttpRequest.create(method, target, headers, body, self._base)
+        answer, _ = front_controller.handle_request(hosted.host, request, hosted)
+        if isinstance(answer, NoResponse):
+            raise answer.as_error()
         return answer.status, {name.lower(): value for name, value in answer.headers}, answer.body
 
     def __enter__(self) -> Self:

@@ -82,7 +82,8 @@ class MockServer:
         from mockserver.server import app
         from mockserver.server.http1.server import Server
 
-        return Server(app.build(self._host, root), port=port, explain=self._host.response_options.explain)
+        explain = self._host.response_options.explain
+        return Server(app.build(self._host, root), port=port, explain=explain, error_body=app.error_body)
 
     def _open_own_port(self, hosted: HostedSandbox) -> None:
         """Listen for this sandbox alone, and give up the ports of sandboxes that have long been closed."""

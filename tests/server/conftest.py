@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
+from mockserver.server.app import error_body
 from mockserver.server.http1.server import Server
 
 Serve = Callable[..., Server]
@@ -28,6 +29,6 @@ def serve() -> Iterator[Serve]:
     with ExitStack() as servers:
 
         def serve(app: Any, **options: Any) -> Server:
-            return servers.enter_context(Server(app, **options))
+            return servers.enter_context(Server(app, **{"error_body": error_body} | options))
 
         yield serve

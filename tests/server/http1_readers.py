@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import h11
 
-from mockserver.server.http1.connection import Connection, ServerConfig, refuse
+from mockserver.server.http1.connection import Connection, ServerConfig
+from mockserver.server.http1.server import plain_error
 
 PATIENCE_SECONDS = 5.0  # nothing waits as long: the client has ended its half before the server begins
 WHOLE_BYTES = 64 * 1024 * 1024
@@ -74,7 +75,7 @@ def read_by_us(sent: bytes, app: App = echo) -> tuple[Verdict, bytes, list[str]]
     with client:
         client.sendall(sent)
         client.shutdown(socket.SHUT_WR)
-        terms = ServerConfig(recorded, refuse, log.append, PATIENCE_SECONDS, WHOLE_BYTES, True, ENVIRON)
+        terms = ServerConfig(recorded, plain_error, log.append, PATIENCE_SECONDS, WHOLE_BYTES, True, ENVIRON)
         Connection(wire, ("127.0.0.1", 1), terms).run()
         with client.makefile("rb") as answers:
             answered = answers.read()

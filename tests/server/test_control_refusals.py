@@ -88,7 +88,8 @@ class TestStrangers:
         host.token = "t0ken-ção"
 
         def status(target: str, **headers: str) -> int:
-            return front_controller.handle_request(host, HttpRequest("GET", target, headers, b"", host.origin)).status
+            request = HttpRequest("GET", target, headers, b"", host.origin)
+            return front_controller.handle_request(host, request)[0].status
 
         assert 401 == status("/_mock/clock", host="gateway.lan")
         assert 200 == status("/_mock/clock", host="gateway.lan", authorization="Bearer t0ken-ção")

@@ -150,13 +150,13 @@ def test_what_is_not_http_is_refused_in_json_and_never_reaches_the_app(serve: Se
 
 
 def test_the_body_of_a_refusal_is_the_servers_owners_to_word(serve: Serve) -> None:
-    server = serve(None, refuse=lambda status, why: json.dumps([status, why]).encode())
+    server = serve(None, error_body=lambda is_app_failure: (422, json.dumps({"of": is_app_failure}).encode()))
     with RawClient(server.port) as client:
         client.socket.sendall(b"GET /\r\n\r\n")
         answer = client.answer()
 
-    assert 400 == answer.json()[0]
-    assert answer.headers["x-mock-reason"] == answer.json()[1]
+    assert (422, {"of": False}) == (answer.status, answer.json())
+    assert answer.headers["x-mock-reason"]
 
 
 @pytest.mark.parametrize("length", [8 * 1024, 8 * 1024 - 1])

@@ -28,6 +28,7 @@ class Call(NamedTuple):
     returns none where the body cannot be read, and refuses one that is beyond the bounds of the mock.
     `base_url` is the prefix under which the sandbox was reached, for the urls that an answer hands out.
     `cut_from_bytes` is the size of the whole body where a record holds only the beginning of it, else None.
+    `number` is the call's number, from 1, among those that a rule makes wait; 0 for any other call.
     """
 
     method: str
@@ -41,6 +42,7 @@ class Call(NamedTuple):
     read_files: Callable[[int], Sequence[UploadedFile]]
     base_url: str
     cut_from_bytes: int | None = None
+    number: int = 0
 
     def __repr__(self) -> str:  # headers, path and body may hold a key
         return f"Call(method={self.method!r}, endpoint={self.endpoint.id if self.endpoint else None!r})"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from mockserver.core import ids
 from mockserver.core.instants import Duration, Instant
@@ -48,7 +48,7 @@ class WireFaults(NamedTuple):
     reply: tuple[int, Mapping[str, str], Any] | None = None
     delay_before: Duration | Latency = 0
     delay_after: Duration | Latency = 0
-    termination: str | None = None
+    termination: Literal["drop", "reset"] | None = None
     before_operation: bool = False
     truncate_bytes: int | None = None
     garble: bool = False

@@ -1,25 +1,16 @@
 """
-One exchange: the operation, its answer, its journal entry, the rules that match it and their waits.
+One call of the public API: the operation with its journal entry, and the rules around it.
 
-How a call came in, and so how a scripted wait is spent: on a socket in real time, in process by moving the sandbox's clock.
-
-No wait holds a lock. A real one ends early when the sandbox begins a new epoch; a virtual one ends when the client's
-patience does, with the clock moved by as much.
-
-One exchange: the operation, its answer, and its entry in the journal; under a script with what the rules make of it.
-
-A scripted wait is spent at the door with no lock held. Whoever comes back to a sandbox of a newer epoch finds nothing of
-what he left, and is let go without an answer.
+1. A rule's wait holds no lock. In real time it ends early when the sandbox begins a new epoch; in process it moves the
+   sandbox's clock, and ends with the client's timeout.
+2. A call that returns from a wait into a newer epoch changes nothing and gets no response.
 """
 
 from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable, Mapping
-from errno import ECONNRESET
-from http.client import RemoteDisconnected
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Literal, NamedTuple, Protocol
 
 from mockserver.contract.text import printable
@@ -31,242 +22,296 @@ from mockserver.core.scheduler import run_until
 from mockserver.core.state.calls import ApiError, Call, CallResult
 from mockserver.core.state.sandbox import SandboxState, cut, journal_entry
 from mockserver.server.api import response
-from mockserver.server.api.response import HttpResponse, ResponseOptions, Transmission, Waited, redactor
-from mockserver.server.http1.connection import RawSocket
-
-# How an answer that never came is told in Python where nobody else has a word for it.
-TRANSPORT_ERRORS: Mapping[str, Callable[[], OSError]] = MappingProxyType(
-    {
-        "drop": lambda: RemoteDisconnected("Remote end closed connection without response"),
-        "reset": lambda: ConnectionResetError(ECONNRESET, "Connection reset by peer"),
-        "timeout": lambda: TimeoutError("timed out"),
-    }
-)
+from mockserver.server.api.response import HttpResponse, NoResponse, ResponseOptions, Transmission, Waited, redactor
 
 
 class ClientWait(Protocol):
-    """The side of a call on which its client waits."""
+    """How the client of one call waits for its response."""
 
     def wait(self, sandbox: SandboxState, epoch: int, span: Duration) -> Waited:
-        """Let the call wait: `passed`, `released` by a new epoch, or `gone` where the client has given up meanwhile."""
+        """Let `span` pass. Return `passed`, `released` by a new epoch, or `gone` if the client gives up before."""
 
     def if_lost(self, note: Callable[[], None]) -> None:
-        """Call `note` if the answer turns out to reach no client."""
+        """Call `note` if the response does not reach the client."""
 
     def is_reused(self) -> bool:
-        """Return True if the call's connection had carried another call before; never in process."""
+        """Return True if the call's connection has carried another call before; always False in process."""
 
     def timeout(self) -> Duration | Literal["socket"] | None:
-        """How long the client waits: a span, None for ever, or `socket` where it does so in real time."""
+        """Return the client's timeout, None if it has none, or `socket` if it waits in real time."""
 
 
 class VirtualWait(NamedTuple):
-    """A client in this process: it waits by moving the clock, and gives up after `patience` (None: never)."""
+    """
+    A client in this process: a wait moves the sandbox's clock.
 
-    patience: Duration | None = None
+    Attributes:
+        timeout_us: the client gives up after this long; None if it has no timeout.
+    """
+
+    timeout_us: Duration | None = None
 
     def wait(self, sandbox: SandboxState, epoch: int, span: Duration) -> Waited:
         if sandbox.epoch != epoch:
             return "released"
-        gives_up = self.patience is not None and span > self.patience
-        sandbox.runtime.pass_virtual_time(sandbox, self.patience if gives_up and self.patience is not None else span)
+        gives_up = self.timeout_us is not None and span > self.timeout_us
+        sandbox.runtime.pass_virtual_time(
+            sandbox, self.timeout_us if gives_up and self.timeout_us is not None else span
+        )
         return "gone" if gives_up else "passed"
 
     def if_lost(self, note: Callable[[], None]) -> None:
-        """A client in this process is there until it gives up."""
+        """Do nothing: a client in this process waits until its timeout."""
 
     def is_reused(self) -> bool:
         return False
 
     def timeout(self) -> Duration | None:
-        return self.patience
+        return self.timeout_us
 
 
-NO_TIMEOUT = VirtualWait()  # waits for ever
+NO_TIMEOUT = VirtualWait()
+
+
+class ClientConnection(Protocol):
+    """
+    The connection of a client that waits in real time.
+
+    Attributes:
+        exchanges_before: the number of calls that the connection carried before this one.
+        if_lost: called if the response does not reach the client.
+    """
+
+    exchanges_before: int
+    if_lost: Callable[[], None] | None
 
 
 class RealTimeWait(NamedTuple):
-    """A client on a connection: it waits in real time, which no frozen clock follows."""
+    """A client on a connection: it waits in real time, and a frozen clock stays where it is."""
 
-    raw: RawSocket
+    connection: ClientConnection
 
     def wait(self, sandbox: SandboxState, epoch: int, span: Duration) -> Waited:
         return "released" if sandbox.runtime.wait_real_time(sandbox, epoch, span / SECOND) else "passed"
 
     def if_lost(self, note: Callable[[], None]) -> None:
-        """The connection calls it: whether the client takes the answer shows once it is sent."""
-        self.raw.if_lost = note
+        self.connection.if_lost = note
 
     def is_reused(self) -> bool:
-        return self.raw.exchanges_before > 0
+        return self.connection.exchanges_before > 0
 
     def timeout(self) -> Literal["socket"]:
         return "socket"
 
 
 _LOG = logging.getLogger("mockserver")
-_GARBAGE = b'{"data": [{"id": "camp\xff\x00\x1b] <<\xc3(>>'  # neither JSON nor UTF-8
-_DROPPED = HttpResponse(0, (), b"", Transmission("drop"))
-_TIMED_OUT = HttpResponse(0, (), b"", Transmission("timeout"))
-
-Operate = Callable[[SandboxState, Call], CallResult]
+_NOT_JSON = b'{"data": [{"id": "camp\xff\x00\x1b] <<\xc3(>>'  # not UTF-8 either
 
 
-def exchange(
-    sandbox: SandboxState,
-    call: Call,
-    manner: ResponseOptions,
-    operate: Operate = handle_call,
-    met: RuleMatch | None = None,
-    *,
-    is_reused: bool = False,
-) -> HttpResponse:
+def run_call(sandbox: SandboxState, call: Call, options: ResponseOptions) -> HttpResponse:
     """
-    The answer to a call, kept in the journal. The caller holds the lock and has let time pass up to now.
+    Run a call at which no rule can fire, and record it in the journal.
 
-    `is_reused` is True if the call's connection had carried another one before.
+    Returns:
+        The documented response or error; INTERNAL_ERROR for an unexpected failure.
+
+    Lock: the caller holds it, and has run the timers that are due.
     """
     try:
-        answered = operate(sandbox, call)
-        said = (
-            response.build_response(sandbox, call, answered.outcome, manner)
-            if met is None
-            else _apply_wire_faults(sandbox, call, answered, manner, met)
-        )
-    except Exception as failure:  # noqa: BLE001 - whatever it is, the client gets the documented error
-        _log_failure(sandbox, call)
-        answered = CallResult(_internal_error(failure), None, None)
-        said = response.build_response(sandbox, call, answered.outcome, manner._replace(strict=False))
-    if met is None or met.owner is None:
-        sandbox.journal.add_exchange(journal_entry(sandbox, call, answered, said.status, said.headers, said.body))
-        return said
-    came = (
-        said.body[: said.transmission.truncate_bytes]
-        if said.transmission and said.transmission.termination == "cut"
-        else said.body
-    )
-    kept = journal_entry(sandbox, call, answered, said.status or None, said.headers, came, met.owner.fault())
-    is_held = bool(said.status and (met.after or _is_slow(call, said)))
-    sandbox.journal.add_exchange(kept._replace(is_reused=is_reused, is_held=is_held))
-    return said
+        result = handle_call(sandbox, call)
+        answer = response.build_response(sandbox, call, result.outcome, options)
+    except Exception as failure:  # noqa: BLE001 - for any failure the client gets the documented error
+        result, answer = _internal_error(sandbox, call, options, failure)
+    sandbox.journal.add_exchange(journal_entry(sandbox, call, result, answer.status, answer.headers, answer.body))
+    return answer
 
 
-def exchange_with_rules(sandbox: SandboxState, call: Call, manner: ResponseOptions, door: ClientWait) -> HttpResponse:
-    """The answer to a call at which rules may fire."""
-    with sandbox.lock:
+class ExchangeWithRules:
+    """
+    A call at which rules may fire, in three phases: `before`, `operate` and `after`.
+
+    Attributes:
+        response: what the client gets; no response until `operate` has run.
+        number: the number of the call's journal entry; 0 until `operate` has run.
+
+    Lifetime: one call.
+    Lock: the caller of `run` does not hold the sandbox's lock; no wait holds it.
+    """
+
+    __slots__ = ("_arrived_at", "_call", "_client", "_epoch", "_match", "_options", "_sandbox", "number", "response")
+
+    _match: RuleMatch
+
+    def __init__(self, sandbox: SandboxState, call: Call, options: ResponseOptions, client: ClientWait) -> None:
+        self._sandbox = sandbox
+        self._call = call
+        self._options = options
+        self._client = client
+        self._epoch = self._arrived_at = 0
+        self.response: HttpResponse | NoResponse = NoResponse("drop")
+        self.number = 0
+
+    def run(self) -> HttpResponse | NoResponse:
+        """Run the three phases and return the response."""
+        with self._sandbox.lock:
+            self.before()
+            if not self._match.before:
+                self.operate()
+        if self._match.before:
+            self._operate_after_wait()
+        if self.number:
+            self.after()
+        return self.response
+
+    def before(self) -> None:
+        """
+        Match the rules to the call.
+
+        A call that a rule makes wait gets its number, and a place in the journal's commands, here.
+
+        Lock: the caller holds it.
+        """
+        sandbox = self._sandbox
         run_until(sandbox, sandbox.read_clock())
         injection.take_snapshot(sandbox)
-        met, epoch, came_at = injection.match_rules(sandbox, call), sandbox.epoch, sandbox.now
-        if met.before or met.after or met.wire.chunks:
-            sandbox.journal.add_command("call", {"call": cut(call), "waits": door.timeout()}, *sandbox.position())
-        said, n = (None, 0) if met.before else _run_with_rules(sandbox, call, manner, met, door)
-    if said is None:
-        waited = door.wait(sandbox, epoch, met.before)
+        match = self._match = injection.match_rules(sandbox, self._call)
+        self._epoch, self._arrived_at = sandbox.epoch, sandbox.now
+        if match.before or match.after or match.wire.chunks:
+            self._call = self._call._replace(number=sandbox.next_number("call that waits"))
+            arguments = {"call": cut(self._call), "waits": self._client.timeout()}
+            sandbox.journal.add_command("call", arguments, *sandbox.position())
+
+    def operate(self) -> None:
+        """
+        Run what the rules leave of the operation, record the call, and run the effects that follow the operation.
+
+        Lock: the caller holds it.
+        """
+        sandbox, call, match = self._sandbox, self._call, self._match
+        result: CallResult | None = None
+        try:
+            result = recorded = injection.run_operation(sandbox, call, match)
+            self.response = _with_wire_faults(sandbox, call, result, self._options, match)
+        except Exception as failure:  # noqa: BLE001 - for any failure the client gets the documented error
+            recorded, self.response = _internal_error(sandbox, call, self._options, failure)
+        self._record(recorded)
+        self.number = sandbox.journal.last_exchange  # before effects at which another call may arrive
+        if result is not None:
+            injection.run_after_effects(sandbox, call, match, result)
+
+    def after(self) -> None:
+        """
+        Wait as the rules have it after the operation, and set the way in which the body is sent.
+
+        A response that does not reach its client is marked as lost in the journal.
+        """
+        match, client, answer = self._match, self._client, self.response
+        if match.after:
+            waited = client.wait(self._sandbox, self._epoch, match.after)
+            if waited == "released" or self._sandbox.epoch != self._epoch:
+                self.response = NoResponse("drop")
+                return
+            if waited == "gone":
+                self._mark_end(is_lost=True)
+                self.response = NoResponse("timeout")
+                return
+        is_slow = _is_slow(self._call, answer)
+        if match.before or match.after or is_slow:
+            client.if_lost(lambda: self._mark_end(is_lost=True))
+        if is_slow and isinstance(answer, HttpResponse) and answer.transmission is not None:
+            self.response = answer._replace(
+                transmission=answer.transmission._replace(
+                    wait=lambda span: client.wait(self._sandbox, self._epoch, span),
+                    ended=lambda is_whole: self._mark_end(is_lost=not is_whole),
+                )
+            )
+        elif match.before or match.after:
+            self._mark_end(is_lost=False)
+
+    def _operate_after_wait(self) -> None:
+        """Wait, then run the operation, unless the client has given up meanwhile: then the call arrives when it is due."""
+        sandbox, match = self._sandbox, self._match
+        waited = self._client.wait(sandbox, self._epoch, match.before)
         with sandbox.lock:
-            if waited == "released" or sandbox.epoch != epoch:
-                return _DROPPED
+            if waited == "released" or sandbox.epoch != self._epoch:
+                return
             run_until(sandbox, sandbox.read_clock())
             if waited == "gone":
-                injection.defer_call(sandbox, call, met, came_at + met.before)
-                return _TIMED_OUT
+                injection.defer_call(sandbox, self._call, match, self._arrived_at + match.before)
+                self.response = NoResponse("timeout")
+                return
             injection.take_snapshot(sandbox)
-            said, n = _run_with_rules(sandbox, call, manner, met, door)
-    return _delay_response(sandbox, call, said, met, door, epoch, n)
+            self.operate()
 
-
-def _run_with_rules(
-    sandbox: SandboxState, call: Call, manner: ResponseOptions, met: RuleMatch, door: ClientWait
-) -> tuple[HttpResponse, int]:
-    """The answer and its number in the journal; what the world does after the operation has then happened."""
-    operated: list[CallResult] = []
-
-    def operate(sandbox: SandboxState, call: Call) -> CallResult:
-        operated.append(injection.run_operation(sandbox, call, met))
-        return operated[0]
-
-    said = exchange(sandbox, call, manner, operate, met, is_reused=door.is_reused())
-    n = sandbox.journal.last_exchange  # before effects that may let another call arrive
-    for answered in operated:
-        injection.run_after_effects(sandbox, call, met, answered)
-    return said, n
-
-
-def _is_slow(call: Call, said: HttpResponse) -> bool:
-    """Return True if the body is sent in pieces with waits between them."""
-    return bool(said.transmission is not None and said.transmission.chunks and said.body and call.method != "HEAD")
-
-
-def _delay_response(
-    sandbox: SandboxState, call: Call, said: HttpResponse, met: RuleMatch, door: ClientWait, epoch: int, n: int
-) -> HttpResponse:
-    """The answer once its own wait is over, and how its body goes; one that reaches no client is noted as lost."""
-    if met.after:
-        waited = door.wait(sandbox, epoch, met.after)
-        if waited == "released" or sandbox.epoch != epoch:
-            return _DROPPED
-        if waited == "gone":
-            _note_end(sandbox, epoch, n, is_lost=True)
-            return _TIMED_OUT
-    is_slow = _is_slow(call, said)
-    if met.before or met.after or is_slow:
-        door.if_lost(lambda: _note_end(sandbox, epoch, n, is_lost=True))
-    if said.transmission is not None and is_slow:
-        return said._replace(
-            transmission=said.transmission._replace(
-                wait=lambda span: door.wait(sandbox, epoch, span),
-                ended=lambda is_whole: _note_end(sandbox, epoch, n, is_lost=not is_whole),
-            )
-        )
-    if met.before or met.after:
-        _note_end(sandbox, epoch, n, is_lost=False)
-    return said
-
-
-def _note_end(sandbox: SandboxState, epoch: int, n: int, *, is_lost: bool) -> None:
-    """Note that a held answer is sent now, or that its client did not wait for it."""
-    with sandbox.lock:
-        if sandbox.epoch != epoch:
+    def _record(self, result: CallResult) -> None:
+        """Add the call to the journal, with the part of the response that reaches the client."""
+        sandbox, call, match, answer = self._sandbox, self._call, self._match, self.response
+        status: int | None = None
+        headers: tuple[tuple[str, str], ...] = ()
+        body = b""
+        if isinstance(answer, HttpResponse):
+            status, headers, body, transmission = answer
+            body = body[: transmission.truncate_bytes] if transmission is not None else body
+        if match.owner is None:
+            sandbox.journal.add_exchange(journal_entry(sandbox, call, result, status, headers, body))
             return
-        if is_lost:
-            sandbox.journal.mark_unanswered(n)
-        else:
-            sandbox.journal.send(n, sandbox.runtime.monotonic_us())
+        entry = journal_entry(sandbox, call, result, status, headers, body, match.owner.fault())
+        is_held = status is not None and bool(match.after or _is_slow(call, answer))
+        sandbox.journal.add_exchange(entry._replace(is_reused=self._client.is_reused(), is_held=is_held))
+
+    def _mark_end(self, *, is_lost: bool) -> None:
+        """Mark in the journal that a held response is sent now, or that its client did not wait for it."""
+        sandbox = self._sandbox
+        with sandbox.lock:
+            if sandbox.epoch != self._epoch:
+                return
+            if is_lost:
+                sandbox.journal.mark_unanswered(self.number)
+            else:
+                sandbox.journal.send(self.number, sandbox.runtime.monotonic_us())
 
 
-def _apply_wire_faults(
-    sandbox: SandboxState, call: Call, answered: CallResult, manner: ResponseOptions, met: RuleMatch
-) -> HttpResponse:
-    """The outcome as an answer, bent on the wire as the rules have it."""
-    if met.owner is None:
-        return response.build_response(sandbox, call, answered.outcome, manner, answered.as_of)
-    wire = met.wire
-    if answered.outcome is not None:
-        said = response.build_response(sandbox, call, answered.outcome, manner, answered.as_of)
+def _is_slow(call: Call, answer: HttpResponse | NoResponse) -> bool:
+    """Return True if the body is sent in pieces with waits between them."""
+    if isinstance(answer, NoResponse) or answer.transmission is None or call.method == "HEAD":
+        return False
+    return bool(answer.transmission.chunks and answer.body)
+
+
+def _with_wire_faults(
+    sandbox: SandboxState, call: Call, result: CallResult, options: ResponseOptions, match: RuleMatch
+) -> HttpResponse | NoResponse:
+    """Return the response to a result, with the faults of the rule that owns the call."""
+    wire = match.wire
+    if wire.reply is not None:
+        answer = response.scripted_response(sandbox, *wire.reply)
+    elif result.outcome is not None:
+        answer = response.build_response(sandbox, call, result.outcome, options, result.as_of)
     else:
-        said = response.scripted_response(sandbox, *wire.reply) if wire.reply is not None else _DROPPED
+        return NoResponse(wire.termination or "drop")
     if wire.garble:
-        said = said._replace(status=200, body=_GARBAGE)
-    if wire.termination == "reset":
-        return HttpResponse(0, (), b"", Transmission("reset"))
-    if wire.termination == "drop":
-        return _DROPPED
-    if wire.truncate_bytes is not None:
-        return said._replace(transmission=Transmission("cut", wire.truncate_bytes))
-    if wire.chunks:
-        return said._replace(transmission=Transmission(chunks=wire.chunks, over=wire.over))
-    return said
+        answer = answer._replace(status=200, body=_NOT_JSON)
+    if wire.termination is not None:
+        return NoResponse(wire.termination)
+    if wire.truncate_bytes is not None or wire.chunks:
+        return answer._replace(transmission=Transmission(wire.truncate_bytes, wire.chunks, wire.over))
+    return answer
+
+
+def _internal_error(
+    sandbox: SandboxState, call: Call, options: ResponseOptions, failure: Exception
+) -> tuple[CallResult, HttpResponse]:
+    """Log the failure that is being handled, and return INTERNAL_ERROR as the call's result."""
+    _log_failure(sandbox, call)
+    reason = f"the mock failed: {type(failure).__name__}: {failure}"
+    result = CallResult(ApiError("INTERNAL_ERROR", clause="base.internal", reason=reason), None, None)
+    return result, response.build_response(sandbox, call, result.outcome, options._replace(strict=False))
 
 
 def _log_failure(sandbox: SandboxState, call: Call) -> None:
-    """Log the failure under way with its traceback, in which no secret is left."""
+    """Log the failure that is being handled with its traceback, without any secret."""
     hide = redactor(sandbox)
-    told = printable(hide.text(f"unexpected failure in {call.method} {call.path}"))
-    record = _LOG.makeRecord(_LOG.name, logging.ERROR, __file__, 0, told, (), None)
+    message = printable(hide.text(f"unexpected failure in {call.method} {call.path}"))
+    record = _LOG.makeRecord(_LOG.name, logging.ERROR, __file__, 0, message, (), None)
     record.exc_text = printable(hide.text(traceback.format_exc()), keep="\n")
     _LOG.handle(record)
-
-
-def _internal_error(failure: Exception) -> ApiError:
-    return ApiError(
-        "INTERNAL_ERROR", clause="base.internal", reason=f"the mock failed: {type(failure).__name__}: {failure}"
-    )

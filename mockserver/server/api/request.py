@@ -1,22 +1,20 @@
 """
 Requests of the public API: from HTTP to a call, with the parts of an upload.
 
-Reading an upload: the parts of a multipart/form-data body (RFC 7578), in time that grows with the body alone.
+`handle_api_request` is the whole of `/v1`, over a socket and in process.
 
-1. A body that breaks the format has no files: a parser finds none in it (fixed decision `media-wrong-field-or-boundary`).
+Rules of reading an upload, a multipart/form-data body (RFC 7578), in time linear in the body's size:
+
+1. A body that breaks the format has no files (fixed decision `media-wrong-field-or-boundary`).
 2. The boundary at the beginning of a line always ends a part (RFC 2046, 5.1.1); lines end as the first one does.
-3. The number of parts and the size of a part's head are bounded; what is beyond a bound is refused with the bound.
-
-The gateway: `serve` takes a request to the public API and gives its answer. It is the whole of `/v1`.
-
-The Flask view and the in-process transports are shells around it, so the two ways in cannot differ.
+3. The number of parts and the size of a part's head are bounded; the refusal names the bound.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 from urllib.parse import parse_qsl
 
 from mockserver.contract.limits import (
@@ -31,10 +29,11 @@ from mockserver.contract.limits import (
 from mockserver.core.scheduler import run_until
 from mockserver.core.state.calls import ApiError, Call, UploadedFile
 from mockserver.core.state.sandbox import SandboxState
-from mockserver.server.api import exchange, router
-from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait
-from mockserver.server.api.response import HttpResponse, ResponseOptions
+from mockserver.server.api import router
+from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait, ExchangeWithRules, run_call
+from mockserver.server.api.response import HttpResponse, NoResponse, ResponseOptions
 
+SANDBOXES = "/sandboxes/"  # followed by a sandbox's id: the prefix of that sandbox
 _FIELD = "files"
 _PERCENT_ESCAPES = (("%0A", "\n"), ("%0D", "\r"))  # WHATWG HTML, 4.10.21.8; werkzeug decodes the third one, %22
 # A backslash and what it escapes, or one that escapes nothing; the last quote of a header ends its text.
@@ -47,16 +46,22 @@ class _Part(NamedTuple):
 
 
 def reader(content_type: str, body: bytes) -> Callable[[int], Sequence[UploadedFile]]:
-    """Return a function that reads the files of the field `files`, given how many the operation takes."""
+    """Return a function that reads the files of the field `files`, given the number that the operation takes."""
     return lambda files_max: read(content_type, body, files_max)
 
 
 def read(content_type: str, body: bytes, files_max: int) -> Sequence[UploadedFile]:
     """
-    Return the files of the field `files`, in order; none where the body is no multipart that can be read.
+    Return the files of the field `files`, in order; none if the body is not a readable multipart.
 
-    Refuses more parts than `files_max` and `UPLOAD_OTHER_PARTS_MAX` with MEDIA_UPLOAD_TOO_MANY_FILES, and a part whose
-    head is larger than `PART_HEAD_MAX_BYTES` with MEDIA_UPLOAD_EMPTY.
+    Args:
+        content_type: the request's Content-Type.
+        body: the whole body.
+        files_max: the number of files that the operation takes.
+
+    Raises:
+        ApiError: MEDIA_UPLOAD_TOO_MANY_FILES for more parts than `files_max` and `UPLOAD_OTHER_PARTS_MAX`;
+            MEDIA_UPLOAD_EMPTY for a part whose head is larger than `PART_HEAD_MAX_BYTES`.
     """
     from werkzeug.http import parse_options_header
 
@@ -76,7 +81,7 @@ def read(content_type: str, body: bytes, files_max: int) -> Sequence[UploadedFil
 
 
 def _files(part: _Part) -> Iterator[UploadedFile]:
-    """The file of a part, if it is one; LookupError where the part has no disposition."""
+    """Yield the part's file, if it is one; LookupError if the part has no disposition."""
     from werkzeug.http import parse_options_header
 
     headers = _headers(part.head)
@@ -90,7 +95,7 @@ def _files(part: _Part) -> Iterator[UploadedFile]:
 
 
 def _parts(body: bytes, boundary: bytes) -> Iterator[_Part]:
-    """The parts between the delimiter lines; ValueError where the body ends before the last delimiter."""
+    """Yield the parts between the delimiter lines; ValueError if the body ends before the last delimiter."""
     dashes = b"--" + boundary
     at = 0 if body.startswith(dashes) else body.index(b"\n" + dashes) + 1
     line_end = body.index(b"\n", at)
@@ -98,7 +103,7 @@ def _parts(body: bytes, boundary: bytes) -> Iterator[_Part]:
     while body[at + len(dashes) : at + len(dashes) + 2] != b"--":
         line_end = body.index(b"\n", at, at + len(dashes) + PART_HEAD_MAX_BYTES)
         if body[at + len(dashes) : line_end].strip(b" \t\r"):
-            raise ValueError("a line that begins with the boundary and is no delimiter")
+            raise ValueError("a line begins with the boundary and is not a delimiter")
         start = line_end + 1
         end = body.index(end_of_line + dashes, start - len(end_of_line))
         head_limit = min(end + len(end_of_line), start + PART_HEAD_MAX_BYTES)
@@ -112,7 +117,7 @@ def _parts(body: bytes, boundary: bytes) -> Iterator[_Part]:
 
 
 def _headers(head: bytes) -> dict[str, str]:
-    """A part's headers, names in lower case; UTF-8, or Latin-1 where it is not (fixed decision `media-file-name`)."""
+    """Return a part's headers, names in lower case; UTF-8, else Latin-1 (fixed decision `media-file-name`)."""
     try:
         text = head.decode("utf-8")
     except UnicodeDecodeError:
@@ -123,7 +128,7 @@ def _headers(head: bytes) -> dict[str, str]:
 
 
 def _escaped(escape: re.Match[str]) -> str:
-    """The escape, or an escaped backslash where it escapes nothing: browsers send the backslash of a name as it is."""
+    """Return the escape, or an escaped backslash if it escapes nothing: browsers send a name's backslash unescaped."""
     return escape[0] if escape[1] else r"\\"
 
 
@@ -144,9 +149,13 @@ def _long_head() -> ApiError:
 
 class HttpRequest(NamedTuple):
     """
-    A request as it came: the raw target after the sandbox's prefix, headers with lower-case names, the whole body.
+    A request to the server.
 
-    `body` is None where it was larger than `body_limit` of its target and was not read.
+    Attributes:
+        target: raw path and query; below the sandbox's prefix once the sandbox is resolved.
+        headers: values by lower-case name.
+        body: the whole body; None if it was larger than the limit of its target and was not read.
+        base_url: the address that the client used, for the urls that a response contains.
     """
 
     method: str
@@ -155,12 +164,41 @@ class HttpRequest(NamedTuple):
     body: bytes | None
     base_url: str
 
-    def __repr__(self) -> str:  # headers, target and body may hold a key
-        return f"Wire(method={self.method!r}, base_url={self.base_url!r})"
+    @classmethod
+    def create(
+        cls,
+        method: str,
+        target: str,
+        headers: Mapping[str, str],
+        body: bytes | Callable[[int], bytes | None],
+        base_url: str,
+    ) -> Self:
+        """
+        Return a request whose body is within the limit of its target.
+
+        Args:
+            method: as received.
+            target: raw path and query, with or without a sandbox's prefix.
+            headers: values by lower-case name.
+            body: the whole body, or a function that reads it: it gets the limit in bytes and returns None for a larger
+                body.
+            base_url: the address that the client used.
+        """
+        if not body:
+            return cls(method, target, headers, b"", base_url)
+        limit = body_limit_bytes(target)
+        if callable(body):
+            return cls(method, target, headers, body(limit), base_url)
+        return cls(method, target, headers, body if len(body) <= limit else None, base_url)
+
+    def __repr__(self) -> str:  # headers, target and body may contain a key
+        return f"HttpRequest(method={self.method!r}, base_url={self.base_url!r})"
 
 
 def body_limit_bytes(target: str) -> int:
-    """How large a body of this target may be."""
+    """Return the limit for a body sent to this target, with or without a sandbox's prefix."""
+    if target.startswith(SANDBOXES):
+        target = "/" + target[len(SANDBOXES) :].partition("/")[2]
     if target.startswith("/connect/"):
         return FORM_BODY_MAX_BYTES
     return UPLOAD_MAX_BYTES if target.startswith("/v1/messaging/media") else JSON_BODY_MAX_BYTES
@@ -168,50 +206,60 @@ def body_limit_bytes(target: str) -> int:
 
 def handle_api_request(
     sandbox: SandboxState,
-    wire: HttpRequest,
-    manner: ResponseOptions = ResponseOptions(),  # noqa: B008 - an immutable default
-    door: ClientWait = NO_TIMEOUT,
-) -> HttpResponse:
+    request: HttpRequest,
+    options: ResponseOptions = ResponseOptions(),  # noqa: B008 - an immutable default
+    client: ClientWait = NO_TIMEOUT,
+) -> HttpResponse | NoResponse:
     """
-    The answer to one request, after letting time pass up to now; the exchange is in the journal when this returns.
+    Run the timers that are due, then the request, and record it in the journal.
 
-    Whatever comes, the answer is the documented one or the documented error, unless a script bends it; an unexpected
-    failure is INTERNAL_ERROR. `door` is how a scripted wait is spent.
+    Args:
+        sandbox: the sandbox that the request names.
+        request: with a target below the sandbox's prefix.
+        options: what the server adds to a response.
+        client: how a wait of a rule is spent.
+
+    Returns:
+        The documented response or error, unless a rule changes it; INTERNAL_ERROR for an unexpected failure.
+
+    Lock: takes the sandbox's lock; waits without it.
     """
-    call = parse_call(wire)
+    call = parse_call(request)
+    answer: HttpResponse | NoResponse
     if sandbox.rule_set.rules and call.endpoint is not None:
-        answer = exchange.exchange_with_rules(sandbox, call, manner, door)
+        answer = ExchangeWithRules(sandbox, call, options, client).run()
     else:
         with sandbox.lock:
             run_until(sandbox, sandbox.read_clock())
-            answer = exchange.exchange(sandbox, call, manner)
-    if call.method != "HEAD" or not answer.status:
+            answer = run_call(sandbox, call, options)
+    if call.method != "HEAD" or isinstance(answer, NoResponse):
         return answer
     length = ("Content-Length", str(len(answer.body)))  # as GET would have it
     return answer._replace(headers=(*answer.headers, length), body=b"")
 
 
-def parse_call(wire: HttpRequest) -> Call:
-    """The request as the core takes it; nothing of it is believed yet."""
-    path, _, query = wire.target.partition("?")
-    found = router.route(wire.method, path)
-    content_type = wire.headers.get("content-type", "")
+def parse_call(request: HttpRequest) -> Call:
+    """Return the request as a call, before any check of it."""
+    path, _, query = request.target.partition("?")
+    match = router.route(request.method, path)
+    headers = request.headers
+    body = request.body
     return Call(
-        wire.method,
+        request.method,
         path,
-        found.endpoint,
-        found.allow,
-        found.params,
+        match.target,
+        match.allow,
+        match.params,
         _pairs(query) if query else (),
-        wire.headers,
-        wire.body,
-        reader(content_type, wire.body or b""),
-        wire.base_url,
+        headers,
+        body,
+        reader(headers.get("content-type", ""), body or b""),
+        request.base_url,
     )
 
 
 def _pairs(query: str) -> Sequence[tuple[str, str]]:
     try:
         return parse_qsl(query, keep_blank_values=True, errors="replace", max_num_fields=200)
-    except ValueError:  # more pairs than any operation could want: none of them counts
+    except ValueError:  # more pairs than any operation takes: all are ignored
         return ()

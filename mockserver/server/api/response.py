@@ -1,15 +1,15 @@
 """
 Responses of the public API: from an outcome to status, headers and bytes.
 
-What is told beside an answer: the English reason of a refusal, and the Portuguese text of a session's end.
-
-What goes back for an outcome: the answer's status, headers and bytes, held to its schema where the server is strict.
+A server with `strict` options validates each response against its schema.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from errno import ECONNRESET
+from http.client import RemoteDisconnected
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -27,21 +27,30 @@ _SENTENCE_MAX_CHARS = 2_000
 
 
 def explanation(refusal: ApiError | Refused, redactor: Redactor) -> str:
-    """The broken clause, the place, and what came and was wanted, without any key or secret."""
+    """
+    Return why a call was refused, in one English sentence without any key or secret.
+
+    Args:
+        refusal: the error, raised or recorded.
+        redactor: hides the sandbox's own keys and secrets.
+
+    Returns:
+        The broken clause, the place, and the reason, at most 2,000 characters.
+    """
     place = f" at {refusal.location}" if refusal.location else ""
     return redactor.brief(f"{refusal.clause}{place}: {refusal.reason}", _SENTENCE_MAX_CHARS)
 
 
 def explanation_header(refusal: ApiError, redactor: Redactor) -> str:
-    """The sentence as a header's value: printable ASCII, other characters escaped, at most 300 characters."""
+    """Return the sentence as a header's value: printable ASCII, other characters escaped, at most 300 characters."""
     ascii_text = explanation(refusal, redactor).encode("ascii", "backslashreplace").decode("ascii")
-    printable = "".join(each if " " <= each <= "~" else f"\\x{ord(each):02x}" for each in ascii_text)
+    printable = "".join(char if " " <= char <= "~" else f"\\x{ord(char):02x}" for char in ascii_text)
     return printable if len(printable) <= _HEADER_MAX_CHARS else printable[: _HEADER_MAX_CHARS - 3] + "..."
 
 
 _JSON_TYPE = ("Content-Type", "application/json; charset=utf-8")
 
-# Options that make an answer go beyond its schema on purpose, so that `strict` has nothing to say about it.
+# Options that make a response differ from its schema on purpose, so that `strict` does not check it.
 _UNCHECKED = (("additive-fields", "unknown-fields"), ("new-enum-values", "unseen"), ("error-extra-keys", "details"))
 
 
@@ -50,15 +59,17 @@ Waited = Literal["passed", "released", "gone"]
 
 class Transmission(NamedTuple):
     """
-    How an answer leaves where a script bends the wire.
+    How a response's body is sent, if a rule changes that.
 
-    `ends` is drop or reset where nothing is said, timeout where the client has given up, cut after `cut_bytes` of the body.
-    A dribbled body goes in `pieces`, a wait between each two, `spread` in all.
-    `ended` is called once: with True when the last piece is handed over, with False if the client gave up before.
+    Attributes:
+        truncate_bytes: the connection ends after this many bytes of the body; None for the whole body.
+        chunks: the number of pieces of the body, 0 for one piece without a wait.
+        over: the sum of the waits between the pieces, in microseconds.
+        wait: spends one of these waits.
+        ended: called once: with True when the last piece is sent, with False if the client gives up before.
     """
 
-    termination: Literal["drop", "reset", "timeout", "cut"] | None = None
-    truncate_bytes: int = 0
+    truncate_bytes: int | None = None
     chunks: int = 0
     over: Duration = 0
     wait: Callable[[Duration], Waited] = lambda span: "passed"
@@ -66,7 +77,12 @@ class Transmission(NamedTuple):
 
 
 class HttpResponse(NamedTuple):
-    """What goes back: status, headers in order, and the body's bytes; `play` says how, where it is not in one go."""
+    """
+    A response: status, headers in order, and body.
+
+    Attributes:
+        transmission: how the body is sent; None to send it whole.
+    """
 
     status: int
     headers: tuple[tuple[str, str], ...]
@@ -74,56 +90,95 @@ class HttpResponse(NamedTuple):
     transmission: Transmission | None = None
 
     def json(self) -> Any:
-        """The body as JSON."""
+        """Return the body's JSON value."""
         return json.loads(self.body)
+
+
+class NoResponse(NamedTuple):
+    """
+    No response: the client reads the end of the connection or a reset of it, or has reached its timeout.
+
+    A transport without a connection raises the error that its client library raises then; `as_error` is the standard
+    library's.
+    """
+
+    reason: Literal["drop", "reset", "timeout"]
+
+    def as_error(self) -> OSError:
+        """Return the error of the standard library's HTTP client."""
+        if self.reason == "timeout":
+            return TimeoutError("timed out")
+        if self.reason == "reset":
+            return ConnectionResetError(ECONNRESET, "Connection reset by peer")
+        return RemoteDisconnected("Remote end closed connection without response")
 
 
 def iter_chunks(answer: HttpResponse) -> Iterator[bytes | None]:
     """
-    The body as it comes: the first piece at once, a wait before each other one; None where the client has given up.
+    Yield the pieces of the body as they are sent: the first immediately, a wait before each other one.
 
-    It stops early where it is cut, and where the sandbox lets go of the call.
+    Yields:
+        A piece; None, as the last value, if the client has given up. The pieces end early if the body is truncated, and
+        if the sandbox releases the call.
     """
-    play = answer.transmission or Transmission()
-    body = answer.body[: play.truncate_bytes] if play.termination == "cut" else answer.body
-    count = min(play.chunks, len(body)) or 1
+    sending = answer.transmission or Transmission()
+    body = answer.body[: sending.truncate_bytes]
+    count = min(sending.chunks, len(body)) or 1
     bounds = [number * len(body) // count for number in range(count + 1)]
     has_ended = False
     try:
         for number, (start, end) in enumerate(pairwise(bounds)):
-            # Whole microseconds, which add up to the spread however many there are.
-            gap = play.over * number // (count - 1) - play.over * (number - 1) // (count - 1) if number else 0
-            waited = play.wait(gap) if number else "passed"
+            # Whole microseconds, whose sum is `over` for any number of pieces.
+            gap = sending.over * number // (count - 1) - sending.over * (number - 1) // (count - 1) if number else 0
+            waited = sending.wait(gap) if number else "passed"
             if waited == "released":
                 return
             if waited == "gone":
                 has_ended = True
-                play.ended(False)
+                sending.ended(False)
                 yield None
                 return
-            if number + 1 == count:  # before the client has it, so that nothing it does next finds the answer unsent
+            if number + 1 == count:  # before the client reads it, so that its next call sees the response as sent
                 has_ended = True
-                play.ended(True)
+                sending.ended(True)
             if end > start:
                 yield body[start:end]
     finally:
         if not has_ended:
-            play.ended(False)
+            sending.ended(False)
 
 
 class ResponseOptions(NamedTuple):
-    """How a server answers beside the document: with reasons in a header, and with its own answers checked."""
+    """
+    How a server responds in addition to the document.
+
+    Attributes:
+        explain: give the reason of a refusal in the header X-Mock-Reason.
+        strict: validate each response against its schema.
+    """
 
     explain: bool = True
     strict: bool = False
 
 
 def build_response(
-    sandbox: SandboxState, call: Call, outcome: Any, manner: ResponseOptions, at: Instant | None = None
+    sandbox: SandboxState, call: Call, outcome: Any, options: ResponseOptions, at: Instant | None = None
 ) -> HttpResponse:
-    """The answer that says an outcome, as of `at` where that is not now; in strict manner ValueError for a bug of the mock."""
+    """
+    Return the response to a call.
+
+    Args:
+        sandbox: for its choices, clock and seed.
+        call: for its endpoint and base url.
+        outcome: `Success` or `ApiError`.
+        options: what the server adds and checks.
+        at: the instant as of which the outcome is shown, if that is not now.
+
+    Raises:
+        ValueError: the options are strict and the response breaks its schema, which is a bug of the mock.
+    """
     if isinstance(outcome, ApiError):
-        return _refusal(sandbox, call, outcome, manner)
+        return _refusal(sandbox, call, outcome, options)
     endpoint = call.endpoint
     assert endpoint is not None and isinstance(outcome, Success)
     choices = sandbox.choices
@@ -134,40 +189,41 @@ def build_response(
         return HttpResponse(status, (date,), b"")
     view = formats.SerializationContext(choices, sandbox.seed, now if at is None else at, call.base_url)
     body = serializers.SERIALIZERS[endpoint.id](view, outcome.value)
-    if manner.strict:
+    if options.strict:
         _check_schema(choices, endpoint.response_schema, body)
     if choices["additive-fields"] != "none":
         body = formats.with_unknown_fields(body)
     return _json(status, body, (date,))
 
 
-def _refusal(sandbox: SandboxState, call: Call, refusal: ApiError, manner: ResponseOptions) -> HttpResponse:
+def _refusal(sandbox: SandboxState, call: Call, refusal: ApiError, options: ResponseOptions) -> HttpResponse:
     choices = sandbox.choices
     status, body = formats.error_body(choices, refusal, call.endpoint)
-    if manner.strict:
+    if options.strict:
         _check_schema(choices, "error", body)
     headers: list[tuple[str, str]] = [("Date", formats.http_date(sandbox.now))]
     if refusal.code == "RATE_LIMIT_EXCEEDED":
         headers += formats.rate_limit_headers(choices, refusal, sandbox.now)
     elif "wait_s" in refusal.details:
-        headers.append(("Retry-After", str(refusal.details["wait_s"])))  # a script's own words
+        headers.append(("Retry-After", str(refusal.details["wait_s"])))  # set by a rule
     if call.endpoint is None and call.allowed_methods:
         headers.append(("Allow", ", ".join(call.allowed_methods)))
-    if manner.explain:
+    if options.explain:
         headers.append(("X-Mock-Reason", explanation_header(refusal, redactor(sandbox))))
     return _json(status, body, tuple(headers))
 
 
 def scripted_response(sandbox: SandboxState, status: int, headers: Mapping[str, str], body: Any) -> HttpResponse:
-    """An answer in a script's own words: text as it is, any other value as JSON."""
+    """Return the response that a rule gives: text as it is, any other body as JSON."""
     is_text = isinstance(body, str)
     content = body.encode("utf-8", "backslashreplace") if is_text else b"" if body is None else encoded(body)
     own = {name.lower() for name in headers}
-    given = [
+    defaults = [
         ("Date", formats.http_date(sandbox.now)),
         *(() if is_text or body is None else (_JSON_TYPE,)),
     ]
-    return HttpResponse(status, (*(each for each in given if each[0].lower() not in own), *headers.items()), content)
+    added = (header for header in defaults if header[0].lower() not in own)
+    return HttpResponse(status, (*added, *headers.items()), content)
 
 
 def _json(status: int, body: Any, headers: tuple[tuple[str, str], ...]) -> HttpResponse:
@@ -175,17 +231,17 @@ def _json(status: int, body: Any, headers: tuple[tuple[str, str], ...]) -> HttpR
 
 
 def _check_schema(choices: Mapping[str, object], schema: str, body: Any) -> None:
-    """An answer that its schema does not allow is a bug of the mock, and says so."""
+    """Raise ValueError if the schema does not allow the body: a bug of the mock."""
     if choices is not DEFAULTS and any(choices[choice] == option for choice, option in _UNCHECKED):
         return
     problems = schemas.check(schema, body)
     if problems:
         worst = problems[0]
         raise ValueError(
-            f"the answer breaks {schema} at {worst.pointer or 'its top'}: {worst.found!r}; wanted {worst.wanted}"
+            f"the response breaks {schema} at {worst.pointer or 'its top'}: got {worst.found!r}; expected {worst.wanted}"
         )
 
 
 def redactor(sandbox: SandboxState) -> Redactor:
-    """What hides the sandbox's own keys and signing secrets."""
+    """Return a redactor of the sandbox's own keys and signing secrets."""
     return Redactor(sandbox.secrets())

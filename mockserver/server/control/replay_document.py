@@ -85,7 +85,8 @@ def _entries(sandbox: SandboxState, hide: Redactor, was_frozen: bool) -> Iterato
     journal = sandbox.journal
     timed = not was_frozen or any("follow" in step.arguments for step in journal.steps)
     waited = [step for step in journal.steps if step.command == "call"]
-    answered = {id(step): _exchange_of(step, journal.exchanges) for step in waited}
+    by_number = {entry.call.number: entry for entry in journal.exchanges if entry.call.number}
+    answered = {id(step): by_number.get(step.arguments["call"].number) for step in waited}
     taken = {each.n for each in answered.values() if each is not None}
     places: list[tuple[int, int, JournalEntry | CommandRecord]] = [
         (each.n, 0, each) for each in journal.exchanges if each.n not in taken
@@ -101,11 +102,6 @@ def _entries(sandbox: SandboxState, hide: Redactor, was_frozen: bool) -> Iterato
             yield {**at, **_call(sandbox, hide, what.arguments["call"])}
         elif not (timed and what.command in ("set_clock", "advance")):
             yield {**at, "do": what.command, "with": dict(what.arguments)}
-
-
-def _exchange_of(step: CommandRecord, exchanges: Any) -> JournalEntry | None:
-    headers = step.arguments["call"].headers
-    return next((each for each in exchanges if each.n > step.exchanges and each.call.headers is headers), None)
 
 
 def _waiting(sandbox: SandboxState, hide: Redactor, step: CommandRecord, answered: JournalEntry | None) -> JSON:

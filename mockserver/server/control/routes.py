@@ -9,9 +9,10 @@ from __future__ import annotations
 import hmac
 import logging
 from collections.abc import Callable, Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from mockserver.contract import schemas
 from mockserver.contract.text import nearest, nearest_hint
@@ -22,6 +23,7 @@ from mockserver.server.api import formats
 from mockserver.server.api.formats import encoded
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse, redactor
+from mockserver.server.api.router import Router
 from mockserver.server.control import records, reports, sandboxes, scenarios, webhooks
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox, Phase, SandboxHost
@@ -162,21 +164,18 @@ def _answer(status: int, body: Any, headers: tuple[tuple[str, str], ...] = ()) -
     return HttpResponse(status, (*kinds, *headers), encoded(body))
 
 
-def _routed(wire: HttpRequest) -> tuple[Route, dict[str, str]]:
-    parts = wire.target.partition("?")[0].split("/")
-    methods = []
-    for route in ROUTES:
-        template = route.path.split("/")
-        if len(template) != len(parts) or not all(
-            a == b or (a[:1] == "{" and b) for a, b in zip(template, parts, strict=True)
-        ):
-            continue
-        if route.method == wire.method:
-            return route, {a[1:-1]: unquote(b) for a, b in zip(template, parts, strict=True) if a[:1] == "{"}
-        methods.append(route.method)
-    path = "/".join(parts)
-    if methods:
-        allow = ", ".join(methods)
+@cache
+def _router() -> Router[Route]:
+    return Router(((route.method, route.path, route) for route in ROUTES), has_head=False)
+
+
+def _routed(wire: HttpRequest) -> tuple[Route, Mapping[str, str]]:
+    path = wire.target.partition("?")[0]
+    match = _router().match(wire.method, path)
+    if match.target is not None:
+        return match.target, match.params
+    if match.allow:
+        allow = ", ".join(match.allow)
         raise ControlError(
             405, "MOCK_WRONG_METHOD", f"{path} takes {allow}, not {wire.method}", headers=(("Allow", allow),)
         )

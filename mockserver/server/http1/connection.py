@@ -1,20 +1,14 @@
 """
-One HTTP/1.1 connection: requests to the WSGI app, and the writing of its responses.
+One HTTP/1.1 connection: requests to the WSGI app, and its responses framed by RFC 9112 in as few sends as possible.
 
-One answer of a WSGI app on its way to the client, framed as HTTP/1.1 asks (RFC 9112), in as few sends as can be.
-
-One connection: request after request to the WSGI app, its answers back, until one side has enough.
-
-1. Whatever goes wrong is answered in the API's own error body, or not at all once an answer has begun; never in HTML.
-   HTTP that cannot be read is VALIDATION_ERROR with its one status of the catalogue, since the document knows no other.
-2. A client that vanishes is no error: the connection ends without a word.
-3. An app that laid hands on `environ["mockserver.socket"]` has answered in its own way; nothing is written after that.
+1. An error has a JSON body, or no body if part of a response is written; never HTML.
+2. A client that disconnects is not an error: the connection ends.
+3. An app that uses `environ["mockserver.socket"]` has taken over the response; the server writes nothing after that.
 """
 
 from __future__ import annotations
 
 import io
-import json
 import re
 import socket
 import struct
@@ -29,8 +23,6 @@ from functools import lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from mockserver.contract.errors import ERRORS
-from mockserver.contract.text import printable, whole_number
 from mockserver.server.http1.reason_phrases import reason_phrase
 from mockserver.server.http1.request import BadRequest, ReceiveBuffer, RequestBody, RequestHead, read_head
 
@@ -39,38 +31,42 @@ if TYPE_CHECKING:
 
 
 _STATUS = re.compile("[2-9][0-9][0-9]( .*)?")
+_LENGTH = re.compile("[0-9]{1,15}")
 
 _ExcInfo = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None]
 
 
 class ClientDisconnected(ConnectionError):
-    """The client does not read any more."""
+    """The client has closed the connection."""
 
 
 class RawSocket:
     """
-    `environ["mockserver.socket"]`: the connection under an exchange, for an app that breaks it.
+    The connection of one request, as `environ["mockserver.socket"]`, for an app that ends or resets it.
 
-    `exchanges_before` is the number of exchanges that the connection has carried before this one.
+    Attributes:
+        exchanges_before: the number of requests that the connection carried before this one.
+        used: True once the app has taken over the response.
+        if_lost: called if the response does not reach the client.
     """
 
     def __init__(self, wire: socket.socket, exchanges_before: int = 0) -> None:
         self._wire = wire
         self.exchanges_before = exchanges_before
         self.used = False
-        self.if_lost: Callable[[], None] | None = None  # called if the answer turns out to reach no client
+        self.if_lost: Callable[[], None] | None = None
 
     @property
     def socket(self) -> socket.socket:
-        """The socket itself; whoever asks for it has taken the answer over."""
+        """Return the socket itself; the caller takes over the response."""
         self.used = True
         return self._wire
 
     def is_refused(self) -> bool:
         """
-        Return True if the client has reset the connection, as the system does for one that has closed it whole.
+        Return True if the client has reset the connection, as the system does for a client that has closed it whole.
 
-        Before anything is sent, a client that has closed its socket and one that has only ended its own side look alike.
+        Until the server sends something, a socket that is closed looks like one whose sending side has ended.
         """
         try:
             return self._wire.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
@@ -78,13 +74,13 @@ class RawSocket:
             return True
 
     def close(self) -> None:
-        """End the connection in order, after what was written; the client reads an end."""
-        # Only our half is shut here: closing over unread bytes would send a reset instead of an end.
+        """End the connection after what is written; the client reads the end."""
+        # Only this side is shut: closing a socket with unread bytes would send a reset instead of an end.
         with suppress(OSError):
             self.socket.shutdown(socket.SHUT_WR)
 
     def reset(self) -> None:
-        """Break the connection off; the client sees a reset by its peer."""
+        """Reset the connection; the client sees a reset by its peer."""
         with suppress(OSError):
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.socket.close()
@@ -92,11 +88,14 @@ class RawSocket:
 
 class ResponseWriter:
     """
-    What one request is answered.
+    Writes the response to one request.
 
-    `begun` tells that its first bytes are written, so that nothing can be said differently any more;
-    `persists` that the connection may carry another exchange after it; `gone` that the client did not take it.
-    `body` is the request's body where some of it may be unread, `method` its method, empty if it was not read.
+    Attributes:
+        started: True once its first bytes are written.
+        persists: True if the connection may carry another request after it.
+        disconnected: True if the client has closed the connection.
+        body: the request's body if part of it may be unread, else None.
+        method: the request's method, empty if it was not read.
     """
 
     def __init__(self, wire: socket.socket, raw: RawSocket) -> None:
@@ -109,11 +108,11 @@ class ResponseWriter:
         self._status: str | None = None
         self._headers: list[tuple[str, str]] = []
         self._bodiless = self._chunked = False
-        self._left: int | None = None  # bytes of the body still owed under Content-Length
+        self._left: int | None = None  # bytes of the body still to send under Content-Length
 
     def __str__(self) -> str:
-        asked = f"{self._head.method} {self._head.target}" if self._head else "-"
-        return f'"{asked}" {(self._status or "-")[:3]}'
+        request = f"{self._head.method} {self._head.target}" if self._head else "-"
+        return f'"{request}" {(self._status or "-")[:3]}'
 
     def start_request(self, head: RequestHead) -> None:
         self._head = head
@@ -121,7 +120,7 @@ class ResponseWriter:
         self.persists = head.keep_alive
 
     def send_continue(self) -> None:
-        """Ask the client for its body, unless it has its answer already."""
+        """Ask the client for its body, unless its response has begun."""
         if not self.started:
             self._send(b"HTTP/1.1 100 Continue\r\n\r\n")
 
@@ -137,7 +136,7 @@ class ResponseWriter:
         return self.write
 
     def write_all(self, pieces: Iterable[bytes]) -> None:
-        """Write all the pieces; a lone one goes out together with the head, and tells its own length."""
+        """Write all the pieces; a single one is sent with the head, under its own length."""
         if isinstance(pieces, list | tuple) and len(pieces) == 1 and not self.started:
             self._write_complete(pieces[0])
             return
@@ -145,14 +144,22 @@ class ResponseWriter:
             self.write(piece)
         self._end()
 
-    def refuse(self, status: int, why: str, body: Callable[[int, str], bytes], *, explain: bool) -> None:
-        """Say this instead of whatever was started; once something is written, end the connection instead."""
+    def refuse(self, why: str, error: tuple[int, bytes], *, explain: bool) -> None:
+        """
+        Write an error in place of the app's response; if part of that is written, end the connection instead.
+
+        Args:
+            why: one English sentence.
+            error: the status and the JSON body.
+            explain: give the sentence in the header X-Mock-Reason.
+        """
         if self.started:
             self.persists = False
             return
+        status, body = error
         self._status = f"{status} {reason_phrase(status)}"
         self._headers = [("Content-Type", "application/json"), *([("X-Mock-Reason", why)] if explain else [])]
-        self._write_complete(body(status, why))
+        self._write_complete(body)
 
     def write(self, piece: bytes) -> None:
         if piece:
@@ -171,7 +178,7 @@ class ResponseWriter:
         elif self._chunked:
             self._send(b"0\r\n\r\n")
         if self._left:
-            # Less came than Content-Length promised; only the end of the connection can tell the client.
+            # Fewer bytes than Content-Length: only the end of the connection shows that to the client.
             self.persists = False
 
     def _framed(self, piece: bytes) -> bytes:
@@ -180,17 +187,17 @@ class ResponseWriter:
         if self._chunked:
             return b"%x\r\n%b\r\n" % (len(piece), piece)
         if self._left is not None:
-            # More than Content-Length promised would pass for the beginning of the next answer.
+            # Bytes beyond Content-Length would be read as the beginning of the next response.
             piece = piece[: self._left]
             self._left -= len(piece)
         return piece
 
     def _beginning(self, whole: int | None) -> bytes:
-        """The answer's head, which decides how the body is framed; `whole` is the body's size where it is known."""
+        """Return the head, which decides how the body is framed; `whole` is the body's size if it is known."""
         if self._status is None:
             raise AssertionError("the app wrote without calling start_response")
         if not _STATUS.fullmatch(self._status):
-            raise ValueError(f"{self._status!r} is not the status line of a final answer")
+            raise ValueError(f"{self._status!r} is not the status line of a final response")
         minor = self._head.minor if self._head else 1
         empty = self._status[:3] in ("204", "304")
         self._bodiless = empty or self.method == "HEAD"
@@ -207,11 +214,11 @@ class ResponseWriter:
             lines.append("Connection: keep-alive")
         head = "\r\n".join(lines)
         if head.count("\n") != len(lines) - 1 or head.count("\r") != len(lines) - 1:
-            raise ValueError("a header of the answer holds a line end")
+            raise ValueError("a header of the response contains a line end")
         return head.encode("latin-1") + b"\r\n\r\n"
 
     def _fields(self, length: int | None) -> tuple[list[str], int | None]:
-        """The status line and the app's headers, less those that are the server's to say; and the body's length."""
+        """Return the status line with the app's headers, without those that the server sets, and the body's length."""
         lines = [f"HTTP/1.1 {self._status}"]
         dated = sized = False
         for name, value in self._headers:
@@ -222,9 +229,9 @@ class ResponseWriter:
             if key == "content-length":
                 if self._status and self._status.startswith("204"):
                     continue
-                length, sized = whole_number(value), True
-                if length is None:
-                    raise ValueError(f"{value!r} is no Content-Length")
+                if not _LENGTH.fullmatch(value):
+                    raise ValueError(f"got Content-Length {value!r}; expected 1 to 15 digits")
+                length, sized = int(value), True
             dated = dated or key == "date"
             lines.append(f"{name}: {value}")
         if not dated:
@@ -238,7 +245,7 @@ class ResponseWriter:
             return
         left = memoryview(sent)
         try:
-            while left:  # the timeout of `sendall` is that of the whole; a reader that progresses has each time anew
+            while left:  # `sendall` has one timeout for all bytes; here each send has its own
                 left = left[self._wire.send(left) :]
         except OSError as failure:
             self.disconnected = True
@@ -247,7 +254,7 @@ class ResponseWriter:
 
 @lru_cache(maxsize=1)
 def _date(second: int) -> str:
-    """The text of a `Date` header; kept for its second, since writing it costs as much as reading a request."""
+    """Return the value of a `Date` header; cached for its second, since formatting costs as much as reading a request."""
     return formatdate(second, usegmt=True)
 
 
@@ -256,19 +263,12 @@ _LINGER_SECONDS = 1.0
 _LINGER_READS = 1024
 
 
-def refuse(status: int, why: str) -> bytes:
-    """The API's error body for a refusal by the server itself; `why` goes beside it, in `X-Mock-Reason`."""
-    row = ERRORS["INTERNAL_ERROR" if status == 500 else "VALIDATION_ERROR"]
-    body = {"statusCode": status, "code": row.code, "message": row.message.format(path="requisição")}
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-
-
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """What all connections of a server share; `environ` is the part of the WSGI environ that never changes."""
+    """Settings of a server; `environ` is the part of the WSGI environ that is the same for all requests."""
 
     app: WSGIApplication
-    refuse: Callable[[int, str], bytes]
+    error_body: Callable[[bool], tuple[int, bytes]]
     log: Callable[[str], None] | None
     idle_seconds: float
     body_max_bytes: int
@@ -277,7 +277,7 @@ class ServerConfig:
 
 
 class Connection:
-    """Serves one accepted socket from `run` to its end; `cut` and `close` may be called from another thread."""
+    """Serves one accepted socket from `run` to its end; another thread may call `abort` and `close`."""
 
     def __init__(self, wire: socket.socket, client: tuple[str, int], terms: ServerConfig) -> None:
         self._wire = wire
@@ -293,13 +293,13 @@ class Connection:
             while self._exchange():
                 pass
         except OSError:
-            pass  # the client has vanished, and nobody is left to tell
+            pass  # the client has disconnected
         finally:
             self._drain()
             self.close()
 
     def abort(self) -> None:
-        """Wake whatever waits for the client, and let the client see the end at once."""
+        """Wake the thread that waits for the client, and end the connection immediately."""
         with suppress(OSError):
             self._wire.shutdown(socket.SHUT_RDWR)
 
@@ -307,7 +307,7 @@ class Connection:
         self._wire.close()
 
     def _drain(self) -> None:
-        """Let the client read the last answer: closing over bytes that still come would reset it away."""
+        """Let the client read the last response: closing while bytes arrive would reset the connection."""
         with suppress(OSError):
             self._wire.shutdown(socket.SHUT_WR)
             self._wire.settimeout(_LINGER_SECONDS)
@@ -316,7 +316,7 @@ class Connection:
                     break
 
     def _exchange(self) -> bool:
-        """Answer one request; True when another may follow."""
+        """Serve one request; return True if another may follow."""
         raw = RawSocket(self._wire, self._exchanges)
         answer = ResponseWriter(self._wire, raw)
         try:
@@ -345,9 +345,9 @@ class Connection:
 
     def _body(self, head: RequestHead, answer: ResponseWriter) -> tuple[RequestBody | None, io.BufferedIOBase]:
         """
-        The body, and the stream on which the app reads it.
+        Return the body, and the stream from which the app reads it.
 
-        A small one is taken whole before the app is called: a client that fails to send it never troubles the app.
+        A small body is read before the app is called, which then never sees a client that fails to send it.
         """
         most = self._terms.body_max_bytes
         if head.length is not None and head.length > most:
@@ -360,7 +360,7 @@ class Connection:
         return body, io.BufferedReader(body)
 
     def _run_app(self, environ: dict[str, Any], answer: ResponseWriter) -> None:
-        """Have the app answer; what the client's body did wrong goes before whatever the app makes of it."""
+        """Call the app and write its response; an error in the request's body replaces that response."""
         body = answer.body
         try:
             pieces = self._terms.app(environ, answer.start)
@@ -370,14 +370,13 @@ class Connection:
             finally:
                 if hasattr(pieces, "close"):
                     pieces.close()
-        except Exception:  # noqa: BLE001 - whatever the app raises, the client gets an answer
+        except Exception:  # noqa: BLE001 - for any exception the client gets a response
             if answer.disconnected:
                 raise ClientDisconnected from None
             if body is None or body.failure is None:
                 self._report()
-                answer.refuse(
-                    500, "the mock itself failed; its log says how", self._terms.refuse, explain=self._terms.explain
-                )
+                why = "the mock itself failed; its log says how"
+                answer.refuse(why, self._terms.error_body(True), explain=self._terms.explain)
         if body is not None and body.failure is not None:
             if not isinstance(body.failure, BadRequest):
                 raise ClientDisconnected
@@ -385,12 +384,17 @@ class Connection:
 
     def _refuse(self, answer: ResponseWriter, refusal: BadRequest) -> None:
         answer.persists = False
-        answer.refuse(ERRORS["VALIDATION_ERROR"].status, refusal.why, self._terms.refuse, explain=self._terms.explain)
+        answer.refuse(refusal.why, self._terms.error_body(False), explain=self._terms.explain)
 
     def _report(self) -> None:
-        """Show the app's failure to whoever runs the server; the wire never carries it."""
+        """Print the app's failure on the server's side only."""
         (self._terms.log or sys.stderr.write)(traceback.format_exc())
 
     def _log(self, answer: ResponseWriter) -> None:
         if self._terms.log is not None:
-            self._terms.log(printable(f"{self._client['REMOTE_ADDR']} {answer}"))
+            self._terms.log(_printable(f"{self._client['REMOTE_ADDR']} {answer}"))
+
+
+def _printable(text: str) -> str:
+    """Return the text with a backslash escape for each character that a terminal would not print."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from mockserver.server.http1.connection import Connection, ServerConfig, refuse
+from mockserver.server.http1.connection import Connection, ServerConfig
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -21,6 +21,11 @@ _GRACE_SECONDS = 0.01
 _ACCEPT_PAUSE_SECONDS = 0.05
 _PORT_MAX = 65535
 _ROOM_MIN = 64
+
+
+def plain_error(is_app_failure: bool) -> tuple[int, bytes]:
+    """Return the status and JSON body of an error: 500 for a failure of the app, 400 for bytes that are not HTTP."""
+    return (500, b'{"message":"internal error"}') if is_app_failure else (400, b'{"message":"bad request"}')
 
 
 class PortInUse(OSError):
@@ -36,7 +41,8 @@ class Server:
 
     It listens from the moment it is made, so a client may connect before `start`; it serves between `start` and `stop`,
     or as long as `serve_forever` runs, and only once.
-    `refuse(status, why)` makes the JSON body of what the server itself refuses, and `explain` has its header tell why; `log` gets a line for each exchange.
+    `error_body(is_app_failure)` returns the status and JSON body of an error of the server itself, and `explain` adds
+    the header X-Mock-Reason to it; `log` gets one line per exchange.
     A connection on which the client stays silent for `idle_seconds` ends; a body over `body_max_bytes` is refused,
     of which there is none by default: the app knows what it takes where.
     """
@@ -50,7 +56,7 @@ class Server:
         idle_seconds: float = 30.0,
         body_max_bytes: int = sys.maxsize,
         explain: bool = True,
-        refuse: Callable[[int, str], bytes] = refuse,
+        error_body: Callable[[bool], tuple[int, bytes]] = plain_error,
         log: Callable[[str], None] | None = None,
     ) -> None:
         self._listener = _listen(host, port)
@@ -59,7 +65,7 @@ class Server:
         )  # `stop` rings, the serving thread hears it beside its clients
         self.host = host
         self.port: int = self._listener.getsockname()[1]
-        self._terms = ServerConfig(app, refuse, log, idle_seconds, body_max_bytes, explain, self._environ())
+        self._terms = ServerConfig(app, error_body, log, idle_seconds, body_max_bytes, explain, self._environ())
         self._open: dict[Connection, threading.Thread] = {}  # with some that have ended since
         self._room = _ROOM_MIN  # entries of `_open` before those that have ended are cleared
         self._thread: threading.Thread | None = None  # that of `start`

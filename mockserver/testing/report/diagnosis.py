@@ -284,7 +284,7 @@ def _trouble(seen: SandboxSnapshot, each: Exchange[Any, Any]) -> list[str]:
 def _near_path(each: Exchange[Any, Any]) -> str | None:
     """The path that would be one of an operation: with `/v1` before it, without what stands before it, or spelt like it."""
     inner = each.path[each.path.rfind("/v1/") :] if "/v1/" in each.path else f"/v1{each.path}"
-    if inner != each.path and route(each.method, inner).endpoint is not None:
+    if inner != each.path and route(each.method, inner).target is not None:
         return f"{inner}? The client's base url has a part too many or too few"
     asked = _plain(inner)
     known = {_plain(row.path): row.path for row in ENDPOINTS.values() if row.method == each.method}

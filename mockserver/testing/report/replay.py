@@ -18,7 +18,7 @@ from mockserver.scenario.rule_parser import describe_rule
 from mockserver.server import front_controller
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait, VirtualWait
 from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse, Waited, redactor
+from mockserver.server.api.response import HttpResponse, NoResponse, Waited, redactor
 from mockserver.server.hosting.command_log import BASE_URL, recorded_response
 from mockserver.server.hosting.host import HostedSandbox, SandboxConfig, SandboxHost
 from mockserver.testing.backend import run_recorded
@@ -153,7 +153,7 @@ def _called(hosted: HostedSandbox, entry: JSON) -> ReplayedEntry:
         if waits != "socket"
         else NoWait(recorded is None)
     )
-    said = front_controller.handle_request(hosted.host, wire, hosted, door)
+    said, _ = front_controller.handle_request(hosted.host, wire, hosted, door)
     lost = waits == "socket" and recorded is None
     came, body = (None, b"") if lost else _came(hosted, said)
     return ReplayedEntry(entry["call"], came, body, [] if "answer" not in entry else _differences(recorded, came))
@@ -179,15 +179,15 @@ def _sent(hosted: HostedSandbox, entry: JSON) -> bytes:
     return str(text).replace(BASE_URL, hosted.base_url).encode()
 
 
-def _came(hosted: HostedSandbox, said: HttpResponse) -> tuple[JSON | None, bytes]:
+def _came(hosted: HostedSandbox, said: HttpResponse | NoResponse) -> tuple[JSON | None, bytes]:
     """What the client got; a body that breaks off as far as it came."""
+    if isinstance(said, NoResponse):
+        return None, b""
     try:
         body = in_process.complete_body(said)
     except HTTPException as broken:
         body = getattr(broken, "partial", b"")
     except OSError:
-        return None, b""
-    if not said.status:
         return None, b""
     return recorded_response(said.status, body, hosted.base_url, redactor(hosted.sandbox)), body
 

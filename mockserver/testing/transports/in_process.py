@@ -1,7 +1,7 @@
 """
-In-process transports for requests and httpx: the same front door, no socket, public extension points only.
+Requests to a sandbox in this process, without a socket.
 
-A call to any other host is an error, never a real call.
+A request to any other host is an error, never a real request.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from typing import Any, NamedTuple
 
 from mockserver.core.instants import SECOND
 from mockserver.server import front_controller
-from mockserver.server.api.exchange import NO_TIMEOUT, TRANSPORT_ERRORS, VirtualWait
-from mockserver.server.api.request import HttpRequest, body_limit_bytes
-from mockserver.server.api.response import HttpResponse, iter_chunks
+from mockserver.server.api.exchange import NO_TIMEOUT, VirtualWait
+from mockserver.server.api.request import HttpRequest
+from mockserver.server.api.response import HttpResponse, NoResponse, iter_chunks
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
 
 
 class Response(NamedTuple):
-    """The answer to `Sandbox.call`; header names are lower-case."""
+    """The response to `Sandbox.call`; header names are lower-case."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
 
     def json(self) -> Any:
-        """The body as JSON."""
+        """Return the body's JSON value."""
         return jsonlib.loads(self.body)
 
 
@@ -38,33 +38,46 @@ def send_in_process(
     target: str,
     headers: dict[str, str],
     body: bytes,
-    patience: float | None = None,
-) -> HttpResponse:
+    timeout_s: float | None = None,
+) -> HttpResponse | NoResponse:
     """
-    The front door's answer to a target under an origin, for a client that waits `patience` seconds for it (None: for ever).
+    Return the response to a request of a client library.
 
-    Refuses with ValueError an origin that is not the sandbox's host.
+    Args:
+        hosted: the sandbox that the client belongs to.
+        method: as the client sends it.
+        origin: scheme and authority of the request's url.
+        target: raw path and query of the url, with the sandbox's prefix.
+        headers: values by lower-case name.
+        body: the whole body.
+        timeout_s: the client's timeout in seconds; None if it has none.
+
+    Raises:
+        ValueError: the origin is not the sandbox's host.
     """
     root = hosted if origin == hosted.own_origin else None
     if root is None and origin not in (hosted.host.origin, IN_PROCESS_ORIGIN):
         mine = hosted.own_origin or hosted.host.origin
         raise ValueError(f"{origin} is not this mock, which is {mine}: an in-process client reaches no other host")
-    read = None if body and len(body) > body_limit_bytes(target.removeprefix(hosted.prefix)) else body
-    door = NO_TIMEOUT if patience is None else VirtualWait(round(patience * SECOND))
-    return front_controller.handle_request(hosted.host, HttpRequest(method, target, headers, read, origin), root, door)
+    request = HttpRequest.create(method, target, headers, body, origin)
+    client = NO_TIMEOUT if timeout_s is None else VirtualWait(round(timeout_s * SECOND))
+    return front_controller.handle_request(hosted.host, request, root, client)[0]
 
 
 def complete_body(answer: HttpResponse) -> bytes:
-    """The body once it has come whole; the standard library's exception where it does not, or never comes."""
-    play = answer.transmission
-    if play is None:
+    """
+    Return the whole body.
+
+    Raises:
+        IncompleteRead: the body is truncated.
+        TimeoutError: the client gives up while the body is sent.
+    """
+    if answer.transmission is None:
         return answer.body
-    if play.termination is not None and play.termination in TRANSPORT_ERRORS:
-        raise TRANSPORT_ERRORS[play.termination]()
     body = b""
     for piece in iter_chunks(answer):
         if piece is None:
-            raise TRANSPORT_ERRORS["timeout"]()
+            raise NoResponse("timeout").as_error()
         body += piece
     if len(body) < len(answer.body):
         raise IncompleteRead(body, len(answer.body) - len(body))

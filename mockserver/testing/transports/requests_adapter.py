@@ -1,7 +1,7 @@
 """
-The in-process adapter of requests, and its broken responses.
+The in-process adapter of requests.
 
-Broken answers as `requests` tells them: the exceptions that its socket path raises, at the same places.
+A response that a rule breaks raises what requests raises over a socket, at the same place.
 """
 
 from __future__ import annotations
@@ -17,33 +17,32 @@ from requests.exceptions import ReadTimeout
 from urllib3 import HTTPConnectionPool, HTTPResponse
 from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
-from mockserver.server.api.exchange import TRANSPORT_ERRORS
-from mockserver.server.api.response import HttpResponse, Transmission, iter_chunks
+from mockserver.server.api.response import HttpResponse as ServerResponse
+from mockserver.server.api.response import NoResponse, iter_chunks
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.http1.reason_phrases import reason_phrase
 from mockserver.testing.transports.in_process import send_in_process
 
 
 def read_timeout_s(timeout: Any) -> float | None:
-    """How many seconds the client waits for a next byte: `timeout` as `requests` takes it."""
+    """Return how many seconds the client waits for the next byte: `timeout` as requests takes it."""
     if isinstance(timeout, tuple):
         timeout = timeout[1]
-    found: float | None = getattr(timeout, "read_timeout", timeout)
-    return found
+    seconds: float | None = getattr(timeout, "read_timeout", timeout)
+    return seconds
 
 
-def broken_response(request: requests.PreparedRequest, answer: HttpResponse) -> requests.Response:
-    """The response whose body breaks off or dribbles, or the exception of an answer that never came."""
-    play = answer.transmission or Transmission()
-    if play.termination == "timeout":
-        parts = urlsplit(request.url or "")
-        pool = HTTPConnectionPool(parts.hostname or "", parts.port)  # for its name in the message: it opens nothing
-        late = ReadTimeoutError(pool, request.url or "", "Read timed out.")
-        raise ReadTimeout(late, request=request)
-    if play.termination in ("drop", "reset"):
-        raise RequestsConnectionError(
-            ProtocolError("Connection aborted.", TRANSPORT_ERRORS[play.termination]()), request=request
-        )
+def no_response_error(request: requests.PreparedRequest, answer: NoResponse) -> RequestsConnectionError | ReadTimeout:
+    """Return the exception that requests raises if no response arrives."""
+    if answer.reason != "timeout":
+        return RequestsConnectionError(ProtocolError("Connection aborted.", answer.as_error()), request=request)
+    parts = urlsplit(request.url or "")
+    pool = HTTPConnectionPool(parts.hostname or "", parts.port)  # for its name in the message: it opens nothing
+    return ReadTimeout(ReadTimeoutError(pool, request.url or "", "Read timed out."), request=request)
+
+
+def broken_response(request: requests.PreparedRequest, answer: ServerResponse) -> requests.Response:
+    """Return a response whose body is truncated, or is sent in pieces."""
     headers = dict(answer.headers) | {"Content-Length": str(len(answer.body))}
     raw = HTTPResponse(
         body=_Body(answer),
@@ -57,9 +56,9 @@ def broken_response(request: requests.PreparedRequest, answer: HttpResponse) -> 
 
 
 class _Body(io.RawIOBase):
-    """The bytes of a body that come one piece at a time, or stop too early."""
+    """The bytes of a body that arrive piece by piece, or end too early."""
 
-    def __init__(self, answer: HttpResponse) -> None:
+    def __init__(self, answer: ServerResponse) -> None:
         self._pieces = iter_chunks(answer)
         self._left = b""
 
@@ -78,29 +77,28 @@ class _Body(io.RawIOBase):
 
 
 def requests_session(hosted: HostedSandbox) -> requests.Session:
-    """A requests session whose every http and https url is answered in process."""
+    """Return a requests session whose http and https requests are all handled in this process."""
     from requests.adapters import BaseAdapter
-    from requests.exceptions import ConnectionError as RequestsConnectionError
 
     class Adapter(BaseAdapter):
         def send(  # type: ignore[override]  # the stubs name each argument
             self, request: requests.PreparedRequest, stream: bool = False, timeout: Any = None, **kwargs: Any
         ) -> requests.Response:
             headers = {name.lower(): _text(value) for name, value in request.headers.items()}
-            patience = read_timeout_s(timeout)
             url = urlsplit(request.url or "")
             origin, path = f"{url.scheme}://{url.netloc}", url.path or "/"
             target = f"{path}?{url.query}" if url.query else path
+            method, body = request.method or "GET", _bytes(request.body)
             try:
-                answer = send_in_process(
-                    hosted, request.method or "GET", origin, target, headers, _bytes(request.body), patience
-                )
+                answer = send_in_process(hosted, method, origin, target, headers, body, read_timeout_s(timeout))
             except ValueError as refusal:
                 raise RequestsConnectionError(str(refusal), request=request) from None
+            if isinstance(answer, NoResponse):
+                raise no_response_error(request, answer)
             return broken_response(request, answer) if answer.transmission else _requests_response(request, answer)
 
         def close(self) -> None:
-            """Nothing is held open."""
+            """Nothing is open."""
 
     session = requests.Session()
     session.trust_env = False
@@ -114,7 +112,7 @@ def _text(value: str | bytes) -> str:
 
 
 def _bytes(body: Any) -> bytes:
-    """A requests body, which may be absent, text, bytes, a file or a generator."""
+    """Return the body as bytes; requests takes none, text, bytes, a file or a generator."""
     if body is None:
         return b""
     if isinstance(body, str):
@@ -122,7 +120,7 @@ def _bytes(body: Any) -> bytes:
     return bytes(body) if isinstance(body, bytes | bytearray) else b"".join(body)
 
 
-def _requests_response(request: requests.PreparedRequest, answer: HttpResponse) -> requests.Response:
+def _requests_response(request: requests.PreparedRequest, answer: ServerResponse) -> requests.Response:
     from requests.structures import CaseInsensitiveDict
     from urllib3 import HTTPResponse
 
