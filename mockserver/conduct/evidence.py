@@ -174,18 +174,17 @@ class Evidence:
         return self.by_number(self.made.get(record_id, 0))
 
     def campaigns(self) -> Iterator[tuple[Tenant, Campaign]]:
-        return ((tenant, each) for tenant in self.sandbox.tenants.values() for each in tenant.campaigns.values())
+        return self.sandbox.records("campaign")
 
     def executions(self) -> Iterator[tuple[Tenant, Execution]]:
-        return ((tenant, each) for tenant in self.sandbox.tenants.values() for each in tenant.executions.values())
+        return self.sandbox.records("execution")
 
     def sessions(self) -> Iterator[tuple[Session, JournalEntry]]:
         """The sessions that a call has made, each with that call."""
-        for tenant in self.sandbox.tenants.values():
-            for session in tenant.sessions.values():
-                made = self.creating_exchange(session.id)
-                if made is not None:
-                    yield session, made
+        for _, session in self.sandbox.records("session"):
+            made = self.creating_exchange(session.id)
+            if made is not None:
+                yield session, made
 
     def reads(self, session_id: str) -> list[JournalEntry]:
         """The reads of a session that its client heard."""

@@ -54,7 +54,7 @@ def read(sandbox: SandboxState) -> Ledger:
     """The ledger of every tenant of the sandbox, as it stands now."""
     made = creating_exchanges(sandbox)
     tenants = list(sandbox.tenants.values())
-    runs = [(tenant, execution) for tenant in tenants for execution in tenant.executions.values()]
+    runs = list(sandbox.records("execution"))
     all_sends = [row for tenant, execution in runs for row in _sends(sandbox, tenant, execution)]
     return Ledger(
         [_execution(sandbox, tenant, execution, made) for tenant, execution in runs],

@@ -152,15 +152,14 @@ def _media(hosted: HostedSandbox, wire: HttpRequest) -> HttpResponse:
     """The bytes of an uploaded file, without a key, in a way that no browser runs or guesses at."""
     media_id = wire.target[len("/media/") :].partition("?")[0]
     with hosted.sandbox.lock:
-        found = next(
-            (tenant.media[media_id] for tenant in hosted.sandbox.tenants.values() if media_id in tenant.media), None
-        )
+        found = hosted.sandbox.find("media", media_id)
         hide, now = redactor(hosted.sandbox), hosted.sandbox.read_clock()
     date = ("Date", formats.http_date(now))
     if found is None:
         refused = _refusal(404, "MOCK_NOT_FOUND", f"no media {hide.brief(media_id, 60)!r} in this sandbox")
         return refused._replace(headers=(*refused.headers, date))
-    return HttpResponse(200, (*_media_headers(found), date), b"" if wire.method == "HEAD" else found.content)
+    media = found[1]
+    return HttpResponse(200, (*_media_headers(media), date), b"" if wire.method == "HEAD" else media.content)
 
 
 def _media_headers(media: Media) -> tuple[tuple[str, str], ...]:
