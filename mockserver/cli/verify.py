@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from mockserver.contract.text import json_value
+
 if TYPE_CHECKING:
     from mockserver.verify.context import Settings
     from mockserver.verify.transport import Transport
@@ -85,10 +87,7 @@ def _refuse_without_entrance(transport: Transport, key: str) -> None:
 
 def _code(body: bytes) -> str:
     """The error code of an answer, after a space; nothing if it has none."""
-    try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
-        return ""
+    answer = json_value(body)
     code = answer.get("code") if isinstance(answer, dict) else None
     return f" {code[:60]}" if isinstance(code, str) and code.isidentifier() else ""
 

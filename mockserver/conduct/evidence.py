@@ -13,11 +13,11 @@ How long a 429 tells its client to wait: Retry-After in seconds, or as an HTTP d
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from mockserver.contract.text import json_value
 from mockserver.core import ledger
 from mockserver.core.instants import MILLISECOND, SECOND, Duration, Instant, retry_after
 from mockserver.core.state.journal import JournalEntry
@@ -149,7 +149,7 @@ class Evidence:
     def answer(self, exchange: JournalEntry) -> Any:
         """The JSON value of the answer as the client heard it; None where it heard none."""
         if exchange.n not in self._answers:
-            self._answers[exchange.n] = json_of(exchange.answer) if was_received(exchange) else None
+            self._answers[exchange.n] = json_value(exchange.answer) if was_received(exchange) else None
         return self._answers[exchange.n]
 
     def answer_field(self, exchange: JournalEntry, field: str) -> Any:
@@ -280,14 +280,6 @@ def _real(earlier: JournalEntry, later: JournalEntry) -> Duration:
     return (
         0 if earlier.monotonic_us is None or later.monotonic_us is None else later.monotonic_us - earlier.monotonic_us
     )
-
-
-def json_of(body: bytes) -> Any:
-    """The JSON value of a body; None where it is none."""
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        return None
 
 
 def was_received(exchange: JournalEntry) -> bool:

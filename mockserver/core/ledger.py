@@ -13,12 +13,12 @@ The ledger: what the client's calls caused, as data. Reading it changes nothing.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from mockserver.contract.text import json_value
 from mockserver.core.instants import DAY
 from mockserver.core.operations import sending
 from mockserver.core.state.journal import JournalEntry
@@ -251,10 +251,7 @@ def _unused_media(sandbox: SandboxState, tenant: Tenant) -> Iterator[Row]:
 
 def _named(exchange: JournalEntry) -> list[str]:
     """The ids of the files that an upload's answer named."""
-    try:
-        answer = json.loads(exchange.answer)
-    except (ValueError, RecursionError):
-        return []
+    answer = json_value(exchange.answer)
     return (
         [each["id"] for each in answer if isinstance(each, dict) and "id" in each] if isinstance(answer, list) else []
     )

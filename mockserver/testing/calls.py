@@ -19,7 +19,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Generic, NoReturn, Self, TypeVar, overload
 
-from mockserver.contract.text import printable, whole_number
+from mockserver.contract.text import brief, printable, whole_number
 from mockserver.core.instants import parse, to_datetime
 from mockserver.core.state.matching import ABSENT, PATH_ROOTS, Difference, matches, value_at
 from mockserver.server.api.request import HttpRequest, parse_call
@@ -127,7 +127,7 @@ def shorten(value: Any) -> str:
     """A JSON value or a text on one line, not longer than a reader wants."""
     plain = isinstance(value, str) and value.isprintable()
     written = value if plain else printable(json.dumps(value, ensure_ascii=False, default=str))
-    return written if len(written) <= _VALUE_CHARS else written[: _VALUE_CHARS - 3] + "..."
+    return brief(written, _VALUE_CHARS)
 
 
 def format_fault(fault: Mapping[str, Any]) -> str:
@@ -196,7 +196,7 @@ def format_differences(found: Sequence[Difference]) -> list[str]:
 
 def _spelled(value: Any) -> str:
     written = "nothing there" if value is ABSENT else repr(value)
-    return written if len(written) <= 120 else written[:117] + "..."
+    return brief(written, 120)
 
 
 class CallMismatch(AssertionError):

@@ -356,5 +356,5 @@ def _seconds(by: timedelta) -> int | float:
 def _length(units: Mapping[str, float]) -> timedelta:
     odd = next((unit for unit in units if unit not in _UNITS), None)
     if odd is not None:
-        raise TypeError(f"advance has no {odd!r}{did_you_mean(odd, _UNITS)}; it has {', '.join(_UNITS)}, to and until")
+        raise TypeError(f"advance has no {odd!r}; it has {', '.join(_UNITS)}, to and until{did_you_mean(odd, _UNITS)}")
     return timedelta(**units)

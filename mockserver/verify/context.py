@@ -22,7 +22,7 @@ from urllib.parse import quote
 
 from mockserver.contract.endpoints import ENDPOINTS, Endpoint
 from mockserver.contract.schemas import ABSENT
-from mockserver.contract.text import whole_number
+from mockserver.contract.text import brief, json_value, whole_number
 from mockserver.verify.transport import Answered, RateLimiter, Transport
 
 Need = Literal["writes", "sends", "public-key", "other-key", "chat", "form", "entrypoint"]
@@ -124,7 +124,7 @@ class Exchange(NamedTuple):
 
 def excerpt(text: str) -> str:
     """The beginning of a text."""
-    return text if len(text) <= _EXCERPT_CHARS else text[: _EXCERPT_CHARS - 3] + "..."
+    return brief(text, _EXCERPT_CHARS)
 
 
 class Finding(NamedTuple):
@@ -273,7 +273,9 @@ class RunContext:
         number = len(self.exchanges) + 1
         text = sent.decode("utf-8", "replace")
         headers = {name: value for name, value in answered.headers.items() if name in _HEADERS_KEPT}
-        exchange = Exchange(number, operation, method, path, key, text, answered.status, headers, _json(body), body)
+        exchange = Exchange(
+            number, operation, method, path, key, text, answered.status, headers, json_value(body, ABSENT), body
+        )
         self.exchanges.append(exchange)
         row, self.row = self.row, None  # a watcher has a row of its own
         for watch in self._watchers:
@@ -307,13 +309,6 @@ class RunContext:
 def _wait_s(headers: Mapping[str, str]) -> float:
     seconds = whole_number(headers.get("retry-after", ""))
     return 1.0 if seconds is None else float(seconds)
-
-
-def _json(body: bytes) -> Any:
-    try:
-        return jsonlib.loads(body)
-    except (ValueError, RecursionError):
-        return ABSENT
 
 
 def _judged(exchange: Exchange) -> Exchange:

@@ -12,12 +12,13 @@ Asking a sandbox's script what it does to an attempt at a delivery.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
+from functools import cache
 from math import cos, exp, log, pi, sqrt
 from typing import Any, NamedTuple
 
 from mockserver.contract.durations import parse_duration
+from mockserver.contract.text import json_value
 from mockserver.core import ids
 from mockserver.core.faults import conditions, effects, injected_errors
 from mockserver.core.instants import Duration, Instant
@@ -81,18 +82,8 @@ def _drawn(sandbox: SandboxState, owner: Rule | None, wait: Duration | Latency) 
 
 
 def _reader(call: Call) -> Callable[[], Any]:
-    """Reads the call's body as JSON, once; what is none is None."""
-    read: list[Any] = []
-
-    def body() -> Any:
-        if not read:
-            try:
-                read.append(json.loads(call.body) if call.body else None)
-            except (ValueError, RecursionError):
-                read.append(None)
-        return read[0]
-
-    return body
+    """Return a function that parses the call's body once, to None if it is not JSON."""
+    return cache(lambda: json_value(call.body) if call.body else None)
 
 
 def subject_of(sandbox: SandboxState, call: Call) -> Subject:

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from mockserver.contract import schemas
 from mockserver.contract.choices import DEFAULTS
+from mockserver.contract.text import brief
 from mockserver.core.instants import Duration, Instant
 from mockserver.core.redaction import Redactor
 from mockserver.core.state.calls import ApiError, Call, Refused, Success
@@ -36,7 +37,7 @@ def explanation_header(refusal: ApiError, redactor: Redactor) -> str:
     """The sentence as a header's value: printable ASCII, other characters escaped, at most 300 characters."""
     ascii_text = explanation(refusal, redactor).encode("ascii", "backslashreplace").decode("ascii")
     printable = "".join(each if " " <= each <= "~" else f"\\x{ord(each):02x}" for each in ascii_text)
-    return printable if len(printable) <= _HEADER_MAX_CHARS else printable[: _HEADER_MAX_CHARS - 3] + "..."
+    return brief(printable, _HEADER_MAX_CHARS)
 
 
 _JSON_TYPE = ("Content-Type", "application/json; charset=utf-8")

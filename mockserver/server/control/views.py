@@ -16,11 +16,13 @@ from functools import cache
 from typing import Any
 
 from mockserver.contract.choices import CHOICES
+from mockserver.contract.text import json_value
 from mockserver.core.instants import format_exact
 from mockserver.core.operations.sending import counts
 from mockserver.core.redaction import Redactor, mask
 from mockserver.core.scheduler import FiredTimer
 from mockserver.core.state.journal import JournalEntry, Transition
+from mockserver.core.state.matching import ABSENT
 from mockserver.core.state.outbox import Attempt, Delivery
 from mockserver.core.state.records import Execution, HostedFlow, SendSchedule
 from mockserver.core.state.rule_set import describe_rules
@@ -285,10 +287,8 @@ def _body_text(body: bytes | None) -> str | None:
 def _json_or_text(body: bytes) -> Any:
     if not body:
         return None
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):  # a scripted reply may nest without end
-        return body.decode("utf-8", "replace")
+    value = json_value(body, ABSENT)  # the body of a scripted reply may be anything
+    return body.decode("utf-8", "replace") if value is ABSENT else value
 
 
 def transition(moved: Transition) -> JSON:

@@ -9,7 +9,7 @@ from http.client import HTTPException
 from typing import Any, NamedTuple, TextIO
 
 from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES
-from mockserver.contract.text import nearest_hint, printable
+from mockserver.contract.text import brief, nearest_hint, printable
 from mockserver.core.instants import SECOND, Duration, parse
 from mockserver.core.state.matching import Difference
 from mockserver.core.state.sandbox import SandboxState
@@ -143,7 +143,7 @@ def step(name: str, arguments: Mapping[str, Any]) -> str:
         f"{key} {value if isinstance(value, str) else json.dumps(value, default=float)}"
         for key, value in arguments.items()
     )
-    return f"{name.replace('_', ' ')} {written if len(written) <= 90 else written[:87] + '...'}".rstrip()
+    return f"{name.replace('_', ' ')} {brief(written, 90)}".rstrip()
 
 
 def _called(hosted: HostedSandbox, entry: JSON) -> ReplayedEntry:
