@@ -38,7 +38,7 @@ _DONE_ALREADY = ("CAMPAIGN_NAME_ALREADY_EXISTS", "CAMPAIGN_ALREADY_PROCESSING", 
 Row = Mapping[str, Any]
 
 
-class Ledger(NamedTuple):
+class LedgerRows(NamedTuple):
     """Side effects, each a list of rows with ids and exchange numbers; empty lists are good news, but for the first and third."""
 
     executions: Sequence[Row]
@@ -50,13 +50,13 @@ class Ledger(NamedTuple):
     unused_media: Sequence[Row]
 
 
-def read(sandbox: SandboxState) -> Ledger:
+def read(sandbox: SandboxState) -> LedgerRows:
     """The ledger of every tenant of the sandbox, as it stands now."""
     made = creating_exchanges(sandbox)
     tenants = list(sandbox.tenants.values())
     runs = list(sandbox.records("execution"))
     all_sends = [row for tenant, execution in runs for row in _sends(sandbox, tenant, execution)]
-    return Ledger(
+    return LedgerRows(
         [_execution(sandbox, tenant, execution, made) for tenant, execution in runs],
         [row for tenant in tenants for row in _duplicate_executions(tenant, made)],
         all_sends,

@@ -51,7 +51,7 @@ class ConductReport(Sequence[Finding]):
     `assert not sandbox.conduct` holds for a client without a finding; that praises nothing that stands in `not_assessed`.
     """
 
-    def __init__(self, report: rules.ConductReport) -> None:
+    def __init__(self, report: rules.ConductResult) -> None:
         self.findings: tuple[Finding, ...] = report.findings
         self.not_assessed: tuple[NotAssessed, ...] = report.not_assessed
 
@@ -86,7 +86,7 @@ class ConductReport(Sequence[Finding]):
         return f"<Conduct: {len(self.findings)} findings{f' ({rules})' if rules else ''}, {len(self.not_assessed)} rules not assessed>"
 
 
-def from_answer(answer: Mapping[str, Any]) -> rules.ConductReport:
+def from_answer(answer: Mapping[str, Any]) -> rules.ConductResult:
     """The report that `GET /_mock/conduct` answered; line and advice are the table's."""
     findings = tuple(
         Finding(
@@ -96,7 +96,7 @@ def from_answer(answer: Mapping[str, Any]) -> rules.ConductReport:
         )
         for each in answer["findings"]
     )
-    return rules.ConductReport(findings, tuple(NotAssessed(**each) for each in answer["notAssessed"]))
+    return rules.ConductResult(findings, tuple(NotAssessed(**each) for each in answer["notAssessed"]))
 
 
 class Conducting(Holding):
@@ -107,7 +107,7 @@ class Conducting(Holding):
         """The findings so far."""
         return ConductReport(self._judged())
 
-    def _judged(self) -> rules.ConductReport:
+    def _judged(self) -> rules.ConductResult:
         return self._hosted.run_command(reports.judge_conduct, {})  # type: ignore[no-any-return]
 
     def assert_conduct(self, *, max_severity: int | None = None) -> None:

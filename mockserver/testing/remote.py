@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote, urlencode, urlsplit
 
-from mockserver.conduct.rules import ConductReport
+from mockserver.conduct.rules import ConductResult
 from mockserver.core.instants import format_exact, from_datetime
 from mockserver.scenario import library
 from mockserver.scenario.documents import read, refusal, to_plain
@@ -231,7 +231,7 @@ class RemoteSandbox(Sandbox):
     def _wait_until(self, holds: Callable[[], bool], timeout_s: float) -> bool:
         return backend.poll(holds, timeout_s)
 
-    def _judged(self) -> ConductReport:
+    def _judged(self) -> ConductResult:
         return from_answer(self._command(reports.read_conduct))
 
     def close(self) -> None:

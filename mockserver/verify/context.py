@@ -23,7 +23,7 @@ from urllib.parse import quote
 from mockserver.contract.endpoints import ENDPOINTS, Endpoint
 from mockserver.contract.schemas import ABSENT
 from mockserver.contract.text import brief, json_value, whole_number
-from mockserver.verify.transport import Answered, RateLimiter, Transport
+from mockserver.verify.transport import Answered, HttpTransport, RateLimiter
 
 Need = Literal["writes", "sends", "public-key", "other-key", "chat", "form", "entrypoint"]
 KeyRole = Literal["secret", "public", "other", "none", "unknown", "unprefixed"]
@@ -42,7 +42,7 @@ _EXCERPT_CHARS = 300
 
 
 @dataclass(frozen=True)
-class Settings:
+class RunSettings:
     """
     What a run was given: keys, ids, and what it may do. Its text shows no key.
 
@@ -127,7 +127,7 @@ def excerpt(text: str) -> str:
     return brief(text, _EXCERPT_CHARS)
 
 
-class Finding(NamedTuple):
+class Judgement(NamedTuple):
     """One look at a clause: whether it held there, and what it wants."""
 
     clause: str
@@ -177,12 +177,12 @@ class RunContext:
     """
 
     def __init__(
-        self, transport: Transport, settings: Settings, pace: RateLimiter, watchers: Iterable[Watcher] = ()
+        self, transport: HttpTransport, settings: RunSettings, pace: RateLimiter, watchers: Iterable[Watcher] = ()
     ) -> None:
         self.settings = settings
         self.pace = pace
         self.exchanges: list[Exchange] = []
-        self.findings: list[Finding] = []
+        self.findings: list[Judgement] = []
         self.observations: list[Observation] = []
         self.templates: list[dict[str, Any]] = []
         self.others: list[str] = []
@@ -292,7 +292,7 @@ class RunContext:
         """Take note of whether a clause held in an exchange."""
         if self.row is not None and clause not in self.row.clauses:
             raise AssertionError(f"the probe {self.row.name!r} does not name the clause {clause}")
-        self.findings.append(Finding(clause, holds, exchange, wanted))
+        self.findings.append(Judgement(clause, holds, exchange, wanted))
         return holds
 
     def observe(self, choice: str, options: Iterable[str], exchange: Exchange) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mockserver.conduct import judge, polling
-from mockserver.conduct.rules import ConductReport
+from mockserver.conduct.rules import ConductResult
 from mockserver.core import ledger
 from mockserver.core.instants import SECOND, Duration, Instant, format_exact
 from mockserver.core.redaction import Redactor
@@ -48,7 +48,7 @@ def read_ledger(hosted: HostedSandbox, args: Arguments) -> Callable[[], JSON]:
     return lambda: _ledger(ledger.read(twin), redactor(twin))
 
 
-def _ledger(found: ledger.Ledger, hide: Redactor) -> JSON:
+def _ledger(found: ledger.LedgerRows, hide: Redactor) -> JSON:
     values: dict[str, Any] = {}  # by execution: all its sends have the same ones
     return {name: [_row(row, hide, values) for row in getattr(found, attribute)] for name, attribute in LEDGER.items()}
 
@@ -68,14 +68,14 @@ def _row(row: Mapping[str, Any], hide: Redactor, values: dict[str, Any]) -> JSON
     return shown
 
 
-def judge_conduct(hosted: HostedSandbox, args: Arguments) -> Callable[[], ConductReport]:
+def judge_conduct(hosted: HostedSandbox, args: Arguments) -> Callable[[], ConductResult]:
     """The report on the client's conduct so far, judged while the sandbox goes on; keys in its messages redacted."""
     twin = hosted.sandbox.clone()
     twin.choices = dict(twin.choices)  # a copy: to judge by a choice is not to act on it
     return lambda: _redacted(twin, judge.judge(twin))
 
 
-def _redacted(twin: SandboxState, report: ConductReport) -> ConductReport:
+def _redacted(twin: SandboxState, report: ConductResult) -> ConductResult:
     hide = redactor(twin)
     return report._replace(
         findings=tuple(each._replace(message=hide.text(each.message)) for each in report.findings),
@@ -89,7 +89,7 @@ def read_conduct(hosted: HostedSandbox, args: Arguments) -> Callable[[], JSON]:
     return lambda: _conduct(judged())
 
 
-def _conduct(report: ConductReport) -> JSON:
+def _conduct(report: ConductResult) -> JSON:
     shown = ("rule", "clause", "severity", "message", "exchanges")
     return {
         "findings": [{name: getattr(each, name) for name in shown} for each in report.findings],

@@ -77,7 +77,7 @@ _INSTANTS = frozenset(
      "consumed_at")
 )  # fmt: skip
 
-# Keys and tables that are not the attribute's name in camelCase.
+# Keys of fields and tables that are not the attribute's name in camelCase.
 _KEYS: Mapping[tuple[type, str], str] = {(Execution, "schedule"): "sends", (HostedFlow, "started_at"): "begunAt"}
 _TABLE_KEYS: Mapping[str, str] = {"hosted_flows": "walks"}
 
@@ -87,7 +87,7 @@ _NOT_AS_JSON = _INSTANTS.union(_SECRETS)  # but in these fields
 
 STATE_CHATS = 10_000  # chats of a tenant, and targets of an execution, in one answer
 
-Keys = tuple[tuple[str, str], ...]
+FieldKeys = tuple[tuple[str, str], ...]
 
 
 def clock(sandbox: SandboxState) -> JSON:
@@ -197,7 +197,7 @@ def _plain(sandbox: SandboxState, value: Any, name: str = "") -> Any:
     return value
 
 
-def _fields(sandbox: SandboxState, record: Any, keys: Keys) -> JSON:
+def _fields(sandbox: SandboxState, record: Any, keys: FieldKeys) -> JSON:
     """The record's fields; a value that is the same as JSON is taken as it is, since most are."""
     values = ((key, name, getattr(record, name)) for name, key in keys)
     return {
@@ -207,7 +207,7 @@ def _fields(sandbox: SandboxState, record: Any, keys: Keys) -> JSON:
 
 
 @cache
-def _keys(record: type) -> Keys:
+def _keys(record: type) -> FieldKeys:
     """The fields of a record with the keys under which they are shown."""
     hidden = ("state_version", "targets", "template") if record is Execution else ("state_version",)
     shown = (each.name for each in fields(record) if each.name not in hidden)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TextIO
 from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES
 from mockserver.contract.text import brief, nearest_hint, printable
 from mockserver.core.instants import SECOND, Duration, parse
-from mockserver.core.state.matching import Difference
+from mockserver.core.state.matching import PathDifference
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.scenario.documents import to_plain
 from mockserver.scenario.rule_parser import describe_rule
@@ -205,5 +205,5 @@ def _differences(recorded: JSON | None, came: JSON | None) -> list[str]:
         return [] if recorded == came else [f"  {other}, recorded was {one}"]
     if "cut" in recorded:  # the document has the status alone
         recorded, came = {"status": recorded["status"]}, {"status": came["status"]}
-    found: list[Difference] = json_differences("answer", recorded, came) if recorded != came else []
+    found: list[PathDifference] = json_differences("answer", recorded, came) if recorded != came else []
     return [each.replace(", wanted ", ", recorded was ") for each in format_differences(found)]

@@ -69,17 +69,17 @@ class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
 def httpx_client(hosted: HostedSandbox) -> httpx.Client:
     """An httpx client with the sandbox's base url, answered in process; it loads no TLS context."""
 
-    class Transport(httpx.BaseTransport):
+    class SandboxTransport(httpx.BaseTransport):
         def handle_request(self, request: httpx.Request) -> httpx.Response:
             return _answered(hosted, request, request.read())
 
-    return httpx.Client(transport=Transport(), base_url=hosted.base_url)
+    return httpx.Client(transport=SandboxTransport(), base_url=hosted.base_url)
 
 
 def httpx_async_client(hosted: HostedSandbox) -> httpx.AsyncClient:
     """The same for asyncio. Where a receiver may be called on the way, the loop goes on meanwhile."""
 
-    class Transport(httpx.AsyncBaseTransport):
+    class AsyncSandboxTransport(httpx.AsyncBaseTransport):
         async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
             body = await request.aread()
             has_webhooks = any(tenant.webhooks for tenant in hosted.sandbox.tenants.values())
@@ -89,7 +89,7 @@ def httpx_async_client(hosted: HostedSandbox) -> httpx.AsyncClient:
                 return _answered(hosted, request, body)
             return await event_loops.in_thread(lambda: _answered(hosted, request, body))
 
-    return httpx.AsyncClient(transport=Transport(), base_url=hosted.base_url)
+    return httpx.AsyncClient(transport=AsyncSandboxTransport(), base_url=hosted.base_url)
 
 
 def _answered(hosted: HostedSandbox, request: httpx.Request, body: bytes) -> httpx.Response:
