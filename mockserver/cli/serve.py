@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
+from mockserver.contract.text import json_value
 from mockserver.version import VERSION
 
 DEFAULT_PORT = 5055
@@ -158,10 +159,7 @@ def document_of(written: str) -> Any:
 
 def _value(written: str) -> object:
     """An option's name, or the JSON value of a number-valued choice."""
-    try:
-        read = json.loads(written)
-    except (ValueError, RecursionError):
-        return written
+    read = json_value(written)
     return read if isinstance(read, dict | int) and not isinstance(read, bool) else written
 
 

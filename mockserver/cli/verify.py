@@ -12,9 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from mockserver.contract.text import json_value
+
 if TYPE_CHECKING:
-    from mockserver.verify.context import Settings
-    from mockserver.verify.transport import Transport
+    from mockserver.verify.context import RunSettings
+    from mockserver.verify.transport import HttpTransport
 
 KEY_VARIABLE = "MOCKSERVER_KEY"
 _KEY_MIN_CHARS = 8
@@ -70,7 +72,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     return 2 if report.stopped else 0 if report.is_clean else 1
 
 
-def _refuse_without_entrance(transport: Transport, key: str) -> None:
+def _refuse_without_entrance(transport: HttpTransport, key: str) -> None:
     """Refuse a service that does not answer, or that refuses the key: every probe would fail alike."""
     method, path = "GET", "/v1/campaigns"
     try:
@@ -85,17 +87,14 @@ def _refuse_without_entrance(transport: Transport, key: str) -> None:
 
 def _code(body: bytes) -> str:
     """The error code of an answer, after a space; nothing if it has none."""
-    try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
-        return ""
+    answer = json_value(body)
     code = answer.get("code") if isinstance(answer, dict) else None
     return f" {code[:60]}" if isinstance(code, str) and code.isidentifier() else ""
 
 
-def settings(options: argparse.Namespace) -> Settings:
+def settings(options: argparse.Namespace) -> RunSettings:
     """The settings of a run; a ValueError that shows no key where they cannot be used."""
-    from mockserver.verify.context import Settings
+    from mockserver.verify.context import RunSettings
 
     keys = {
         "--key": options.key or os.environ.get(KEY_VARIABLE, ""),
@@ -109,7 +108,7 @@ def settings(options: argparse.Namespace) -> Settings:
             raise ValueError(f"{name} is no key: wanted at least {_KEY_MIN_CHARS} ASCII characters without spaces")
     if options.allow_sends and not options.allow_writes:
         raise ValueError("--allow-sends needs --allow-writes, since it starts drafts that it makes itself")
-    return Settings(
+    return RunSettings(
         keys["--key"],
         secrets.token_hex(4),
         keys["--public-key"],

@@ -13,11 +13,11 @@ How long a 429 tells its client to wait: Retry-After in seconds, or as an HTTP d
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from mockserver.contract.text import json_value
 from mockserver.core import ledger
 from mockserver.core.instants import MILLISECOND, SECOND, Duration, Instant, retry_after
 from mockserver.core.state.journal import JournalEntry
@@ -149,7 +149,7 @@ class Evidence:
     def answer(self, exchange: JournalEntry) -> Any:
         """The JSON value of the answer as the client heard it; None where it heard none."""
         if exchange.n not in self._answers:
-            self._answers[exchange.n] = json_of(exchange.answer) if was_received(exchange) else None
+            self._answers[exchange.n] = json_value(exchange.answer) if was_received(exchange) else None
         return self._answers[exchange.n]
 
     def answer_field(self, exchange: JournalEntry, field: str) -> Any:
@@ -174,18 +174,17 @@ class Evidence:
         return self.by_number(self.made.get(record_id, 0))
 
     def campaigns(self) -> Iterator[tuple[Tenant, Campaign]]:
-        return ((tenant, each) for tenant in self.sandbox.tenants.values() for each in tenant.campaigns.values())
+        return self.sandbox.records("campaign")
 
     def executions(self) -> Iterator[tuple[Tenant, Execution]]:
-        return ((tenant, each) for tenant in self.sandbox.tenants.values() for each in tenant.executions.values())
+        return self.sandbox.records("execution")
 
     def sessions(self) -> Iterator[tuple[Session, JournalEntry]]:
         """The sessions that a call has made, each with that call."""
-        for tenant in self.sandbox.tenants.values():
-            for session in tenant.sessions.values():
-                made = self.creating_exchange(session.id)
-                if made is not None:
-                    yield session, made
+        for _, session in self.sandbox.records("session"):
+            made = self.creating_exchange(session.id)
+            if made is not None:
+                yield session, made
 
     def reads(self, session_id: str) -> list[JournalEntry]:
         """The reads of a session that its client heard."""
@@ -281,14 +280,6 @@ def _real(earlier: JournalEntry, later: JournalEntry) -> Duration:
     return (
         0 if earlier.monotonic_us is None or later.monotonic_us is None else later.monotonic_us - earlier.monotonic_us
     )
-
-
-def json_of(body: bytes) -> Any:
-    """The JSON value of a body; None where it is none."""
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        return None
 
 
 def was_received(exchange: JournalEntry) -> bool:

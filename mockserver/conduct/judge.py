@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from mockserver.conduct import campaigns, polling, receivers, requests, sessions
 from mockserver.conduct.evidence import Evidence
-from mockserver.conduct.rules import RULES, ConductReport, ConductRule, Finding, NotAssessable, NotAssessed, Proof
+from mockserver.conduct.rules import RULES, ConductResult, ConductRule, Finding, NotAssessable, NotAssessed, Proof
 from mockserver.core.state.sandbox import SandboxState
 
 Judge = Callable[[Evidence], Iterable[Proof | NotAssessable]]
@@ -90,7 +90,7 @@ _UNSEEN = {
 }
 
 
-def judge(sandbox: SandboxState) -> ConductReport:
+def judge(sandbox: SandboxState) -> ConductResult:
     """
     What the client did against the advice, the worst first, and what this run says nothing about.
 
@@ -105,7 +105,7 @@ def judge(sandbox: SandboxState) -> ConductReport:
         found = [_finding(row, each) for each in told if isinstance(each, Proof)]
         findings += found
         unheard += [NotAssessed(row.id, each.why) for each in told if isinstance(each, NotAssessable) and not found][:1]
-    return ConductReport(tuple(sorted(findings, key=_order)), tuple(unheard))
+    return ConductResult(tuple(sorted(findings, key=_order)), tuple(unheard))
 
 
 def finding(rule: str, message: str, exchanges: Iterable[int] = ()) -> Finding:

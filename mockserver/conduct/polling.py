@@ -20,7 +20,6 @@ from mockserver.conduct.evidence import (
     Evidence,
     client_key,
     has_failed,
-    json_of,
     numbers,
     request_of,
     requested_wait,
@@ -29,6 +28,7 @@ from mockserver.conduct.evidence import (
 )
 from mockserver.conduct.rules import NotAssessable, Proof
 from mockserver.contract.durations import duration_text, parse_duration
+from mockserver.contract.text import json_value
 from mockserver.core.instants import MINUTE, SECOND, Duration, Instant
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.sandbox import SandboxState
@@ -261,7 +261,7 @@ def _polls(sandbox: SandboxState) -> Iterator[list[JournalEntry]]:
         if _is_poll(each):
             found.setdefault((client_key(each), request_of(each)), []).append(each)
     for polls in found.values():
-        answer = json_of(polls[0].answer)
+        answer = json_value(polls[0].answer)
         if not (isinstance(answer, dict) and answer.get("status") in FINAL):
             yield polls[::-1]
 

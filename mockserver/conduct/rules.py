@@ -66,7 +66,7 @@ class NotAssessed(NamedTuple):
     why: str
 
 
-class ConductReport(NamedTuple):
+class ConductResult(NamedTuple):
     """The findings, the worst first, and what was not assessed, in the table's order."""
 
     findings: tuple[Finding, ...]

@@ -39,6 +39,8 @@ class Endpoint(NamedTuple):
     `keys` is `secret` where only a secret key is accepted and `any` where a public one is too.
     `path` is written as the document writes it, with `{name}` for a parameter.
     `optional_body` allows a call without any body.
+    `subject` is the kind of the record that a call acts on, with the path parameter that holds its id; None if a call
+    names no record that a rule can act on.
     `errors` are the operation's own codes, in the order in which the document or a choice has them checked.
     """
 
@@ -49,6 +51,7 @@ class Endpoint(NamedTuple):
     body: Body
     optional_body: bool
     query: tuple[str, ...]
+    subject: tuple[str, str] | None
     errors: tuple[str, ...]
     clause: str
 
@@ -103,27 +106,31 @@ _START = (
 _CANCEL = ("CAMPAIGN_NOT_FOUND", "CAMPAIGN_NOT_DRAFT", "UNPROCESSABLE_REQUEST")
 _SESSION = ("VALIDATION_ERROR", "INVALID_REQUEST", "RESOURCE_NOT_FOUND")
 _MEDIA = ("MEDIA_UPLOAD_EMPTY", "MEDIA_UPLOAD_TOO_MANY_FILES", "MEDIA_INVALID_FORMAT", "MEDIA_FILE_TOO_LARGE")
+_OF_CAMPAIGN = ("campaign", "id")
+_OF_SESSION = ("session", "sessionId")
+_OF_TEMPLATE = ("template", "id")
+_OF_CHANNEL = ("entrypoint", "id")
 _SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 
 # fmt: off
 _ROWS: tuple[Endpoint, ...] = (
-    #        operation                method  path                                          keys      body        optional query               own errors                                    clause
-    Endpoint("listTemplates",           "GET",  "/v1/message-templates",                      "secret", "none",      True,  (),                 (),                                           "templates.list"),
-    Endpoint("readTemplate",            "GET",  "/v1/message-templates/{id}",                 "secret", "none",      True,  (),                 ("MESSAGE_TEMPLATE_NOT_FOUND",),              "templates.detail"),
-    Endpoint("readFilterSchema",        "GET",  "/v1/campaigns/filters/schema",               "secret", "none",      True,  (),                 (),                                           "filters.schema"),
-    Endpoint("previewAudience",         "POST", "/v1/campaigns/audience-preview",             "secret", "json",      True,  (),                 _FILTERS,                                     "audience.preview"),
-    Endpoint("createCampaign",          "POST", "/v1/campaigns",                              "secret", "json",      False, (),                 _CREATE,                                      "campaigns.create"),
-    Endpoint("listCampaigns",           "GET",  "/v1/campaigns",                              "secret", "none",      True,  (),                 (),                                           "campaigns.list"),
-    Endpoint("readCampaign",            "GET",  "/v1/campaigns/{id}",                         "secret", "none",      True,  (),                 ("CAMPAIGN_NOT_FOUND",),                      "campaigns.detail"),
-    Endpoint("readExecution",           "GET",  "/v1/campaigns/{id}/executions/{executionId}","secret", "none",      True,  (),                 ("CAMPAIGN_NOT_FOUND", "RESOURCE_NOT_FOUND"), "execution.read"),
-    Endpoint("startCampaign",           "POST", "/v1/campaigns/{id}/start",                   "secret", "json",      True,  (),                 _START,                                       "start.response"),
-    Endpoint("cancelCampaign",          "POST", "/v1/campaigns/{id}/cancel",                  "secret", "none",      True,  (),                 _CANCEL,                                      "cancel.processing"),
-    Endpoint("createConnectionSession", "POST", _SESSIONS,                                    "secret", "json",      True,  (),                 _SESSION,                                     "session.create"),
-    Endpoint("readConnectionSession",   "GET",  _SESSIONS + "/{sessionId}",                   "secret", "none",      True,  (),                 ("RESOURCE_NOT_FOUND", "ENTRYPOINT_NOT_FOUND"), "session.read"),
-    Endpoint("readEntrypoint",          "GET",  "/v1/entrypoints/{id}",                       "secret", "none",      True,  (),                 ("ENTRYPOINT_NOT_FOUND",),                    "entrypoints.read"),
-    Endpoint("uploadMedia",             "POST", "/v1/messaging/media",                        "secret", "multipart", False, (),                 _MEDIA,                                       "media.upload"),
-    Endpoint("listMessages",            "GET",  "/v1/messaging/chats/{chatId}",               "secret", "none",      True,  ("cursor", "limit"), ("VALIDATION_ERROR", "CHAT_NOT_FOUND"),       "messages.list"),
-    Endpoint("readFormPolicy",          "GET",  "/v1/forms/{id}/embed-frame-policy",          "any",    "none",      True,  (),                 ("FORM_NOT_FOUND",),                          "forms.policy"),
+    #        operation                method  path                                          keys      body        optional query               subject        own errors                                    clause
+    Endpoint("listTemplates",           "GET",  "/v1/message-templates",                      "secret", "none",      True,  (),                 None,          (),                                           "templates.list"),
+    Endpoint("readTemplate",            "GET",  "/v1/message-templates/{id}",                 "secret", "none",      True,  (),                 _OF_TEMPLATE,  ("MESSAGE_TEMPLATE_NOT_FOUND",),              "templates.detail"),
+    Endpoint("readFilterSchema",        "GET",  "/v1/campaigns/filters/schema",               "secret", "none",      True,  (),                 None,          (),                                           "filters.schema"),
+    Endpoint("previewAudience",         "POST", "/v1/campaigns/audience-preview",             "secret", "json",      True,  (),                 None,          _FILTERS,                                     "audience.preview"),
+    Endpoint("createCampaign",          "POST", "/v1/campaigns",                              "secret", "json",      False, (),                 None,          _CREATE,                                      "campaigns.create"),
+    Endpoint("listCampaigns",           "GET",  "/v1/campaigns",                              "secret", "none",      True,  (),                 None,          (),                                           "campaigns.list"),
+    Endpoint("readCampaign",            "GET",  "/v1/campaigns/{id}",                         "secret", "none",      True,  (),                 _OF_CAMPAIGN,  ("CAMPAIGN_NOT_FOUND",),                      "campaigns.detail"),
+    Endpoint("readExecution",           "GET",  "/v1/campaigns/{id}/executions/{executionId}","secret", "none",      True,  (),                 _OF_CAMPAIGN,  ("CAMPAIGN_NOT_FOUND", "RESOURCE_NOT_FOUND"), "execution.read"),
+    Endpoint("startCampaign",           "POST", "/v1/campaigns/{id}/start",                   "secret", "json",      True,  (),                 _OF_CAMPAIGN,  _START,                                       "start.response"),
+    Endpoint("cancelCampaign",          "POST", "/v1/campaigns/{id}/cancel",                  "secret", "none",      True,  (),                 _OF_CAMPAIGN,  _CANCEL,                                      "cancel.processing"),
+    Endpoint("createConnectionSession", "POST", _SESSIONS,                                    "secret", "json",      True,  (),                 None,          _SESSION,                                     "session.create"),
+    Endpoint("readConnectionSession",   "GET",  _SESSIONS + "/{sessionId}",                   "secret", "none",      True,  (),                 _OF_SESSION,   ("RESOURCE_NOT_FOUND", "ENTRYPOINT_NOT_FOUND"), "session.read"),
+    Endpoint("readEntrypoint",          "GET",  "/v1/entrypoints/{id}",                       "secret", "none",      True,  (),                 _OF_CHANNEL,   ("ENTRYPOINT_NOT_FOUND",),                    "entrypoints.read"),
+    Endpoint("uploadMedia",             "POST", "/v1/messaging/media",                        "secret", "multipart", False, (),                 None,          _MEDIA,                                       "media.upload"),
+    Endpoint("listMessages",            "GET",  "/v1/messaging/chats/{chatId}",               "secret", "none",      True,  ("cursor", "limit"), None,          ("VALIDATION_ERROR", "CHAT_NOT_FOUND"),       "messages.list"),
+    Endpoint("readFormPolicy",          "GET",  "/v1/forms/{id}/embed-frame-policy",          "any",    "none",      True,  (),                 None,          ("FORM_NOT_FOUND",),                          "forms.policy"),
 )
 # fmt: on
 

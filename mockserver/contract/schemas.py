@@ -20,7 +20,6 @@ import re
 import reprlib
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
-from difflib import get_close_matches
 from enum import Enum
 from functools import cache
 from itertools import islice
@@ -28,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mockserver._data import data_dir
 from mockserver.contract.limits import PROBLEMS_MAX
+from mockserver.contract.text import nearest_hint
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
@@ -170,8 +170,8 @@ def load(name: str) -> dict[str, Any]:
     Refuses with ValueError for an unknown name.
     """
     if name not in names():
-        near = ", ".join(get_close_matches(name, names(), 3)) or ", ".join(names())
-        raise ValueError(f"no schema is named {name!r}; there is {near}")
+        hint = nearest_hint(name, names()) or f"; expected one of {', '.join(names())}"
+        raise ValueError(f"no schema is named {name!r}{hint}")
     text = (data_dir("schemas") / f"{name}.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = _inlined(json.loads(text))
     return schema

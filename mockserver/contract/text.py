@@ -1,21 +1,17 @@
 """
-Text from outside: the nearest name, printable forms, and readings of numbers and dates that never raise.
+Text from outside: the nearest name, printable forms, and parsers of numbers, dates and JSON that never raise.
 
-The search for the name that a misspelt one most likely means.
-
-Its cost has a bound, whatever was received and however many names there are:
+The cost of the search for the nearest name has a bound, whatever was received and however many names there are:
 
 1. Of few names, one that differs in letter case alone is the nearest, else the most alike by `difflib`.
-2. Of many (a tenant's chats, say), only a name that is one edit away is found: the edits are looked up, not the names read.
+2. Of many (a tenant's chats, say), only a name one edit away is the nearest: the search looks up the edits and never
+   iterates over the names.
 3. A text that is too long to be a misspelt name has no nearest.
-
-Texts of a stranger, made safe to print.
-
-Reading numbers and dates out of text from outside: whatever the text holds, the answer is a value or None.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import string
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,7 +27,14 @@ _ALPHABET = string.ascii_letters + string.digits + "_-."
 
 
 def nearest(received: object, known: Iterable[str], *, likeness: float = 0.5) -> str | None:
-    """Return the known name that is most like the one received, or None if none is; `likeness` is from 0 to 1."""
+    """
+    Return the known name that is most like the one received, or None if none is.
+
+    Args:
+        received: The name as it was received; anything but a text counts as its text.
+        known: The valid names. Of more than `COMPARED_MAX`, only a container with a fast `in` is searched as it is.
+        likeness: How alike the two have to be, from 0 to 1.
+    """
     name = str(received)
     if len(name) > NAME_MAX_CHARS:
         return None
@@ -45,9 +48,13 @@ def nearest(received: object, known: Iterable[str], *, likeness: float = 0.5) ->
 
 
 def nearest_hint(received: object, known: Iterable[str], *, likeness: float = 0.5) -> str:
-    """End a sentence with the known name that is nearest to the one received, or with nothing if none is near."""
-    name = nearest(received, known, likeness=likeness)
-    return f"; the nearest is {name!r}" if name else ""
+    """Return the end of a message, `; did you mean 'NAME'?`, or nothing if no known name is near the one received."""
+    return did_you_mean(nearest(received, known, likeness=likeness))
+
+
+def did_you_mean(name: str | None) -> str:
+    """Return the end of a message that proposes this name, or nothing for None."""
+    return f"; did you mean {name!r}?" if name else ""
 
 
 def _edits(name: str) -> Iterator[str]:
@@ -66,7 +73,13 @@ def _edits(name: str) -> Iterator[str]:
 
 
 def printable(text: str, keep: str = "") -> str:
-    """The text with a backslash escape for each character that a terminal would act on or not show, but for those in `keep`."""
+    """
+    Return the text with a backslash escape for each character that a terminal would interpret or not show.
+
+    Args:
+        text: Any text, also one with control characters.
+        keep: Characters that stay as they are.
+    """
     if text.isprintable():
         return text
     return "".join(
@@ -74,23 +87,36 @@ def printable(text: str, keep: str = "") -> str:
     )
 
 
+def brief(text: str, limit_chars: int) -> str:
+    """Return the text, or its beginning and `...` if it is longer than `limit_chars` characters."""
+    return text if len(text) <= limit_chars else text[: limit_chars - 3] + "..."
+
+
 def camel_case(name: str) -> str:
-    """Return a snake_case name as the member of a JSON object that stands for it."""
+    """Return a snake_case name in the form of a member of a JSON object."""
     first, *rest = name.split("_")
     return first + "".join(part.capitalize() for part in rest)
 
 
-_WHOLE = re.compile("[0-9]{1,15}")  # exact as a double too; longer ones are no count, size or wait of anything
+def json_value(text: str | bytes, fallback: Any = None) -> Any:
+    """Return the JSON value of a text, or `fallback` if it is not JSON, is nested too deeply or is not UTF-8."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return fallback
+
+
+_WHOLE = re.compile("[0-9]{1,15}")  # exact as a double too; a longer one is not a count, a size or a wait
 
 
 def whole_number(text: str) -> int | None:
-    """Return the number that these ASCII digits write, at most fifteen; None for any other text."""
+    """Return the number of at most fifteen ASCII digits, or None for any other text."""
     return int(text) if _WHOLE.fullmatch(text) else None
 
 
 def http_date(text: str) -> datetime | None:
-    """Return the moment of an HTTP date, naive where it names no zone; None where the text is none."""
+    """Return the moment of an HTTP date, without a zone if the text has none, or None for any other text."""
     try:
         return parsedate_to_datetime(text)
-    except (ValueError, TypeError, OverflowError):  # the last for numbers beyond what a date can hold
+    except (ValueError, TypeError, OverflowError):  # OverflowError: numbers beyond the range of a date
         return None

@@ -13,12 +13,12 @@ The ledger: what the client's calls caused, as data. Reading it changes nothing.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from mockserver.contract.text import json_value
 from mockserver.core.instants import DAY
 from mockserver.core.operations import sending
 from mockserver.core.state.journal import JournalEntry
@@ -38,7 +38,7 @@ _DONE_ALREADY = ("CAMPAIGN_NAME_ALREADY_EXISTS", "CAMPAIGN_ALREADY_PROCESSING", 
 Row = Mapping[str, Any]
 
 
-class Ledger(NamedTuple):
+class LedgerRows(NamedTuple):
     """Side effects, each a list of rows with ids and exchange numbers; empty lists are good news, but for the first and third."""
 
     executions: Sequence[Row]
@@ -50,13 +50,13 @@ class Ledger(NamedTuple):
     unused_media: Sequence[Row]
 
 
-def read(sandbox: SandboxState) -> Ledger:
+def read(sandbox: SandboxState) -> LedgerRows:
     """The ledger of every tenant of the sandbox, as it stands now."""
     made = creating_exchanges(sandbox)
     tenants = list(sandbox.tenants.values())
-    runs = [(tenant, execution) for tenant in tenants for execution in tenant.executions.values()]
+    runs = list(sandbox.records("execution"))
     all_sends = [row for tenant, execution in runs for row in _sends(sandbox, tenant, execution)]
-    return Ledger(
+    return LedgerRows(
         [_execution(sandbox, tenant, execution, made) for tenant, execution in runs],
         [row for tenant in tenants for row in _duplicate_executions(tenant, made)],
         all_sends,
@@ -251,10 +251,7 @@ def _unused_media(sandbox: SandboxState, tenant: Tenant) -> Iterator[Row]:
 
 def _named(exchange: JournalEntry) -> list[str]:
     """The ids of the files that an upload's answer named."""
-    try:
-        answer = json.loads(exchange.answer)
-    except (ValueError, RecursionError):
-        return []
+    answer = json_value(exchange.answer)
     return (
         [each["id"] for each in answer if isinstance(each, dict) and "id" in each] if isinstance(answer, list) else []
     )

@@ -10,7 +10,7 @@ from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.core import ids
 from mockserver.core.instants import as_shown, to_microseconds
 from mockserver.core.state.records import Campaign, Event, Execution, Session
-from mockserver.core.state.sandbox import TABLE_OF, SandboxState
+from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import Tenant
 from mockserver.core.webhooks import deliveries
 
@@ -56,7 +56,7 @@ def transition(
 def _enter(
     sandbox: SandboxState, tenant: Tenant, kind: Kind, record: Record, source: str | None, cause: Mapping[str, object]
 ) -> Record:
-    getattr(tenant, TABLE_OF[kind])[record.id] = record
+    tenant.table(kind)[record.id] = record
     sandbox.journal.add_transition(sandbox.now, kind, record.id, source, record.status, cause)
     for deadline in LIFECYCLES[kind].deadlines:
         if deadline.state == record.status:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, unquote
 
+from mockserver.contract.text import brief
+
 _ENCODED_CHARS = 7  # for one character, percent-encoded three times
 _CUT_SPARE_CHARS = 200  # read beyond a cut, since hiding secrets makes a text shorter
 _KEY_LIKE = re.compile(r"(?<![A-Za-z0-9])(sk_|pk_|whsec_)[A-Za-z0-9_+/=\-]+")
@@ -80,7 +82,7 @@ class Redactor:
             # The cut may fall into a secret (encoded at worst): drop what is left of it.
             margin = max(_ENCODED_CHARS * self._longest_chars, 1)
             hidden = self.text(written[: window + margin])[:-margin] + "..."
-        return hidden if len(hidden) <= limit_chars else hidden[: limit_chars - 3] + "..."
+        return brief(hidden, limit_chars)
 
     def contains_secret(self, written: str) -> bool:
         """True where the text may hold a secret, as it stands or percent-encoded."""

@@ -80,7 +80,7 @@ def _wrong(name: str, value: Any) -> str | None:
     """What is wrong with a setting of a mark, with the nearest name."""
     if name not in _OF_A_MARK:
         known = ", ".join(_OF_A_MARK)
-        return f"@pytest.mark.mockserver has no {name!r}{did_you_mean(name, _OF_A_MARK)}; it has {known}"
+        return f"@pytest.mark.mockserver has no {name!r}; it has {known}{did_you_mean(name, _OF_A_MARK)}"
     if name == "conduct":
         wrong = conduct.problem(value)
         return f"conduct={wrong}" if wrong else None

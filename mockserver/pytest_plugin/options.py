@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -110,8 +109,7 @@ def _choice(where: str, written: str) -> tuple[str, Any]:
     choice, sign, option = written.partition("=")
     if not sign:
         raise ValueError(f"{where}: {written!r}; wanted ID=OPTION, such as dual-status=guide")
-    try:
-        value = json.loads(option)
-    except (ValueError, RecursionError):
-        value = option.strip()
+    from mockserver.contract.text import json_value
+
+    value = json_value(option)
     return choice.strip(), value if isinstance(value, dict | int) and not isinstance(value, bool) else option.strip()

@@ -40,11 +40,10 @@ def choice_problem(choice_id: str, value: object, *, hints: bool = True) -> Prob
     if choice_id not in choices.CHOICES and choice_id not in choices.FIXED:
         near = nearest(choice_id, choices.CHOICES) if hints else None
         return Problem(path, to_json_text(choice_id), "the id of a choice", near)
-    wrong = choices.problem(choice_id, value)
-    if wrong is None:
-        return None
-    said, _, hint = wrong.partition("; the nearest is ")
-    return Problem(path, to_json_text(value), said.partition("wanted ")[2] or said, hint.strip("'") or None)
+    if choice_id in choices.FIXED:
+        return Problem(path, to_json_text(value), str(choices.problem(choice_id, value)))
+    wrong = choices.mismatch(choice_id, value)
+    return wrong and Problem(path, to_json_text(value), wrong.expected, wrong.nearest)
 
 
 _SUFFIXES = (".yaml", ".yml", ".json")

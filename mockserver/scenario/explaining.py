@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from mockserver.contract import schemas
-from mockserver.contract.text import nearest
+from mockserver.contract.text import brief, nearest
 from mockserver.core.redaction import to_json_text
 from mockserver.scenario.problems import Problem, steps
 
@@ -171,5 +171,4 @@ def _first(parts: Sequence[Schema]) -> str:
 
 
 def _short(found: object) -> str:
-    text = to_json_text(found)
-    return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 3] + "..."
+    return brief(to_json_text(found), _SHOWN_CHARS)

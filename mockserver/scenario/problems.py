@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from mockserver.contract.text import did_you_mean
 from mockserver.core.redaction import Redactor
 
 _SHOWN_MAX = 100
@@ -35,8 +36,7 @@ class Problem(NamedTuple):
         place = self.path or "/"
         if self.position:
             place = f"{self.path} ({self.position})" if self.path else self.position
-        hint = f"; did you mean {self.nearest!r}?" if self.nearest else ""
-        return f"{place}: got {self.found}; expected {self.wanted}{hint}"
+        return f"{place}: got {self.found}; expected {self.wanted}{did_you_mean(self.nearest)}"
 
 
 class ScenarioError(ValueError):

@@ -142,11 +142,10 @@ def _schedule(sandbox: SandboxState, rule: Rule) -> None:
     if rule.at is not None:
         sandbox.schedule(rule.at, "rule", "fire", "", rule.id, 0)
     if rule.after_sent is not None:
-        for tenant in sandbox.tenants.values():
-            for campaign in tenant.campaigns.values():
-                execution = campaigns.active_execution(tenant, campaign)  # none lags behind a campaign that has ended
-                if execution is not None:  # with its finish after the rule, where both fall on one instant
-                    sending.replace_schedule(sandbox, tenant, execution, execution.schedule)
+        for tenant, campaign in sandbox.records("campaign"):
+            execution = campaigns.active_execution(tenant, campaign)  # none lags behind a campaign that has ended
+            if execution is not None:  # schedules its finish after the rule, if both are due at one instant
+                sending.replace_schedule(sandbox, tenant, execution, execution.schedule)
 
 
 def _rule(sandbox: SandboxState, entry: Entry, scenario: str | None, path: str, problems: list[Problem]) -> Rule | None:

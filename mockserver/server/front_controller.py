@@ -160,13 +160,13 @@ def _media(hosted: HostedSandbox, request: HttpRequest) -> HttpResponse:
     """Return the bytes of an uploaded file, without a key, with headers that keep a browser from running it."""
     media_id = request.target[len("/media/") :].partition("?")[0]
     with hosted.sandbox.lock:
-        tenants = hosted.sandbox.tenants.values()
-        media = next((tenant.media[media_id] for tenant in tenants if media_id in tenant.media), None)
+        match = hosted.sandbox.find("media", media_id)
         hide, now = redactor(hosted.sandbox), hosted.sandbox.read_clock()
     date = ("Date", formats.http_date(now))
-    if media is None:
+    if match is None:
         refused = _refusal(404, "MOCK_NOT_FOUND", f"no media {hide.brief(media_id, 60)!r} in this sandbox")
         return refused._replace(headers=(*refused.headers, date))
+    media = match[1]
     return HttpResponse(200, (*_media_headers(media), date), b"" if request.method == "HEAD" else media.content)
 
 

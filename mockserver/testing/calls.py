@@ -19,9 +19,9 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Generic, NoReturn, Self, TypeVar, overload
 
-from mockserver.contract.text import printable, whole_number
+from mockserver.contract.text import brief, printable, whole_number
 from mockserver.core.instants import parse, to_datetime
-from mockserver.core.state.matching import ABSENT, PATH_ROOTS, Difference, matches, value_at
+from mockserver.core.state.matching import ABSENT, PATH_ROOTS, PathDifference, matches, value_at
 from mockserver.server.api.request import HttpRequest, parse_call
 
 BodyT_co = TypeVar("BodyT_co", covariant=True)
@@ -127,7 +127,7 @@ def shorten(value: Any) -> str:
     """A JSON value or a text on one line, not longer than a reader wants."""
     plain = isinstance(value, str) and value.isprintable()
     written = value if plain else printable(json.dumps(value, ensure_ascii=False, default=str))
-    return written if len(written) <= _VALUE_CHARS else written[: _VALUE_CHARS - 3] + "..."
+    return brief(written, _VALUE_CHARS)
 
 
 def format_fault(fault: Mapping[str, Any]) -> str:
@@ -159,13 +159,13 @@ def _flat(path: str, value: Any) -> dict[str, Any]:
     return {inner: each for key, member in value.items() for inner, each in _flat(f"{path}.{key}", member).items()}
 
 
-def differences(each: Exchange[Any, Any], wanted: Conditions) -> list[Difference]:
+def differences(each: Exchange[Any, Any], wanted: Conditions) -> list[PathDifference]:
     """What keeps the exchange from being as wanted, leaf by leaf; empty where it is."""
     query = "&".join(f"{key}={value}" for key, value in each.query.items())
     call = parse_call(HttpRequest(each.method, f"{each.path}?{query}", each.headers, b"", ""))._replace(
         query=tuple(each.query.items())
     )
-    found: list[Difference] = []
+    found: list[PathDifference] = []
     for path, value in wanted.items():
         actual = each.status if path == "status" else value_at(call, lambda: each.body, path)
         if not matches(actual, value):
@@ -173,7 +173,7 @@ def differences(each: Exchange[Any, Any], wanted: Conditions) -> list[Difference
     return found
 
 
-def json_differences(path: str, wanted: Any, actual: Any) -> list[Difference]:
+def json_differences(path: str, wanted: Any, actual: Any) -> list[PathDifference]:
     """Where two JSON values differ."""
     if isinstance(wanted, list) and isinstance(actual, list) and wanted != actual:
         longest = max(len(wanted), len(actual))
@@ -183,11 +183,11 @@ def json_differences(path: str, wanted: Any, actual: Any) -> list[Difference]:
     elif isinstance(wanted, Mapping) and isinstance(actual, Mapping):
         pairs = [(key, wanted.get(key, ABSENT), actual.get(key, ABSENT)) for key in {**wanted, **actual}]
     else:
-        return [Difference(path, wanted, actual)]
+        return [PathDifference(path, wanted, actual)]
     return [leaf for key, one, other in pairs if one != other for leaf in json_differences(f"{path}.{key}", one, other)]
 
 
-def format_differences(found: Sequence[Difference]) -> list[str]:
+def format_differences(found: Sequence[PathDifference]) -> list[str]:
     """At most five differences, one a line."""
     lines = [f"  {each.path}: {_spelled(each.actual)}, wanted {_spelled(each.expected)}" for each in found]
     more = [f"  and {len(lines) - _DIFFERENCES_SHOWN} more"] if len(lines) > _DIFFERENCES_SHOWN else []
@@ -196,7 +196,7 @@ def format_differences(found: Sequence[Difference]) -> list[str]:
 
 def _spelled(value: Any) -> str:
     written = "nothing there" if value is ABSENT else repr(value)
-    return written if len(written) <= 120 else written[:117] + "..."
+    return brief(written, 120)
 
 
 class CallMismatch(AssertionError):

@@ -261,8 +261,7 @@ def link_of(hosted: HostedSandbox, session: str | Mapping[str, Any]) -> str:
     named = session if isinstance(session, str) else str(session.get("url") or session.get("sessionId") or "")
     base = f"{hosted.base_url}/connect/"
     with hosted.sandbox.lock:
-        tenants = hosted.sandbox.tenants.values()
-        known = {each.id: each.token for tenant in tenants for each in tenant.sessions.values()}
+        known: dict[str, str] = {each.id: each.token for _, each in hosted.sandbox.records("session")}
     if "/" in named:
         token = named.rpartition("/")[2]
         if token not in known.values():

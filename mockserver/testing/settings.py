@@ -82,7 +82,7 @@ def _choices(layers: list[Layer], sources: dict[str, str]) -> dict[str, Any]:
 def setting_error(name: str, value: Any) -> str | None:
     """What is wrong with a setting, with the nearest name; None where it is right."""
     if name not in NAMES:
-        return f"has no {name!r}{did_you_mean(name, NAMES)}; it has {', '.join(NAMES)}"
+        return f"has no {name!r}; it has {', '.join(NAMES)}{did_you_mean(name, NAMES)}"
     checks = {
         "choices": _choices_problem,
         "scenario": _scenario_problem,

@@ -22,8 +22,8 @@ from urllib.parse import quote
 
 from mockserver.contract.endpoints import ENDPOINTS, Endpoint
 from mockserver.contract.schemas import ABSENT
-from mockserver.contract.text import whole_number
-from mockserver.verify.transport import Answered, RateLimiter, Transport
+from mockserver.contract.text import brief, json_value, whole_number
+from mockserver.verify.transport import Answered, HttpTransport, RateLimiter
 
 Need = Literal["writes", "sends", "public-key", "other-key", "chat", "form", "entrypoint"]
 KeyRole = Literal["secret", "public", "other", "none", "unknown", "unprefixed"]
@@ -42,7 +42,7 @@ _EXCERPT_CHARS = 300
 
 
 @dataclass(frozen=True)
-class Settings:
+class RunSettings:
     """
     What a run was given: keys, ids, and what it may do. Its text shows no key.
 
@@ -124,10 +124,10 @@ class Exchange(NamedTuple):
 
 def excerpt(text: str) -> str:
     """The beginning of a text."""
-    return text if len(text) <= _EXCERPT_CHARS else text[: _EXCERPT_CHARS - 3] + "..."
+    return brief(text, _EXCERPT_CHARS)
 
 
-class Finding(NamedTuple):
+class Judgement(NamedTuple):
     """One look at a clause: whether it held there, and what it wants."""
 
     clause: str
@@ -177,12 +177,12 @@ class RunContext:
     """
 
     def __init__(
-        self, transport: Transport, settings: Settings, pace: RateLimiter, watchers: Iterable[Watcher] = ()
+        self, transport: HttpTransport, settings: RunSettings, pace: RateLimiter, watchers: Iterable[Watcher] = ()
     ) -> None:
         self.settings = settings
         self.pace = pace
         self.exchanges: list[Exchange] = []
-        self.findings: list[Finding] = []
+        self.findings: list[Judgement] = []
         self.observations: list[Observation] = []
         self.templates: list[dict[str, Any]] = []
         self.others: list[str] = []
@@ -273,7 +273,9 @@ class RunContext:
         number = len(self.exchanges) + 1
         text = sent.decode("utf-8", "replace")
         headers = {name: value for name, value in answered.headers.items() if name in _HEADERS_KEPT}
-        exchange = Exchange(number, operation, method, path, key, text, answered.status, headers, _json(body), body)
+        exchange = Exchange(
+            number, operation, method, path, key, text, answered.status, headers, json_value(body, ABSENT), body
+        )
         self.exchanges.append(exchange)
         row, self.row = self.row, None  # a watcher has a row of its own
         for watch in self._watchers:
@@ -290,7 +292,7 @@ class RunContext:
         """Take note of whether a clause held in an exchange."""
         if self.row is not None and clause not in self.row.clauses:
             raise AssertionError(f"the probe {self.row.name!r} does not name the clause {clause}")
-        self.findings.append(Finding(clause, holds, exchange, wanted))
+        self.findings.append(Judgement(clause, holds, exchange, wanted))
         return holds
 
     def observe(self, choice: str, options: Iterable[str], exchange: Exchange) -> None:
@@ -307,13 +309,6 @@ class RunContext:
 def _wait_s(headers: Mapping[str, str]) -> float:
     seconds = whole_number(headers.get("retry-after", ""))
     return 1.0 if seconds is None else float(seconds)
-
-
-def _json(body: bytes) -> Any:
-    try:
-        return jsonlib.loads(body)
-    except (ValueError, RecursionError):
-        return ABSENT
 
 
 def _judged(exchange: Exchange) -> Exchange:

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TextIO
 
 from mockserver.contract import clauses
 from mockserver.contract.choices import CHOICES
-from mockserver.verify.context import NEEDS, Finding, Observation, RunContext
+from mockserver.verify.context import NEEDS, Judgement, Observation, RunContext
 from mockserver.verify.coverage import HIDDEN, OBSERVABLE, UNMET, UNOBSERVABLE
 
 Verdict = Literal["holds", "broken", "not seen"]
@@ -22,7 +22,7 @@ Standing = Literal["observed", "narrowed", "contradictory", "not seen"]
 _SHOWN_MAX = 3
 
 
-class Proof(NamedTuple):
+class ExchangeExcerpt(NamedTuple):
     """An exchange that shows something, in words."""
 
     method: str
@@ -41,7 +41,7 @@ class ClauseResult(NamedTuple):
     verdict: Verdict
     why: str
     looks: int
-    proofs: tuple[Proof, ...]
+    proofs: tuple[ExchangeExcerpt, ...]
 
 
 class ChoiceResult(NamedTuple):
@@ -52,7 +52,7 @@ class ChoiceResult(NamedTuple):
     standing: Standing
     options: tuple[str, ...]
     why: str
-    proofs: tuple[Proof, ...]
+    proofs: tuple[ExchangeExcerpt, ...]
 
 
 class VerifyReport(NamedTuple):
@@ -115,15 +115,15 @@ def _hider(secrets: Sequence[str]) -> Callable[[str], str]:
     return hide
 
 
-def _proof(each: Finding | Observation, wanted: str, hide: Callable[[str], str]) -> Proof:
+def _proof(each: Judgement | Observation, wanted: str, hide: Callable[[str], str]) -> ExchangeExcerpt:
     exchange = each.exchange
-    return Proof(
+    return ExchangeExcerpt(
         exchange.method, hide(exchange.path), exchange.status, hide(exchange.asked), hide(exchange.found), hide(wanted)
     )
 
 
 def _clause(
-    row: clauses.Clause, findings: Sequence[Finding], whys: Mapping[str, str], hide: Callable[[str], str]
+    row: clauses.Clause, findings: Sequence[Judgement], whys: Mapping[str, str], hide: Callable[[str], str]
 ) -> ClauseResult:
     own = [each for each in findings if each.clause == row.id]
     broken = [each for each in own if not each.holds]
@@ -219,7 +219,7 @@ def _choices(report: VerifyReport) -> Iterator[str]:
                 yield from _proofs(each.proofs)
 
 
-def _proofs(proofs: tuple[Proof, ...]) -> Iterator[str]:
+def _proofs(proofs: tuple[ExchangeExcerpt, ...]) -> Iterator[str]:
     for proof in proofs:
         yield f"      {proof.asked}"
         yield f"        found  {proof.found}"

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mockserver.verify import report, temporary_campaigns
-from mockserver.verify.context import NEEDS, Probe, RunContext, Settings, Stop, Unexpected
+from mockserver.verify.context import NEEDS, Probe, RunContext, RunSettings, Stop, Unexpected
 from mockserver.verify.passive_checks import RESPONSE_CHECKS, RUN_CHECKS
 from mockserver.verify.probes import PROBES
-from mockserver.verify.transport import OutOfTime, RateLimiter, Transport
+from mockserver.verify.transport import HttpTransport, OutOfTime, RateLimiter
 
 Progress = Callable[[int, int, str], None]
 
 
 def verify(
-    transport: Transport, settings: Settings, pace: RateLimiter, base_url: str = "", progress: Progress | None = None
+    transport: HttpTransport,
+    settings: RunSettings,
+    pace: RateLimiter,
+    base_url: str = "",
+    progress: Progress | None = None,
 ) -> report.VerifyReport:
     """
     The report of one run against a service; what the run made is taken back by the time this returns.

@@ -28,7 +28,7 @@ class Answered(Protocol):
     def body(self) -> bytes: ...
 
 
-class Transport(Protocol):
+class HttpTransport(Protocol):
     """One call of the public API; `path` begins with /v1, and an empty `key` sends none."""
 
     def call(

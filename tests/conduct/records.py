@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mockserver.conduct import judge
-from mockserver.conduct.rules import ConductReport
+from mockserver.conduct.rules import ConductResult
 from mockserver.core.state.outbox import Attempt, Delivery
 from mockserver.core.state.records import Event, PageVisit
 from tests.conduct.client import Client
@@ -39,5 +39,5 @@ class Watched(Client):
         n = len(self.core.visits) + 1
         self.core.visits.append(PageVisit(n, self.core.now, session, method, "intro", agent, dest, None, status))
 
-    def judged(self) -> ConductReport:
+    def judged(self) -> ConductResult:
         return judge.judge(self.core)

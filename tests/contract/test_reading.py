@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mockserver.contract.text import http_date, whole_number
+from mockserver.contract.text import brief, http_date, json_value, whole_number
 
 NO_NUMBERS = [
     "",
@@ -50,3 +50,16 @@ def test_an_http_date_is_a_moment() -> None:
 @pytest.mark.parametrize("text", NO_DATES, ids=lambda text: text[:45])
 def test_what_is_no_date_is_none(text: str) -> None:
     assert http_date(text) is None
+
+
+@pytest.mark.parametrize("text", ["", "{", "nul", b"\xff", "[" * 100_000], ids=lambda text: repr(text[:5]))
+def test_a_text_that_is_not_json_is_the_fallback(text: str | bytes) -> None:
+    assert (None, "fallback") == (json_value(text), json_value(text, "fallback"))
+
+
+def test_a_text_that_is_json_is_its_value() -> None:
+    assert [None, {"a": 1.5}] == [json_value("null", "fallback"), json_value(b'{"a": 1.5}')]
+
+
+def test_a_long_text_is_cut_to_its_limit_and_a_short_one_is_whole() -> None:
+    assert ("1234567890", "1234567...") == (brief("1234567890", 10), brief("12345678901", 10))

@@ -197,7 +197,7 @@ def test_problems_come_deepest_first_and_read_as_sentences() -> None:
 
 
 def test_an_unknown_schema_name_is_refused_with_the_nearest_one() -> None:
-    with pytest.raises(ValueError, match=r"there is createCampaign\.request"):
+    with pytest.raises(ValueError, match=r"; did you mean 'createCampaign\.request'\?"):
         schemas.load("createCampain.request")
 
 

@@ -48,7 +48,7 @@ def test_a_misspelt_button_names_the_nearest(mockserver):
     user = mockserver.end_user(begin(mockserver))
     user.open()
 
-    with pytest.raises(ValueError, match="the nearest is 'simulate-phone_in_use'"):
+    with pytest.raises(ValueError, match="did you mean 'simulate-phone_in_use'"):
         user.simulate("phone_in_us")
 
 
@@ -69,7 +69,7 @@ def test_a_number_that_is_none_is_refused_with_the_page_s_words(mockserver):
 def test_an_unknown_session_is_refused_with_the_nearest(mockserver):
     session_id = begin(mockserver)
 
-    with pytest.raises(ValueError, match=f"the nearest is '{session_id}'"):
+    with pytest.raises(ValueError, match=f"did you mean '{session_id}'"):
         mockserver.end_user(session_id[:-1])
 
 

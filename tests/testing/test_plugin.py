@@ -119,13 +119,13 @@ def test_the_closest_mark_has_the_last_word(suite: Suite):
 @pytest.mark.parametrize(
     ("mark", "said"),
     [
-        ('scenaro="demo"', "*scenaro*nearest*'scenario'*"),
-        ('scenario="dem"', "*dem*nearest*demo*"),
+        ('scenaro="demo"', "*scenaro*did you mean*'scenario'*"),
+        ('scenario="dem"', "*dem*did you mean*demo*"),
         ('choices={"dual-statu": "guide"}', "*dual-statu*dual-status*"),
         ('choices={"dual-status": "gide"}', "*gide*guide*"),
         ('profile="hostil"', "*hostil*did you mean 'hostile'*"),
-        ('profle="hostile"', "*profle*nearest*'profile'*"),
-        ('clok="follow"', "*clok*nearest*'clock'*"),
+        ('profle="hostile"', "*profle*did you mean*'profile'*"),
+        ('clok="follow"', "*clok*did you mean*'clock'*"),
         ('choices="guide"', "*choices='guide'; wanted a mapping*"),
         ('profile={"choices": {}}', "*profile={*; wanted literal, guide, hostile, or a file*"),
         ('seed="seven"', "*seed='seven'; wanted a whole number*"),
@@ -212,7 +212,7 @@ def test_pytest_tells_of_the_fixtures_and_the_mark(suite: Suite):
 
 
 def test_a_misspelt_unit_of_time_is_refused_with_the_nearest(mockserver: Sandbox):
-    with pytest.raises(TypeError, match="advance has no 'minute'; the nearest is 'minutes'; it has weeks, days"):
+    with pytest.raises(TypeError, match="advance has no 'minute'; it has weeks, days.*; did you mean 'minutes'"):
         mockserver.advance(minute=1)
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from mockserver.contract.choices import DEFAULTS
-from mockserver.verify.context import Settings
+from mockserver.verify.context import RunSettings
 from mockserver.verify.coverage import OBSERVABLE, Observability
 from mockserver.verify.report import VerifyReport
 from mockserver.verify.run import verify
@@ -80,7 +80,7 @@ def _history(sandbox: Any) -> None:
         sandbox.advance(seconds=30)
 
 
-def settings(sandbox: Any, **changes: Any) -> Settings:
+def settings(sandbox: Any, **changes: Any) -> RunSettings:
     """Everything that a run can be given."""
     everything = {
         "key": sandbox.secret_key,
@@ -93,7 +93,7 @@ def settings(sandbox: Any, **changes: Any) -> Settings:
     }
     if "entrypoint" not in changes:
         changes = changes | {"entrypoint": connected(sandbox)}
-    return Settings(**(everything | changes))
+    return RunSettings(**(everything | changes))
 
 
 def run(sandbox: Any, transport: Any = None, rate: float = 10, **changes: Any) -> VerifyReport:

@@ -2,8 +2,8 @@
 Every point that the API document leaves open, as data: what can be chosen, what is fixed, and what a choice may be.
 
 1. A point is a row of `CHOICES` or of `FIXED`, never of both.
-2. A choice is read by its id, and the value read is always legal by `problem`.
-3. The values in these tables are read, never written to; `merged` makes a new value.
+2. A choice is read by its id, and its value is always valid by `problem`.
+3. No code writes to the values in these tables; `merged` returns a new value.
 """
 
 from collections.abc import Mapping
@@ -11,10 +11,10 @@ from types import MappingProxyType
 from typing import Final
 
 from mockserver.contract.choices import access, campaigns, content, events, filters, model, sessions
-from mockserver.contract.choices.model import Choice, Fixed
+from mockserver.contract.choices.model import Choice, Fixed, Mismatch
 from mockserver.contract.text import nearest_hint
 
-__all__ = ["CHOICES", "DEFAULTS", "FAMILIES", "FIXED", "Choice", "Fixed", "merged", "problem"]
+__all__ = ["CHOICES", "DEFAULTS", "FAMILIES", "FIXED", "Choice", "Fixed", "Mismatch", "merged", "mismatch", "problem"]
 
 FAMILIES: Final = (access, campaigns, filters, content, sessions, events)
 
@@ -25,23 +25,31 @@ DEFAULTS: Final[Mapping[str, object]] = MappingProxyType({row.id: row.default fo
 
 def problem(id: str, value: object) -> str | None:
     """
-    Say in one English sentence why `value` cannot be chosen for `id`, or None where it can.
+    Return in one sentence why `value` cannot be chosen for `id`, or None if it can.
 
-    The sentence gives what was found, what was wanted and the nearest valid name.
-    A number-valued choice also takes a mapping of some of its keys, which `merged` completes.
+    Args:
+        id: The id of a choice; any other is a problem too.
+        value: The name of an option or, for a number-valued choice, a number or a mapping of some of its keys, which
+            `merged` completes.
     """
-    if id in CHOICES:
-        return model.problem(CHOICES[id], value)
     if id in FIXED:
-        return f"{id!r} is no choice: it is fixed as {FIXED[id].decision!r}"
-    return f"no choice is called {id!r}{nearest_hint(id, CHOICES)}"
+        return f"{id!r} is not a choice: it is fixed as {FIXED[id].decision!r}"
+    if id not in CHOICES:
+        return f"no choice is called {id!r}{nearest_hint(id, CHOICES)}"
+    wrong = mismatch(id, value)
+    return f"choice {id!r}: {wrong}" if wrong else None
+
+
+def mismatch(id: str, value: object) -> Mismatch | None:
+    """Return what was received and what is valid for choice `id`, or None if `value` can be chosen."""
+    return model.mismatch(CHOICES[id], value)
 
 
 def merged(id: str, old: object, new: object) -> object:
     """
-    Answer the value of choice `id` after `new` is chosen where `old` was: keys that `new` leaves out keep theirs.
+    Return the value of choice `id` after `new` replaces `old`; in a mapping, a key that `new` leaves out stays.
 
-    `new` is legal by `problem`; anything but a mapping replaces the old value whole.
-    A rate that was off takes what is left out from 120 requests per 60 seconds.
+    `new` is valid by `problem`; anything but a mapping replaces the whole value.
+    A rate that was off is completed from 120 requests per 60 seconds.
     """
     return model.merged(CHOICES[id], old, new)

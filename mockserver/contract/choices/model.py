@@ -1,11 +1,8 @@
 """
 Rows of open points, and the validation and merging of chosen values.
 
-The two kinds of row that answer what the API document leaves open: what can be chosen, and what is fixed.
-
-What may be chosen: the check of an option's name and of each kind of number, and how two numbers are merged.
-
-A message names what was found, what was wanted, and the nearest valid name where one is near.
+A row is either a choice, whose value a sandbox can change, or fixed.
+A value of a choice is the name of an option or, for some choices, a number or a mapping of numbers.
 """
 
 from __future__ import annotations
@@ -15,7 +12,7 @@ from reprlib import repr as short
 from typing import Final, Literal, NamedTuple
 
 from mockserver.contract.durations import parse_duration
-from mockserver.contract.text import nearest_hint
+from mockserver.contract.text import did_you_mean, nearest
 
 Provenance = Literal["documented", "inferred", "invented"]
 ValueKind = Literal["", "rate", "per-platform", "count", "bytes-per-kind"]
@@ -24,7 +21,7 @@ FixedKind = Literal["fixed", "effect"]
 
 class Choice(NamedTuple):
     """
-    One open question that a sandbox answers as it is told.
+    One open question that each sandbox answers by its own setting.
 
     `where` names lines of the API document; `clauses` names the clauses of the contract that leave the point open.
     `options` are the names that can be chosen; `default` is one of them, or a value where `value` names a kind:
@@ -47,10 +44,10 @@ class Choice(NamedTuple):
 
 class Fixed(NamedTuple):
     """
-    One open question that is answered once for every sandbox.
+    One open question with a single answer for every sandbox.
 
-    A row of kind `effect` has its other answers in seed data and in the effects of a scenario, `fixed` has none.
-    `note` says what else a reader should expect of it, or nothing.
+    A row of kind `effect` has other answers in seed data and in the effects of a scenario, a `fixed` one has none.
+    `note` is a further remark for the reader, or empty.
     """
 
     id: str
@@ -64,25 +61,32 @@ class Fixed(NamedTuple):
 # A rate that is switched on without its numbers: invented, since the document shows none.
 RATE_WHEN_ON: Final[Mapping[str, object]] = {"requests": 120, "per": 60}
 
-# No volume at all is a limit one can test with; a pace of none would never end, and no file at all is no upload.
+# A limit of no messages is worth a test; a rate of zero would never end, and an upload has at least one file.
 _LEAST: Final[Mapping[str, int]] = {"size-limit-values": 0}
 
 
-def problem(choice: Choice, value: object) -> str | None:
-    """Say what is wrong with `value` as the answer to `choice`, or None."""
+class Mismatch(NamedTuple):
+    """A value that cannot be chosen: what was received, what is valid, and the nearest valid name if one is near."""
+
+    received: str
+    expected: str
+    nearest: str | None = None
+
+    def __str__(self) -> str:
+        return f"got {self.received}; expected {self.expected}{did_you_mean(self.nearest)}"
+
+
+def mismatch(choice: Choice, value: object) -> Mismatch | None:
+    """Return what is wrong with `value` as the value of `choice`, or None if it can be chosen."""
     if isinstance(value, str) and value in choice.options:
         return None
     if choice.value == "count":
-        wrong = _whole(choice, value)
-    elif choice.value:
-        wrong = _mapping(choice, value)
-    else:
-        wrong = _option(choice, value)
-    return f"choice {choice.id!r}: {wrong}" if wrong else None
+        return _whole(choice, value)
+    return _mapping(choice, value) if choice.value else _option(choice, value)
 
 
 def merged(choice: Choice, old: object, new: object) -> object:
-    """Answer `new`, with the keys it leaves out as `old` has them."""
+    """Return `new`, completed with the keys of `old` that it leaves out."""
     if not isinstance(new, Mapping):
         return new
     return {**_base(choice, old), **new}
@@ -94,38 +98,38 @@ def _base(choice: Choice, old: object) -> Mapping[str, object]:
     return RATE_WHEN_ON if choice.value == "rate" else {}
 
 
-def _option(choice: Choice, value: object) -> str:
-    wanted = f"found {short(value)}, wanted one of {', '.join(choice.options)}"
+def _option(choice: Choice, value: object) -> Mismatch:
+    expected = f"one of {', '.join(choice.options)}"
     if value is None and "null" in choice.options:
-        return f"{wanted}; the nearest is 'null', the word in quotes"
-    return f"{wanted}{nearest_hint(value, choice.options)}"
+        return Mismatch(short(value), f"{expected} (the word 'null' in quotes)", "null")
+    return Mismatch(short(value), expected, nearest(value, choice.options))
 
 
-def _mapping(choice: Choice, value: object) -> str | None:
+def _mapping(choice: Choice, value: object) -> Mismatch | None:
     keys = list(RATE_WHEN_ON if choice.value == "rate" else _base(choice, choice.default))
     if not isinstance(value, Mapping):
         words = "".join(f"{option!r} or " for option in choice.options)
-        near = nearest_hint(value, choice.options) if isinstance(value, str) else ""
-        return f"found {short(value)}, wanted {words}a mapping of {', '.join(keys)}{near}"
+        near = nearest(value, choice.options) if isinstance(value, str) else None
+        return Mismatch(short(value), f"{words}a mapping of {', '.join(keys)}", near)
     for key, part in value.items():
         if key not in keys:
-            return f"found the key {short(key)}, wanted {', '.join(keys)}{nearest_hint(key, keys)}"
+            return Mismatch(f"the key {short(key)}", ", ".join(keys), nearest(key, keys))
         wrong = _period(part) if key == "per" else _whole(choice, part)
         if wrong:
-            return f"{key}: {wrong}"
+            return wrong._replace(received=f"{key}: {wrong.received}")
     return None
 
 
-def _whole(choice: Choice, value: object) -> str | None:
+def _whole(choice: Choice, value: object) -> Mismatch | None:
     least = _LEAST.get(choice.id, 1)
     is_whole = isinstance(value, int) and not isinstance(value, bool) and value >= least
     if is_whole or (value is None and choice.value == "per-platform"):
         return None
     none = ", or null for no limit" if choice.value == "per-platform" else ""
-    return f"found {short(value)}, wanted a whole number of at least {least}{none}"
+    return Mismatch(short(value), f"a whole number of at least {least}{none}")
 
 
-def _period(value: object) -> str | None:
+def _period(value: object) -> Mismatch | None:
     if parse_duration(value):
         return None
-    return f"found {short(value)}, wanted seconds above 0 or a duration like '60s'"
+    return Mismatch(short(value), "seconds above 0 or a duration like '60s'")

@@ -35,38 +35,32 @@ def tenant_of(sandbox: SandboxState, scope: Subject, args: Mapping[str, Any]) ->
     return sandbox.tenants[tenant_id]
 
 
-def find_record(sandbox: SandboxState, table: str, record_id: str) -> tuple[Tenant, Any]:
-    """The record of this id with its tenant."""
-    for tenant in sandbox.tenants.values():
-        record = getattr(tenant, table).get(record_id)
-        if record is not None:
-            return tenant, record
-    raise NoTarget(f"no {table} record {record_id!r}")
+def find_record(sandbox: SandboxState, kind: str, record_id: str) -> tuple[Tenant, Any]:
+    """Return the record of this id with its tenant; raises NoTarget for an unknown id."""
+    found = sandbox.find(kind, record_id)
+    if found is None:
+        raise NoTarget(f"no {kind} {record_id!r}")
+    return found
 
 
 def sessions_of(sandbox: SandboxState, scope: Subject, args: Mapping[str, Any]) -> Sequence[tuple[Tenant, Session]]:
     """The sessions that an effect is about, as they are now."""
-    return _about(sandbox, "sessions", args.get("id") or (scope.session.id if scope.session else None), "pending")
+    return _about(sandbox, "session", args.get("id") or (scope.session.id if scope.session else None), "pending")
 
 
 def campaigns_of(sandbox: SandboxState, scope: Subject, args: Mapping[str, Any]) -> Sequence[tuple[Tenant, Campaign]]:
     """The campaigns that an effect is about, as they are now."""
-    return _about(sandbox, "campaigns", args.get("id") or (scope.campaign.id if scope.campaign else None), "processing")
+    return _about(sandbox, "campaign", args.get("id") or (scope.campaign.id if scope.campaign else None), "processing")
 
 
-def _about(sandbox: SandboxState, table: str, record_id: str | None, status: str) -> Sequence[tuple[Tenant, Any]]:
+def _about(sandbox: SandboxState, kind: str, record_id: str | None, status: str) -> Sequence[tuple[Tenant, Any]]:
     """The record of this id, or without one every record in this status."""
     if record_id:
-        return [find_record(sandbox, table, record_id)]
-    found = [
-        (tenant, record)
-        for tenant in sandbox.tenants.values()
-        for record in getattr(tenant, table).values()
-        if record.status == status
-    ]
-    if not found:
-        raise NoTarget(f"no {table.removesuffix('s')} is {status}")
-    return found
+        return [find_record(sandbox, kind, record_id)]
+    targets = [(tenant, record) for tenant, record in sandbox.records(kind) if record.status == status]
+    if not targets:
+        raise NoTarget(f"no {kind} is {status}")
+    return targets
 
 
 def running_executions(
@@ -124,17 +118,14 @@ def condition_holds(sandbox: SandboxState, condition: Mapping[str, Any], scope: 
 
 def _sessions(sandbox: SandboxState, scope: Subject) -> Iterator[str]:
     if scope.session is not None:
-        yield find_record(sandbox, "sessions", scope.session.id)[1].status
+        yield find_record(sandbox, "session", scope.session.id)[1].status
         return
-    for tenant in sandbox.tenants.values():
-        for session in tenant.sessions.values():
-            yield session.status
+    for _, session in sandbox.records("session"):
+        yield session.status
 
 
 def _campaigns(sandbox: SandboxState, scope: Subject) -> Iterator[tuple[Tenant, Campaign]]:
     if scope.campaign is not None:
-        yield find_record(sandbox, "campaigns", scope.campaign.id)
-        return
-    for tenant in sandbox.tenants.values():
-        for campaign in tenant.campaigns.values():
-            yield tenant, campaign
+        yield find_record(sandbox, "campaign", scope.campaign.id)
+    else:
+        yield from sandbox.records("campaign")

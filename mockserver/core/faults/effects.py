@@ -30,7 +30,7 @@ from mockserver.core.state.records import Execution, Session, Template, Variable
 from mockserver.core.state.rule_set import StorageFaults
 from mockserver.core.state.rules import Rule, Subject
 from mockserver.core.state.sandbox import KeyOwner, SandboxState
-from mockserver.core.state.tenant import Tenant
+from mockserver.core.state.tenant import TABLE_OF, Tenant
 
 
 def complete_session(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
@@ -230,11 +230,11 @@ def remove_template(sandbox: SandboxState, rule: Rule, scope: Subject, args: Map
 def _template(sandbox: SandboxState, scope: Subject, args: Mapping[str, Any]) -> tuple[Tenant, Template]:
     about = scope.template_id or (scope.campaign.template_id if scope.campaign else None)
     tenant = tenant_of(sandbox, scope, args)
-    return tenant, _owned(tenant, "templates", args.get("id") or about)
+    return tenant, _owned(tenant, "template", args.get("id") or about)
 
 
-def _owned(tenant: Tenant, table: str, record_id: str | None) -> Any:
-    rows = getattr(tenant, table)
+def _owned(tenant: Tenant, kind: str, record_id: str | None) -> Any:
+    rows, table = tenant.table(kind), TABLE_OF[kind]
     if record_id is None or record_id not in rows:
         there = ", ".join(list(rows)[:5]) or "none"
         wanted = f"none was named of the {table}" if record_id is None else f"{record_id!r} is not among the {table}"
@@ -247,14 +247,14 @@ def remove_funnel(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mappi
     tenant = tenant_of(sandbox, scope, args)
     step_id = scope.session.funnel_step_id if scope.session else None
     linked = tenant.funnel_of_step(step_id) if step_id else None
-    funnel = _owned(tenant, "funnels", args.get("id") or (linked.id if linked else None))
+    funnel = _owned(tenant, "funnel", args.get("id") or (linked.id if linked else None))
     del tenant.funnels[funnel.id]
 
 
 def remove_entrypoint(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
     """The channel is gone; with the last one of its platform the sends still to come on that platform fail."""
     tenant = tenant_of(sandbox, scope, args)
-    entrypoint = _owned(tenant, "entrypoints", args.get("id") or scope.entrypoint_id)
+    entrypoint = _owned(tenant, "entrypoint", args.get("id") or scope.entrypoint_id)
     del tenant.entrypoints[entrypoint.id]
     if all(other.platform != entrypoint.platform for other in tenant.entrypoints.values()):
         fail_remaining_sends(sandbox, tenant, platform=entrypoint.platform)

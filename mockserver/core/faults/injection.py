@@ -12,13 +12,13 @@ Asking a sandbox's script what it does to an attempt at a delivery.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
+from functools import cache
 from math import cos, exp, log, pi, sqrt
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mockserver.contract.durations import parse_duration
+from mockserver.contract.text import json_value
 from mockserver.core import ids
 from mockserver.core.faults import conditions, effects, injected_errors
 from mockserver.core.instants import Duration, Instant
@@ -33,17 +33,6 @@ from mockserver.core.state.sandbox import SandboxState, Timer, journal_entry
 _Z99 = 2.3263478740408408  # the 99th percentile of the normal distribution
 _GRAIN = 2**53
 _NO_WIRE = WireFaults()
-
-# The path parameter by which a call names the record that it is about, by operation, and the record's table.
-_SUBJECT_OF: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "readCampaign": ("id", "campaign"),
-        "readExecution": ("id", "campaign"),
-        "startCampaign": ("id", "campaign"),
-        "cancelCampaign": ("id", "campaign"),
-        "readConnectionSession": ("sessionId", "session"),
-    }
-)
 
 
 class RuleMatch(NamedTuple):
@@ -93,35 +82,25 @@ def _drawn(sandbox: SandboxState, owner: Rule | None, wait: Duration | Latency) 
 
 
 def _reader(call: Call) -> Callable[[], Any]:
-    """Reads the call's body as JSON, once; what is none is None."""
-    read: list[Any] = []
-
-    def body() -> Any:
-        if not read:
-            try:
-                read.append(json.loads(call.body) if call.body else None)
-            except (ValueError, RecursionError):
-                read.append(None)
-        return read[0]
-
-    return body
+    """Return a function that parses the call's body once, to None if it is not JSON."""
+    return cache(lambda: json_value(call.body) if call.body else None)
 
 
 def subject_of(sandbox: SandboxState, call: Call) -> Subject:
-    """What the call is about, as far as it names it: an unknown key or id is about nothing."""
-    holder = sandbox.key_owner(call.headers.get("x-api-key", "").strip())
-    scope = Subject(tenant_id=holder.tenant_id if holder else None)
-    operation = call.endpoint.id if call.endpoint else ""
-    if operation == "readTemplate":
-        return scope._replace(template_id=call.params["id"])
-    if operation == "readEntrypoint":
-        return scope._replace(entrypoint_id=call.params["id"])
-    parameter, what = _SUBJECT_OF.get(operation, ("", ""))
-    for tenant in sandbox.tenants.values() if what else ():
-        record = getattr(tenant, f"{what}s").get(call.params[parameter])
-        if record is not None:
-            return scope._replace(**{what: record})
-    return scope
+    """Return the tenant and the record that the call names by its key and path, each None if it is unknown."""
+    owner = sandbox.key_owner(call.headers.get("x-api-key", "").strip())
+    subject = Subject(tenant_id=owner.tenant_id if owner else None)
+    if call.endpoint is None or call.endpoint.subject is None:
+        return subject
+    kind, parameter = call.endpoint.subject
+    record_id = call.params[parameter]
+    named: dict[str, Any] = {f"{kind}_id": record_id}
+    if not named.keys() <= set(
+        Subject._fields
+    ):  # of the other kinds the effect takes the id, and refuses an unknown one
+        found = sandbox.find(kind, record_id)
+        named = {kind: found[1]} if found else {}
+    return subject._replace(**named)
 
 
 def run_operation(sandbox: SandboxState, call: Call, met: RuleMatch) -> CallResult:

@@ -259,7 +259,7 @@ def list_campaigns(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success
 def get_campaign(sandbox: SandboxState, tenant: Tenant, call: Call, clause: str) -> Campaign:
     """The campaign that the path names, or CAMPAIGN_NOT_FOUND."""
     campaign: Campaign = require_record(
-        sandbox, tenant, "campaigns", call.params["id"], code="CAMPAIGN_NOT_FOUND", clause=clause
+        sandbox, tenant, "campaign", call.params["id"], code="CAMPAIGN_NOT_FOUND", clause=clause
     )
     return campaign
 

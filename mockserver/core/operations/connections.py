@@ -34,7 +34,7 @@ def read_entrypoint(sandbox: SandboxState, tenant: Tenant, call: Call) -> Succes
     """The entrypoint (entrypoints.read); ENTRYPOINT_NOT_FOUND for an id that the tenant does not have."""
     return Success(
         require_record(
-            sandbox, tenant, "entrypoints", call.params["id"], code="ENTRYPOINT_NOT_FOUND", clause="entrypoints.read"
+            sandbox, tenant, "entrypoint", call.params["id"], code="ENTRYPOINT_NOT_FOUND", clause="entrypoints.read"
         )
     )
 
@@ -43,8 +43,7 @@ def is_phone_in_use(sandbox: SandboxState, phone: str) -> bool:
     """Return True if an entrypoint of any tenant of the sandbox has this number, on any platform."""
     return any(
         entrypoint.display_phone is not None and _linked(entrypoint.display_phone, tenant) == phone
-        for tenant in sandbox.tenants.values()
-        for entrypoint in tenant.entrypoints.values()
+        for tenant, entrypoint in sandbox.records("entrypoint")
     )
 
 
@@ -147,7 +146,7 @@ def read_session(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
         str(sandbox.choices["session-unknown-code"])
     ]
     session: Session = require_record(
-        sandbox, tenant, "sessions", call.params["sessionId"], code=code, clause="session.read", at="path.sessionId"
+        sandbox, tenant, "session", call.params["sessionId"], code=code, clause="session.read", at="path.sessionId"
     )
     if (
         sandbox.choices["expiry-driver"] != "sweeper"

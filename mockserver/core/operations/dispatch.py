@@ -30,7 +30,7 @@ from mockserver.core.state.tenant import Tenant
 def read_policy(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
     """The origins that may embed the form, whether or not it is active (forms.policy)."""
     return Success(
-        require_record(sandbox, tenant, "forms", call.params["id"], code="FORM_NOT_FOUND", clause="forms.policy")
+        require_record(sandbox, tenant, "form", call.params["id"], code="FORM_NOT_FOUND", clause="forms.policy")
     )
 
 

@@ -43,11 +43,10 @@ class FlowTarget(NamedTuple):
 
 
 def find_by_link(sandbox: SandboxState, token: str) -> FlowTarget | None:
-    """The session whose url ends in this token, of whatever tenant."""
-    for tenant in sandbox.tenants.values():
-        for session in tenant.sessions.values():
-            if session.token == token:
-                return FlowTarget(tenant, session, tenant.hosted_flows.get(session.id))
+    """Return the session of any tenant whose url ends in this token, or None."""
+    for tenant, session in sandbox.records("session"):
+        if session.token == token:
+            return FlowTarget(tenant, session, tenant.hosted_flows.get(session.id))
     return None
 
 

@@ -61,7 +61,7 @@ def list_messages(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
     chat_id = call.params["chatId"]
     bookmark = _read_cursor(sandbox, chat_id, query["cursor"]) if "cursor" in query else None
     chat = require_record(
-        sandbox, tenant, "chats", chat_id, code="CHAT_NOT_FOUND", clause="messages.list", at="path.chatId"
+        sandbox, tenant, "chat", chat_id, code="CHAT_NOT_FOUND", clause="messages.list", at="path.chatId"
     )
     return Success(_page(sandbox, chat, all_messages(sandbox, tenant, chat), limit, bookmark))
 

@@ -25,7 +25,7 @@ def read_template(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
         require_record(
             sandbox,
             tenant,
-            "templates",
+            "template",
             call.params["id"],
             code="MESSAGE_TEMPLATE_NOT_FOUND",
             clause="templates.unknown",
@@ -40,7 +40,7 @@ def for_campaign(sandbox: SandboxState, tenant: Tenant, template_id: str, *, at:
         "campaign-template": "CAMPAIGN_TEMPLATE_NOT_FOUND",
     }[str(sandbox.choices["template-not-found-code"])]
     template: Template = require_record(
-        sandbox, tenant, "templates", template_id, code=code, clause="campaigns.template", at=at
+        sandbox, tenant, "template", template_id, code=code, clause="campaigns.template", at=at
     )
     return template
 

@@ -17,7 +17,7 @@ from mockserver.core.state.calls import Call
 from mockserver.core.state.journal import JournalEntry
 
 
-class Difference(NamedTuple):
+class PathDifference(NamedTuple):
     """Where an exchange is not as wanted; `actual` is None where it has nothing there."""
 
     path: str
@@ -43,14 +43,14 @@ _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _INDEX = re.compile("[0-9]{1,9}")  # `str.isdigit` also takes digits that `int` refuses, and `int` only so many of them
 
 
-def differences(exchange: JournalEntry, where: Mapping[str, Any]) -> list[Difference]:
+def differences(exchange: JournalEntry, where: Mapping[str, Any]) -> list[PathDifference]:
     """What keeps the exchange from being as wanted; empty where it is."""
     found = (
         (path, wanted, value_at(exchange.call, lambda: exchange.body, path))
         for path, wanted in normalize_conditions(where).items()
     )
     return [
-        Difference(path, wanted, None if actual is ABSENT else actual)
+        PathDifference(path, wanted, None if actual is ABSENT else actual)
         for path, wanted, actual in found
         if not matches(actual, wanted)
     ]

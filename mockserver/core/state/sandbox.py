@@ -18,10 +18,9 @@ Finding a record by its id, and refusing by the code that the choice `cross-tena
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from heapq import heappush
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mockserver.contract.choices import DEFAULTS
@@ -40,7 +39,7 @@ from mockserver.core.state.outbox import Outbox
 from mockserver.core.state.records import Event, PageVisit
 from mockserver.core.state.rule_set import RuleSet
 from mockserver.core.state.rules import AppliedFault
-from mockserver.core.state.tenant import Tenant, holds
+from mockserver.core.state.tenant import Tenant
 
 
 class Runtime:
@@ -76,14 +75,8 @@ class Runtime:
 NULL_RUNTIME = Runtime()
 
 
-# The table of a tenant in which the records of a kind stand.
-TABLE_OF: Mapping[str, str] = MappingProxyType(
-    {"campaign": "campaigns", "execution": "executions", "session": "sessions"}
-)
-
-
-# The tables of a tenant whose records share one space of ids.
-WITH_IDS = ("chats", "templates", "campaigns", "executions", "sessions", "entrypoints", "media", "forms", "funnels")
+# The kinds of records that share one space of ids.
+WITH_IDS = ("chat", "template", "campaign", "execution", "session", "entrypoint", "media", "form", "funnel")
 
 
 Position = tuple[Instant, int, int]  # an instant, with the exchange and the transition before it
@@ -203,10 +196,24 @@ class SandboxState:
                 return drawn
 
     def has_id(self, record_id: str) -> bool:
-        """True where a tenant, or a chat, template, campaign, execution, session, entrypoint, file or form has this id."""
+        """Return True if a tenant or a record of any kind in `WITH_IDS` has this id."""
         return record_id in self.tenants or any(
-            holds(tenant, table, record_id) for tenant in self.tenants.values() for table in WITH_IDS
+            record_id in tenant.table(kind) for tenant in self.tenants.values() for kind in WITH_IDS
         )
+
+    def find(self, kind: str, record_id: str) -> tuple[Tenant, Any] | None:
+        """Return the record of this kind and id with its tenant, whichever that is, or None if there is none."""
+        for tenant in self.tenants.values():
+            record = tenant.table(kind).get(record_id)
+            if record is not None:
+                return tenant, record
+        return None
+
+    def records(self, kind: str) -> Iterator[tuple[Tenant, Any]]:
+        """Yield every record of this kind with its tenant, tenant by tenant in order of creation; not for chats."""
+        for tenant in self.tenants.values():
+            for record in tenant.table(kind).values():
+                yield tenant, record
 
     def position(self) -> Position:
         """Return now, with the last exchange and the last transition so far: what follows comes after them."""
@@ -240,7 +247,7 @@ class SandboxState:
         if timer.kind == "delivery":
             record = self.outbox.deliveries.get(timer.id)
         else:
-            record = getattr(tenant, TABLE_OF[timer.kind]).get(timer.id) if tenant else None
+            record = tenant.table(timer.kind).get(timer.id) if tenant else None
         return record if record is not None and record.state_version == timer.state_version else None
 
     def key_owner(self, key: str) -> KeyOwner | None:
@@ -248,8 +255,12 @@ class SandboxState:
 
     def secrets(self) -> list[str]:
         """Every key and signing secret of the sandbox: what no answer, journal or log may show."""
-        webhooks = [webhook for tenant in self.tenants.values() for webhook in tenant.webhooks.values()]
-        signing = (secret for webhook in webhooks for secret in (webhook.secret, webhook.old_secret) if secret)
+        signing = (
+            secret
+            for _, webhook in self.records("webhook")
+            for secret in (webhook.secret, webhook.old_secret)
+            if secret
+        )
         return [*self.keys, *signing]
 
     def checkpoint(self) -> Checkpoint:
@@ -360,29 +371,29 @@ def _refused(refusal: ApiError) -> Refused:
 
 
 def require_record(
-    sandbox: SandboxState, tenant: Tenant, table: str, record_id: str, *, code: str, clause: str, at: str = "path.id"
+    sandbox: SandboxState, tenant: Tenant, kind: str, record_id: str, *, code: str, clause: str, at: str = "path.id"
 ) -> Any:
     """
     The tenant's record of this id.
 
     Refuses an unknown id with `code`, and another tenant's likewise or with RESOURCE_ACCESS_DENIED, by choice.
     """
-    found = getattr(tenant, table).get(record_id)
-    if found is not None:
-        return found
-    elsewhere = any(holds(other, table, record_id) for other in sandbox.tenants.values() if other is not tenant)
-    if elsewhere and sandbox.choices["cross-tenant-code"] == "access-denied":
+    record = tenant.table(kind).get(record_id)
+    if record is not None:
+        return record
+    is_foreign = sandbox.find(kind, record_id) is not None
+    if is_foreign and sandbox.choices["cross-tenant-code"] == "access-denied":
         raise ApiError(
             "RESOURCE_ACCESS_DENIED",
             clause="auth.denied",
             location=at,
             reason=f"{record_id!r} belongs to another tenant than the key",
         )
-    whose = "another tenant has it" if elsewhere else f"the tenant has {_known(tenant, table)}"
-    raise ApiError(code, clause=clause, location=at, reason=f"no {table} record with id {record_id!r}; {whose}")
+    owner = "another tenant has it" if is_foreign else f"the tenant has {_known_ids(tenant, kind)}"
+    raise ApiError(code, clause=clause, location=at, reason=f"no {kind} with id {record_id!r}; {owner}")
 
 
-def _known(tenant: Tenant, table: str) -> str:
-    rows = getattr(tenant, table)
+def _known_ids(tenant: Tenant, kind: str) -> str:
+    rows = tenant.table(kind)
     first = ", ".join(list(rows)[:3]) if len(rows) <= 1000 else next(iter(rows))
     return f"{len(rows)} ({first}{', ...' if len(rows) > 3 else ''})" if len(rows) else "none"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from mockserver.core.phone_numbers import BRAZIL
@@ -92,6 +93,10 @@ class Tenant:
     hosted_flows: dict[str, HostedFlow] = field(default_factory=dict)  # by session id
     media: dict[str, Media] = field(default_factory=dict)
 
+    def table(self, kind: str) -> Any:
+        """Return the table of a kind of record: `campaign` -> `campaigns`. Only `Chats` is not a dictionary."""
+        return getattr(self, TABLE_OF[kind])
+
     def copy(self) -> Tenant:
         """A tenant of its own tables over the same frozen records."""
         return replace(self, **{table: getattr(self, table).copy() for table in TABLES})
@@ -119,8 +124,18 @@ TABLES: tuple[str, ...] = (
     "media",
 )
 
-
-def holds(tenant: Tenant, table: str, record_id: str) -> bool:
-    """True where the tenant's table has a record of this id."""
-    rows: Any = getattr(tenant, table)
-    return record_id in rows
+# The tables of the records that can be searched by id.
+TABLE_OF: Mapping[str, str] = MappingProxyType(
+    {
+        "chat": "chats",
+        "template": "templates",
+        "campaign": "campaigns",
+        "execution": "executions",
+        "session": "sessions",
+        "entrypoint": "entrypoints",
+        "media": "media",
+        "form": "forms",
+        "funnel": "funnels",
+        "webhook": "webhooks",
+    }
+)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from email.utils import format_datetime
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
@@ -50,8 +51,6 @@ _DATE_TIMES: Mapping[str, Callable[[Instant], str]] = MappingProxyType(
         "offset": lambda instant: format_milliseconds(instant)[:-1] + "+00:00",
     }
 )
-_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def date_time(choices: Choices, instant: Instant) -> str:
@@ -71,9 +70,7 @@ def http_date(instant: Instant) -> str:
 
 @lru_cache(maxsize=16)
 def _http_date(second: int) -> str:
-    moment = to_datetime(second * SECOND)
-    day, month = _WEEKDAYS[moment.weekday()], _MONTHS[moment.month - 1]
-    return f"{day}, {moment.day:02d} {month} {moment.year:04d} {moment:%H:%M:%S} GMT"
+    return format_datetime(to_datetime(second * SECOND), usegmt=True)
 
 
 def success_status(choices: Choices, endpoint: Endpoint) -> int:

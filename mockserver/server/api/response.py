@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from mockserver.contract import schemas
 from mockserver.contract.choices import DEFAULTS
+from mockserver.contract.text import brief
 from mockserver.core.instants import Duration, Instant
 from mockserver.core.redaction import Redactor
 from mockserver.core.state.calls import ApiError, Call, Refused, Success
@@ -45,7 +46,7 @@ def explanation_header(refusal: ApiError, redactor: Redactor) -> str:
     """Return the sentence as a header's value: printable ASCII, other characters escaped, at most 300 characters."""
     ascii_text = explanation(refusal, redactor).encode("ascii", "backslashreplace").decode("ascii")
     printable = "".join(char if " " <= char <= "~" else f"\\x{ord(char):02x}" for char in ascii_text)
-    return printable if len(printable) <= _HEADER_MAX_CHARS else printable[: _HEADER_MAX_CHARS - 3] + "..."
+    return brief(printable, _HEADER_MAX_CHARS)
 
 
 _JSON_TYPE = ("Content-Type", "application/json; charset=utf-8")

@@ -19,15 +19,14 @@ JSON = dict[str, Any]
 Arguments = Mapping[str, Any]
 
 
-def _owned(hosted: HostedSandbox, table: str, record_id: str) -> tuple[Tenant, Any]:
-    for tenant in hosted.sandbox.tenants.values():
-        record = getattr(tenant, table).get(record_id)
-        if record is not None:
-            return tenant, record
-    known = [each for tenant in hosted.sandbox.tenants.values() for each in getattr(tenant, table)]
-    raise ControlError(
-        404, "MOCK_NOT_FOUND", f"no {table} record {record_id!r}; there is {', '.join(known[:5]) or 'none'}"
-    )
+def _owned(hosted: HostedSandbox, kind: str, record_id: str) -> tuple[Tenant, Any]:
+    found = hosted.sandbox.find(kind, record_id)
+    if found is None:
+        known = [record.id for _, record in hosted.sandbox.records(kind)]
+        hint = nearest_hint(record_id, known)
+        listed = ", ".join(known[:5]) or "none"
+        raise ControlError(404, "MOCK_NOT_FOUND", f"no {kind} {record_id!r}; there is {listed}{hint}")
+    return found
 
 
 def _refuse_illegal(kind: Kind, record: Any, trigger: str) -> None:
@@ -49,7 +48,7 @@ def _session(hosted: HostedSandbox, tenant: Tenant, session_id: str) -> JSON:
 def complete_session(hosted: HostedSandbox, args: Arguments) -> JSON:
     """The end user finishes the flow, with this number or an unused one."""
     sandbox = hosted.sandbox
-    tenant, session = _owned(hosted, "sessions", args["sessionId"])
+    tenant, session = _owned(hosted, "session", args["sessionId"])
     _refuse_illegal("session", session, "complete")
     given = args.get("phone")
     phone = phone_numbers.e164(given, tenant.country) if given is not None else connections.unused_phone(sandbox)
@@ -62,7 +61,7 @@ def complete_session(hosted: HostedSandbox, args: Arguments) -> JSON:
 
 def fail_session(hosted: HostedSandbox, args: Arguments) -> JSON:
     """The connection fails for a documented reason."""
-    tenant, session = _owned(hosted, "sessions", args["sessionId"])
+    tenant, session = _owned(hosted, "session", args["sessionId"])
     if args["reason"] not in connections.REASONS:
         hint = nearest_hint(args["reason"], connections.REASONS)
         raise ControlError(
@@ -77,7 +76,7 @@ def fail_session(hosted: HostedSandbox, args: Arguments) -> JSON:
 
 def cancel_session(hosted: HostedSandbox, args: Arguments) -> JSON:
     """The end user cancels the flow on the hosted page."""
-    tenant, session = _owned(hosted, "sessions", args["sessionId"])
+    tenant, session = _owned(hosted, "session", args["sessionId"])
     _refuse_illegal("session", session, "fail")
     connections.cancel(hosted.sandbox, tenant, session, {"forced": "cancel"})
     return _session(hosted, tenant, session.id)
@@ -85,7 +84,7 @@ def cancel_session(hosted: HostedSandbox, args: Arguments) -> JSON:
 
 def expire_session(hosted: HostedSandbox, args: Arguments) -> JSON:
     """The session expires now, also before its deadline."""
-    tenant, session = _owned(hosted, "sessions", args["sessionId"])
+    tenant, session = _owned(hosted, "session", args["sessionId"])
     _refuse_illegal("session", session, "expire")
     connections.expire(hosted.sandbox, tenant, session, {"forced": "expire"})
     return _session(hosted, tenant, session.id)
@@ -94,7 +93,7 @@ def expire_session(hosted: HostedSandbox, args: Arguments) -> JSON:
 def fail_campaign(hosted: HostedSandbox, args: Arguments) -> JSON:
     """A running campaign meets an unrecoverable error."""
     sandbox = hosted.sandbox
-    tenant, campaign = _owned(hosted, "campaigns", args["id"])
+    tenant, campaign = _owned(hosted, "campaign", args["id"])
     _refuse_illegal("campaign", campaign, "fail")
     campaigns.fail(sandbox, tenant, campaign, {"forced": "fail"})
     view = formats.SerializationContext(sandbox.choices, sandbox.seed, sandbox.now, hosted.base_url)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mockserver.conduct import judge, polling
-from mockserver.conduct.rules import ConductReport
+from mockserver.conduct.rules import ConductResult
 from mockserver.contract.text import camel_case
 from mockserver.core import ledger
 from mockserver.core.instants import SECOND, Duration, Instant, format_exact
@@ -37,7 +37,7 @@ def read_ledger(snapshot: HostedSnapshot, args: Arguments) -> JSON:
     return _ledger(ledger.read(snapshot.state), redactor(snapshot.state))
 
 
-def _ledger(effects: ledger.Ledger, hide: Redactor) -> JSON:
+def _ledger(effects: ledger.LedgerRows, hide: Redactor) -> JSON:
     values: dict[str, Any] = {}  # by execution: all its sends have the same ones
     return {camel_case(name): [_row(row, hide, values) for row in rows] for name, rows in effects._asdict().items()}
 
@@ -64,7 +64,7 @@ def read_conduct(snapshot: HostedSnapshot, args: Arguments) -> JSON:
     return _conduct(_redacted(state, judge.judge(state)))
 
 
-def _redacted(twin: SandboxState, report: ConductReport) -> ConductReport:
+def _redacted(twin: SandboxState, report: ConductResult) -> ConductResult:
     hide = redactor(twin)
     return report._replace(
         findings=tuple(each._replace(message=hide.text(each.message)) for each in report.findings),
@@ -72,7 +72,7 @@ def _redacted(twin: SandboxState, report: ConductReport) -> ConductReport:
     )
 
 
-def _conduct(report: ConductReport) -> JSON:
+def _conduct(report: ConductResult) -> JSON:
     shown = ("rule", "clause", "severity", "message", "exchanges")
     return {
         "findings": [{name: getattr(each, name) for name in shown} for each in report.findings],

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from mockserver.contract import schemas
-from mockserver.contract.text import nearest, nearest_hint
+from mockserver.contract.text import nearest_hint
 from mockserver.core.operations.validation import parse_json
 from mockserver.core.state.calls import ApiError
 from mockserver.scenario.explaining import explained
@@ -179,10 +179,8 @@ def _routed(wire: HttpRequest) -> tuple[Route, Mapping[str, str]]:
         raise ControlError(
             405, "MOCK_WRONG_METHOD", f"{path} takes {allow}, not {wire.method}", headers=(("Allow", allow),)
         )
-    hint = nearest(path, {route.path for route in ROUTES})
-    raise ControlError(
-        404, "MOCK_NOT_FOUND", f"the control plane has no {path}" + (f"; the nearest is {hint}" if hint else "")
-    )
+    hint = nearest_hint(path, {route.path for route in ROUTES})
+    raise ControlError(404, "MOCK_NOT_FOUND", f"the control plane has no {path}{hint}")
 
 
 def _arguments(route: Route, wire: HttpRequest) -> Mapping[str, Any]:

@@ -16,12 +16,13 @@ from functools import cache
 from typing import Any
 
 from mockserver.contract.choices import CHOICES
-from mockserver.contract.text import camel_case
+from mockserver.contract.text import camel_case, json_value
 from mockserver.core.instants import format_exact
 from mockserver.core.operations.sending import counts
 from mockserver.core.redaction import Redactor, mask
 from mockserver.core.scheduler import FiredTimer
 from mockserver.core.state.journal import JournalEntry, Transition
+from mockserver.core.state.matching import ABSENT
 from mockserver.core.state.outbox import Attempt, Delivery
 from mockserver.core.state.records import Execution, HostedFlow, SendSchedule
 from mockserver.core.state.rule_set import describe_rules
@@ -76,7 +77,7 @@ _INSTANTS = frozenset(
      "consumed_at")
 )  # fmt: skip
 
-# Keys and tables that are not the attribute's name in camelCase.
+# Keys of fields and tables that are not the attribute's name in camelCase.
 _KEYS: Mapping[tuple[type, str], str] = {(Execution, "schedule"): "sends", (HostedFlow, "started_at"): "begunAt"}
 _TABLE_KEYS: Mapping[str, str] = {"hosted_flows": "walks"}
 
@@ -86,7 +87,7 @@ _NOT_AS_JSON = _INSTANTS.union(_SECRETS)  # but in these fields
 
 STATE_CHATS = 10_000  # chats of a tenant, and targets of an execution, in one answer
 
-Keys = tuple[tuple[str, str], ...]
+FieldKeys = tuple[tuple[str, str], ...]
 
 
 def clock(sandbox: SandboxState) -> JSON:
@@ -196,7 +197,7 @@ def _plain(sandbox: SandboxState, value: Any, name: str = "") -> Any:
     return value
 
 
-def _fields(sandbox: SandboxState, record: Any, keys: Keys) -> JSON:
+def _fields(sandbox: SandboxState, record: Any, keys: FieldKeys) -> JSON:
     """The record's fields; a value that is the same as JSON is taken as it is, since most are."""
     values = ((key, name, getattr(record, name)) for name, key in keys)
     return {
@@ -206,7 +207,7 @@ def _fields(sandbox: SandboxState, record: Any, keys: Keys) -> JSON:
 
 
 @cache
-def _keys(record: type) -> Keys:
+def _keys(record: type) -> FieldKeys:
     """The fields of a record with the keys under which they are shown."""
     hidden = ("state_version", "targets", "template") if record is Execution else ("state_version",)
     visible = (field.name for field in fields(record) if field.name not in hidden)
@@ -281,10 +282,8 @@ def _body_text(body: bytes | None) -> str | None:
 def _json_or_text(body: bytes) -> Any:
     if not body:
         return None
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):  # a scripted reply may nest without end
-        return body.decode("utf-8", "replace")
+    value = json_value(body, ABSENT)  # the body of a scripted reply may be anything
+    return body.decode("utf-8", "replace") if value is ABSENT else value
 
 
 def transition(moved: Transition) -> JSON:

@@ -89,11 +89,10 @@ def register(
 
 
 def _webhook(hosted: HostedSandbox, webhook_id: str) -> tuple[Tenant, Webhook]:
-    tenants = hosted.sandbox.tenants.values()
-    for tenant in tenants:
-        if webhook_id in tenant.webhooks:
-            return tenant, tenant.webhooks[webhook_id]
-    raise _unknown("webhook", webhook_id, [each for tenant in tenants for each in tenant.webhooks])
+    found = hosted.sandbox.find("webhook", webhook_id)
+    if found is None:
+        raise _unknown("webhook", webhook_id, [webhook.id for _, webhook in hosted.sandbox.records("webhook")])
+    return found
 
 
 def _unknown(kind: str, found: str, known: list[str]) -> ControlError:

@@ -61,7 +61,7 @@ class WebhookDispatcher:
         self._scheduler = scheduler
         self.courier = sender
         self.loops = event_loops.Loops(sender.timeout_seconds)
-        self.receivers: dict[str, local_receivers.Receiver] = {}  # in process, by the url that stands for them
+        self.receivers: dict[str, local_receivers.LocalReceiver] = {}  # in process, by the url that stands for them
         self._deliverers: set[object] = set()
         self._blocked_loop: AbstractEventLoop | None = None  # for which the latest delivery was refused
         self._worked = threading.Condition(sandbox.lock)  # type: ignore[arg-type]  # an RLock, as the host makes it
@@ -74,7 +74,7 @@ class WebhookDispatcher:
     def register_local_receiver(self, target: local_receivers.ReceiverTarget, path: str) -> str:
         """The url that stands for a receiver in process; one never stands for another."""
         url = f"http://receiver-{len(self.receivers) + 1}.mockserver.test/{path.removeprefix('/')}"
-        self.receivers[url] = local_receivers.Receiver(target, self.loops)
+        self.receivers[url] = local_receivers.LocalReceiver(target, self.loops)
         return url
 
     def dispatch_due(self, *, insists: bool = False) -> None:

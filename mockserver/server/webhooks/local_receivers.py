@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
 ReceiverTarget = Callable[..., Any]
-Answered = tuple[int, Mapping[str, str], bytes]
+ReceiverAnswer = tuple[int, Mapping[str, str], bytes]
 RECEIVER_RAISED = "the receiver raised"  # how an attempt's error begins where a function or an app broke
 
 _WORDS_MAX = 120
@@ -48,7 +48,7 @@ class ReceivedWebhook(NamedTuple):
         return json.loads(self.body)
 
 
-class Receiver:
+class LocalReceiver:
     """What receives the letters of one endpoint in process. Lives as long as its sandbox."""
 
     def __init__(self, target: ReceiverTarget, runner: event_loops.Loops) -> None:
@@ -87,7 +87,7 @@ class Receiver:
         named = {name.lower(): value for name, value in answered.items()}
         return SendResult(status, None, 0, retry_after(named.get("retry-after", ""), wall), answer[:ANSWER_MAX_BYTES])
 
-    def _by_call(self, url: str, headers: Mapping[str, str], body: bytes) -> Answered:
+    def _by_call(self, url: str, headers: Mapping[str, str], body: bytes) -> ReceiverAnswer:
         letter = ReceivedWebhook(url, {name.lower(): value for name, value in headers.items()}, body)
         if _is_coroutine_function(self._target):
             return _read(self._awaited(self._target, letter))
@@ -100,13 +100,13 @@ class Receiver:
             raise event_loops.LoopBlocked(url)
         return _read(self._awaited(lambda: answered))
 
-    def _by_wsgi(self, url: str, headers: Mapping[str, str], body: bytes) -> Answered:
+    def _by_wsgi(self, url: str, headers: Mapping[str, str], body: bytes) -> ReceiverAnswer:
         return _by_wsgi(self._target, url, headers, body)
 
-    def _by_asgi(self, url: str, headers: Mapping[str, str], body: bytes) -> Answered:
+    def _by_asgi(self, url: str, headers: Mapping[str, str], body: bytes) -> ReceiverAnswer:
         from mockserver.server.webhooks import asgi
 
-        answered: Answered | None = self._awaited(asgi.request, self._target, url, headers, body)
+        answered: ReceiverAnswer | None = self._awaited(asgi.request, self._target, url, headers, body)
         if answered is None:
             raise _NoAnswer("the receiver sent no whole answer; wanted http.response.start and http.response.body")
         return answered
@@ -149,7 +149,7 @@ def _source(frames: Sequence[traceback.FrameSummary]) -> str:
     return f"{PurePath(own[-1].filename).name}:{own[-1].lineno}"
 
 
-def _read(answered: Any) -> Answered:
+def _read(answered: Any) -> ReceiverAnswer:
     """What a receiving function has answered."""
     if answered is None:
         return 200, {}, b""
@@ -162,7 +162,7 @@ def _read(answered: Any) -> Answered:
     raise _NoAnswer(f"the receiver answered {found}; wanted None, a status, or (status, headers, body)")
 
 
-def _by_wsgi(target: Any, url: str, headers: Mapping[str, str], body: bytes) -> Answered:
+def _by_wsgi(target: Any, url: str, headers: Mapping[str, str], body: bytes) -> ReceiverAnswer:
     from werkzeug.test import EnvironBuilder, run_wsgi_app
 
     parts = urlsplit(url)

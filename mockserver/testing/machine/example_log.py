@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import takewhile
@@ -10,6 +9,7 @@ from typing import Any
 
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.lifecycles import LIFECYCLES
+from mockserver.contract.text import json_value
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import Tenant
@@ -96,10 +96,7 @@ def code(exchange: JournalEntry) -> str | None:
 
 def answer(exchange: JournalEntry) -> Any:
     """The answer's JSON, an empty object where there is none."""
-    try:
-        found = json.loads(exchange.answer)
-    except (ValueError, RecursionError):
-        return {}
+    found = json_value(exchange.answer)
     return found if isinstance(found, dict) else {}
 
 

@@ -96,14 +96,14 @@ class SelfExplainingError(AssertionError):
     """A failure whose own first lines tell its cause, such as an invariant that does not hold."""
 
 
-class Cause(NamedTuple):
+class Diagnosis(NamedTuple):
     """One to three lines, and the numbers of the calls that they speak of."""
 
     lines: list[str]
     cited: frozenset[int]
 
 
-def diagnose(seen: SandboxSnapshot, failure: BaseException | None) -> Cause:
+def diagnose(seen: SandboxSnapshot, failure: BaseException | None) -> Diagnosis:
     """What most likely went wrong; a client that waits on a clock that does not move comes before all else."""
     waits = clocks.unmoved(seen, failure)
     likely = _likely(seen, failure)
@@ -113,7 +113,7 @@ def diagnose(seen: SandboxSnapshot, failure: BaseException | None) -> Cause:
     return _citing([*waits, *others], likely.cited)
 
 
-def _likely(seen: SandboxSnapshot, failure: BaseException | None) -> Cause:
+def _likely(seen: SandboxSnapshot, failure: BaseException | None) -> Diagnosis:
     if isinstance(failure, CallMismatch):
         return _citing(_missed(seen, failure))
     told = isinstance(failure, SelfExplainingError | pytest.fail.Exception) and str(failure)
@@ -132,10 +132,10 @@ def _likely(seen: SandboxSnapshot, failure: BaseException | None) -> Cause:
     return _citing(lines, [n for each in bugs for n in each.exchanges])
 
 
-def _citing(lines: list[str], besides: Iterable[int] = ()) -> Cause:
+def _citing(lines: list[str], besides: Iterable[int] = ()) -> Diagnosis:
     shown = lines[:_LINES]
     named = [int(number) for each in shown for number in _NUMBER.findall(each)]
-    return Cause(shown, frozenset(list(dict.fromkeys([*named, *besides]))[:_CITED]))
+    return Diagnosis(shown, frozenset(list(dict.fromkeys([*named, *besides]))[:_CITED]))
 
 
 def _bugs(findings: Iterable[Finding], is_receiver_broken: bool) -> list[Finding]:

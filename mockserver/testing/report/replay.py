@@ -9,9 +9,9 @@ from http.client import HTTPException
 from typing import Any, NamedTuple, TextIO
 
 from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES
-from mockserver.contract.text import printable
+from mockserver.contract.text import brief, printable
 from mockserver.core.instants import SECOND, Duration, parse
-from mockserver.core.state.matching import Difference
+from mockserver.core.state.matching import PathDifference
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.scenario.documents import to_plain
 from mockserver.scenario.rule_parser import describe_rule
@@ -136,7 +136,7 @@ def step(name: str, arguments: Mapping[str, Any]) -> str:
         f"{key} {value if isinstance(value, str) else json.dumps(value, default=float)}"
         for key, value in arguments.items()
     )
-    return f"{name.replace('_', ' ')} {written if len(written) <= 90 else written[:87] + '...'}".rstrip()
+    return f"{name.replace('_', ' ')} {brief(written, 90)}".rstrip()
 
 
 def _called(hosted: HostedSandbox, entry: JSON) -> ReplayedEntry:
@@ -198,5 +198,5 @@ def _differences(recorded: JSON | None, came: JSON | None) -> list[str]:
         return [] if recorded == came else [f"  {other}, recorded was {one}"]
     if "cut" in recorded:  # the document has the status alone
         recorded, came = {"status": recorded["status"]}, {"status": came["status"]}
-    found: list[Difference] = json_differences("answer", recorded, came) if recorded != came else []
+    found: list[PathDifference] = json_differences("answer", recorded, came) if recorded != came else []
     return [each.replace(", wanted ", ", recorded was ") for each in format_differences(found)]

@@ -64,17 +64,17 @@ class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
 def httpx_client(hosted: HostedSandbox) -> httpx.Client:
     """Return an httpx client with the sandbox's base url, handled in this process; it loads no TLS context."""
 
-    class Transport(httpx.BaseTransport):
+    class SandboxTransport(httpx.BaseTransport):
         def handle_request(self, request: httpx.Request) -> httpx.Response:
             return _response(hosted, request, request.read())
 
-    return httpx.Client(transport=Transport(), base_url=hosted.base_url)
+    return httpx.Client(transport=SandboxTransport(), base_url=hosted.base_url)
 
 
 def httpx_async_client(hosted: HostedSandbox) -> httpx.AsyncClient:
     """Return the same for asyncio. If the request may call a receiver, it runs in a thread, so that the loop continues."""
 
-    class Transport(httpx.AsyncBaseTransport):
+    class AsyncSandboxTransport(httpx.AsyncBaseTransport):
         async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
             body = await request.aread()
             has_webhooks = any(tenant.webhooks for tenant in hosted.sandbox.tenants.values())
@@ -82,7 +82,7 @@ def httpx_async_client(hosted: HostedSandbox) -> httpx.AsyncClient:
                 return _response(hosted, request, body)
             return await event_loops.in_thread(lambda: _response(hosted, request, body))
 
-    return httpx.AsyncClient(transport=Transport(), base_url=hosted.base_url)
+    return httpx.AsyncClient(transport=AsyncSandboxTransport(), base_url=hosted.base_url)
 
 
 def _response(hosted: HostedSandbox, request: httpx.Request, body: bytes) -> httpx.Response:

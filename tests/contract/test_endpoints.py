@@ -1,0 +1,17 @@
+"""The table of the operations, checked against itself."""
+
+from mockserver.contract.endpoints import ENDPOINTS
+from mockserver.core.state.tenant import TABLE_OF
+
+
+def test_a_subject_is_a_kind_of_record_named_by_a_parameter_of_the_path():
+    subjects = {row.id: (row.path, *row.subject) for row in ENDPOINTS.values() if row.subject}
+
+    wrong = {
+        operation
+        for operation, (path, kind, parameter) in subjects.items()
+        if kind not in TABLE_OF or f"{{{parameter}}}" not in path
+    }
+    assert set() == wrong
+    assert {"readTemplate", "readCampaign", "readExecution", "startCampaign", "cancelCampaign"} <= set(subjects)
+    assert {"readConnectionSession", "readEntrypoint"} <= set(subjects)
