@@ -16,7 +16,7 @@ from mockserver.version import VERSION
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0 when it did its work, 2 when it was asked for something that it cannot do."""
-    options = _parser().parse_args(arguments)
+    options = build_parser().parse_args(arguments)
     try:
         run: Callable[[argparse.Namespace, TextIO], int] = options.run
         return run(options, sys.stdout)
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
 
 
-def _parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     from mockserver.cli import verify as verifying
 
     parser = argparse.ArgumentParser("mockserver", description="A stateful contract mock of a CRM gateway's HTTP API.")

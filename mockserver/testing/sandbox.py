@@ -167,6 +167,7 @@ class Sandbox(Asynchronous, Calling, Moves, Rules, Webhooks, Looking, Conducting
 
     @property
     def id(self) -> str:
+        """The sandbox's id."""
         return self._hosted.id
 
     @property
