@@ -6,6 +6,7 @@ import argparse
 import json
 import secrets
 import signal
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
@@ -14,6 +15,9 @@ from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
 from mockserver.version import VERSION
 
 DEFAULT_PORT = 5055
+_STOP_SIGNALS: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM)
+if sys.platform == "win32":  # where another process can send Ctrl-Break alone
+    _STOP_SIGNALS += (signal.SIGBREAK,)
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -110,7 +114,7 @@ def _serve(
     hosted = host.create(_recipe(options), id=DEFAULT_ID, created=created)
     server = Server(app.build(host), options.host, options.port, explain=host.response_options.explain)
     host.origin = server.url
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in _STOP_SIGNALS:
         signal.signal(number, lambda *_: server.stop())
     print(_greeting(hosted, host.token), file=out, flush=True)
     greet(created)

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 
 _STATUS = re.compile("[2-9][0-9][0-9]( .*)?")
+# `struct linger`, which makes a close send a reset: on, for no time.
+NO_LINGER = struct.pack("HH" if sys.platform == "win32" else "ii", 1, 0)
 
 _ExcInfo = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None]
 
@@ -86,7 +88,7 @@ class RawSocket:
     def reset(self) -> None:
         """Break the connection off; the client sees a reset by its peer."""
         with suppress(OSError):
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
         self.socket.close()
 
 
