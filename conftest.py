@@ -15,7 +15,8 @@ from mockserver import MockServer
 from mockserver.core.instants import MILLISECOND, format_exact, from_datetime, parse
 
 os.environ["TZ"] = "UTC"
-time.tzset()
+if hasattr(time, "tzset"):  # Windows has its own zone alone
+    time.tzset()
 
 settings.register_profile("dev", max_examples=50, deadline=None)
 settings.register_profile(

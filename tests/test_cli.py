@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import re
@@ -12,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.cli import main
+from mockserver.cli import is_broken_pipe, main, use_utf8
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.clauses import read
 from mockserver.version import VERSION
@@ -81,6 +83,28 @@ def test_a_reader_that_leaves_early_gets_no_traceback():
     os.close(write_end)
 
     assert (0, b"") == (done.returncode, done.stderr)
+
+
+@pytest.mark.parametrize(("platform", "encoding"), [("win32", "utf-8"), ("linux", "cp1252")])
+def test_what_a_program_reads_is_utf_8_on_windows_too(platform: str, encoding: str):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
+
+    use_utf8(stream, platform)
+
+    assert encoding == stream.encoding
+
+
+@pytest.mark.parametrize(
+    ("failure", "platform", "is_broken"),
+    [
+        (BrokenPipeError(), "linux", True),
+        (OSError(errno.EINVAL, "Invalid argument"), "win32", True),
+        (OSError(errno.EINVAL, "Invalid argument", "a?b"), "win32", False),
+        (OSError(errno.EINVAL, "Invalid argument"), "linux", False),
+    ],
+)
+def test_a_pipe_without_a_reader_is_seen_on_every_system(failure: OSError, platform: str, is_broken: bool):
+    assert is_broken == is_broken_pipe(failure, platform)
 
 
 def test_a_taken_port_is_named_with_the_mend(capsys: pytest.CaptureFixture[str]):

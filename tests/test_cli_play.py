@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 import requests
 
 from mockserver.cli import main
+from tests.processes import OWN_GROUP, interrupt
 
 ROOT = Path(__file__).resolve().parents[1]
 DEADLINE_SECONDS = 20
@@ -33,7 +33,7 @@ def document(tmp_path: Path) -> Path:
 def test_a_scenario_is_played_and_told(document: Path):
     command = [sys.executable, "-W", "error", "-m", "mockserver", "play", str(document), "--port", "0"]
     command += ["--freeze", "2026-03-01T12:00:00Z", "--log-format", "off"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8") as process:
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8", **OWN_GROUP) as process:
         assert process.stdout is not None
         greeting = ""
         while "rule 1" not in greeting:
@@ -44,7 +44,7 @@ def test_a_scenario_is_played_and_told(document: Path):
         with pytest.raises(requests.ConnectionError):
             requests.post(f"{url}/v1/campaigns", json=body, headers={"X-API-Key": key}, timeout=DEADLINE_SECONDS)
         fires, made = process.stdout.readline(), process.stdout.readline()
-        process.send_signal(signal.SIGTERM)
+        interrupt(process)
         assert 0 == process.wait(DEADLINE_SECONDS)
 
     assert "Scenario lost-answer\n  The draft is made, but its answer never comes.\n" in greeting
@@ -56,7 +56,7 @@ def test_a_scenario_is_played_and_told(document: Path):
 
 def test_a_story_that_is_not_read_stops_no_call_and_no_end(document: Path):
     command = [sys.executable, "-m", "mockserver", "play", str(document), "--port", "0", "--log-format", "off"]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8")
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8", **OWN_GROUP)
     assert process.stdout is not None
     try:
         greeting = ""
@@ -68,7 +68,7 @@ def test_a_story_that_is_not_read_stops_no_call_and_no_end(document: Path):
         for _ in range(900):  # a session's line has 90 bytes, and a pipe takes 64 KiB
             answer = client.post(f"{url}/v1/entrypoints/chatapp/connection-sessions", timeout=DEADLINE_SECONDS)
             assert 202 == answer.status_code
-        process.send_signal(signal.SIGTERM)
+        interrupt(process)
         assert 0 == process.wait(DEADLINE_SECONDS)
     finally:
         process.kill()

@@ -20,6 +20,7 @@ import pytest
 import requests
 
 from mockserver.version import VERSION
+from tests.processes import OWN_GROUP, interrupt
 
 ROOT = Path(__file__).resolve().parents[1]
 DEADLINE_SECONDS = 20
@@ -38,6 +39,7 @@ class Served:
             stdout=subprocess.PIPE,
             stderr=self._errors if errors is None else errors,
             encoding="utf-8",
+            **OWN_GROUP,
         )
         assert self.process.stdout is not None
         self.first_line = self.process.stdout.readline()
@@ -65,12 +67,12 @@ class Served:
     def stop(self, number: int) -> tuple[int, float]:
         """The exit code after a signal, and the seconds until then."""
         began = time.monotonic()
-        self.process.send_signal(number)
+        interrupt(self.process, number)
         return self.process.wait(DEADLINE_SECONDS), time.monotonic() - began
 
     def log(self) -> list[str]:
         """What stood on standard error by the end."""
-        self.process.send_signal(signal.SIGTERM)
+        interrupt(self.process)
         self.process.wait(DEADLINE_SECONDS)
         self._errors.seek(0)
         return self._errors.read().splitlines()
@@ -250,6 +252,7 @@ def test_a_log_that_is_not_read_stops_no_call_and_no_end(serve: Serve, form: str
     assert (0, True) == (code, seconds < STOP_SECONDS)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="closes a stream by a shell of POSIX")
 def test_a_log_that_is_closed_stops_no_call_and_goes_nowhere_else(serve: Serve):
     served = serve(before=["sh", "-c", 'exec "$@" 2>&-', "sh"])
     for _ in range(3):

@@ -128,7 +128,8 @@ def test_an_installed_copy_gives_pytest_its_fixture(installed: Path, tmp_path: P
     (tmp_path / "test_mine.py").write_text(
         "import sys\n\n\ndef test_listing(mockserver):\n"
         "    assert 200 == mockserver.call('GET', '/v1/campaigns').status\n"
-        f"    assert {str(installed / 'mockserver' / '__init__.py')!r} == sys.modules['mockserver'].__file__\n"
+        f"    assert {str(installed / 'mockserver' / '__init__.py')!r} == sys.modules['mockserver'].__file__\n",
+        encoding="utf-8",
     )
 
     pytest_ = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:schemathesis")
@@ -144,7 +145,8 @@ def test_pytest_rewrites_no_module_of_an_installed_copy_but_the_plugin(installed
         "import sys\n\n\ndef test_loaders(mockserver):\n"
         "    ours = {name: each for name, each in sys.modules.items() if name.partition('.')[0] == 'mockserver'}\n"
         "    rewritten = {name for name in ours if type(ours[name].__loader__).__name__ != 'SourceFileLoader'}\n"
-        "    print(len(ours) > 100, sorted(rewritten - {'mockserver', 'mockserver.version'}))\n"
+        "    print(len(ours) > 100, sorted(rewritten - {'mockserver', 'mockserver.version'}))\n",
+        encoding="utf-8",
     )
     pytest_ = (sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "-p", "no:schemathesis")
 
@@ -163,11 +165,12 @@ def test_an_import_loads_nothing_heavy(module: str):
 
 
 def test_a_suite_that_asks_for_no_fixture_loads_nothing_heavy(tmp_path: Path):
-    (tmp_path / "test_mine.py").write_text("def test_nothing():\n    pass\n")
+    (tmp_path / "test_mine.py").write_text("def test_nothing():\n    pass\n", encoding="utf-8")
     (tmp_path / "conftest.py").write_text(
         "import sys\n\n\ndef pytest_unconfigure(config):\n"
         f"    print('heavy:', sorted(set({HEAVY!r}) & set(sys.modules)))\n"
-        "    print('plugin:', config.pluginmanager.hasplugin('mockserver.pytest_plugin'))\n"
+        "    print('plugin:', config.pluginmanager.hasplugin('mockserver.pytest_plugin'))\n",
+        encoding="utf-8",
     )
     pytest_ = (sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "-p", "mockserver.pytest_plugin")
 

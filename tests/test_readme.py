@@ -20,6 +20,9 @@ ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+CURL = pytest.mark.skipif(sys.platform == "win32" or shutil.which("curl") is None, reason="needs bash and curl")
+
+
 def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)\n```", README, re.DOTALL)
 
@@ -34,7 +37,7 @@ def transcript() -> list[tuple[str, str]]:
 def served(*options: str) -> Iterator[tuple[str, str]]:
     """A server in a process of its own: its address and secret key, as it prints them."""
     command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", "--log-format", "off", *options]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8") as process:
         assert process.stdout is not None
         url = re.search(r"http://\S+", process.stdout.readline())
         key = next(found for line in process.stdout if (found := re.search(r"sk_\w+", line)))
@@ -80,7 +83,7 @@ def test_the_machine_finds_the_bug_and_names_it_first(example: Callable[[int], s
 
 def test_the_example_without_pytest_runs() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", blocks("python")[1]], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-c", blocks("python")[1]], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
     )
 
     assert done.stdout.splitlines()[-1] == "entrypoints.chatapp.connected"
@@ -100,7 +103,7 @@ def test_the_profile_that_verify_writes_is_one_to_serve(tmp_path: Path) -> None:
         pass
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not on this machine")
+@CURL
 def test_the_document_of_a_failed_run_is_saved_and_sent_again(tmp_path: Path) -> None:
     save, again = (line.removeprefix("$ ") for line in blocks("console")[2].splitlines())
     with served("--freeze", "2026-03-01T12:00:00Z") as (url, key):
@@ -110,13 +113,13 @@ def test_the_document_of_a_failed_run_is_saved_and_sent_again(tmp_path: Path) ->
 
     command = [sys.executable, "-m", *again.split()]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8", check=True)
 
     assert done.stdout.splitlines()[0] == "GET /v1/campaigns -> 200"
     assert done.stdout.splitlines()[-1].startswith("1 call or command, none")
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not on this machine")
+@CURL
 def test_the_transcript_is_what_a_new_user_sees() -> None:
     (start, _), (_, _), (helper, _), *calls = transcript()
     options = start.removesuffix(" &").split()[2:]

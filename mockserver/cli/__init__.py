@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -16,19 +18,32 @@ from mockserver.version import VERSION
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0 when it did its work, 2 when it was asked for something that it cannot do."""
-    options = _parser().parse_args(arguments)
+    options = build_parser().parse_args(arguments)
+    use_utf8(sys.stdout, sys.platform)
     try:
         run: Callable[[argparse.Namespace, TextIO], int] = options.run
         return run(options, sys.stdout)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except (OSError, ValueError) as refusal:
+        if isinstance(refusal, OSError) and is_broken_pipe(refusal, sys.platform):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
         print(f"mockserver: {refusal}", file=sys.stderr)
         return 2
 
 
-def _parser() -> argparse.ArgumentParser:
+def use_utf8(stream: TextIO, platform: str) -> None:
+    """Write UTF-8 to a pipe or file on Windows, whose default is a code page; a terminal has its own encoding."""
+    if platform == "win32" and isinstance(stream, io.TextIOWrapper) and not stream.isatty():
+        stream.reconfigure(encoding="utf-8")
+
+
+def is_broken_pipe(failure: OSError, platform: str) -> bool:
+    """Return True if the reader of a pipe has closed it, which Windows reports as an invalid argument without a file."""
+    is_invalid = failure.errno == errno.EINVAL and failure.filename is None
+    return isinstance(failure, BrokenPipeError) or (platform == "win32" and is_invalid)
+
+
+def build_parser() -> argparse.ArgumentParser:
     from mockserver.cli import verify as verifying
 
     parser = argparse.ArgumentParser("mockserver", description="A stateful contract mock of a CRM gateway's HTTP API.")

@@ -6,6 +6,7 @@ import argparse
 import json
 import secrets
 import signal
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
@@ -15,6 +16,9 @@ from mockserver.contract.text import json_value
 from mockserver.version import VERSION
 
 DEFAULT_PORT = 5055
+_STOP_SIGNALS: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM)
+if sys.platform == "win32":  # where another process can send Ctrl-Break alone
+    _STOP_SIGNALS += (signal.SIGBREAK,)
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -112,7 +116,7 @@ def _serve(
     explain = host.response_options.explain
     server = Server(app.build(host), options.host, options.port, explain=explain, error_body=app.error_body)
     host.origin = server.url
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in _STOP_SIGNALS:
         signal.signal(number, lambda *_: server.stop())
     print(_greeting(hosted, host.token), file=out, flush=True)
     greet(created)

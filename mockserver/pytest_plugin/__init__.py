@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mockserver.testing.server import MockServer
 
 _OF_A_MARK = (*NAMES, "conduct")
-_MARKERS = (
+MARKERS = (
     f"mockserver(*, {', '.join(_OF_A_MARK)}): how this test's sandbox is made.",
     "mockserver_sweep(*names): run the test once for each option of these choices or families, or of those 'touched'.",
 )
@@ -41,7 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    for marker in _MARKERS:
+    for marker in MARKERS:
         config.addinivalue_line("markers", marker)
     config.pluginmanager.register(conduct.ConductPlugin(config), conduct.NAME)
     try:

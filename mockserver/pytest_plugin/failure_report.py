@@ -128,7 +128,15 @@ def _written(item: pytest.Item, document: Mapping[str, Any], place: int) -> str:
     beside = file.with_suffix(f".{os.getpid()}")
     beside.write_text(documents.dump(document), encoding="utf-8")
     beside.replace(file)
-    return os.path.relpath(file, Path.cwd())
+    return shown_path(file)
+
+
+def shown_path(file: Path) -> str:
+    """Return the path from the working directory, with slashes; whole if the file is on another drive of Windows."""
+    try:
+        return Path(os.path.relpath(file)).as_posix()
+    except ValueError:
+        return file.as_posix()
 
 
 def _slug(nodeid: str) -> str:

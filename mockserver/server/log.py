@@ -96,6 +96,8 @@ def _write(stream: Any, text: str) -> None:
         try:
             left = left[os.write(descriptor, left) :]
         except BlockingIOError:  # a terminal that another program has made non-blocking
+            if sys.platform == "win32":  # where `select` waits for sockets alone, and no terminal is non-blocking
+                raise
             select.select([], [descriptor], [])
 
 

@@ -101,6 +101,7 @@ class Page(NamedTuple):
 
     @property
     def step(self) -> str | None:
+        """The step that the page asks for; None if it asks for none."""
         return next((form.values["step"] for form in self.forms if "step" in form.values), None)
 
     @property
@@ -160,9 +161,11 @@ class EndUser:
         return self._press("continue", step="authorise")
 
     def back(self) -> Page:
+        """Press the button that returns to the step before."""
         return self._press("back")
 
     def cancel(self) -> Page:
+        """Press the button that cancels the flow."""
         return self._press("cancel")
 
     def simulate(self, end: str) -> Page:

@@ -26,7 +26,10 @@ SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 def main() -> None:
     command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", "--log-format", "off"]
     seen: list[int] = []
-    with Server(_receiver(seen)) as receiver, subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with (
+        Server(_receiver(seen)) as receiver,
+        subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as process,
+    ):
         assert process.stdout is not None
         url = process.stdout.readline().split()[-1]
         key = next(line.split()[-1] for line in process.stdout if "secret key" in line)

@@ -42,7 +42,7 @@ def starts(folder: str) -> list[float]:
     environment = {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     for _ in range(STARTS + 1):
         command = [sys.executable, "-c", SUITE]
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", check=True)
         found += [float(line.split()[1]) for line in done.stderr.splitlines() if line.startswith("took ")]
     return found[1:]
 

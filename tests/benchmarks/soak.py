@@ -78,7 +78,9 @@ class Process:
 
     def sample(self, began: float, calls: int, events: int) -> Sample:
         folder = Path(f"/proc/{self.pid}")
-        resident = next(line for line in (folder / "status").read_text().splitlines() if line.startswith("VmRSS"))
+        resident = next(
+            line for line in (folder / "status").read_text(encoding="utf-8").splitlines() if line.startswith("VmRSS")
+        )
         return Sample(
             time.monotonic() - began,
             calls,
@@ -285,7 +287,7 @@ def verdict(samples: list[Sample]) -> bool:
 @contextmanager
 def serving(*options: str) -> Iterator[Process]:
     command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", "--freeze", NOON, *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8") as process:
         try:
             yield Process(process)
         finally:

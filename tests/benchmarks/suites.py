@@ -95,7 +95,11 @@ def _run(folder: Path, name: str, text: str) -> float:
     (folder / name).write_text(text.replace("COUNT", str(COUNT)), encoding="utf-8")
     began = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *_OPTIONS, name], cwd=folder, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "pytest", *_OPTIONS, name],
+        cwd=folder,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
     )
     if f"{COUNT} passed" not in done.stdout:
         raise SystemExit(f"{name} did not pass:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")

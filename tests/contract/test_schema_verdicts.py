@@ -205,7 +205,10 @@ def test_the_engines_are_imported_only_when_a_value_is_checked() -> None:
     code = "import sys, mockserver.contract.schemas; print(*{'jsonschema', 'jsonschema_rs'} & set(sys.modules))"
     root = Path(_data.__file__).parent.parent
 
-    assert run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True).stdout.strip() == ""
+    assert (
+        run([sys.executable, "-c", code], cwd=root, capture_output=True, encoding="utf-8", check=True).stdout.strip()
+        == ""
+    )
 
 
 def test_a_data_folder_without_the_marker_is_passed_over(tmp_path: Path) -> None:

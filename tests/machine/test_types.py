@@ -76,7 +76,7 @@ print(Chat in types, Tenant in types)
 modules = [sys.modules[kind.__module__] for kind in (Chat, Tenant)]
 print({type(each.__loader__).__name__ for each in modules} | {type(each.__spec__.loader).__name__ for each in modules})
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
 
     assert ["[]", "True True", "{'SourceFileLoader'}"] == done.stdout.splitlines()
 
@@ -95,6 +95,6 @@ print({type(each.__loader__).__name__ for each in modules} | {type(each.__spec__
 def test_importing_it_imports_nothing_heavy(imported: str, heavy: tuple[str, ...]):
     code = f"import sys, {imported}; print([name for name in {heavy!r} if name in sys.modules])"
 
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
 
     assert "[]" == done.stdout.strip()

@@ -177,7 +177,7 @@ def test_another_process_gives_the_same_bytes(hash_seed):
         [sys.executable, "-m", "tests.properties.playing"],
         input=json.dumps([7, EVERY_VERB]),
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         cwd=root,
         env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(root)},
         timeout=60,

@@ -197,7 +197,7 @@ def test_another_process_plays_the_script_to_the_same_bytes(hash_seed):
     root = str(Path(__file__).parents[2])
     environment = os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": root}
     told = subprocess.run(
-        [sys.executable, "-c", code], cwd=root, env=environment, capture_output=True, check=True, text=True
+        [sys.executable, "-c", code], cwd=root, env=environment, capture_output=True, check=True, encoding="utf-8"
     )
 
     assert _whole(5, _PROGRAM, _FIXED) == told.stdout

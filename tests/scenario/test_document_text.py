@@ -142,7 +142,7 @@ def test_a_body_of_any_depth_is_in_the_document_of_its_run(mockserver_server, tm
     ],
 )
 def test_what_is_no_yaml_is_told_in_one_sentence(tmp_path: Path, text: str, told: str):
-    (tmp_path / "broken.yaml").write_text(text)
+    (tmp_path / "broken.yaml").write_text(text, encoding="utf-8")
 
     with pytest.raises(ScenarioError) as refused:
         read(tmp_path / "broken.yaml")

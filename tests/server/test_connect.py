@@ -374,7 +374,7 @@ def test_nothing_draws_a_page_before_one_is_asked_for():
     )
 
     done = subprocess.run(
-        [sys.executable, "-c", code], check=False, cwd=ROOT, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", code], check=False, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=60
     )
 
     assert "[]\n['jinja2']\n" == done.stdout, done.stderr

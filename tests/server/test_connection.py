@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.server.http1.connection import NO_LINGER
 from mockserver.server.http1.server import Server
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
 
@@ -124,7 +125,7 @@ def test_an_app_may_write_bytes_of_its_own_and_nothing_follows(serve: Serve) -> 
 
 
 def reset(client: RawClient) -> None:
-    client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
 
 
 @pytest.mark.parametrize("said", [b"", b"GET / HT", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999\r\n\r\nabc"])

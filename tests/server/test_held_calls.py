@@ -213,6 +213,6 @@ def test_fetch_of_node_tells_each_fault(mockserver, name):
     effect, told = NODE[name]
     mockserver.on("listCampaigns").do(effect)
     code = f"fetch('{mockserver.base_url}{PATH}').then(r => r.json()).catch(e => console.log(e.name, e.message, e.cause?.code))"
-    done = subprocess.run([node, "-e", code], capture_output=True, check=False, text=True, timeout=30)
+    done = subprocess.run([node, "-e", code], capture_output=True, check=False, encoding="utf-8", timeout=30)
 
     assert told in done.stdout, done

@@ -108,7 +108,7 @@ def test_a_text_that_no_encoding_takes_is_written_all_the_same(pipe: Pipe):
 def broken_pipe() -> Any:
     read_end, write_end = os.pipe()
     os.close(read_end)
-    return os.fdopen(write_end, "w")
+    return os.fdopen(write_end, "w", encoding="utf-8")
 
 
 def closed() -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import selectors
 import signal
 import socket
 import threading
@@ -146,23 +147,67 @@ def test_serve_forever_returns_when_another_thread_stops_it() -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="the system has no such signal")
-def test_serve_forever_returns_when_a_signal_handler_stops_it() -> None:
+@pytest.mark.parametrize("receiver", [threading.main_thread, threading.current_thread], ids=["serving", "another"])
+def test_serve_forever_returns_when_a_signal_handler_stops_it(receiver: Callable[[], threading.Thread]) -> None:
+    """A signal that another thread receives does not interrupt the wait for connections, as no signal does on Windows."""
+
     def app(environ: Any, start: Any) -> list[bytes]:
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+        signal.pthread_kill(receiver().ident or 0, signal.SIGUSR1)
         return hello(environ, start)
 
     server = Server(app)
+    is_late = threading.Event()
+    limit = threading.Timer(DEADLINE_SECONDS, lambda: (is_late.set(), server.stop()))
     before = signal.signal(signal.SIGUSR1, lambda *_: server.stop())
     try:
         with RawClient(server.port) as client:
             client.say("GET / HTTP/1.1")
+            limit.start()
             server.serve_forever()
     finally:
+        limit.cancel()
         signal.signal(signal.SIGUSR1, before)
 
+    assert not is_late.is_set()
     assert not server.threads
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((server.host, server.port), DEADLINE_SECONDS)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="the system has no such signal")
+def test_a_signal_that_does_not_stop_it_wakes_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float | None] = []
+
+    class Counting(selectors.DefaultSelector):
+        def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+            waits.append(timeout)
+            return super().select(timeout)
+
+    def app(environ: Any, start: Any) -> list[bytes]:
+        signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
+        return hello(environ, start)
+
+    def call_and_stop() -> None:
+        with RawClient(server.port) as client:
+            assert 200 == client.say("GET / HTTP/1.1").answer().status
+            assert handled.wait(DEADLINE_SECONDS)
+            assert 200 == client.say("GET / HTTP/1.1").answer().status
+        server.stop()
+
+    monkeypatch.setattr(selectors, "DefaultSelector", Counting)
+    server, handled = Server(app), threading.Event()
+    wakeup_before = signal.set_wakeup_fd(-1)
+    before = signal.signal(signal.SIGUSR1, lambda *_: handled.set())
+    client = threading.Thread(target=call_and_stop)
+    client.start()
+    try:
+        server.serve_forever()
+    finally:
+        client.join(DEADLINE_SECONDS)
+        signal.signal(signal.SIGUSR1, before)
+
+    assert len(waits) <= 4  # until the connection, each of the signals, and the end
+    assert -1 == signal.set_wakeup_fd(wakeup_before)
 
 
 def test_connections_are_served_side_by_side(serve: Serve) -> None:

@@ -109,8 +109,8 @@ def test_mine(mockserver: Sandbox) -> None:
 
 
 def test_mypy_accepts_a_users_test_and_finds_what_is_wrong_in_another(tmp_path: Path):
-    (tmp_path / "test_right.py").write_text(USER)
-    (tmp_path / "test_wrong.py").write_text(WRONG)
+    (tmp_path / "test_right.py").write_text(USER, encoding="utf-8")
+    (tmp_path / "test_wrong.py").write_text(WRONG, encoding="utf-8")
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", str(tmp_path / "cache")]
 
     found = subprocess.run(
@@ -118,7 +118,7 @@ def test_mypy_accepts_a_users_test_and_finds_what_is_wrong_in_another(tmp_path: 
         cwd=tmp_path,
         env={**os.environ, "MYPYPATH": str(ROOT)},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
     )
 

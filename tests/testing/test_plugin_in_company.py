@@ -117,9 +117,10 @@ def test_a_conftest_may_name_the_plugin_of_an_installed_package(
     metadata = site / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n",
+        encoding="utf-8",
     )
-    (metadata / "entry_points.txt").write_text(f"[pytest11]\n{points}")
+    (metadata / "entry_points.txt").write_text(f"[pytest11]\n{points}", encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{site}")
     if not autoload:
         monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
@@ -137,9 +138,12 @@ def test_installed_it_needs_no_naming(
 ):
     site = tmp_path_factory.mktemp("site")
     (site / "mock.dist-info").mkdir()
-    (site / "mock.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: mock-under-test\nVersion: 1\n")
+    (site / "mock.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: mock-under-test\nVersion: 1\n", encoding="utf-8"
+    )
     (site / "mock.dist-info" / "entry_points.txt").write_text(
-        "[pytest11]\nmockserver.pytest_plugin = mockserver.pytest_plugin\n"
+        "[pytest11]\nmockserver.pytest_plugin = mockserver.pytest_plugin\n",
+        encoding="utf-8",
     )
     monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{site}")
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import xml.etree.ElementTree
 from pathlib import Path
 
 import pytest
 
+from mockserver.pytest_plugin.failure_report import shown_path
 from tests.testing.conftest import PLUGIN, Suite
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -395,7 +397,9 @@ def test_no_key_stands_in_a_report_or_its_document(suite: Suite):
         "--tb=no",
     )
 
-    said = result.stdout.str() + (suite.pytester.path / ".mockserver/failures/test_mine.py.test_it.yaml").read_text()
+    said = result.stdout.str() + (suite.pytester.path / ".mockserver/failures/test_mine.py.test_it.yaml").read_text(
+        encoding="utf-8"
+    )
     assert "sk_..." in said
     assert [] == re.findall(r"[sp]k_\w{4,}", said)
 
@@ -557,7 +561,7 @@ def test_a_folder_that_takes_no_document_leaves_the_report_as_it_is(suite: Suite
 def test_the_documents_are_kept_from_version_control(suite: Suite):
     reported(suite, "    def test_it(mockserver):\n        assert 0 == create(mockserver)\n")
 
-    assert "*\n" == (suite.pytester.path / ".mockserver" / ".gitignore").read_text()
+    assert "*\n" == (suite.pytester.path / ".mockserver" / ".gitignore").read_text(encoding="utf-8")
 
 
 def test_no_document_is_promised_where_nothing_was_done(suite: Suite):
@@ -646,3 +650,12 @@ def test_a_unittest_test_case_has_its_sandbox_as_an_attribute(suite: Suite):
 
     result.assert_outcomes(passed=1, failed=1, xfailed=1)
     assert "Call #1 readCampaign was refused: 404 CAMPAIGN_NOT_FOUND" == section(result)[0]
+
+
+def test_the_path_of_a_document_on_another_drive_is_whole(monkeypatch: pytest.MonkeyPatch):
+    def other_drive(path: Path) -> str:
+        raise ValueError("path is on mount 'D:', start on mount 'C:'")
+
+    assert "failures/test_it.yaml" == shown_path(Path("failures") / "test_it.yaml")
+    monkeypatch.setattr(os.path, "relpath", other_drive)
+    assert "/failures/test_it.yaml" == shown_path(Path("/failures/test_it.yaml"))

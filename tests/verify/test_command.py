@@ -81,7 +81,7 @@ def test_no_key_stands_in_what_is_printed_or_saved(mockserver_server, tmp_path, 
             cli.main(_arguments(sandbox, "--allow-writes", "--write-profile", str(file), *form))
     printed = capsys.readouterr()
 
-    assert [] == [key for key in keys for place in (*printed, file.read_text()) if key in place]
+    assert [] == [key for key in keys for place in (*printed, file.read_text(encoding="utf-8")) if key in place]
 
 
 def test_a_service_that_echoes_keys_and_links_does_not_bring_them_into_the_report(mockserver_server):
@@ -213,7 +213,7 @@ def test_a_profile_of_nothing_is_a_profile(mockserver_server, tmp_path: Path):
     file = tmp_path / "profile.yaml"
     with world(mockserver_server) as sandbox:
         report = run(sandbox, key="sk_of_somebody_else")
-    file.write_text(reporting.profile(report._replace(choices=())))
+    file.write_text(reporting.profile(report._replace(choices=())), encoding="utf-8")
 
     assert {} == read_file(file)["choices"]
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _STATUS = re.compile("[2-9][0-9][0-9]( .*)?")
 _LENGTH = re.compile("[0-9]{1,15}")
+# `struct linger`, which makes a close send a reset: on, for no time.
+NO_LINGER = struct.pack("HH" if sys.platform == "win32" else "ii", 1, 0)
 
 _ExcInfo = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None]
 
@@ -82,7 +84,7 @@ class RawSocket:
     def reset(self) -> None:
         """Reset the connection; the client sees a reset by its peer."""
         with suppress(OSError):
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
         self.socket.close()
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import selectors
+import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from mockserver.server.http1.connection import Connection, ServerConfig
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _GRACE_SECONDS = 0.01
 _ACCEPT_PAUSE_SECONDS = 0.05
 _PORT_MAX = 65535
+_WAKEUP_BYTES = 64  # one for each signal, or for a call of `stop`
 _ROOM_MIN = 64
 
 
@@ -63,6 +65,7 @@ class Server:
         self._wakeup_recv, self._wakeup_send = (
             socket.socketpair()
         )  # `stop` rings, the serving thread hears it beside its clients
+        self._wakeup_send.setblocking(False)
         self.host = host
         self.port: int = self._listener.getsockname()[1]
         self._terms = ServerConfig(app, error_body, log, idle_seconds, body_max_bytes, explain, self._environ())
@@ -146,16 +149,30 @@ class Server:
         try:
             if self._stopping:
                 return
-            with selectors.DefaultSelector() as waiting:
+            with selectors.DefaultSelector() as waiting, self._woken_by_signals():
                 waiting.register(self._listener, selectors.EVENT_READ)
                 waiting.register(self._wakeup_recv, selectors.EVENT_READ)
                 while not self._stopping:
-                    waiting.select()
+                    ready = [key.fileobj for key, _ in waiting.select()]
+                    if self._wakeup_recv in ready:
+                        self._wakeup_recv.recv(_WAKEUP_BYTES)
                     if not self._stopping:
                         self._accept_connection()
         finally:
             self._close_all()
             self._ended.set()
+
+    @contextmanager
+    def _woken_by_signals(self) -> Iterator[None]:
+        """Have signals end the wait for connections: on Windows, Ctrl-C alone does not."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.set_wakeup_fd(self._wakeup_send.fileno(), warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(before)
 
     def _accept_connection(self) -> None:
         try:

@@ -1,0 +1,130 @@
+"""
+Sphinx configuration of the documentation site: `python -m sphinx -W --keep-going -b html docs docs/_build/html`.
+
+The pages are Markdown files. The reference is generated while the site is built: docstrings by autodoc, and tables by
+`docs/reference/tables.py`, which replaces each line `<!-- generated: NAME -->` of a page.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).resolve().parent
+sys.path.insert(0, str(DOCS.parent))
+
+from docs.reference import tables
+from mockserver.version import VERSION
+
+project = "mockserver"
+release = version = VERSION
+copyright = "the mockserver authors"
+
+# Autodoc takes the `repr` of every attribute; that of a strategy is long.
+warnings.filterwarnings("ignore", message="Generating overly large repr")
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+source_suffix = {".md": "markdown"}
+root_doc = "index" if (DOCS / "index.md").is_file() else "reference/index"
+exclude_patterns = ["_build"]
+
+# Headings down to the fourth level have the anchors that GitHub gives them.
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence", "deflist"]
+
+# Docstrings: Google style. Single backquotes are code, as everywhere in this project.
+default_role = "code"
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True  # `Attributes:` of a docstring, next to the attributes themselves
+napoleon_custom_sections = [("Lifetime", "notes_style"), ("Lock", "notes_style")]
+autodoc_default_options = {"members": True, "inherited-members": "object,AssertionError,ValueError,tuple,Sequence"}
+autodoc_member_order = "groupwise"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+autodoc_type_aliases = {"Operation": "Operation", "Length": "Length"}
+add_module_names = False
+python_use_unqualified_type_names = True
+python_display_short_literal_types = True
+maximum_signature_line_length = 88
+toc_object_entries_show_parents = "hide"
+
+html_theme = "furo"
+html_title = "mockserver"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sphinx = False
+
+# The order of the site's navigation. A page that is not named here comes after those that are, by name.
+GUIDES = (
+    "pytest", "other-languages", "control-plane", "time", "async", "faults", "scenarios", "webhooks", "reports",
+    "hypothesis", "planted-bugs", "sweeps", "choices", "conduct", "verify",
+)  # fmt: skip
+PROJECT = ("architecture", "performance", "glossary")
+
+
+def setup(app: Any) -> None:
+    """Register the generation of tables and of the navigation."""
+    app.connect("source-read", _generate)
+    app.connect("autodoc-skip-member", _skip_async_form)
+    app.connect("autodoc-process-docstring", _clean_docstring)
+
+
+def _generate(app: Any, page: str, source: list[str]) -> None:
+    source[0] = _inside(page, tables.fill(source[0]))
+    if page == root_doc:
+        source[0] += "\n" + "\n".join(_navigation())
+
+
+def _navigation() -> Iterator[str]:
+    """Yield hidden tables of contents of the pages that exist: the front page has its own list of links."""
+    pages = {path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.glob("*.md")} | {"reference/index"}
+    pages -= {root_doc}
+    other = sorted(pages - {*GUIDES, "reference/index", *PROJECT})
+    for caption, names in (("Guides", (*GUIDES, *other)), ("Reference", ("reference/index",)), ("Project", PROJECT)):
+        present = [f"/{name}" for name in names if name in pages]
+        if present:
+            yield from ("```{toctree}", ":hidden:", f":caption: {caption}", "", *present, "```", "")
+
+
+_PARENT_LINK = re.compile(r"\]\((\.\./[\w./-]+\.md)(#[\w-]*)?\)")
+
+
+def _inside(page: str, text: str) -> str:
+    """Return the text with its links to Markdown files outside of `docs`: the front page for the README, else downloads."""
+
+    def replaced(link: re.Match[str]) -> str:
+        target = (DOCS / page).parent.joinpath(link[1]).resolve()
+        if target.is_relative_to(DOCS):
+            return link[0]
+        return f"](/{root_doc}.md)" if target.name == "README.md" else f"](path:{link[1]})"
+
+    return _PARENT_LINK.sub(replaced, text)
+
+
+_CODE = re.compile(r"(``.*?``|`[^`]*`(?!`))")
+
+
+def _skip_async_form(app: Any, what: str, name: str, value: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out `advance_async` and its like: a table lists them, and their arguments are those of `advance`."""
+    return True if tables.is_async_form(value) else None
+
+
+def _clean_docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Escape what reStructuredText reads as markup in plain text, such as `name_`; drop what Python says of fields."""
+    if lines and lines[0].startswith("Alias for field number"):
+        lines.clear()
+    for number, line in enumerate(lines):
+        parts = _CODE.split(line)
+        lines[number] = "".join(part if place % 2 else _escaped(part) for place, part in enumerate(parts))
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"(?<=\w)_(?!\w)", r"\\_", text)

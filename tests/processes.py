@@ -1,0 +1,16 @@
+"""Processes of the suite that end in order, as by Ctrl-C or by the system: on POSIX by a signal, on Windows by Ctrl-Break."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from typing import Any
+
+# Options of `subprocess.Popen` for a process that `interrupt` is to end without ending this one.
+OWN_GROUP: dict[str, Any] = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP} if sys.platform == "win32" else {}
+
+
+def interrupt(process: subprocess.Popen[Any], number: int = signal.SIGTERM) -> None:
+    """Send the signal; on Windows, where a process of another group gets no signal, send Ctrl-Break."""
+    process.send_signal(signal.CTRL_BREAK_EVENT if sys.platform == "win32" else number)

@@ -1,0 +1,187 @@
+"""The reference of the documentation is complete: public members, routes, effects, errors, options, settings, environment."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mockserver
+from docs.reference import tables
+from mockserver import cli
+from mockserver.contract.effects import EFFECTS
+from mockserver.contract.errors import ERRORS
+from mockserver.server.control.routes import ROUTES
+from mockserver.testing import machine, strategies
+from tests.wheels import run
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "reference").glob("*.md")}
+DIRECTIVE = re.compile(r"^\.\. auto(?:class|exception|function|module):: ([\w.]+)", re.MULTILINE)
+OPTION = re.compile(r"^  (--[a-z-]+)", re.MULTILINE)
+
+
+def page(name: str) -> str:
+    """A page of the reference as Sphinx reads it, with its generated tables."""
+    return tables.fill(PAGES[name])
+
+
+def documented() -> dict[str, Any]:
+    """The objects that the pages document by their docstrings, by import path; of a module those that `__all__` names."""
+    objects: dict[str, Any] = {}
+    for path in DIRECTIVE.findall("\n".join(PAGES.values())):
+        found = imported(path)
+        if inspect.ismodule(found):
+            own = [name for name, value in vars(found).items() if getattr(value, "__module__", "") == path]
+            names = [name for name in getattr(found, "__all__", own) if not name.startswith("_")]
+            objects |= {f"{path}.{name}": getattr(found, name) for name in names if callable(getattr(found, name))}
+        else:
+            objects[path] = found
+    return objects
+
+
+def imported(path: str) -> Any:
+    module, _, name = path.rpartition(".")
+    try:
+        return importlib.import_module(path)
+    except ImportError:
+        return getattr(importlib.import_module(module), name)
+
+
+def without_docstring(objects: dict[str, Any]) -> Iterator[str]:
+    """The objects, and the public members of the classes among them, that have no docstring."""
+    for path, value in objects.items():
+        own = tables.members(value) if inspect.isclass(value) else {}
+        for name, member in {"": value, **own}.items():
+            if not (getattr(member, "__doc__", None) or "").strip():
+                yield f"{path}.{name}".rstrip(".")
+
+
+def environment_reads(source: str) -> set[str]:
+    """The environment variables that a module reads: by a literal, or by a constant of its own."""
+    tree = ast.parse(source)
+    constants = {
+        target.id: node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    keys = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("os.environ.get", "os.getenv"):
+            keys.append(node.args[0])
+        elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == "os.environ":
+            keys.append(node.slice)
+    return {key.value if isinstance(key, ast.Constant) else constants[ast.unparse(key)] for key in keys}
+
+
+class Undocumented:
+    """An example."""
+
+    def documented(self) -> None:
+        """Have a docstring."""
+
+    def silent(self) -> None: ...
+
+    @property
+    def value(self) -> int:
+        return 1
+
+
+def test_a_member_without_a_docstring_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "PACKAGES", (__name__,))
+
+    assert ["Undocumented.silent", "Undocumented.value"] == list(without_docstring({"Undocumented": Undocumented}))
+
+
+def test_every_documented_object_and_its_public_members_have_a_docstring() -> None:
+    assert [] == list(without_docstring(documented()))
+
+
+def test_the_reference_has_every_public_name() -> None:
+    public = {f"mockserver.{name}" for name in mockserver.__all__ if not name.startswith("_")}
+    for module in (strategies, machine):
+        public |= {f"{module.__name__}.{name}" for name in module.__all__ if callable(getattr(module, name))}
+
+    assert set() == public - documented().keys()
+
+
+def test_a_page_names_tables_that_exist_and_every_table_has_its_page() -> None:
+    named = re.findall(r"^<!-- generated: (\S+) -->$", "\n".join(PAGES.values()), re.MULTILINE)
+
+    assert sorted(tables.TABLES) == sorted(named)
+    with pytest.raises(ValueError, match="got the table 'nonsense'; expected one of"):
+        tables.fill("<!-- generated: nonsense -->")
+
+
+def test_the_reference_has_every_route_of_the_control_plane_and_every_member_of_its_bodies() -> None:
+    text = page("control-plane")
+    members = {name for row in ROUTES if row.schema for name in tables.load_schema(row.schema).get("properties", {})}
+
+    assert [] == [row for row in ROUTES if f"| `{row.method}` | `{row.path}` |" not in text]
+    assert [] == [name for name in members if f"| `{name}` |" not in text]
+
+
+def test_the_reference_has_every_member_of_scenario_documents() -> None:
+    text = page("scenario-documents")
+    schema = tables.load_schema("scenario")
+    objects = [schema, *(row for name, row in schema["$defs"].items() if name not in ("effects", "chatVariation"))]
+    members = {name for row in objects for name in row.get("properties", {})}
+
+    assert [] == [name for name in members if f"| `{name}` |" not in text]
+
+
+def test_the_reference_has_every_effect_and_every_error() -> None:
+    assert [] == [name for name in EFFECTS if f"| `{name}` |" not in page("effects")]
+    assert [] == [code for code in ERRORS if f"| `{code}` |" not in page("operations")]
+
+
+def test_the_reference_has_every_option_ini_setting_and_mark_that_pytest_lists(
+    tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    pytest_ = (sys.executable, "-m", "pytest", "-p", "mockserver.pytest_plugin", "-p", "no:cacheprovider", "--help")
+    listed = run(*pytest_, cwd=tmp_path, PYTHONPATH=str(ROOT), PYTEST_DISABLE_PLUGIN_AUTOLOAD="1").stdout
+    names = set(re.findall(r"--mockserver-[a-z-]+|^  mockserver_\w+", listed, re.MULTILINE))
+    names |= {mark for row in pytestconfig.getini("markers") for mark in re.findall(r"^mockserver\w*", row)}
+    text = page("pytest")
+
+    assert len(names) > 20
+    assert [] == sorted(name for name in map(str.strip, names) if not re.search(rf"`{name}[` ]", text))
+
+
+def test_the_reference_has_every_fixture() -> None:
+    assert {"mockserver", "mockserver_server", "mockserver_settings", "mockserver_option"} == tables.fixtures().keys()
+    assert [] == [name for name, (_, doc) in tables.fixtures().items() if not doc or f"`{name}`" not in page("pytest")]
+
+
+@pytest.mark.parametrize("command", sorted(tables.commands()))
+def test_the_reference_has_every_option_of_a_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main([command, "--help"])
+    section = page("command-line").partition(f"## mockserver {command}\n")[2].partition("\n## ")[0]
+
+    listed = set(OPTION.findall(capsys.readouterr().out))
+    assert set() == {name for name in listed if not re.search(rf"`{name}[` ]", section)}
+    assert "" != section
+
+
+def test_a_read_of_the_environment_is_seen() -> None:
+    source = "KEY = 'A'\nos.environ.get(KEY, '')\nos.environ['B']\nos.getenv('C')\n"
+
+    assert {"A", "B", "C"} == environment_reads(source)
+
+
+def test_the_reference_has_every_environment_variable_that_the_package_reads() -> None:
+    files = (ROOT / "mockserver").rglob("*.py")
+    read = set().union(*(environment_reads(path.read_text(encoding="utf-8")) for path in files))
+
+    assert read == tables.ENVIRONMENT.keys()
+    assert [] == [name for name in read if f"| `{name}` |" not in page("command-line")]
