@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from mockserver import Sandbox
+from mockserver import MockServer, Sandbox
 from mockserver.cli import main
 from mockserver.contract.choices import FAMILIES
 from mockserver.contract.effects import EFFECTS, FORGERIES
@@ -81,3 +81,14 @@ def test_the_page_on_webhooks_names_every_forgery_and_fault_of_a_delivery() -> N
 
 def test_the_page_on_sweeps_names_every_family() -> None:
     assert [] == missing("docs/sweeps.md", (family.FAMILY for family in FAMILIES))
+
+
+def test_the_effects_on_the_page_on_faults_are_rules_that_apply() -> None:
+    cells = [line.split(" | ")[0] for line in read("docs/faults.md").splitlines() if line.startswith("| `.")]
+    calls = [call for cell in cells for call in re.findall(r"`\.(\w+\(.*?\))`", cell)]
+    with MockServer() as server, server.sandbox() as sandbox:
+        for call in calls:
+            subject = "delivery" if call.startswith("deliver") else "*"
+            eval(f"rule.{call}", {"rule": sandbox.on(subject)})
+
+        assert len(calls) == len(sandbox.rules) > 20
