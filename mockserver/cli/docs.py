@@ -32,13 +32,13 @@ VALUE_SHAPES: Final = {
 _HEAD: Final = """\
 # Where the document is silent
 
-<!-- Written by `mockserver choices --markdown`; a test keeps it so. Change the tables in `mockserver/contract/choices`. -->
+<!-- Written by `mockserver choices --markdown`; a test compares it with the code. Change the tables in `mockserver/contract/choices`. -->
 
-The API document leaves these points open, contradicts itself on them, or only implies them.
+After this page you know each point that the API document leaves open, on which it contradicts itself, or that it only implies; [Sweeps and choices](sweeps.md) shows how to test under each.
 Each is a choice with options, or a decision that is the same for every sandbox.
 `L41` is line 41 of the API document.
 
-A default comes from the document's own words (documented), from what the rest of it suggests (inferred), or it is made up (invented).
+A default follows from the document's own words (documented) or from what the rest of it suggests (inferred), or it is made up (invented).
 
 Set choices by `@pytest.mark.mockserver(choices={...})`, `server.sandbox(choices={...})`, `mockserver serve --choose ID=OPTION`, a scenario's `choices`, or `PATCH /_mock/choices`.
 """
@@ -52,7 +52,7 @@ A profile is a bundle of options under a name.
 `hostile` takes, for each choice, the option that surprises a client most while the document still allows it.
 A file `{choices: {id: option}}` is a profile of your own.
 
-Take one by `@pytest.mark.mockserver(profile="hostile")`, `server.sandbox(profile="hostile")` or `mockserver serve --profile hostile`; a choice given beside it wins over it.
+Take one by `@pytest.mark.mockserver(profile="hostile")`, `server.sandbox(profile="hostile")` or `mockserver serve --profile hostile`; a choice given with it wins over it.
 """
 
 
@@ -135,61 +135,83 @@ def _cell(text: str) -> str:
 _CONDUCT_INTRODUCTION = """\
 # Conduct
 
-The conduct report judges whether a client behaved as the API document advises.
-It speaks from evidence alone: each finding cites the exchanges that prove it, and what could not be judged is listed as not assessed, with the reason.
-So a report without findings praises nothing that stands in that list.
+After this page you can find out where a client ignores the advice of the API document, and fail a test by it.
 
-This page is written by `mockserver conduct --markdown`; a test holds it to the code.
+The conduct report reports only what it can prove: each finding cites the exchanges that prove it, and what could not be judged is listed as not assessed, with the reason.
+A report without findings is therefore no praise of what is in that list.
+
+This page is written by `mockserver conduct --markdown`; a test compares it with the code.
 
 ```python
-def test_launch(mockserver):
-    launch_campaign(mockserver.base_url, mockserver.secret_key)
+def launch(sandbox):  # the client under test: it creates a campaign, starts it, and reads it once
+    sandbox.apply(given={"templates": [{"id": "template_hello"}], "chats": {"count": 3}})
+    filters = [
+        {"combinator": "and", "statements": [{"field": "chat.platform", "operator": "equals", "value": "chatapp"}]}
+    ]
+    body = {"name": "Hello", "platform": "chatapp", "templateId": "template_hello", "cadence": 60, "filters": filters}
+    campaign = sandbox.call("POST", "/v1/campaigns", json=body).json()["campaignId"]
+    sandbox.call("POST", f"/v1/campaigns/{campaign}/start")
+    sandbox.call("GET", f"/v1/campaigns/{campaign}")
 
-    assert not mockserver.conduct  # a report: iterate it, print it, ask .of(rule), .not_assessed
+
+def test_a_launch_behaves(mockserver):
+    launch(mockserver)
+
+    assert not mockserver.conduct  # a report: iterate it, print it, read .of(rule) and .not_assessed
     mockserver.assert_conduct(max_severity=3)  # noise (3) may pass; severity 1 is the worst
 ```
 
-`GET /_mock/conduct` answers the same as JSON: `findings` and `notAssessed`.
+`GET /_mock/conduct` returns the same as JSON: `findings` and `notAssessed`.
 
 ## In pytest
 
-`@pytest.mark.mockserver(conduct="error")` fails the test in its call phase for any finding, unless it has failed already; `"report"` tells findings beside a failure; `"off"` judges nothing.
-The ini option `mockserver_conduct` says it for all tests, and is `report` where it is not set.
-The terminal summary counts findings by rule over the session, under xdist too, and `--mockserver-conduct-json FILE` writes them out.
+`@pytest.mark.mockserver(conduct="error")` fails the test in its call phase for any finding, unless it has failed already; `"report"` prints findings with a failure; `"off"` judges nothing.
+The ini option `mockserver_conduct` sets it for all tests; the default is `report`.
+The terminal summary counts findings by rule over the session, under xdist too, and `--mockserver-conduct-json FILE` writes them to a file.
 
 ## Under several sets of choices
 
-What takes two runs to see is seen by comparing them.
+Some rules need two runs, which are compared.
 
 ```python
 from mockserver.testing.differential import compare
 
 
+def read_campaigns(sandbox):  # the client under test
+    sandbox.call("GET", "/v1/campaigns")
+
+
 def test_no_open_point_decides(mockserver_server):
-    compare(mockserver_server, launch, given={...}).assert_same()
+    compare(mockserver_server, read_campaigns).assert_same()
 ```
 
-`launch(sandbox)` is run plainly, then under each option that a careless client trips over, and its calls are held side by side: method, route, and body without ids and instants.
-`compare(server, client, ["guide", "hostile", {"success-status": "rest"}])` takes profiles, files and sets of choices instead; under a whole profile each of its choices is tried alone, so that one is blamed.
+`compare` runs the client with the default choices, then under each option that a careless client trips over, and compares its calls: method, route, and body without ids and instants.
+`compare(server, client, ["guide", "hostile", {"success-status": "rest"}])` takes profiles, files and sets of choices instead; under a whole profile each of its choices is tried alone, so that the report names one.
+Settings of the sandboxes, such as `given={...}`, are further arguments.
 
 ## Time
 
-Intervals are judged by the sandbox's clock where something moved it, and otherwise in real time where at least a second went by between two calls.
-A client whose sleeps are taken out of the test shows no interval: its polls and its patience after a 429 are then not assessed.
-Let it sleep through the sandbox's clock: `monkeypatch.setattr(time, "sleep", mockserver.advance)`.
+Intervals are measured on the sandbox's clock if something moved it, and otherwise in real time if at least a second passed between two calls.
+A client whose sleeps are taken out of the test shows no interval: its polls and its waits after a 429 are then not assessed.
+Let it sleep on the sandbox's clock: `monkeypatch.setattr(time, "sleep", mockserver.sleep)`.
 
-## What is let be
+## What is not a finding
 
-One read after the end, also after an event; reads of several workers, told apart by their user agent; HEAD and OPTIONS; a client that comes back more than five minutes later; a session or an upload that is sent again after a failure, since there is nothing to be read first; Node's fetch, which sends Sec-Fetch-Mode from a server.
+- One read after the end, also after an event.
+- Reads of several workers, which differ by their user agent.
+- HEAD and OPTIONS.
+- A client that returns more than five minutes later.
+- A session or an upload that is sent again after a failure, since there is nothing to read first.
+- Node's fetch, which sends Sec-Fetch-Mode from a server.
 
-An answer that a rule holds has reached nobody until it is sent; a client that repeats its call before that has not received it.
+An answer that a rule delays has reached no client until it is sent; a client that repeats its call before that has not received it.
 
 ## What a transport repeats
 
 curl, browsers and some HTTP libraries repeat a request by themselves if the connection had carried another one before and ends without a byte: the server may have closed it while it was idle.
 They repeat a POST too, so a `drop` or `reset` on such a connection is hidden from the client, and its service gets the call twice.
 That repetition is excused from `duplicate-start` and `blind-post-retry`: over a socket, on a connection in use before, once, with the same bytes and headers within 50 milliseconds.
-Where the User-Agent is that of requests, httpx, urllib3, urllib or aiohttp nothing is excused, since these repeat no POST of their own accord; nor is anything in process.
+If the User-Agent is that of requests, httpx, urllib3, urllib or aiohttp nothing is excused, since these do not repeat a POST by themselves; nor is anything in process.
 To let such a client see the `drop`, give it a new connection for each call: `curl -H "Connection: close"`, or one curl process per call.
 
 ## The rules
@@ -249,12 +271,14 @@ def _beyond() -> Iterator[str]:
 _SCENARIOS_INTRODUCTION = """\
 # Scenarios
 
+After this page you can write seed data and scripts as documents, for Python and any other language, and use those of the library.
+
 A scenario is a document of seed data, choices, clock and script.
 It is a YAML 1.2 file, a dict in Python (`sandbox.apply({...})`) or JSON over the control plane (`POST /_mock/scenarios`); `schemas/scenario.json` defines it, so that an editor completes and checks it.
-A document that does not fit is refused whole, with every problem at once, in its own order: the place (of a file with line and column), what is there, what is expected, and the nearest valid name.
-Nesting deeper than 72 levels, an alias inside the value that it stands for, and aliases that stand for more than 100,000 values are refused too: these are the mock's own bounds.
+A document that does not fit is refused as a whole, with every problem in the order of the document: the place (in a file with line and column), what was received, what was expected, and the nearest valid name.
+Nesting deeper than 72 levels, an alias inside the value that it refers to, and aliases that expand to more than 100,000 values are refused too: these are the mock's own bounds.
 
-This page is written by `mockserver scenarios --markdown`; a test holds it to the code.
+This page is written by `mockserver scenarios --markdown`; a test compares it with the code.
 
 ```yaml
 scenario: my-bad-day
@@ -272,14 +296,15 @@ script:
     do: {fail-campaign: {}}
 ```
 
-`mockserver play NAME|FILE` serves it, lists the ids that it seeds, and tells in the terminal what happens; `mockserver scenarios NAME|FILE` lists them without a server.
+`mockserver play NAME|FILE` serves it, lists the ids that it seeds, and prints in the terminal what happens; `mockserver scenarios NAME|FILE` lists them without a server.
 In Python the same rules are built by methods: `sandbox.on("startCampaign").nth(1).drop("after")`.
-Each condition and each effect is a method of the same name, and its arguments are too, in snake case: `fail-media` is `.fail_media(names=[...])`, `retryAfter` is `retry_after=`, and `from` and `while`, which Python keeps for itself, are `.from_(...)` and `.while_(...)`.
-The parts of a document go in by keyword: `sandbox.apply(given={...})`.
+Each condition and each effect is a method of the same name, with the same arguments in snake case: `fail-media` is `.fail_media(names=[...])`, `retryAfter` is `retry_after=`, and `from` and `while`, which are Python's own words, are `.from_(...)` and `.while_(...)`.
+Parts of a document are keyword arguments: `sandbox.apply(given={...})`.
+[Faults](faults.md) shows rules in Python at work.
 
 ## Campaigns with a past
 
-Seed data may hold campaigns that a test need not play: drafts, ones that run since an instant, and ones that have ended.
+Seed data may contain campaigns that a test need not play: drafts, ones that run since an instant, and ones that have ended.
 
 ```yaml
 given:
@@ -298,22 +323,22 @@ What a creation or a start would refuse is refused, and so is a state that contr
 ## When a rule fires
 
 A rule counts every call that matches its `on`, `where` and `while` since it was applied, refused calls too.
-Of these `skip: n` leaves the first n alone, `nth: n` takes the nth of the rest, `every: n` each nth of it; `from` and `until` bound the time, `chance` lets each that is left fire or not, `times: n` ends the rule after n firings; they combine in that order.
+Of these `skip: n` skips the first n, `nth: n` takes the nth of the rest, `every: n` each nth of the rest; `from` and `until` bound the time, with `chance` each remaining one fires or not, `times: n` ends the rule after n firings; they combine in that order.
 `where` compares values by path (`path.id`, `query.limit`, `header.x`, `body.name`; of a delivery `event` and `attempt`): equal, or a text that begins with `>=`, `<=`, `>`, `<`, `!=` or `~` (contains).
-`while` asks the world: `campaign`, `sent`, `failed`, `target`, `session`, `subscription`, of what the call is about or of anything there is.
-Where several rules fire on one call, the first in order owns the wire, and the effects of all of them on the world run: after the operation and before its answer leaves, or with `when: before` before it.
-Chances come from the sandbox's seed alone.
-`GET /_mock/rules` and `sandbox.rules` tell how often each matched and fired, and what it met nothing of; a failing test's report tells which never fired, and one with `mustFire: true` fails its test.
+`while` checks the state: `campaign`, `sent`, `failed`, `target`, `session`, `subscription`, of what the call concerns, or of any record.
+Where several rules fire on one call, the first in order decides the effects on the wire, and the effects of all of them on the state are applied: after the operation and before its answer leaves, or with `when: before` before it.
+Chances follow from the sandbox's seed alone.
+`GET /_mock/rules` and `sandbox.rules` show how often each matched and fired, and in `noTarget` what it had nothing to act on; a failing test's report lists the rules that never fired, and a rule with `mustFire: true` that never fired fails its test.
 
 ## What a rule acts on
 
-The `id` given with the effect, else what the triggering call is about, else every campaign that is processing or every session that is pending; the `tenant` given, else the call's, else the default one.
+The `id` given with the effect, else what the triggering call concerns, else every campaign that is processing or every session that is pending; the `tenant` given, else the call's, else the default one.
 
 ## Waiting
 
 On a socket a delay is real, holds no lock and moves no frozen clock.
-In process nothing sleeps: a delay moves the sandbox's clock, and one beyond the client's own timeout raises that client library's exception at once, the clock moved by the timeout; the call itself still arrives when its time has come.
-Reset, close and restore let every held call go at once.
+In process nothing sleeps: a delay moves the sandbox's clock, and one beyond the client's own timeout raises that client library's exception immediately and moves the clock by the timeout; the call itself still arrives when it is due.
+Reset, close and restore end the wait of every deferred call immediately.
 """
 
 
@@ -323,8 +348,8 @@ def scenarios_page() -> str:
 
 
 def _effects() -> Iterator[str]:
-    for group, title in (("wire", "On the wire"), ("world", "On the world"), ("delivery", "On deliveries")):
-        yield f"## Effects: {title[0].lower()}{title[1:]}\n"
+    for group, title in (("wire", "on the wire"), ("world", "on the state"), ("delivery", "on deliveries")):
+        yield f"## Effects {title}\n"
         yield "| effect | argument | meaning |"
         yield "| --- | --- | --- |"
         for name in of_group(group):

@@ -1,0 +1,97 @@
+"""
+Python blocks of the pages, run in an empty project.
+
+A block with tests is a test file; any other block is a program.
+A `text` block below quotes what the Python block above it prints: the first lines of the report if its test fails.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from itertools import zip_longest
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.pages.blocks import ROOT, Block
+from tests.wheels import attempt
+
+_ARGUMENTS = ("-p", "mockserver.pytest_plugin", "-p", "no:randomly", "-p", "no:schemathesis", "-p", "no:benchmark")
+_ARGUMENTS += ("-p", "no:cacheprovider", "-W", "error", "--strict-config", "--strict-markers")
+_REPORT = re.compile(r"^-+ mockserver -+\n(.*)", re.MULTILINE | re.DOTALL)
+_TEST = re.compile(r"^(?: {4})?(?:async )?def (test_\w+)", re.MULTILINE)
+
+
+class Example(NamedTuple):
+    """A Python block with the files that it needs and the block that quotes what it prints."""
+
+    block: Block
+    files: Mapping[str, str]
+    quote: Block | None
+
+
+class Outcome(NamedTuple):
+    """Failed and passed tests of an example by name, without the parts in brackets, and what was printed."""
+
+    failed: frozenset[str]
+    passed: frozenset[str]
+    printed: str
+
+
+def examples(blocks: list[Block]) -> Iterator[Example]:
+    """Yield the Python blocks of a page that run."""
+    files: dict[str, str] = {}
+    runnable = [block for block in blocks if block.is_run]
+    for block, following in zip_longest(runnable, runnable[1:]):
+        if "file" in block.markers:
+            files[block.markers["file"]] = block.text
+        elif block.kind == "python":
+            quote = following if following is not None and following.kind == "text" else None
+            yield Example(block, files, quote)
+            files = {}
+
+
+def run(example: Example, pytester: pytest.Pytester) -> Outcome:
+    """Run an example in the folder of `pytester`: tests in this process, programs and what fails in one of its own."""
+    for name, text in example.files.items():
+        (pytester.path / name).write_text(text, encoding="utf-8")
+    if not _TEST.search(example.block.text):
+        return _run_program(example.block, pytester)
+    (pytester.path / "test_example.py").write_text(example.block.text, encoding="utf-8")
+    run_pytest = pytester.runpytest_subprocess if "fails" in example.block.markers else pytester.runpytest_inprocess
+    result = run_pytest(*_ARGUMENTS, "--junit-xml=results.xml")
+    results = pytester.path / "results.xml"
+    cases = list(ElementTree.parse(results).iter("testcase")) if results.exists() else []
+    failed = frozenset(_name(case) for case in cases if case.findall("failure") + case.findall("error"))
+    return Outcome(failed, frozenset(map(_name, cases)) - failed, result.stdout.str() + result.stderr.str())
+
+
+def _run_program(block: Block, pytester: pytest.Pytester) -> Outcome:
+    command = (sys.executable, "-W", "error", "-c", block.text)
+    done = attempt(*command, cwd=pytester.path, PYTHONPATH=str(ROOT), NO_PROXY="*")
+    return Outcome(frozenset({"the program"} if done.returncode else ()), frozenset(), done.stdout + done.stderr)
+
+
+def _name(case: ElementTree.Element) -> str:
+    return case.get("name", "").partition("[")[0]
+
+
+def problems(example: Example, outcome: Outcome) -> Iterator[str]:
+    """Yield what differs from the page: tests that fail or do not run, and lines that are not printed."""
+    declared = frozenset(_TEST.findall(example.block.text))
+    expected = frozenset(example.block.markers.get("fails", "").split())
+    if expected != outcome.failed or declared - expected != outcome.passed:
+        yield f"failed {sorted(outcome.failed)}, passed {sorted(outcome.passed)}\n{outcome.printed}"
+    if example.quote is not None and example.quote.text != quoted(example.quote, outcome):
+        yield f"{example.quote} differs; got\n{quoted(example.quote, outcome)}"
+
+
+def quoted(quote: Block, outcome: Outcome) -> str:
+    """The lines that the page quotes: the first ones of the report if a test failed, else all that was printed."""
+    report = _REPORT.search(outcome.printed)
+    if report is None:
+        return outcome.printed
+    return "".join(f"{line.rstrip()}\n" for line in report[1].splitlines()[: len(quote.text.splitlines())])

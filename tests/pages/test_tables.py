@@ -1,0 +1,94 @@
+"""Tables of the pages list everything that the code has, by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import pytest
+
+from mockserver import MockServer, Sandbox
+from mockserver.cli import main
+from mockserver.contract.choices import FAMILIES
+from mockserver.contract.effects import EFFECTS, FORGERIES
+from mockserver.pytest_plugin.options import OPTIONS, RUN
+from mockserver.server.control.routes import ROUTES
+from mockserver.testing import strategies
+from mockserver.testing.machine import INVARIANTS
+from mockserver.testing.settings import NAMES
+from tests.pages.blocks import read
+
+
+def missing(page: str, names: Iterable[str]) -> list[str]:
+    """The names that are nowhere on a page in code quotes, alone or in front of arguments."""
+    text = read(page)
+    return [name for name in names if re.search(rf"[`\"/.]{re.escape(name)}[`(\"\s|=,?\\]", text) is None]
+
+
+def options(command: str, capsys: pytest.CaptureFixture[str]) -> set[str]:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    return set(re.findall(r"^  (--[a-z][a-z-]+)", capsys.readouterr().out, re.MULTILINE))
+
+
+def test_the_page_on_time_names_every_async_form() -> None:
+    forms = {name for name in dir(Sandbox) if name.endswith("_async")}
+
+    assert forms == set(re.findall(r"`(\w+_async)", read("docs/time.md")))
+
+
+def test_each_async_form_has_a_sync_one() -> None:
+    forms = [name for name in dir(Sandbox) if name.endswith("_async") and name != "run_async"]
+
+    assert [] == [name for name in forms if not callable(getattr(Sandbox, name.removesuffix("_async"), None))]
+
+
+def test_the_page_on_the_control_plane_names_every_route() -> None:
+    text = read("docs/control-plane.md")
+
+    assert [] == [
+        f"{route.method} {route.path}"
+        for route in ROUTES
+        if route.path not in text and f"`/{route.path.rpartition('/')[2]}`" not in text
+    ]
+
+
+@pytest.mark.parametrize(("command", "page"), [("serve", "docs/other-languages.md"), ("verify", "docs/verify.md")])
+def test_the_page_on_a_command_names_its_options(command: str, page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert [] == missing(page, options(command, capsys))
+
+
+def test_the_page_on_pytest_names_every_setting() -> None:
+    assert [] == missing("docs/pytest.md", NAMES)
+    assert [] == missing("docs/pytest.md", (f"mockserver_{option.name}" for option in OPTIONS))
+    text = read("docs/pytest.md") + read("docs/reports.md")
+    assert [] == [option.name for option in RUN if f"--mockserver-{option.name}" not in text]
+
+
+def test_the_page_on_hypothesis_names_every_invariant_and_strategy() -> None:
+    drawing = [name for name in strategies.__all__ if name.islower()]
+
+    assert [] == missing("docs/hypothesis.md", INVARIANTS)
+    assert [] == missing("docs/hypothesis.md", drawing)
+
+
+def test_the_page_on_webhooks_names_every_forgery_and_fault_of_a_delivery() -> None:
+    faults = EFFECTS["deliver"].argument.strip("{}").split(", ")
+
+    assert [] == missing("docs/webhooks.md", FORGERIES)
+    assert [] == missing("docs/webhooks.md", (fault.replace("-", "_") for fault in faults))
+
+
+def test_the_page_on_sweeps_names_every_family() -> None:
+    assert [] == missing("docs/sweeps.md", (family.FAMILY for family in FAMILIES))
+
+
+def test_the_effects_on_the_page_on_faults_are_rules_that_apply() -> None:
+    cells = [line.split(" | ")[0] for line in read("docs/faults.md").splitlines() if line.startswith("| `.")]
+    calls = [call for cell in cells for call in re.findall(r"`\.(\w+\(.*?\))`", cell)]
+    with MockServer() as server, server.sandbox() as sandbox:
+        for call in calls:
+            subject = "delivery" if call.startswith("deliver") else "*"
+            eval(f"rule.{call}", {"rule": sandbox.on(subject)})
+
+        assert len(calls) == len(sandbox.rules) > 20
