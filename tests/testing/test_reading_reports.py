@@ -194,6 +194,24 @@ def test_a_call_that_the_cause_names_is_shown_however_long_the_story(suite: Suit
     assert shown[-1].startswith("#131 ")
 
 
+def test_a_finding_that_explains_no_failure_is_not_among_the_first_lines(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        campaign = create(mockserver)
+        execution = start(mockserver, campaign)
+        for _ in range(6):
+            mockserver.advance("1m")
+            mockserver.call("GET", f"/v1/campaigns/{campaign}/executions/{execution}")
+        assert ["poll-after-final"] == [each.rule for each in mockserver.conduct]
+        assert 0
+        """,
+    )
+
+    assert not any("poll-after-final" in line for line in found[:3])
+
+
 def test_calls_that_a_finding_cites_are_shown_with_what_they_sent(suite: Suite):
     found = reported(
         suite,
