@@ -1,8 +1,9 @@
 """
 Apply each mutant to a copy of the tree and report which test kills it: `python -m tests.mutants [NAME ...]`.
 
-The nearest tests run first and then, unless `--near` is given, all others that are not deep, each up to the first failure.
-A mutant that neither kills in the time given is undecided and counts as one that survives: then the exit code is 1.
+All nearest tests have to pass without a mutant. Then each mutant meets its nearest tests and, unless `--near` is given,
+all others that are not deep, each up to the first failure. A run that takes too long leaves the mutant undecided.
+The exit code is 1 if a mutant survives or is undecided.
 """
 
 from __future__ import annotations
@@ -69,6 +70,14 @@ def judge(tree: Path, mutant: Mutant, place: Place, options: argparse.Namespace)
     return Verdict(killer, time.monotonic() - began)
 
 
+def _refuse_broken(tree: Path, mutants: Sequence[Mutant], seconds: float) -> None:
+    """Refuse a tree whose nearest tests fail without a mutant: they would kill whatever they are near."""
+    near = sorted({each for mutant in mutants for each in mutant.near if (tree / each).exists()})
+    failed = _killer(tree, near, seconds)
+    if failed is not None:
+        raise SystemExit(f"without a mutant: {failed}")
+
+
 def _selections(tree: Path, mutant: Mutant, *, near_only: bool) -> Iterator[Sequence[str]]:
     near = [each for each in mutant.near if (tree / each).exists()]
     if near:
@@ -105,7 +114,9 @@ def main() -> int:
     survivors = []
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         tree = Path(shutil.copytree(options.tree, Path(folder) / "tree", ignore=NOT_COPIED))
-        for mutant in [each for each in MUTANTS if each.name in options.names or not options.names]:
+        chosen = [each for each in MUTANTS if each.name in options.names or not options.names]
+        _refuse_broken(tree, chosen, options.seconds)
+        for mutant in chosen:
             found = places(tree, mutant.before)
             if len(found) != 1:
                 print(f"absent    {mutant.name}: its text occurs {len(found)} times", flush=True)
