@@ -1,9 +1,9 @@
 """
-The calls of a careful client: what an answer is worth, and when a call is made again.
+The calls of a careful client: what an answer is worth, and when a call is repeated.
 
 1. A call whose answer is lost may have taken effect: one that changes nothing is repeated, any other is not.
-2. A refusal is told by its `code`; any 2xx is a success.
-3. Waiting is somebody else's: `wait(seconds)` is handed in.
+2. A refusal is known by its `code`; any 2xx is a success.
+3. The caller decides how to wait: `wait(seconds)` is a parameter.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import requests
 
-Wait = Callable[[float], object]
+from tests.clients.operations import PREVIEW, Operations, Wait
 
 TIMEOUT_S = 10
 TRIES = 8
@@ -24,12 +24,13 @@ RETRY_AFTER_MAX_S = 300.0
 
 
 class Refused(Exception):
-    """The service said no, and nothing happened. `code` is None where a proxy on the way said it."""
+    """The service refused, and nothing happened. `code` is None where a proxy on the way refused."""
 
-    def __init__(self, status: int, code: str | None) -> None:
+    def __init__(self, status: int, code: str | None, message: str = "") -> None:
         super().__init__(f"{status} {code}")
         self.status = status
         self.code = code
+        self.message = message
 
 
 class Unsure(Exception):
@@ -37,22 +38,22 @@ class Unsure(Exception):
 
 
 class Busy(Exception):
-    """Too many calls, and nothing happened; `told_s` is how long to wait, where the answer tells it."""
+    """Too many calls, and nothing happened; `wait_s` is how long to wait, None where the answer does not say."""
 
-    def __init__(self, told_s: float | None) -> None:
-        super().__init__(f"wait {told_s} s")
-        self.told_s = told_s
+    def __init__(self, wait_s: float | None) -> None:
+        super().__init__(f"wait {wait_s} s")
+        self.wait_s = wait_s
 
 
 class Unreachable(Exception):
-    """The service did not answer however often it was asked."""
+    """The service did not answer, however often it was called."""
 
 
-class Calls:
+class Calls(Operations):
     """
-    Calls with one tenant's key.
+    The operations as a careful client calls them: each returns the body of a success, None where it has none.
 
-    `renew_key` is asked for the present key where the one in use has become unknown.
+    `renew_key` returns the present key, for the case that the one in use has become unknown.
     """
 
     def __init__(
@@ -63,60 +64,54 @@ class Calls:
         wait: Wait,
         renew_key: Callable[[], str] | None = None,
     ) -> None:
-        self._base_url = base_url
-        self._key = key
-        self._http = http
-        self.wait = wait
+        super().__init__(base_url, key, http)
+        self._wait = wait
         self._renew_key = renew_key
 
-    def read(self, path: str, **rest: Any) -> Any:
-        return self.repeatable("GET", path, **rest)
+    def _send(self, method: str, path: str, **rest: Any) -> Any:
+        return self._repeat(method, path, repeats_unsure=method == "GET" or path == PREVIEW, **rest)
 
-    def repeatable(self, method: str, path: str, **rest: Any) -> Any:
-        """A call that changes nothing, made until it is answered."""
+    def _repeat(self, method: str, path: str, *, repeats_unsure: bool, **rest: Any) -> Any:
+        """Call until the call is answered; one that changes something is repeated only where it was refused for its pace."""
         for attempt in range(TRIES):
             try:
                 return self._call(method, path, **rest)
             except Unsure:
-                self.wait(back_off_s(attempt))
+                if not repeats_unsure:
+                    raise
+                self._wait(back_off_s(attempt))
             except Busy as busy:
-                self.wait(back_off_s(attempt) if busy.told_s is None else busy.told_s)
+                self._wait(self._pause_s(busy, attempt))
         raise Unreachable(path)
 
-    def write(self, path: str, **rest: Any) -> Any:
-        """A call that changes something: repeated where it was refused for its pace, and never where it is unsure."""
-        for attempt in range(TRIES):
-            try:
-                return self._call("POST", path, **rest)
-            except Busy as busy:
-                self.wait(back_off_s(attempt) if busy.told_s is None else busy.told_s)
-        raise Unreachable(path)
+    def _pause_s(self, busy: Busy, attempt: int) -> float:
+        return back_off_s(attempt) if busy.wait_s is None else busy.wait_s
 
     def _call(self, method: str, path: str, **rest: Any) -> Any:
-        """The body of a success, None where it has none; one call, or two where the key was renewed between."""
+        """One call, or two where the key was renewed between them."""
         try:
-            return self._ask(method, path, **rest)
+            return self._call_once(method, path, **rest)
         except Refused as refusal:
             renewed = self._renew_key() if self._renew_key and refusal.code == "API_KEY_INVALID" else self._key
             if renewed == self._key:
                 raise
         self._key = renewed
-        return self._ask(method, path, **rest)
+        return self._call_once(method, path, **rest)
 
-    def _ask(self, method: str, path: str, **rest: Any) -> Any:
-        headers = {"X-API-Key": self._key}
+    def _call_once(self, method: str, path: str, **rest: Any) -> Any:
         try:
-            answer = self._http.request(method, self._base_url + path, headers=headers, timeout=TIMEOUT_S, **rest)
+            answer = self._exchange(method, path, timeout=TIMEOUT_S, **rest)
         except requests.RequestException as lost:
             raise Unsure(f"{method} {path}: {type(lost).__name__}") from lost
         if 200 <= answer.status_code < 300:
             return _body(answer)
-        code = _code(answer)
+        error = _error(answer)
+        code = str(error["code"]) if "code" in error else None
         if code == "RATE_LIMIT_EXCEEDED" or answer.status_code == 429:
             raise Busy(retry_after_s(answer.headers))
         if code == "INTERNAL_ERROR" or answer.status_code >= 500:
             raise Unsure(f"{method} {path}: {answer.status_code}")
-        raise Refused(answer.status_code, code)
+        raise Refused(answer.status_code, code, str(error.get("message", "")))
 
 
 def back_off_s(attempt: int) -> float:
@@ -125,12 +120,12 @@ def back_off_s(attempt: int) -> float:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """The wait that an answer asks for, in seconds or as a date by its own clock; None where it says nothing of use."""
-    told = headers.get("Retry-After", "")
-    if told.isdigit():
-        return min(float(told), RETRY_AFTER_MAX_S)
+    """The wait that an answer asks for, in seconds or as a date by its own clock; None if it has none of use."""
+    written = headers.get("Retry-After", "")
+    if written.isdigit():
+        return min(float(written), RETRY_AFTER_MAX_S)
     try:
-        until = parsedate_to_datetime(told)
+        until = parsedate_to_datetime(written)
         now = parsedate_to_datetime(headers["Date"]) if "Date" in headers else datetime.now(UTC)
     except ValueError:
         return None
@@ -146,10 +141,10 @@ def _body(answer: requests.Response) -> Any:
         raise Unsure("the body is not JSON") from garbled
 
 
-def _code(answer: requests.Response) -> str | None:
-    """The code of an error body; None where the body is another's."""
+def _error(answer: requests.Response) -> Mapping[str, Any]:
+    """The error body; empty where the body is another's."""
     try:
-        code = answer.json()["code"]
-    except (ValueError, KeyError, TypeError):
-        return None
-    return str(code)
+        body = answer.json()
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}

@@ -1,23 +1,19 @@
 """
-A careful client of the API: it holds on to what the document promises, and to nothing else.
+A careful client of the API: it relies on what the document promises, and on nothing else.
 
 A write whose answer is lost is looked up before it is repeated; unknown fields and unknown values are left alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import requests
-
-from tests.clients.calls import TRIES, Calls, Refused, Unreachable, Unsure, Wait, back_off_s
+from tests.clients.calls import TRIES, Refused, Unreachable, Unsure, back_off_s
 from tests.clients.connecting import Connecting
+from tests.clients.operations import JSON
 
-JSON = Mapping[str, Any]
-
-POLL_EXECUTION_S = 15
 DRAIN_S = 60  # how long after a cancel what was queued may still be sent
 
 FINAL = frozenset({"completed", "failed", "canceled"})
@@ -78,21 +74,17 @@ class Uploaded:
 class Careful(Connecting):
     """The API as one tenant sees it."""
 
-    def __init__(
-        self, base_url: str, key: str, http: requests.Session, wait: Wait, renew_key: Callable[[], str] | None = None
-    ) -> None:
-        self._calls = Calls(base_url, key, http, wait, renew_key)
-        self._wait = wait
+    poll_execution_s = 15
 
     # Campaigns
 
     def templates(self) -> list[JSON]:
-        found: list[JSON] = self._calls.read("/v1/message-templates")["templates"]
+        found: list[JSON] = self.list_templates()["templates"]
         return found
 
     def audience(self, filters: Sequence[JSON]) -> int:
         """How many chats the filters select now; a start may meet more or fewer."""
-        counted = self._calls.repeatable("POST", "/v1/campaigns/audience-preview", json={"filters": list(filters)})
+        counted = self.preview_audience({"filters": list(filters)})
         return int(counted["estimatedCount"])
 
     def launch(self, plan: Plan, values: Mapping[str, str] | None = None) -> tuple[str, str]:
@@ -104,11 +96,11 @@ class Careful(Connecting):
         """A draft as planned, made once: after a lost answer, or where the name is taken, it is looked for by name."""
         for attempt in range(TRIES):
             try:
-                return str(self._calls.write("/v1/campaigns", json=plan.body())["campaignId"])
+                return str(self.create_campaign(plan.body())["campaignId"])
             except Unsure:
                 self._wait(back_off_s(attempt))
             except Refused as refusal:
-                if refusal.code != "CAMPAIGN_NAME_ALREADY_EXISTS":
+                if not self._is_name_taken(refusal):
                     raise
                 found = self._draft_of(plan)
                 if found is None:
@@ -139,7 +131,7 @@ class Careful(Connecting):
         wanted = [variable["key"] for variable in self.template(template_id)["commonVariables"]]
         body = {"commonVariables": {key: values[key] for key in wanted if key in values}}
         try:
-            return str(self._calls.write(f"/v1/campaigns/{campaign_id}/start", json=body)["executionId"])
+            return str(self.start_campaign(campaign_id, body)["executionId"])
         except Refused as refusal:
             # The template may have changed since it was read.
             if refusal.code != "CAMPAIGN_MISSING_COMMON_VARIABLES" or not may_ask_again:
@@ -153,15 +145,15 @@ class Careful(Connecting):
             raise Refused(422, "CAMPAIGN_NOT_DRAFT")
 
     def template(self, template_id: str) -> JSON:
-        found: JSON = self._calls.read(f"/v1/message-templates/{template_id}")
+        found: JSON = self.read_template(template_id)
         return found
 
     def campaign(self, campaign_id: str) -> JSON:
-        found: JSON = self._calls.read(f"/v1/campaigns/{campaign_id}")
+        found: JSON = self.read_campaign(campaign_id)
         return found
 
     def campaigns(self) -> list[JSON]:
-        found: list[JSON] = self._calls.read("/v1/campaigns")["campaigns"]
+        found: list[JSON] = self.list_campaigns()["campaigns"]
         return found
 
     def follow(self, campaign_id: str, execution_id: str, patience_s: float = 3600) -> Outcome:
@@ -169,19 +161,22 @@ class Careful(Connecting):
         waited_s = 0.0
         while True:
             outcome = self.outcome(campaign_id, execution_id)
-            if outcome.is_final or waited_s >= patience_s:
+            if self._is_over(outcome) or waited_s >= patience_s:
                 return outcome
-            self._wait(POLL_EXECUTION_S)
-            waited_s += POLL_EXECUTION_S
+            self._wait(self.poll_execution_s)
+            waited_s += self.poll_execution_s
+
+    def _is_over(self, outcome: Outcome) -> bool:
+        return outcome.is_final
 
     def outcome(self, campaign_id: str, execution_id: str) -> Outcome:
-        return Outcome.of(self._calls.read(f"/v1/campaigns/{campaign_id}/executions/{execution_id}"))
+        return Outcome.of(self.read_execution(campaign_id, execution_id))
 
     def cancel(self, campaign_id: str) -> str:
         """Cancel until the campaign has ended; its final status, which may be that it had completed."""
         for attempt in range(TRIES):
             try:
-                self._calls.write(f"/v1/campaigns/{campaign_id}/cancel")
+                self.cancel_campaign(campaign_id)
             except Unsure:
                 self._wait(back_off_s(attempt))
             except Refused as refusal:
@@ -196,6 +191,9 @@ class Careful(Connecting):
         """The counts of a canceled run once nothing of it can be under way."""
         self._wait(DRAIN_S)
         return self.outcome(campaign_id, execution_id)
+
+    def _is_name_taken(self, refusal: Refused) -> bool:
+        return refusal.code == "CAMPAIGN_NAME_ALREADY_EXISTS"
 
     def _draft_of(self, plan: Plan) -> str | None:
         """The campaign that is this plan's: the name alone might be somebody else's."""
@@ -221,7 +219,7 @@ class Careful(Connecting):
     def _upload(self, files: Mapping[str, tuple[bytes, str]]) -> dict[str, str]:
         parts = [("files", (name, content, kind)) for name, (content, kind) in files.items()]
         try:
-            results = self._calls.write("/v1/messaging/media", files=parts)
+            results = self.upload_media(parts)
         except Unsure:
             return {}  # a file that is stored twice does no harm
         except Refused as refusal:
@@ -237,17 +235,20 @@ class Careful(Connecting):
         seen: set[str] = set()
         cursors: set[str] = set()
         while True:
-            page = self._calls.read(f"/v1/messaging/chats/{chat_id}", params=query)
+            page = self.list_messages(chat_id, query)
             for record in page["records"]:
                 if record["id"] not in seen:
                     seen.add(record["id"])
                     yield record
-            cursor = page.get("nextCursor")
+            cursor = self._next_cursor(page, limit)
             if not cursor or cursor in cursors:
                 return
             cursors.add(cursor)
             query["cursor"] = cursor
 
+    def _next_cursor(self, page: JSON, limit: int) -> str | None:
+        return page.get("nextCursor")
+
     def form_origins(self, form_id: str) -> list[str]:
-        found: list[str] = self._calls.read(f"/v1/forms/{form_id}/embed-frame-policy")["iframeEmbedAllowedOrigins"]
+        found: list[str] = self.read_form_policy(form_id)["iframeEmbedAllowedOrigins"]
         return found

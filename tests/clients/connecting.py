@@ -4,15 +4,13 @@ Connecting a number, as a careful client does it: the link is for an end user, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tests.clients.calls import TRIES, Calls, Unreachable, Unsure, Wait, back_off_s
+from tests.clients.calls import TRIES, Calls, Unreachable, Unsure, back_off_s
+from tests.clients.operations import JSON
 
-JSON = Mapping[str, Any]
-
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 WORTH_ANOTHER_SESSION = frozenset({"expired", "token_exchange_failed"})
 LINKS_MAX = 3
 POLL_SESSION_S = 5
@@ -30,11 +28,8 @@ class Connection:
     entrypoint: JSON | None
 
 
-class Connecting:
-    """The part of `Careful` that is about connection sessions; nothing else is made with it."""
-
-    _calls: Calls
-    _wait: Wait
+class Connecting(Calls):
+    """The part of `Careful` that is about connection sessions; only `Careful` inherits it."""
 
     def connect(
         self, keep: Callable[[str], object], show: Callable[[str], object], *, attempts: int = 1, **body: Any
@@ -47,7 +42,7 @@ class Connecting:
         """
         links = LINKS_MAX
         while True:
-            created = self._create_session(body)
+            created = self._created(body)
             keep(created["sessionId"])
             links -= 1
             if show(created["url"]) is False and links:
@@ -57,27 +52,27 @@ class Connecting:
             if ended.reason not in WORTH_ANOTHER_SESSION or not attempts:
                 return ended
 
-    def _create_session(self, body: JSON) -> JSON:
+    def _created(self, body: JSON) -> JSON:
         for attempt in range(TRIES):
             try:
-                created: JSON = self._calls.write(SESSIONS, json=dict(body))
+                created: JSON = self.create_session(dict(body))
                 return created
             except Unsure:
                 self._wait(back_off_s(attempt))  # the lost one expires unseen, since nothing lists sessions
-        raise Unreachable(SESSIONS)
+        raise Unreachable("a connection session")
 
-    def await_session(self, session_id: str) -> Connection:
+    def await_session(self, session_id: str, patience_s: float = SESSION_LIFE_S + SESSION_GRACE_S) -> Connection:
         """Poll while the session is pending, a little beyond its deadline at most."""
         waited_s = 0.0
         while True:
             ended = self.session(session_id)
-            if ended.status != "pending" or waited_s > SESSION_LIFE_S + SESSION_GRACE_S:
+            if ended.status != "pending" or waited_s > patience_s:
                 return ended
             self._wait(POLL_SESSION_S)
             waited_s += POLL_SESSION_S
 
     def session(self, session_id: str) -> Connection:
-        read = self._calls.read(f"{SESSIONS}/{session_id}")
+        read = self.read_session(session_id)
         return Connection(session_id, read["status"], read.get("reason"), read.get("entrypoint"))
 
     def returned(self, url: str, session_id: str) -> Connection:
@@ -85,5 +80,5 @@ class Connecting:
         return self.session(session_id)
 
     def entrypoint(self, entrypoint_id: str) -> JSON:
-        found: JSON = self._calls.read(f"/v1/entrypoints/{entrypoint_id}")["entrypoint"]
+        found: JSON = self.read_entrypoint(entrypoint_id)["entrypoint"]
         return found

@@ -11,10 +11,7 @@ from typing import Any
 
 import requests
 
-from tests.clients.calls import Wait
-from tests.clients.connecting import SESSIONS
-
-JSON = Mapping[str, Any]
+from tests.clients.operations import JSON, Operations, Wait
 
 
 class Failed(Exception):
@@ -30,30 +27,28 @@ class NeverEnds(Exception):
     """The loop would go on for ever."""
 
 
-class Naive:
+class Naive(Operations):
     """The API as somebody sees it who has tried it out on a good day."""
 
     def __init__(
         self, base_url: str, key: str, http: requests.Session, wait: Wait, *, clones: bool = True, patience: int = 200
     ) -> None:
-        self._base_url = base_url
-        self._key = key
-        self._http = http
+        super().__init__(base_url, key, http)
         self._wait = wait
         self._clones = clones
         self._patience = patience
 
     def audience(self, filters: Sequence[JSON]) -> int:
         """The size of the audience, which it takes for the number of messages that will be sent."""
-        counted = self._send("POST", "/v1/campaigns/audience-preview", json={"filters": list(filters)})
+        counted = self.preview_audience({"filters": list(filters)})
         return int(counted["estimatedCount"])
 
     def templates(self) -> list[JSON]:
-        found: list[JSON] = self._send("GET", "/v1/message-templates")["templates"]
+        found: list[JSON] = self.list_templates()["templates"]
         return found
 
     def template(self, template_id: str) -> JSON:
-        found: JSON = self._send("GET", f"/v1/message-templates/{template_id}")
+        found: JSON = self.read_template(template_id)
         return found
 
     def launch(self, body: JSON, values: Mapping[str, str] | None = None) -> tuple[str, str]:
@@ -70,7 +65,7 @@ class Naive:
     def create(self, body: JSON) -> str:
         """A draft; any 422 means bad filters, which are then left out, and a taken name, told by its text, gets a "(2)"."""
         try:
-            return str(self._send("POST", "/v1/campaigns", json=dict(body))["campaignId"])
+            return str(self.create_campaign(dict(body))["campaignId"])
         except Failed as failed:
             if failed.status == 422 and "filters" in body:
                 return self.create({key: value for key, value in body.items() if key != "filters"})
@@ -81,26 +76,27 @@ class Naive:
     def start(self, campaign_id: str, values: Mapping[str, str] | None = None) -> str:
         """Start, and start again where no answer comes."""
         body = {"commonVariables": dict(values)} if values else {}
-        return str(self._send("POST", f"/v1/campaigns/{campaign_id}/start", json=body)["executionId"])
+        return str(self.start_campaign(campaign_id, body)["executionId"])
 
     def follow(self, campaign_id: str, execution_id: str) -> JSON:
         """Poll each second for `completed`, the one end it knows of."""
-        return self._poll(f"/v1/campaigns/{campaign_id}/executions/{execution_id}", lambda read: _is(read, "completed"))
+        return self._poll(lambda: self.read_execution(campaign_id, execution_id), lambda read: _is(read, "completed"))
 
     def follow_bar(self, campaign_id: str, execution_id: str) -> JSON:
         """Poll until the progress bar is full, which it takes for the end."""
-        path = f"/v1/campaigns/{campaign_id}/executions/{execution_id}"
-        return self._poll(path, lambda read: bool(read["progress"] == 100))
+        return self._poll(
+            lambda: self.read_execution(campaign_id, execution_id), lambda read: bool(read["progress"] == 100)
+        )
 
     def cancel(self, campaign_id: str) -> JSON:
         """Cancel once, and read the body of an answer that has none."""
-        found: JSON = self._send("POST", f"/v1/campaigns/{campaign_id}/cancel")
+        found: JSON = self.cancel_campaign(campaign_id)
         return found
 
     def upload(self, files: Mapping[str, tuple[bytes, str]]) -> dict[str, str]:
         """The ids by name, the first result for the first file, all of them stored."""
         parts = [("files", (name, content, kind)) for name, (content, kind) in files.items()]
-        results = self._send("POST", "/v1/messaging/media", files=parts)
+        results = self.upload_media(parts)
         return {name: result["id"] for name, result in zip(files, results, strict=True)}
 
     def messages(self, chat_id: str, limit: int = 50) -> list[JSON]:
@@ -108,7 +104,7 @@ class Naive:
         found: list[JSON] = []
         query: dict[str, Any] = {"limit": limit}
         for _ in range(self._patience):
-            page = self._send("GET", f"/v1/messaging/chats/{chat_id}", params=query)
+            page = self.list_messages(chat_id, query)
             found += page["records"]
             if len(page["records"]) < limit:
                 return found
@@ -117,31 +113,31 @@ class Naive:
 
     def connect(self, keep: Callable[[str], object], show: Callable[[str], object], **body: Any) -> JSON:
         """Show the link, keep the session's id once there is time for it, and poll for `completed` alone."""
-        created = self._send("POST", SESSIONS, json=body)
+        created = self.create_session(body)
         show(created["url"])
         keep(created["sessionId"])
         return self.await_session(created["sessionId"])
 
     def await_session(self, session_id: str) -> JSON:
-        return self._poll(f"{SESSIONS}/{session_id}", lambda read: _is(read, "completed"))
+        return self._poll(lambda: self.read_session(session_id), lambda read: _is(read, "completed"))
 
     def returned(self, url: str) -> bool:
         """True where the end user is back from a success, which every visit of the returnUrl is taken for."""
         return "error=" not in url
 
-    def _poll(self, path: str, is_over: Callable[[JSON], bool]) -> JSON:
+    def _poll(self, read_once: Callable[[], JSON], is_over: Callable[[JSON], bool]) -> JSON:
         for _ in range(self._patience):
-            read: JSON = self._send("GET", path)
+            read = read_once()
             if is_over(read):
                 return read
             self._wait(1)
-        raise NeverEnds(path)
+        raise NeverEnds
 
     def _send(self, method: str, path: str, **rest: Any) -> Any:
         """Any call, up to three times where no answer comes or the service fails; no timeout, and every answer is JSON."""
         for attempt in range(3):
             try:
-                answer = self._http.request(method, self._base_url + path, headers={"X-API-Key": self._key}, **rest)
+                answer = self._exchange(method, path, **rest)
             except requests.ConnectionError:
                 if attempt == 2:
                     raise

@@ -68,7 +68,7 @@ class CarefulReceiver:
 
     def __call__(self, letter: Letter) -> int:
         """The status with which a letter is answered; nothing is done about it before."""
-        if not self._is_genuine(letter):
+        if not self.is_genuine(letter):
             self.refused += 1
             return 401
         event = json.loads(letter.body)
@@ -106,7 +106,7 @@ class CarefulReceiver:
         end = self.connection
         return None if end is None or end.entrypoint is None else str(end.entrypoint["displayPhone"])
 
-    def _is_genuine(self, letter: Letter) -> bool:
+    def is_genuine(self, letter: Letter) -> bool:
         for secret in self.secrets:
             try:
                 Webhook(secret).verify(letter.body, dict(letter.headers.items()))

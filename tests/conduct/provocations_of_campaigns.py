@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from tests.conduct.client import PNG, TAGGED, Client, Provocation
+from tests.clients.driven import PNG, Client
+from tests.conduct.provocation import TAGGED, Provocation
 
 
 def lose_start(c: Client, fault: str = "after") -> str:

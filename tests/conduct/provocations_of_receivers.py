@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.conduct.client import Provocation
+from tests.conduct.provocation import Provocation
 from tests.conduct.provocations_of_campaigns import _with
 from tests.conduct.records import FAILED, Watched
 

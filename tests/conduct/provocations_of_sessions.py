@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.conduct.client import SESSIONS, Client, Provocation
+from tests.clients.driven import Client
+from tests.clients.operations import SESSIONS
+from tests.conduct.provocation import Provocation
 from tests.conduct.provocations_of_campaigns import _with
 
 

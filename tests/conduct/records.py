@@ -8,7 +8,7 @@ from mockserver.conduct import judge
 from mockserver.conduct.rules import ConductResult
 from mockserver.core.state.outbox import Attempt, Delivery
 from mockserver.core.state.records import Event, PageVisit
-from tests.conduct.client import Client
+from tests.clients.driven import Client
 
 CONNECTED, FAILED = "entrypoints.chatapp.connected", "entrypoints.chatapp.connection_failed"
 BROWSER = "Mozilla/5.0"

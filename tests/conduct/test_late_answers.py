@@ -16,7 +16,8 @@ import pytest
 from mockserver.core.instants import MILLISECOND
 from mockserver.server.hosting.runtime import HostRuntime
 from mockserver.testing.sandbox import Sandbox
-from tests.conduct.client import GIVEN, NOON, Client
+from tests.clients.driven import Client
+from tests.conduct.provocation import GIVEN, NOON
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now=NOON)
 CREATE = "/v1/campaigns"

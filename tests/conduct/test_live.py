@@ -9,7 +9,9 @@ import pytest
 from mockserver import MockServer
 from mockserver.testing.differential import compare
 from mockserver.testing.sandbox import Sandbox
-from tests.conduct.client import GIVEN, NOON, SESSIONS, Client
+from tests.clients.driven import Client
+from tests.clients.operations import SESSIONS
+from tests.conduct.provocation import GIVEN, NOON
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now=NOON)
 FORGED = {

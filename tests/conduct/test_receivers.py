@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mockserver.testing.sandbox import Sandbox
-from tests.conduct.client import GIVEN, NOON, Provocation
+from tests.conduct.provocation import GIVEN, NOON, Provocation
 from tests.conduct.provocations_of_receivers import PAGE, RECEIVERS
 from tests.conduct.records import Watched
 

@@ -11,8 +11,9 @@ from mockserver.conduct import judge
 from mockserver.conduct.rules import RULES
 from mockserver.contract.clauses import read as clauses
 from mockserver.testing.sandbox import Sandbox
+from tests.clients.driven import Client
 from tests.conduct import provocations_of_campaigns, provocations_of_receivers, provocations_of_sessions
-from tests.conduct.client import GIVEN, NOON, TAGGED, Client
+from tests.conduct.provocation import GIVEN, NOON, TAGGED
 from tests.conduct.records import Watched
 from tests.testing.test_differential import COMPARED
 

@@ -22,7 +22,8 @@ import tenacity
 import urllib3
 
 from mockserver.testing.sandbox import Sandbox
-from tests.conduct.client import GIVEN, NOON, Client
+from tests.clients.driven import Client
+from tests.conduct.provocation import GIVEN, NOON
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now=NOON)
 CREATE = "/v1/campaigns"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mockserver.testing.sandbox import Sandbox
-from tests.conduct.client import GIVEN, NOON, Client, Provocation
+from tests.clients.driven import Client
+from tests.conduct.provocation import GIVEN, NOON, Provocation
 from tests.conduct.provocations_of_sessions import PROVOCATIONS
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now=NOON)

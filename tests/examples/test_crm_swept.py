@@ -12,7 +12,7 @@ from tests.testing.conftest import PLUGIN, WITHOUT
 HERE = Path(__file__).parent
 RUN = re.compile(r"^test_crm\.py::(\w+)(?:\[(\S+)\])? (PASSED|FAILED|ERROR)", re.MULTILINE)
 
-# What `crm.py` takes for granted -> the options under which its suite fails for it.
+# What `FirstCrm` takes for granted -> the options under which its suite fails for it.
 PLANTED = {
     "A1: a refusal's status is 400": {"dual-status=guide"},
     "A2: a message has its text": {"message-text=reworded", "message-text=empty"},
@@ -28,10 +28,10 @@ PLANTED = {
 
 
 def swept(pytester: pytest.Pytester, client: str) -> tuple[dict[tuple[str, str], str], pytest.RunResult]:
-    """The word for each test and option of the suite run with this client; the first run has no option."""
+    """The word for each test and option of the suite run with this client's class; the first run has no option."""
     pytester.makeini("[pytest]\nfilterwarnings = error\naddopts = --strict-markers\n")
     pytester.makepyfile(
-        crm=(HERE / f"{client}.py").read_text(encoding="utf-8"),
+        crm=f"from tests.clients.crm import {client} as Crm, NameTakenError, NotConnectedError, VariableMissingError\n",
         test_crm=(HERE / "suite_of_crm.py").read_text(encoding="utf-8"),
     )
     result = pytester.runpytest_inprocess(*PLUGIN, *WITHOUT, "-v")
@@ -39,7 +39,7 @@ def swept(pytester: pytest.Pytester, client: str) -> tuple[dict[tuple[str, str],
 
 
 def test_the_sweep_finds_what_the_client_takes_for_granted(pytester: pytest.Pytester):
-    words, result = swept(pytester, "crm")
+    words, result = swept(pytester, "FirstCrm")
 
     assert {"PASSED"} == {word for (_, option), word in words.items() if not option}
     assert set().union(*PLANTED.values()) == {option for (_, option), word in words.items() if word != "PASSED"}
@@ -47,7 +47,7 @@ def test_the_sweep_finds_what_the_client_takes_for_granted(pytester: pytest.Pyte
 
 
 def test_each_assumption_is_found_where_it_is_made(pytester: pytest.Pytester):
-    words, _ = swept(pytester, "crm")
+    words, _ = swept(pytester, "FirstCrm")
 
     found = {
         name: {option for (test, option), word in words.items() if word == "FAILED" and test == name}
@@ -69,7 +69,7 @@ def test_each_assumption_is_found_where_it_is_made(pytester: pytest.Pytester):
 
 
 def test_the_mended_client_passes_the_whole_sweep(pytester: pytest.Pytester):
-    words, result = swept(pytester, "careful_crm")
+    words, result = swept(pytester, "Crm")
 
     assert 0 == result.ret
     assert {"PASSED"} == set(words.values())
@@ -86,7 +86,7 @@ def test_the_mended_client_passes_under_the_hostile_profile(pytester: pytest.Pyt
                 item.add_marker(pytest.mark.mockserver(profile="hostile"))
         """
     )
-    words, result = swept(pytester, "careful_crm")
+    words, result = swept(pytester, "Crm")
 
     assert 0 == result.ret
     assert {"PASSED"} == set(words.values())

@@ -1,4 +1,4 @@
-"""The machine around the small client: everything it can do, with every invariant on."""
+"""The machine around the client of a CRM: everything it can do, with every invariant on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mockserver import Sandbox
 from mockserver.testing.machine import INVARIANTS, GatewayMachine
 from mockserver.testing.machine.example_log import is_lost
 from mockserver.testing.strategies import GIVEN
-from tests.machine.client import Client, NameTaken, Trouble
+from tests.clients.planted import BUGS, TROUBLE, Crm, NameTaken
 
 TAKEN = "Já existe"
 SINCE = "2020-01-01T00:00:"  # and a second of its own, which tells one launch from the next
@@ -44,11 +44,12 @@ class Campaigns(GatewayMachine):
         body = {"name": TAKEN, "platform": "chatapp", "templateId": "template_internal", "cadence": 60}
         sandbox.call("POST", "/v1/campaigns", json=body)
 
-    def make_client(self) -> Client:
+    def make_client(self) -> Crm:
         self.launched: list[tuple[str, str]] = []
         self.sessions: list[str] = []
         self.names = 0
-        return Client(self.sandbox, self.sleep, self.bug)
+        client = Crm if self.bug is None else BUGS[self.bug]
+        return client(self.sandbox.base_url, self.sandbox.secret_key, self.sandbox.requests_session(), self.sleep)
 
     def _on_record(self) -> Any:
         return st.sampled_from(self.launched)
@@ -56,17 +57,23 @@ class Campaigns(GatewayMachine):
     @rule(per_minute=st.one_of(st.sampled_from([1, 5, 60, 5000]), st.integers(1, 600)))
     def launch(self, per_minute: int) -> None:
         self.names += 1
-        with suppress(Trouble):
-            campaign, execution = self.client.launch(f"Campanha {self.names}", per_minute, f"{SINCE}{self.names:02d}Z")
-            if execution is not None:
-                self.launched.append((campaign, execution))
+        with suppress(*TROUBLE):
+            self.launched.append(
+                self.client.launch_since(f"Campanha {self.names}", per_minute, f"{SINCE}{self.names:02d}Z")
+            )
+
+    @rule()
+    def launch_and_cancel(self) -> None:
+        self.launch(1)
+        if self.launched:
+            self.cancel(self.launched[-1])
 
     @rule()
     def launch_under_a_taken_name(self) -> None:
         told: Exception | None = None
         try:
-            self.client.launch(TAKEN, 60, f"{SINCE}00Z")
-        except Trouble as trouble:
+            self.client.launch_since(TAKEN, 60, f"{SINCE}00Z")
+        except TROUBLE as trouble:
             told = trouble
         last = self.sandbox._hosted.sandbox.journal.exchanges[-1]
         if last.operation == "createCampaign" and not is_lost(last) and last.error is not None:
@@ -76,30 +83,30 @@ class Campaigns(GatewayMachine):
     @precondition(lambda self: self.launched)
     @rule(run=st.runner().flatmap(_on_record))
     def watch(self, run: tuple[str, str]) -> None:
-        with suppress(Trouble):
-            self.client.watch(*run)
+        with suppress(*TROUBLE):
+            self.client.follow(*run)
 
     @precondition(lambda self: self.launched)
     @rule(run=st.runner().flatmap(_on_record))
     def cancel(self, run: tuple[str, str]) -> None:
-        with suppress(Trouble):
+        with suppress(*TROUBLE):
             self.client.cancel(run[0])
 
     @rule()
     def connect(self) -> None:
-        with suppress(Trouble):
-            self.sessions.append(self.client.connect())
+        with suppress(*TROUBLE):
+            self.sessions.append(self.client.create_session({})["sessionId"])
 
     @precondition(lambda self: self.sessions)
     @rule(session=st.runner().flatmap(lambda self: st.sampled_from(self.sessions)))
     def await_connection(self, session: str) -> None:
-        with suppress(Trouble):
-            self.client.await_connection(session)
+        with suppress(*TROUBLE):
+            self.client.await_session(session, patience_s=60)
 
     @rule()
     def read_history(self) -> None:
-        with suppress(Trouble):
-            self.client.history("chat_ana")
+        with suppress(*TROUBLE):
+            list(self.client.messages("chat_ana", limit=2))
 
 
 def with_bug(name: str | None) -> type[Campaigns]:

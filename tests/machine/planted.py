@@ -11,12 +11,15 @@ from hypothesis import Phase, settings
 
 from mockserver import MockServer
 from mockserver.testing.machine import GatewayMachine
-from tests.machine import client, receiving
+from tests.clients import planted, planted_receivers
 from tests.machine.campaigns import Campaigns
 from tests.machine.receiving import Receiving
 from tests.machine.steady import STEADY
 
-BUGS: Mapping[str, str] = MappingProxyType({**client.BUGS, **receiving.BUGS})
+# What each bug does, by its name.
+BUGS: Mapping[str, str] = MappingProxyType(
+    {bug: str(planter.__doc__) for bug, planter in (*planted.BUGS.items(), *planted_receivers.BUGS.items())}
+)
 
 # How each bug shows: the invariants that it may break first, or the words of the machine's own assertion.
 SHOWS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -44,7 +47,9 @@ SHOWS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "cancel-and-forget": ("cancels-until-sure",),
         "wrong-variable-keys": ("known-variables",),
         "naive-dates": ("dates-with-offset",),
-        **{bug: (words,) for bug, words in receiving.SHOWS.items()},
+        "no-dedupe": ("an event was taken for two",),
+        "forged-accepted": ("a forged event was accepted",),
+        "late-event-overwrites": ("a late event of an old session overwrote the new",),
     }
 )
 assert list(BUGS) == list(SHOWS)
@@ -73,7 +78,7 @@ def hunt(
     server: MockServer, bug: str | None, rounds: settings = ROUNDS, machine: type[GatewayMachine] | None = None
 ) -> Found:
     """Run its machine around a client with this bug, every invariant on."""
-    base: Any = machine or (Receiving if bug in receiving.BUGS else Campaigns)
+    base: Any = machine or (Receiving if bug in planted_receivers.BUGS else Campaigns)
     counts: dict[str, Any] = {"made": 0, "first": 0, "scenario": {}}
 
     class Hunting(base):

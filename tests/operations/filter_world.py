@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from tests.operations.filter_oracle import ARRAYS, BOOLEANS, DATES, NUMBERS, STRINGS
+from tests.harness.filter_oracle import ARRAYS, BOOLEANS, DATES, NUMBERS, STRINGS
 
 NOW = "2026-03-01T12:00:00.000Z"
 PREVIEW = "/v1/campaigns/audience-preview"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -86,3 +87,16 @@ def test_a_cached_estimate_lags_behind_the_chats_and_a_start_does_not(mockserver
     mockserver.advance(hours=1)
 
     assert 4 == estimated(mockserver, OPEN)
+
+
+@pytest.mark.mockserver(
+    given={"templates": [TEMPLATE], "chats": {"count": 3}}, now=NOW, choices={"estimated-count-exactness": "cached"}
+)
+def test_a_cached_estimate_is_forgotten_after_a_minute_to_the_microsecond(mockserver):
+    estimated(mockserver, OPEN)
+    mockserver.apply({"given": {"chats": [{"id": "chat_late"}]}})
+    mockserver.advance(timedelta(minutes=1, microseconds=-1))
+    before = estimated(mockserver, OPEN)
+    mockserver.advance(timedelta(microseconds=1))
+
+    assert (3, 4) == (before, estimated(mockserver, OPEN))

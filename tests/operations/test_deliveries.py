@@ -519,3 +519,28 @@ def test_the_journal_tells_each_move_of_a_delivery(mockserver):
         ("waiting", "due", {"timer": "wake"}),
         ("due", "delivered", {"attempt": 2}),
     ] == [(each["from"], each["to"], each["cause"]) for each in moves]
+
+
+def test_after_a_jump_of_the_clock_what_was_due_first_is_sent_first(mockserver):
+    order: list[tuple[str, str]] = []
+
+    def receiver(name: str, *answers: int):
+        left = [*answers]
+
+        def receive(letter) -> int:
+            order.append((name, letter.json()["data"]["sessionId"]))
+            return left.pop(0) if left else 200
+
+        return receive
+
+    expiring = begin(mockserver)
+    mockserver.receive_webhooks(receiver("broken", 500))
+    mockserver.receive_webhooks(receiver("sound"))
+    mockserver.advance("19m58s")
+    failing = begin(mockserver)
+    mockserver.fail_session(failing)  # the broken receiver gets it again at 12:20:03
+    order.clear()
+
+    mockserver.freeze("2026-03-01T12:30:00Z")  # past 12:20:00, when the other session expired
+
+    assert [("sound", expiring), ("broken", failing), ("broken", expiring)] == order

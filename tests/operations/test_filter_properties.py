@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.operations.filter_oracle import ARRAYS, BOOLEANS, DATES, NUMBERS, STRINGS, Rules, selected
+from tests.harness.filter_oracle import ARRAYS, BOOLEANS, DATES, NUMBERS, STRINGS, Rules, selected
 from tests.operations.filter_world import (
     ABSENT,
     LEGAL,

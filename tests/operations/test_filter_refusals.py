@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.operations.filter_oracle import ARRAYS, BOOLEANS, DATES, NUMBERS, STRINGS
+from tests.harness.filter_oracle import ARRAYS, BOOLEANS, DATES, NUMBERS, STRINGS
 from tests.operations.filter_world import (
     CREATE,
     EVERY_OPERATOR,

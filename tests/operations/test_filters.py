@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.operations.filter_oracle import DATES, Rules, selected
+from tests.harness.filter_oracle import DATES, Rules, selected
 from tests.operations.filter_world import (
     LEGAL,
     NOW,

@@ -1,27 +1,27 @@
-"""What no honest client sends: whatever comes, by either door, the answer is the documented error and never a page."""
+"""What no honest client sends: in process or over a socket, the answer is the documented error and never a page."""
 
 import json
 
 import pytest
 
-from tests.operations.doors import DOORS, in_process, over_socket, verdict
+from tests.harness.access import BOTH, in_process, over_socket, verdict
 from tests.operations.world import DRAFT, GIVEN, MULTIPART, SESSIONS, form
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 
-by_both_doors = pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
+in_both_ways = pytest.mark.parametrize("access", BOTH.values(), ids=BOTH)
 PREVIEW = "/v1/campaigns/audience-preview"
 JSON_TYPE = ("Content-Type", "application/json")
 WHOLE = json.dumps(DRAFT)
 
 
-def post(sandbox, door, path, body, *headers):
+def post(sandbox, access, path, body, *headers):
     sent = body if isinstance(body, bytes) else body.encode()
-    return door(sandbox, "POST", path, [("X-API-Key", sandbox.secret_key), *(headers or [JSON_TYPE])], sent)
+    return access(sandbox).ask("POST", path, [("X-API-Key", sandbox.secret_key), *(headers or [JSON_TYPE])], sent)
 
 
-def get(sandbox, door, path, body=b""):
-    return door(sandbox, "GET", path, [("X-API-Key", sandbox.secret_key)], body)
+def get(sandbox, access, path, body=b""):
+    return access(sandbox).ask("GET", path, [("X-API-Key", sandbox.secret_key)], body)
 
 
 def with_cadence(written):
@@ -77,19 +77,19 @@ UNREADABLE = {
 
 
 @pytest.mark.clause("base.json", "campaigns.validation")
-@by_both_doors
+@in_both_ways
 @pytest.mark.parametrize("body", UNREADABLE.values(), ids=UNREADABLE)
-def test_a_body_that_cannot_be_read_is_a_validation_error(mockserver, door, body):
-    assert (400, "VALIDATION_ERROR") == verdict(post(mockserver, door, "/v1/campaigns", body))
-    assert [] == get(mockserver, door, "/v1/campaigns").json()["campaigns"]
+def test_a_body_that_cannot_be_read_is_a_validation_error(mockserver, access, body):
+    assert (400, "VALIDATION_ERROR") == verdict(post(mockserver, access, "/v1/campaigns", body))
+    assert [] == get(mockserver, access, "/v1/campaigns").json()["campaigns"]
 
 
-@by_both_doors
-def test_blanks_make_a_body_too_large_even_where_it_may_be_left_out(mockserver, door):
+@in_both_ways
+def test_blanks_make_a_body_too_large_even_where_it_may_be_left_out(mockserver, access):
     body = b"{}" + b" " * 2 * 1024 * 1024
 
     for path in (PREVIEW, SESSIONS):
-        assert (400, "VALIDATION_ERROR") == verdict(post(mockserver, door, path, body))
+        assert (400, "VALIDATION_ERROR") == verdict(post(mockserver, access, path, body))
 
 
 ODD_BUT_RIGHT = {
@@ -105,51 +105,51 @@ ODD_BUT_RIGHT = {
 
 
 @pytest.mark.clause("base.json")
-@by_both_doors
+@in_both_ways
 @pytest.mark.parametrize("body", ODD_BUT_RIGHT.values(), ids=ODD_BUT_RIGHT)
-def test_a_body_that_is_only_odd_is_taken(mockserver, door, body):
-    got = post(mockserver, door, "/v1/campaigns", body)
+def test_a_body_that_is_only_odd_is_taken(mockserver, access, body):
+    got = post(mockserver, access, "/v1/campaigns", body)
 
     assert 201 == got.status, got.body
 
 
 @pytest.mark.clause("filters.types")
-@by_both_doors
+@in_both_ways
 @pytest.mark.parametrize("value", ["1e999", "-1e999"])
-def test_a_filter_beyond_every_float_is_refused(mockserver, door, value):
+def test_a_filter_beyond_every_float_is_refused(mockserver, access, value):
     statement = '{"field": "chat.monetization", "operator": "equals", "value": %s}' % value  # noqa: UP031
     body = '{"filters": [{"combinator": "and", "statements": [%s]}]}' % statement  # noqa: UP031
 
-    assert (422, "CAMPAIGN_INVALID_FILTERS") == verdict(post(mockserver, door, PREVIEW, body))
+    assert (422, "CAMPAIGN_INVALID_FILTERS") == verdict(post(mockserver, access, PREVIEW, body))
 
 
-@by_both_doors
+@in_both_ways
 @pytest.mark.parametrize("field", ["chat.monetization", "chat.virtual.participants-count"])
 @pytest.mark.parametrize("value", ["9" * 400, "9" * 5000, "0." + "0" * 5000 + "1", "1e-999", "-0", "-0.0"], ids=len)
-def test_an_extreme_number_in_a_filter_never_breaks_the_mock(mockserver, door, field, value):
+def test_an_extreme_number_in_a_filter_never_breaks_the_mock(mockserver, access, field, value):
     for operator in ("equals", "greater-than", "less-than-or-equal"):
         statement = f'{{"field": "{field}", "operator": "{operator}", "value": {value}}}'
-        got = post(mockserver, door, PREVIEW, f'{{"filters": [{{"combinator": "or", "statements": [{statement}]}}]}}')
+        got = post(mockserver, access, PREVIEW, f'{{"filters": [{{"combinator": "or", "statements": [{statement}]}}]}}')
 
         assert 200 == got.status or verdict(got)[0] in (400, 422)
 
 
 @pytest.mark.clause("base.json")
-@by_both_doors
+@in_both_ways
 @pytest.mark.parametrize(
     "content_type", [None, "text/plain", "application/x-www-form-urlencoded", "application/xml", "json", ";", MULTIPART]
 )
-def test_json_under_another_type_is_a_validation_error(mockserver, door, content_type):
+def test_json_under_another_type_is_a_validation_error(mockserver, access, content_type):
     headers = [("Accept", "text/html")] if content_type is None else [("Content-Type", content_type)]
 
     for path in ("/v1/campaigns", PREVIEW, SESSIONS):
-        assert (400, "VALIDATION_ERROR") == verdict(post(mockserver, door, path, WHOLE, *headers))
+        assert (400, "VALIDATION_ERROR") == verdict(post(mockserver, access, path, WHOLE, *headers))
 
 
-@by_both_doors
+@in_both_ways
 @pytest.mark.parametrize("body", [b"{broken", b"\xff\xfe", WHOLE.encode(), b"a" * 100_000], ids=len)
-def test_a_body_of_a_get_is_not_looked_at(mockserver, door, body):
-    assert 200 == get(mockserver, door, "/v1/campaigns", body).status
+def test_a_body_of_a_get_is_not_looked_at(mockserver, access, body):
+    assert 200 == get(mockserver, access, "/v1/campaigns", body).status
 
 
 FILE = ("nota.txt", "text/plain", b"nota")
@@ -170,28 +170,28 @@ BROKEN_UPLOADS = {
 
 
 @pytest.mark.clause("media.empty")
-@by_both_doors
+@in_both_ways
 @pytest.mark.parametrize(("content_type", "body"), BROKEN_UPLOADS.values(), ids=BROKEN_UPLOADS)
-def test_an_upload_in_which_no_file_can_be_found_is_empty(mockserver, door, content_type, body):
-    got = post(mockserver, door, "/v1/messaging/media", body, ("Content-Type", content_type))
+def test_an_upload_in_which_no_file_can_be_found_is_empty(mockserver, access, content_type, body):
+    got = post(mockserver, access, "/v1/messaging/media", body, ("Content-Type", content_type))
 
     assert (400, "MEDIA_UPLOAD_EMPTY") == verdict(got)
 
 
-@by_both_doors
+@in_both_ways
 @pytest.mark.parametrize("keep", [10, 60, 100, 130, 150, 170])
-def test_an_upload_that_is_cut_never_breaks_the_mock(mockserver, door, keep):
-    got = post(mockserver, door, "/v1/messaging/media", form(FILE, FILE)[:keep], ("Content-Type", MULTIPART))
+def test_an_upload_that_is_cut_never_breaks_the_mock(mockserver, access, keep):
+    got = post(mockserver, access, "/v1/messaging/media", form(FILE, FILE)[:keep], ("Content-Type", MULTIPART))
 
     assert 201 == got.status or verdict(got)[0] == 400
 
 
 @pytest.mark.clause("base.unknown-path")
-@by_both_doors
+@in_both_ways
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "FOO", "get", "M-SEARCH", "X" * 200])
-def test_an_unknown_method_is_a_missing_resource_with_or_without_a_key(mockserver, door, method):
+def test_an_unknown_method_is_a_missing_resource_with_or_without_a_key(mockserver, access, method):
     for headers in ([], [("X-API-Key", mockserver.secret_key)], [("X-API-Key", "sk_nobodys")]):
-        got = door(mockserver, method, "/v1/campaigns", headers, b"")
+        got = access(mockserver).ask(method, "/v1/campaigns", headers, b"")
 
         assert (404, "RESOURCE_NOT_FOUND") == verdict(got)
         assert {"GET", "POST"} == set(got.headers["allow"].split(", ")) - {"HEAD"}
@@ -215,9 +215,9 @@ STRANGE_IDS += ["..", ".", "~", "a+b", "%20", "%0d%0aX:%20y", "'%22%3E%3Cscript%
 
 
 @pytest.mark.clause("campaigns.detail", "messages.list", "session.read", "entrypoints.read", "forms.policy")
-@by_both_doors
+@in_both_ways
 @pytest.mark.parametrize("id", STRANGE_IDS, ids=lambda id: ascii(id[:20]))
-def test_a_strange_id_is_an_unknown_one(mockserver, door, id):
+def test_a_strange_id_is_an_unknown_one(mockserver, access, id):
     paths = {
         f"/v1/campaigns/{id}": "CAMPAIGN_NOT_FOUND",
         f"/v1/campaigns/{id}/executions/{id}": "CAMPAIGN_NOT_FOUND",
@@ -229,34 +229,36 @@ def test_a_strange_id_is_an_unknown_one(mockserver, door, id):
     }
 
     assert {path: (404, code) for path, code in paths.items()} == {
-        path: verdict(get(mockserver, door, path)) for path in paths
+        path: verdict(get(mockserver, access, path)) for path in paths
     }
 
 
-@by_both_doors
+@in_both_ways
 @pytest.mark.parametrize(
     "path", ["/v1/nowhere", "/v1/../etc/passwd", "/v1/%2e%2e/x", "/v1/campaigns%00", "/wp-login.php"]
 )
-def test_an_unknown_path_needs_no_key_to_be_unknown(mockserver, door, path):
-    assert (404, "RESOURCE_NOT_FOUND") == verdict(door(mockserver, "GET", path, [], b""))
+def test_an_unknown_path_needs_no_key_to_be_unknown(mockserver, access, path):
+    assert (404, "RESOURCE_NOT_FOUND") == verdict(access(mockserver).ask("GET", path, [], b""))
 
 
 @pytest.mark.clause("auth.unknown")
-@by_both_doors
+@in_both_ways
 @pytest.mark.parametrize("second", ["same", "sk_nobodys", ""], ids=["the same", "another", "blank"])
-def test_two_keys_are_no_key(mockserver, door, second):
+def test_two_keys_are_no_key(mockserver, access, second):
     values = [mockserver.secret_key, mockserver.secret_key if second == "same" else second]
     for pair in (values, values[::-1]):
         headers = [("X-API-Key", value) for value in pair]
 
-        assert (401, "API_KEY_INVALID") == verdict(door(mockserver, "GET", "/v1/campaigns", headers, b""))
+        assert (401, "API_KEY_INVALID") == verdict(access(mockserver).ask("GET", "/v1/campaigns", headers, b""))
 
 
 @pytest.mark.clause("auth.unknown")
-@by_both_doors
+@in_both_ways
 @pytest.mark.parametrize("key", ["\xe9\xe9\xe9", "sk_\xff", "a" * 4000, "%73k_", "sk_'; DROP TABLE", "null"], ids=len)
-def test_a_strange_key_is_not_recognised(mockserver, door, key):
-    assert (401, "API_KEY_INVALID") == verdict(door(mockserver, "GET", "/v1/campaigns", [("X-API-Key", key)], b""))
+def test_a_strange_key_is_not_recognised(mockserver, access, key):
+    assert (401, "API_KEY_INVALID") == verdict(
+        access(mockserver).ask("GET", "/v1/campaigns", [("X-API-Key", key)], b"")
+    )
 
 
 QUERIES = ["?" + "a=1&" * 10_000, "?" + "&".join(f"limit={number}" for number in range(10_000)), "?" + "&" * 40_000]
@@ -273,7 +275,7 @@ def test_ten_thousand_pairs_of_a_query_never_break_the_mock(mockserver, query):
     "path", ["/v1/campaigns/" + "a" * 100_000, "/v1" + "/a" * 50_000, *("/v1/campaigns" + q for q in QUERIES)], ids=len
 )
 def test_over_a_socket_a_target_without_end_is_refused_as_an_error_body(mockserver, path):
-    got = over_socket(mockserver, "GET", path, [("X-API-Key", mockserver.secret_key)], b"")
+    got = over_socket(mockserver).ask("GET", path, [("X-API-Key", mockserver.secret_key)], b"")
     body = got.json()
 
     assert 400 <= got.status < 500

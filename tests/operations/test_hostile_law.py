@@ -5,7 +5,7 @@ import json
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.operations.doors import in_process, over_socket, verdict
+from tests.harness.access import in_process, over_socket, verdict
 from tests.operations.world import DRAFT, GIVEN, MULTIPART, OPERATIONS, SESSIONS, form
 
 SCENARIO = {"given": GIVEN, "now": "2026-03-01T12:00:00Z"}
@@ -110,10 +110,10 @@ def is_documented(method, got):
     return verdict(got)[1] != "INTERNAL_ERROR"
 
 
-def ask(mockserver_server, door, request):
+def ask(mockserver_server, access, request):
     method, target, key, content_type, further, body = request
     with mockserver_server.sandbox(**SCENARIO) as sandbox:
-        got = door(sandbox, method, target, headers_of(sandbox, key, content_type, further), body)
+        got = access(sandbox).ask(method, target, headers_of(sandbox, key, content_type, further), body)
 
         assert is_documented(method, got), got
         assert 1 == len(sandbox.journal["exchanges"])
@@ -145,4 +145,4 @@ def test_no_body_breaks_a_campaign(mockserver_server, bodies):
         for verb, body in bodies:
             path = f"/v1/campaigns/{made}{verb}" if verb in ("/start", "/cancel") else f"/v1/campaigns{verb}"
 
-            assert is_documented("POST", in_process(sandbox, "POST", path, headers, body))
+            assert is_documented("POST", in_process(sandbox).ask("POST", path, headers, body))

@@ -13,13 +13,14 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
-from tests.reference_model.naive_filters import Unfit, matches
+from tests.harness import filter_oracle
 
 EPOCH = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MINUTE = 60_000_000
 PLATFORMS = ("chatapp", "photoapp", "chatapp_lite")
 CEILING = {"chatapp": 4800, "photoapp": 18000, "chatapp_lite": 30}
 COEXISTENCE_CEILING = 1200
+RULES = filter_oracle.Rules()
 
 
 class Refused(Exception):
@@ -29,6 +30,13 @@ class Refused(Exception):
         super().__init__(status, code)
         self.status = status
         self.code = code
+
+
+def fits(statement: dict[str, Any]) -> bool:
+    """Return True if the field is a documented one, and a platform that is named, too."""
+    field, value = statement["field"], statement.get("value")
+    values = value if isinstance(value, list) else [value]
+    return field in filter_oracle.FIELDS and (field != "chat.platform" or set(values) <= {*PLATFORMS, "botapp"})
 
 
 def shown(instant: Fraction | int) -> str:
@@ -202,10 +210,10 @@ class Service:
         return campaign
 
     def audience(self, tenant: Tenant, body: dict[str, Any]) -> list[Chat]:
-        try:
-            return [chat for chat in tenant.chats if matches(chat.fields, body.get("filters", []))]
-        except Unfit:
-            raise Refused(422, "CAMPAIGN_INVALID_FILTERS") from None
+        filters = body.get("filters", [])
+        if not all(fits(statement) for group in filters for statement in group["statements"]):
+            raise Refused(422, "CAMPAIGN_INVALID_FILTERS")
+        return [chat for chat in tenant.chats if filter_oracle.selects(chat.fields, filters, RULES)]
 
     def known(self, tenant: Tenant, campaign: Campaign | None) -> Campaign:
         self.advance(0)

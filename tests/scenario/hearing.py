@@ -11,7 +11,7 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 from werkzeug.wrappers import Request, Response
 
 from mockserver.testing.receivers import Receiver
-from tests.clients.connecting import SESSIONS
+from tests.clients.operations import SESSIONS
 from tests.clients.receiving import CarefulReceiver
 from tests.scenario.staging import Stage
 

@@ -16,7 +16,7 @@ from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, Operation
 from mockserver.contract.errors import ERRORS, INJECTED_ONLY
 from tests.clients.calls import Refused, Unreachable
 from tests.clients.careful import Careful
-from tests.clients.connecting import SESSIONS
+from tests.clients.operations import SESSIONS
 from tests.operations.campaigning import refusal
 from tests.operations.media_files import PDF, PNG, TEXT, File, upload
 from tests.scenario.staging import staged

@@ -49,3 +49,9 @@ def test_a_delivery_delayed_at_the_end_of_the_calendar_is_shown(mockserver_serve
         [delivery] = sandbox.state()["deliveries"]
 
         assert "9999-12-30T00:00:00.000Z" == delivery["due"]
+
+
+@pytest.mark.parametrize(("actual", "wanted"), [(True, 1), (1, True), (False, 0), (0, False)])
+def test_a_boolean_is_no_number(actual, wanted):
+    assert not matches(actual, wanted)
+    assert matches(actual, actual)

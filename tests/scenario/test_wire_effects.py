@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from http.client import RemoteDisconnected
 from statistics import median
 
 import pytest
@@ -119,6 +120,16 @@ def test_a_garbled_answer_is_200_and_no_json_though_the_operation_ran(mockserver
     assert 1 == len(mockserver.state()["tenants"][0]["campaigns"])
 
 
+def test_a_reset_and_a_drop_are_two_errors_for_a_client(mockserver):
+    mockserver.on("listCampaigns").nth(1).reset("after")
+    mockserver.on("listCampaigns").nth(2).drop("after")
+
+    with pytest.raises(ConnectionResetError, match="reset by peer"):
+        mockserver.call(*LIST)
+    with pytest.raises(RemoteDisconnected):
+        mockserver.call(*LIST)
+
+
 def _stale(sandbox, operation):
     return sandbox.on(operation).times(1).stale()
 
@@ -151,6 +162,19 @@ def test_after_a_cancel_a_stale_read_shows_it_running(mockserver):
 
     assert ["processing", "canceled"] == [each["status"] for each in read]
     assert [2, 2] == [each["executions"][0]["sentCount"] for each in read]
+
+
+def test_a_stale_read_is_of_the_last_instant_before_the_change(mockserver):
+    mockserver.on("readCampaign").nth(2).stale()
+    campaign_id, _ = running(mockserver)
+    mockserver.call("GET", f"/v1/campaigns/{campaign_id}")
+    mockserver.advance("1s")
+    mockserver.call(*LIST)
+    mockserver.call("POST", f"/v1/campaigns/{campaign_id}/cancel")
+
+    read = mockserver.call("GET", f"/v1/campaigns/{campaign_id}").json()
+
+    assert ("processing", 2) == (read["status"], read["executions"][0]["sentCount"])
 
 
 def test_time_alone_is_a_change_too(mockserver):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from mockserver.contract.effects import of_group
@@ -243,3 +245,14 @@ def test_an_effect_is_seen_by_clients(mockserver, effect):
     seen, expected = SEEN[effect]
 
     assert expected == seen(mockserver)
+
+
+def test_sends_that_are_slowed_never_come_before_their_interval_is_over(mockserver):
+    """Seven a minute are one each 8571428.57 microseconds."""
+    ids = running(mockserver)
+    _do(mockserver, "slow-sends", {"perMinute": 7})
+    mockserver.advance(timedelta(microseconds=8_571_428))
+    before = _counts(mockserver, ids)
+    mockserver.advance(timedelta(microseconds=1))
+
+    assert [("processing", 1, 0), ("processing", 2, 0)] == [before, _counts(mockserver, ids)]

@@ -112,6 +112,15 @@ class TestFollowing:
 
             assert (START + MINUTE, False) == (sandbox.now, is_frozen(sandbox))
 
+    def test_a_restored_clock_never_goes_back_with_the_process_s(self, mockserver_server):
+        with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
+            process.shift(3600)
+            begin(sandbox)
+            with sandbox.checkpoint():
+                process.shift(-1800)
+
+            assert START + 3600 * SECOND == sandbox.now
+
 
 class TestAFrozenProcess:
     def test_a_sandbox_made_under_freezegun_follows_it(self, mockserver_server):

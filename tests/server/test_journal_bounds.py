@@ -18,7 +18,7 @@ from mockserver import MockServer, Sandbox
 from mockserver.contract.limits import JOURNAL_ANSWER_MAX_BYTES, JOURNAL_BODY_MAX_BYTES
 from mockserver.core.state import journal
 from mockserver.testing.report.replay import print_replay
-from tests.operations.doors import DOORS, Door
+from tests.harness.access import BOTH, Opener
 
 MEBIBYTE = 1024 * 1024
 MEDIA = "/v1/messaging/media"
@@ -59,16 +59,16 @@ def reachable(root: object) -> list[object]:
     return list(found.values())
 
 
-@pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
+@pytest.mark.parametrize("access", BOTH.values(), ids=BOTH)
 @pytest.mark.parametrize("key", [None, "sk_unknown"], ids=["refused by its type", "unknown key"])
 def test_a_refused_upload_leaves_only_the_beginning_of_its_body(
-    traced: None, sandbox: Sandbox, key: str | None, door: Door
+    traced: None, sandbox: Sandbox, key: str | None, access: Opener
 ):
     headers = [*FORM.items(), ("X-API-Key", key or sandbox.secret_key)]
 
     def refused() -> int:
-        status = door(sandbox, "POST", MEDIA, headers, upload(2 * MEBIBYTE)).status
-        assert door(sandbox, "GET", "/v1/campaigns", headers, b"").status  # by now the call before is over
+        status = access(sandbox).ask("POST", MEDIA, headers, upload(2 * MEBIBYTE)).status
+        assert access(sandbox).ask("GET", "/v1/campaigns", headers, b"").status  # by now the call before is over
         return status
 
     assert 400 <= refused()  # the first imports what it needs

@@ -48,6 +48,10 @@ def test_a_text_with_a_key_is_decoded_without_line_ends_and_escapes(encoded: str
     assert f"/v1/aA?x={unquote(encoded)}&key=sk_..." == unquote(hidden)
 
 
+def test_of_two_secrets_that_begin_alike_the_longer_is_hidden_whole():
+    assert "key=abc..., key=abc..." == Redactor(["abcdef", "abcdefghij"]).text("key=abcdefghij, key=abcdef")
+
+
 @given(st.text(st.characters(codec="utf-8")))
 def test_a_redacted_text_has_no_unprintable_character_that_it_did_not_have(text: str):
     hidden = Redactor([KEY]).text(f"{text}%{KEY[0]}{text} {KEY}")

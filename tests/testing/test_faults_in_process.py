@@ -10,8 +10,8 @@ import requests
 import urllib3
 from werkzeug.test import Client
 
+from tests.harness.access import mounted
 from tests.operations.world import DRAFT, GIVEN, OPERATIONS, OTHER_KEY
-from tests.testing.ways import mounted
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 LIST = OPERATIONS["listCampaigns"]

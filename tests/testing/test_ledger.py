@@ -88,6 +88,17 @@ def test_the_same_campaign_next_week_is_no_duplicate(mockserver: Sandbox):
     assert mockserver.ledger.duplicate_sends == []
 
 
+def test_the_same_campaign_a_whole_day_later_is_no_duplicate(mockserver: Sandbox):
+    today, tomorrow = create(mockserver, "Today"), create(mockserver, "Tomorrow")
+    start(mockserver, today)
+    mockserver.advance("1d")
+    start(mockserver, tomorrow)
+    mockserver.advance("5s")
+
+    assert mockserver.ledger.duplicate_executions == []
+    assert mockserver.ledger.duplicate_sends == []
+
+
 def test_other_values_are_another_send(mockserver: Sandbox):
     mockserver.apply({"given": {"templates": [{"id": "template_v", "name": "V", "variables": [{"key": "var1"}]}]}})
     for value in ("A", "B"):
@@ -112,6 +123,16 @@ def test_a_campaign_made_again_after_a_lost_create_is_a_clone(mockserver: Sandbo
 
     (row,) = mockserver.ledger.cloned_campaigns
     assert (row["cloneId"], row["why"], row["exchanges"]) == (clone, "CAMPAIGN_NAME_ALREADY_EXISTS", [2, 3])
+
+
+def test_a_create_that_was_lost_before_it_took_effect_is_no_reason_for_a_clone(mockserver: Sandbox):
+    mockserver.on("createCampaign").times(1).drop("before")
+    with pytest.raises(ConnectionError):
+        create(mockserver, "Spring")
+    create(mockserver, "Spring")
+    create(mockserver, "Spring (2)")
+
+    assert mockserver.ledger.cloned_campaigns == []
 
 
 def test_a_campaign_made_again_after_a_refused_start_is_a_clone(mockserver: Sandbox):

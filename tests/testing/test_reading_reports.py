@@ -194,6 +194,25 @@ def test_a_call_that_the_cause_names_is_shown_however_long_the_story(suite: Suit
     assert shown[-1].startswith("#131 ")
 
 
+def test_a_finding_that_explains_no_failure_is_not_among_the_first_lines(suite: Suite):
+    found = reported(
+        suite,
+        """
+    def test_it(mockserver):
+        campaign = create(mockserver)
+        execution = start(mockserver, campaign).json()["executionId"]
+        for _ in range(6):
+            mockserver.advance("1m")
+            mockserver.call("GET", f"/v1/campaigns/{campaign}/executions/{execution}")
+        if ["poll-after-final"] != [each.rule for each in mockserver.conduct]:
+            mockserver.call("GET", "/nothing-was-found")
+        assert 0
+        """,
+    )
+
+    assert found[0].startswith("8 calls were answered with success")
+
+
 def test_calls_that_a_finding_cites_are_shown_with_what_they_sent(suite: Suite):
     found = reported(
         suite,

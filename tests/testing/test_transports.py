@@ -1,4 +1,4 @@
-"""Every way into a sandbox gives the same answers, and a client made for it reaches nothing else."""
+"""Every access into a sandbox gives the same answers, and a client made for it reaches nothing else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from werkzeug.test import Client
 
 from mockserver import MockServer, Sandbox, create_app
 from mockserver.contract.limits import JSON_BODY_MAX_BYTES
-from tests.testing.ways import MOUNT, WAYS, Plain, Way, by_socket, by_wsgi, mounted
+from tests.harness.access import ALL, MOUNT, Access, Answer, by_socket, by_wsgi, mounted
 
 NOW = "2026-03-01T12:00:00Z"
 CAMPAIGN = {"name": "Março", "platform": "chatapp", "templateId": "template_atualizacao_cadastro", "cadence": 60}
@@ -70,8 +70,8 @@ STEPS = (
 )
 
 
-def played(sandbox: Sandbox, way: Way) -> list[Plain]:
-    """The answers to all steps, without what is the way's own."""
+def played(sandbox: Sandbox, access: Access) -> list[Answer]:
+    """The answers to all steps, without what is the access's own."""
     keys = {"secret": sandbox.secret_key, "public": sandbox.public_key, "wrong": "sk_of_nobody"}
     given: dict[str, str] = {}
     answers = []
@@ -82,13 +82,13 @@ def played(sandbox: Sandbox, way: Way) -> list[Plain]:
         headers = ({"X-API-Key": keys[step.key]} if step.key in keys else {}) | (
             {"Content-Type": step.content_type} if body else {}
         )
-        answer = way.ask(step.method, step.path.format_map(given), headers, body)
+        answer = access.ask(step.method, step.path.format_map(given), headers, body)
         given |= names_in(answer)
-        answers.append(stripped(answer, way, step))
+        answers.append(stripped(answer, access, step))
     return answers
 
 
-def names_in(answer: Plain) -> dict[str, str]:
+def names_in(answer: Answer) -> dict[str, str]:
     """The ids and cursors that an answer gave, by their names."""
     if answer.status >= 400 or "json" not in answer.headers.get("content-type", "") or not answer.body:
         return {}
@@ -97,14 +97,14 @@ def names_in(answer: Plain) -> dict[str, str]:
     return {name: value for name, value in found.items() if isinstance(value, str)}
 
 
-def stripped(answer: Plain, way: Way, step: Step) -> Plain:
+def stripped(answer: Answer, access: Access, step: Step) -> Answer:
     """The answer without what a connection adds; the sandbox's own Date is the API's alone."""
     length = answer.headers.get("content-length")
     if length is not None and step.method != "HEAD":
         assert int(length) == len(answer.body)
     added = OF_THE_CONNECTION if step.path.startswith("/v1/") else OF_THE_CONNECTION | {"date"}
     headers = {name: value for name, value in answer.headers.items() if name not in added}
-    return answer._replace(headers=headers, body=answer.body.replace(way.base_url.encode(), b"{base}"))
+    return answer._replace(headers=headers, body=answer.body.replace(access.base_url.encode(), b"{base}"))
 
 
 @pytest.fixture
@@ -113,23 +113,23 @@ def demo(mockserver_server: MockServer) -> Iterator[Sandbox]:
         yield sandbox
 
 
-@pytest.mark.parametrize("name", [name for name in WAYS if name != "socket"])
+@pytest.mark.parametrize("name", [name for name in ALL if name != "socket"])
 @pytest.mark.clause("base.prefix", "base.unknown-path")
 def test_every_way_gives_the_answers_of_the_socket(mockserver_server: MockServer, demo: Sandbox, name: str):
     with mockserver_server.sandbox("demo", now=NOW) as other:
         expected = played(other, by_socket(other))
-    found = played(demo, WAYS[name](demo))
+    found = played(demo, ALL[name](demo))
 
     for step, wanted, answer in zip(STEPS, expected, found, strict=True):
         assert wanted == answer, step
     assert {200, 201, 202, 204, 400, 401, 404} == {answer.status for answer in found}
 
 
-@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("name", ALL)
 def test_every_way_stands_in_the_same_journal(demo: Sandbox, name: str):
-    way = WAYS[name](demo)
+    access = ALL[name](demo)
 
-    way.ask("GET", "/v1/campaigns", {"X-API-Key": demo.secret_key}, b"")
+    access.ask("GET", "/v1/campaigns", {"X-API-Key": demo.secret_key}, b"")
 
     (exchange,) = demo.journal["exchanges"]
     assert ("GET", "/v1/campaigns", "listCampaigns") == (
@@ -140,29 +140,29 @@ def test_every_way_stands_in_the_same_journal(demo: Sandbox, name: str):
     assert 200 == exchange["response"]["status"]
 
 
-@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("name", ALL)
 @pytest.mark.clause("media.upload")
 def test_a_url_that_is_handed_out_lies_under_the_way_it_was_asked_by(demo: Sandbox, name: str):
-    way = WAYS[name](demo)
+    access = ALL[name](demo)
     headers = {"X-API-Key": demo.secret_key, "Content-Type": "multipart/form-data; boundary=frontier"}
-    uploaded = json.loads(way.ask("POST", "/v1/messaging/media", headers, UPLOAD).body)[0]["url"]
+    uploaded = json.loads(access.ask("POST", "/v1/messaging/media", headers, UPLOAD).body)[0]["url"]
     session = json.loads(
-        way.ask("POST", "/v1/entrypoints/chatapp/connection-sessions", {"X-API-Key": demo.secret_key}, b"").body
+        access.ask("POST", "/v1/entrypoints/chatapp/connection-sessions", {"X-API-Key": demo.secret_key}, b"").body
     )["url"]
 
-    assert uploaded.startswith(way.base_url + "/media/")
-    assert session.startswith(way.base_url + "/")
-    assert "Orçamento".encode() == way.ask("GET", uploaded.removeprefix(way.base_url), {}, b"").body
+    assert uploaded.startswith(access.base_url + "/media/")
+    assert session.startswith(access.base_url + "/")
+    assert "Orçamento".encode() == access.ask("GET", uploaded.removeprefix(access.base_url), {}, b"").body
 
 
 def test_create_app_serves_a_default_sandbox_under_any_mount():
     app = create_app("demo", seed=3)
     with MockServer() as server, server.sandbox("demo", seed=3) as twin:
         headers = {"X-API-Key": twin.secret_key}
-    way = mounted(app)
+    access = mounted(app)
 
-    templates = way.ask("GET", "/v1/message-templates", headers, b"")
-    session = way.ask("POST", "/v1/entrypoints/chatapp/connection-sessions", headers, b"")
+    templates = access.ask("GET", "/v1/message-templates", headers, b"")
+    session = access.ask("POST", "/v1/entrypoints/chatapp/connection-sessions", headers, b"")
 
     assert 200 == templates.status
     assert json.loads(templates.body)["templates"]

@@ -1,8 +1,8 @@
 """
-What filters select, worked out the slow and obvious way: the judge of the filter tests, which shares no code with the mock.
+The filters' oracle: which chats filters select, computed the slow and obvious way from the API document alone.
 
-A chat is a dict from the document's field names (`chat.platform`, ...) to plain values; a field that is absent or None is
-missing. Dates are texts. Filters are taken as well-formed: what is refused is no matter of the judge's.
+It shares no code with the mock. A chat is a dict from the document's field names (`chat.platform`, ...) to plain values;
+a field that is absent or None is missing. Dates are texts. Filters are expected to be well-formed: refusals are not its subject.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ NUMBERS = ("chat.monetization", "chat.virtual.participants-count")
 BOOLEANS = ("chat.isGroupChat", "chat.isAnswered", "chat.needsHumanAttention")
 DATES = ("chat.virtual.dm-participant.birthDate", "chat.virtual.lastMessageAt", "chat.virtual.lastUpdateAt")
 ARRAYS = ("chat.tagIds",)
+FIELDS = (*STRINGS, *NUMBERS, *BOOLEANS, *DATES, *ARRAYS)
 
 POSITIVE_OF = {
     "not-equals": "equals",
@@ -52,7 +53,12 @@ class Rules:
 
 def selected(chats: list[dict[str, Any]], filters: list[dict[str, Any]] | None, rules: Rules) -> list[dict[str, Any]]:
     """The chats for which every group holds."""
-    return [chat for chat in chats if all(group_holds(chat, group, rules) for group in filters or [])]
+    return [chat for chat in chats if selects(chat, filters, rules)]
+
+
+def selects(chat: dict[str, Any], filters: list[dict[str, Any]] | None, rules: Rules) -> bool:
+    """Return True if every group holds for the chat."""
+    return all(group_holds(chat, group, rules) for group in filters or [])
 
 
 def group_holds(chat: dict[str, Any], group: dict[str, Any], rules: Rules) -> bool:
@@ -108,7 +114,7 @@ def compared(found: Any, operator: str, wanted: Any) -> bool:
         return found[: len(wanted)] == wanted
     if operator == "ends-with":
         return len(found) >= len(wanted) and found[len(found) - len(wanted) :] == wanted
-    raise AssertionError(f"the judge does not know {operator}")
+    raise AssertionError(f"the oracle does not implement {operator}")
 
 
 def tags_hold(found: list[str], operator: str, wanted: list[str]) -> bool:
@@ -116,7 +122,7 @@ def tags_hold(found: list[str], operator: str, wanted: list[str]) -> bool:
         return any(tag in found for tag in wanted)
     if operator == "has-all":
         return all(tag in found for tag in wanted)
-    raise AssertionError(f"the judge does not know {operator}")
+    raise AssertionError(f"the oracle does not implement {operator}")
 
 
 def exists(found: Any, rules: Rules) -> bool:
