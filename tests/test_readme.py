@@ -16,6 +16,8 @@ import pytest
 from mockserver.scenario.choices import load_profile
 from tests.wheels import attempt
 
+pytestmark = pytest.mark.deep  # processes, an installed wheel, and a machine that shrinks
+
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 

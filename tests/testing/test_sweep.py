@@ -146,6 +146,7 @@ def test_under_touched_a_run_has_a_sandbox_of_its_own(suite: Suite):
     assert result.parseoutcomes()["passed"] > 5
 
 
+@pytest.mark.deep
 def test_the_same_sweeps_run_on_two_workers(suite: Suite, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
