@@ -9,20 +9,16 @@ from collections.abc import Iterator
 from datetime import datetime
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from mockserver import MockServer
 from mockserver.core.instants import MILLISECOND, format_exact, from_datetime, parse
+from tests.depth import register_profiles
 
 os.environ["TZ"] = "UTC"
 if hasattr(time, "tzset"):  # Windows has its own zone alone
     time.tzset()
 
-settings.register_profile("dev", max_examples=50, deadline=None)
-settings.register_profile(
-    "ci", max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("ci" if os.environ.get("CI") else "dev")
+register_profiles()
 
 pytest_plugins = ["mockserver.pytest_plugin", "pytester"]
 
@@ -51,6 +47,14 @@ def mockserver_server() -> Iterator[MockServer]:
     server = BetweenMilliseconds(strict=True)
     yield server
     server.close()
+
+
+@pytest.hookimpl(tryfirst=True)  # before the marks select
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each Hypothesis test as a law."""
+    for item in items:
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker("law")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -54,6 +54,7 @@ def test_a_scenario_is_played_and_told(document: Path):
     assert made.startswith("    12:00:00 campaign campaign_") and made.endswith(": draft  (exchange 1)\n")
 
 
+@pytest.mark.deep
 def test_a_story_that_is_not_read_stops_no_call_and_no_end(document: Path):
     command = [sys.executable, "-m", "mockserver", "play", str(document), "--port", "0", "--log-format", "off"]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8", **OWN_GROUP)

@@ -118,6 +118,7 @@ def test_serve_tells_its_address_first_and_then_its_keys(serve: Serve):
     assert {"status": "ok", "version": VERSION} == served.ask("GET", "/_mock/health", key=None).json()
 
 
+@pytest.mark.deep
 def test_the_first_call_that_it_prints_works(serve: Serve):
     served = serve()
     printed = re.search(r"curl -H 'X-API-Key: (\S+)' (\S+)", served.greeting)
@@ -128,8 +129,15 @@ def test_the_first_call_that_it_prints_works(serve: Serve):
     assert 200 == answer.status_code
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
-@pytest.mark.parametrize("connected", [False, True], ids=["unused", "with an open connection"])
+@pytest.mark.parametrize(
+    ("number", "connected"),
+    [
+        pytest.param(signal.SIGTERM, True, id="SIGTERM with an open connection"),
+        pytest.param(signal.SIGINT, True, id="SIGINT with an open connection", marks=pytest.mark.deep),
+        pytest.param(signal.SIGTERM, False, id="SIGTERM unused", marks=pytest.mark.deep),
+        pytest.param(signal.SIGINT, False, id="SIGINT unused", marks=pytest.mark.deep),
+    ],
+)
 def test_a_signal_ends_it_within_a_second(serve: Serve, number: int, connected: bool):
     served = serve()
     if connected:
@@ -163,6 +171,7 @@ def test_it_takes_a_scenario_file_choices_a_profile_a_seed_and_an_instant(serve:
     assert served.secret_key == serve("--scenario", str(scenario), "--seed", "9").secret_key != serve().secret_key
 
 
+@pytest.mark.deep
 def test_it_takes_a_profile_by_its_name(serve: Serve):
     served = serve("--profile", "hostile", "--choose", "success-status=all-200")
 
@@ -170,10 +179,12 @@ def test_it_takes_a_profile_by_its_name(serve: Serve):
     assert ("guide", "all-200") == (choices["dual-status"], choices["success-status"])
 
 
+@pytest.mark.deep
 def test_without_an_instant_its_time_goes_by(serve: Serve):
     assert False is serve().ask("GET", "/_mock/clock", key=None).json()["frozen"]
 
 
+@pytest.mark.deep
 def test_a_choice_of_numbers_takes_json(serve: Serve):
     served = serve("--choose", 'rate-limit-numbers={"requests": 1, "per": "1m"}')
 
@@ -211,6 +222,7 @@ def test_it_logs_one_line_a_call_and_no_whole_key(serve: Serve):
     assert [] == [line for line in log if key in line or "strangerstranger" in line]
 
 
+@pytest.mark.deep
 def test_a_log_in_json_is_one_object_a_line(serve: Serve):
     served = serve("--log-format", "json")
     served.ask("GET", "/v1/campaigns")
@@ -219,6 +231,7 @@ def test_a_log_in_json_is_one_object_a_line(serve: Serve):
     assert [True, True] == [isinstance(json.loads(line), dict) for line in served.log()]
 
 
+@pytest.mark.deep
 def test_its_journal_holds_as_much_as_it_is_told_to(serve: Serve):
     few, small = serve("--journal-max-entries", "2"), serve("--journal-max-bytes", "1")
     for served in (few, small):
@@ -232,6 +245,7 @@ def test_its_journal_holds_as_much_as_it_is_told_to(serve: Serve):
     assert [[2, 3], [3]] == held
 
 
+@pytest.mark.deep
 def test_a_log_that_is_off_says_nothing(serve: Serve):
     served = serve("--log-format", "off")
     served.ask("GET", "/v1/campaigns", key=None)
@@ -242,6 +256,7 @@ def test_a_log_that_is_off_says_nothing(serve: Serve):
 LONG = "/v1/campaigns?x=" + "y" * 4_000
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_a_log_that_is_not_read_stops_no_call_and_no_end(serve: Serve, form: str):
     served = serve("--log-format", form, errors=subprocess.PIPE)
@@ -253,6 +268,7 @@ def test_a_log_that_is_not_read_stops_no_call_and_no_end(serve: Serve, form: str
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="closes a stream by a shell of POSIX")
+@pytest.mark.deep
 def test_a_log_that_is_closed_stops_no_call_and_goes_nowhere_else(serve: Serve):
     served = serve(before=["sh", "-c", 'exec "$@" 2>&-', "sh"])
     for _ in range(3):
@@ -263,6 +279,7 @@ def test_a_log_that_is_closed_stops_no_call_and_goes_nowhere_else(serve: Serve):
     assert "" == served.process.stdout.read()
 
 
+@pytest.mark.deep
 def test_a_log_whose_reader_is_gone_stops_no_call(serve: Serve):
     served = serve(errors=subprocess.PIPE)
     assert served.process.stderr is not None
@@ -273,6 +290,7 @@ def test_a_log_whose_reader_is_gone_stops_no_call(serve: Serve):
     assert 0 == served.stop(signal.SIGTERM)[0]
 
 
+@pytest.mark.deep
 def test_an_event_leaves_by_itself_and_only_for_hosts_that_were_allowed(serve: Serve):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(DEADLINE_SECONDS)
@@ -302,6 +320,7 @@ SILENT = {
 FORGED = [{"on": "delivery", "do": {"deliver": {"forge": "wrong-secret", "duplicate": 3}}}]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("script", [[], FORGED], ids=["plain", "forged"])
 @pytest.mark.parametrize("webhook", SILENT.values(), ids=SILENT)
 def test_letters_to_a_host_that_is_silent_do_not_hold_up_its_end(serve: Serve, webhook: dict, script: list):
@@ -341,6 +360,7 @@ def keys_of(served: Served) -> set[str]:
     }
 
 
+@pytest.mark.deep
 def test_beyond_loopback_no_key_link_or_form_secret_is_known_beforehand(serve: Serve):
     at_home, first, second = keys_of(serve()), keys_of(serve("--host", "0.0.0.0")), keys_of(serve("--host", "0.0.0.0"))
 
@@ -348,10 +368,12 @@ def test_beyond_loopback_no_key_link_or_form_secret_is_known_beforehand(serve: S
     assert 6 == len(first) == len(second)
 
 
+@pytest.mark.deep
 def test_beyond_loopback_a_given_seed_counts(serve: Serve):
     assert keys_of(serve("--seed", "7")) == keys_of(serve("--host", "0.0.0.0", "--seed", "7"))
 
 
+@pytest.mark.deep
 def test_the_lines_at_the_start_show_keys_that_open_the_api_also_beyond_loopback(serve: Serve):
     served = serve("--host", "0.0.0.0")
 

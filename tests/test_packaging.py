@@ -19,6 +19,7 @@ HEAVY = (
 )  # fmt: skip
 
 
+@pytest.mark.deep
 def test_the_wheel_holds_the_package_and_its_data_and_nothing_else(built: Built):
     package = {name for name in built.checkout if name.startswith("mockserver/")}
     data = {f"mockserver/{name}" for name in built.checkout if name.startswith(DATA_FOLDERS)}
@@ -28,6 +29,7 @@ def test_the_wheel_holds_the_package_and_its_data_and_nothing_else(built: Built)
     assert any(name.endswith("/licenses/LICENSE") for name in metadata)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "file",
     [
@@ -45,22 +47,26 @@ def test_the_wheel_holds_what_is_looked_up_at_run_time(built: Built, file: str):
     assert file in built.wheel_files
 
 
+@pytest.mark.deep
 def test_the_wheel_holds_no_tests(built: Built):
     assert [] == [name for name in built.wheel_files if "conftest" in name or "tests" in name.split("/")]
 
 
+@pytest.mark.deep
 def test_the_sdist_builds_again_and_tests_itself(built: Built):
     wanted = {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "conftest.py", "PKG-INFO"}
 
     assert set() == (wanted | built.checkout) - built.sdist_files
 
 
+@pytest.mark.deep
 def test_nothing_of_a_run_is_packed(built: Built):
     litter = ("__pycache__", ".pytest_cache", ".hypothesis", ".mypy_cache", ".ruff_cache", ".benchmarks", ".git")
 
     assert [] == [name for name in built.wheel_files | built.sdist_files if set(litter) & set(name.split("/"))]
 
 
+@pytest.mark.deep
 def test_the_entry_points_are_the_command_and_the_plugin(built: Built):
     (listed,) = (name for name in built.wheel_files if name.endswith("entry_points.txt"))
     points = ConfigParser(delimiters=("=",))
@@ -72,6 +78,7 @@ def test_the_entry_points_are_the_command_and_the_plugin(built: Built):
     assert {"mockserver.pytest_plugin": "mockserver.pytest_plugin"} == dict(points["pytest11"])
 
 
+@pytest.mark.deep
 def test_the_version_is_one_and_the_requirements_have_lower_bounds_only(built: Built):
     (listed,) = (name for name in built.wheel_files if name.endswith(".dist-info/METADATA"))
     with zipfile.ZipFile(built.wheel) as archive:
@@ -86,6 +93,7 @@ def test_the_version_is_one_and_the_requirements_have_lower_bounds_only(built: B
     ]
 
 
+@pytest.mark.deep
 def test_an_installed_copy_finds_its_own_data(installed: Path):
     code = "import mockserver; from mockserver._data import data_dir; print(mockserver.__file__, data_dir('schemas'))"
 
@@ -94,6 +102,7 @@ def test_an_installed_copy_finds_its_own_data(installed: Path):
     assert [str(installed / "mockserver" / each) for each in ("__init__.py", "schemas")] == done.stdout.split()
 
 
+@pytest.mark.deep
 def test_an_installed_copy_lists_its_scenarios(installed: Path):
     done = run(sys.executable, "-m", "mockserver", "scenarios", PYTHONPATH=str(installed))
 
@@ -102,12 +111,14 @@ def test_an_installed_copy_lists_its_scenarios(installed: Path):
     assert "" == done.stderr
 
 
+@pytest.mark.deep
 def test_an_installed_copy_lists_its_clauses(installed: Path):
     done = run(sys.executable, "-m", "mockserver", "clauses", PYTHONPATH=str(installed))
 
     assert 129 == len(done.stdout.splitlines())
 
 
+@pytest.mark.deep
 def test_an_installed_copy_answers_over_its_socket(installed: Path):
     code = (
         "import urllib.request\n"
@@ -124,6 +135,7 @@ def test_an_installed_copy_answers_over_its_socket(installed: Path):
     assert "200\n" == done.stdout
 
 
+@pytest.mark.deep
 def test_an_installed_copy_gives_pytest_its_fixture(installed: Path, tmp_path: Path):
     (tmp_path / "test_mine.py").write_text(
         "import sys\n\n\ndef test_listing(mockserver):\n"
@@ -139,6 +151,7 @@ def test_an_installed_copy_gives_pytest_its_fixture(installed: Path, tmp_path: P
     assert "1 passed" in done.stdout
 
 
+@pytest.mark.deep
 def test_pytest_rewrites_no_module_of_an_installed_copy_but_the_plugin(installed: Path, tmp_path: Path):
     """All others come as they were compiled: to rewrite them takes longer than whatever else happens at the start."""
     (tmp_path / "test_mine.py").write_text(

@@ -7,6 +7,8 @@ import pytest
 from tests.operations.session_calls import FUNNELS, PHONE, create, read
 from tests.server.page_calls import visits
 
+pytestmark = pytest.mark.deep
+
 PHONE_PX, DESKTOP_PX = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 BACK = "https://clinic.example/back?tab=2#done"
 WALK = ("Conecte seu número oficial", "Escolha a conta comercial", "Escolha o número", "Revise e autorize")

@@ -115,14 +115,14 @@ class Only200IsOk(Crm):
 
 
 class LostFilters(Crm):
-    """spells filters wrongly in the create"""
+    """misspells the filters in the create"""
 
     def create_campaign(self, body: JSON) -> Any:
         return super().create_campaign({"filter" if key == "filters" else key: value for key, value in body.items()})
 
 
 class PlatformIsAudience(Crm):
-    """believes that the platform restricts the audience"""
+    """assumes that the platform restricts the audience"""
 
     def _filters(self, since: str) -> list[JSON]:
         (group,) = super()._filters(since)
@@ -130,7 +130,7 @@ class PlatformIsAudience(Crm):
 
 
 class PollAfterFinal(Crm):
-    """goes on polling when all is over"""
+    """continues to poll after the end"""
 
     def follow(self, campaign_id: str, execution_id: str, patience_s: float = 3600) -> Outcome:
         outcome = super().follow(campaign_id, execution_id, patience_s)
@@ -170,7 +170,7 @@ class StatusMatched(Crm):
 
 
 class IgnoreRetryAfter(Crm):
-    """comes back after a second, whatever a 429 says"""
+    """calls again after a second, whatever Retry-After a 429 has"""
 
     def _pause_s(self, busy: Busy, attempt: int) -> float:
         return 1
@@ -199,7 +199,7 @@ class SessionStorm(Crm):
 
 
 class WaitsOnlyForCompleted(Crm):
-    """does not know that failed and canceled are ends too"""
+    """does not take failed and canceled for ends"""
 
     def _is_over(self, outcome: Outcome) -> bool:
         return outcome.status == "completed"

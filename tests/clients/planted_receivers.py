@@ -9,7 +9,7 @@ from tests.clients.receiving import CarefulReceiver, End, Letter
 
 
 class NoDedupe(CarefulReceiver):
-    """does everything again when an event comes again"""
+    """does everything again when an event is repeated"""
 
     def __call__(self, letter: Letter) -> int:
         self._seen.clear()
@@ -21,7 +21,7 @@ class NoDedupe(CarefulReceiver):
 
 
 class ForgedAccepted(CarefulReceiver):
-    """acknowledges an event without looking at its signature"""
+    """acknowledges an event without checking its signature"""
 
     def is_genuine(self, letter: Letter) -> bool:
         return True

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from mockserver import _data
 from mockserver.contract import schemas
+from tests.depth import at_depth
 
 EXAMPLES: dict[str, list[Any]] = json.loads(Path(__file__).with_name("documented_examples.json").read_text("utf-8"))
 REQUESTS = [
@@ -161,7 +162,7 @@ some_property = st.fixed_dictionaries(
 
 
 @given(name=st.sampled_from(REQUESTS), put_in=some_property, keep=st.booleans(), data=st.data())
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=at_depth(60, 1000))
 def test_the_two_engines_give_one_verdict(name: str, put_in: dict[str, Any], keep: bool, data: st.DataObject) -> None:
     example = data.draw(st.sampled_from(EXAMPLES[name])) if keep else {}
     known = schemas.load(name)["properties"].keys() | ({"unheardOf"} if keep else set())

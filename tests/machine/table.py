@@ -15,15 +15,9 @@ from tests.machine.receiving import Receiving
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "planted-bugs.md"
 HEAD = f"""# Seeded bugs
 
-<<<<<<< HEAD
-A small client (`tests/machine/client.py`) has the bugs that real clients have, each switched on by its name.
-One machine around it (`tests/machine/campaigns.py`) with every invariant, and another around a receiver of events (`tests/machine/receiving.py`), search for each of them with at most {ROUNDS.max_examples} examples of {ROUNDS.stateful_step_count} steps.
-"Needed" is the number of examples up to the first that failed; the seconds are processor time, those of the whole search, shrinking included.
-=======
 Subclasses of a careful client (`tests/clients/planted.py`) and of a careful receiver (`tests/clients/planted_receivers.py`) have the bugs that real ones have, each by its name.
-One machine around it (`tests/machine/campaigns.py`), every invariant on, and another around a receiver of events (`tests/machine/receiving.py`) hunt each of them with at most {ROUNDS.max_examples} examples of {ROUNDS.stateful_step_count} steps.
-"Needed" is the number of examples up to the first that failed; the seconds are processor time, those of the whole hunt, shrinking included.
->>>>>>> l13-clients
+One machine around the client (`tests/machine/campaigns.py`) with every invariant, and another around the receiver (`tests/machine/receiving.py`), search for each of them with at most {ROUNDS.max_examples} examples of {ROUNDS.stateful_step_count} steps.
+"Needed" is the number of examples up to the first that failed; the seconds are processor time, those of the whole search, shrinking included.
 "Script" is the number of rules in the scenario document that replays the shrunk example.
 This page is measured, not typed: `python -m tests.machine.table` writes it.
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import Phase, settings
 
 from mockserver import MockServer
+from tests.depth import at_depth
 from tests.machine.campaigns import Campaigns
 from tests.machine.planted import BUGS, ROUNDS, SHOWS, hunt
 from tests.machine.receiving import Receiving
@@ -23,14 +24,18 @@ def test_a_bug_is_found_and_named_first(mockserver_server: MockServer, bug: str)
     assert str(found.failure).startswith(SHOWS[bug])
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("machine", [Campaigns, Receiving])
 def test_without_a_bug_nothing_is_found(mockserver_server: MockServer, machine):
-    found = hunt(mockserver_server, None, settings(QUICK, max_examples=60), machine)
+    examples = at_depth(15, 200)
+
+    found = hunt(mockserver_server, None, settings(QUICK, max_examples=examples), machine)
 
     assert found.failure is None
-    assert found.examples >= 60
+    assert found.examples >= examples
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("bug", "rule"),
     [

@@ -13,7 +13,16 @@ from tests.operations.world import DRAFT, GIVEN, OPERATIONS, SESSIONS, refused, 
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 
-every_refusal = pytest.mark.parametrize("refusal", REFUSALS, ids=[refusal.code for refusal in REFUSALS])
+
+def provoked(server, choices):
+    """Each refusal, by its code, with its reply under these choices; each in a sandbox of its own."""
+    replies = {}
+    for refusal in REFUSALS:
+        with server.sandbox(given=GIVEN, now="2026-03-01T12:00:00Z") as sandbox:
+            sandbox.choose({**refusal.choices, **choices})
+            replies[refusal.code] = (refusal, refusal.provoke(sandbox))
+    return replies
+
 
 # The four codes to which the campaign guide gives another status than the catalogue.
 GUIDE_422 = {
@@ -66,25 +75,31 @@ def test_every_code_of_the_catalogue_is_provoked_here_or_comes_only_by_injection
 
 
 @pytest.mark.clause("base.error-catalog")
-@pytest.mark.parametrize(("code", "status"), UNPROVOKED.items())
-def test_a_code_that_only_comes_by_injection_has_the_catalogues_status(code, status):
-    assert (code, status, status) == (ERRORS[code].code, ERRORS[code].status, ERRORS[code].guide_status)
+def test_a_code_that_only_comes_by_injection_has_the_catalogues_status():
+    rows = {code: ERRORS[code] for code in UNPROVOKED}
+
+    assert {code: (code, status, status) for code, status in UNPROVOKED.items()} == {
+        code: (row.code, row.status, row.guide_status) for code, row in rows.items()
+    }
 
 
 @pytest.mark.clause("base.error-catalog", "base.error-body", "base.error-portuguese")
 @pytest.mark.option("error-extra-keys", "none")
 @pytest.mark.option("message-text", "canonical")
 @pytest.mark.option("dual-status", "catalog")
-@every_refusal
-def test_a_refusal_is_its_status_its_code_and_a_portuguese_sentence(mockserver, refusal):
-    mockserver.choose(refusal.choices)
+def test_a_refusal_is_its_status_its_code_and_a_portuguese_sentence(mockserver_server):
+    replies = provoked(mockserver_server, {})
 
-    reply = refusal.provoke(mockserver)
+    assert {code: body(refusal, refusal.message) for code, (refusal, _) in replies.items()} == {
+        code: reply.json() for code, (_, reply) in replies.items()
+    }
+    assert {} == {code: reply.status for code, (refusal, reply) in replies.items() if refusal.status != reply.status}
+    assert {"application/json; charset=utf-8"} == {reply.headers["content-type"] for _, reply in replies.values()}
+    assert [] == [code for code, (refusal, reply) in replies.items() if refusal.message.encode() not in reply.body]
 
-    assert refusal.status == reply.status
-    assert {"statusCode": refusal.status, "code": refusal.code, "message": refusal.message} == reply.json()
-    assert "application/json; charset=utf-8" == reply.headers["content-type"]
-    assert refusal.message.encode() in reply.body
+
+def body(refusal, message):
+    return {"statusCode": refusal.status, "code": refusal.code, "message": message}
 
 
 @pytest.mark.clause("base.error-portuguese")
@@ -99,23 +114,25 @@ def test_the_message_is_portuguese_whatever_language_is_asked_for(mockserver):
 
 @pytest.mark.clause("base.error-portuguese")
 @pytest.mark.option("message-text", "reworded")
-@every_refusal
-def test_a_message_may_say_the_same_in_other_words(mockserver, refusal):
-    mockserver.choose({**refusal.choices, "message-text": "reworded"})
+def test_a_message_may_say_the_same_in_other_words(mockserver_server):
+    replies = provoked(mockserver_server, {"message-text": "reworded"})
 
-    reply = refusal.provoke(mockserver)
-
-    assert (refusal.status, refusal.code) == refused(reply)
-    assert reply.json()["message"].strip() not in ("", refusal.message)
+    assert {code: (refusal.status, code) for code, (refusal, _) in replies.items()} == {
+        code: refused(reply) for code, (_, reply) in replies.items()
+    }
+    assert [] == [
+        code for code, (refusal, reply) in replies.items() if reply.json()["message"].strip() in ("", refusal.message)
+    ]
 
 
 @pytest.mark.clause("base.error-portuguese")
 @pytest.mark.option("message-text", "empty")
-@every_refusal
-def test_a_message_may_be_empty(mockserver, refusal):
-    mockserver.choose({**refusal.choices, "message-text": "empty"})
+def test_a_message_may_be_empty(mockserver_server):
+    replies = provoked(mockserver_server, {"message-text": "empty"})
 
-    assert {"statusCode": refusal.status, "code": refusal.code, "message": ""} == refusal.provoke(mockserver).json()
+    assert {code: body(refusal, "") for code, (refusal, _) in replies.items()} == {
+        code: reply.json() for code, (_, reply) in replies.items()
+    }
 
 
 @pytest.mark.option("message-text", "canonical")
@@ -147,27 +164,29 @@ def test_a_sessions_message_may_be_empty_too(mockserver, reason):
 
 @pytest.mark.clause("base.error-body")
 @pytest.mark.option("error-extra-keys", "details")
-@every_refusal
-def test_an_error_may_carry_more_beside_its_three_keys(mockserver, refusal):
-    mockserver.choose({**refusal.choices, "error-extra-keys": "details"})
+def test_an_error_may_carry_more_beside_its_three_keys(mockserver_server):
+    replies = provoked(mockserver_server, {"error-extra-keys": "details"})
+    extra = {
+        code: {key for key in reply.json() if key not in body(refusal, "")}
+        for code, (refusal, reply) in replies.items()
+    }
 
-    reply = refusal.provoke(mockserver)
-    body = reply.json()
-
-    assert {"details", "requestId"} == set(body) - {"statusCode", "code", "message"}
-    assert (refusal.status, refusal.code, refusal.message) == (body["statusCode"], body["code"], body["message"])
-    assert refusal.status == reply.status
+    assert {code: {"details", "requestId"} for code in replies} == extra
+    assert {code: body(refusal, refusal.message) for code, (refusal, _) in replies.items()} == {
+        code: {key: value for key, value in reply.json().items() if key not in extra[code]}
+        for code, (_, reply) in replies.items()
+    }
+    assert {} == {code: reply.status for code, (refusal, reply) in replies.items() if refusal.status != reply.status}
 
 
 @pytest.mark.clause("base.error-guide")
 @pytest.mark.option("dual-status", "guide")
-@every_refusal
-def test_the_guide_answers_four_codes_with_422(mockserver, refusal):
-    mockserver.choose({**refusal.choices, "dual-status": "guide"})
+def test_the_guide_answers_four_codes_with_422(mockserver_server):
+    replies = provoked(mockserver_server, {"dual-status": "guide"})
 
-    expected = 422 if refusal.code in GUIDE_422 else refusal.status
-
-    assert (expected, refusal.code) == refused(refusal.provoke(mockserver))
+    assert {code: (422 if code in GUIDE_422 else refusal.status, code) for code, (refusal, _) in replies.items()} == {
+        code: refused(reply) for code, (_, reply) in replies.items()
+    }
 
 
 OTHER_VALIDATION = {

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.depth import at_depth
 from tests.harness.filter_oracle import ARRAYS, BOOLEANS, DATES, NUMBERS, STRINGS, Rules, selected
 from tests.operations.filter_world import (
     ABSENT,
@@ -117,7 +118,7 @@ def test_the_order_of_groups_and_of_statements_does_not_matter(mockserver_server
 
 
 @pytest.mark.clause("filters.semantics", "filters.combinator", "filters.value2")
-@settings(max_examples=30)
+@settings(max_examples=at_depth(10, 100))
 @given(seeds=POPULATIONS, data=st.data())
 def test_operators_agree_with_each_other(mockserver_server, seeds, data):
     field = data.draw(st.sampled_from([*STRINGS, *NUMBERS, *DATES]))
@@ -139,7 +140,7 @@ def test_operators_agree_with_each_other(mockserver_server, seeds, data):
 
 
 @pytest.mark.clause("filters.semantics")
-@settings(max_examples=30)
+@settings(max_examples=at_depth(10, 100))
 @given(seeds=POPULATIONS, made=a_statement())
 def test_a_negative_operator_is_the_complement_of_its_positive_one(mockserver_server, seeds, made):
     negatives = {"has-any": "has-none", "exists": "not-exists"}
@@ -154,7 +155,7 @@ def test_a_negative_operator_is_the_complement_of_its_positive_one(mockserver_se
 
 
 @pytest.mark.clause("filters.semantics")
-@settings(max_examples=30)
+@settings(max_examples=at_depth(10, 100))
 @given(seeds=POPULATIONS, tags=st.lists(st.sampled_from(OPERANDS["chat.tagIds"]), min_size=1, max_size=3))
 def test_has_any_is_or_over_the_tags_and_has_all_is_and(mockserver_server, seeds, tags):
     singly = [statement(ARRAYS[0], "has-any", [tag]) for tag in tags]
@@ -168,7 +169,7 @@ def test_has_any_is_or_over_the_tags_and_has_all_is_and(mockserver_server, seeds
 
 
 @pytest.mark.clause("filters.types", "filters.semantics")
-@settings(max_examples=30)
+@settings(max_examples=at_depth(10, 100))
 @given(seeds=POPULATIONS, field=st.sampled_from(BOOLEANS))
 def test_a_boolean_is_true_or_false_in_every_chat(mockserver_server, seeds, field):
     with mockserver_server.sandbox(given=world(seeds), now=NOW) as sandbox:

@@ -1,6 +1,7 @@
 """What no honest client sends: in process or over a socket, the answer is the documented error and never a page."""
 
 import json
+from itertools import product
 
 import pytest
 
@@ -78,9 +79,10 @@ UNREADABLE = {
 
 @pytest.mark.clause("base.json", "campaigns.validation")
 @in_both_ways
-@pytest.mark.parametrize("body", UNREADABLE.values(), ids=UNREADABLE)
-def test_a_body_that_cannot_be_read_is_a_validation_error(mockserver, access, body):
-    assert (400, "VALIDATION_ERROR") == verdict(post(mockserver, access, "/v1/campaigns", body))
+def test_a_body_that_cannot_be_read_is_a_validation_error(mockserver, access):
+    verdicts = {name: verdict(post(mockserver, access, "/v1/campaigns", body)) for name, body in UNREADABLE.items()}
+
+    assert dict.fromkeys(UNREADABLE, (400, "VALIDATION_ERROR")) == verdicts
     assert [] == get(mockserver, access, "/v1/campaigns").json()["campaigns"]
 
 
@@ -125,13 +127,13 @@ def test_a_filter_beyond_every_float_is_refused(mockserver, access, value):
 
 @in_both_ways
 @pytest.mark.parametrize("field", ["chat.monetization", "chat.virtual.participants-count"])
-@pytest.mark.parametrize("value", ["9" * 400, "9" * 5000, "0." + "0" * 5000 + "1", "1e-999", "-0", "-0.0"], ids=len)
-def test_an_extreme_number_in_a_filter_never_breaks_the_mock(mockserver, access, field, value):
-    for operator in ("equals", "greater-than", "less-than-or-equal"):
+def test_an_extreme_number_in_a_filter_never_breaks_the_mock(mockserver, access, field):
+    values = ["9" * 400, "9" * 5000, "0." + "0" * 5000 + "1", "1e-999", "-0", "-0.0"]
+    for value, operator in product(values, ("equals", "greater-than", "less-than-or-equal")):
         statement = f'{{"field": "{field}", "operator": "{operator}", "value": {value}}}'
         got = post(mockserver, access, PREVIEW, f'{{"filters": [{{"combinator": "or", "statements": [{statement}]}}]}}')
 
-        assert 200 == got.status or verdict(got)[0] in (400, 422)
+        assert 200 == got.status or verdict(got)[0] in (400, 422), (value[:40], operator)
 
 
 @pytest.mark.clause("base.json")
@@ -171,11 +173,13 @@ BROKEN_UPLOADS = {
 
 @pytest.mark.clause("media.empty")
 @in_both_ways
-@pytest.mark.parametrize(("content_type", "body"), BROKEN_UPLOADS.values(), ids=BROKEN_UPLOADS)
-def test_an_upload_in_which_no_file_can_be_found_is_empty(mockserver, access, content_type, body):
-    got = post(mockserver, access, "/v1/messaging/media", body, ("Content-Type", content_type))
+def test_an_upload_in_which_no_file_can_be_found_is_empty(mockserver, access):
+    verdicts = {
+        name: verdict(post(mockserver, access, "/v1/messaging/media", body, ("Content-Type", content_type)))
+        for name, (content_type, body) in BROKEN_UPLOADS.items()
+    }
 
-    assert (400, "MEDIA_UPLOAD_EMPTY") == verdict(got)
+    assert dict.fromkeys(BROKEN_UPLOADS, (400, "MEDIA_UPLOAD_EMPTY")) == verdicts
 
 
 @in_both_ways
@@ -188,13 +192,13 @@ def test_an_upload_that_is_cut_never_breaks_the_mock(mockserver, access, keep):
 
 @pytest.mark.clause("base.unknown-path")
 @in_both_ways
-@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "FOO", "get", "M-SEARCH", "X" * 200])
-def test_an_unknown_method_is_a_missing_resource_with_or_without_a_key(mockserver, access, method):
-    for headers in ([], [("X-API-Key", mockserver.secret_key)], [("X-API-Key", "sk_nobodys")]):
-        got = access(mockserver).ask(method, "/v1/campaigns", headers, b"")
+def test_an_unknown_method_is_a_missing_resource_with_or_without_a_key(mockserver, access):
+    methods = ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "FOO", "get", "M-SEARCH", "X" * 200]
+    for method, key in product(methods, (None, mockserver.secret_key, "sk_nobodys")):
+        got = access(mockserver).ask(method, "/v1/campaigns", [("X-API-Key", key)] if key else [], b"")
 
-        assert (404, "RESOURCE_NOT_FOUND") == verdict(got)
-        assert {"GET", "POST"} == set(got.headers["allow"].split(", ")) - {"HEAD"}
+        assert (404, "RESOURCE_NOT_FOUND") == verdict(got), (method, key)
+        assert {"GET", "POST"} == set(got.headers["allow"].split(", ")) - {"HEAD"}, (method, key)
 
 
 STRANGE_IDS = [
@@ -216,21 +220,22 @@ STRANGE_IDS += ["..", ".", "~", "a+b", "%20", "%0d%0aX:%20y", "'%22%3E%3Cscript%
 
 @pytest.mark.clause("campaigns.detail", "messages.list", "session.read", "entrypoints.read", "forms.policy")
 @in_both_ways
-@pytest.mark.parametrize("id", STRANGE_IDS, ids=lambda id: ascii(id[:20]))
-def test_a_strange_id_is_an_unknown_one(mockserver, access, id):
-    paths = {
-        f"/v1/campaigns/{id}": "CAMPAIGN_NOT_FOUND",
-        f"/v1/campaigns/{id}/executions/{id}": "CAMPAIGN_NOT_FOUND",
-        f"/v1/message-templates/{id}": "MESSAGE_TEMPLATE_NOT_FOUND",
-        f"/v1/entrypoints/{id}": "ENTRYPOINT_NOT_FOUND",
-        f"{SESSIONS}/{id}": "RESOURCE_NOT_FOUND",
-        f"/v1/messaging/chats/{id}": "CHAT_NOT_FOUND",
-        f"/v1/forms/{id}/embed-frame-policy": "FORM_NOT_FOUND",
-    }
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("/v1/campaigns/{id}", "CAMPAIGN_NOT_FOUND"),
+        ("/v1/campaigns/{id}/executions/{id}", "CAMPAIGN_NOT_FOUND"),
+        ("/v1/message-templates/{id}", "MESSAGE_TEMPLATE_NOT_FOUND"),
+        ("/v1/entrypoints/{id}", "ENTRYPOINT_NOT_FOUND"),
+        (SESSIONS + "/{id}", "RESOURCE_NOT_FOUND"),
+        ("/v1/messaging/chats/{id}", "CHAT_NOT_FOUND"),
+        ("/v1/forms/{id}/embed-frame-policy", "FORM_NOT_FOUND"),
+    ],
+)
+def test_a_strange_id_is_an_unknown_one(mockserver, access, path, code):
+    verdicts = {id[:20]: verdict(get(mockserver, access, path.replace("{id}", id))) for id in STRANGE_IDS}
 
-    assert {path: (404, code) for path, code in paths.items()} == {
-        path: verdict(get(mockserver, access, path)) for path in paths
-    }
+    assert {id[:20]: (404, code) for id in STRANGE_IDS} == verdicts
 
 
 @in_both_ways

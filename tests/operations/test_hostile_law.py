@@ -5,6 +5,7 @@ import json
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.depth import at_depth
 from tests.harness.access import in_process, over_socket, verdict
 from tests.operations.world import DRAFT, GIVEN, MULTIPART, OPERATIONS, SESSIONS, form
 
@@ -127,7 +128,7 @@ def test_in_process_no_request_breaks_the_mock(mockserver_server, request):
     ask(mockserver_server, in_process, request)
 
 
-@settings(max_examples=25)
+@settings(max_examples=at_depth(10, 100))
 @given(request=requests)
 def test_over_a_socket_no_request_breaks_the_mock(mockserver_server, request):
     ask(mockserver_server, over_socket, request)

@@ -33,12 +33,12 @@ def filled(message, template):
     return match.groupdict()
 
 
-@pytest.mark.parametrize("as_object", [False, True], ids=["code", "code and wait"])
 @pytest.mark.parametrize("wording", TEXTS)
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_no_injected_error_has_a_placeholder(mockserver, operation, wording, as_object):
+def test_no_injected_error_has_a_placeholder(mockserver, operation, wording):
     mockserver.choose({"message-text": wording, "error-extra-keys": "details"})
-    for code in ERRORS:
+    for number, code in enumerate(ERRORS):
+        as_object = (number + TEXTS.index(wording)) % 2  # each code in both forms
         rule = mockserver.on(operation).do({"error": {"code": code, "retryAfter": 3} if as_object else code})
         reply = mockserver.call(*OPERATIONS[operation]).json()
         rule.remove()

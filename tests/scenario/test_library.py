@@ -13,7 +13,7 @@ from mockserver.contract.errors import ERRORS
 from mockserver.scenario import library
 
 NAMES = sorted(set(library.paths()) - {"demo"})
-OWN = pytest.mark.parametrize("name", NAMES)
+RULES = {name: len(library.document(name).get("script", ())) for name in NAMES}
 
 # What conduct rules are named after: client bugs that each of these provokes.
 PROVOKING = (
@@ -50,37 +50,45 @@ def test_a_misspelt_name_is_told_the_nearest_and_not_the_whole_list(mockserver):
     assert 300 > len(str(refusal.value))
 
 
-@OWN
-def test_a_document_is_named_as_its_file_and_says_in_one_sentence_what_it_shows(name: str):
-    document = library.document(name)
+def test_a_document_is_named_as_its_file_and_says_in_one_sentence_what_it_shows():
+    summaries = {name: library.document(name)["summary"] for name in NAMES}
 
-    assert name == document["scenario"]
-    assert re.fullmatch(r"[A-Z][^.!?]*\.(?<!\.\.)", document["summary"])
-    assert 100 >= len(document["summary"])
-
-
-@OWN
-def test_a_document_names_clauses_that_exist(name: str):
-    named = library.document(name)["clauses"]
-
-    assert named
-    assert set() == set(named) - {clause.id for clause in clauses.read()}
+    assert [] == [name for name in NAMES if name != library.document(name)["scenario"]]
+    assert {} == {name: each for name, each in summaries.items() if not re.fullmatch(r"[A-Z][^.!?]*\.(?<!\.\.)", each)}
+    assert {} == {name: each for name, each in summaries.items() if len(each) > 100}
 
 
-@OWN
-def test_a_document_leaves_clock_and_seed_to_its_sandbox(name: str):
-    assert set() == {"clock", "seed"} & set(library.document(name))
+def test_a_document_names_clauses_that_exist():
+    known = {clause.id for clause in clauses.read()}
+    named = {name: set(library.document(name)["clauses"]) for name in NAMES}
+
+    assert {} == {name: ids - known for name, ids in named.items() if not ids or ids - known}
 
 
-@OWN
-def test_a_document_makes_a_sandbox_and_joins_the_demo_s(mockserver_server, name: str):
-    rules = len(library.document(name).get("script", ()))
+def test_a_document_leaves_clock_and_seed_to_its_sandbox():
+    assert [] == [name for name in NAMES if {"clock", "seed"} & set(library.document(name))]
 
-    with mockserver_server.sandbox(name) as fresh:
-        assert rules == len(fresh.rules)
-    with mockserver_server.sandbox("demo") as furnished:
-        applied = furnished.apply(name)
-        assert (name, rules, []) == (applied["scenario"], len(applied["rules"]), applied["ignored"])
+
+def test_a_document_makes_a_sandbox_of_its_own(mockserver_server):
+    rules = {}
+    for name in NAMES:
+        with mockserver_server.sandbox(name) as fresh:
+            rules[name] = len(fresh.rules)
+
+    assert RULES == rules
+
+
+def test_a_document_joins_the_sandbox_of_the_demo(mockserver_server):
+    applied = {}
+    for name in NAMES:
+        with mockserver_server.sandbox("demo") as furnished:
+            applied[name] = furnished.apply(name)
+
+    assert {} == {
+        name: each
+        for name, each in applied.items()
+        if (name, RULES[name], []) != (each["scenario"], len(each["rules"]), each["ignored"])
+    }
 
 
 def test_all_documents_that_bring_records_join_one_sandbox(mockserver):

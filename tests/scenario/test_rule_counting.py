@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mockserver import MockServer
 from mockserver.core import ids
+from tests.depth import at_depth
 
 NUMBERS = st.one_of(st.none(), st.integers(1, 4))
 COUNTS = st.fixed_dictionaries({"skip": st.integers(0, 4), "nth": NUMBERS, "every": NUMBERS, "times": NUMBERS})
@@ -119,7 +120,7 @@ def test_a_rule_counts_from_where_it_was_applied(mockserver, on):
     assert (3, 1) == (rule.matched, rule.fired)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=at_depth(10, 100))
 @given(st.integers(0, 2**53 - 1))
 def test_the_same_seed_draws_the_same_chances_whatever_else_is_called(mockserver_server, seed):
     def fired(noise):

@@ -13,6 +13,7 @@ from mockserver.scenario import library
 from mockserver.server import app as flask_app
 from mockserver.server.control.routes import ROUTES
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
+from tests.depth import at_depth
 from tests.operations.world import DRAFT, GIVEN, SESSIONS
 from tests.server.hostile import HEADERS, Request, check, send, strict_json, targets, written
 
@@ -82,7 +83,11 @@ class World:
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
 @given(data=st.data())
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+@settings(
+    max_examples=at_depth(5, 100),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    deadline=None,
+)
 def test_no_value_of_a_control_call_makes_the_mock_fail(route, data) -> None:
     world = World()
     lawful = BODIES.get((route.method, route.path))
@@ -113,7 +118,11 @@ def test_each_route_with_a_body_is_fuzzed_with_one() -> None:
 
 
 @given(data=st.data(), name=st.sampled_from(sorted(library.paths())))
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+@settings(
+    max_examples=at_depth(20, 400),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    deadline=None,
+)
 def test_no_part_of_a_scenario_makes_the_mock_fail(name, data) -> None:
     world = World()
     request = Request("POST", "/_mock/scenarios", {}, data.draw(written(library.document(name))))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from mockserver.server import app as flask_app
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
+from tests.depth import at_depth
 from tests.operations.world import GIVEN, SESSIONS
 from tests.server.hostile import HEADERS, TEXT, TEXTS, Answer, Request, check, send
 from tests.server.page_calls import fields
@@ -60,7 +61,7 @@ def check_page(answer: Answer, request: Request) -> None:
 @pytest.mark.parametrize("presses", range(4))
 @pytest.mark.parametrize("body", SESSION_BODIES, ids=["plain", "coexistence", "return"])
 @given(data=st.data())
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=at_depth(6, 100), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_no_value_of_a_visit_makes_the_page_fail(body, presses, data) -> None:
     visitor = Visitor(body, presses)
     known = visitor.form() if data.draw(st.booleans()) else {}
@@ -81,11 +82,15 @@ def test_no_value_of_a_visit_makes_the_page_fail(body, presses, data) -> None:
     check_page(send(visitor.app, request), request)
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("value", [text for text in TEXTS if text.isprintable()])
-def test_no_host_and_no_origin_makes_the_page_fail(method, value) -> None:
-    visitor = Visitor({}, 1)
-    for name in ("Host", "Origin", "Sec-Fetch-Site", "Content-Type", "User-Agent"):
-        request = Request(method, visitor.path, {"Content-Type": FORM_TYPE, name: value}, b"press=continue")
+def test_no_host_and_no_origin_makes_the_page_fail(method) -> None:
+    values = [text for text in TEXTS if text.isprintable()]
+    for value in values[
+        METHODS.index(method) % at_depth(8, 1) :: at_depth(8, 1)
+    ]:  # each value with one method at least
+        visitor = Visitor({}, 1)
+        for name in ("Host", "Origin", "Sec-Fetch-Site", "Content-Type", "User-Agent"):
+            request = Request(method, visitor.path, {"Content-Type": FORM_TYPE, name: value}, b"press=continue")
 
-        check_page(send(visitor.app, request), request)
+            check_page(send(visitor.app, request), request)

@@ -8,6 +8,7 @@ import requests
 
 from mockserver import MockServer, create_app
 from mockserver.server.hosting.host import SandboxConfig, SandboxHost
+from tests.depth import at_depth
 from tests.server.control_calls import NOON, SESSIONS, control, refused
 
 
@@ -15,15 +16,19 @@ def begin(sandbox) -> str:
     return sandbox.call("POST", SESSIONS, json={}).json()["sessionId"]
 
 
-def test_ten_thousand_idle_sandboxes_live_side_by_side():
+@pytest.mark.law
+def test_thousands_of_idle_sandboxes_share_a_process():
+    many = at_depth(2_000, 20_000)
     host = SandboxHost()
     started = time.process_time()
 
-    made = [host.create(SandboxConfig()) for _ in range(10_000)]
+    made = [host.create(SandboxConfig()) for _ in range(many)]
 
-    assert 10_000 == len(host.sandboxes) == len({each.id for each in made})
+    assert many == len(host.sandboxes) == len({each.id for each in made})
     assert host.sandboxes[made[0].id] is made[0] and host.sandboxes[made[-1].id] is made[-1]
-    assert time.process_time() - started < 20  # a bound against what grows with their number, not a benchmark
+    assert (
+        time.process_time() - started < many / 500
+    )  # seconds: a bound against what grows with their number, not a benchmark
 
 
 def test_two_sandboxes_of_one_seed_never_see_each_other(mockserver_server):

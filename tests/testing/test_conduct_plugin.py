@@ -177,6 +177,7 @@ def test_findings_are_written_as_json(suite: Suite):
     )
 
 
+@pytest.mark.deep
 def test_workers_findings_come_together(suite: Suite):
     file = suite.pytester.path / "conduct.json"
     result = suite.run_apart(

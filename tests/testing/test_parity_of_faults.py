@@ -50,13 +50,18 @@ def _is_told(sandbox, gives_up):
     return len(exchanges) == 2 and (not gives_up or exchanges[1]["response"] is None)
 
 
-@pytest.mark.parametrize(
-    "request_", [("POST", "/v1/campaigns", DRAFT), ("GET", "/v1/campaigns/filters/schema", None)], ids=["POST", "GET"]
-)
-@pytest.mark.parametrize("effect", EFFECTS)
-@pytest.mark.parametrize("client", PAIRS)
-def test_both_ways_in_tell_and_leave_the_same(mockserver_server, client, effect, request_):
-    by_socket, in_process = (_play(mockserver_server, way, effect, request_) for way in PAIRS[client])
+REQUESTS = {"POST": ("POST", "/v1/campaigns", DRAFT), "GET": ("GET", "/v1/campaigns/filters/schema", None)}
 
-    assert by_socket[0] == in_process[0]
-    assert by_socket[1] == in_process[1]
+
+@pytest.mark.parametrize("first", ["POST", pytest.param("GET", marks=pytest.mark.deep)])
+@pytest.mark.parametrize("client", PAIRS)
+def test_both_ways_in_tell_and_leave_the_same(mockserver_server, client, first):
+    """The effects take the two requests in turn; the deep run swaps them."""
+    turns = (REQUESTS[first], *(request for name, request in REQUESTS.items() if name != first))
+
+    played = {
+        effect: [_play(mockserver_server, way, effect, turns[number % 2]) for way in PAIRS[client]]
+        for number, effect in enumerate(EFFECTS)
+    }
+
+    assert {} == {effect: both for effect, both in played.items() if both[0] != both[1]}

@@ -16,6 +16,7 @@ TEMPLATE = (
 )
 
 
+@pytest.mark.deep
 def test_workers_share_nothing(suite: Suite, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
@@ -107,6 +108,7 @@ def test_unittest_needs_no_plugin_at_all(suite: Suite):
     result.assert_outcomes(passed=1)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("autoload", [True, False], ids=["installed", "installed, autoload off"])
 def test_a_conftest_may_name_the_plugin_of_an_installed_package(
     suite: Suite, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, autoload: bool
@@ -133,6 +135,7 @@ def test_a_conftest_may_name_the_plugin_of_an_installed_package(
     result.assert_outcomes(passed=1)
 
 
+@pytest.mark.deep
 def test_installed_it_needs_no_naming(
     suite: Suite, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ):

@@ -518,6 +518,7 @@ def test_a_long_story_is_shortened_in_its_middle(suite: Suite):
     assert any("#50 " in each for each in found)
 
 
+@pytest.mark.deep
 def test_reports_come_through_workers_and_into_junit_xml(suite: Suite, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
