@@ -1,8 +1,8 @@
 """
-Injected errors: what a script's error says, so that it reads like one that happened.
+Injected errors: the code and the values of an error that a rule sends, like those of a genuine one.
 
-A message has the facts of the call where the call has them (its file, its filter, its template's variables), else ones
-that the sandbox's choices would give; no placeholder is left in it.
+A message has the values of the call if the call has them (its file, its filter, its template's variables), else values
+that fit the sandbox's choices; no placeholder stays in it.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _rate(sandbox: SandboxState, call: Call, scope: Subject, body: Any) -> Facts
     return {"quota": numbers["requests"], "window_s": (parse_duration(numbers["per"]) or 0) // SECOND}
 
 
-# The facts of each code whose message or headers have any.
+# The values of each code whose message or headers have placeholders.
 _FACTS: Mapping[str, Callable[[SandboxState, Call, Subject, Any], Facts]] = MappingProxyType(
     {
         "VALIDATION_ERROR": _wrong_place,

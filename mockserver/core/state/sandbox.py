@@ -371,20 +371,11 @@ def require_record(
     sandbox: SandboxState, tenant: Tenant, kind: str, record_id: str, *, code: str, clause: str, at: str = "path.id"
 ) -> Any:
     """
-    Return the tenant's record of this kind and id.
-
-    Args:
-        sandbox: The sandbox, whose other tenants may have the record.
-        tenant: The tenant of the call's key.
-        kind: The kind of the record, as in `TABLE_OF`.
-        record_id: The id to search for.
-        code: The error code for an unknown id.
-        clause: The clause that the error violates.
-        at: The location of the id in the call.
+    Return the tenant's record of this kind and id; `at` is the location of the id in the call.
 
     Raises:
-        ApiError: With `code`; for another tenant's record with RESOURCE_ACCESS_DENIED, if `cross-tenant-code` has it
-            so.
+        ApiError: With `code` for an unknown id; with RESOURCE_ACCESS_DENIED for another tenant's, if
+            `cross-tenant-code` has it so.
     """
     record = tenant.table(kind).get(record_id)
     if record is not None:
