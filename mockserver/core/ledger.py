@@ -106,15 +106,15 @@ def _duplicate_executions(tenant: Tenant, made: Mapping[str, int]) -> Iterator[R
         chats = tuple(chat.id for chat in execution.targets)
         key = (execution.template.id, execution.platform, tuple(sorted(execution.values.items())), chats)
         groups.setdefault(key, []).append(execution)
-    for alike in groups.values():
-        for first, second in pairwise(alike):
-            if second.targets and second.started_at - first.started_at < DAY:
-                yield {
-                    "tenantId": tenant.id,
-                    "campaignIds": [first.campaign_id, second.campaign_id],
-                    "executionIds": [first.id, second.id],
-                    "exchanges": [made.get(first.id), made.get(second.id)],
-                }
+    pairs = (pair for alike in groups.values() for pair in pairwise(alike))
+    for first, second in pairs:
+        if second.targets and second.started_at - first.started_at < DAY:
+            yield {
+                "tenantId": tenant.id,
+                "campaignIds": [first.campaign_id, second.campaign_id],
+                "executionIds": [first.id, second.id],
+                "exchanges": [made.get(first.id), made.get(second.id)],
+            }
 
 
 def _sends(sandbox: SandboxState, tenant: Tenant, execution: Execution) -> Iterator[Row]:
@@ -156,18 +156,24 @@ def _clones(sandbox: SandboxState, tenant: Tenant, made: Mapping[str, int]) -> I
     earlier: list[Campaign] = []
     for campaign in tenant.campaigns.values() if troubles else ():
         made_in = made.get(campaign.id, 0)
-        for original in reversed(earlier):
-            proof = _why_cloned(troubles, original, made_in) if _is_twin(original, campaign) else None
-            if proof is not None:
-                yield {
-                    "tenantId": tenant.id,
-                    "originalId": original.id,
-                    "cloneId": campaign.id,
-                    "why": proof[1],
-                    "exchanges": [proof[0], made_in],
-                }
-                break
+        originals = (original for original in reversed(earlier) if _is_twin(original, campaign))
+        proofs = ((original, _why_cloned(troubles, original, made_in)) for original in originals)
+        row = next((_clone(tenant, original, campaign, proof, made_in) for original, proof in proofs if proof), None)
+        if row is not None:
+            yield row
         earlier.append(campaign)
+
+
+def _clone(tenant: Tenant, original: Campaign, clone: Campaign, proof: tuple[int, str], made_in: int) -> Row:
+    exchange, why = proof
+    exchanges = [exchange, made_in]
+    return {
+        "tenantId": tenant.id,
+        "originalId": original.id,
+        "cloneId": clone.id,
+        "why": why,
+        "exchanges": exchanges,
+    }
 
 
 def _is_twin(one: Campaign, other: Campaign) -> bool:

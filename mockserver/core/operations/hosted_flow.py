@@ -54,11 +54,11 @@ def find_by_link(sandbox: SandboxState, token: str) -> FlowTarget | None:
 
 def find_by_flow(sandbox: SandboxState, secret: str) -> FlowTarget | None:
     """Return the session whose flow has this secret, or None."""
-    for tenant in sandbox.tenants.values():
-        for walk in tenant.hosted_flows.values():
-            if walk.secret == secret:
-                return FlowTarget(tenant, tenant.sessions[walk.session_id], walk)
-    return None
+    flows = ((tenant, flow) for tenant in sandbox.tenants.values() for flow in tenant.hosted_flows.values())
+    return next(
+        (FlowTarget(tenant, tenant.sessions[flow.session_id], flow) for tenant, flow in flows if flow.secret == secret),
+        None,
+    )
 
 
 def is_link_valid(sandbox: SandboxState, found: FlowTarget) -> bool:

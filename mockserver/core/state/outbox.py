@@ -166,11 +166,12 @@ class Outbox:
 
     def remove(self, place: QueueKey, webhook_id: str) -> None:
         """Remove a delivery from its queue, or from the unordered ones."""
-        for lane in (self.queues, self.unordered):
-            if place in lane.get(webhook_id, ()):
-                lane[webhook_id].remove(place)
-                if not lane[webhook_id]:
-                    del lane[webhook_id]
+        for queues in (self.queues, self.unordered):
+            queue = queues.get(webhook_id, [])
+            if place in queue:
+                queue.remove(place)
+            if not queue:
+                queues.pop(webhook_id, None)
         if self.swapped_out.get(webhook_id) == place[1]:
             del self.swapped_out[webhook_id]
 

@@ -195,10 +195,9 @@ class RuleSet:
         yield from self._unindexed.get(operation, ())
         yield from self._unindexed.get(ANY, ())
         for (name, path), table in self._by_value.items():
-            if name in (operation, ANY):
-                actual = value_at(call, body, path)
-                if actual is not ABSENT and is_literal(actual):
-                    yield from table.get(_key(actual), ())
+            actual = value_at(call, body, path) if name in (operation, ANY) else ABSENT
+            if actual is not ABSENT and is_literal(actual):
+                yield from table.get(_key(actual), ())
 
     def _schedule_next(self, rule: Rule, match: int) -> None:
         """Have the rule wait for the call at which it fires next, if there is one."""
