@@ -1,1 +1,1 @@
-"""What the API document says, and what the mock says where the document is silent: data, no behaviour."""
+"""The API document as tables, and the mock's decisions for what the document leaves open; no behaviour."""

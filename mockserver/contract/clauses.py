@@ -1,8 +1,8 @@
 """
-The clauses of the contract: every sentence of the API document that a test can be held against.
+The clauses of the contract: every sentence of the API document that a test can check.
 
-The sentences are data, in `clauses.yaml` beside this module.
-A test names what it shows with `@pytest.mark.clause("campaigns.name")`, and a clause that no test names is a failure.
+The sentences are data, in `clauses.yaml` next to this module.
+A test names its clause with `@pytest.mark.clause("campaigns.name")`; a clause that no test names is a failure.
 """
 
 from functools import cache

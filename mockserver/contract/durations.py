@@ -1,4 +1,4 @@
-"""How a length of time is written, everywhere: `20m`, `1h30m`, `3500ms`, `PT20M`, or a number of seconds."""
+"""The format of durations, everywhere: `20m`, `1h30m`, `3500ms`, `PT20M`, or a number of seconds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _MOST_SECONDS = 10**12
 
 
 def parse_duration(written: object) -> int | None:
-    """The length in whole microseconds; None for what is no length, a negative one, or one beyond thirty thousand years."""
+    """
+    Return the duration in whole microseconds, or None if the value is not one, is negative, or exceeds thirty thousand
+    years.
+    """
     if isinstance(written, bool):
         return None
     if isinstance(written, int | float):

@@ -36,8 +36,8 @@ class Endpoint(NamedTuple):
     """
     One operation of the API document.
 
-    `keys` is `secret` where only a secret key is accepted and `any` where a public one is too.
-    `path` is written as the document writes it, with `{name}` for a parameter.
+    `keys` is `secret` if only a secret key is accepted, `any` if a public one is too.
+    `path` is the document's template, with `{name}` for a parameter.
     `optional_body` allows a call without any body.
     `subject` is the kind of the record that a call acts on, with the path parameter that holds its id; None if a call
     names no record that a rule can act on.
@@ -57,17 +57,17 @@ class Endpoint(NamedTuple):
 
     @property
     def request_schema(self) -> str | None:
-        """The schema's name of the JSON body, or None where there is no JSON body."""
+        """Name of the schema of the JSON body, or None if there is no JSON body."""
         return f"{self.id}.request" if self.body == "json" else None
 
     @property
     def response_schema(self) -> str | None:
-        """The schema's name of the success body, or None where success has no content (cancel)."""
+        """Name of the schema of the success body, or None if success has no content (cancel)."""
         return None if self.id == "cancelCampaign" else f"{self.id}.response"
 
     @property
     def writes(self) -> bool:
-        """True for every operation that can change something; the audience preview only looks."""
+        """True for every operation that can change the state, which the audience preview cannot."""
         return self.method == "POST" and self.id != "previewAudience"
 
 
@@ -157,7 +157,7 @@ SUCCESS_STATUS: Mapping[str, Mapping[str, int]] = MappingProxyType(
 
 
 def named(written: str) -> tuple[str, ...]:
-    """The operations that a name means: an id, `METHOD /path` as the document writes it, or `*` for all; none else."""
+    """Return the operations of a name: an id, `METHOD /path` as in the document, or `*` for all; none for any other."""
     if written == "*":
         return OPERATIONS
     return tuple(row.id for row in _ROWS if written in (row.id, f"{row.method} {row.path}"))

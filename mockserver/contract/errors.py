@@ -1,10 +1,10 @@
 """
-The 39 error codes of the API, and the Portuguese sentences that go with them.
+The 39 error codes of the API, with their Portuguese messages.
 
 1. A code is one row of `ERRORS`; the code is stable, the text of its message is not.
 2. `status` is the error catalogue's. `guide_status` is the campaign guide's, which disagrees for four codes.
-3. `message` and `reworded` say the same with the same placeholders and share no word of four letters or more,
-   so that a client which recognises an error by its text is found out.
+3. `message` and `reworded` have the same meaning and placeholders, and share no word of four letters or more: a client
+   that recognises an error by its text fails under one of them.
 4. `clause` is the clause of `clauses.yaml` that describes the code best.
 """
 
@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 class ErrorRow(NamedTuple):
     """
-    One error code: its statuses, its two texts and where the contract speaks of it.
+    One error code: its statuses, its two texts and its clause.
 
-    The texts hold `str.format` placeholders, filled in with the facts of the refusal:
+    The texts hold `str.format` placeholders, filled in with the details of the refusal:
     `{path}` and `{field}` name what is wrong, `{name}` is a file's name, `{keys}` a list of variables,
-    `{max}`, `{target}` and `{limit}` are amounts, written with their unit where they have one.
+    `{max}`, `{target}` and `{limit}` are amounts, with their unit if they have one.
     """
 
     code: str

@@ -1,16 +1,16 @@
 """
 The seventeen filter fields, the operators of their five types, and what each operator means.
 
-One table serves three readers: the validator of filters, the compiler of audiences and the answer of
-`GET /v1/campaigns/filters/schema`, so they cannot disagree.
+The validator of filters, the compiler of audiences and the response of `GET /v1/campaigns/filters/schema` use this one
+table, so they cannot disagree.
 
 Rules of the meanings:
 
-1. A positive operator is false for a chat that lacks the value (fixed decision `missing-value-positive-ops`).
+1. A positive operator is false for a chat without the value (fixed decision `missing-value-positive-ops`).
 2. A negative operator is the exact negation of its positive one; the choice `missing-value-negative-ops` may
-   have it leave out the chats that lack the value.
+   exclude the chats without the value.
 3. An expression sees `{a}`, the chat's attribute, and `{v}` and `{w}`, the names of the bound operands. No operand is
-   ever spelled into it.
+   ever part of its text.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Operator(NamedTuple):
     """
     One operator of a type.
 
-    `operand` says what `value` has to be: nothing, one value, a non-empty array, or a pair with `value2`.
+    `operand` is the form of `value`: nothing, one value, a non-empty array, or a pair with `value2`.
     A positive operator has an `expression`; a negative one names the operator that it `negates`.
     """
 
@@ -132,7 +132,7 @@ OPERATORS: Mapping[FieldType, Mapping[str, Operator]] = MappingProxyType(
 # The operators that compare a part of a text (choice `platform-text-operators`).
 PART_OPERATORS = frozenset(("contains", "not-contains", "starts-with", "ends-with", "not-starts-with", "not-ends-with"))
 
-# Where an option of a choice gives an operator another meaning: (choice, option) -> operator -> expression.
+# Other meanings of an operator under an option of a choice: (choice, option) -> operator -> expression.
 OTHER_MEANINGS: Mapping[tuple[str, str], Mapping[str, str]] = MappingProxyType(
     {
         ("between-bounds", "upper-exclusive"): {"between": "{a} is not None and {v} <= {a} < {w}"},
@@ -142,7 +142,7 @@ OTHER_MEANINGS: Mapping[tuple[str, str], Mapping[str, str]] = MappingProxyType(
 
 
 def catalog() -> dict[str, object]:
-    """The answer of the filter schema endpoint (shape: fixed decision `filter-schema-shape`)."""
+    """Return the body of the filter schema endpoint (shape: fixed decision `filter-schema-shape`)."""
     return {
         "fields": [
             {

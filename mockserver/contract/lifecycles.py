@@ -2,14 +2,13 @@
 The states of campaigns, executions, connection sessions and deliveries, as tables.
 
 Rules of these tables:
+1. A row is one legal transition: from a state, by a trigger, to a state. Anything without a row cannot happen.
+2. A state without outgoing rows is final.
+3. A deadline belongs to a state: entering the state schedules it, leaving the state cancels it.
+4. The transition itself emits its event, never its caller.
 
-1. A row is one legal step: from a state, by a trigger, to a state. What has no row cannot happen.
-2. A state without outgoing rows is final; nothing leaves it.
-3. A deadline belongs to a stay in a state: entering the state arms it, leaving the state disarms it.
-4. An event is emitted by the step itself, never by the code that asked for it.
-
-What the tables do not hold: the conditions of a step (they are checks of the verb that asks for it), and the
-lengths of sends (an execution's `finish` falls due when its last send has been made, which is arithmetic).
+The tables do not hold the conditions of a transition, which are checks of the operation that applies it, nor the
+duration of sends: an execution's `finish` is due when its last send is, which is arithmetic.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ class Lifecycle(NamedTuple):
         return frozenset(self.states) - {step.source for step in self.steps}
 
     def step(self, source: str, trigger: str) -> Step | None:
-        """The row for this state and trigger, or None where the move is not legal."""
+        """Return the row for this state and trigger, or None if the transition is not legal."""
         return next((row for row in self.steps if row.source == source and row.trigger == trigger), None)
 
     def sources(self, trigger: str) -> tuple[str, ...]:
@@ -107,7 +106,7 @@ SESSION = Lifecycle(
     "session.final",
 )
 # A delivery is one event on its way to one endpoint. An attempt leaves it delivered, waiting for the next attempt,
-# or abandoned when the schedule has no further attempt; a resend by hand wakes whatever has ended.
+# or abandoned when the schedule has no further attempt; a resend makes one that has ended due again.
 DELIVERY = Lifecycle(
     "delivery",
     ("due", "waiting", "delivered", "abandoned"),
@@ -130,7 +129,7 @@ LIFECYCLES: Mapping[str, Lifecycle] = MappingProxyType(
 
 
 def table(kind: str) -> str:
-    """The lifecycle of `kind` as text, one step a line: what `print` shows is what the mock does."""
+    """Return the lifecycle of `kind` as text, one transition per line."""
     rows = LIFECYCLES[kind].steps
     return "\n".join(
         f"{row.source:<11}{row.trigger:<9}-> {row.target}{'  ! ' + row.event if row.event else ''}" for row in rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-CADENCE_MAX_PER_MINUTE = 2**53 - 1  # campaigns.cadence: the largest integer that JavaScript keeps exactly
+CADENCE_MAX_PER_MINUTE = 2**53 - 1  # campaigns.cadence: the largest integer that is exact in JavaScript
 CAMPAIGN_NAME_MAX_CHARS = 100
 CAMPAIGN_DESCRIPTION_MAX_CHARS = 2000
 RETURN_URL_MAX_CHARS = 2000
@@ -25,12 +25,12 @@ PAGE_LIMIT_MAX = 100
 JOURNAL_MAX_ENTRIES = 10_000  # of exchanges, and of transitions; a server may set another
 JOURNAL_MAX_BYTES = 64 * 1024 * 1024  # of exchanges and steps together; a server may set another
 JOURNAL_BODY_MAX_BYTES = 64 * 1024  # of one request's body
-JOURNAL_ANSWER_MAX_BYTES = 1024 * 1024  # of one answer's body
+JOURNAL_ANSWER_MAX_BYTES = 1024 * 1024  # of one response body
 FORM_BODY_MAX_BYTES = 16 * 1024  # of the hosted page
 VISIT_TEXT_MAX_CHARS = 500
-ADVANCES_MAX_DEPTH = 20  # of rules that let time pass while another one does
+ADVANCES_MAX_DEPTH = 20  # depth of rules that advance the clock during another one's advance
 
-# What the reason of a refusal by one of the bounds above says.
+# For the reason of a refusal by one of the bounds above.
 OWN_BOUND = "the mock's own bound; the document sets none"
 
 

@@ -1,4 +1,4 @@
-"""The media types that an upload takes, by kind (fixed decision `media-mime-list`)."""
+"""The media types that an upload accepts, by kind (fixed decision `media-mime-list`)."""
 
 from __future__ import annotations
 

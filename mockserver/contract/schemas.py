@@ -1,15 +1,11 @@
 """
-The JSON Schemas of `schemas/`: which value fits, and what is wrong with one that does not.
+The JSON Schemas of `schemas/`, by name, and the validation of values with errors in plain English.
 
-What is wrong with a value, in plain English: made from the errors of the explaining schema engine.
-
-The JSON Schemas of `schemas/`, by name, and what a value lacks of them.
-
-1. Two engines, one verdict: a compiled one says yes or no, a slower one explains a no.
-   What the compiled one cannot read (a lone surrogate, a foreign type) the slower one decides.
-2. A `Decimal` is a number and never an integer: it stands for a spelling that an integer would not keep.
+1. Two engines, one verdict: a compiled one validates, a slower one explains a failure.
+   The slower one also decides what the compiled one cannot read (a lone surrogate, a foreign type).
+2. A `Decimal` is a number and never an integer: it represents a number whose text an integer would not preserve.
 3. Lengths are code points; a tuple is an array; a number is finite, as JSON has no others.
-4. The engines are imported when a value is first checked: they are heavy.
+4. The engines are imported when the first value is checked, since they are heavy.
 """
 
 from __future__ import annotations
@@ -34,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Absent(Enum):
-    """What was found where nothing was; its one member is `ABSENT`."""
+    """The type of `ABSENT`, the value of a missing property."""
 
     ABSENT = "nothing"
 
@@ -49,10 +45,10 @@ ABSENT: Final = Absent.ABSENT
 
 class SchemaError(NamedTuple):
     """
-    One place that does not fit: `str()` makes a short sentence of it.
+    One invalid place of a value; `str()` returns a short sentence.
 
-    `pointer` is a JSON Pointer, "" for the whole value; it points at a missing property itself, and `found`
-    is then `ABSENT`. `wanted` is plain English, `keyword` the schema's word for the rule.
+    `pointer` is a JSON Pointer, "" for the whole value; for a missing property it is the property's, and `found` is
+    `ABSENT`. `wanted` is what is valid, in plain English, `keyword` the keyword of the schema.
     """
 
     pointer: str
@@ -64,8 +60,8 @@ class SchemaError(NamedTuple):
         return f"{self.pointer or 'the whole'}: {reprlib.repr(self.found)} where {self.wanted} is wanted"
 
 
-_Error = Any  # a jsonschema.ValidationError, whose attributes are all set once it comes out of the engine
-_Finding = tuple[str, object, str]  # property, what is there, what is wanted
+_Error = Any  # a jsonschema.ValidationError, whose attributes are all set when the engine yields it
+_Finding = tuple[str, object, str]  # property, what it is, what is valid
 
 _KINDS: Final = {
     "string": "a string", "integer": "an integer", "number": "a number", "boolean": "true or false",
@@ -158,16 +154,17 @@ __all__ = ["ABSENT", "Absent", "SchemaError", "check", "is_valid", "load", "name
 
 @cache
 def names() -> tuple[str, ...]:
-    """The names that `load` knows, sorted: the files of `schemas/` without `.json`."""
+    """Return the names of the schemas, sorted: the files of `schemas/` without `.json`."""
     return tuple(sorted(path.name.removesuffix(".json") for path in data_dir("schemas").glob("*.json")))
 
 
 @cache
 def load(name: str) -> dict[str, Any]:
     """
-    The schema `name` with every reference to a file replaced by that file; callers share it and leave it as it is.
+    Return the schema `name`, with every reference to a file replaced by that file; callers must not modify it.
 
-    Refuses with ValueError for an unknown name.
+    Raises:
+        ValueError: For an unknown name.
     """
     if name not in names():
         hint = nearest_hint(name, names()) or f"; expected one of {', '.join(names())}"
@@ -282,7 +279,7 @@ def _is_number(_: object, value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) or isinstance(value, float) and math.isfinite(value)
 
 
-# The places of integers: the compiled engine takes Decimal("60") for one, so what it let through is looked at again.
+# The places of integers: the compiled engine takes Decimal("60") for one, so what it accepts is checked again.
 
 _EACH: Final = None
 _Place = tuple[str | None, ...]

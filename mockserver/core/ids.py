@@ -7,7 +7,7 @@ from hashlib import blake2b
 
 
 def seeded_id(seed: int, purpose: str, *counts: object, chars: int = 20) -> str:
-    """`chars` lower-case letters and digits (5 bits each) that only this seed, purpose and count give."""
+    """Return `chars` lower-case letters and digits (5 bits each), determined by seed, purpose and count."""
     digest = blake2b(repr((seed, purpose, counts)).encode(), digest_size=-(-chars * 5 // 8)).digest()
     return b32encode(digest).decode("ascii").lower()[:chars]
 

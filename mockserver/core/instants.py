@@ -1,13 +1,13 @@
 """
-Instants and durations as the core keeps them: whole microseconds since 1970, UTC.
+Instants and durations of the core: whole microseconds since 1970, UTC.
 
-Whole numbers keep arithmetic exact, compare fast and cannot overflow; a `datetime` appears only at the faces.
-Texts are ISO 8601 date-times; a text without an offset is told apart, since the document leaves it open.
+Integers keep arithmetic exact, compare fast and cannot overflow; `datetime` is used only in parsing and formatting.
+Texts are ISO 8601 date-times; the parser reports a missing offset, since the document leaves its meaning open.
 
 The API shows milliseconds, and a sandbox's clock has microseconds. One rule keeps the two consistent (fixed decision
-`instants-as-shown`): what has happened keeps its exact instant and is cut when it is shown; what is promised for later is
-counted from the instant as it is shown. So a session expires at its own `expiresAt`, and the sends of an execution
-count from its own `startedAt`. Dates that a filter compares are cut to the millisecond on both sides.
+`instants-as-shown`): a past event has its exact instant, which is cut when it is shown; a future one counts from the
+instant as it is shown. So a session expires at its own `expiresAt`, and the sends of an execution count from its own
+`startedAt`. Dates that a filter compares are cut to the millisecond on both sides.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ LATEST: Instant = (datetime(9999, 12, 30, tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
 
 def from_datetime(moment: datetime) -> Instant:
-    """The instant of an aware datetime. Refuses a naive one: nobody could say which instant it means."""
+    """Return the instant of an aware datetime; raises ValueError for a naive one, whose instant is unknown."""
     if moment.tzinfo is None:
         raise ValueError(f"{moment!r} has no time zone; give an aware datetime, for example with tzinfo=timezone.utc")
     return (moment - _EPOCH) // _MICROSECOND
@@ -64,17 +64,17 @@ def to_microseconds(duration: timedelta) -> Duration:
 
 
 def as_shown(instant: Instant, grain: Duration = MILLISECOND) -> Instant:
-    """Return the instant as answers show it: cut to the millisecond, or to a coarser `grain`."""
+    """Return the instant as responses show it: cut to the millisecond, or to a coarser `grain`."""
     return instant // grain * grain
 
 
 def format_milliseconds(instant: Instant) -> str:
-    """The instant as `2026-03-01T12:00:00.000Z`, cut to the millisecond (choice `datetime-spelling`, default)."""
+    """Return the instant as `2026-03-01T12:00:00.000Z`, cut to the millisecond (default of `datetime-spelling`)."""
     return to_datetime(instant).isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
 def format_exact(instant: Instant) -> str:
-    """The instant with microseconds where it has any: what the control plane and the journal show."""
+    """Return the instant with microseconds if it has any, as the control plane and the journal show it."""
     return (
         format_milliseconds(instant)
         if instant % MILLISECOND == 0
@@ -84,10 +84,10 @@ def format_exact(instant: Instant) -> str:
 
 def parse(written: str) -> tuple[Instant, bool] | None:
     """
-    Return the instant of an ISO 8601 date-time and whether the text has an offset, or None if it is no date-time.
+    Return the instant of an ISO 8601 date-time and whether the text has an offset, or None for any other text.
 
-    A text without an offset is read as UTC. Basic and extended format do not mix; digits beyond the microsecond are cut.
-    The lower case of T and Z and the offset -00:00 are RFC 3339's.
+    A text without an offset is parsed as UTC. Basic and extended format do not mix; digits beyond the microsecond are
+    cut. The lower case of T and Z and the offset -00:00 are RFC 3339's.
     """
     usual = _USUAL.fullmatch(written)
     if usual is not None:
@@ -124,7 +124,7 @@ def _is_one_format(parts: re.Match[str]) -> bool:
 
 
 def _day(parts: re.Match[str]) -> Instant:
-    """The midnight at which the day begins; ValueError for a day that does not exist."""
+    """Return the midnight at which the day begins; raises ValueError for a day that does not exist."""
     year = int(parts["year"])
     if parts["week"]:
         day = date.fromisocalendar(year, int(parts["week"]), int(parts["weekday"]))
@@ -138,7 +138,7 @@ def _day(parts: re.Match[str]) -> Instant:
 
 
 def _clock(parts: re.Match[str]) -> Duration | None:
-    """The time since midnight, its fraction one of the last unit that is written; None for a time that does not exist."""
+    """Return the time since midnight, its fraction one of the last unit given, or None for a time that does not exist."""
     hour, minute, second = (int(parts[unit] or 0) for unit in ("hour", "minute", "second"))
     if hour > 24 or minute > 59 or second > 60:
         return None
@@ -149,7 +149,7 @@ def _clock(parts: re.Match[str]) -> Duration | None:
 
 
 def _offset(parts: re.Match[str]) -> Duration:
-    """How far the offset is ahead of UTC; ValueError for one that does not exist."""
+    """Return how far the offset is ahead of UTC; raises ValueError for one that does not exist."""
     hours, minutes = int(parts["zone_hour"] or 0), int(parts["zone_minute"] or 0)
     if hours > 23 or minutes > 59:
         raise ValueError("no such offset")
@@ -157,7 +157,7 @@ def _offset(parts: re.Match[str]) -> Duration:
 
 
 def parse_date(written: str, *, brazil: bool) -> Instant | None:
-    """The midnight of a date alone, in UTC or in Brazil (UTC-3); None where the text is no date."""
+    """Return the midnight of a date alone, in UTC or in Brazil (UTC-3), or None for any other text."""
     if _DATE.fullmatch(written) is None:
         return None
     try:
@@ -168,7 +168,7 @@ def parse_date(written: str, *, brazil: bool) -> Instant | None:
 
 
 def retry_after(written: str, now: Instant) -> Duration | None:
-    """Return the wait that a Retry-After asks for, in seconds or as an HTTP date, or None if it asks for none that can be read."""
+    """Return the delay of a Retry-After, in seconds or as an HTTP date, or None if it is neither."""
     written = written.strip()
     if (seconds := whole_number(written)) is not None:
         return seconds * SECOND

@@ -1,14 +1,11 @@
 """
-The ledger: side effects of the client's recorded calls, as data.
+The ledger: side effects of the client's recorded calls, as data. Reading it changes nothing.
 
-Names that were made of other names: `Natal (2)`, `natal - retry` and `Copy of Natal` of `Natal`, but not `Week 12` of `Week 1`.
-
-The ledger: what the client's calls caused, as data. Reading it changes nothing.
-
-1. An execution's exchange is the start that made it; a campaign's and a session's the create.
-2. A send is duplicate where a chat got the same template with the same values from two executions that began within a day.
-3. A campaign is a clone where it equals an earlier one but for a name made of that one's, and was made after that one's
-   create or start had been refused as done already, or its answer had been lost.
+1. An execution's exchange is the start that created it; a campaign's and a session's the create.
+2. A send is duplicate if a chat got the same template with the same values from two executions that began within a day.
+3. A campaign is a clone if it equals an earlier one except for a name derived from that one's, and was created after
+   the create or start of that one had been refused as done already, or its response had been lost.
+4. `Natal (2)`, `natal - retry` and `Copy of Natal` are derived from `Natal`; `Week 12` is not derived from `Week 1`.
 """
 
 from __future__ import annotations
@@ -28,7 +25,7 @@ from mockserver.core.state.tenant import Tenant
 
 
 def is_derived_name(name: str, original: str) -> bool:
-    """True where the name is the original's with something set before or behind it; a longer word or number is another."""
+    """Return True if the name is the original's with a prefix or suffix; a longer word or number is another name."""
     end = r"(?![^\W_])" if original[-1:].isdigit() else r"(?![^\W\d_])"
     return re.search(rf"(?<![^\W_]){re.escape(original.casefold())}{end}", name.casefold()) is not None
 
@@ -39,7 +36,7 @@ Row = Mapping[str, Any]
 
 
 class LedgerRows(NamedTuple):
-    """Side effects, each a list of rows with ids and exchange numbers; empty lists are good news, but for the first and third."""
+    """Side effects, each a list of rows with ids and exchange numbers; apart from the first and third, empty is good."""
 
     executions: Sequence[Row]
     duplicate_executions: Sequence[Row]
@@ -51,7 +48,7 @@ class LedgerRows(NamedTuple):
 
 
 def read(sandbox: SandboxState) -> LedgerRows:
-    """The ledger of every tenant of the sandbox, as it stands now."""
+    """Return the current ledger of every tenant of the sandbox."""
     made = creating_exchanges(sandbox)
     tenants = list(sandbox.tenants.values())
     runs = list(sandbox.records("execution"))
@@ -68,17 +65,17 @@ def read(sandbox: SandboxState) -> LedgerRows:
 
 
 def clones(sandbox: SandboxState, made: Mapping[str, int]) -> list[Row]:
-    """Campaigns that are another one once more; `made` is `origins`."""
+    """Return the cloned campaigns; `made` is the result of `creating_exchanges`."""
     return [row for tenant in sandbox.tenants.values() for row in _clones(sandbox, tenant, made)]
 
 
 def abandoned(sandbox: SandboxState, made: Mapping[str, int]) -> list[Row]:
-    """Sessions that were left behind."""
+    """Return the abandoned sessions."""
     return [row for tenant in sandbox.tenants.values() for row in _abandoned(sandbox, tenant, made)]
 
 
 def creating_exchanges(sandbox: SandboxState) -> Mapping[str, int]:
-    """The exchange that made each campaign, execution and session."""
+    """Return the number of the exchange that created each campaign, execution and session."""
     found = {}
     for moved in sandbox.journal.transitions:
         exchange = moved.cause.get("exchange")
@@ -109,15 +106,15 @@ def _duplicate_executions(tenant: Tenant, made: Mapping[str, int]) -> Iterator[R
         chats = tuple(chat.id for chat in execution.targets)
         key = (execution.template.id, execution.platform, tuple(sorted(execution.values.items())), chats)
         groups.setdefault(key, []).append(execution)
-    for alike in groups.values():
-        for first, second in pairwise(alike):
-            if second.targets and second.started_at - first.started_at < DAY:
-                yield {
-                    "tenantId": tenant.id,
-                    "campaignIds": [first.campaign_id, second.campaign_id],
-                    "executionIds": [first.id, second.id],
-                    "exchanges": [made.get(first.id), made.get(second.id)],
-                }
+    pairs = (pair for alike in groups.values() for pair in pairwise(alike))
+    for first, second in pairs:
+        if second.targets and second.started_at - first.started_at < DAY:
+            yield {
+                "tenantId": tenant.id,
+                "campaignIds": [first.campaign_id, second.campaign_id],
+                "executionIds": [first.id, second.id],
+                "exchanges": [made.get(first.id), made.get(second.id)],
+            }
 
 
 def _sends(sandbox: SandboxState, tenant: Tenant, execution: Execution) -> Iterator[Row]:
@@ -159,18 +156,24 @@ def _clones(sandbox: SandboxState, tenant: Tenant, made: Mapping[str, int]) -> I
     earlier: list[Campaign] = []
     for campaign in tenant.campaigns.values() if troubles else ():
         made_in = made.get(campaign.id, 0)
-        for original in reversed(earlier):
-            proof = _why_cloned(troubles, original, made_in) if _is_twin(original, campaign) else None
-            if proof is not None:
-                yield {
-                    "tenantId": tenant.id,
-                    "originalId": original.id,
-                    "cloneId": campaign.id,
-                    "why": proof[1],
-                    "exchanges": [proof[0], made_in],
-                }
-                break
+        originals = (original for original in reversed(earlier) if _is_twin(original, campaign))
+        proofs = ((original, _why_cloned(troubles, original, made_in)) for original in originals)
+        row = next((_clone(tenant, original, campaign, proof, made_in) for original, proof in proofs if proof), None)
+        if row is not None:
+            yield row
         earlier.append(campaign)
+
+
+def _clone(tenant: Tenant, original: Campaign, clone: Campaign, proof: tuple[int, str], made_in: int) -> Row:
+    exchange, why = proof
+    exchanges = [exchange, made_in]
+    return {
+        "tenantId": tenant.id,
+        "originalId": original.id,
+        "cloneId": clone.id,
+        "why": why,
+        "exchanges": exchanges,
+    }
 
 
 def _is_twin(one: Campaign, other: Campaign) -> bool:

@@ -1,4 +1,4 @@
-"""The one place where a record changes its state: the lifecycle table is looked up, the replacement stored, the rest follows from the row."""
+"""The only place where a record changes its state, by the rows of the lifecycle tables."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Kind = Literal["campaign", "execution", "session"]
 
 
 def can_transition(kind: Kind, record: Campaign | Execution | Session, trigger: str) -> bool:
-    """True where the lifecycle has this move from the record's state."""
+    """Return True if the lifecycle has this transition from the record's state."""
     return LIFECYCLES[kind].step(record.status, trigger) is not None
 
 
 def create(sandbox: SandboxState, tenant: Tenant, kind: Kind, record: Record, cause: Mapping[str, object]) -> Record:
-    """Store a new record in its initial state and arm that state's deadline."""
+    """Store a new record in its initial state and schedule the deadline of that state."""
     return _enter(sandbox, tenant, kind, record, None, cause)
 
 
@@ -38,14 +38,19 @@ def transition(
     **changes: Any,
 ) -> Record:
     """
-    Take the record along the row of (its state, `trigger`), with `changes` to its other fields.
+    Apply the transition of (the record's state, `trigger`), with `changes` to its other fields.
 
-    Emits the row's event and arms the new state's deadline. A move without a row is an error of the mock itself: verbs
-    check with `can` before they write.
+    Emits the event of the transition and schedules the deadline of the new state.
+
+    Raises:
+        ValueError: If the table has no such transition, an error of the mock itself: callers check `can_transition`
+            first.
     """
     step = LIFECYCLES[kind].step(record.status, trigger)
     if step is None:
-        raise ValueError(f"a {kind} that is {record.status} has no move '{trigger}'; check with `can` first")
+        raise ValueError(
+            f"a {kind} that is {record.status} has no transition '{trigger}'; check `can_transition` first"
+        )
     moved = replace(record, status=step.target, state_version=sandbox.next_number("state_version"), **changes)
     moved = _enter(sandbox, tenant, kind, moved, record.status, cause)
     if step.event is not None and isinstance(moved, Session):
@@ -70,7 +75,7 @@ def _enter(
 
 
 def emit_event(sandbox: SandboxState, tenant: Tenant, kind: str, session: Session) -> None:
-    """Note an event, and put a delivery of it into the outbox for each endpoint that takes it."""
+    """Record an event, and enqueue a delivery of it to each endpoint that accepts it."""
     count = sandbox.next_number("event")
     event_id = "event_" + ids.seeded_id(sandbox.seed, "event", count, sandbox.epoch)
     entrypoint = tenant.entrypoints.get(session.entrypoint_id) if session.entrypoint_id else None

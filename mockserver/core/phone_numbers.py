@@ -1,9 +1,9 @@
 """
-Phone numbers as people write them, in E.164: with a country code, or as they are dialled in the tenant's country.
+Phone numbers in E.164: parsed from texts with a country code, or as dialled in the tenant's country.
 
-1. `phonenumbers`, the library of Android's dialler, decides what a national number is; it is imported when it is needed.
-2. A national number has to belong to the country's numbering plan; of one with a country code the length is enough, since
-   tests make numbers up.
+1. `phonenumbers`, the library of Android's dialler, decides which national numbers are valid; it is imported on demand.
+2. A national number has to belong to the country's numbering plan; of one with a country code the length is enough,
+   since tests use invented numbers.
 """
 
 from __future__ import annotations

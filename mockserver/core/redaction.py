@@ -1,4 +1,4 @@
-"""Redaction: a key or signing secret shows its first three characters and `...`, wherever it turns up."""
+"""Redaction: a key or signing secret shows only its first three characters and `...`, wherever it is."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from urllib.parse import quote, unquote
 from mockserver.contract.text import brief
 
 _ENCODED_CHARS = 7  # for one character, percent-encoded three times
-_CUT_SPARE_CHARS = 200  # read beyond a cut, since hiding secrets makes a text shorter
+_CUT_SPARE_CHARS = 200  # read beyond a cut, since masking makes a text shorter
 _KEY_LIKE = re.compile(r"(?<![A-Za-z0-9])(sk_|pk_|whsec_)[A-Za-z0-9_+/=\-]+")
 _ESCAPE = re.compile(r"\\+u00([2-7][0-9A-Fa-f])")
 _DECODINGS_MAX = 3  # a text may be percent-encoded again and again
 
 
 def mask(secret: str) -> str:
-    """The short form of a key or secret."""
+    """Return the masked form of a key or secret."""
     return f"{secret[:3]}..."
 
 
 def to_json_text(value: object) -> str:
-    """The value as JSON spells it; what JSON has no word for, as Python does."""
+    """Return the value as JSON, or as Python formats it if JSON cannot."""
     try:
         return json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
@@ -31,26 +31,26 @@ def to_json_text(value: object) -> str:
 
 
 def masked_excerpt(value: object, secrets: Iterable[str], limit_chars: int = 80) -> str:
-    """The value as text for a reason: secrets hidden first, then cut."""
+    """Return the value as text for a reason: secrets masked first, then cut."""
     return Redactor(secrets).brief(value if isinstance(value, str) else to_json_text(value), limit_chars)
 
 
 def _decoded(written: str) -> str:
-    """The text with percent-encoding and JSON's escapes of ASCII resolved once."""
+    """Return the text with percent-encoding and JSON's escapes of ASCII resolved once."""
     if "%" in written:
         written = unquote(written)
     return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), written) if "\\u" in written else written
 
 
 def _encoded(text: str) -> str:
-    """The text with its percent signs and its unprintable characters percent-encoded."""
+    """Return the text with its percent signs and its unprintable characters percent-encoded."""
     return "".join(
         char if char.isprintable() and char != "%" else quote(char, safe="", errors="backslashreplace") for char in text
     )
 
 
 class Redactor:
-    """Hides the secrets it was given, and whatever has the form of a key, in texts and JSON values."""
+    """Masks the given secrets, and everything in the form of a key, in texts and JSON values."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         known = sorted((secret for secret in secrets if len(secret) > 3), key=len, reverse=True)
@@ -59,9 +59,10 @@ class Redactor:
 
     def text(self, written: str) -> str:
         """
-        Return the text with every secret in its short form, one that was encoded too.
+        Return the text with every secret masked, encoded ones too.
 
-        Then the rest of the text is decoded as well, but for what is not printable: no line end and no escape results.
+        The rest of a text with an encoded secret is decoded as well, except unprintable characters: the result has no
+        new line ends or escape characters.
         """
         hidden = decoded = self._hidden(written)
         for _ in range(_DECODINGS_MAX):
@@ -79,13 +80,13 @@ class Redactor:
         if len(written) <= window:
             hidden = self.text(written)
         else:
-            # The cut may fall into a secret (encoded at worst): drop what is left of it.
+            # The cut may be inside a secret (encoded at worst): drop the rest of it.
             margin = max(_ENCODED_CHARS * self._longest_chars, 1)
             hidden = self.text(written[: window + margin])[:-margin] + "..."
         return brief(hidden, limit_chars)
 
     def contains_secret(self, written: str) -> bool:
-        """True where the text may hold a secret, as it stands or percent-encoded."""
+        """Return True if the text may contain a secret, plain or percent-encoded."""
         return "%" in written or "\\u" in written or self._hidden(written) != written
 
     def _hidden(self, written: str) -> str:
@@ -94,7 +95,7 @@ class Redactor:
         return _KEY_LIKE.sub(lambda found: mask(found[0]), written)
 
     def value(self, value: Any) -> Any:
-        """The JSON value with every secret in its texts, keys of objects included, in its short form."""
+        """Return the JSON value with every secret in its texts and keys masked."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):

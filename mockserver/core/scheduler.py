@@ -1,13 +1,9 @@
 """
 The scheduler: run due timers, and move the clock (freeze, follow, advance).
 
-Letting time pass: everything due happens at its own instant, earliest first, and on equal instants in order of arming.
-
-Many short waits therefore equal one long one, and no read ever moves anything.
-
-Moving a sandbox's clock: freeze, follow, advance. Time only ever goes forward.
-
-Each refuses with ValueError, saying what came and what would do, before it changes anything.
+1. Every timer fires at its own instant, earliest first, and at equal instants in the order of scheduling: many short
+   waits equal one long one, and no read changes anything.
+2. Time only moves forward; a refusal is a ValueError with the reason, raised before any change.
 """
 
 from __future__ import annotations
@@ -96,9 +92,11 @@ def run_until(
     sandbox: SandboxState, until: Instant, pause: Callable[[SandboxState], bool] | None = None
 ) -> list[FiredTimer]:
     """
-    Let time pass up to `until`; answers what happened, in order. The caller holds the sandbox's lock.
+    Run the timers due up to `until` and return what they did, in order.
 
-    Time stands still before, at the first instant at which, with all that was due at it done, `pause` says so.
+    The clock stops earlier at the first instant for which `pause` returns True after everything due at it has run.
+
+    Lock: the caller holds the sandbox's.
     """
     fired: list[FiredTimer] = []
     while sandbox.timers and sandbox.timers[0].due <= until:
@@ -111,7 +109,7 @@ def run_until(
         injection.take_snapshot(sandbox)
         at = max(sandbox.now, timer.due)
         sandbox.set_now(at)
-        TIMER_HANDLERS[timer.kind, timer.trigger](sandbox, timer)  # a rule may let more time pass meanwhile
+        TIMER_HANDLERS[timer.kind, timer.trigger](sandbox, timer)  # a rule may advance the clock meanwhile
         if timer.kind in _ALWAYS_REPORTED or sandbox.timer_target(timer) is not before:
             fired.append(FiredTimer(at, f"{timer.kind}.{timer.trigger}", timer.id))
     if pause is not None and until > sandbox.now and pause(sandbox):
@@ -122,7 +120,7 @@ def run_until(
 
 
 def next_due(sandbox: SandboxState) -> Instant | None:
-    """The instant of the soonest timer that will still do something, or None where nothing is scheduled."""
+    """Return the instant of the soonest timer that still has a target, or None if nothing is scheduled."""
     return min((timer.due for timer in sandbox.timers if sandbox.timer_target(timer) is not None), default=None)
 
 
@@ -139,7 +137,7 @@ def freeze(sandbox: SandboxState, at: Instant | None = None) -> None:
     if instant < now:
         if has_history(sandbox):
             raise ValueError(
-                f"freeze at {format_exact(instant)} lies before now, {format_exact(now)}; time only goes forward: make a fresh sandbox"
+                f"freeze at {format_exact(instant)} is before now, {format_exact(now)}; time only goes forward: make a fresh sandbox"
             )
         sandbox.clock = sandbox.clock._replace(now=instant, frozen=True)
         return
@@ -159,12 +157,12 @@ def advance_target(sandbox: SandboxState, *, by: Duration | None = None, to: Ins
     """The instant to which an advance leads: `by` a length from now, or `to` itself."""
     now = sandbox.read_clock()
     if by is not None and by < 0:
-        raise ValueError(f"advance by {by / 1_000_000:g} s goes back; time only goes forward")
+        raise ValueError(f"advance by {by / 1_000_000:g} s is negative; time only goes forward")
     instant = to if to is not None else now + (by or 0)
     _refuse_beyond(instant)
     if instant < now:
         raise ValueError(
-            f"advance to {format_exact(instant)} lies before now, {format_exact(now)}; time only goes forward"
+            f"advance to {format_exact(instant)} is before now, {format_exact(now)}; time only goes forward"
         )
     return instant
 
@@ -197,5 +195,5 @@ def advance(sandbox: SandboxState, by: Duration) -> list[FiredTimer]:
 def _refuse_beyond(instant: Instant) -> None:
     if not EARLIEST <= instant <= LATEST:
         raise ValueError(
-            f"that lies outside of {format_exact(EARLIEST)} to {format_exact(LATEST)}, the instants that can be shown"
+            f"that is outside of {format_exact(EARLIEST)} to {format_exact(LATEST)}, the instants that can be shown"
         )

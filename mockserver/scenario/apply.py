@@ -24,7 +24,10 @@ DEFAULT_TENANT = "tenant_default"
 
 
 class Applied(NamedTuple):
-    """What applying a document made: its name, the new tenants with their keys, every id by kind, and what was left out."""
+    """
+    The result of applying a document: its name, the new tenants with their keys, every id by kind, and the ignored
+    keys.
+    """
 
     scenario: str | None
     tenants: list[Tenant]
@@ -52,10 +55,12 @@ def create_default_tenant(sandbox: SandboxState) -> Tenant:
 
 def apply(sandbox: SandboxState, document: Mapping[str, Any], *, newborn: bool = False) -> Applied:
     """
-    Add what the document says to the sandbox. The caller holds the lock.
+    Apply a document to the sandbox, all or nothing. `seed` applies only to a new sandbox (`is_new`).
 
-    Refuses with ScenarioError, naming every problem, and then nothing of it was applied. `seed` counts only where the
-    document makes the sandbox (`newborn`).
+    Lock: the caller holds the sandbox's.
+
+    Raises:
+        ScenarioError: With every problem of the document; nothing of it was applied.
     """
     values, problems = examine(document)
     kept = sandbox.checkpoint()

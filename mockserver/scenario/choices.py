@@ -1,10 +1,4 @@
-"""
-Choices and profiles that a document or a command sets.
-
-Setting choices, and saying what is wrong with a value that is no option.
-
-Profiles by name or from a file: the choices that they stand for.
-"""
+"""Choices set by a document or a command, and profiles by name or from a file."""
 
 from __future__ import annotations
 
@@ -35,7 +29,7 @@ def set_choices(sandbox: SandboxState, wanted: Mapping[str, object], problems: l
 
 
 def choice_problem(choice_id: str, value: object, *, hints: bool = True) -> Problem | None:
-    """What is wrong with this value of a choice, and where it stands in a document, or None; `hints` has the nearest id searched for."""
+    """Return what is wrong with this value of a choice, or None; the nearest id is searched for only with `hints`."""
     path = f"/choices{step(choice_id)}"
     if choice_id not in choices.CHOICES and choice_id not in choices.FIXED:
         near = nearest(choice_id, choices.CHOICES) if hints else None
@@ -52,10 +46,11 @@ _KEYS = ("scenario", "summary", "choices")
 
 def load_profile(profile: str | Path) -> dict[str, object]:
     """
-    The choices of the profile of this name, or of the YAML or JSON file `{choices: {id: option}}`.
+    Return the choices of the profile of this name, or of the YAML or JSON file `{choices: {id: option}}`.
 
-    Refuses with ScenarioError a name that no profile has, with the nearest; a file with anything but choices in it,
-    beside a name and a summary; and an option that is none.
+    Raises:
+        ScenarioError: For an unknown name, for a file with other keys than choices, name and summary, and for an option
+            that does not exist.
     """
     if str(profile) in PROFILES:
         return dict(PROFILES[str(profile)])

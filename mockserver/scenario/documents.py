@@ -1,13 +1,11 @@
 """
-Scenario documents: reading, validation and writing.
+Scenario documents: parsing, validation and writing.
 
-Reading scenario documents: YAML 1.2 files and plain values become one checked form, or a refusal that says where.
+A document is a YAML 1.2 file or a plain value; the result is one validated form, or a refusal with every place.
+A bare `on`, `no` or `off` is a word; an unquoted instant means the same as a quoted one.
 
-A bare `on`, `no` or `off` is a word; an unquoted instant means what a quoted one does.
-
-Writing a scenario document for people and for machines: JSON, which YAML 1.2 reads too, laid out in lines.
-
-A block layout of YAML reads no better once answers stand in it, and takes some hundred times as long to write and to read.
+Documents are written as JSON, which is YAML 1.2 too, laid out in lines: block YAML is not easier to read with recorded
+responses in it, and takes some hundred times as long to write and to parse.
 """
 
 from __future__ import annotations

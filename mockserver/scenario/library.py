@@ -15,7 +15,7 @@ from mockserver.scenario.problems import Problem, ScenarioError
 
 @cache
 def paths() -> dict[str, Path]:
-    """Each library scenario's file, by name, in alphabetical order."""
+    """Return each library scenario's file, by name, in alphabetical order."""
     return {path.stem: path for path in sorted(data_dir("scenarios").glob("*.yaml"))}
 
 

@@ -1,9 +1,9 @@
 """
-The text of a document as a value: YAML 1.2 or JSON, and the line and column of each place in it.
+Parsing of a document's text: YAML 1.2 or JSON, with the line and column of each place.
 
-1. What a text costs is bounded by its length: it nests at most `DEPTH_MAX` levels, no alias stands for a value that it
-   is a part of, and the values that aliases stand for are counted as they are met.
-2. Whatever a library finds wrong is a ScenarioError with its line and column.
+1. The length of a text bounds its cost: it nests at most `DEPTH_MAX` levels, no alias is part of its own value, and the
+   values of aliases are counted.
+2. Every error of a library becomes a ScenarioError with its line and column.
 
 `ruamel.yaml` is imported with this module, so this module is imported late.
 """
@@ -28,7 +28,7 @@ ALIASED_VALUES_MAX = 100_000
 
 
 class _Refused(MarkedYAMLError):
-    """What the mock itself refuses in a text that is YAML."""
+    """Valid YAML that the mock refuses."""
 
 
 class _TooDeep(_Refused):
@@ -66,12 +66,12 @@ class _Composer(Composer):
     def _count_alias(self, event: AliasEvent) -> None:
         size = self._sizes.get(event.anchor, 0)
         if size is None:
-            reason = f"the alias *{event.anchor} inside the value that it stands for"
+            reason = f"the alias *{event.anchor} inside its own value"
             raise _Refused(None, None, reason, event.start_mark)
         self._count += size
         self._aliased += size
         if self._aliased > ALIASED_VALUES_MAX:
-            reason = f"aliases that stand for more than {ALIASED_VALUES_MAX} values, the mock's own bound"
+            reason = f"aliases of more than {ALIASED_VALUES_MAX} values, the mock's own bound"
             raise _Refused(None, None, reason, event.start_mark)
 
 
@@ -92,7 +92,7 @@ def _reader() -> YAML:
 
 
 def value_of(text: str, name: str) -> Any:
-    """The value of a text; refuses with ScenarioError what is neither JSON nor YAML 1.2."""
+    """Return the value of a text; raises ScenarioError if it is neither JSON nor YAML 1.2."""
     value = _json(text)
     if value is not None:
         return value
@@ -112,18 +112,18 @@ def value_of(text: str, name: str) -> Any:
 
 
 def _syntax(told: str) -> str:
-    """What the YAML reader has found, without its own "expected X, but got Y" inside ours."""
+    """Return the YAML parser's error, without its own "expected X, but got Y" inside ours."""
     if told.startswith("found "):
         return told.removeprefix("found ")
     wanted, but, found = told.partition(", but got ") if ", but got " in told else told.partition(", but found ")
     told = f"{found} instead of {wanted.removeprefix('expected ')}" if but else told
     for token, words in (("'<stream end>'", "the end of the text"), ("<block end>", "the end of the block")):
         told = told.replace(token, words)
-    return f"text that the YAML reader refuses ({told})"
+    return f"text that the YAML parser refuses ({told})"
 
 
 def _json(text: str) -> Any:
-    """The object that the text is as JSON; None if it is not one, or has a key twice: YAML then shows what is wrong."""
+    """The object that the text is as JSON; None if it is not one, or has a key twice: the YAML parser then gives the error."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         read = dict(pairs)

@@ -1,4 +1,4 @@
-"""What is wrong with a scenario document: problems with their places, and the refusal that carries all of them."""
+"""Problems of a scenario document with their places, and the exception that carries all of them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Problem(NamedTuple):
 
 
 class ScenarioError(ValueError):
-    """A document is refused whole; `problems` say what to mend, keys in short, and nothing of it was applied."""
+    """A refused document: `problems` has every problem, keys masked, and nothing of the document was applied."""
 
     def __init__(self, problems: Iterable[Problem], name: str = "the scenario document") -> None:
         self.problems = [problem.redacted() for problem in problems]

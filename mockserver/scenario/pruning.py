@@ -1,8 +1,8 @@
 """
-What of a broken document can still be checked, so that one round shows every problem.
+Pruning of an invalid document: the rest is still checked, so that one run reports every problem.
 
-The parts that the schema refuses are left out, and the rest is checked as if they were not there. A problem that only
-follows from what was left out is no problem of the document, and is not shown.
+The parts that the schema refuses are removed, and the rest is checked without them. A problem that only follows from a
+removed part is not reported.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def left_out(rule: Mapping[str, Any]) -> frozenset[str]:
 
 
 def sound_part(document: Mapping[str, Any], problems: Sequence[Problem]) -> Sound:
-    """The part of the document that its schema does not refuse, given everything that it does."""
+    """Return the part of the document that its schema accepts, given every problem that it has."""
     parts: dict[str, Any] = {
         key: copy.deepcopy(value) if key == "given" else value for key, value in document.items() if key in _CHECKED
     }
@@ -65,11 +65,7 @@ def sound_part(document: Mapping[str, Any], problems: Sequence[Problem]) -> Soun
         parts.pop("clock", None)
     script = parts.pop("script", None)
     if isinstance(script, list):
-        wrong: dict[str, list[list[str]]] = {}
-        for keys in (steps(problem.path) for problem in problems):
-            if keys[:1] == ["script"] and len(keys) > 2:
-                wrong.setdefault(keys[1], []).append(keys[2:])
-        parts["script"] = [_rule(rule, wrong.get(str(number), [])) for number, rule in enumerate(script)]
+        parts["script"] = _sound_rules(script, [steps(problem.path) for problem in problems])
     places: dict[str, Sequence[int]] = {}
     ids: set[str] = set()
     within = [problem for problem in problems if steps(problem.path)[:1] == ["given"]]
@@ -82,6 +78,15 @@ def sound_part(document: Mapping[str, Any], problems: Sequence[Problem]) -> Soun
         else:
             parts["given"] = given
     return Sound(parts, places, frozenset(_record(problem.path) for problem in within), frozenset(ids))
+
+
+def _sound_rules(script: Sequence[Any], wrong: Sequence[Sequence[str]]) -> list[Mapping[str, Any]]:
+    """Return the rules without what is refused, given the pointers of all problems of the document."""
+    of_rules: dict[str, list[Sequence[str]]] = {}
+    for keys in wrong:
+        if keys[:1] == ["script"] and len(keys) > 2:
+            of_rules.setdefault(keys[1], []).append(keys[2:])
+    return [_rule(rule, of_rules.get(str(number), [])) for number, rule in enumerate(script)]
 
 
 _CHECKED: Final = ("scenario", "choices", "clock", "given", "script")

@@ -1,7 +1,7 @@
 """
-What a rule's `where`, `while`, `from` and `until` may say: a name or a value that nothing can ever have is a problem.
+Checks of a rule's `where`, `while`, `from` and `until`: a name or value that can never occur is a problem.
 
-A value with a sign before it (`!=`, `~`, `>=` ...) is taken as it is; a plain one has to be of the words that there are.
+A value with an operator (`!=`, `~`, `>=` ...) is accepted as it is; a plain one has to be one of the existing words.
 """
 
 from __future__ import annotations

@@ -1,10 +1,4 @@
-"""
-The parser of rules: entries of a script become rules, or problems with their place.
-
-The wire effects of a rule, read into one record; which of them go together.
-
-The script of a document: each entry becomes a rule, or a problem with its place.
-"""
+"""The parser of rules: each entry of a script becomes a rule, or problems with their places."""
 
 from __future__ import annotations
 
@@ -33,18 +27,18 @@ from mockserver.scenario.pruning import left_out
 from mockserver.scenario.rule_conditions import DELIVERY
 
 _DURATION = "a duration such as 20m, 1h30m, 3500ms, PT20M or seconds, never negative"
-_LONGEST_WAIT = 366 * DAY  # a client that waits longer has no clock left to tell it by
+_LONGEST_WAIT = 366 * DAY  # no client waits longer
 _LENGTH = re.compile("[0-9]{1,15}")  # RFC 9110 8.6: digits alone
-# RFC 9110 7.6.1: of one connection, not of an answer; the server itself says how an answer is framed.
+# RFC 9110 7.6.1: headers of a connection, not of a response; the server frames responses itself.
 _OF_THE_CONNECTION = frozenset(
     ("connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade")
 )
-# Of each group only one can hold; waits go with everything.
+# Of each group only one is possible; delays combine with everything.
 _EXCLUSIVE = (("error", "reply", "stale"), ("drop", "reset", "truncate", "dribble"), ("error", "reply", "garble"))
 
 
 def parse_wire_faults(effects: Mapping[str, Any], path: str, problems: list[Problem]) -> WireFaults | None:
-    """The wire effects as one record, None where there are none; collects what is wrong."""
+    """Return the wire effects as one record, None if there are none; collect the problems."""
     if not any(name in effects for name in of_group("wire")):
         return None
     for group in _EXCLUSIVE:
@@ -74,9 +68,7 @@ def _check_headers(headers: Mapping[str, str], path: str, problems: list[Problem
     lengths = [name for name in headers if name.lower() == "content-length"]
     for name in headers:
         if name.lower() in _OF_THE_CONNECTION:
-            wanted = (
-                "no header of the connection: the server frames the answer; drop, reset, truncate and dribble bend it"
-            )
+            wanted = "a header of the response, not of the connection: the server frames it; drop, reset, truncate and dribble change that"
             problems.append(Problem(path + step(name), f"the header {to_json_text(name)}", wanted))
     for name in lengths[1:]:
         problems.append(
@@ -125,7 +117,7 @@ Entry = Mapping[str, Any]
 def add_rules(
     sandbox: SandboxState, script: Sequence[Entry], scenario: str | None, problems: list[Problem]
 ) -> list[str]:
-    """Add the rules of a script to the sandbox, in order; answers their ids, and collects what is wrong."""
+    """Add the rules of a script to the sandbox, in order; return their ids, and collect the problems."""
     made = []
     for number, entry in enumerate(script):
         rule = _rule(sandbox, entry, scenario, f"/script/{number}", problems)
@@ -138,14 +130,15 @@ def add_rules(
 
 
 def _schedule(sandbox: SandboxState, rule: Rule) -> None:
-    """Have time fire the rule, where it waits for an instant or for progress."""
+    """Schedule the rule if it waits for an instant or for progress."""
     if rule.at is not None:
         sandbox.schedule(rule.at, "rule", "fire", "", rule.id, 0)
-    if rule.after_sent is not None:
-        for tenant, campaign in sandbox.records("campaign"):
-            execution = campaigns.active_execution(tenant, campaign)  # none lags behind a campaign that has ended
-            if execution is not None:  # schedules its finish after the rule, if both are due at one instant
-                sending.replace_schedule(sandbox, tenant, execution, execution.schedule)
+    if rule.after_sent is None:
+        return
+    for tenant, campaign in sandbox.records("campaign"):
+        execution = campaigns.active_execution(tenant, campaign)  # none lags behind a campaign that has ended
+        if execution is not None:  # schedules its finish after the rule, if both are due at one instant
+            sending.replace_schedule(sandbox, tenant, execution, execution.schedule)
 
 
 def _rule(sandbox: SandboxState, entry: Entry, scenario: str | None, path: str, problems: list[Problem]) -> Rule | None:
@@ -158,7 +151,7 @@ def _rule(sandbox: SandboxState, entry: Entry, scenario: str | None, path: str, 
     _check_effects(entry, effects, f"{path}/do", problems)
     spans = {key: _duration(entry.get(key), f"{path}/{key}", problems) for key in ("at", "from", "until")}
     wire = parse_wire_faults(effects, f"{path}/do", problems)
-    since = as_shown(sandbox.now)  # as deadlines count, so that a rule can meet one
+    since = as_shown(sandbox.now)  # counted like deadlines, so that a rule can be due at one
     due = {key: None if span is None else since + span for key, span in spans.items()}
     if due["at"] is not None and due["at"] > LATEST:
         problems.append(Problem(f"{path}/at", to_json_text(entry["at"]), "an instant before the year 10000"))
@@ -248,10 +241,10 @@ def _check_effects(entry: Entry, effects: Entry, path: str, problems: list[Probl
     on = entry.get("on")
     if "wire" in groups and on in (None, DELIVERY):
         bent = ", ".join(name for name in effects if EFFECTS[name].group == "wire")
-        problems.append(Problem(path, bent, "effects on the wire only beside `on` an operation"))
+        problems.append(Problem(path, bent, "wire effects only with `on` an operation"))
     if "delivery" in groups and on != DELIVERY:
         problems.append(
-            Problem(f"{path}/deliver", to_json_text(effects["deliver"]), "deliver only beside `on: delivery`")
+            Problem(f"{path}/deliver", to_json_text(effects["deliver"]), "deliver only with `on: delivery`")
         )
     phone = effects.get("complete-session", {}).get("phone")
     if phone is not None and e164(phone, BRAZIL) is None:

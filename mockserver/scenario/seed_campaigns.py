@@ -1,10 +1,10 @@
 """
-Campaigns as seed data, with their past: drafts, campaigns that run since an instant, and ones that have ended.
+Campaigns as seed data, with their history: drafts, campaigns running since an instant, and ones that have ended.
 
-1. A campaign is held to what creating and starting it would have checked; what a call would refuse is a problem here.
-2. An execution's sends follow from its start, its audience and its cadence, as they would have gone: a state that
-   contradicts them, such as `completed` before the last send, is a problem that names the instant.
-3. Of a campaign that completed one of the two instants is enough, since the other follows from it.
+1. A campaign passes the checks of creating and starting it; what a call would refuse is a problem here.
+2. An execution's sends follow from its start, its audience and its cadence: a state that contradicts them, such as
+   `completed` before the last send, is a problem that names the instant.
+3. Of a completed campaign one of the two instants is enough, since the other follows from it.
 """
 
 from __future__ import annotations

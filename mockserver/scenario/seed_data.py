@@ -1,13 +1,9 @@
 """
-Seed data: the entries of `given` become records of a tenant.
+Seed data: the entries of `given` become records of a tenant, one function per kind, in the table `BUILDERS`.
 
-Seed chats: a list of entries, or a pattern of very many alike.
-
-Seed data: the entries of `given` become records of a tenant, one function a kind, in the table `BUILDERS`.
-
-1. Every field has a default; an id is given or assigned. An id that is taken, and a reference to what is not there,
-   is a problem with its path.
-2. A builder writes into its tenant as it goes; whoever applies a document takes everything back where a problem came up.
+1. Every field has a default; an id is given or assigned. An id in use, and a reference to an unknown record, is a
+   problem with its path.
+2. A builder writes to its tenant immediately; the caller restores everything if there was a problem.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One tenant being given records: where they go, what went wrong, and the ids that were made."""
+"""The seeding of one tenant: its records, the problems, and the ids created."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HINTED_MAX = 100  # problems with a nearest name, each of which has to be searc
 
 
 class Seeding:
-    """One tenant being given records: where they go, what went wrong, and the ids that were made, by kind."""
+    """The seeding of one tenant: its records, the problems, and the ids created, by kind."""
 
     def __init__(
         self,

@@ -81,7 +81,7 @@ BROKEN = [
         for length in ("abc", "", "²", "5, 5", "-5", "+5", "1_0", " 5", "5 ", "0x5", "5.0", "1" * 5000)
     ),
     *(
-        (_on({"reply": {"status": 200, "headers": {name: "x"}}}), HEADERS + name, "the server frames the answer", None)
+        (_on({"reply": {"status": 200, "headers": {name: "x"}}}), HEADERS + name, "the server frames it", None)
         for name in ("Transfer-Encoding", "connection", "Keep-Alive", "TE", "Trailer", "UPGRADE", "Proxy-Connection")
     ),
     (
@@ -101,10 +101,10 @@ BROKEN = [
     ({"at": "20000000d", "do": {"advance": 1}}, "/at", "before the year 10000", None),
     (_on(DO, **{"while": {"sent": ">=²"}}), "/while/sent", "such as >=20", None),
     (_on(DO, **{"while": {"sent": ">=" + "1" * 490}}), "/while/sent", "such as >=20", None),
-    ({"at": "5m", "do": DO}, "/do", "only beside `on`", None),
-    ({"after": {"sent": 5}, "do": {"delay": 1}}, "/do", "only beside `on`", None),
-    ({"on": "delivery", "do": DO}, "/do", "only beside `on`", None),
-    (_on({"deliver": {"lose": True}}), "/do/deliver", "only beside `on: delivery`", None),
+    ({"at": "5m", "do": DO}, "/do", "only with `on`", None),
+    ({"after": {"sent": 5}, "do": {"delay": 1}}, "/do", "only with `on`", None),
+    ({"on": "delivery", "do": DO}, "/do", "only with `on`", None),
+    (_on({"deliver": {"lose": True}}), "/do/deliver", "only with `on: delivery`", None),
     ({"on": "delivery", "do": {"deliver": {}}}, "/do/deliver", "", None),
     ({"on": "delivery", "do": {"deliver": {"forge": "wrong-secrets"}}}, "/do/deliver/forge", "", "wrong-secret"),
     ({"on": "delivery", "do": {"deliver": {"delay": "x"}}}, "/do/deliver/delay", "duration", None),

@@ -120,7 +120,7 @@ def test_a_miss_shows_the_nearest_call_its_differences_and_the_journal(sandbox: 
         "nearest: #2 createCampaign POST /v1/campaigns -> 400 VALIDATION_ERROR",
         "  body.name: 'promo ', wanted 'promo'",
         "  body.description: nothing there, wanted 'd'",
-        "  refused because campaigns.create at /cadence: came 0; wanted a number of at least 1",
+        "  refused because campaigns.create at /cadence: got 0; expected a number of at least 1",
         "all calls:",
         "  #1 createCampaign POST /v1/campaigns -> 201",
         "  #2 createCampaign POST /v1/campaigns -> 400 VALIDATION_ERROR",

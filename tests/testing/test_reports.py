@@ -352,7 +352,7 @@ def test_what_an_assertion_missed_comes_first_with_the_call_that_is_nearest(suit
     assert [
         "expected exactly 1 call of createCampaign with body.name = 'promo' and body.cadence = 0, got 0",
         "nearest is #1 createCampaign POST /v1/campaigns -> 400 VALIDATION_ERROR",
-        "  refused because campaigns.create at /cadence: came 0; wanted a number of at least 1",
+        "  refused because campaigns.create at /cadence: got 0; expected a number of at least 1",
     ] == found[:3]
 
 

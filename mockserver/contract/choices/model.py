@@ -27,7 +27,7 @@ class Choice(NamedTuple):
     `options` are the names that can be chosen; `default` is one of them, or a value where `value` names a kind:
     `rate` is "off" or {requests, per} (per: seconds or a duration text), `per-platform` maps a platform to messages
     (None for no limit), `count` is a whole number, `bytes-per-kind` maps a kind of media to bytes.
-    `provenance` says where the default comes from: the document's words, inference, or invention.
+    `provenance` is the source of the default: the document, inference from it, or invention.
     """
 
     id: str

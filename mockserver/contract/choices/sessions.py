@@ -35,7 +35,7 @@ CHOICES: Final[tuple[Choice, ...]] = (
            "Twenty minutes pass, with nothing else to wait for.", "documented", ("session.expired",)),
     Choice("state-vs-event-order", FAMILY, "Can the end of a session be read before its event is sent?",
            "L323, L372", ("state-first", "event-first"), "state-first",
-           "A receiver that reads at once should find what it was told.", "inferred",
+           "A receiver that reads immediately should get the state of the event.", "inferred",
            ("session.completed",)),
     Choice("link-consumed-when", FAMILY, "What uses up the one-use link?",
            "L137", ("continue", "first-get", "completion"), "continue",
@@ -47,7 +47,7 @@ CHOICES: Final[tuple[Choice, ...]] = (
            ("session.return",)),
     Choice("return-query", FAMILY, "What is appended to the returnUrl?",
            "L315", ("nothing", "session-and-status"), "nothing",
-           "No parameter is documented; the url's own query is kept.", "documented", ("session.return",)),
+           "No parameter is documented; the url's own query stays.", "documented", ("session.return",)),
 )
 
 FIXED: Final[tuple[Fixed, ...]] = (
@@ -56,7 +56,7 @@ FIXED: Final[tuple[Fixed, ...]] = (
     Fixed("return-url-rules", FAMILY,
           "https with a host and no user, no space or backslash, and a url that the WHATWG URL standard can parse; any "
           "port, IP address, localhost and fragments are allowed",
-          "The document forbids other schemes and user or password; the standard says what a browser can go to."),
+          "The document forbids other schemes and user or password; the standard defines the urls a browser can open."),
     Fixed("return-url-spelling", FAMILY, "letter for letter; one beyond ASCII as the URL standard writes it, in Punycode",
           "A Location header is ASCII, and a browser would write it so."),
     Fixed("link-after-use", FAMILY, "410 with one Portuguese page for used, expired and unknown links",

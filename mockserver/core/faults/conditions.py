@@ -1,12 +1,9 @@
 """
-Conditions of a rule on the state (`while`), and the record that an effect acts on.
+Conditions of a rule on the state (`while`), and the records that an effect acts on.
 
-Whom a world effect acts on: the id given with it, else what the triggering call is about, else whatever it can act on.
-
-That is every campaign that is processing, or every session that is pending; the tenant that is named, else the call's,
-else the default one, which is the sandbox's first.
-
-`while`: conditions of a rule on the world, such as `{campaign: processing, sent: ">=20"}`.
+An effect acts on the record of the id given with it, else on the one that the triggering call names, else on every
+campaign that is processing or every session that is pending. Its tenant is the named one, else the call's, else the
+sandbox's first.
 """
 
 from __future__ import annotations
@@ -24,11 +21,11 @@ from mockserver.core.state.tenant import Tenant
 
 
 class NoTarget(ValueError):
-    """An effect met nothing to act on; its text says what it looked for and what there is."""
+    """An effect has no record to act on; the message has what it searched for and what there is."""
 
 
 def tenant_of(sandbox: SandboxState, scope: Subject, args: Mapping[str, Any]) -> Tenant:
-    """The tenant that an effect is about."""
+    """Return the tenant that an effect acts on; raises NoTarget for an unknown one."""
     tenant_id = args.get("tenant") or scope.tenant_id or next(iter(sandbox.tenants))
     if tenant_id not in sandbox.tenants:
         raise NoTarget(f"no tenant {tenant_id!r}; there is {', '.join(sandbox.tenants)}")
@@ -44,17 +41,17 @@ def find_record(sandbox: SandboxState, kind: str, record_id: str) -> tuple[Tenan
 
 
 def sessions_of(sandbox: SandboxState, scope: Subject, args: Mapping[str, Any]) -> Sequence[tuple[Tenant, Session]]:
-    """The sessions that an effect is about, as they are now."""
+    """Return the sessions that an effect acts on, in their current state."""
     return _about(sandbox, "session", args.get("id") or (scope.session.id if scope.session else None), "pending")
 
 
 def campaigns_of(sandbox: SandboxState, scope: Subject, args: Mapping[str, Any]) -> Sequence[tuple[Tenant, Campaign]]:
-    """The campaigns that an effect is about, as they are now."""
+    """Return the campaigns that an effect acts on, in their current state."""
     return _about(sandbox, "campaign", args.get("id") or (scope.campaign.id if scope.campaign else None), "processing")
 
 
 def _about(sandbox: SandboxState, kind: str, record_id: str | None, status: str) -> Sequence[tuple[Tenant, Any]]:
-    """The record of this id, or without one every record in this status."""
+    """Return the record of this id, or without an id every record in this status."""
     if record_id:
         return [find_record(sandbox, kind, record_id)]
     targets = [(tenant, record) for tenant, record in sandbox.records(kind) if record.status == status]
@@ -66,7 +63,7 @@ def _about(sandbox: SandboxState, kind: str, record_id: str | None, status: str)
 def running_executions(
     sandbox: SandboxState, scope: Subject, args: Mapping[str, Any]
 ) -> Sequence[tuple[Tenant, Campaign, Execution]]:
-    """The campaigns that an effect is about and that run, with their executions."""
+    """Return the running campaigns that an effect acts on, with their executions."""
     chosen = campaigns_of(sandbox, scope, args)
     found = [
         (tenant, campaign, execution)
@@ -75,7 +72,7 @@ def running_executions(
     ]
     if not found:
         states = ", ".join(f"{campaign.id} is {campaign.status}" for _, campaign in chosen)
-        raise NoTarget(f"{states}; wanted processing")
+        raise NoTarget(f"got {states}; expected processing")
     return found
 
 
@@ -89,7 +86,7 @@ def _count(what: str) -> Callable[[SandboxState, Tenant, Campaign], Any]:
     return counted
 
 
-# What can be asked of a campaign; all of it has to hold for one and the same.
+# Conditions on a campaign; all of them have to hold for the same one.
 OF_CAMPAIGN: Mapping[str, Callable[[SandboxState, Tenant, Campaign], Any]] = MappingProxyType(
     {
         "campaign": lambda sandbox, tenant, campaign: campaign.status,
@@ -101,7 +98,7 @@ OF_CAMPAIGN: Mapping[str, Callable[[SandboxState, Tenant, Campaign], Any]] = Map
 
 
 def condition_holds(sandbox: SandboxState, condition: Mapping[str, Any], scope: Subject) -> bool:
-    """True where the world is as the condition has it, for what the call is about, or for anything there is."""
+    """Return True if the state fulfils the condition, for the call's record or, without one, for any record."""
     tenant = sandbox.tenants.get(scope.tenant_id or "") or next(iter(sandbox.tenants.values()))
     if "subscription" in condition and not matches(tenant.subscription, condition["subscription"]):
         return False

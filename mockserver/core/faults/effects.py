@@ -1,13 +1,8 @@
 """
 Effects of a rule on the state: one function per effect, in one table.
 
-World effects on connection sessions: the end user, or somebody else with the link, does something.
-
-World effects on campaigns and their sends: fail, stall, resume, slow, fail some of what is still to come.
-
-World effects on a tenant's settings, keys and records: templates, funnels and channels that change or go.
-
-The world effects by name, and running those of a rule that has fired.
+An effect acts on sessions (as the end user or another visitor of the link would), on campaigns and their remaining
+sends, or on a tenant's settings, keys, templates, funnels and entrypoints.
 """
 
 from __future__ import annotations
@@ -72,7 +67,7 @@ def cancel_session(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapp
 
 
 def visit_link(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
-    """Somebody opens the session's url: a link preview, a scanner, a second person."""
+    """Open the session's url, as a link preview, a scanner or a second visitor does."""
     for tenant, session in sessions_of(sandbox, scope, args):
         found = hosted_flow.FlowTarget(tenant, session, tenant.hosted_flows.get(session.id))
         is_good = hosted_flow.is_link_valid(sandbox, found)
@@ -132,7 +127,7 @@ def slow_sends(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[
 
 
 def fail_sends(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
-    """Of what is still to come fail a drawn share, every nth position of the execution, or the sends to named chats."""
+    """Fail remaining sends: a seeded share of them, every nth position of the execution, or the sends to given chats."""
     for tenant, _, execution in running_executions(sandbox, scope, args):
         first = sending.next_position(sandbox, execution, scope)
         sending.fail_remaining(sandbox, tenant, execution, first, _chosen(sandbox, rule, execution, args))
@@ -148,13 +143,13 @@ def _chosen(sandbox: SandboxState, rule: Rule, execution: Execution, args: Mappi
     if args.get("ratio", 1) >= 1:
         return None
     bound = int(args["ratio"] * _WORD_LIMIT)
-    # One long digest: a million draws cost what a thousand calls of a hash would.
+    # One long digest: a million draws cost as much as a thousand calls of a hash.
     drawn = array("I", shake_128(repr((sandbox.seed, rule.seq, execution.id)).encode()).digest(total * _WORD_BYTES))
     return [position for position, word in enumerate(drawn) if word < bound]
 
 
 def fail_remaining_sends(sandbox: SandboxState, tenant: Tenant, *, template_id: str = "", platform: str = "") -> None:
-    """The sends still to come of every running campaign of this template or platform fail."""
+    """Fail the remaining sends of every running campaign of this template or platform."""
     for campaign in tenant.campaigns.values():
         execution = campaigns.active_execution(tenant, campaign)
         if execution is not None and (execution.template.id == template_id or execution.platform == platform):
@@ -162,7 +157,7 @@ def fail_remaining_sends(sandbox: SandboxState, tenant: Tenant, *, template_id: 
 
 
 def clear_remaining_failures(sandbox: SandboxState, tenant: Tenant, template_id: str) -> None:
-    """The sends still to come of every running campaign of this template, which is approved again, go through."""
+    """Clear the failures of the remaining sends of every running campaign of this template, which is approved again."""
     for campaign in tenant.campaigns.values():
         execution = campaigns.active_execution(tenant, campaign)
         if execution is not None and execution.template.id == template_id:
@@ -201,7 +196,7 @@ def rotate_key(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[
 
 
 def set_template(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
-    """Change status, variables or text; while a template is not approved what is still to come of it fails."""
+    """Change status, variables or text; while a template is not approved, its remaining sends fail."""
     tenant, template = _template(sandbox, scope, args)
     changes: dict[str, Any] = {"updated_at": sandbox.now}
     if "status" in args:
@@ -236,14 +231,14 @@ def _template(sandbox: SandboxState, scope: Subject, args: Mapping[str, Any]) ->
 def _owned(tenant: Tenant, kind: str, record_id: str | None) -> Any:
     rows, table = tenant.table(kind), TABLE_OF[kind]
     if record_id is None or record_id not in rows:
-        there = ", ".join(list(rows)[:5]) or "none"
-        wanted = f"none was named of the {table}" if record_id is None else f"{record_id!r} is not among the {table}"
-        raise NoTarget(f"{wanted} of tenant {tenant.id!r}; it has {there}")
+        known = ", ".join(list(rows)[:5]) or "none"
+        given = f"got no id of the {table}" if record_id is None else f"{record_id!r} is not among the {table}"
+        raise NoTarget(f"{given} of tenant {tenant.id!r}; it has {known}")
     return rows[record_id]
 
 
 def remove_funnel(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
-    """The funnel is gone: the one that is named, or the one that the call's session was to link."""
+    """Remove the given funnel, or the one that the call's session was to link."""
     tenant = tenant_of(sandbox, scope, args)
     step_id = scope.session.funnel_step_id if scope.session else None
     linked = tenant.funnel_of_step(step_id) if step_id else None
@@ -252,7 +247,7 @@ def remove_funnel(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mappi
 
 
 def remove_entrypoint(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
-    """The channel is gone; with the last one of its platform the sends still to come on that platform fail."""
+    """Remove an entrypoint; with the last one of its platform, the remaining sends on that platform fail."""
     tenant = tenant_of(sandbox, scope, args)
     entrypoint = _owned(tenant, "entrypoint", args.get("id") or scope.entrypoint_id)
     del tenant.entrypoints[entrypoint.id]
@@ -264,7 +259,7 @@ Act = Callable[[SandboxState, Rule, Subject, Any], None]
 
 
 def fail_media(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
-    """Storage fails for these files: of this very upload where one triggered it, else from now on."""
+    """Fail the storage of these files: of the triggering upload alone, else from now on."""
     sandbox.rule_set.storage = StorageFaults(args.get("ratio"), args.get("every"), tuple(args.get("names", ())))
 
 
@@ -284,7 +279,7 @@ def set_choice(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[
 
 
 def advance(sandbox: SandboxState, rule: Rule, scope: Subject, by: int) -> None:
-    """Let time pass; rules that fall due meanwhile may do the same, to a depth that no stack minds."""
+    """Advance the clock; rules that fall due meanwhile may do the same, up to a bound on the depth."""
     if sandbox.advances >= ADVANCES_MAX_DEPTH:
         bound = f"the mock's own bound: {ADVANCES_MAX_DEPTH} rules deep"
         raise NoTarget(f"{sandbox.advances} rules are letting time pass already, one within another ({bound})")
@@ -295,7 +290,7 @@ def advance(sandbox: SandboxState, rule: Rule, scope: Subject, by: int) -> None:
         sandbox.advances -= 1
 
 
-# Effects that bend how the operation itself runs, and so come before it whatever the rule says.
+# Effects that change how the operation itself runs: they run before it, whatever the rule has.
 RUN_BEFORE_OPERATION = ("fail-media",)
 
 STATE_EFFECTS: Mapping[str, Act] = MappingProxyType(
@@ -330,9 +325,10 @@ def run(
     sandbox: SandboxState, rule: Rule, scope: Subject, part: Literal["whole", "bending", "following"] = "whole"
 ) -> None:
     """
-    Run the rule's world effects in order; what meets nothing to act on is noted in the rule's entry.
+    Run the rule's state effects in order; an effect without a target is recorded in the rule's entry.
 
-    `bending` are those alone that bend how an operation runs, `following` the others.
+    `part` is `bending` for the effects that change how an operation runs, `following` for the others, or `whole` for
+    all.
     """
     for name, args in rule.state_effects:
         if part != "whole" and (part == "bending") != (name in RUN_BEFORE_OPERATION):

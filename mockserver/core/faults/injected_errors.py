@@ -1,8 +1,8 @@
 """
-Injected errors: what a script's error says, so that it reads like one that happened.
+Injected errors: the code and the values of an error that a rule sends, like those of a genuine one.
 
-A message has the facts of the call where the call has them (its file, its filter, its template's variables), else ones
-that the sandbox's choices would give; no placeholder is left in it.
+A message has the values of the call if the call has them (its file, its filter, its template's variables), else values
+that fit the sandbox's choices; no placeholder stays in it.
 """
 
 from __future__ import annotations
@@ -87,12 +87,16 @@ def _file(sandbox: SandboxState, call: Call) -> UploadedFile | None:
 def _filter_field(sandbox: SandboxState, call: Call, scope: Subject, body: Any) -> Facts:
     own = body.get("filters") if isinstance(body, Mapping) else None
     groups = own if own is not None else scope.campaign.filters if scope.campaign else None
-    for group in groups if isinstance(groups, list | tuple) else ():
-        statements = group.get("statements") if isinstance(group, Mapping) else None
-        for statement in statements if isinstance(statements, list | tuple) else ():
-            if isinstance(statement, Mapping) and isinstance(statement.get("field"), str):
-                return {"field": statement["field"]}
-    return {"field": _FIELD}
+    statements = (
+        statement for group in _list_of_mappings(groups) for statement in _list_of_mappings(group.get("statements"))
+    )
+    names = (statement.get("field") for statement in statements)
+    return {"field": next((name for name in names if isinstance(name, str)), _FIELD)}
+
+
+def _list_of_mappings(value: Any) -> list[Mapping[str, Any]]:
+    """Return the mappings in a list, none for a value that is not a list."""
+    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list | tuple) else []
 
 
 def _missing_keys(sandbox: SandboxState, call: Call, scope: Subject, body: Any) -> Facts:
@@ -121,7 +125,7 @@ def _rate(sandbox: SandboxState, call: Call, scope: Subject, body: Any) -> Facts
     return {"quota": numbers["requests"], "window_s": (parse_duration(numbers["per"]) or 0) // SECOND}
 
 
-# The facts of each code whose message or headers have any.
+# The values of each code whose message or headers have placeholders.
 _FACTS: Mapping[str, Callable[[SandboxState, Call, Subject, Any], Facts]] = MappingProxyType(
     {
         "VALIDATION_ERROR": _wrong_place,

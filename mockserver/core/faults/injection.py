@@ -1,13 +1,9 @@
 """
-Scripted rules at one call or one delivery attempt.
+Rules applied to one call or to one delivery attempt: which fire, and what they do before and after the operation.
 
-A call under a script: which rules fire at it, what they do before and after the operation, and what its client gets.
-
-1. The first rule in order that bends the wire owns it; the world effects of all run, after the operation and before its
-   answer leaves, or before it where the rule says so.
-2. Whatever a rule does, the operation runs whole or not at all: faults change what is said and when, never what is true.
-
-Asking a sandbox's script what it does to an attempt at a delivery.
+1. The first firing rule with wire effects owns the exchange. The state effects of all rules run, after the operation
+   and before its response is sent, or before the operation if the rule has it so.
+2. The operation runs as a whole or not at all: a wire fault changes the response and its time, never the state.
 """
 
 from __future__ import annotations
@@ -37,9 +33,9 @@ _NO_WIRE = WireFaults()
 
 class RuleMatch(NamedTuple):
     """
-    The rules that fire at a call, the wire effects in force with their owner, and the drawn waits around the operation.
+    The rules that fire at a call, the wire effects with their owner, and the drawn delays around the operation.
 
-    `scope` is what the call was about when it came in, whatever becomes of its key on the way.
+    `scope` is what the call named on arrival, even if a rule then changes its key.
     """
 
     rules: tuple[Rule, ...]
@@ -51,7 +47,7 @@ class RuleMatch(NamedTuple):
 
 
 def match_rules(sandbox: SandboxState, call: Call) -> RuleMatch:
-    """Count the call for every rule in force; the caller has let time pass up to now."""
+    """Match every active rule against the call and count it; the caller has run the due timers."""
     assert call.endpoint is not None
     scope = subject_of(sandbox, call)
     moment = MatchContext(
@@ -105,10 +101,10 @@ def subject_of(sandbox: SandboxState, call: Call) -> Subject:
 
 def run_operation(sandbox: SandboxState, call: Call, met: RuleMatch) -> CallResult:
     """
-    Run what the rules leave of the call: the world effects that come before it, and the operation.
+    Run the state effects that precede the operation, and the operation unless a rule prevents it.
 
-    An outcome of None means that the operation did not run and that the rule's own words, or nothing, are the answer.
-    `follow` has to come after it, once the answer and its place in the journal are settled.
+    An outcome of None means that the operation did not run, and that the rule's own response, or none, is sent.
+    `run_after_effects` has to follow, once the exchange is in the journal.
     """
     scope, stored = met.scope, sandbox.rule_set.storage
     for rule in met.rules:
@@ -116,12 +112,12 @@ def run_operation(sandbox: SandboxState, call: Call, met: RuleMatch) -> CallResu
         effects.run(sandbox, rule, scope, "whole" if rule.before_operation else "bending")
     answered = _operated(sandbox, call, met, scope)
     if call.endpoint is not None and call.endpoint.id == "uploadMedia":
-        sandbox.rule_set.storage = stored  # what a rule at this call has set held for it alone
+        sandbox.rule_set.storage = stored  # what a rule at this call has set applies to it alone
     return answered
 
 
 def run_after_effects(sandbox: SandboxState, call: Call, met: RuleMatch, answered: CallResult) -> None:
-    """Run the world effects that come after the operation and before its answer leaves."""
+    """Run the state effects between the operation and the sending of its response."""
     scope = _subject_after(met.scope, answered, call)
     for rule in met.rules:
         if not rule.before_operation:
@@ -141,7 +137,7 @@ def _operated(sandbox: SandboxState, call: Call, met: RuleMatch, scope: Subject)
 
 
 def _subject_after(scope: Subject, answered: CallResult, call: Call) -> Subject:
-    """The scope with what the operation has made or found."""
+    """Return the subject with the record that the operation has created or read."""
     operation = call.endpoint.id if call.endpoint else ""
     facts = answered.outcome.value if isinstance(answered.outcome, Success) else None
     if isinstance(facts, Campaign):
@@ -154,14 +150,14 @@ def _subject_after(scope: Subject, answered: CallResult, call: Call) -> Subject:
 
 
 def defer_call(sandbox: SandboxState, call: Call, met: RuleMatch, due: Instant) -> None:
-    """The client has given up; the call arrives all the same when it is due, and its answer reaches nobody."""
+    """Defer a call whose client has disconnected: it still runs when it is due, and its response is sent to no client."""
     parked_id = f"call_{sandbox.next_number('parked')}"
     sandbox.rule_set.deferred_calls[parked_id] = DeferredCall(call, tuple(rule.id for rule in met.rules))
     sandbox.schedule(due, "call", "arrive", "", parked_id, 0)
 
 
 def run_deferred_call(sandbox: SandboxState, timer: Timer) -> None:
-    """A parked call reaches the operation."""
+    """Run a deferred call."""
     parked = sandbox.rule_set.deferred_calls.pop(timer.id)
     rules = sandbox.rule_set.rules
     left = tuple(rules[each] for each in parked.rule_ids if each in rules)
@@ -173,7 +169,7 @@ def run_deferred_call(sandbox: SandboxState, timer: Timer) -> None:
 
 
 def take_snapshot(sandbox: SandboxState) -> None:
-    """Keep the world as it is now for `stale`, if some rule wants it; called before anything may change."""
+    """Copy the current state for `stale`, if a rule needs it; called before anything may change."""
     script = sandbox.rule_set
     if not script.keeps_snapshots:
         return
@@ -202,9 +198,9 @@ def _answer_as_before(sandbox: SandboxState, call: Call, met: RuleMatch) -> Call
 
 def delivery_faults_for(sandbox: SandboxState, delivery: Delivery, attempt_no: int) -> DeliveryFaults:
     """
-    What the sandbox's script does to this attempt, the first being 1; asked once for each attempt.
+    Return the faults of this attempt, counted from 1; called once per attempt.
 
-    Of several rules that fire the first in order has its say on each part; the effects of all on the world run.
+    Of several firing rules the first one with a fault decides it; the state effects of all run.
     """
     if not sandbox.rule_set.rules:
         return NO_DELIVERY_FAULTS

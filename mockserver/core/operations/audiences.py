@@ -1,13 +1,9 @@
 """
-Audiences: filters checked, compiled and evaluated, and the filter schema.
+Audiences: filters validated, compiled into one expression and evaluated over a tenant's chats; and the filter schema.
 
-Audiences: filters checked for their meaning, compiled into one expression, and evaluated over a tenant's chats.
-
-1. Fields and operators come from the contract's table; operands are bound as constants and never spelled into code.
-2. Preview and creation use the same check, so they take and refuse the same filters.
-3. Statements are joined by their group's combinator, groups by `and`; no groups means every chat.
-
-The filter schema: the contract's own table, served.
+1. Fields and operators come from the contract's table; operands are bound as constants and never part of the code.
+2. Preview and creation use the same check, so they accept and refuse the same filters.
+3. A group's combinator joins its statements, `and` joins groups; no groups means every chat.
 """
 
 from __future__ import annotations
@@ -36,7 +32,7 @@ from mockserver.core.state.records import Chat
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import Tenant
 
-_LARGEST = 1.7976931348623157e308  # beyond it a number of JSON is no double, and `1e999` reads as infinity
+_LARGEST = 1.7976931348623157e308  # a larger JSON number is not a double, and `1e999` parses as infinity
 _NO_PLATFORM = "\0"
 _REMEMBERED_FOR = MINUTE  # under the option `cached` of estimated-count-exactness
 
@@ -116,13 +112,13 @@ def _statement(sandbox: SandboxState, statement: Mapping[str, Any], at: str, ope
         raise _invalid(
             statement,
             f"{at}/field",
-            f"came {masked_excerpt(statement['field'], sandbox.secrets())!r}, which is no filter field{_nearest(statement['field'], FIELDS)}",
+            f"got {masked_excerpt(statement['field'], sandbox.secrets())!r}; expected a filter field{_nearest(statement['field'], FIELDS)}",
             "filters.fields",
         )
     operator = OPERATORS[field.type].get(statement["operator"])
     if operator is None:
         came = masked_excerpt(statement["operator"], sandbox.secrets())
-        reason = f"came {came!r}, which is no operator of {field.type} fields{_nearest(statement['operator'], OPERATORS[field.type])}"
+        reason = f"got {came!r}; expected an operator of {field.type} fields{_nearest(statement['operator'], OPERATORS[field.type])}"
         raise _invalid(statement, f"{at}/operator", reason, "filters.operators")
     bound = _operands(sandbox, field, operator, statement, at)
     names = [f"v{len(operands) + number}" for number in range(len(bound))]
@@ -168,7 +164,7 @@ def _operands(
             raise _invalid(
                 statement,
                 f"{at}/value",
-                f"came {_operand_text(sandbox, statement, 'value')}; '{operator.name}' wants a non-empty array",
+                f"got {_operand_text(sandbox, statement, 'value')}; expected a non-empty array for '{operator.name}'",
                 "filters.types",
             )
         return [
@@ -202,14 +198,14 @@ def _scalar(sandbox: SandboxState, field: FilterField, statement: Mapping[str, A
         raise _invalid(
             statement,
             at,
-            f"came {_short(sandbox, value)}; {field.name} takes {field.value_format}",
+            f"got {_short(sandbox, value)}; expected {field.value_format} for {field.name}",
             "filters.types",
         )
     takes_part = statement["operator"] in PART_OPERATORS and sandbox.choices["platform-text-operators"] == "text"
     if field.allowed and value not in field.allowed and not takes_part:
         return _unknown_platform(sandbox, field, statement, value, at)
     if isinstance(value, Decimal):
-        return float(value)  # as a chat's own number, which seed data gives as a float
+        return float(value)  # like the number of a chat, a float from seed data
     return value.casefold() if _ignores_case(sandbox, field) else value
 
 
@@ -222,10 +218,8 @@ def _unknown_platform(
 ) -> str:
     option = sandbox.choices["platform-value-unknown"]
     if option == "match-none":
-        return _NO_PLATFORM + value  # so that no part of it is found in a platform either
-    reason = (
-        f"came {_short(sandbox, value)}; {field.name} is {field.value_format}{_nearest(value, field.allowed or ())}"
-    )
+        return _NO_PLATFORM + value  # so that no part of it is part of a platform either
+    reason = f"got {_short(sandbox, value)}; expected {field.value_format} for {field.name}{_nearest(value, field.allowed or ())}"
     if option == "platform-unsupported":
         raise ApiError("PLATFORM_UNSUPPORTED", clause="filters.platform-values", location=at, reason=reason)
     raise _invalid(statement, at, reason, "filters.platform-values")
@@ -261,7 +255,7 @@ def _invalid(statement: Mapping[str, Any], at: str, reason: str, clause: str) ->
 
 
 def _nearest(found: str, known: Iterable[str]) -> str:
-    return nearest_hint(found, known) or f"; there are {', '.join(known)}"
+    return nearest_hint(found, known) or f": {', '.join(known)}"
 
 
 def _operand_text(sandbox: SandboxState, statement: Mapping[str, Any], key: str) -> str:

@@ -1,8 +1,8 @@
 """
-Campaigns and their executions: create, list, read, start, cancel, and what time does to them.
+Campaigns and their executions: create, list, read, start, cancel, and their ends.
 
-Each verb checks first, in the order that `create-check-order` and `start-check-order` record, and writes last, so a
-refused call has changed nothing. An execution's sends are arithmetic (`sends`); time only ever finishes it.
+Each operation checks first, in the order of `create-check-order` and `start-check-order`, and writes last: a refused
+call changes nothing. The sends of an execution are arithmetic (`sending`); a timer only finishes it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mockserver.core.state.tenant import Tenant
 
 
 def caused_by_call(sandbox: SandboxState) -> Mapping[str, object]:
-    """The cause of what a call changes: the number that its exchange will have in the journal."""
+    """Return the cause of the changes of a call: the number that its exchange will have in the journal."""
     return {"exchange": sandbox.journal.last_exchange + 1}
 
 
@@ -34,7 +34,7 @@ def unprocessable_error(clause: str, reason: str) -> ApiError:
 
 
 def require_draft(sandbox: SandboxState, campaign: Campaign) -> None:
-    """Only a draft starts: a running campaign is already processing, any other is no draft (start.not-draft)."""
+    """Raise unless the campaign is a draft; a running one has an error of its own (start.not-draft)."""
     if campaign.status == CAMPAIGN.initial:
         return
     narrow = sandbox.choices["not-draft-vs-already-processing"] == "already-processing"
@@ -78,7 +78,7 @@ def common_variables(sandbox: SandboxState, template: Template, given: Mapping[s
             "CAMPAIGN_MISSING_COMMON_VARIABLES",
             clause="start.missing-variables",
             location="/commonVariables",
-            reason=f"came {sorted(given) or 'none'}; template {template.id!r} requires {', '.join(missing)} too",
+            reason=f"got {sorted(given) or 'none'}; expected {', '.join(missing)} too, by template {template.id!r}",
             keys=", ".join(missing),
         )
     extra = extra_keys(template, given)
@@ -115,7 +115,7 @@ def select_targets(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) ->
 def _refuse_too_large(sandbox: SandboxState, tenant: Tenant, campaign: Campaign, target: int, limit: int) -> None:
     used = 0
     if sandbox.choices["size-limit-base"] == "moving-day":
-        since = as_shown(sandbox.now - DAY) + MILLISECOND - 1  # what is shown as a day old is used no longer
+        since = as_shown(sandbox.now - DAY) + MILLISECOND - 1  # a preview shown as a day old is expired
         runs = [each for each in tenant.executions.values() if each.platform == campaign.platform]
         used = sum(
             sending.counts(each.schedule, sandbox.now).sent - sending.counts(each.schedule, since).sent for each in runs
@@ -231,7 +231,7 @@ def check_new(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> None
             "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH",
             clause="campaigns.template-mismatch",
             location="/platform",
-            reason=f"template {template.id!r} is official and the platform is chatapp_lite; wanted chatapp or photoapp",
+            reason=f"template {template.id!r} is official; got the platform chatapp_lite; expected chatapp or photoapp",
         )
     audiences.compile_filters(sandbox, campaign.filters)
     _refuse_taken_name(sandbox, tenant, campaign.name)
@@ -368,7 +368,7 @@ def _last_send(sandbox: SandboxState, execution: Execution) -> Instant:
     if option == "current-minute":
         started_at = as_shown(execution.started_at)
         minutes = (sandbox.now - started_at) // MINUTE + 1
-        return started_at + minutes * MINUTE - 1  # the next minute's first instant is no part of this one
+        return started_at + minutes * MINUTE - 1  # the first instant of the next minute is not part of this one
     return sandbox.now
 
 

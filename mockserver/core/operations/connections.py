@@ -1,11 +1,8 @@
 """
 Connection sessions and entrypoints.
 
-Entrypoints: connected channels, read by id, and made when a session completes.
-
-Connection sessions: created, read, completed by the end user, failed, or expired twenty minutes on.
-
-What the end user meets is decided here, at completion time: a number in use and a funnel that is gone fail the session.
+A session is created, read, and then completed by the end user, failed, or expired after twenty minutes. Its completion
+creates the entrypoint, or fails the session if the number is in use or the funnel no longer exists.
 """
 
 from __future__ import annotations
@@ -141,7 +138,7 @@ def _refuse_bad_return_url(sandbox: SandboxState, url: str) -> None:
 
 
 def read_session(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
-    """The session as it stands (session.read); another tenant's is met as `cross-tenant-code` has it."""
+    """Return the session in its current state (session.read); another tenant's is refused by `cross-tenant-code`."""
     code = {"resource-not-found": "RESOURCE_NOT_FOUND", "entrypoint-not-found": "ENTRYPOINT_NOT_FOUND"}[
         str(sandbox.choices["session-unknown-code"])
     ]
@@ -158,7 +155,7 @@ def read_session(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
 
 
 def with_entrypoint(tenant: Tenant, session: Session) -> tuple[Session, Any]:
-    """The session beside the entrypoint that it made, None where it made none."""
+    """Return the session with the entrypoint that it created, None if it created none."""
     return session, tenant.entrypoints.get(session.entrypoint_id) if session.entrypoint_id else None
 
 
@@ -197,7 +194,7 @@ def fail(sandbox: SandboxState, tenant: Tenant, session: Session, reason: str, c
 
 
 def cancel(sandbox: SandboxState, tenant: Tenant, session: Session, cause: Cause) -> Session:
-    """The end user cancels the flow: the connection fails, or nobody notices and it waits (session.user-cancels)."""
+    """Cancel the flow as the end user: the connection fails, or the session stays pending (session.user-cancels)."""
     if sandbox.choices["user-cancels"] == "pending":
         return session
     return fail(sandbox, tenant, session, "token_exchange_failed", cause)

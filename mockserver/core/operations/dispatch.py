@@ -1,12 +1,9 @@
 """
-Dispatch of a call: the order of checks, and the function of each operation.
+Dispatch of a call: the order of the checks, and the function of each operation.
 
-Forms: the embed policy, and nothing else of them.
-
-Answering a call: the API's order of checks, top to bottom, then the operation.
-
-Key, developer environment, subscription, key type, rate, body, operation (fixed decision `auth-precedence`). The
-body of a refused key is never parsed. The first thing that is wrong is the answer.
+The checks are, in this order: endpoint, key, developer environment, subscription, key type, rate, body, operation
+(fixed decision `auth-precedence`). The first failed check is the response; the body of a call with a refused key is not
+parsed.
 """
 
 from __future__ import annotations
@@ -69,7 +66,7 @@ WRITERS: Mapping[str, Writer] = MappingProxyType(
 
 
 def handle_call(sandbox: SandboxState, call: Call) -> CallResult:
-    """What the API says to this call. The caller holds the lock and has let time pass up to now."""
+    """Return the result of the call. Lock: the caller holds the sandbox's, and has run the due timers."""
     tenant_id: str | None = None
     body: Any = None
     try:
@@ -83,7 +80,9 @@ def handle_call(sandbox: SandboxState, call: Call) -> CallResult:
         _require_rate_budget(sandbox, call)
         if endpoint.body == "json":
             value = validation.parse_body(sandbox, endpoint, call)
-            body = value if call.body else None  # what came, for the journal; the operation gets what it may use
+            body = (
+                value if call.body else None
+            )  # the body as received, for the journal; the operation gets the validated value
             ready = validation.validate_body(sandbox, endpoint, value)
             return CallResult(WRITERS[endpoint.id](sandbox, tenant, call, ready), tenant_id, body)
         return CallResult(READERS[endpoint.id](sandbox, tenant, call), tenant_id, None)
@@ -96,7 +95,7 @@ def _require_endpoint(sandbox: SandboxState, call: Call) -> Endpoint:
         return call.endpoint
     path = masked_excerpt(call.path, sandbox.secrets(), 120)
     if call.allowed_methods:
-        reason = f"{call.method} is no method of {path}; it has {', '.join(call.allowed_methods)}"
+        reason = f"{call.method} is not a method of {path}; expected {', '.join(call.allowed_methods)}"
     else:
         reason = f"the document has no path {path!r}; endpoints that it only mentions are not emulated"
     raise ApiError("RESOURCE_NOT_FOUND", clause="base.unknown-path", location="path", reason=reason)
@@ -111,7 +110,7 @@ def _require_key(sandbox: SandboxState, call: Call) -> KeyOwner:
     holder = sandbox.key_owner(key)
     if holder is None:
         came = "a key with the secret prefix" if key.startswith("sk_") else "a value without the prefix sk_"
-        reason = f"came {came}, {len(key)} characters, that is no key of this sandbox"
+        reason = f"got {came}, {len(key)} characters; expected a key of this sandbox"
         raise ApiError("API_KEY_INVALID", clause="auth.unknown", location="X-API-Key", reason=reason)
     return holder
 
@@ -124,13 +123,13 @@ def _require_developer_environment(tenant: Tenant) -> None:
 
 def _require_subscription(sandbox: SandboxState, tenant: Tenant, endpoint: Endpoint) -> None:
     if tenant.subscription != "active" and (endpoint.writes or sandbox.choices["subscription-scope"] == "all"):
-        reason = f"the subscription of tenant {tenant.id!r} is {tenant.subscription}; wanted active"
+        reason = f"the subscription of tenant {tenant.id!r} is {tenant.subscription}; expected active"
         raise ApiError("SUBSCRIPTION_INACTIVE", clause="auth.subscription", location="X-API-Key", reason=reason)
 
 
 def _require_key_type(endpoint: Endpoint, holder: KeyOwner) -> None:
     if endpoint.keys == "secret" and holder.kind != "secret":
-        reason = f"came a {holder.kind} key; {endpoint.id} takes a secret key (sk_...) only"
+        reason = f"got a {holder.kind} key; expected a secret key (sk_...) for {endpoint.id}"
         raise ApiError("API_KEY_WRONG_TYPE", clause="auth.secret-only", location="X-API-Key", reason=reason)
 
 

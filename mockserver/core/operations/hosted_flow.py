@@ -1,10 +1,12 @@
 """
-The hosted page of a connection session: a person's walk from the one-use link to its end.
+The hosted page of a connection session: the end user's flow from the one-use link to its end.
 
-1. A link is good while its session is pending, the deadline lies ahead and nothing has consumed it: `is_good` alone decides.
-2. What consumes it is the choice `link-consumed-when`; whoever began the walk goes on under the walk's own secret.
-3. Looking moves nothing, but that opening the link begins the walk under `first-get`. Each look is kept by `note`.
-4. How a session ends is decided in `sessions`, by the moves that the control plane has too.
+1. A link is valid while its session is pending, the deadline is in the future and no flow has consumed it:
+   `is_link_valid` alone decides.
+2. The choice `link-consumed-when` decides what consumes it; a started flow continues under its own secret.
+3. A page view changes nothing, except that opening the link starts the flow under `first-get`. `record_visit` stores
+   each.
+4. `connections` decides how a session ends, by the same transitions as the control plane.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from mockserver.core.state.records import HostedFlow, PageVisit, Session
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import Tenant
 
-# The steps of a walk in order, by whether the session asked for coexistence. The last one ends it.
+# The steps of a flow in order, by whether the session has coexistence. The last one ends it.
 FLOW_STEPS: Mapping[bool, tuple[str, ...]] = MappingProxyType(
     {
         False: ("intro", "account", "number", "authorise"),
@@ -30,12 +32,12 @@ FLOW_STEPS: Mapping[bool, tuple[str, ...]] = MappingProxyType(
     }
 )
 CANCELLED = "cancelled"
-SIMULATED = (*connections.REASONS, "expire")  # the ends that the page forces when it is told to
+SIMULATED = (*connections.REASONS, "expire")  # the ends that the page can force
 NAME_MAX_CHARS = 100
 
 
 class FlowTarget(NamedTuple):
-    """A session beside its tenant and the walk through its page, None while nobody has begun it."""
+    """A session with its tenant and its flow, None if it has not started."""
 
     tenant: Tenant
     session: Session
@@ -51,31 +53,31 @@ def find_by_link(sandbox: SandboxState, token: str) -> FlowTarget | None:
 
 
 def find_by_flow(sandbox: SandboxState, secret: str) -> FlowTarget | None:
-    """The session whose walk has this secret."""
-    for tenant in sandbox.tenants.values():
-        for walk in tenant.hosted_flows.values():
-            if walk.secret == secret:
-                return FlowTarget(tenant, tenant.sessions[walk.session_id], walk)
-    return None
+    """Return the session whose flow has this secret, or None."""
+    flows = ((tenant, flow) for tenant in sandbox.tenants.values() for flow in tenant.hosted_flows.values())
+    return next(
+        (FlowTarget(tenant, tenant.sessions[flow.session_id], flow) for tenant, flow in flows if flow.secret == secret),
+        None,
+    )
 
 
 def is_link_valid(sandbox: SandboxState, found: FlowTarget) -> bool:
-    """True while the link still leads to the page (session.url)."""
+    """Return True while the link leads to the page (session.url)."""
     consumed = found.walk is not None and found.walk.consumed_at is not None
     return _is_pending(found.session) and sandbox.now < found.session.expires_at and not consumed
 
 
 def open_link(sandbox: SandboxState, found: FlowTarget) -> HostedFlow | None:
-    """The link is opened with GET: that begins the walk under `first-get`, and nothing otherwise."""
+    """Open the link with GET: that starts the flow under `first-get`, and changes nothing otherwise."""
     return start_flow(sandbox, found) if sandbox.choices["link-consumed-when"] == "first-get" else None
 
 
 def start_flow(sandbox: SandboxState, found: FlowTarget) -> HostedFlow:
     """
-    Leave the good link behind for the walk, which starts with its first step.
+    Start the flow of a valid link at its first step.
 
-    The link is consumed by that; under `completion` it stays good, and leads whoever comes again into the same walk,
-    at its first step where it was cancelled.
+    The flow consumes the link; under `completion` the link stays valid, and every visitor continues the same flow, at
+    its first step if it was cancelled.
     """
     first = FLOW_STEPS[found.session.coexistence][0]
     consumed_at = None if sandbox.choices["link-consumed-when"] == "completion" else sandbox.now
@@ -90,7 +92,7 @@ def start_flow(sandbox: SandboxState, found: FlowTarget) -> HostedFlow:
 
 
 def current_page(sandbox: SandboxState, session: Session, walk: HostedFlow) -> str:
-    """What the walk shows now: its step, or how it ended (completed, cancelled, failed, expired)."""
+    """Return the current page of the flow: its step, or its end (completed, cancelled, failed, expired)."""
     if session.status == "completed":
         return "completed"
     if walk.step == CANCELLED:
@@ -104,11 +106,11 @@ def submit_step(
     sandbox: SandboxState, tenant: Tenant, session: Session, step: str, given: Mapping[str, str]
 ) -> str | None:
     """
-    The person answers a step of the walk and goes on; answers which field is wrong, and then nothing has changed.
+    Submit the form of a step and continue; return the name of an invalid field, in which case nothing has changed.
 
-    A step can be taken again after later ones; one that was not reached yet, and any step of a walk that is over,
-    changes nothing. The answer to the last step completes the session, which may fail it instead. At or after the
-    deadline whatever is answered finds the session expired.
+    An earlier step can be submitted again; a step not reached yet, and any step of a flow that has ended, changes
+    nothing. The last step completes the session, which may fail it instead. At or after the deadline the session
+    expires.
     """
     session = connections.expire_if_due(sandbox, tenant, session, {"page": step})
     walk, steps = tenant.hosted_flows[session.id], FLOW_STEPS[session.coexistence]
@@ -153,9 +155,9 @@ def simulate(sandbox: SandboxState, tenant: Tenant, session: Session, end: str) 
 
 def return_redirect(sandbox: SandboxState, session: Session) -> str | None:
     """
-    Where the person goes once the session has ended, None where the page is the end of it (session.return).
+    Return the url for the end user after the session has ended, or None if the page is the end (session.return).
 
-    The returnUrl keeps its own query; what is put behind it is said by `return-query` and `return-on-failure`.
+    The returnUrl keeps its own query; `return-query` and `return-on-failure` decide what is appended.
     """
     if session.return_url is None or _is_pending(session):
         return None
@@ -170,7 +172,7 @@ def return_redirect(sandbox: SandboxState, session: Session) -> str | None:
 
 
 def suggested_numbers(sandbox: SandboxState, session: Session, count: int = 2) -> tuple[str, ...]:
-    """Numbers in E.164 that no entrypoint has, for the person to choose from; the same ones at each look."""
+    """Return free numbers in E.164 for the end user to choose from; the same ones at each view."""
     found: list[str] = []
     tried = 0
     while len(found) < count:
@@ -189,7 +191,7 @@ def pairing_code(sandbox: SandboxState, session: Session) -> str:
 def record_visit(
     sandbox: SandboxState, found: FlowTarget | None, method: str, step: str, headers: Mapping[str, str], status: int
 ) -> None:
-    """Keep one look at the page; of very many the last are kept."""
+    """Store one view of the page; only the latest are kept."""
 
     def told(name: str) -> str | None:
         return headers[name][:VISIT_TEXT_MAX_CHARS] if name in headers else None
@@ -225,7 +227,7 @@ def _phone(tenant: Tenant, given: Mapping[str, str]) -> Mapping[str, Any] | str:
     return {"phone": phone} if phone is not None else "phone"
 
 
-# What an answer to a step adds to the walk, or the field in which it is wrong.
+# What the form of a step adds to the flow, or the field that is invalid.
 _CHOSEN: Mapping[str, Callable[[Tenant, Mapping[str, str]], Mapping[str, Any] | str]] = MappingProxyType(
     {"intro": _nothing, "account": _name, "number": _phone, "app": _nothing}
 )

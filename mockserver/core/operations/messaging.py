@@ -1,16 +1,13 @@
 """
-Messages of a chat, and uploads of media.
+Messages of a chat, newest first, page by page, and uploads of media.
 
-The messages of a chat, newest first, page by page.
+Messages come from seed data and from sends; those of sends are derived for each listing, never stored.
 
-Messages come from seed data and from sends; the sent ones are derived when they are listed, never stored.
-
-1. Order is (createdAt, order of creation, item of the template), newest first; the key of a message never changes.
-2. A cursor holds the key of the last message that was given out, so that arriving messages move nothing; under the
-   option `offset` of `page-stability` it holds a number of messages instead, and pages shift.
+1. The order is (createdAt, order of creation, item of the template), newest first; the key of a message never changes.
+2. A cursor holds the key of the last message returned, so that new messages move nothing; under the option `offset` of
+   `page-stability` it holds a number of messages instead, and pages shift.
 3. A cursor belongs to its chat and its sandbox's seed; any other is VALIDATION_ERROR.
-
-Media: which files an upload takes, and the records that it leaves. Checks: empty, count, format, size.
+4. An upload checks for emptiness, count, format and size, in this order, and then creates the records.
 """
 
 from __future__ import annotations
@@ -39,7 +36,7 @@ Key = tuple[int | Fraction, int, int]  # the exact instant in microseconds, the 
 
 
 class ListedMessage(NamedTuple):
-    """One message as the edge spells it: documented fields, instants as Instant."""
+    """One message for the serializer: its documented fields, with instants as Instant."""
 
     key: Key
     id: str
@@ -194,7 +191,7 @@ def _read_cursor(sandbox: SandboxState, chat_id: str, written: str) -> _Cursor:
 def _bad_cursor(sandbox: SandboxState, written: str) -> ApiError:
     return validation_error(
         "cursor",
-        f"cursor came as {masked_excerpt(written, sandbox.secrets(), 60)!r}; wanted a nextCursor of this chat, as it was given out",
+        f"got the cursor {masked_excerpt(written, sandbox.secrets(), 60)!r}; expected a nextCursor of this chat",
         "messages.list",
     )
 
@@ -203,7 +200,7 @@ _TEXT = "text/plain"
 
 
 class UploadResult(NamedTuple):
-    """One file's outcome; `media` is None where it was not stored."""
+    """The result of one file; `media` is None if it was not stored."""
 
     name: str
     media: Media | None
@@ -218,7 +215,7 @@ def upload(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
     parts = [
         part._replace(declared_type=_declared(sandbox, part))
         for part in call.read_files(most)
-        if part.name or part.content  # a nameless empty part is no file
+        if part.name or part.content  # an empty part without a name is not a file
     ]
     if not parts:
         came = call.headers.get("content-type", "") or "no Content-Type"

@@ -1,8 +1,8 @@
 """
-The `returnUrl` of a session: which ones are taken, and how one is written where a browser is sent to it.
+The `returnUrl` of a session: which urls are valid, and the form in which a browser is redirected to one.
 
-1. The document's rule comes first: https with a host, without user or password (fixed decision `return-url-rules`).
-2. What is left is judged and written as the WHATWG URL standard does, by `can_ada`, the parser that browsers' kin use.
+1. The document's rule is first: https with a host, without user or password (fixed decision `return-url-rules`).
+2. The rest is validated and formatted by the WHATWG URL standard, with `can_ada`, a parser that browsers use.
 3. `can_ada` is imported at the first url, so that a suite without sessions does not wait for it.
 """
 
@@ -34,7 +34,7 @@ def problem(url: str) -> str:
     try:
         parse(url)
     except ValueError:
-        return "the URL standard cannot parse it: its host or port is none"
+        return "the URL standard cannot parse it: its host or port is invalid"
     return ""
 
 

@@ -1,17 +1,11 @@
 """
-An execution's sends: counts and due instants as arithmetic, and changes of the schedule.
+The sends of an execution as arithmetic: counts at an instant, due instants, and changes of the schedule.
 
-Sends as arithmetic: how many positions of an execution were processed at an instant, and when a position is due.
-
-1. Positions go in the order of the targets; position i of a segment is due at start + (i - first) minutes / rate.
+1. Positions are in the order of the targets; position i of a segment is due at start + (i - first) minutes / rate.
 2. A position is processed at every instant at or after its own; rates are exact rationals, nothing is rounded.
-3. Counts are cut, never rewritten: `cut` fixes what lies before an instant and stops the rest.
-
-The course of an execution's sends: when it finishes, when a rule's count is reached, and how a script bends it.
-
-Counts are cut, never rewritten: what was processed up to now stays, and only what is still to come is bent. What has
-ended is left alone, also while the status of an execution lags behind its campaign's. In the very call that starts an
-execution nothing has been processed yet, though the first send is due at once.
+3. A change of the schedule applies to the remaining positions only; processed ones are never rewritten. An execution
+   that has ended does not change, even while its status lags behind its campaign's.
+4. In the call that starts an execution nothing is processed yet, although the first send is due immediately.
 """
 
 from __future__ import annotations
@@ -29,7 +23,7 @@ from mockserver.core.state.tenant import Tenant
 
 
 class Counts(NamedTuple):
-    """What an execution shows at an instant; `sent + failed` never exceeds `target`."""
+    """The counts of an execution at an instant; `sent + failed` never exceeds `target`."""
 
     target: int
     sent: int
@@ -65,9 +59,9 @@ def counts(sends: SendSchedule, at: Instant) -> Counts:
 
 def exact_due(sends: SendSchedule, position: int) -> tuple[int, int] | None:
     """
-    The exact instant of a position as (microseconds x rate, rate); None where it is never sent.
+    Return the exact instant of a position as (microseconds x rate, rate), or None if it is never sent.
 
-    Both numbers are whole, so that the caller rounds, once, in the direction that it needs.
+    Both numbers are integers, so that the caller rounds once, in the direction it needs.
     """
     if position >= sends.stop:
         return None
@@ -84,19 +78,19 @@ def processed_at(sends: SendSchedule, position: int) -> Instant | None:
 
 
 def displayed_at(sends: SendSchedule, position: int) -> Instant | None:
-    """The instant of the position cut to the microsecond, as it is shown."""
+    """Return the instant of the position as it is shown, cut to the microsecond."""
     exact = exact_due(sends, position)
     return None if exact is None else exact[0] // exact[1]
 
 
 def is_failed(sends: SendSchedule, position: int) -> bool:
-    """True where the send of this position fails."""
+    """Return True if the send of this position fails."""
     place = bisect_left(sends.failed, position)
     return place < len(sends.failed) and sends.failed[place] == position
 
 
 def time_of_nth_sent(sends: SendSchedule, count: int) -> Instant | None:
-    """The first whole microsecond at which `count` positions were sent, failed ones left out; None where that never comes."""
+    """Return the first whole microsecond at which `count` positions were sent, failed ones excluded, or None if never."""
     if count > sends.stop - bisect_left(sends.failed, sends.stop):
         return None
     position = bisect_left(range(sends.stop), count, key=lambda place: place + 1 - bisect_left(sends.failed, place + 1))
@@ -104,13 +98,15 @@ def time_of_nth_sent(sends: SendSchedule, count: int) -> Instant | None:
 
 
 def change_rate(sends: SendSchedule, first: int, start: Instant, per_minute: int) -> SendSchedule:
-    """The same sends, from position `first` on at another rate, that position at `start`; at 0 a minute they stand still."""
+    """
+    Return the schedule with another rate from position `first` on, which is due at `start`; at rate 0 the sends stop.
+    """
     kept = tuple(segment for segment in sends.segments if segment.first_position < first)
     return replace(sends, segments=(*kept, Segment(first, start, per_minute)))
 
 
 def with_failures(sends: SendSchedule, first: int, positions: Sequence[int]) -> SendSchedule:
-    """The same sends, of whose positions from `first` on those fail, ascending, and no others; what lies before stays."""
+    """Return the schedule with exactly these failures, ascending, from position `first` on; earlier ones stay."""
     before = sends.failed[: bisect_left(sends.failed, first)]
     if not before:
         return replace(sends, failed=positions)
@@ -123,7 +119,7 @@ def stop_after(sends: SendSchedule, last: Instant) -> SendSchedule:
 
 
 def schedule_progress_timers(sandbox: SandboxState, tenant: Tenant, execution: Execution) -> None:
-    """Arm the rules that wait for the execution's progress, and its finish: a rule may wait for the very last send."""
+    """Schedule the rules that wait for the execution's progress, then its finish: a rule may wait for the last send."""
     for rule in sandbox.rule_set.rules.values():
         if rule.after_sent is not None:
             schedule_rule_timer(sandbox, tenant, execution, rule)
@@ -135,7 +131,7 @@ def schedule_progress_timers(sandbox: SandboxState, tenant: Tenant, execution: E
 
 
 def schedule_rule_timer(sandbox: SandboxState, tenant: Tenant, execution: Execution, rule: Rule) -> None:
-    """Have the rule fire when this execution has sent its count, once; at once where it has done so already."""
+    """Schedule the rule for the instant at which this execution has sent its count, or for now if it has already."""
     if (rule.id, execution.id) in sandbox.rule_set.reached_progress or rule.after_sent is None:
         return
     reached = time_of_nth_sent(execution.schedule, rule.after_sent) if rule.after_sent else execution.started_at
@@ -145,14 +141,14 @@ def schedule_rule_timer(sandbox: SandboxState, tenant: Tenant, execution: Execut
 
 
 def replace_schedule(sandbox: SandboxState, tenant: Tenant, execution: Execution, bent: SendSchedule) -> None:
-    """Put other sends in the place of the execution's, and arm anew what follows from them."""
+    """Replace the execution's schedule, and schedule its timers again."""
     changed = replace(execution, schedule=bent, state_version=sandbox.next_number("state_version"))
     tenant.executions[execution.id] = changed
     schedule_progress_timers(sandbox, tenant, changed)
 
 
 def next_position(sandbox: SandboxState, execution: Execution, scope: Subject) -> int:
-    """The first position that is still to come; in the call that starts the execution that is the very first."""
+    """Return the first remaining position; in the call that starts the execution that is the first of all."""
     return 0 if scope.started_execution_id == execution.id else processed_count(execution.schedule, sandbox.now)
 
 
@@ -162,12 +158,12 @@ def stall(sandbox: SandboxState, tenant: Tenant, execution: Execution, first: in
 
 
 def resume(sandbox: SandboxState, tenant: Tenant, execution: Execution, first: int, per_minute: int) -> None:
-    """The next send goes now, the rest evenly from there."""
+    """Send the next message now, and the rest evenly from there."""
     replace_schedule(sandbox, tenant, execution, change_rate(execution.schedule, first, sandbox.now, per_minute))
 
 
 def slow(sandbox: SandboxState, tenant: Tenant, execution: Execution, first: int, per_minute: int) -> None:
-    """Send at another rate; the next send comes one interval of it from now, or at once where nothing was sent yet."""
+    """Send at another rate; the next send is one interval of it from now, or now if none was sent yet."""
     start: Instant = sandbox.now + (-(-MINUTE // per_minute) if first else 0)
     replace_schedule(sandbox, tenant, execution, change_rate(execution.schedule, first, start, per_minute))
 
@@ -175,7 +171,7 @@ def slow(sandbox: SandboxState, tenant: Tenant, execution: Execution, first: int
 def fail_remaining(
     sandbox: SandboxState, tenant: Tenant, execution: Execution, first: int, chosen: Sequence[int] | None = None
 ) -> None:
-    """From `first` on the chosen positions fail, beside those that would fail anyway; all where none are named."""
+    """From `first` on fail the chosen positions in addition to those already failing; all of them if none are chosen."""
     total = execution.schedule.total
     if chosen is None:
         failed: Sequence[int] = range(first, total)

@@ -1,4 +1,4 @@
-"""Message templates: listed and read, never written by a call; and how a template's text reads for one recipient."""
+"""Message templates: list and read, and the text of a template for one recipient. No call changes a template."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """
-Reading a JSON body: the bytes become a value, exactly, and the value is held to its operation's schema.
+Validation of a JSON body: bytes -> exact value -> checked against the schema of its operation.
 
-1. Whatever cannot be read as strict UTF-8 JSON is VALIDATION_ERROR; nothing is guessed or repaired.
-2. Numbers keep their exact value: an integral spelling (`60.0`, `6e1`) is the integer, and a fraction that a float
-   would round to an integer stays a fraction.
-3. Four choices say how a body is met before its schema is: `empty-json-body`, `null-for-optional`, `platform-required`
-   and `group-no-statements`; `unknown-body-keys`, `filters-empty-list` and `filter-error-split` after it.
+1. Anything but strict UTF-8 JSON is VALIDATION_ERROR; nothing is guessed or repaired.
+2. Numbers keep their exact value: an integral form (`60.0`, `6e1`) is the integer, and a fraction that a float would
+   round to an integer stays a fraction.
+3. Four choices apply before the schema: `empty-json-body`, `null-for-optional`, `platform-required` and
+   `group-no-statements`; `unknown-body-keys`, `filters-empty-list` and `filter-error-split` apply after it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from mockserver.core.state.sandbox import SandboxState
 
 _DOUBLES_EXACT_BELOW = 2**53
 _ROUND_TRIP_CHARS = 16  # at most 15 digits and a point: two such numbers are never the same double
-_STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # possessive, so that no text takes quadratic time
+_STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # possessive, so that no text needs quadratic time
 
 
 def validation_error(at: str, reason: str, clause: str = "base.json") -> ApiError:
@@ -46,7 +46,7 @@ def validation_error(at: str, reason: str, clause: str = "base.json") -> ApiErro
 
 
 def validate_body(sandbox: SandboxState, endpoint: Endpoint, value: Any) -> Any:
-    """The body's value as the operation may use it: as the choices have it met, and fitting its schema."""
+    """Return the value of the body for the operation: modified by the choices, and valid by the schema."""
     schema_name = endpoint.request_schema or ""
     _refuse_endless_filters(sandbox, endpoint, value)
     prepared = _apply_body_choices(sandbox, schema_name, value)
@@ -57,7 +57,7 @@ def validate_body(sandbox: SandboxState, endpoint: Endpoint, value: Any) -> Any:
         unknown = _unknown_key(schemas.load(schema_name), prepared, "")
         if unknown is not None:
             raise validation_error(
-                unknown, f"{unknown} is no documented field (choice unknown-body-keys)", endpoint.clause
+                unknown, f"{unknown} is not a documented field (choice unknown-body-keys)", endpoint.clause
             )
     if (
         isinstance(prepared, dict)
@@ -72,7 +72,7 @@ def validate_body(sandbox: SandboxState, endpoint: Endpoint, value: Any) -> Any:
 
 
 def parse_body(sandbox: SandboxState, endpoint: Endpoint, call: Call) -> Any:
-    """The JSON value of the call's body, as it came; {} where an optional body was left out."""
+    """Return the JSON value of the call's body, unmodified; {} for an optional body that is absent."""
     if call.body is None:
         raise validation_error(
             "", f"the body is larger than the {JSON_BODY_MAX_BYTES} bytes that the mock reads ({OWN_BOUND})"
@@ -84,10 +84,10 @@ def parse_body(sandbox: SandboxState, endpoint: Endpoint, call: Call) -> Any:
                 "", "an empty body with Content-Type: application/json (choice empty-json-body)", "base.input"
             )
         if not endpoint.optional_body:
-            raise validation_error("", "no body came; the operation needs a JSON object", endpoint.clause)
+            raise validation_error("", "got no body; expected a JSON object", endpoint.clause)
         return {}
     if content_type != "application/json":
-        raise validation_error("", f"Content-Type is {content_type or 'absent'!r}; wanted application/json")
+        raise validation_error("", f"got Content-Type {content_type or 'absent'!r}; expected application/json")
     return parse_json(call.body, JSON_VALUES_MAX)
 
 
@@ -113,7 +113,7 @@ def number(written: str) -> int | float | Decimal:
     """The value of a JSON number with a fraction or an exponent; a Decimal where a double would pass for an integer that it is not."""
     rounded = float(written)
     if not rounded.is_integer() or abs(rounded) >= _DOUBLES_EXACT_BELOW:
-        return rounded  # a fraction, infinity, or past every integer that the document knows
+        return rounded  # a fraction, infinity, or larger than every documented integer
     if len(written) <= _ROUND_TRIP_CHARS and "-" not in written[1:]:
         return int(rounded)
     exact = Decimal(written)
@@ -201,7 +201,7 @@ def _without_empty_groups(sandbox: SandboxState, value: Any) -> Any:
     return {**value, "filters": [_LAWFUL_GROUP if _is_empty_group(group) else group for group in groups]}
 
 
-# Stands where the schema is not to see an empty group, so that the others keep their places.
+# Replaces an empty group that the schema is not to check, so that the others keep their positions.
 _LAWFUL_GROUP: Final = {"combinator": "and", "statements": [{"field": "", "operator": ""}]}
 
 
@@ -214,7 +214,7 @@ def _refusal(sandbox: SandboxState, endpoint: Endpoint, problem: schemas.SchemaE
         return ApiError("INVALID_REQUEST", clause="session.funnel-pair", location="/funnelId", reason=problem.wanted)
     came = masked_excerpt(to_json_text(problem.found), sandbox.secrets())
     return _as_filter_error(
-        sandbox, validation_error(problem.pointer, f"came {came}; wanted {problem.wanted}", endpoint.clause)
+        sandbox, validation_error(problem.pointer, f"got {came}; expected {problem.wanted}", endpoint.clause)
     )
 
 

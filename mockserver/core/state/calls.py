@@ -1,4 +1,4 @@
-"""What comes in and what goes out: Call, FilePart, Shown, and the one exception of the core, ApiError."""
+"""Input and output of the core: the call, the result of an operation, and `ApiError`, the only exception of the core."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class UploadedFile(NamedTuple):
 
 class Call(NamedTuple):
     """
-    One request to the public API, before anything of it was believed.
+    One request to the public API, before any check.
 
-    `endpoint` is None where no operation has this method and path; `allow` then lists the methods that the path has.
-    `path` is the raw path as it came; `params` are its parameters, percent-decoded.
+    `endpoint` is None if no operation has this method and path; `allowed_methods` then lists the methods of the path.
+    `path` is the raw path as received; `params` are its parameters, percent-decoded.
     `query` holds every pair in order; `headers` have lower-case names.
-    `body` is None where the body was larger than the mock takes (then nothing of it was read).
-    `files` reads the files of an upload when the operation asks for them, given the number of files that it takes; it
-    returns none where the body cannot be read, and refuses one that is beyond the bounds of the mock.
-    `base_url` is the prefix under which the sandbox was reached, for the urls that an answer hands out.
-    `cut_from_bytes` is the size of the whole body where a record holds only the beginning of it, else None.
-    `number` is the call's number, from 1, among those that a rule makes wait; 0 for any other call.
+    `body` is None if the body was larger than the mock's bound; the server has then read nothing of it.
+    `read_files` parses the files of an upload, at most as many as its argument; it returns none if the body cannot be
+    parsed, and raises for a body beyond the bounds of the mock.
+    `base_url` is the prefix under which the client reached the sandbox, for urls in responses.
+    `cut_from_bytes` is the size of the whole body if a record holds only its beginning, else None.
+    `number` is the call's number, from 1, among those that a rule defers; 0 for any other call.
     """
 
     method: str
@@ -49,17 +49,17 @@ class Call(NamedTuple):
 
 
 class Success(NamedTuple):
-    """What an operation answers: the success of its endpoint, as facts that the edge spells."""
+    """The success of an operation, as a value that the serializers turn into JSON."""
 
     value: Any
 
 
 class ApiError(Exception):
     """
-    A refusal in the API's own words: a code of the catalogue, and what the Portuguese message wants filled in.
+    A refusal by the API: a code of the catalogue, with the values for the placeholders of its Portuguese message.
 
-    `reason` says in English, for the developer and never in the body, what came and what was wanted; `clause` names
-    the broken clause, `location` the place (a JSON pointer, a header, a parameter).
+    `reason` is for the developer, in English and never in the body: what the call had and what is valid. `clause` is
+    the id of the violated clause, `location` the place: a JSON pointer, a header or a parameter.
     """
 
     def __init__(self, code: str, *, clause: str, reason: str, location: str = "", **details: object) -> None:
@@ -90,10 +90,10 @@ Outcome = Success | ApiError
 
 class CallResult(NamedTuple):
     """
-    An outcome beside what was found out about the call on the way: its tenant and its JSON body.
+    The outcome of a call, with the tenant and the JSON body that the checks have established.
 
-    The outcome is None where a rule kept the operation from running and said something of its own, or nothing. `at` is
-    the instant as of which it is shown, where that is not now.
+    The outcome is None if a rule prevented the operation and sends a response of its own, or none. `as_of` is the
+    instant at which the response shows the state, if that is not now.
     """
 
     outcome: Outcome | None

@@ -1,16 +1,12 @@
 """
-The journal: recorded calls, transitions and commands, bounded by number and by bytes.
+The journal of a sandbox: recorded calls, transitions and commands, numbered from 1, bounded by number and by bytes.
 
-Sizes of what a journal records, in bytes, estimated from above.
+1. It holds the latest entries only (`Limits`); numbers continue. The latest entry stays, however large it is.
+2. Restoring a checkpoint restores the whole journal.
+3. No entry refers to an exception or a frame, which would keep the whole call in memory.
 
-A JSON value is counted by its text: walking the value would cost more than keeping it, and its objects are many times
-larger than the text they are read from.
-
-The journal: every exchange of a sandbox and every transition, in order, numbered from 1.
-
-1. It holds the last ones only, bounded by number and by bytes (`Limits`); numbers continue. The latest stays, however large.
-2. Restoring a checkpoint takes it back as a whole.
-3. No entry refers to an exception or a frame, which would hold the whole call.
+Sizes are estimates from above. A JSON value is counted by its text: to traverse the value would cost more than to
+store it, and its objects are many times larger than the text.
 """
 
 from __future__ import annotations
@@ -46,7 +42,7 @@ def of_call(call: Call) -> int:
     return size
 
 
-STEPS_MAX = 1_000  # commands are few; whoever sends more needs no document that repeats them
+STEPS_MAX = 1_000  # a run with more commands than that is not replayed from its document
 
 
 class Limits(NamedTuple):
@@ -65,18 +61,18 @@ DEFAULT_LIMITS = Limits()
 
 class JournalEntry(NamedTuple):
     """
-    One call of the public API and its answer.
+    One call of the public API and its response.
 
-    `applied` is True when the operation took effect or answered, False when the call was refused or never reached it.
-    `status` is None where no answer reached the client; `fault` is what a rule did to the exchange on the wire.
-    `body` is the request's JSON value, as it came, where it was read as one.
-    `choices` are the sandbox's own ones (those that differ from their default) at the time.
-    `real` is the process's stopwatch in microseconds, where it has one; no answer or view shows it.
-    `process` is the process's own instant if something had frozen that.
-    `answer_cut_from_bytes` is the size of the whole answer where `answer` is only the beginning of it, else None.
-    `size_bytes` is what the entry counts for in the journal's bound.
-    `is_reused` is True for a call that a rule met on a connection that had carried another one before.
-    While a rule keeps the answer from its client `is_held` is True; `left` is the stopwatch when it was sent then.
+    `applied` is True if the operation took effect or returned, False if it was refused or did not run.
+    `status` is None if no response reached the client; `fault` is what a rule did to the exchange on the wire.
+    `body` is the JSON value of the request's body, None if it is not JSON.
+    `choices` are those of the sandbox that differed from their default at the time.
+    `monotonic_us` is the process's monotonic clock, None if there is none; no response or view shows it.
+    `process` is the process's own instant if a test had frozen it.
+    `answer_cut_from_bytes` is the size of the whole response body if `answer` is only its beginning, else None.
+    `size_bytes` is the size of the entry as counted against the journal's bound.
+    `is_reused` is True for a call matched by a rule on a connection that had carried an earlier call.
+    `is_held` is True while a rule delays the response; `left` is the monotonic clock when a delayed response was sent.
     """
 
     n: int
@@ -102,7 +98,9 @@ class JournalEntry(NamedTuple):
 
     @property
     def arrived_late(self) -> bool:
-        """True where a rule held the call back until its client had given up: when it came was not the client's doing."""
+        """
+        Return True if a rule delayed the call until its client had disconnected: its time was not chosen by the client.
+        """
         return self.status is None and self.fault is not None and "delay" in self.fault.effects
 
     def __repr__(self) -> str:  # the call's headers hold a key
@@ -127,10 +125,10 @@ class Transition(NamedTuple):
 
 class CommandRecord(NamedTuple):
     """
-    One thing that was done to the sandbox from outside the API: a command with its arguments, keys redacted.
+    One command to the sandbox from outside the API, with its arguments; keys are redacted.
 
-    It came after exchange `exchanges` and transition `transitions`. A `call` stands here too where a script made it wait:
-    its arguments are the call as it came and how long its client would wait.
+    `exchanges` and `transitions` are the numbers of the last ones before it. A deferred call has a record too: its
+    arguments are the call and how long its client would wait.
     """
 
     at: Instant
@@ -152,7 +150,11 @@ def _without_answer(entry: JournalEntry) -> JournalEntry:
 
 
 class Journal:
-    """What happened in one sandbox so far. Lives as long as its sandbox."""
+    """
+    The recorded calls, transitions and commands of one sandbox.
+
+    Lifetime: the sandbox's.
+    """
 
     __slots__ = (
         "_chosen", "dropped_commands", "exchanges", "last_exchange", "last_transition", "limits", "size_bytes", "steps",
@@ -171,7 +173,7 @@ class Journal:
         self._chosen: tuple[Mapping[str, object], Mapping[str, object]] = (DEFAULTS, {})
 
     def non_default_choices(self, choices: Mapping[str, object]) -> Mapping[str, object]:
-        """Those of a sandbox's choices that differ from their default; found once, since choices change as a whole."""
+        """Return the choices that differ from their default; computed once, since choices are replaced as a whole."""
         if self._chosen[0] is not choices:
             self._chosen = choices, {key: each for key, each in choices.items() if each != DEFAULTS[key]}
         return self._chosen[1]
@@ -194,7 +196,7 @@ class Journal:
     def add_command(
         self, command: str, arguments: Mapping[str, Any], at: Instant, exchanges: int, transitions: int
     ) -> None:
-        """Note what was done to the sandbox; of too many the oldest goes, and is counted."""
+        """Add a command; beyond `STEPS_MAX` the oldest is dropped and counted in `dropped_commands`."""
         call = arguments.get("call")
         size_bytes = ENTRY_BYTES
         size_bytes += of_call(call) if isinstance(call, Call) else of_json(repr(arguments).encode(errors="replace"))
@@ -220,11 +222,11 @@ class Journal:
         self.dropped_commands += 1
 
     def mark_unanswered(self, n: int) -> None:
-        """Note that the answer of exchange `n` never reached its client."""
+        """Record that the response of exchange `n` never reached its client."""
         self._change(n, _without_answer)
 
     def send(self, n: int, real: Duration | None) -> None:
-        """Note that the answer of exchange `n`, which a rule has held, is sent now, by the stopwatch."""
+        """Record that the delayed response of exchange `n` is sent now, by the monotonic clock."""
         self._change(n, lambda each: each._replace(is_held=False, left=real))
 
     def _change(self, n: int, change: Callable[[JournalEntry], JournalEntry]) -> None:

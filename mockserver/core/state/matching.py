@@ -1,8 +1,8 @@
 """
-Matching exchanges: `where` compares JSON values by path, and says how an exchange differs instead of a bare no.
+Matching of exchanges: conditions on JSON values by path, with the differences as the result.
 
-A path is `path.NAME`, `query.NAME`, `header.NAME` or `body.NAME...`; a wanted text may begin with `>=`, `<=`, `>`,
-`<`, `!=` or `~` (contains), else values are equal.
+A path is `path.NAME`, `query.NAME`, `header.NAME` or `body.NAME...`; a condition that is a text may begin with `>=`,
+`<=`, `>`, `<`, `!=` or `~` (contains); any other value has to be equal.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mockserver.core.state.journal import JournalEntry
 
 
 class PathDifference(NamedTuple):
-    """Where an exchange is not as wanted; `actual` is None where it has nothing there."""
+    """One path at which an exchange does not match; `actual` is None if it has no value there."""
 
     path: str
     expected: Any
@@ -40,11 +40,13 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
 ABSENT = object()  # where a call has nothing
 _ORDER = (">=", "<=", ">", "<")
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
-_INDEX = re.compile("[0-9]{1,9}")  # `str.isdigit` also takes digits that `int` refuses, and `int` only so many of them
+_INDEX = re.compile(
+    "[0-9]{1,9}"
+)  # `str.isdigit` is also true for digits that `int` refuses, and `int` limits their number
 
 
 def differences(exchange: JournalEntry, where: Mapping[str, Any]) -> list[PathDifference]:
-    """What keeps the exchange from being as wanted; empty where it is."""
+    """Return the differences between the exchange and the conditions; empty if it matches."""
     found = (
         (path, wanted, value_at(exchange.call, lambda: exchange.body, path))
         for path, wanted in normalize_conditions(where).items()
@@ -65,7 +67,7 @@ def normalize_conditions(where: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def matches(actual: Any, wanted: Any) -> bool:
-    """True where the value is as wanted; `true` is no number."""
+    """Return True if the value fulfils the condition; `true` does not count as a number."""
     if actual is ABSENT:
         return False
     sign = next((sign for sign in _OPERATORS if isinstance(wanted, str) and wanted.startswith(sign)), None)
@@ -86,7 +88,7 @@ def matches(actual: Any, wanted: Any) -> bool:
 
 
 def value_at(call: Call, body: Callable[[], Any], path: str) -> Any:
-    """What a call has at `path`, or `ABSENT`; `body` is asked for its JSON value only where the path leads there."""
+    """Return the value of a call at `path`, or `ABSENT`; calls `body` only if the path leads into the body."""
     root, *rest = path.split(".")
     if root == "header":
         return call.headers.get(".".join(rest).lower(), ABSENT)

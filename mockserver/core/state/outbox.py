@@ -1,11 +1,7 @@
 """
-The outbox: deliveries of events with their attempts, and what a script does to an attempt.
+The outbox of a sandbox: deliveries of events to endpoints with their attempts, and the faults of an attempt.
 
-What a script can do to one attempt at a delivery, as data.
-
-The outbox: every event on its way to every endpoint that takes it, with the attempts made so far.
-
-It is part of a sandbox's state: a checkpoint keeps it, and what is under way is pending again where one is restored.
+The outbox is part of the sandbox's state: a checkpoint copies it, and an attempt in flight is pending in the copy.
 """
 
 from __future__ import annotations
@@ -26,12 +22,13 @@ BodyFormat = Literal["escaped", "spaced", "reordered-keys"]
 @dataclass(frozen=True, slots=True)
 class DeliveryFaults:
     """
-    What happens to one attempt beside the plain course of things.
+    Faults that rules apply to one attempt at a delivery.
 
-    `duplicate` more copies follow once the endpoint has accepted. `reorder` has it change places with the next event
-    to that endpoint, `delay` has it wait aside while later ones pass; `lose` has it never leave, and count as accepted.
-    `before_answer` sends it while the answer of the call that caused it is still out. A `forge`d letter and one of an
-    `unknown_kind` go beside the true one. `old_secret` signs with a former secret too, `spell` writes the body otherwise.
+    `duplicate` is the number of copies sent after the endpoint has accepted. `reorder` swaps it with the next event to
+    that endpoint, `delay` postpones it while later ones pass; `lose` does not send it and counts it as accepted.
+    `before_answer` sends it before the response of the call that caused it. A request forged by `forge` and an event of
+    an `unknown_kind` are sent in addition to the genuine request. `old_secret` adds a signature with a former secret,
+    `spell` is another format of the same JSON body.
     """
 
     duplicate: int = 0
@@ -51,9 +48,10 @@ NO_DELIVERY_FAULTS = DeliveryFaults()
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """
-    One letter to an endpoint: the attempt `number` of its delivery, or what a `fault` sent beside it.
+    One request to an endpoint: attempt `number` of its delivery, or an additional request made by `fault`.
 
-    `status` is the endpoint's HTTP status; where none came, `error` says why. `answer` is the first of what it said.
+    `status` is the endpoint's HTTP status, None if there was no response; `error` is then the reason. `answer` is the
+    beginning of the response body.
     """
 
     number: int
@@ -76,10 +74,11 @@ class Attempt:
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """
-    One event on its way to one endpoint; `seq` is the event's.
+    The delivery of one event to one endpoint; `seq` is the event's.
 
-    `due` is the instant of its next attempt, or of its last one once it has ended. `attempts_in_schedule` counts the attempts of the
-    running schedule, which a resend begins anew. `faults` are those of its next attempt, None before anybody asked.
+    `due` is the instant of its next attempt, or of its last one after it has ended. `attempts_in_schedule` counts the
+    attempts of the current retry schedule; a resend starts the schedule again. `faults` are those of its next attempt,
+    None until the rules were evaluated for it.
     """
 
     seq: int
@@ -105,7 +104,7 @@ class Delivery:
 
 
 class PlannedAttempt(NamedTuple):
-    """An attempt that may be made now: whoever holds it sends it, without a lock, and reports."""
+    """An attempt that is due now; the dispatcher sends it without the lock and records the result."""
 
     epoch: int
     delivery: Delivery
@@ -116,16 +115,19 @@ class PlannedAttempt(NamedTuple):
     message_id: str | None
 
 
-QueueKey = tuple[int, str]  # the event's seq and the delivery's id, so that places sort in the order of happening
+QueueKey = tuple[int, str]  # the event's seq and the delivery's id: sorts in the order of the events
 
 
 class Outbox:
     """
-    The deliveries of a sandbox. Lives as long as its sandbox.
+    The deliveries of a sandbox, by id, by event and by endpoint.
 
-    `queues` holds, by endpoint, what waits for its turn in the order of happening; `loose` what a script has taken out
-    of that order; `aside` the one of them that lets the next event pass. `stored` are events that nobody took yet.
-    `under_way` is no state: attempts that somebody is making right now, by endpoint.
+    `queues` holds, by endpoint, the pending deliveries in the order of their events; `unordered` those that a rule has
+    taken out of that order; `swapped_out` the one of them that lets the next event pass. `unclaimed_events` are events
+    that no endpoint has received yet. `in_flight` are the attempts being sent, by endpoint; they are not part of the
+    state.
+
+    Lifetime: the sandbox's.
     """
 
     __slots__ = (
@@ -151,7 +153,7 @@ class Outbox:
 
     @property
     def is_idle(self) -> bool:
-        """True where nothing waits to be sent, now or later."""
+        """Return True if nothing is to be sent, now or later."""
         return not self.queues and not self.unordered
 
     def of_event(self, event_id: str) -> Iterator[Delivery]:
@@ -163,12 +165,13 @@ class Outbox:
         return [each for each in self.deliveries.values() if each.webhook_id == webhook_id]
 
     def remove(self, place: QueueKey, webhook_id: str) -> None:
-        """Take it out of its queue, or from among the loose ones."""
-        for lane in (self.queues, self.unordered):
-            if place in lane.get(webhook_id, ()):
-                lane[webhook_id].remove(place)
-                if not lane[webhook_id]:
-                    del lane[webhook_id]
+        """Remove a delivery from its queue, or from the unordered ones."""
+        for queues in (self.queues, self.unordered):
+            queue = queues.get(webhook_id, [])
+            if place in queue:
+                queue.remove(place)
+            if not queue:
+                queues.pop(webhook_id, None)
         if self.swapped_out.get(webhook_id) == place[1]:
             del self.swapped_out[webhook_id]
 

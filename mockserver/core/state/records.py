@@ -1,10 +1,9 @@
 """
-The records of a sandbox: frozen, so that a change makes a new one and a checkpoint can share them.
+The records of a sandbox. They are frozen: a change creates a new record, and checkpoints share them.
 
 Every instant is in whole microseconds since 1970, UTC (`instants`). `seq` is the order of creation within the sandbox:
-on equal instants the larger is later. `state_version` numbers the changes of state: a timer scheduled for an earlier one does nothing.
-
-The records of the hosted page: how far a person has walked, and each look at the page.
+of equal instants the larger `seq` is later. `state_version` numbers the changes of state: a timer scheduled for an
+earlier version does nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from mockserver.core.instants import Instant
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """A chat of a tenant; the attributes behind the filter fields, each None where the chat lacks it."""
+    """A chat of a tenant; the attributes behind the filter fields are None if the chat does not have them."""
 
     seq: int
     id: str
@@ -56,7 +55,7 @@ class TemplateItem:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """`varN` of a template: manual where `source` is None, else filled per recipient from the chat."""
+    """`varN` of a template: manual if `source` is None, else filled from the chat for each recipient."""
 
     key: str
     label: str
@@ -91,7 +90,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """A campaign; `filters` are the groups as they were sent, None where they were omitted."""
+    """A campaign; `filters` are the groups of the request, None if it had none."""
 
     seq: int
     id: str
@@ -240,7 +239,7 @@ class Webhook:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event as it happened: the session that ended and, when it connected, the entrypoint that it made."""
+    """An event: the session that ended and, if it connected, the entrypoint it created."""
 
     seq: int
     id: str
@@ -254,10 +253,10 @@ class Event:
 @dataclass(frozen=True, slots=True)
 class HostedFlow:
     """
-    A person's walk through the hosted page of one session, begun from its link.
+    An end user's progress through the hosted page of one session, started from its link.
 
-    `secret` names the walk in its urls, never equal to the link's token. `consumed_at` is when the link stopped leading
-    anywhere, None while it still does. `phone` (E.164) and `name` are what the person has chosen so far.
+    `secret` identifies the flow in its urls and never equals the link's token. `consumed_at` is when the link became
+    invalid, None while it is valid. `phone` (E.164) and `name` are the end user's inputs so far.
     """
 
     session_id: str
@@ -272,10 +271,10 @@ class HostedFlow:
 @dataclass(frozen=True, slots=True)
 class PageVisit:
     """
-    One request to a hosted page and what it met; texts from its headers are cut to `VISIT_TEXT_MAX_CHARS`.
+    One request to a hosted page; texts from its headers are cut to `VISIT_TEXT_MAX_CHARS`.
 
-    `session_id` is None where the link belongs to no session. `step` is the page that was shown, or the step that was
-    answered; `status` is the HTTP status of the answer.
+    `session_id` is None if the link belongs to no session. `step` is the page shown, or the step that was submitted;
+    `status` is the HTTP status of the response.
     """
 
     n: int

@@ -1,9 +1,9 @@
 """
-The script of a sandbox: its rules, how often each matched and fired, and what is under way because of them.
+The rules of a sandbox: how often each matched and fired, and which calls and snapshots they hold.
 
-1. A rule that counting alone decides waits under the number of the call at which it fires next; a call looks there once,
-   however many rules there are. A rule whose first condition is a plain value waits under that value.
-2. Everything here is state: a checkpoint copies it. The tables are replaced piece by piece, never shared.
+1. A rule that depends on counts alone is stored under the number of the call at which it fires next: a call is looked
+   up once, however many rules there are. A rule whose first condition is a literal is stored under that value.
+2. Everything here is state: a checkpoint copies it. The tables are never shared.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class StorageFaults(NamedTuple):
 
 
 class MatchContext(NamedTuple):
-    """What the rules are held against: the seed of their chances, the instant, and whether a condition on the world holds."""
+    """What rules are matched against: the seed of their chances, the instant, and the evaluation of `while`."""
 
     seed: int
     now: Instant
@@ -38,7 +38,7 @@ class MatchContext(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """The tenants as they were when so many transitions had happened, last seen so at `at`; nothing writes to it."""
+    """The tenants as they were after `transitions` transitions, last so at `at`; no code writes to it."""
 
     transitions: int
     at: Instant
@@ -46,7 +46,11 @@ class Snapshot(NamedTuple):
 
 
 class RuleSet:
-    """The rules in force and their counts. Lives as long as its sandbox."""
+    """
+    The active rules and their counts.
+
+    Lifetime: the sandbox's.
+    """
 
     __slots__ = (
         "_by_call_number",
@@ -67,11 +71,11 @@ class RuleSet:
 
     def __init__(self) -> None:
         self.rules: dict[str, Rule] = {}
-        self.no_target: dict[str, str] = {}  # by rule id: why the last firing met nothing to act on
+        self.no_target: dict[str, str] = {}  # by rule id: why the last firing had no record to act on
         self.reached_progress: frozenset[tuple[str, str]] = frozenset()  # (rule, execution) whose progress was reached
         self.deferred_calls: dict[str, DeferredCall] = {}
         self.storage: StorageFaults | None = None
-        self.keeps_snapshots = False  # whether some rule shows the world as it was before the last change
+        self.keeps_snapshots = False  # whether a rule shows the state before the last change
         self.latest_snapshot: Snapshot | None = None
         self.previous_snapshot: Snapshot | None = None
         self._calls: dict[str, int] = {}  # by operation, and of all
@@ -191,10 +195,9 @@ class RuleSet:
         yield from self._unindexed.get(operation, ())
         yield from self._unindexed.get(ANY, ())
         for (name, path), table in self._by_value.items():
-            if name in (operation, ANY):
-                actual = value_at(call, body, path)
-                if actual is not ABSENT and is_literal(actual):
-                    yield from table.get(_key(actual), ())
+            actual = value_at(call, body, path) if name in (operation, ANY) else ABSENT
+            if actual is not ABSENT and is_literal(actual):
+                yield from table.get(_key(actual), ())
 
     def _schedule_next(self, rule: Rule, match: int) -> None:
         """Have the rule wait for the call at which it fires next, if there is one."""
@@ -225,7 +228,7 @@ def _without(table: dict[Any, tuple[Rule, ...]], gone: Rule) -> None:
 
 
 def describe_rules(script: RuleSet) -> list[Mapping[str, Any]]:
-    """Each rule as it was written, with its id, scenario and counts, and why it met nothing where it did not."""
+    """Return each rule as in its document, with its id, scenario and counts, and why it had no target if it had none."""
     return [
         {
             "id": rule.id,

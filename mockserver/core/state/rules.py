@@ -1,11 +1,12 @@
 """
-Rules: when something scripted happens, and what.
+Rules: when a scripted fault or change happens, and what it is.
 
-1. A rule waits for calls (`operations`), for attempts to deliver (`deliveries`), for an instant (`at`), or for the
-   progress of each execution (`sent`); exactly one of them.
-2. Of the calls that match `where` and `condition`, `skip` leaves the first alone, `nth` takes one of the rest, `every`
-   each nth of it; `opens` and `closes` bound the time, `chance` lets each that is left fire or not, `times` ends it.
-3. A rule is never changed; how often it matched and fired is the script's to keep.
+1. A rule waits for exactly one of: calls (`operations`), attempts of deliveries (`deliveries`), an instant (`at`), or
+   the progress of each execution (`after_sent`).
+2. Of the calls that match `where` and `condition`, `skip` ignores the first ones, `nth` selects one of the rest,
+   `every` each nth of them; `active_from` and `active_until` bound the time, `chance` is the probability of each, and
+   `times` the maximum number of firings.
+3. A rule never changes; the rule set counts its matches and firings.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ from mockserver.core.instants import Duration, Instant
 from mockserver.core.state.calls import Call
 from mockserver.core.state.records import Campaign, Session
 
-_CHANCES = 1_000_000  # a chance is told to the millionth
+_CHANCES = 1_000_000  # resolution of a chance
 
 
 class AppliedFault(NamedTuple):
-    """What a rule did to an exchange on the wire, for the journal: the rule's id and its wire effects as written."""
+    """The faults of a rule on one exchange, for the journal: the rule's id and its wire effects as in its document."""
 
     rule: str
     effects: Mapping[str, Any]
 
 
 class Latency(NamedTuple):
-    """A length of time that is drawn anew at each firing: lognormal through its median and 99th percentile, capped."""
+    """A duration drawn at each firing: lognormal by its median and 99th percentile, with a maximum."""
 
     median: Duration
     p99: Duration
@@ -39,9 +40,10 @@ class Latency(NamedTuple):
 
 class WireFaults(NamedTuple):
     """
-    The wire effects of one rule. `ends` is drop or reset, `early` where that comes before the operation.
+    The wire effects of one rule. `termination` is drop or reset, `before_operation` if it happens before the operation.
 
-    `cut_bytes`, `garbled`, `pieces` over `spread`, and `stale` bend the answer of an operation that has run.
+    `truncate_bytes`, `garble`, `chunks` (sent over the duration `over`) and `stale` modify the response of an operation
+    that has run.
     """
 
     error: tuple[str, int | None] | None = None  # code, and the seconds of Retry-After
@@ -59,7 +61,7 @@ class WireFaults(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule in force. `written` is the rule as its document has it, for whoever lists the rules."""
+    """One active rule. `source` is the rule as in its document, for lists of rules."""
 
     seq: int
     id: str
@@ -78,7 +80,7 @@ class Rule:
     active_until: Instant | None = None
     where: Mapping[str, Any] = field(default_factory=dict)
     condition: Mapping[str, Any] = field(default_factory=dict)
-    before_operation: bool = False  # world effects before the operation
+    before_operation: bool = False  # state effects before the operation
     wire_faults: WireFaults | None = None
     state_effects: tuple[tuple[str, Any], ...] = ()
     delivery_faults: Mapping[str, Any] | None = None
@@ -86,23 +88,23 @@ class Rule:
 
     @property
     def is_count_only(self) -> bool:
-        """True where counting calls alone tells at which of them it fires."""
+        """Return True if the number of the call alone decides whether the rule fires."""
         bounds = (self.chance, self.active_from, self.active_until)
         return not self.where and not self.condition and all(bound is None for bound in bounds)
 
     def fault(self) -> AppliedFault:
-        """The wire effects as the journal keeps them."""
+        """Return the wire effects for the journal."""
         return AppliedFault(self.id, self.source["do"])
 
     def selects(self, match: int) -> bool:
-        """True where the match of this number, from 1, is one that `skip`, `nth` and `every` leave."""
+        """Return True if `skip`, `nth` and `every` select the match of this number, counted from 1."""
         place = match - self.skip
         if place < 1 or (self.nth is not None and place != self.nth):
             return False
         return self.every is None or place % self.every == 0
 
     def next_selected(self, after: int) -> int | None:
-        """The first match after this one that `takes` has; None where there is none."""
+        """Return the number of the first match after this one that `selects` selects, or None."""
         first = max(after + 1, self.skip + 1)
         if self.nth is not None:
             match = self.skip + self.nth
@@ -124,9 +126,9 @@ class Rule:
 
 class Subject(NamedTuple):
     """
-    What a firing is about: the tenant, campaign and session of the call that triggered it, where it has them.
+    What a firing acts on: the tenant, campaign and session of the call that triggered it, each None if it has none.
 
-    `started` is the id of the execution that this very call has started.
+    `started_execution_id` is the execution that this very call has started.
     """
 
     tenant_id: str | None = None
@@ -138,7 +140,7 @@ class Subject(NamedTuple):
 
 
 class DeferredCall(NamedTuple):
-    """A call whose client has given up on it while it was delayed; it arrives all the same when its time has come."""
+    """A delayed call whose client has disconnected; it still runs when its delay is over."""
 
     call: Call
     rule_ids: tuple[str, ...]

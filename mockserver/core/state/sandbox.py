@@ -1,18 +1,13 @@
 """
-The state of one sandbox: clock, tenants, choices, timers and journal, and the runtime that the server gives it.
+The state of one sandbox: clock, tenants, choices, timers, journal, outbox and rules, and the runtime that the server
+provides.
 
-What only the rooms around the core can do for a script, as an object that they hand in.
-
-A sandbox: one isolated universe with a clock, tenants, choices, timers and a journal.
-
-1. Whoever asks first lets time pass up to now (`settle`), so what fell due has happened before anything is answered.
-2. `now` never goes back but by restoring a checkpoint, resetting, or freezing a sandbox that has no past.
-3. State is what `checkpoint` keeps. Rate budgets, previews remembered by a choice, the epoch and what is under way are no part of it.
-4. The lock and the process's clock are handed in by the edge; the core imports neither threads nor time.
-
-The journal's entry of an exchange: the call, what came of it, and the choices that were not the default at the time.
-
-Finding a record by its id, and refusing by the code that the choice `cross-tenant-code` gives another tenant's.
+1. Each caller first runs the timers due by now (`scheduler.run_until`), so every response shows the effects of the
+   past.
+2. `now` never decreases, except by a restored checkpoint, a reset, or a freeze of a sandbox without history.
+3. State is what `checkpoint` copies. Rate budgets, previews cached by a choice, the epoch and attempts in flight are
+   not.
+4. The server passes in the lock and the process's clock; the core imports neither threads nor time.
 """
 
 from __future__ import annotations
@@ -43,25 +38,25 @@ from mockserver.core.state.tenant import Tenant
 
 
 class Runtime:
-    """The stage on which a sandbox stands; this one is empty: a sandbox of the core alone needs no other."""
+    """What the core needs of the server; this one provides nothing, which is enough for a sandbox of the core alone."""
 
     def apply_seed_data(self, sandbox: SandboxState, given: Mapping[str, Any]) -> None:
-        """Add seed data, the lock held; ValueError says what is wrong with it, and then nothing was added."""
-        raise ValueError("nobody here reads seed data")
+        """Add seed data, the lock held; raises ValueError, with nothing added, for invalid data."""
+        raise ValueError("this sandbox has no runtime to read seed data")
 
     def advance_clock(self, sandbox: SandboxState, by: Duration) -> None:
-        """Let time pass in the middle of a call, the lock held."""
-        raise ValueError("nobody here moves the clock")
+        """Advance the clock in the middle of a call, the lock held."""
+        raise ValueError("this sandbox has no runtime to move the clock")
 
     def pass_virtual_time(self, sandbox: SandboxState, by: Duration) -> None:
-        """Let time pass while a call waits, the lock free."""
+        """Advance the clock while a call waits, the lock free."""
 
     def wait_real_time(self, sandbox: SandboxState, epoch: int, seconds: float) -> bool:
-        """Wait in real time, the lock free; True at once when the sandbox leaves this epoch."""
+        """Wait in real time, the lock free; return True immediately when the sandbox leaves this epoch."""
         return sandbox.epoch != epoch
 
     def monotonic_us(self) -> Duration | None:
-        """Real time that only goes on, from anywhere; None where there is none."""
+        """Return the monotonic clock in microseconds, or None if there is none."""
         return None
 
     def process_frozen_at(self) -> Instant | None:
@@ -69,7 +64,7 @@ class Runtime:
         return None
 
     def cancel_waits(self) -> None:
-        """Let everything go that is held for an older epoch."""
+        """Cancel every wait of an older epoch."""
 
 
 NULL_RUNTIME = Runtime()
@@ -131,9 +126,11 @@ class Checkpoint(NamedTuple):
 
 class SandboxState:
     """
-    One universe. Lives from its creation until it is closed; two of them never see each other.
+    The state of one sandbox, isolated from every other.
 
-    `process_now` reads the process's clock in microseconds and is asked only while the clock follows it.
+    `process_now` returns the process's clock in microseconds; it is called only while the sandbox's clock follows it.
+
+    Lifetime: from its creation until it is closed.
     """
 
     def __init__(
@@ -169,27 +166,27 @@ class SandboxState:
 
     @property
     def now(self) -> Instant:
-        """The last instant that this sandbox gave out."""
+        """The latest instant that this sandbox has used."""
         return self.clock.now
 
     def read_clock(self) -> Instant:
-        """The instant it is now by this sandbox's clock; it never lies before the last one given out."""
+        """Return the current instant of the sandbox's clock, never before the latest one used."""
         if self.clock.frozen:
             return self.clock.now
         return max(self.clock.now, self.process_now() + self.clock.lead)
 
     def set_now(self, instant: Instant) -> None:
-        """Note that it is now `instant`."""
+        """Set the latest instant used."""
         self.clock = self.clock._replace(now=instant)
 
     def next_number(self, purpose: str) -> int:
-        """The next number, from 1, of this purpose."""
+        """Return the next number of this purpose, from 1."""
         number = self.counters.get(purpose, 0) + 1
         self.counters[purpose] = number
         return number
 
     def new_id(self, prefix: str) -> str:
-        """A fresh semantic id: the prefix of its kind and a drawn tail; never one that `has_id` knows as taken."""
+        """Return a new semantic id: the prefix of its kind and a seeded tail, not in use by `has_id`."""
         while True:
             drawn = prefix + ids.seeded_id(self.seed, prefix, self.next_number(prefix))
             if not self.has_id(drawn):
@@ -216,11 +213,11 @@ class SandboxState:
                 yield tenant, record
 
     def position(self) -> Position:
-        """Return now, with the last exchange and the last transition so far: what follows comes after them."""
+        """Return now, with the numbers of the last exchange and the last transition."""
         return self.now, self.journal.last_exchange, self.journal.last_transition
 
     def next_seq(self) -> int:
-        """The next place in the order of creation."""
+        """Return the next number in the order of creation."""
         return self.next_number("seq")
 
     def schedule(
@@ -254,7 +251,7 @@ class SandboxState:
         return self.keys.get(key)
 
     def secrets(self) -> list[str]:
-        """Every key and signing secret of the sandbox: what no answer, journal or log may show."""
+        """Return every key and signing secret of the sandbox: no response, journal or log may show them."""
         signing = (
             secret
             for _, webhook in self.records("webhook")
@@ -264,7 +261,7 @@ class SandboxState:
         return [*self.keys, *signing]
 
     def checkpoint(self) -> Checkpoint:
-        """The state as it is, to be restored any number of times."""
+        """Return a copy of the state, which can be restored any number of times."""
         return Checkpoint(
             self.clock,
             {tenant.id: tenant.copy() for tenant in self.tenants.values()},
@@ -280,17 +277,17 @@ class SandboxState:
         )
 
     def clone(self) -> SandboxState:
-        """A sandbox of its own in the same state, to be looked at while this one goes on."""
+        """Return an independent sandbox in the same state, to read while this one continues."""
         twin = SandboxState(seed=self.seed, clock=self.clock, lock=nullcontext(), process_now=self.process_now)
         twin.load(self.checkpoint())
         return twin
 
     def restore(self, kept: Checkpoint) -> None:
         """
-        Be again as at the checkpoint: what followed it never happened.
+        Restore the state of a checkpoint and discard what followed it.
 
-        A frozen clock goes back with everything else; a following one gives back its lead alone, since the process's
-        time went on.
+        A frozen clock is restored with the rest; a following clock only gets its lead back, since the process's time
+        has passed.
         """
         self.load(kept)
         if not self.clock.frozen:
@@ -300,12 +297,12 @@ class SandboxState:
         self.begin_epoch()
 
     def begin_epoch(self) -> None:
-        """From now on whatever was under way belongs to an older epoch: it is let go, and its reports are thrown away."""
+        """Begin a new epoch: waits and attempts of the older one are cancelled, and their results discarded."""
         self.epoch += 1
         self.runtime.cancel_waits()
 
     def load(self, kept: Checkpoint) -> None:
-        """Put the state of a checkpoint in place of the sandbox's own; the checkpoint stays as it is."""
+        """Replace the state with a copy of a checkpoint's; the checkpoint stays unchanged."""
         self.clock = kept.clock
         self.tenants = {tenant.id: tenant.copy() for tenant in kept.tenants.values()}
         self.keys = dict(kept.keys)
@@ -331,12 +328,12 @@ def journal_entry(
     body: bytes = b"",
     fault: AppliedFault | None = None,
 ) -> JournalEntry:
-    """The next exchange of the sandbox's journal; of a very long body, asked or answered, it holds only the beginning."""
+    """Return the next entry of the sandbox's journal for an exchange; long bodies are cut to their beginning."""
     outcome, sent = answered.outcome, call.body or b""
     has_value = answered.request_body is not None and len(sent) <= JSON_BODY_MAX_BYTES
     call, answer = cut(call), body[:JOURNAL_ANSWER_MAX_BYTES]
     size_bytes = journal.ENTRY_BYTES + journal.of_call(call) + len(answer) + (journal.of_json(sent) if has_value else 0)
-    return JournalEntry(  # by position, which takes half the time
+    return JournalEntry(  # positional arguments take half the time
         sandbox.journal.last_exchange + 1,
         sandbox.now,
         call.endpoint.id if call.endpoint else None,
@@ -358,7 +355,7 @@ def journal_entry(
 
 
 def cut(call: Call) -> Call:
-    """The call as a record holds it: without what is past the bound of its body, and then without its files."""
+    """Return the call as a record holds it: a body beyond the bound is cut, and then its files are dropped."""
     if call.body is None or len(call.body) <= JOURNAL_BODY_MAX_BYTES:
         return call
     return call._replace(
@@ -374,9 +371,11 @@ def require_record(
     sandbox: SandboxState, tenant: Tenant, kind: str, record_id: str, *, code: str, clause: str, at: str = "path.id"
 ) -> Any:
     """
-    The tenant's record of this id.
+    Return the tenant's record of this kind and id; `at` is the location of the id in the call.
 
-    Refuses an unknown id with `code`, and another tenant's likewise or with RESOURCE_ACCESS_DENIED, by choice.
+    Raises:
+        ApiError: With `code` for an unknown id; with RESOURCE_ACCESS_DENIED for another tenant's, if
+            `cross-tenant-code` has it so.
     """
     record = tenant.table(kind).get(record_id)
     if record is not None:

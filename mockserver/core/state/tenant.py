@@ -69,8 +69,10 @@ class Tenant:
     """
     One organisation: its settings and its tables by id, each in order of creation.
 
-    Lives as long as its sandbox. Only the verbs of the core and seed data write to it.
-    `subscription` is active, suspended, canceled or none. `country` is where its numbers are dialled, in two letters.
+    Only operations and seed data write to it. `subscription` is active, suspended, canceled or none. `country` is the
+    two-letter code of the country for national phone numbers.
+
+    Lifetime: the sandbox's.
     """
 
     id: str
@@ -98,11 +100,11 @@ class Tenant:
         return getattr(self, TABLE_OF[kind])
 
     def copy(self) -> Tenant:
-        """A tenant of its own tables over the same frozen records."""
+        """Return a tenant with its own tables over the same frozen records."""
         return replace(self, **{table: getattr(self, table).copy() for table in TABLES})
 
     def funnel_of_step(self, step_id: str) -> Funnel | None:
-        """The funnel that has this step, if any still does."""
+        """Return the funnel that has this step, or None."""
         return next((f for f in self.funnels.values() if any(step == step_id for step, _ in f.steps)), None)
 
     def __repr__(self) -> str:

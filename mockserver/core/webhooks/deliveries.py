@@ -1,12 +1,12 @@
 """
-Deliveries: each event goes to each endpoint that takes it, in the order of happening, until it is accepted or given up.
+Deliveries: each event is sent to each endpoint that accepts it, in the order of the events, until accepted or
+abandoned.
 
-1. An endpoint has one letter under way at a time. While one rests for its next try, later events wait behind it.
-2. Each delay of the schedule counts from the instant at which the attempt before was due; there is no jitter.
-3. The core plans an attempt (`take`) and hears what came of it (`report`); sending is the edge's, without a lock.
-4. What a script delays or lets others pass leaves that order, and holds up nobody.
-
-What is done to webhooks by hand: an event sent again, an endpoint recovered, a secret rotated.
+1. An endpoint has one attempt in flight at a time. While a delivery waits for its next attempt, later events wait too.
+2. Each delay of the schedule counts from the instant at which the previous attempt was due; there is no jitter.
+3. The core plans an attempt (`claim_next_attempt`) and records its result (`record_attempt`); the server sends it,
+   without the lock.
+4. A delivery that a rule delays or swaps leaves that order and blocks no other.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ Ask = Callable[[SandboxState, Delivery, int], outbox.DeliveryFaults]
 Cause = Mapping[str, object]
 
 LOST = "lost by a script"
-_REORDER_TIMEOUT = 5 * MINUTE  # then it goes without another having passed, so that nothing is lost
+_REORDER_TIMEOUT = 5 * MINUTE  # then it is sent although no other has passed, so that nothing is lost
 
 
 def accepts(webhook: Webhook, kind: str) -> bool:
-    """True where the endpoint is registered for this kind of event, its group, or everything."""
+    """Return True if the endpoint is registered for this kind of event, its group, or every event."""
     return not webhook.events or kind in webhook.events or kind.partition(".")[0] in webhook.events
 
 
 def enqueue_event(sandbox: SandboxState, tenant: Tenant, event: Event) -> None:
-    """Put an event on its way to every endpoint that takes it; where none does, `wh-no-endpoint` says what becomes of it."""
+    """Create a delivery of the event to every endpoint that accepts it; if none does, `wh-no-endpoint` decides."""
     takers = [webhook for webhook in tenant.webhooks.values() if accepts(webhook, event.kind)]
     if not takers and sandbox.choices["wh-no-endpoint"] == "stored":
         sandbox.outbox.unclaimed_events.append(event)
@@ -51,7 +51,7 @@ def enqueue_event(sandbox: SandboxState, tenant: Tenant, event: Event) -> None:
 
 
 def register_webhook(sandbox: SandboxState, tenant: Tenant, webhook: Webhook) -> None:
-    """Have the endpoint receive the tenant's events from now on, and those that were stored for want of one."""
+    """Register an endpoint for the tenant's events, and enqueue the events that no endpoint has received yet."""
     tenant.webhooks[webhook.id] = webhook
     outbox = sandbox.outbox
     waited = [each for each in outbox.unclaimed_events if each.tenant_id == tenant.id and accepts(webhook, each.kind)]
@@ -61,7 +61,7 @@ def register_webhook(sandbox: SandboxState, tenant: Tenant, webhook: Webhook) ->
 
 
 def create_delivery(sandbox: SandboxState, event: Event, webhook: Webhook) -> Delivery:
-    """A delivery that is due now and stands at the end of its endpoint's queue; to a disabled one it is given up."""
+    """Create a delivery that is due now, last in its endpoint's queue; abandon it if the endpoint is disabled."""
     outbox = sandbox.outbox
     delivery = Delivery(
         seq=event.seq,
@@ -94,7 +94,7 @@ def _forget_oldest(outbox: Outbox) -> None:
 def transition_delivery(
     sandbox: SandboxState, delivery: Delivery, trigger: str, cause: Cause, **changes: Any
 ) -> Delivery:
-    """Take a delivery along the row of (its state, `trigger`), with `changes` to its other fields."""
+    """Apply the transition of (the delivery's state, `trigger`), with `changes` to its other fields."""
     step = DELIVERY.step(delivery.status, trigger)
     if step is None:
         raise ValueError(f"a delivery that is {delivery.status} has no move '{trigger}'")
@@ -105,7 +105,10 @@ def transition_delivery(
 
 
 def _attemptable(sandbox: SandboxState) -> Iterator[Delivery]:
-    """What may be attempted now: of each endpoint that is free, the first in its queue and what has left that order."""
+    """
+    Yield the deliveries that may be attempted now: of each free endpoint the first in its queue, and the unordered
+    ones.
+    """
     outbox = sandbox.outbox
     for webhook_id in [*outbox.queues, *(each for each in outbox.unordered if each not in outbox.queues)]:
         if webhook_id in outbox.in_flight:
@@ -117,15 +120,16 @@ def _attemptable(sandbox: SandboxState) -> Iterator[Delivery]:
 
 
 def has_due_attempt(sandbox: SandboxState) -> bool:
-    """True where an attempt can be made now."""
+    """Return True if an attempt is due now."""
     return not sandbox.outbox.is_idle and next(_attemptable(sandbox), None) is not None
 
 
 def claim_next_attempt(sandbox: SandboxState, ask: Ask, *, early: bool = False) -> PlannedAttempt | None:
     """
-    The attempt to be made next, which is under way from now on until it is reported; None where there is none.
+    Claim the next due attempt, which is in flight until its result is recorded; return None if none is due.
 
-    `ask` says what a script has in mind for an attempt. `early` takes only what a script wants sent before the answer of the call under way.
+    `ask` returns the faults of an attempt. `early` claims only an attempt that a rule wants sent before the response of
+    the current call.
     """
     while True:
         ready = sorted(_attemptable(sandbox), key=lambda each: (each.due, each.seq))
@@ -142,7 +146,7 @@ def claim_next_attempt(sandbox: SandboxState, ask: Ask, *, early: bool = False) 
 
 
 def _with_faults(sandbox: SandboxState, delivery: Delivery, ask: Ask) -> Delivery:
-    """The delivery with what the script has in mind for its next attempt, asked once."""
+    """Return the delivery with the faults of its next attempt, evaluated once."""
     if delivery.faults is None:
         delivery = replace(delivery, faults=ask(sandbox, delivery, delivery.next_attempt_number))
         sandbox.outbox.deliveries[delivery.id] = delivery
@@ -183,9 +187,10 @@ def record_attempt(
     sandbox: SandboxState, planned: PlannedAttempt, made: Sequence[Attempt], retry_after: Duration | None = None
 ) -> None:
     """
-    Take note of what came of an attempt, and decide how its delivery goes on.
+    Record the result of an attempt and decide how its delivery continues.
 
-    `made` are its letters in the order of sending; the true one has no twist. One of an older epoch is thrown away.
+    `made` are its requests in the order of sending; the genuine one has no fault. A result of an older epoch is
+    discarded.
     """
     if planned.epoch != sandbox.epoch:
         return
@@ -201,7 +206,7 @@ def record_attempt(
     delay = retry_schedule.next_delay(
         str(sandbox.choices["wh-retry"]), delivery.attempts_in_schedule, true, retry_after
     )
-    if true.accepted or true.error == LOST:  # whoever sent a lost one believes that it arrived
+    if true.accepted or true.error == LOST:  # the sender of a lost request counts it as delivered
         _finish(sandbox, delivery, "accept", cause, **kept)
     elif true.status == 410 or delay is None:
         _finish(sandbox, delivery, "abandon", cause, **kept)
@@ -212,7 +217,7 @@ def record_attempt(
 
 
 def release_attempt(sandbox: SandboxState, planned: PlannedAttempt) -> None:
-    """Nothing came of the attempt, not even a failure: it is due as before."""
+    """Release an attempt without any result, not even a failure: it is due as before."""
     if planned.epoch == sandbox.epoch:
         sandbox.outbox.in_flight.pop(planned.webhook.id, None)
 
@@ -224,7 +229,7 @@ def _schedule_retry(sandbox: SandboxState, delivery: Delivery, due: Instant, cau
 
 
 def retry_due(sandbox: SandboxState, delivery_id: str, cause: Cause) -> None:
-    """A delivery that rested is due again; one that let others pass does so no longer."""
+    """Make a waiting delivery due again; one that let others pass returns to the order."""
     delivery = sandbox.outbox.deliveries[delivery_id]
     if sandbox.outbox.swapped_out.get(delivery.webhook_id) == delivery_id:
         del sandbox.outbox.swapped_out[delivery.webhook_id]
@@ -232,7 +237,7 @@ def retry_due(sandbox: SandboxState, delivery_id: str, cause: Cause) -> None:
 
 
 def _finish(sandbox: SandboxState, delivery: Delivery, trigger: str, cause: Cause, **changes: Any) -> None:
-    """The delivery is over: the next one to this endpoint has its turn, and the one that let it pass goes after it."""
+    """End the delivery: the next one to this endpoint is attempted, then the one that let it pass."""
     outbox, aside = sandbox.outbox, sandbox.outbox.swapped_out.get(delivery.webhook_id)
     outbox.remove((delivery.seq, delivery.id), delivery.webhook_id)
     transition_delivery(sandbox, delivery, trigger, cause, **changes)
@@ -245,7 +250,7 @@ def _finish(sandbox: SandboxState, delivery: Delivery, trigger: str, cause: Caus
 
 
 def _advance_queue(sandbox: SandboxState, gone: Delivery) -> None:
-    """Whoever waited behind a delivery that leaves the queue is due when that one was, at the soonest."""
+    """Make the next delivery in the queue due, at the earliest when the one before it was."""
     queue = sandbox.outbox.queues.get(gone.webhook_id)
     head = sandbox.outbox.deliveries[queue[0][1]] if queue else None
     if head is not None and head.status == "due" and head.due < gone.due:

@@ -9,14 +9,14 @@ from mockserver.contract.durations import parse_duration
 from mockserver.core.instants import MINUTE, Duration
 from mockserver.core.state.outbox import Attempt
 
-TIMEOUT = "timeout"  # the error of an attempt that met its time limit
+TIMEOUT = "timeout"  # the error of an attempt that exceeded its time limit
 
 
 def _waits(*delays: str) -> tuple[Duration, ...]:
     return tuple(parse_duration(each) or 0 for each in delays)
 
 
-# The waits before the second, third ... attempt; after the last of them a delivery is given up.
+# The waits before the second, third ... attempt; after the last of them a delivery is abandoned.
 RETRIES: Mapping[str, tuple[Duration, ...]] = MappingProxyType(
     {
         "svix": _waits("5s", "5m", "30m", "2h", "5h", "10h", "10h"),
@@ -29,10 +29,10 @@ RETRIES: Mapping[str, tuple[Duration, ...]] = MappingProxyType(
 
 def next_delay(option: str, tries: int, failed: Attempt, retry_after: Duration | None) -> Duration | None:
     """
-    How long after the due instant of a failed attempt the next one is due, `tries` having failed before it.
+    Return the delay from the due instant of a failed attempt to the next one, after `tries` earlier failures.
 
-    None where the schedule has no further one. After a 429 or a timeout it is a minute at least, and Retry-After is
-    respected up to twice the planned wait (fixed decision `wh-410-and-429`).
+    Returns None if the schedule has no further attempt. After a 429 or a timeout the delay is at least a minute, and
+    Retry-After is respected up to twice the planned delay (fixed decision `wh-410-and-429`).
     """
     schedule = RETRIES[option]
     if tries >= len(schedule):

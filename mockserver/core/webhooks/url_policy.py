@@ -1,4 +1,4 @@
-"""Where a webhook may go: to this machine, and to hosts that whoever runs the mock has named."""
+"""Allowed urls of webhooks: this machine, and the hosts that the operator of the mock has allowed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 
 def rejection_reason(url: str, allowed_hosts: Collection[str]) -> str | None:
-    """What was wanted where nothing may be sent to this url, else None; what a name resolves to is looked at on sending."""
+    """Return what was expected if the url is not allowed, else None; the sender checks what a name resolves to."""
     try:
         parts = urlsplit(url)
         host, port = (parts.hostname or "").lower(), parts.port
@@ -30,7 +30,7 @@ def rejection_reason(url: str, allowed_hosts: Collection[str]) -> str | None:
 
 
 def is_local_host(host: str) -> bool:
-    """True for localhost and for an address of the loopback interface, as they are written."""
+    """Return True for localhost and for a literal address of the loopback interface."""
     return host == "localhost" or host.endswith(".localhost") or is_loopback(host)
 
 
