@@ -39,9 +39,10 @@ class Latency(NamedTuple):
 
 class WireFaults(NamedTuple):
     """
-    The wire effects of one rule. `ends` is drop or reset, `early` where that comes before the operation.
+    The faults of the wire of one rule, as the rows in `contract/wire_faults.py` set them.
 
-    `cut_bytes`, `garbled`, `pieces` over `spread`, and `stale` bend the answer of an operation that has run.
+    With `skips_operation` the operation does not run: the client gets `reply`, or the `termination` of the connection.
+    The other faults change the response to an operation that has run.
     """
 
     error: tuple[str, int | None] | None = None  # code, and the seconds of Retry-After
@@ -49,7 +50,7 @@ class WireFaults(NamedTuple):
     delay_before: Duration | Latency = 0
     delay_after: Duration | Latency = 0
     termination: Literal["drop", "reset"] | None = None
-    before_operation: bool = False
+    skips_operation: bool = False
     truncate_bytes: int | None = None
     garble: bool = False
     chunks: int = 0
