@@ -55,7 +55,7 @@ def document(hosted: HostedSandbox, name: str = "replay") -> JSON:
     """The scenario document of what has happened in the sandbox, with `calls`."""
     with hosted.sandbox.lock:
         twin, birth = hosted.sandbox.clone(), hosted.initial_checkpoint
-    born, given = to_plain(config_document(hosted.recipe)), hosted.recipe.given
+    born, given = to_plain(config_document(hosted.config)), hosted.config.given
     script = {"script": born["script"]} if "script" in born else {}
     hide = redactor(twin)
     first = [{"do": "apply_scenario", "with": {"given": without_secrets(given)}}] if given and "given" in born else []
