@@ -84,6 +84,7 @@ SAFE = {
     ("verify.transport", "__init__", "urlsplit"): "ValueError is for who gave the url",
     ("verify.context", "_wait_s", "float"): "an int",
     ("cli.serve", "_default_seed", "int"): "a number that argparse has read",
+    ("cli.docs", "scenario_schema", "loads"): "the package's own schema",
     ("contract.text", "printable", "decode"): "ASCII, escaped just before",
     ("server.http1.connection", "_printable", "decode"): "ASCII, escaped just before",
     ("core.operations.file_types", "archive", "decode"): "ASCII, checked just before",

@@ -73,10 +73,10 @@ def build_parser() -> argparse.ArgumentParser:
         ("conduct", listing.list_conduct, "list the rules by which a client's conduct is judged"),
     ):
         command = commands.add_parser(name, help=words)
-        if name == "scenarios":
-            wanted = "what this one seeds and does, instead of the list"
-            command.add_argument("scenario", nargs="?", metavar="NAME|FILE", help=wanted)
         forms = command.add_mutually_exclusive_group()
+        if name == "scenarios":
+            command.add_argument("scenario", nargs="?", metavar="NAME|FILE", help="what this one seeds and does")
+            forms.add_argument("--schema", action="store_true", help="the JSON Schema of a scenario document")
         forms.add_argument("--json", action="store_true", help="for programs")
         if name != "clauses":
             forms.add_argument("--markdown", action="store_true", help="the page of the documentation")

@@ -15,11 +15,12 @@ from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any, Final
 
+from mockserver._data import data_dir
 from mockserver.conduct.judge import JUDGES
 from mockserver.conduct.rules import PARTS, RULES, ConductRule
 from mockserver.contract.choices import CHOICES, FAMILIES, Choice, Fixed
 from mockserver.contract.choices.profiles import LEFT_OUT, PROFILES
-from mockserver.contract.effects import ALIASES, EFFECTS, of_group
+from mockserver.contract.effects import ALIASES, EFFECTS, of_group, schema_properties
 from mockserver.scenario import library
 
 VALUE_SHAPES: Final = {
@@ -345,6 +346,21 @@ Reset, close and restore end the wait of every deferred call immediately.
 def scenarios_page() -> str:
     """The page as it stands in `docs/scenarios.md`."""
     return "\n".join([_SCENARIOS_INTRODUCTION, *_effects(), *_library()]) + "\n"
+
+
+def scenario_schema() -> str:
+    """Return `schemas/scenario.json`, with the faults of the wire as their rows have them."""
+    schema = json.loads((data_dir("schemas") / "scenario.json").read_text(encoding="utf-8"))
+    effects = schema["$defs"]["effects"]
+    properties = effects["properties"] | dict(schema_properties())
+    first = [*of_group("wire"), *of_group("world"), *of_group("delivery"), *ALIASES]
+    effects = effects | {"properties": {name: properties[name] for name in first}}
+    return (
+        json.dumps(
+            schema | {"$defs": schema["$defs"] | {"effects": effects}}, indent=2, ensure_ascii=False, default=dict
+        )
+        + "\n"
+    )
 
 
 def _effects() -> Iterator[str]:

@@ -20,13 +20,15 @@ def list_scenarios(options: argparse.Namespace, out: TextIO) -> int:
     from mockserver.scenario import library
 
     if options.scenario is not None:
-        if options.markdown:
-            raise ValueError(
-                f"got {options.scenario!r} and --markdown; expected one of them: the page is of all scenarios"
-            )
+        if options.markdown or options.schema:
+            form = "markdown" if options.markdown else "schema"
+            raise ValueError(f"got {options.scenario!r} and --{form}; expected one of them: it is of all scenarios")
         return _show_scenario(options, out)
     if options.markdown:
         print(docs.scenarios_page(), end="", file=out)
+        return 0
+    if options.schema:
+        print(docs.scenario_schema(), end="", file=out)
         return 0
     documents = [library.document(name) for name in library.paths()]
     rows = [

@@ -17,6 +17,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from mockserver.contract.effects import UNREADABLE, WITHOUT_RESPONSE
 from mockserver.contract.text import json_value
 from mockserver.core import ledger
 from mockserver.core.instants import MILLISECOND, SECOND, Duration, Instant, retry_after
@@ -81,8 +82,6 @@ def delivery_attempts(sandbox: SandboxState) -> Sequence[DeliveryAttempt]:
 
 
 FINAL = ("completed", "failed", "canceled", "expired")
-_BENT = frozenset(("truncate", "garble", "MALFORMED_RESPONSE_CHUNK", "RANDOM_DATA_THEN_CLOSE"))
-_ENDED = frozenset(("drop", "reset", "EMPTY_RESPONSE", "CONNECTION_RESET_BY_PEER"))  # without a byte
 _TRANSPORT_REPEATS_WITHIN = 50 * MILLISECOND
 # Libraries whose transport repeats no POST: where one is repeated, a retry policy of the client's own did it.
 _NEVER_REPEAT = ("python-requests", "python-httpx", "python-urllib", "aiohttp")
@@ -264,7 +263,7 @@ def _is_repeated_by_transport(first: JournalEntry, again: JournalEntry) -> bool:
 
     They do so if a connection that had carried another call ends without a byte: the same bytes, immediately, once.
     """
-    ended = first.status is None and first.fault is not None and not _ENDED.isdisjoint(first.fault.effects)
+    ended = first.status is None and first.fault is not None and not WITHOUT_RESPONSE.isdisjoint(first.fault.effects)
     if not (ended and first.is_reused) or first.monotonic_us is None or again.monotonic_us is None:
         return False
     agent = first.call.headers.get("user-agent", "").lower()
@@ -284,7 +283,7 @@ def _real(earlier: JournalEntry, later: JournalEntry) -> Duration:
 
 def was_received(exchange: JournalEntry) -> bool:
     """True where the whole answer reached the client as the API gave it."""
-    bent = exchange.fault is not None and not _BENT.isdisjoint(exchange.fault.effects)
+    bent = exchange.fault is not None and not UNREADABLE.isdisjoint(exchange.fault.effects)
     return exchange.status is not None and not bent
 
 

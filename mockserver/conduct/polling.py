@@ -28,6 +28,7 @@ from mockserver.conduct.evidence import (
 )
 from mockserver.conduct.rules import NotAssessable, Proof
 from mockserver.contract.durations import duration_text, parse_duration
+from mockserver.contract.effects import WAITING, deciding
 from mockserver.contract.text import json_value
 from mockserver.core.instants import MINUTE, SECOND, Duration, Instant
 from mockserver.core.state.journal import JournalEntry
@@ -200,7 +201,7 @@ def no_timeout(seen: Evidence) -> Iterator[Proof | NotAssessable]:
     stalled = False
     for each in seen.exchanges:
         effects = each.fault.effects if each.fault else {}
-        held = max(parse_duration(effects.get(effect)) or 0 for effect in ("delay", "delay-after"))
+        held = max(parse_duration(effects.get(effect)) or 0 for effect in _WAITS)
         stalled |= held >= _STALLED
         if held >= _STALLED and each.status is not None:
             yield Proof(f"{each.operation} was waited for {held // SECOND} s", (each.n,))
@@ -208,8 +209,8 @@ def no_timeout(seen: Evidence) -> Iterator[Proof | NotAssessable]:
         yield NotAssessable("no answer was held back for two minutes")
 
 
+_WAITS = (*deciding("wait"), *deciding("wait after"))
 _LEAST_REPEATS = SECOND // 2  # of real time; whoever calls again sooner does not wait for anything
-_HELD = frozenset(("delay", "delay-after", "dribble"))
 _TOO_MANY = 429
 _DIFFERS = SECOND
 
@@ -267,7 +268,7 @@ def _polls(sandbox: SandboxState) -> Iterator[list[JournalEntry]]:
 
 
 def _is_poll(exchange: JournalEntry) -> bool:
-    if exchange.monotonic_us is None or (exchange.fault is not None and not _HELD.isdisjoint(exchange.fault.effects)):
+    if exchange.monotonic_us is None or (exchange.fault is not None and not WAITING.isdisjoint(exchange.fault.effects)):
         return False
     status = exchange.status or 0
     return status == _TOO_MANY or 200 <= status < 300 or status == 404

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 _NUMBER = r"\d{1,12}(?:\.\d{1,9})?"
 _PLAIN = re.compile(
@@ -14,6 +15,14 @@ _ISO = re.compile(
 )
 _MICROSECONDS = {"d": 86_400_000_000, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "ms": 1_000}
 _MOST_SECONDS = 10**12
+
+
+Length = str | float | timedelta  # as Python code gives one
+
+
+def length(value: Length) -> str | float:
+    """Return a length of time as a document has it."""
+    return value.total_seconds() if isinstance(value, timedelta) else value
 
 
 def parse_duration(written: object) -> int | None:

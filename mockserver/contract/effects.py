@@ -1,19 +1,26 @@
 """
-What a rule of a scenario can do: one row an effect, and the other names under which some are known.
+Effects of a scenario's rules: one row per effect, and the other names of some.
 
-A wire effect bends one exchange; a world effect changes what is true; a delivery effect bends one attempt to deliver
-an event. `schemas/scenario.json` says how each argument is written, and a test holds the two equal.
+A wire effect changes one exchange (`contract/wire_faults.py` has these rows), a world effect changes the state, and a
+delivery effect changes one attempt to deliver an event. `schemas/scenario.json` has each effect's argument: of the wire
+as these rows generate it, of the rest as written there; a test compares the names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+from mockserver.contract.wire_faults import WIRE_FAULTS, Phase, WireFault
+
+JSON = dict[str, Any]
+DELIVERY = "delivery"  # in `on`: the rule is about attempts to deliver an event
 
 
 class Effect(NamedTuple):
-    """One effect: its group, how its argument is written, and what it means."""
+    """One effect: its group, its argument's form as the documentation shows it, and its meaning in one clause."""
 
     name: str
     group: Literal["wire", "world", "delivery"]
@@ -23,16 +30,6 @@ class Effect(NamedTuple):
 
 # fmt: off
 _ROWS = (
-    Effect("error",            "wire",  "CODE, or {code, retryAfter}",         "refuse with a code of the catalogue instead of running the operation"),
-    Effect("reply",            "wire",  "{status, headers, body}",             "this answer instead of running the operation"),
-    Effect("delay",            "wire",  "duration, or {median, p99, max}",     "wait before the operation"),
-    Effect("delay-after",      "wire",  "duration, or {median, p99, max}",     "the operation has taken effect, the answer is late"),
-    Effect("drop",             "wire",  "before | after",                      "close without an answer, before or after the operation took effect"),
-    Effect("reset",            "wire",  "before | after",                      "the same with a TCP reset"),
-    Effect("truncate",         "wire",  "bytes",                               "the first bytes of the body, then close, under the full Content-Length"),
-    Effect("garble",           "wire",  "true",                                "200 with a body that is not JSON, after the operation took effect"),
-    Effect("dribble",          "wire",  "{chunks, over}",                      "a slow body, in so many pieces over so long"),
-    Effect("stale",            "wire",  "true",                                "a read answers as before the last change"),
     Effect("complete-session", "world", "{id?, phone?, name?}",                "the end user finishes the hosted flow"),
     Effect("fail-session",     "world", "{id?, reason?}",                      "the connection fails"),
     Effect("expire-session",   "world", "{id?}",                               "the session expires, also before its deadline"),
@@ -59,19 +56,21 @@ _ROWS = (
 )
 # fmt: on
 
-EFFECTS: Mapping[str, Effect] = MappingProxyType({row.name: row for row in _ROWS})
-
-# Names that people know from elsewhere: the effect, and what `true` means for it.
-ALIASES: Mapping[str, tuple[str, object]] = MappingProxyType(
-    {
-        "CONNECTION_RESET_BY_PEER": ("reset", "before"),
-        "EMPTY_RESPONSE": ("drop", "before"),
-        "MALFORMED_RESPONSE_CHUNK": ("truncate", 20),
-        "RANDOM_DATA_THEN_CLOSE": ("garble", True),
-    }
+EFFECTS: Mapping[str, Effect] = MappingProxyType(
+    {row.name: Effect(row.name, "wire", row.argument, row.meaning) for row in WIRE_FAULTS.values()}
+    | {row.name: row for row in _ROWS}
 )
 
-# How an attempt to deliver an event is forged: what a receiver that verifies refuses.
+# Other names of effects: the effect, and the argument that `true` means for it.
+ALIASES: Mapping[str, tuple[str, object]] = MappingProxyType(
+    {row.alias[0]: (row.name, row.alias[1]) for row in WIRE_FAULTS.values() if row.alias is not None}
+)
+
+UNREADABLE = frozenset(name for name, row in WIRE_FAULTS.items() if row.reaches_client == "other")
+WITHOUT_RESPONSE = frozenset(name for name, row in WIRE_FAULTS.items() if row.reaches_client == "nothing")
+WAITING = frozenset(name for name, row in WIRE_FAULTS.items() if row.keeps_waiting)
+
+# Forged requests: a receiver that verifies signatures refuses each.
 FORGERIES = (
     "no-signature",
     "wrong-secret",
@@ -85,5 +84,33 @@ BODY_SPELLINGS = ("escaped", "spaced", "reordered-keys")
 
 
 def of_group(group: str) -> tuple[str, ...]:
-    """The names of a group's effects, in the order of the table."""
-    return tuple(row.name for row in _ROWS if row.group == group)
+    """Return the names of a group's effects, in the order of the table."""
+    return tuple(row.name for row in EFFECTS.values() if row.group == group)
+
+
+def deciding(phase: Phase) -> tuple[str, ...]:
+    """Return the names of the faults that decide a phase: a rule has one of them at most."""
+    return tuple(name for name, row in WIRE_FAULTS.items() if phase in row.phases)
+
+
+def schema_properties() -> Iterator[tuple[str, JSON]]:
+    """Yield the name and JSON Schema of each fault and of each alias, as schemas/scenario.json has them."""
+    for row in WIRE_FAULTS.values():
+        text = {"title": row.name.replace("-", " ").capitalize(), "description": f"{_sentence(row.meaning)}."}
+        yield row.name, {**text, **row.schema, **text, "examples": list(row.examples)}
+    for row in WIRE_FAULTS.values():
+        if row.alias is not None:
+            yield row.alias[0], _alias_schema(row, *row.alias)
+
+
+def _alias_schema(row: WireFault, alias: str, argument: Any) -> JSON:
+    meant = json.dumps(argument)
+    return {
+        "title": alias.replace("_", " ").capitalize(),
+        "description": f"Another name of {row.name}; `true` means {meant}.",
+        "type": ["boolean", "string", "integer"],
+    }
+
+
+def _sentence(clause: str) -> str:
+    return clause[:1].upper() + clause[1:]

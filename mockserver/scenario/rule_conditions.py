@@ -13,6 +13,7 @@ from typing import Any
 
 from mockserver.contract import schemas
 from mockserver.contract.durations import parse_duration
+from mockserver.contract.effects import DELIVERY
 from mockserver.contract.endpoints import ENDPOINTS, named
 from mockserver.contract.lifecycles import CAMPAIGN, CONNECTED, CONNECTION_FAILED, SESSION
 from mockserver.contract.text import nearest
@@ -22,7 +23,6 @@ from mockserver.scenario.problems import Problem, step
 
 Entry = Mapping[str, Any]
 
-DELIVERY = "delivery"
 _OF_DELIVERY = ("event", "attempt")
 _EVENTS = (CONNECTED, CONNECTION_FAILED)
 _STATES: Mapping[str, Sequence[str]] = MappingProxyType({"campaign": CAMPAIGN.states, "session": SESSION.states})

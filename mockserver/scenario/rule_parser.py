@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from mockserver.contract import choices, schemas
 from mockserver.contract.durations import parse_duration
-from mockserver.contract.effects import ALIASES, EFFECTS, of_group
+from mockserver.contract.effects import ALIASES, DELIVERY, EFFECTS, deciding
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
 from mockserver.contract.limits import PROBLEMS_MAX
 from mockserver.contract.text import nearest
+from mockserver.contract.wire_faults import WIRE_FAULTS, ReadWait
 from mockserver.core.instants import DAY, LATEST, Instant, as_shown
 from mockserver.core.operations import campaigns, sending
 from mockserver.core.phone_numbers import BRAZIL, e164, expected
@@ -24,7 +25,6 @@ from mockserver.scenario import rule_conditions
 from mockserver.scenario.choices import choice_problem
 from mockserver.scenario.problems import Problem, step
 from mockserver.scenario.pruning import left_out
-from mockserver.scenario.rule_conditions import DELIVERY
 
 _DURATION = "a duration such as 20m, 1h30m, 3500ms, PT20M or seconds, never negative"
 _LONGEST_WAIT = 366 * DAY  # no client waits longer
@@ -33,34 +33,31 @@ _LENGTH = re.compile("[0-9]{1,15}")  # RFC 9110 8.6: digits alone
 _OF_THE_CONNECTION = frozenset(
     ("connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade")
 )
-# Of each group only one is possible; delays combine with everything.
-_EXCLUSIVE = (("error", "reply", "stale"), ("drop", "reset", "truncate", "dribble"), ("error", "reply", "garble"))
+# A rule has at most one fault for each of these phases; waits go with every fault.
+_FRAMING = ", ".join(deciding("transmission"))
+_EXCLUSIVE = (deciding("operation"), deciding("transmission"), deciding("response"))
 
 
 def parse_wire_faults(effects: Mapping[str, Any], path: str, problems: list[Problem]) -> WireFaults | None:
-    """Return the wire effects as one record, None if there are none; collect the problems."""
-    if not any(name in effects for name in of_group("wire")):
+    """Return the faults of the wire as one record, None if there are none; append what is wrong to `problems`."""
+    rows = [row for name, row in WIRE_FAULTS.items() if name in effects]
+    if not rows:
         return None
     for group in _EXCLUSIVE:
         given = [name for name in group if name in effects]
         if len(given) > 1:
             problems.append(Problem(path, ", ".join(given), f"one of {', '.join(group)}"))
     _check_headers(effects.get("reply", {}).get("headers", {}), f"{path}/reply/headers", problems)
-    error, reply, dribble = effects.get("error"), effects.get("reply"), effects.get("dribble")
-    ends: Literal["drop", "reset"] | None = "drop" if "drop" in effects else "reset" if "reset" in effects else None
-    return WireFaults(
-        error=None if error is None else (error, None) if isinstance(error, str) else _timed(error),
-        reply=None if reply is None else (reply["status"], reply.get("headers", {}), reply.get("body")),
-        delay_before=_wait(effects.get("delay", 0), f"{path}/delay", problems),
-        delay_after=_wait(effects.get("delay-after", 0), f"{path}/delay-after", problems),
-        termination=ends,
-        before_operation=ends is not None and effects[ends] == "before",
-        truncate_bytes=effects.get("truncate"),
-        garble="garble" in effects,
-        chunks=dribble["chunks"] if dribble else 0,
-        over=wait(dribble["over"], f"{path}/dribble/over", problems) if dribble else 0,
-        stale="stale" in effects,
-    )
+    fields: dict[str, Any] = {}
+    skips_operation = False
+    for row in rows:
+        fields |= row.fields(effects[row.name], _wait_reader(f"{path}/{row.name}", problems))
+        skips_operation |= fields.get("skips_operation", False)
+    return WireFaults(**fields | {"skips_operation": skips_operation})
+
+
+def _wait_reader(path: str, problems: list[Problem]) -> ReadWait:
+    return lambda argument, below: _wait(argument, path + below, problems)
 
 
 def _check_headers(headers: Mapping[str, str], path: str, problems: list[Problem]) -> None:
@@ -68,7 +65,7 @@ def _check_headers(headers: Mapping[str, str], path: str, problems: list[Problem
     lengths = [name for name in headers if name.lower() == "content-length"]
     for name in headers:
         if name.lower() in _OF_THE_CONNECTION:
-            wanted = "a header of the response, not of the connection: the server frames it; drop, reset, truncate and dribble change that"
+            wanted = f"a header of the response, not of the connection: the server frames it; {_FRAMING} change that"
             problems.append(Problem(path + step(name), f"the header {to_json_text(name)}", wanted))
     for name in lengths[1:]:
         problems.append(

@@ -9,7 +9,16 @@ from mockserver.scenario.problems import Problem
 
 
 class ControlError(Exception):
-    """A command is refused: an HTTP status, a code `MOCK_...`, an English message that says how to mend the call; keys in short."""
+    """
+    Refusal of a command.
+
+    Attributes:
+        status: the HTTP status.
+        code: `MOCK_...`.
+        message: English, with the way to correct the call; keys are masked.
+        problems: the problems of a document, each with its place.
+        headers: of the response.
+    """
 
     def __init__(
         self,
@@ -25,10 +34,10 @@ class ControlError(Exception):
         self.status = status
         self.code = code
         self.message = message
-        self.problems = [each.redacted() for each in problems or []]
+        self.problems = [problem.redacted() for problem in problems or []]
         self.headers = headers
 
     def as_json(self) -> dict[str, Any]:
-        """The body of the refusal."""
+        """Return the body of the response."""
         body: dict[str, Any] = {"statusCode": self.status, "code": self.code, "message": self.message}
-        return body | {"problems": [each.as_json() for each in self.problems]} if self.problems else body
+        return body | {"problems": [problem.as_json() for problem in self.problems]} if self.problems else body

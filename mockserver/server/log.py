@@ -1,8 +1,8 @@
 """
-Logs that never delay or break a call: what is written waits in a bounded queue for a thread of its own.
+Logs that never delay or break a call: texts wait in a bounded queue for a thread of its own.
 
-1. `write` returns immediately and never raises, whatever has become of the stream: closed, full or never read.
-2. What the queue cannot take is dropped and counted; the count is written once the stream takes texts again.
+1. `write` returns immediately and never raises, also if the stream is closed, full or never read.
+2. A text beyond the queue's bound is dropped and counted; the count is written once the stream accepts texts again.
 3. The thread writes to the descriptor itself. It holds no lock of a Python stream, which would stop the interpreter's exit.
 """
 
@@ -74,7 +74,7 @@ class LogWriter:
                 _write(self._stream, "".join(texts))
 
     def _next(self) -> list[str]:
-        """The next texts to be written, after the last of them how many were dropped behind it; empty at the end."""
+        """Return the next texts, after the last one the number of those dropped; empty at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._texts or self._is_closed)
             texts = [self._texts.popleft() for _ in range(min(_BATCH_MAX, len(self._texts)))]
@@ -114,7 +114,7 @@ class _Errors(io.TextIOBase):
 
 @contextmanager
 def unblocked_stderr(notice: Callable[[int], str]) -> Iterator[LogWriter]:
-    """Have everything that this process writes to `sys.stderr` go through a writer, tracebacks and warnings too."""
+    """Send everything that this process writes to `sys.stderr` through a writer, tracebacks and warnings too."""
     before = sys.stderr
     with LogWriter(before, notice) as writer:
         sys.stderr = _Errors(writer)

@@ -22,6 +22,7 @@ ENDS = {
     "create-answer-lost":         ("completed",  8,  8,  0),
     "create-answer-cut":          ("completed",  8,  8,  0),
     "failed-after-commit":        ("completed",  6,  6,  0),
+    "gateway-html-after-commit":  ("completed",  6,  6,  0),
     "gateway-html-502":           ("completed",  6,  6,  0),
     "poll-meets-500":             ("completed", 40, 40,  0),
     "rate-limit-tightens":        ("completed", 40, 40,  0),
@@ -62,6 +63,7 @@ def test_a_careful_client_sends_once_and_knows_how_it_ended(
 
 BENT_ON_THE_WIRE = [
     "start-timeout-not-applied", "create-answer-lost", "create-answer-cut", "failed-after-commit", "gateway-html-502",
+    "gateway-html-after-commit",
     "stale-read-after-start", "poll-meets-500",
 ]  # fmt: skip
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from itertools import combinations
 from pathlib import Path
 
 import pytest
 
+from mockserver.cli.docs import scenario_schema
 from mockserver.contract import schemas
 from mockserver.contract.effects import ALIASES, BODY_SPELLINGS, EFFECTS, FORGERIES, of_group
 from mockserver.contract.errors import ERRORS
+from mockserver.contract.wire_faults import WIRE_FAULTS
 from mockserver.core.faults.effects import STATE_EFFECTS
 from mockserver.scenario.documents import validate
 
@@ -19,7 +22,7 @@ DO = DEFINITIONS["effects"]["properties"]
 
 # As the page of scenario documents lists them.
 DOCUMENTED = {
-    "wire": "error reply delay delay-after drop reset truncate garble dribble stale",
+    "wire": "error reply bad-gateway delay delay-after drop reset truncate garble dribble stale",
     "world": "complete-session fail-session expire-session cancel-session visit-link fail-campaign stall-sends"
     " resume-sends slow-sends fail-sends set-tenant revoke-key rotate-key set-template remove-template remove-funnel"
     " remove-entrypoint fail-media given rate-limit set-choice advance",
@@ -36,6 +39,25 @@ KNOWN_AS = {
 @pytest.mark.parametrize("group", DOCUMENTED)
 def test_each_group_is_the_documented_one(group):
     assert sorted(DOCUMENTED[group].split()) == sorted(of_group(group))
+
+
+def test_the_schema_has_the_faults_of_the_wire_as_their_rows_have_them():
+    text = (Path(__file__).parents[2] / "schemas" / "scenario.json").read_text(encoding="utf-8")
+
+    assert scenario_schema() == text, "write it again: mockserver scenarios --schema"
+
+
+def test_no_two_faults_of_a_rule_set_one_field_of_it_unless_they_exclude_each_other():
+    wait = {"$ref": "#/$defs/latency"}
+    rows = WIRE_FAULTS.values()
+    fields = {row.name: set(row.fields(row.examples[0], lambda *_: wait)) - {"skips_operation"} for row in rows}
+    shared = [
+        (one.name, other.name)
+        for one, other in combinations(rows, 2)
+        if fields[one.name] & fields[other.name] and not set(one.phases) & set(other.phases)
+    ]
+
+    assert [] == shared
 
 
 def test_the_schema_has_every_effect_and_every_other_name_and_no_more():

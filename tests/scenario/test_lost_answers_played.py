@@ -89,6 +89,15 @@ def test_half_an_answer_is_the_end_of_a_naive_client(mockserver_server: MockServ
         assert ["draft"] == [each["status"] for each in stage.campaigns]
 
 
+def test_a_naive_client_that_repeats_a_write_after_a_page_of_a_proxy_meets_what_it_wrote(mockserver_server: MockServer):
+    with staged(mockserver_server, "gateway-html-after-commit", to_the_end=False) as stage:
+        stage.naive().launch(stage.plan().body())
+
+        assert [None, "CAMPAIGN_NAME_ALREADY_EXISTS"] == stage.codes("createCampaign")[:2]
+        assert [None, "CAMPAIGN_ALREADY_PROCESSING"] == stage.codes("startCampaign")[:2]
+        assert (3, 2) == (len(stage.campaigns), len(stage.executions))
+
+
 def test_a_naive_client_meets_a_page_where_it_wants_json(mockserver_server: MockServer):
     with staged(mockserver_server, "gateway-html-502") as stage:
         client = stage.naive()

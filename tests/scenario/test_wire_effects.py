@@ -130,6 +130,48 @@ def test_a_reset_and_a_drop_are_two_errors_for_a_client(mockserver):
         mockserver.call(*LIST)
 
 
+@pytest.mark.parametrize("when, campaigns", [("before", 0), ("after", 1)])
+def test_a_bad_gateway_is_a_page_of_a_proxy_whether_or_not_the_operation_ran(mockserver, when, campaigns):
+    mockserver.on("createCampaign").bad_gateway(when)
+
+    reply = mockserver.call("POST", "/v1/campaigns", json=DRAFT)
+
+    assert (502, "text/html", "nginx") == (reply.status, reply.headers["content-type"], reply.headers["server"])
+    assert b"<h1>502 Bad Gateway</h1>" in reply.body
+    with pytest.raises(ValueError, match="Expecting value"):
+        reply.json()
+    assert campaigns == len(mockserver.state()["tenants"][0]["campaigns"])
+    [entry] = mockserver.journal["exchanges"]
+    assert (502, bool(campaigns)) == (entry["response"]["status"], entry["applied"])
+
+
+def test_without_arguments_a_bad_gateway_keeps_the_operation_from_running(mockserver):
+    mockserver.on("createCampaign").bad_gateway()
+
+    assert 502 == mockserver.call("POST", "/v1/campaigns", json=DRAFT).status
+    assert [] == mockserver.state()["tenants"][0]["campaigns"]
+
+
+@pytest.mark.parametrize(
+    "status, title", [(502, "Bad Gateway"), (503, "Service Unavailable"), (504, "Gateway Timeout")]
+)
+def test_a_bad_gateway_has_its_status_and_the_name_of_its_proxy(mockserver, status, title):
+    mockserver.on("listCampaigns").bad_gateway(status=status, server="edge <1>")
+
+    reply = mockserver.call(*LIST)
+
+    assert (status, "edge <1>") == (reply.status, reply.headers["server"])
+    assert f"<title>{status} {title}</title>" in reply.body.decode()
+    assert "edge &lt;1&gt;" in reply.body.decode()
+
+
+def test_a_bad_gateway_on_a_read_may_hide_a_read_that_ran(mockserver):
+    mockserver.on("listCampaigns").bad_gateway("after")
+    mockserver.call(*LIST)
+
+    assert [True] == [each["applied"] for each in mockserver.journal["exchanges"]]
+
+
 def _stale(sandbox, operation):
     return sandbox.on(operation).times(1).stale()
 

@@ -133,7 +133,7 @@ def test_an_asgi_app_that_ends_without_an_answer_fails_the_attempt(mockserver: S
     mockserver.complete_session(begin(mockserver))
 
     [(status, error)] = attempts(receiver)
-    assert 500 == status and "the receiver sent no whole answer" in error
+    assert 500 == status and "the receiver sent no complete response" in error
 
 
 @pytest.mark.parametrize(

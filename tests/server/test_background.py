@@ -12,7 +12,7 @@ from freezegun import freeze_time
 from werkzeug.wrappers import Response
 
 from mockserver.server import app as flask_app
-from mockserver.server.hosting.background import _MOST_AT_ONCE, BackgroundWorker
+from mockserver.server.hosting.background import _THREADS_MAX, BackgroundWorker
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxConfig, SandboxHost
 from mockserver.server.http1.server import Server
 from tests.server.control_calls import SESSIONS, Made
@@ -139,7 +139,7 @@ def test_an_advance_waits_for_what_is_under_way_and_tries_again_at_its_instants(
 
 
 def test_a_receiver_that_lets_time_pass_is_answered_meanwhile(standalone, serve, monkeypatch):
-    monkeypatch.setattr("mockserver.server.webhooks.dispatcher._PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr("mockserver.server.webhooks.dispatcher._WORKERS_TIMEOUT_SECONDS", 0.05)
     seen: list[tuple[str, int]] = []
 
     def answer(letter: Post) -> None:
@@ -161,7 +161,7 @@ def statuses(event: dict) -> list[int | None]:
 
 
 def test_an_advance_waits_but_once_for_a_receiver_that_is_slow(standalone, serve, monkeypatch):
-    monkeypatch.setattr("mockserver.server.webhooks.dispatcher._PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr("mockserver.server.webhooks.dispatcher._WORKERS_TIMEOUT_SECONDS", 0.05)
     arrived, held, waits = threading.Event(), threading.Event(), []
     worked = standalone.hosted.dispatch._worked
     wait = worked.wait
@@ -228,16 +228,16 @@ def test_a_worker_that_is_kept_busy_does_not_hold_up_the_stop(standalone, serve)
     over.set()
 
     assert is_stopped
-    eventually(lambda: not any("courier" in each.name for each in threading.enumerate()))
+    eventually(lambda: not any("mockserver sender" in each.name for each in threading.enumerate()))
 
 
 def test_letters_beyond_the_most_at_once_wait_for_a_free_worker(standalone, serve):
     seen: list[str] = []
     url = serve(app(lambda letter: seen.append(letter.json["data"]["sessionId"]))).url
-    for _ in range(2 * _MOST_AT_ONCE):
+    for _ in range(2 * _THREADS_MAX):
         standalone.receive(url)
     session_id = standalone.made.session()
 
     standalone.complete(session_id)
 
-    eventually(lambda: [session_id] * 2 * _MOST_AT_ONCE == seen)
+    eventually(lambda: [session_id] * 2 * _THREADS_MAX == seen)

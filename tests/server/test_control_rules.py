@@ -52,6 +52,12 @@ DO = [
         {"error": {"code": "INTERNAL_ERROR", "retryAfter": 3}},
     ),
     (lambda when: when.reply(502, "x", {"A": "b"}), {"reply": {"status": 502, "headers": {"A": "b"}, "body": "x"}}),
+    (lambda when: when.bad_gateway(), {"bad-gateway": "before"}),
+    (lambda when: when.bad_gateway("after"), {"bad-gateway": "after"}),
+    (
+        lambda when: when.bad_gateway("after", status=504, server="edge"),
+        {"bad-gateway": {"when": "after", "status": 504, "server": "edge"}},
+    ),
     (lambda when: when.delay("5s"), {"delay": "5s"}),
     (lambda when: when.delay_after(timedelta(seconds=5)), {"delay-after": 5.0}),
     (lambda when: when.drop("after"), {"drop": "after"}),

@@ -155,7 +155,7 @@ def test_a_target_that_is_not_this_machine_is_refused(mockserver, url):
         mockserver.receive_webhooks(url)
     with pytest.raises(ValueError, match="webhooks/0"):
         mockserver.apply({"given": {"webhooks": [{"url": url}]}})
-    assert post(url).error.startswith("refused: wanted ")
+    assert post(url).error.startswith("refused: expected ")
 
 
 @pytest.mark.parametrize(
@@ -238,14 +238,14 @@ def test_a_certificate_has_to_be_of_the_urls_host(monkeypatch, host, error):
     assert (None if error else 204, error) == (outcome.status, outcome.error)
 
 
-@pytest.mark.parametrize("ending", ["let go", "time limit"])
+@pytest.mark.parametrize("ending", ["canceled", "time limit"])
 def test_a_host_that_completes_no_handshake_is_let_go_at_once(ending):
     courier, outcomes = HttpSender(timeout_seconds=0.05 if ending == "time limit" else 15), []
     with raw(b"", hold=threading.Event()) as url:
         thread = threading.Thread(target=lambda: outcomes.append(post(url.replace("http://", "https://"), courier)))
         thread.start()
         while thread.is_alive():
-            if ending == "let go":
+            if ending == "canceled":
                 courier.cancel_all()
             thread.join(0.01)
 
@@ -354,17 +354,17 @@ def post_until_let_go(url: str, let_go: Callable[[HttpSender], None]) -> list[st
 
 def test_letting_go_ends_a_connection_that_nobody_accepts():
     with full() as url:
-        assert ["let go"] == post_until_let_go(url, HttpSender.cancel_all)
+        assert ["canceled"] == post_until_let_go(url, HttpSender.cancel_all)
 
 
 def test_letting_go_ends_a_handshake():
     with silent_tls() as url:
-        assert ["let go"] == post_until_let_go(url, HttpSender.cancel_all)
+        assert ["canceled"] == post_until_let_go(url, HttpSender.cancel_all)
 
 
 def test_letting_go_ends_the_resolving_of_a_name(monkeypatch):
     with without_an_address(monkeypatch) as url:
-        assert ["let go"] == post_until_let_go(url, HttpSender.cancel_all)
+        assert ["canceled"] == post_until_let_go(url, HttpSender.cancel_all)
 
 
 def test_a_name_that_is_never_resolved_meets_the_time_limit(monkeypatch):
@@ -383,7 +383,7 @@ def test_a_letter_that_nobody_wants_any_more_is_not_sent(serve):
 
     outcome = HttpSender().send(url, HEADERS, b"{}", 0, is_wanted=lambda: False)
 
-    assert ("let go", []) == (outcome.error, seen)
+    assert ("canceled", []) == (outcome.error, seen)
 
 
 def test_nothing_is_sent_once_a_courier_has_let_go_for_good(serve):
@@ -392,7 +392,7 @@ def test_nothing_is_sent_once_a_courier_has_let_go_for_good(serve):
 
     courier.cancel_all(for_good=True)
 
-    assert ("let go", []) == (post(url, courier).error, seen)
+    assert ("canceled", []) == (post(url, courier).error, seen)
 
 
 def test_no_thread_is_left_behind(serve):
@@ -417,4 +417,4 @@ def test_an_answer_whose_headers_or_body_are_none_is_a_500(mockserver, odd):
 
     (attempt,) = receiver.deliveries[0]["attempts"]
     assert 500 == attempt["status"]
-    assert "wanted None, a status, or (status, headers, body)" in attempt["error"]
+    assert "expected None, a status, or (status, headers, body)" in attempt["error"]

@@ -68,8 +68,8 @@ def test_a_receiver_that_answers_what_is_no_answer_fails_the_attempt_and_is_told
     mockserver.complete_session(begin(mockserver))
 
     [attempt] = receiver.deliveries[0]["attempts"]
-    wanted = "wanted None, a status, or (status, headers, body)"
-    assert (500, f"the receiver answered {found}; {wanted}") == (attempt["status"], attempt["error"])
+    wanted = "expected None, a status, or (status, headers, body)"
+    assert (500, f"the receiver returned {found}; {wanted}") == (attempt["status"], attempt["error"])
 
 
 @pytest.mark.mockserver(now=NOON)

@@ -10,6 +10,7 @@ import pytest
 from mockserver import ScenarioError
 from mockserver.contract import schemas
 from mockserver.contract.effects import ALIASES, EFFECTS
+from mockserver.contract.wire_faults import WireFaultMethods
 from mockserver.testing.rules.builder import RuleBuilder
 from mockserver.testing.rules.effects import Effects
 from mockserver.testing.sandbox import Sandbox
@@ -28,6 +29,7 @@ WHOLE = {
     "drop": {"when"},
     "reset": {"when"},
     "truncate": {"body_bytes"},
+    "bad-gateway": {"when", "status", "server"},
     "garble": set(),
     "stale": set(),
     "given": {"given"},
@@ -56,7 +58,7 @@ def properties(effect):
 
 
 def test_each_effect_of_a_document_is_a_method_and_each_method_an_effect():
-    assert {snake(name) for name in EFFECTS} | {"do"} == own_methods(Effects)
+    assert {snake(name) for name in EFFECTS} | {"do"} == own_methods(Effects) | own_methods(WireFaultMethods)
 
 
 def test_the_effects_of_documents_are_those_of_the_schema():

@@ -129,7 +129,7 @@ def _operated(sandbox: SandboxState, call: Call, met: RuleMatch, scope: Subject)
     if wire.error is not None and met.owner is not None:
         body = _reader(call)()
         return CallResult(injected_errors.refusal(sandbox, call, met.owner, scope, body), scope.tenant_id, body)
-    if wire.reply is not None or (wire.termination is not None and wire.before_operation):
+    if wire.skips_operation:
         return CallResult(None, scope.tenant_id, _reader(call)())
     if wire.stale and call.endpoint is not None and call.method == "GET":
         return _answer_as_before(sandbox, call, met)

@@ -16,11 +16,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from mockserver.contract.choices import DEFAULTS
+from mockserver.contract.effects import deciding
 from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
 from mockserver.core.instants import Duration, Instant
 from mockserver.core.state.calls import Call, Refused
 from mockserver.core.state.rules import AppliedFault
 
+_DEFERRING = frozenset(deciding("wait"))  # effects that hold a call back before its operation
 ENTRY_BYTES = 1_536  # of the records of one exchange or step themselves
 _PAIR_BYTES = 200  # of a header or a query pair: two texts and their place
 _VALUE_BYTES = 112  # of one JSON value: the largest of the small ones is a Decimal
@@ -98,10 +100,8 @@ class JournalEntry(NamedTuple):
 
     @property
     def arrived_late(self) -> bool:
-        """
-        Return True if a rule delayed the call until its client had disconnected: its time was not chosen by the client.
-        """
-        return self.status is None and self.fault is not None and "delay" in self.fault.effects
+        """Return True if a rule delayed the call until its client had disconnected: the client did not choose its time."""
+        return self.status is None and self.fault is not None and not _DEFERRING.isdisjoint(self.fault.effects)
 
     def __repr__(self) -> str:  # the call's headers hold a key
         return f"Exchange(n={self.n}, operation={self.operation!r}, status={self.status})"

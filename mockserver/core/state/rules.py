@@ -40,10 +40,10 @@ class Latency(NamedTuple):
 
 class WireFaults(NamedTuple):
     """
-    The wire effects of one rule. `termination` is drop or reset, `before_operation` if it happens before the operation.
+    The faults of the wire of one rule, as the rows in `contract/wire_faults.py` set them.
 
-    `truncate_bytes`, `garble`, `chunks` (sent over the duration `over`) and `stale` modify the response of an operation
-    that has run.
+    With `skips_operation` the operation does not run: the client gets `reply`, or the `termination` of the connection.
+    The other faults change the response to an operation that has run.
     """
 
     error: tuple[str, int | None] | None = None  # code, and the seconds of Retry-After
@@ -51,7 +51,7 @@ class WireFaults(NamedTuple):
     delay_before: Duration | Latency = 0
     delay_after: Duration | Latency = 0
     termination: Literal["drop", "reset"] | None = None
-    before_operation: bool = False
+    skips_operation: bool = False
     truncate_bytes: int | None = None
     garble: bool = False
     chunks: int = 0

@@ -1,16 +1,9 @@
 """
 Formats that the choices decide: dates, errors, extra fields, order, absent or null; and JSON text.
 
-How things are spelled on the wire where the document leaves it open: date-times, errors, extra fields, order.
-
-Every choice of representation is read here or in `represent`, and nowhere in the operations.
-
-From where a record is looked at, and how a key without a value is spelled.
-
-Writing JSON that every parser reads (RFC 8259): no NaN, no infinity, no half of a surrogate pair.
-
-A value that JSON has no form for is written as text: a number beyond a double as "Infinity" or "-Infinity", half of a
-surrogate pair as its escape.
+1. Every choice of representation is read here or in `serializers`, and in no operation.
+2. JSON text is valid by RFC 8259. A value without a JSON form becomes text: a number beyond a double `"Infinity"` or
+   `"-Infinity"`, half of a surrogate pair its escape.
 """
 
 from __future__ import annotations
@@ -34,7 +27,7 @@ Row = TypeVar("Row", Campaign, Template)
 Choices = Mapping[str, object]
 
 _UNKNOWN_FIELD = ("unlistedField", "a field that the document does not list")
-_UNSEEN = MappingProxyType(
+_UNKNOWN_VALUES = MappingProxyType(
     {
         "providerTemplateStatus": "UNDER_SECOND_REVIEW",
         "itemType": "hologram",
@@ -54,17 +47,17 @@ _DATE_TIMES: Mapping[str, Callable[[Instant], str]] = MappingProxyType(
 
 
 def date_time(choices: Choices, instant: Instant) -> str:
-    """An instant as `datetime-spelling` has it, cut to the millisecond."""
+    """Return an instant in the format of the choice `datetime-spelling`, cut to the millisecond."""
     return _DATE_TIMES[str(choices["datetime-spelling"])](instant)
 
 
 def session_date_time(choices: Choices, instant: Instant) -> str:
-    """A session's instant: promised in UTC with `Z`, whatever the spelling of its fraction (session.expires-at)."""
+    """Return a session's instant: in UTC with `Z`, in any format of its fraction (session.expires-at)."""
     return format_milliseconds(instant) if choices["datetime-spelling"] == "offset" else date_time(choices, instant)
 
 
 def http_date(instant: Instant) -> str:
-    """The instant as an HTTP date, cut to the second (RFC 9110, 5.6.7)."""
+    """Return the instant as an HTTP date, cut to the second (RFC 9110, 5.6.7)."""
     return _http_date(instant // SECOND)
 
 
@@ -74,12 +67,12 @@ def _http_date(second: int) -> str:
 
 
 def success_status(choices: Choices, endpoint: Endpoint) -> int:
-    """The success status of an operation by `success-status`; 202 and 204 stand where the document gives them."""
+    """Return an operation's success status by `success-status`; 202 and 204 where the document specifies them."""
     return SUCCESS_STATUS[str(choices["success-status"])][endpoint.id]
 
 
 def error_body(choices: Choices, refusal: ApiError, endpoint: Endpoint | None) -> tuple[int, dict[str, Any]]:
-    """The status and body of a refusal: code, status of the catalogue or the campaign guide, Portuguese message."""
+    """Return status and body of an error: status of the catalogue or the campaign guide, code, Portuguese message."""
     row = ERRORS[refusal.code]
     guided = choices["dual-status"] == "guide" and endpoint is not None and endpoint.path.startswith("/v1/campaigns")
     status = row.guide_status if guided else row.status
@@ -98,7 +91,7 @@ def error_body(choices: Choices, refusal: ApiError, endpoint: Endpoint | None) -
 
 
 def rate_limit_headers(choices: Choices, refusal: ApiError, now: Instant) -> list[tuple[str, str]]:
-    """What a 429 says of the wait, as `rate-limit-headers` has it; the wait is true where the mock set a budget."""
+    """Return the headers of a 429 by `rate-limit-headers`; the wait is exact if the mock's own budget caused it."""
     wait_s = refusal.details.get("wait_s", 1)
     if not isinstance(wait_s, int):
         return []
@@ -116,7 +109,7 @@ def rate_limit_headers(choices: Choices, refusal: ApiError, now: Instant) -> lis
 
 
 def sort_listing(choices: Choices, seed: int, rows: Sequence[Row]) -> list[Row]:
-    """A listing in the order of `list-order`, by the instant of creation; of one instant the later made is the newer."""
+    """Return rows in the order of `list-order`, by the instant of creation, then by the order of creation."""
     order = choices["list-order"]
     if order == "shuffled":
         return sorted(rows, key=lambda row: ids.seeded_id(seed, "order", row.id))
@@ -124,16 +117,16 @@ def sort_listing(choices: Choices, seed: int, rows: Sequence[Row]) -> list[Row]:
 
 
 def enum_value(choices: Choices, field: str, value: str) -> str:
-    """A value of an open enumeration, or one never seen where `new-enum-values` has it so."""
-    return _UNSEEN[field] if choices["new-enum-values"] == "unseen" else value
+    """Return a value of an open enumeration, or an unknown one by the choice `new-enum-values`."""
+    return _UNKNOWN_VALUES[field] if choices["new-enum-values"] == "unseen" else value
 
 
 def with_unknown_fields(value: Any) -> Any:
-    """The body with one undocumented field in every object (choice `additive-fields`)."""
+    """Return the body with one undocumented field in every object (choice `additive-fields`)."""
     if isinstance(value, dict):
-        return {key: with_unknown_fields(each) for key, each in value.items()} | dict([_UNKNOWN_FIELD])
+        return {key: with_unknown_fields(item) for key, item in value.items()} | dict([_UNKNOWN_FIELD])
     if isinstance(value, list):
-        return [with_unknown_fields(each) for each in value]
+        return [with_unknown_fields(item) for item in value]
     return value
 
 
@@ -141,7 +134,7 @@ JSON = dict[str, Any]
 
 
 class SerializationContext(NamedTuple):
-    """From where a record is looked at: the choices, the seed, the instant, and the prefix of urls."""
+    """Context of a serializer: the choices, the seed, the instant, and the prefix of urls."""
 
     choices: Mapping[str, object]
     seed: int
@@ -150,7 +143,7 @@ class SerializationContext(NamedTuple):
 
 
 def empty_value(view: SerializationContext, choice: str, key: str, blank: object = "") -> JSON:
-    """A key without a value: left out, null, or blank."""
+    """Return a key without a value by a choice: absent, null, or blank."""
     shapes: Mapping[str, JSON] = {"absent": {}, "null": {key: None}, "empty": {key: blank}}
     return shapes[str(view.choices[choice])]
 
@@ -167,7 +160,7 @@ SESSION_TEXTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 
 # Compact, accents as they are; a Decimal is a number that a client wrote with a fraction.
 _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=float, allow_nan=False).encode
-# Of an integer: 4,214 digits; the interpreter writes no more than 4,300 (sys.set_int_max_str_digits).
+# Of an integer, about 4,214 digits; the interpreter formats at most 4,300 (sys.set_int_max_str_digits).
 _BITS_MAX = 14_000
 
 
@@ -187,7 +180,7 @@ def _writable(value: Any) -> Any:
     if isinstance(value, int):
         return value if value.bit_length() <= _BITS_MAX else f"an integer of {value.bit_length()} bits"
     if isinstance(value, Mapping):
-        return {_writable(key): _writable(each) for key, each in value.items()}
+        return {_writable(key): _writable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_writable(each) for each in value]
+        return [_writable(item) for item in value]
     return value

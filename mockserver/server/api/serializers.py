@@ -1,13 +1,7 @@
 """
-Serializers: records as the JSON that the document shows, one function per operation.
+Serializers: records as the JSON that the document shows, one function per operation, in the table `SERIALIZERS`.
 
-Templates, audiences, campaigns and executions as the document shows them.
-
-Sessions, entrypoints, media, messages, forms and events as the document shows them.
-
-Representation: what an operation found, as the JSON that the document shows.
-
-One function an operation, in the table `BODIES`; absent or null, and which of two documented shapes, are choices.
+Absent or null, and which of two documented shapes, are choices.
 """
 
 from __future__ import annotations
@@ -97,7 +91,7 @@ def _campaign_entry(campaign: Campaign) -> JSON:
 
 
 def campaign_detail(view: SerializationContext, shown: CampaignDetail) -> JSON:
-    """The literal shape has neither description nor filters; the option `full` of detail-fields has both."""
+    """Return a campaign; with description and filters by the option `full` of detail-fields only."""
     body = _campaign_entry(shown.campaign)
     if view.choices["detail-fields"] == "literal":
         del body["description"]
@@ -108,7 +102,7 @@ def campaign_detail(view: SerializationContext, shown: CampaignDetail) -> JSON:
 
 
 def _filter_group(group: Mapping[str, Any]) -> JSON:
-    """A group as it was sent, without keys that the document does not know."""
+    """Return a group as received, without undocumented keys."""
     known = ("field", "operator", "value", "value2")
     statements = [{key: each[key] for key in known if key in each} for each in group["statements"]]
     return {"combinator": group["combinator"], "statements": statements}
@@ -123,7 +117,7 @@ def _execution_entry(view: SerializationContext, execution: Execution) -> JSON:
 
 
 def _counted(execution: Execution, counts: sending.Counts) -> JSON:
-    """What the detail's entry and the single execution have in common."""
+    """Return the fields that an execution has in the campaign and alone."""
     return {
         "id": execution.id,
         "status": execution.status,
@@ -134,7 +128,7 @@ def _counted(execution: Execution, counts: sending.Counts) -> JSON:
 
 
 def _completed_at(view: SerializationContext, execution: Execution) -> str | None:
-    """Null while it runs; an end by cancel or failure shows its moment, or null, by choice."""
+    """Return null while it runs; the instant of a cancel or failure, or null, by choice."""
     if execution.ended_at is None:
         return None
     if execution.status != "completed" and view.choices["completedAt-on-cancel-fail"] == "null":
@@ -143,7 +137,7 @@ def _completed_at(view: SerializationContext, execution: Execution) -> str | Non
 
 
 def _end_shown(execution: Execution) -> Instant:
-    """The exact instant of the last send, cut, where it lies a fraction of a microsecond before the end was noted."""
+    """Return the instant of the last send, cut, if it is less than a microsecond before the recorded end."""
     last = sending.displayed_at(execution.schedule, execution.schedule.total - 1) if execution.schedule.total else None
     ended = execution.ended_at or 0
     return last if execution.status == "completed" and last is not None and last + 1 == ended else ended
@@ -155,7 +149,7 @@ def execution_progress(view: SerializationContext, execution: Execution) -> JSON
 
 
 def progress(choices: Mapping[str, object], status: str, counts: sending.Counts) -> int:
-    """0-100 from processed over target, rounded by choice; only what has all been processed is 100 by default."""
+    """Return 0 to 100, processed over target, rounded by choice; by default 100 only if all are processed."""
     if status == "canceled" and choices["progress-after-cancel"] == "hundred":
         return 100
     if counts.target == 0:
@@ -188,7 +182,7 @@ def created_session(view: SerializationContext, session: Session) -> JSON:
 
 
 def session_url(view: SerializationContext, session: Session) -> str:
-    """The one-use link of the end user, under the sandbox's own prefix."""
+    """Return the one-use link of the end user, below the sandbox's prefix."""
     return f"{view.base_url}/connect/{session.token}"
 
 
@@ -209,12 +203,12 @@ def session_read(view: SerializationContext, shown: tuple[Session, Entrypoint | 
 
 
 def _funnel(view: SerializationContext, **ids: str | None) -> JSON:
-    """The ids of funnel and step; one that is not linked is null or absent, by choice."""
+    """Return the ids of funnel and step; without a link null or absent, by choice."""
     return {key: value for key, value in ids.items() if value is not None or view.choices["funnel-null"] == "null"}
 
 
 def connected_entrypoint(view: SerializationContext, entrypoint: Entrypoint) -> JSON:
-    """The shape of completed sessions and of the connected event."""
+    """Return the shape of completed sessions and of the connected event."""
     body: JSON = {
         "id": entrypoint.id,
         "name": entrypoint.name,
@@ -257,7 +251,7 @@ def _upload(view: SerializationContext, result: UploadResult) -> JSON:
 
 
 def media_url(view: SerializationContext, media_id: str) -> str:
-    """Where the mock serves a file's bytes, without a key."""
+    """Return the url at which the mock serves a file's bytes, without a key."""
     return f"{view.base_url}/media/{media_id}"
 
 
@@ -269,7 +263,7 @@ def message_page(view: SerializationContext, page: MessagePage) -> JSON:
 
 
 def message(view: SerializationContext, listed: ListedMessage) -> JSON:
-    """A message record: the fields that it has, and by choice null or a blank text for those that it has not."""
+    """Return a message's fields; for those without a value null or a blank text, by choice."""
     body: JSON = {"id": listed.id, **listed.fields, "createdAt": formats.date_time(view.choices, listed.created_at)}
     body["type"] = formats.enum_value(view.choices, "messageType", body["type"])
     body["status"] = formats.enum_value(view.choices, "messageStatus", body["status"])
@@ -287,7 +281,7 @@ def form_policy(view: SerializationContext, form: Form) -> JSON:
 
 
 def event(view: SerializationContext, happened: Event) -> JSON:
-    """The envelope of an event: the connected one tells its tenant, moment and entrypoint, the failed one its reason."""
+    """Return the envelope of an event: tenant, instant and entrypoint of the connected one, reason of the failed one."""
     session = happened.session
     occurrence: JSON = {
         "tenantId": happened.tenant_id,

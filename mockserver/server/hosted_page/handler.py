@@ -1,14 +1,10 @@
 """
-Handler of the hosted page behind a session's url.
+Handler of the hosted page behind a session's url: `serve` takes every request below `{base}/connect/`.
 
-A visit: one request to the hosted page, decided with the lock held and kept in the sandbox's `visits`.
-
-The hosted page behind a session's url: `serve` answers every request below `{base}/connect/`.
-
-1. `/connect/{token}` is the one-use link; `/connect/walk/{secret}` is the walk that goes on from it.
-2. What a request decides is decided in `core.hosted` with the lock held; the page is drawn once the lock is free again.
-3. A request here is a visit, never an exchange of the public API.
-4. A link that is used up, expired or unknown gives the same page, byte for byte: a stranger learns nothing from it.
+1. `/connect/{token}` is the one-use link; `/connect/walk/{secret}` is the flow that follows it.
+2. `core/operations/hosted_flow.py` decides with the lock held; the page is rendered without it.
+3. A request is recorded in the sandbox's `visits`, and is not an exchange of the API.
+4. A link that is used up, expired or unknown has the same page, byte for byte, which reveals nothing about the link.
 """
 
 from __future__ import annotations
@@ -41,55 +37,61 @@ from mockserver.server.hosting.host import HostedSandbox
 _SIMULATE = "simulate-"
 
 
-def handle_visit(sandbox: SandboxState, asked: PageRequest) -> PageView:
-    """What the request meets, after letting time pass up to now; it is a visit when this returns."""
+def handle_visit(sandbox: SandboxState, page_request: PageRequest) -> PageView:
+    """Run the timers that are due, then the request; record it as a visit and return its page. Lock: the caller holds it."""
     run_until(sandbox, sandbox.read_clock())
-    find = hosted_flow.find_by_flow if asked.is_walk else hosted_flow.find_by_link
-    found = find(sandbox, asked.key)
-    scene = _met(sandbox, asked, found)
-    hosted_flow.record_visit(sandbox, found, asked.method, scene.step, asked.headers, scene.status)
-    return scene
+    find = hosted_flow.find_by_flow if page_request.is_walk else hosted_flow.find_by_link
+    target = find(sandbox, page_request.key)
+    view = _page(sandbox, page_request, target)
+    hosted_flow.record_visit(sandbox, target, page_request.method, view.step, page_request.headers, view.status)
+    return view
 
 
-def _met(sandbox: SandboxState, asked: PageRequest, found: FlowTarget | None) -> PageView:
-    if asked.method not in ALLOWED:
+def _page(sandbox: SandboxState, page_request: PageRequest, target: FlowTarget | None) -> PageView:
+    if page_request.method not in ALLOWED:
         return error_page(405)
-    if found is None or not (asked.is_walk or hosted_flow.is_link_valid(sandbox, found)):
+    if target is None or not (page_request.is_walk or hosted_flow.is_link_valid(sandbox, target)):
         return gone_page()
-    if asked.method == "POST":
-        return _sent(sandbox, asked, found)
-    return flow_page(sandbox, asked, found) if asked.is_walk else _opened(sandbox, asked, found)
+    if page_request.method == "POST":
+        return _sent(sandbox, page_request, target)
+    return flow_page(sandbox, page_request, target) if page_request.is_walk else _opened(sandbox, page_request, target)
 
 
-def _opened(sandbox: SandboxState, asked: PageRequest, found: FlowTarget) -> PageView:
-    """The good link, looked at; HEAD uses nothing up."""
-    walk = hosted_flow.open_link(sandbox, found) if asked.method == "GET" else None
-    return link_page(sandbox, asked, found) if walk is None else redirect(walk_path(asked, walk), walk.step)
+def _opened(sandbox: SandboxState, page_request: PageRequest, target: FlowTarget) -> PageView:
+    """Open a valid link; HEAD does not use it up."""
+    walk = hosted_flow.open_link(sandbox, target) if page_request.method == "GET" else None
+    return (
+        link_page(sandbox, page_request, target) if walk is None else redirect(walk_path(page_request, walk), walk.step)
+    )
 
 
-def _sent(sandbox: SandboxState, asked: PageRequest, found: FlowTarget) -> PageView:
-    """A form of the link or the walk: refused, or the step that it answers, and on to what comes then."""
-    form = asked.form
+def _sent(sandbox: SandboxState, page_request: PageRequest, target: FlowTarget) -> PageView:
+    """Refuse a form of the link or the flow, or apply it and redirect to the next page."""
+    form = page_request.form
     if form is None:
-        return error_page(asked.wrong)
-    if asked.foreign or not has_valid_form_token(sandbox, asked):
+        return error_page(page_request.wrong)
+    if page_request.foreign or not has_valid_form_token(sandbox, page_request):
         return error_page(403)
     press, step = form.get("press", ""), form.get("step", "")
     if press not in ("continue", "back", "cancel", *(_SIMULATE + end for end in hosted_flow.SIMULATED)):
         return error_page(400)
-    walk = found.walk if asked.is_walk and found.walk else hosted_flow.start_flow(sandbox, found)
-    problem = _apply_button(sandbox, asked, found, press, step)
-    now = FlowTarget(found.tenant, found.tenant.sessions[found.session.id], found.tenant.hosted_flows[found.session.id])
+    walk = target.walk if page_request.is_walk and target.walk else hosted_flow.start_flow(sandbox, target)
+    problem = _apply_button(sandbox, page_request, target, press, step)
+    now = FlowTarget(
+        target.tenant, target.tenant.sessions[target.session.id], target.tenant.hosted_flows[target.session.id]
+    )
     if problem is not None:
-        return flow_page(sandbox, asked, now, step=step, problem=problem, given=form)
-    return redirect(hosted_flow.return_redirect(sandbox, now.session) or walk_path(asked, walk), step[:20])
+        return flow_page(sandbox, page_request, now, step=step, problem=problem, given=form)
+    return redirect(hosted_flow.return_redirect(sandbox, now.session) or walk_path(page_request, walk), step[:20])
 
 
-def _apply_button(sandbox: SandboxState, asked: PageRequest, found: FlowTarget, press: str, step: str) -> str | None:
-    """Do what the button says; answers the field that is wrong, if one is."""
-    tenant, session, _ = found
+def _apply_button(
+    sandbox: SandboxState, page_request: PageRequest, target: FlowTarget, press: str, step: str
+) -> str | None:
+    """Run the action of the button; return the field that is wrong, if one is."""
+    tenant, session, _ = target
     if press == "continue":
-        return hosted_flow.submit_step(sandbox, tenant, session, step, asked.form or {})
+        return hosted_flow.submit_step(sandbox, tenant, session, step, page_request.form or {})
     if press == "back":
         hosted_flow.go_back(sandbox, tenant, session, step)
     elif press == "cancel":
@@ -107,37 +109,37 @@ _FILES = {"/connect/style.css": "text/css; charset=utf-8", "/connect/icon.svg": 
 
 
 def is_static_asset(target: str) -> bool:
-    """True for what a browser fetches by itself to draw a page; nobody visits that."""
+    """Return True for a static asset, which a browser requests by itself: that is not a visit."""
     return target.partition("?")[0].endswith(tuple(_FILES))
 
 
-def serve(hosted: HostedSandbox, wire: HttpRequest) -> HttpResponse:
-    """The answer to one request to the hosted page, after letting time pass up to now."""
-    path = wire.target.partition("?")[0]
+def serve(hosted: HostedSandbox, request: HttpRequest) -> HttpResponse:
+    """Run the timers that are due, then one request to the hosted page, and return its response."""
+    path = request.target.partition("?")[0]
     if path in _FILES:
-        return _file(hosted, wire.method, path)
-    asked = read(wire)
+        return _file(hosted, request.method, path)
+    page_request = read(request)
     try:
         with hosted.sandbox.lock:
-            scene = handle_visit(hosted.sandbox, asked)
+            view = handle_visit(hosted.sandbox, page_request)
             date = pages.date(hosted.sandbox)
-        answer = pages.render_page(scene, asked.prefix, date)
-    except Exception:  # noqa: BLE001 - a bug of the mock is told as one, on a page
+        answer = pages.render_page(view, page_request.prefix, date)
+    except Exception:  # noqa: BLE001 - a bug of the mock has its own page
         _LOG.exception("unexpected failure in the hosted page")
-        answer = pages.render_page(error_page(500), asked.prefix, pages.date(hosted.sandbox))
-    return _without_body(answer) if asked.method == "HEAD" else answer
+        answer = pages.render_page(error_page(500), page_request.prefix, pages.date(hosted.sandbox))
+    return _without_body(answer) if page_request.method == "HEAD" else answer
 
 
 def _file(hosted: HostedSandbox, method: str, path: str) -> HttpResponse:
-    """The stylesheet or the icon: they are the same for everyone, and can be kept."""
+    """Return the stylesheet or the icon, which are the same for all and may be cached."""
     with hosted.sandbox.lock:
         date = ("Date", formats.http_date(hosted.sandbox.read_clock()))
     if method not in ("GET", "HEAD"):
         return HttpResponse(
             405, (("Allow", "GET, HEAD"), ("Content-Type", "text/plain"), date, *pages.SECURITY_HEADERS), b""
         )
-    kept = (("Cache-Control", "max-age=300"), ("X-Content-Type-Options", "nosniff"))
-    answer = HttpResponse(200, (("Content-Type", _FILES[path]), date, *kept), _read(path.rpartition("/")[2]))
+    caching = (("Cache-Control", "max-age=300"), ("X-Content-Type-Options", "nosniff"))
+    answer = HttpResponse(200, (("Content-Type", _FILES[path]), date, *caching), _read(path.rpartition("/")[2]))
     return _without_body(answer) if method == "HEAD" else answer
 
 
@@ -147,5 +149,5 @@ def _read(name: str) -> bytes:
 
 
 def _without_body(answer: HttpResponse) -> HttpResponse:
-    """What HEAD gets: the headers that GET would have."""
+    """Return the response to HEAD, with the headers of GET."""
     return HttpResponse(answer.status, (*answer.headers, ("Content-Length", str(len(answer.body)))), b"")

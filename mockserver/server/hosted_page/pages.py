@@ -1,9 +1,7 @@
 """
-Pages of the hosted page: what a request shows, and its rendering.
+Pages of the hosted page: page views as plain values, and their rendering.
 
-Scenes: what a request to the hosted page met, as plain values from which its page is drawn.
-
-Drawing a scene: its template in Brazilian Portuguese, its QR code, and the headers that guard every page.
+A template is in Brazilian Portuguese; the QR code is inline; every page has the security headers.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 
 ALLOWED = ("GET", "HEAD", "POST")
 
-# The words of the pages that refuse a request, by status: title and what to do.
+# Texts of the pages that refuse a request, by status: title and advice.
 _REFUSALS: Mapping[int, tuple[str, str]] = {
     400: ("Não entendemos o envio", "O formulário chegou incompleto. Volte à página anterior e tente novamente."),
     403: ("Envio recusado", "Este envio não partiu desta página. Volte à página de conexão e tente de novo."),
@@ -44,13 +42,19 @@ _PROBLEMS = {
     "account": "Escolha uma das contas.",
 }
 
-_BLANK = {"account": "", "name": "", "number": "", "phone": ""}  # what a form says that nobody has filled in
+_BLANK = {"account": "", "name": "", "number": "", "phone": ""}  # an empty form
 
 
 class PageView(NamedTuple):
     """
-    `page` names the template; `step` what a visit of it is booked as. With a `location` the browser is sent there and
-    nothing is drawn. `goes_to` is what the forms of the page may lead to outside of it, as a source of the CSP.
+    A page before it is rendered.
+
+    Attributes:
+        page: the name of the template.
+        step: the step under which the visit is recorded.
+        facts: the variables of the template.
+        location: a redirect to this url instead of a page.
+        goes_to: the origin outside of the page to which its forms may lead, as a source of the CSP.
     """
 
     status: int
@@ -63,35 +67,37 @@ class PageView(NamedTuple):
 
 
 def gone_page() -> PageView:
-    """The one page for links that lead nowhere: used up, expired or unknown (fixed decision `link-after-use`)."""
+    """Return the page of a link that is used up, expired or unknown (fixed decision `link-after-use`)."""
     return PageView(410, "gone", "gone", {})
 
 
 def error_page(status: int) -> PageView:
-    """The page for a request that is no step of a walk."""
+    """Return the page for a request that is not a step of a flow."""
     title, advice = _REFUSALS[status]
     headers = (("Allow", ", ".join(ALLOWED)),) if status == 405 else ()
     return PageView(status, "refused", "refused", {"title": title, "advice": advice}, headers=headers)
 
 
 def redirect(location: str, step: str) -> PageView:
-    """The browser goes on with GET to there."""
+    """Return a redirect, which the browser follows with GET."""
     return PageView(303, "", step, {}, location)
 
 
-def walk_path(asked: PageRequest, walk: HostedFlow) -> str:
-    return f"{asked.prefix}/connect/{WALK}{walk.secret}"
+def walk_path(page_request: PageRequest, walk: HostedFlow) -> str:
+    return f"{page_request.prefix}/connect/{WALK}{walk.secret}"
 
 
-def link_page(sandbox: SandboxState, asked: PageRequest, found: FlowTarget) -> PageView:
-    """The first page, as the good link shows it: nothing has begun yet."""
+def link_page(sandbox: SandboxState, page_request: PageRequest, found: FlowTarget) -> PageView:
+    """Return the first page of a valid link, before the flow begins."""
     steps = hosted_flow.FLOW_STEPS[found.session.coexistence]
-    return _drawn(sandbox, asked, found, 200, steps[0], {"action": f"{asked.prefix}/connect/{asked.key}"})
+    return _page_view(
+        sandbox, page_request, found, 200, steps[0], {"action": f"{page_request.prefix}/connect/{page_request.key}"}
+    )
 
 
 def flow_page(
     sandbox: SandboxState,
-    asked: PageRequest,
+    page_request: PageRequest,
     found: FlowTarget,
     *,
     step: str = "",
@@ -99,32 +105,40 @@ def flow_page(
     given: Mapping[str, str] | None = None,
 ) -> PageView:
     """
-    What the walk shows now: its step, or how it ended.
+    Return the current page of the flow: its step, or its end.
 
-    With a `problem` it is that `step` again, with what was `given` and what is wrong about it.
+    Args:
+        step: shown again, if there is a `problem`.
+        problem: the field that is wrong.
+        given: the values of the form.
     """
     assert found.walk is not None
     page = step if problem else hosted_flow.current_page(sandbox, found.session, found.walk)
     facts = {
-        "action": walk_path(asked, found.walk),
+        "action": walk_path(page_request, found.walk),
         "problem": problem,
         "said": _problem(problem, found.tenant.country),
         "given": {**_BLANK, **(given or {})},
     }
     status = 422 if problem else 410 if page == "expired" else 200
-    return _drawn(sandbox, asked, found, status, page, facts)
+    return _page_view(sandbox, page_request, found, status, page, facts)
 
 
 def _problem(field: str, country: str) -> str | None:
-    """What is wrong with the field that was filled in, in the words of the page."""
+    """Return the page's message about a wrong field."""
     if field == "phone":
         example = phone_numbers.example(country)
         return f"O telefone informado não é válido. Informe o número com DDD, como {example}, ou com o código do país."
     return _PROBLEMS.get(field)
 
 
-def _drawn(
-    sandbox: SandboxState, asked: PageRequest, found: FlowTarget, status: int, page: str, facts: Mapping[str, Any]
+def _page_view(
+    sandbox: SandboxState,
+    page_request: PageRequest,
+    found: FlowTarget,
+    status: int,
+    page: str,
+    facts: Mapping[str, Any],
 ) -> PageView:
     tenant, session, walk = found
     steps = hosted_flow.FLOW_STEPS[session.coexistence]
@@ -133,7 +147,7 @@ def _drawn(
         "given": _BLANK,
         "problem": "",
         "said": None,
-        "secret": form_token(sandbox, asked.key),
+        "secret": form_token(sandbox, page_request.key),
         "tenant": tenant.name,
         "dialled": phone_numbers.example(tenant.country) if page == "number" else "",
         "walk": walk,
@@ -147,13 +161,13 @@ def _drawn(
         "message": SESSION_MESSAGES.get("expired" if page == "expired" else session.reason or "", ("", ""))[0],
     }
     template = page if page in steps else "end"
-    # Chromium holds the redirect after a form to form-action as well, so that the origin has to be named.
+    # Chromium applies form-action to the redirect after a form as well, so that the origin has to be listed.
     goes_to = return_urls.source(session.return_url) if session.return_url is not None else ""
     return PageView(status, template, page, {**known, **facts}, goes_to=goes_to)
 
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_PAIRING = "https://pareamento.invalid/"  # a name that resolves nowhere (RFC 6761): a scanned code leads to nobody
+_PAIRING = "https://pareamento.invalid/"  # a name that does not resolve (RFC 6761): a scanned code leads nowhere
 
 SECURITY_HEADERS = (
     ("Cache-Control", "no-store"),
@@ -165,29 +179,29 @@ SECURITY_HEADERS = (
 
 
 def date(sandbox: SandboxState) -> tuple[str, str]:
-    """The Date header, by the sandbox's clock."""
+    """Return the Date header, by the sandbox's clock."""
     return "Date", formats.http_date(sandbox.now)
 
 
-def render_page(scene: PageView, prefix: str, date: tuple[str, str]) -> HttpResponse:
-    """The answer that shows the scene, or sends the browser to its location."""
-    policy = ("Content-Security-Policy", _policy(scene))
-    if scene.location is not None:
-        return HttpResponse(scene.status, (date, ("Location", scene.location), policy, *SECURITY_HEADERS), b"")
-    facts = {**scene.facts, "prefix": prefix}
+def render_page(view: PageView, prefix: str, date: tuple[str, str]) -> HttpResponse:
+    """Return the response with the rendered page, or with the redirect."""
+    policy = ("Content-Security-Policy", _policy(view))
+    if view.location is not None:
+        return HttpResponse(view.status, (date, ("Location", view.location), policy, *SECURITY_HEADERS), b"")
+    facts = {**view.facts, "prefix": prefix}
     if facts.get("pairing"):
         facts["qr"] = _qr_code(_PAIRING + facts["pairing"])
-    body = _environment().get_template(f"{scene.page}.html").render(facts).encode()
+    body = _environment().get_template(f"{view.page}.html").render(facts).encode()
     return HttpResponse(
-        scene.status,
-        (("Content-Type", "text/html; charset=utf-8"), date, policy, *scene.headers, *SECURITY_HEADERS),
+        view.status,
+        (("Content-Type", "text/html; charset=utf-8"), date, policy, *view.headers, *SECURITY_HEADERS),
         body,
     )
 
 
-def _policy(scene: PageView) -> str:
-    """Nothing but our own stylesheet and icon; forms go to us, and from there to the returnUrl's origin."""
-    forms = " ".join(filter(None, ("'self'", scene.goes_to))) if "secret" in scene.facts else "'none'"
+def _policy(view: PageView) -> str:
+    """Return the CSP: the page's own stylesheet and icon; forms to this server, and from there to the returnUrl's origin."""
+    forms = " ".join(filter(None, ("'self'", view.goes_to))) if "secret" in view.facts else "'none'"
     return (
         "default-src 'none'; style-src 'self'; img-src 'self'; "
         f"form-action {forms}; frame-ancestors 'none'; base-uri 'none'"
@@ -196,7 +210,7 @@ def _policy(scene: PageView) -> str:
 
 @cache
 def _environment() -> Environment:
-    """The templates; made when the first page is asked for, so that nobody else pays for it."""
+    """Return the templates, loaded for the first page only."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(
@@ -209,7 +223,7 @@ def _environment() -> Environment:
 
 
 def _qr_code(content: str) -> str:
-    """The code as an inline drawing without styles or scripts."""
+    """Return the code as inline SVG without styles or scripts."""
     import segno
 
     drawing: str = segno.make(content, micro=False, error="m").svg_inline(

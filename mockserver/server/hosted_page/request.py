@@ -1,4 +1,4 @@
-"""What a request to the hosted page asks for: which link or walk, and what its form says; nothing of it is believed yet."""
+"""Requests to the hosted page: link or flow, and form, before any check."""
 
 from __future__ import annotations
 
@@ -18,10 +18,15 @@ _FORM_TYPE = "application/x-www-form-urlencoded"
 
 class PageRequest(NamedTuple):
     """
-    One request: `key` is the link's token or the walk's secret, whichever `is_walk` says.
+    One request.
 
-    `form` is None where there is no readable one, and `wrong` is then the status that says so. `prefix` is the path of
-    the sandbox's base url, `foreign` tells that a page of another site sent it.
+    Attributes:
+        is_walk: True for the url of a flow, False for a link.
+        key: the flow's secret, or the link's token.
+        form: the fields; None without a readable form.
+        wrong: the status for a form that is not readable, else 0.
+        foreign: True if a page of another site sent it.
+        prefix: the path of the sandbox's base url.
     """
 
     method: str
@@ -34,38 +39,40 @@ class PageRequest(NamedTuple):
     headers: Mapping[str, str]
 
     def __repr__(self) -> str:  # the key is a secret
-        return f"Asked(method={self.method!r}, is_walk={self.is_walk})"
+        return f"PageRequest(method={self.method!r}, is_walk={self.is_walk})"
 
 
-def read(wire: HttpRequest) -> PageRequest:
-    """The request as the page takes it."""
-    key = wire.target.partition("?")[0].removeprefix("/connect/")
+def read(request: HttpRequest) -> PageRequest:
+    """Return the request to the page."""
+    key = request.target.partition("?")[0].removeprefix("/connect/")
     is_walk = key.startswith(WALK)
-    form, wrong = _form(wire) if wire.method == "POST" else (None, 0)
-    base = urlsplit(wire.base_url)
-    foreign = _is_foreign(wire.headers, base.netloc)
-    return PageRequest(wire.method, is_walk, key.removeprefix(WALK), form, wrong, foreign, base.path, wire.headers)
+    form, wrong = _form(request) if request.method == "POST" else (None, 0)
+    base = urlsplit(request.base_url)
+    foreign = _is_foreign(request.headers, base.netloc)
+    return PageRequest(
+        request.method, is_walk, key.removeprefix(WALK), form, wrong, foreign, base.path, request.headers
+    )
 
 
-def _form(wire: HttpRequest) -> tuple[Mapping[str, str] | None, int]:
-    """The fields of a form, the last of each name; or the status that says why there are none."""
-    if wire.body is None:
+def _form(request: HttpRequest) -> tuple[Mapping[str, str] | None, int]:
+    """Return the fields of a form, the last of each name, or the status of the error."""
+    if request.body is None:
         return None, 413
-    if wire.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM_TYPE:
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM_TYPE:
         return None, 415
     try:
-        written = wire.body.decode("utf-8", "replace")
-        return dict(parse_qsl(written, keep_blank_values=True, errors="replace", max_num_fields=_FIELDS_MAX)), 0
+        text = request.body.decode("utf-8", "replace")
+        return dict(parse_qsl(text, keep_blank_values=True, errors="replace", max_num_fields=_FIELDS_MAX)), 0
     except ValueError:
         return None, 400
 
 
 def _is_foreign(headers: Mapping[str, str], own: str) -> bool:
     """
-    True where a browser says that another site's page sent the request.
+    Return True if the browser's headers show that a page of another site sent the request.
 
-    Under `Referrer-Policy: no-referrer` a browser says `Origin: null` of our own forms too (Fetch, "append a request
-    Origin header"), so that null alone tells nothing: then Sec-Fetch-Site and the form's secret decide.
+    Under `Referrer-Policy: no-referrer` a browser sends `Origin: null` from this page's own forms too (Fetch, "append a
+    request Origin header"), so that null alone decides nothing: Sec-Fetch-Site and the form's secret do.
     """
     if headers.get("sec-fetch-site", "none").lower() not in ("same-origin", "none"):
         return True
@@ -74,11 +81,11 @@ def _is_foreign(headers: Mapping[str, str], own: str) -> bool:
 
 
 def form_token(sandbox: SandboxState, key: str) -> str:
-    """What a form of this link or walk carries, so that no other page can have made it."""
+    """Return the secret in each form of this link or flow, which no other page can know."""
     return ids.seeded_id(sandbox.seed, "form of a hosted page", key, chars=40)
 
 
-def has_valid_form_token(sandbox: SandboxState, asked: PageRequest) -> bool:
-    """True where the form carries its secret; compared in constant time."""
-    came = (asked.form or {}).get("secret", "")
-    return hmac.compare_digest(came.encode(), form_token(sandbox, asked.key).encode())
+def has_valid_form_token(sandbox: SandboxState, page_request: PageRequest) -> bool:
+    """Return True if the form has its secret; compared in constant time."""
+    received = (page_request.form or {}).get("secret", "")
+    return hmac.compare_digest(received.encode(), form_token(sandbox, page_request.key).encode())

@@ -1,9 +1,9 @@
 """
-The background of a server that runs by itself: it sends what falls due, and lets time pass unasked.
+Background workers of `mockserver serve`: they send what falls due, and run timers without a request.
 
-Each endpoint has one letter under way at a time, so a slow one holds up nobody else. Its waits are on real time, also
-where the process's clock is frozen. It leaves no thread behind, but for one that something keeps busy when it stops: that
-one ends with its work, or with the process, which never waits for it.
+Each endpoint has one request in flight at a time, so that a slow endpoint delays no other. Waits are in real time, also if
+the process's clock is frozen. After `stop` only a busy thread remains; it ends with its work or with the process, which
+does not wait for it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("mockserver")
 _TICK_SECONDS = 1.0
-_MOST_AT_ONCE = 32  # letters under way, of all sandboxes together
-_GRACE_SECONDS = 0.2  # for threads to end in
+_THREADS_MAX = 32  # requests in flight, of all sandboxes
+_GRACE_SECONDS = 0.2  # for threads to end
 
 
 class _Workers:
-    """Threads that run jobs, started as they are needed. They are daemons: an executor's would hold up the process's end."""
+    """Threads that run jobs, started on demand. They are daemons: those of an executor would delay the process's end."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -39,17 +39,17 @@ class _Workers:
         self._threads: list[threading.Thread] = []
 
     def submit(self, job: Callable[[], None]) -> None:
-        """Run it in a thread, once one is free."""
+        """Run the job in a thread, once one is free."""
         self._jobs.put(job)
         if self._idle.acquire(blocking=False):
             return
         with self._lock:
             if len(self._threads) < self._most:
-                self._threads.append(threading.Thread(target=self._run, name="mockserver courier", daemon=True))
+                self._threads.append(threading.Thread(target=self._run, name="mockserver sender", daemon=True))
                 self._threads[-1].start()
 
     def stop(self) -> list[threading.Thread]:
-        """Bid all threads end once the jobs have run; answers the threads."""
+        """Have all threads end once the jobs have run, and return them."""
         with self._lock:
             threads, self._most = self._threads, 0
         for _ in threads:
@@ -63,12 +63,12 @@ class _Workers:
 
 
 class BackgroundWorker:
-    """Threads of one host, from `start` to `stop`."""
+    """Worker threads of one host. Lifetime: from `start` to `stop`."""
 
     def __init__(self, host: SandboxHost) -> None:
         self._host = host
         self._over = threading.Event()
-        self._workers = _Workers(_MOST_AT_ONCE)
+        self._workers = _Workers(_THREADS_MAX)
         self._ticker = threading.Thread(target=self._run_timers, name="mockserver ticker", daemon=True)
 
     def start(self) -> None:
@@ -77,14 +77,14 @@ class BackgroundWorker:
         self._ticker.start()
 
     def stop(self) -> None:
-        """Let go of everything under way, and end every thread; harmless when done twice."""
+        """Cancel all requests in flight and end every thread; a second call does nothing."""
         self._over.set()
         for hosted in list(self._host.sandboxes.values()):
             hosted.cancel_webhooks(for_good=True)
         _await_end([*self._workers.stop(), *([self._ticker] if self._ticker.ident is not None else [])])
 
     def schedule(self, dispatch: WebhookDispatcher) -> None:
-        """Have everything that can be sent now be sent."""
+        """Send everything of this sandbox that can be sent now."""
         while not self._over.is_set() and (planned := dispatch.claim_for_worker()) is not None:
             self._workers.submit(partial(self._work, dispatch, planned))
 
@@ -93,7 +93,7 @@ class BackgroundWorker:
             return
         try:
             dispatch.send_attempt(planned)
-        except Exception:  # noqa: BLE001 - a bug of the mock must not end the endpoint's line in silence
+        except Exception:  # noqa: BLE001 - a bug of the mock must not stop the endpoint's queue silently
             _LOG.exception("unexpected failure in a delivery")
             dispatch.release_worker(planned)
         else:
@@ -114,4 +114,4 @@ def _await_end(threads: Iterable[threading.Thread]) -> None:
     for thread in threads:
         thread.join(grace)
         if thread.is_alive():
-            grace = 0  # the others have had the same time meanwhile
+            grace = 0  # the other threads have had the same time

@@ -25,8 +25,8 @@ def record_command(sandbox: SandboxState, command: str, arguments: Mapping[str, 
 def without_secrets(value: Any) -> Any:
     """Return the document without the keys and secrets that it assigns."""
     if isinstance(value, Mapping):
-        return {key: without_secrets(each) for key, each in value.items() if key not in _SECRETS}
-    return [without_secrets(each) for each in value] if isinstance(value, list | tuple) else value
+        return {key: without_secrets(item) for key, item in value.items() if key not in _SECRETS}
+    return [without_secrets(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def recorded_response(status: int, body: bytes, base_url: str, hide: Redactor) -> dict[str, Any]:

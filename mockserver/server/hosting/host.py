@@ -1,16 +1,10 @@
 """
 Hosting: many sandboxes behind one address, their configuration and their tracked choices.
 
-What a sandbox is made from.
-
-Choices that remember which of them were read, for whoever wants to know what a run depends on.
-
-Hosting: many sandboxes behind one address, each under its own prefix.
-
-1. The default sandbox lives at the root, any other at `/sandboxes/{id}`; that prefix is its base url, unless it has a port
-   of its own.
-2. A sandbox is born from a recipe, and a reset takes it back to its birth; fresh beats reset.
-3. A closed sandbox answers 410, and the late call is noted beside it.
+1. The default sandbox is at the root, any other at `/sandboxes/{id}`, which is the prefix of its base url unless it has a
+   port of its own.
+2. A sandbox is created from a config; a reset restores its initial state.
+3. A closed sandbox responds with 410, and the host counts the late calls.
 """
 
 from __future__ import annotations
@@ -38,7 +32,16 @@ from mockserver.server.webhooks.sender import TIMEOUT_SECONDS, HttpSender
 
 
 class SandboxConfig(NamedTuple):
-    """What a sandbox is made from; a document named by `scenario` comes first, then choices, clock and given."""
+    """
+    Configuration of a new sandbox: the scenario is applied first, then choices, clock and seed data.
+
+    Attributes:
+        scenario: the name of a library scenario, or a document.
+        seed: of ids, keys and chances; None for the scenario's, else the host's default.
+        choices: options by id, which take precedence over the scenario's.
+        clock: `freeze` or `follow`, which takes precedence over the scenario's.
+        given: seed data in addition to the scenario's.
+    """
 
     scenario: str | Mapping[str, Any] | None = None
     seed: int | None = None
@@ -47,24 +50,23 @@ class SandboxConfig(NamedTuple):
     given: Mapping[str, Any] | None = None
 
     def __repr__(self) -> str:  # a document may hold keys
-        return f"Recipe(seed={self.seed!r})"
+        return f"SandboxConfig(seed={self.seed!r})"
 
 
-def config_document(recipe: SandboxConfig) -> Document:
-    """The recipe's scenario with its own choices and clock, which win over the scenario's; nothing of it is checked yet."""
-    named = library.document(recipe.scenario) if isinstance(recipe.scenario, str) else recipe.scenario or {}
+def config_document(config: SandboxConfig) -> Document:
+    """Return the config's scenario with the config's choices and clock, before any validation."""
+    named = library.document(config.scenario) if isinstance(config.scenario, str) else config.scenario or {}
     if not isinstance(named, Mapping):
         validate(named)
     scenario = named if isinstance(named, Document) else Document(named)
-    choices, own = scenario.get("choices", {}), recipe.choices or {}
-    joint = (
-        merge_choices(choices, own) if isinstance(choices, Mapping) else choices
-    )  # what is no object is refused as it is
-    return scenario.with_settings(joint, recipe.clock, own)
+    choices, own = scenario.get("choices", {}), config.choices or {}
+    # Choices that are not an object stay as they are: validation refuses them.
+    merged = merge_choices(choices, own) if isinstance(choices, Mapping) else choices
+    return scenario.with_settings(merged, config.clock, own)
 
 
 class TrackedChoices(dict[str, Any]):
-    """The choices in force; `read` grows by the id of each that is read, also by those who copy them."""
+    """The choices in force; `read` gets the id of each choice that is read, also through a copy."""
 
     def __init__(self, choices: Mapping[str, Any] = DEFAULTS, read: set[str] | None = None) -> None:
         super().__init__(choices)
@@ -79,20 +81,20 @@ class TrackedChoices(dict[str, Any]):
 
 
 DEFAULT_ID = "default"
-IN_PROCESS_ORIGIN = "http://mockserver.test"  # a name that no resolver knows (RFC 6761): never a real call
+IN_PROCESS_ORIGIN = "http://mockserver.test"  # a name that does not resolve (RFC 6761): never a real request
 _CLOSED_REMEMBERED = 10_000
-_CHECKPOINTS_KEPT = 1_000
+_CHECKPOINTS_MAX = 1_000
 SEED_MAX = 2**53 - 1
 
 
-def _seed(recipe: SandboxConfig, document: Mapping[str, Any], default: Callable[[], int]) -> int:
-    """Return the recipe's seed, else its document's, else the default; one that the document's schema refuses is left to that."""
-    if recipe.seed is None:
+def _seed(config: SandboxConfig, document: Mapping[str, Any], default: Callable[[], int]) -> int:
+    """Return the config's seed, else its document's, else the default; the document's schema refuses an invalid one."""
+    if config.seed is None:
         written = document.get("seed")
         return written if isinstance(written, int) and 0 <= written <= SEED_MAX else default()
-    if not 0 <= recipe.seed <= SEED_MAX:
-        raise ValueError(f"got a seed of {to_json_text(recipe.seed)}; expected a whole number from 0 to {SEED_MAX}")
-    return recipe.seed
+    if not 0 <= config.seed <= SEED_MAX:
+        raise ValueError(f"got a seed of {to_json_text(config.seed)}; expected a whole number from 0 to {SEED_MAX}")
+    return config.seed
 
 
 # When a command of the control plane runs: with the sandbox's lock held, on a snapshot with the lock free, or with the lock
@@ -111,7 +113,11 @@ class HostedSnapshot(NamedTuple):
 
 
 class HostedSandbox:
-    """A sandbox with its place in a host: id, prefix, birth. Lives until it is closed."""
+    """
+    A sandbox of a host, with its id, prefix and initial state.
+
+    Lifetime: until the host closes it.
+    """
 
     def __init__(
         self,
@@ -119,29 +125,29 @@ class HostedSandbox:
         sandbox: SandboxState,
         host: SandboxHost,
         created_at: Instant,
-        recipe: SandboxConfig = SandboxConfig(),  # noqa: B008 - an immutable default
+        config: SandboxConfig = SandboxConfig(),  # noqa: B008 - an immutable default
     ) -> None:
         self.id = id
         self.prefix = "" if id == DEFAULT_ID else f"/sandboxes/{id}"
-        self.own_origin: str | None = None  # of a port at which nothing but this sandbox answers
+        self.own_origin: str | None = None  # of a port for this sandbox alone
         self.sandbox = sandbox
         self.host = host
         self.created_at = created_at
         self.initial_checkpoint = sandbox.checkpoint()
-        self.recipe = recipe
-        self.listeners: tuple[Callable[[], None], ...] = ()  # told after each call and each command
+        self.config = config
+        self.listeners: tuple[Callable[[], None], ...] = ()  # called after each call and each command
         self.checkpoints: dict[str, Checkpoint] = {}
-        self.read: set[str] | None = None  # the choices that were read, where somebody watches them
-        self._kept = 0
+        self.read: set[str] | None = None  # the choices that were read, if they are tracked
+        self._checkpoint_count = 0
         self._dispatch: WebhookDispatcher | None = None
-        # Its own, so that whatever holds the sandbox's lock keeps nobody from ending it.
-        self._making = threading.Lock()
+        # Not the sandbox's lock, so that a thread that holds that one does not keep another from closing the sandbox.
+        self._creation_lock = threading.Lock()
 
     @property
     def dispatch(self) -> WebhookDispatcher:
-        """What makes the sandbox's deliveries; most sandboxes never need it, so it is made when it is first asked for."""
+        """The sandbox's dispatcher of webhooks, created at its first use: most sandboxes need none."""
         if self._dispatch is None:
-            with self._making:
+            with self._creation_lock:
                 self._dispatch = self._dispatch or self._new_dispatcher()
         return self._dispatch
 
@@ -150,18 +156,18 @@ class HostedSandbox:
         return WebhookDispatcher(self.sandbox, sender, lambda: self.host.background)
 
     def dispatch_webhooks(self, *, insists: bool = False) -> None:
-        """See to the deliveries that are due now, if any are (see `Dispatch.attend`)."""
+        """Send the deliveries that are due now, if any (see `WebhookDispatcher.dispatch_due`)."""
         if not self.sandbox.outbox.is_idle:
             self.dispatch.dispatch_due(insists=insists)
 
     def cancel_webhooks(self, *, for_good: bool = False) -> None:
-        """Throw away what will come of the deliveries under way; `for_good` nothing is sent any more."""
+        """Cancel the requests in flight; with `for_good` nothing is sent after that."""
         if self._dispatch is not None or not self.sandbox.outbox.is_idle:
             self.dispatch.cancel(for_good=for_good)
 
     @property
     def base_url(self) -> str:
-        """The address of this sandbox: its own port's, or its prefix at the host's socket, where it has one."""
+        """The address of this sandbox: that of its own port, else its prefix at the host's address."""
         return self.own_origin or self.host.origin + self.prefix
 
     @property
@@ -170,12 +176,12 @@ class HostedSandbox:
         return self.sandbox.tenants[DEFAULT_TENANT]
 
     def save_checkpoint(self) -> str:
-        """Keep the state as it is; answers the checkpoint's id. The oldest goes where too many are kept."""
-        self._kept += 1
-        self.checkpoints[f"checkpoint_{self._kept}"] = self.sandbox.checkpoint()
-        if len(self.checkpoints) > _CHECKPOINTS_KEPT:
+        """Store the state and return the checkpoint's id; beyond a bound the oldest checkpoint is dropped."""
+        self._checkpoint_count += 1
+        self.checkpoints[f"checkpoint_{self._checkpoint_count}"] = self.sandbox.checkpoint()
+        if len(self.checkpoints) > _CHECKPOINTS_MAX:
             del self.checkpoints[next(iter(self.checkpoints))]
-        return f"checkpoint_{self._kept}"
+        return f"checkpoint_{self._checkpoint_count}"
 
     def run_command(
         self,
@@ -186,10 +192,17 @@ class HostedSandbox:
         recorded: str | None = None,
     ) -> Any:
         """
-        Run a command at the settled time; the history stores it under the name `recorded`, if it has one.
+        Run a command after the timers that are due, and send what it makes due.
 
-        A `locked` handler gets this object, with the lock held; what it makes due is sent afterwards. A `snapshot` handler
-        gets a HostedSnapshot, and an `unlocked` one this object, both with the lock free.
+        Args:
+            handler: with the phase `locked` it gets this object, with the lock held; with `snapshot` a HostedSnapshot, with
+                `unlocked` this object, both with the lock free.
+            arguments: of the command.
+            phase: when the handler runs.
+            recorded: the name under which the history has the command; None for one that is not recorded.
+
+        Raises:
+            LoopBlocked: the command has run, and a receiver needs the event loop that this thread blocks.
         """
         self.dispatch_webhooks()
         with self.sandbox.lock:
@@ -199,7 +212,7 @@ class HostedSandbox:
             result = handler(self, arguments) if phase == "locked" else None
         try:
             if phase != "unlocked":
-                self.dispatch_webhooks(insists=recorded is not None)  # a command that only reads sends what it can
+                self.dispatch_webhooks(insists=recorded is not None)  # a command that only reads does not insist
             if phase != "locked":
                 result = handler(subject, arguments)
         except LoopBlocked:  # the command itself has run
@@ -209,46 +222,47 @@ class HostedSandbox:
         return result
 
     def _snapshot(self) -> HostedSnapshot:
-        """The caller holds the lock."""
+        """Lock: the caller holds it."""
         state = self.sandbox
         real_time = state.runtime.monotonic_us()
-        return HostedSnapshot(state.clone(), self.recipe, self.initial_checkpoint, state.process_now(), real_time)
+        return HostedSnapshot(state.clone(), self.config, self.initial_checkpoint, state.process_now(), real_time)
 
     def _finish_command(self, recorded: str | None, arguments: Mapping[str, Any], before: Position) -> None:
+        """Record a command that has run."""
         if recorded is not None:
             with self.sandbox.lock:
                 command_log.record_command(self.sandbox, recorded, arguments, before)
         self.notify_listeners()
 
     def notify_listeners(self) -> None:
-        """Something may have happened here: whoever waits for it is told."""
-        for tell in self.listeners:
-            tell()
+        """Notify the callers that wait for a change of this sandbox."""
+        for notify in self.listeners:
+            notify()
 
     def advance(
         self, *, by: Duration | None = None, to: Instant | None = None, until_idle: bool = False
     ) -> list[FiredTimer]:
-        """Let time pass, delivering on the way; without the lock held (see `Dispatch.advance`)."""
+        """Advance the clock and send on the way (see `WebhookDispatcher.advance`). Lock: the caller does not hold it."""
         return self.dispatch.advance(by=by, to=to, until_idle=until_idle)
 
     def elapse(self, by: Duration) -> list[FiredTimer]:
-        """The same for a call in process that waits: what its thread cannot send stays due."""
+        """Return the same for a call in process that waits: what its thread cannot send stays due."""
         return self.dispatch.advance(by=by, insists=False)
 
     def reset(self) -> None:
-        """Be as at birth: same keys, same ids to come; what was in flight belongs to an older epoch."""
+        """Restore the initial state: the same keys, the same next ids; requests in flight belong to an older epoch."""
         self.restore(self.initial_checkpoint)
 
-    def restore(self, kept: Checkpoint) -> None:
-        """Be again as at the checkpoint; what was in flight is let go."""
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Restore a checkpoint; requests in flight are canceled."""
         with self.sandbox.lock:
-            self.sandbox.restore(kept)
+            self.sandbox.restore(checkpoint)
             if self.read is not None:
                 self.sandbox.choices = TrackedChoices(self.sandbox.choices, self.read)
         self.cancel_webhooks()
 
     def watch_choices(self, read: set[str]) -> None:
-        """Let this set grow by each choice that is read from now on, also after a reset."""
+        """Add each choice that is read from now on to this set, also after a reset."""
         with self.sandbox.lock:
             self.read = read
             self.sandbox.choices = TrackedChoices(self.sandbox.choices, read)
@@ -256,13 +270,22 @@ class HostedSandbox:
 
 class SandboxHost:
     """
-    The sandboxes of one server. Two hosts never share anything.
+    The sandboxes of one server. Two hosts share nothing.
 
-    `origin` is the scheme and authority under which it is reached. Ids count from 1, so that the same run names the same.
-    The control plane answers to `names` alone and, where there is a `token`, to whoever sends it. `log` gets a line a call,
-    `watch` the sandbox after each.
-    Webhooks go to this machine and to `allow_webhook_hosts`; a `background` sends them where the server runs by itself.
-    `journal_limits` bound the journal of each sandbox.
+    Attributes:
+        origin: the scheme and authority of the server's address.
+        token: the control plane's token; None if it needs none.
+        allowed_hosts: the names under which the control plane responds without a token.
+        log: gets one line per call of the API.
+        on_exchange: gets the sandbox after each request.
+        sandboxes: by id; ids count from 1, so that the same run has the same ids.
+        closed: the ids of closed sandboxes, with the number of late calls.
+        calls_without_prefix: the number of calls of the API that name no sandbox and have no default one.
+        allow_webhook_hosts: hosts other than this machine to which webhooks may be sent.
+        journal_limits: bounds of the journal of each sandbox.
+        background: the workers that send webhooks, if the server runs by itself.
+
+    Lifetime: that of its server.
     """
 
     def __init__(
@@ -276,7 +299,7 @@ class SandboxHost:
         if min(journal_limits) < 1:
             raise ValueError(f"got {journal_limits}; expected at least 1 entry and 1 byte")
         self.origin = IN_PROCESS_ORIGIN
-        self.default_seed: Callable[[], int] = lambda: 0  # of a sandbox whose recipe and scenario have none
+        self.default_seed: Callable[[], int] = lambda: 0  # of a sandbox without a seed in its config and scenario
         self.response_options = response_options
         self.default_clock = default_clock
         self.token: str | None = None
@@ -284,9 +307,9 @@ class SandboxHost:
         self.log: Callable[[str], None] | None = None
         self.on_exchange: Callable[[HostedSandbox], None] | None = None
         self.sandboxes: dict[str, HostedSandbox] = {}
-        self.closed: dict[str, int] = {}  # id -> late calls
-        self.calls_without_prefix = 0  # of the API, where no default sandbox takes them
-        self.allow_webhook_hosts = frozenset(each.lower() for each in allow_webhook_hosts)
+        self.closed: dict[str, int] = {}
+        self.calls_without_prefix = 0
+        self.allow_webhook_hosts = frozenset(name.lower() for name in allow_webhook_hosts)
         self.journal_limits = journal_limits
         self.webhook_timeout_seconds = TIMEOUT_SECONDS
         self.background: Scheduler | None = None
@@ -295,33 +318,33 @@ class SandboxHost:
 
     def create(
         self,
-        recipe: SandboxConfig,
+        config: SandboxConfig,
         *,
         id: str | None = None,
         clock: Clock | None = None,
         created: dict[str, list[str]] | None = None,
     ) -> HostedSandbox:
         """
-        A fresh sandbox. `clock` is where it stands before the recipe sets its own; `created` takes the ids of what the
-        recipe seeds, by kind.
+        Create a sandbox, of the next id `sandbox_N` unless `id` is given.
 
-        Refuses with ScenarioError what the recipe asks for in vain, and then no sandbox was made.
+        `clock` is in force until the config sets its own, and `created` gets the ids of the seed data, by kind.
+        Raises ScenarioError for a config that is not valid; then no sandbox was created.
         """
-        document = config_document(recipe)
-        seed = _seed(recipe, document, self.default_seed)
-        stage = runtime.HostRuntime()
+        document = config_document(config)
+        seed = _seed(config, document, self.default_seed)
+        host_runtime = runtime.HostRuntime()
         sandbox = SandboxState(
             seed=seed,
             clock=clock or self.default_clock(),
             lock=threading.RLock(),
             process_now=runtime.process_now,
             choices=DEFAULTS,
-            runtime=stage,
+            runtime=host_runtime,
             journal_limits=self.journal_limits,
         )
         sandbox.outbox.allowed_hosts = self.allow_webhook_hosts
         create_default_tenant(sandbox)
-        for part in filter(None, (document, {"given": recipe.given} if recipe.given else {})):
+        for part in filter(None, (document, {"given": config.given} if config.given else {})):
             for kind, ids in apply(sandbox, part, newborn=True).created.items():
                 if created is not None:
                     created.setdefault(kind, []).extend(ids)
@@ -329,13 +352,13 @@ class SandboxHost:
             if id is None:
                 self._count += 1
                 id = f"sandbox_{self._count}"
-            hosted = HostedSandbox(id, sandbox, self, sandbox.now, recipe)
-            stage.pass_time = hosted.elapse
+            hosted = HostedSandbox(id, sandbox, self, sandbox.now, config)
+            host_runtime.pass_time = hosted.elapse
             self.sandboxes[id] = hosted
         return hosted
 
     def close(self, id: str) -> bool:
-        """End a sandbox: its prefix answers 410 from now on. False where it was not there."""
+        """Close a sandbox, whose prefix then responds with 410; return False if there is none of this id."""
         with self._lock:
             hosted = self.sandboxes.pop(id, None)
             if hosted is not None:
@@ -347,16 +370,16 @@ class SandboxHost:
         return hosted is not None
 
     def is_closed(self, id: str) -> bool:
-        """True for the id of a sandbox that was here and is closed."""
+        """Return True for the id of a sandbox that is closed."""
         return id in self.closed
 
     def note_call_without_prefix(self) -> None:
-        """Count a call of the API that names no sandbox."""
+        """Count a call of the API that names no sandbox, on a host without a default one."""
         with self._lock:
             self.calls_without_prefix += 1
 
     def note_late_call(self, id: str) -> None:
-        """Count a call that came to a closed sandbox."""
+        """Count a call of a closed sandbox."""
         with self._lock:
             if id in self.closed:
                 self.closed[id] += 1

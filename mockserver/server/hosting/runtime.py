@@ -1,11 +1,7 @@
 """
 Clocks of the process, and the runtime of a hosted sandbox: seed data, clock moves and waits.
 
-The process's clock, and whether somebody has frozen it.
-
-`datetime.now` is looked up at each call, so that freezegun and time-machine are obeyed, also in the server's threads.
-
-The stage of a hosted sandbox: it applies seed data, moves the clock, and holds calls in real time until they are let go.
+`datetime.now` is resolved at each call, so that freezegun and time-machine take effect, also in the server's threads.
 """
 
 from __future__ import annotations
@@ -30,12 +26,12 @@ _TRAVELS = (
 
 
 def process_now() -> Instant:
-    """The instant by the process's clock."""
+    """Return the instant by the process's clock."""
     return from_datetime(datetime.datetime.now(datetime.UTC))
 
 
 def is_process_frozen() -> bool:
-    """True while freezegun or time-machine holds the process's clock."""
+    """Return True while freezegun or time-machine freezes the process's clock."""
     modules = sys.modules  # at each call: the loop is written for speed
     for module, stack in _TRAVELS:  # noqa: SIM110
         if module in modules and getattr(modules[module], stack, None):
@@ -44,33 +40,33 @@ def is_process_frozen() -> bool:
 
 
 def frozen_clock(instant: Instant) -> Clock:
-    """A clock that stands at this instant."""
+    """Return a clock that is frozen at this instant."""
     return Clock(instant, frozen=True)
 
 
 def following_clock() -> Clock:
-    """A clock that goes with the process's."""
+    """Return a clock that follows the process's."""
     return Clock(process_now(), frozen=False)
 
 
 def fixture_clock() -> Clock:
-    """What a test wants who asks for nothing: frozen at the present, or with the process where that is frozen."""
+    """Return the default clock of the fixture: frozen now, or following a process that is frozen."""
     return following_clock() if is_process_frozen() else frozen_clock(process_now())
 
 
-# Real time, also under freezegun: it replaces what it finds as a module's attribute, and not what a tuple holds.
+# Real time, also under freezegun, which replaces attributes of modules and not the items of a tuple.
 _MONOTONIC_NS = (getattr(sys.modules.get("freezegun.api"), "real_monotonic_ns", time.monotonic_ns),)
 
 
 class HostRuntime(Runtime):
-    """What a host does for one sandbox's script. Lives as long as the sandbox."""
+    """Runtime of one hosted sandbox. Lifetime: that of the sandbox."""
 
-    __slots__ = ("_let_go", "_lock", "pass_time")
+    __slots__ = ("_lock", "_released", "pass_time")
 
     def __init__(self) -> None:
-        self.pass_time: Callable[[Duration], object] = lambda by: None  # the host's, once it has the sandbox
+        self.pass_time: Callable[[Duration], object] = lambda by: None  # the host sets it once it has the sandbox
         self._lock = threading.Lock()
-        self._let_go: threading.Event | None = None  # set when the epoch ends for which somebody waits
+        self._released: threading.Event | None = None  # set when the epoch of the waits ends
 
     def apply_seed_data(self, sandbox: SandboxState, given: Mapping[str, Any]) -> None:
         apply(sandbox, {"given": given})
@@ -85,9 +81,9 @@ class HostRuntime(Runtime):
         with self._lock:
             if sandbox.epoch != epoch:
                 return True
-            let_go = self._let_go = self._let_go or threading.Event()
+            released = self._released = self._released or threading.Event()
         # An event waits on a lock with a timeout, in C: nothing that freezes the process's clock reaches it.
-        return let_go.wait(min(seconds, threading.TIMEOUT_MAX))
+        return released.wait(min(seconds, threading.TIMEOUT_MAX))
 
     def monotonic_us(self) -> Duration:
         return _MONOTONIC_NS[0]() // 1000
@@ -97,6 +93,6 @@ class HostRuntime(Runtime):
 
     def cancel_waits(self) -> None:
         with self._lock:
-            let_go, self._let_go = self._let_go, None
-        if let_go is not None:
-            let_go.set()
+            released, self._released = self._released, None
+        if released is not None:
+            released.set()

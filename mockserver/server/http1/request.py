@@ -1,14 +1,10 @@
 """
-HTTP/1.1 requests: head and body, with bounds and reasons.
+HTTP/1.1 requests (RFC 9112): head, and body counted or chunked, with bounds and reasons.
 
-The head of each request of a connection, read as HTTP/1.1 asks (RFC 9112).
-
-1. Whatever breaks the grammar or a bound is a `Refusal` with its HTTP status; a socket's own error stays an OSError.
-2. Nothing is guessed: bare line feeds, folded headers, two lengths or an unknown coding are refused, since two readers
-   that guess differently see two different requests.
-3. Nothing past the end of a request is taken from the connection, so pipelined requests follow one another.
-
-The body of a request as it arrives, counted or chunked (RFC 9112 6 and 7), for a WSGI app to read.
+1. A break of the grammar or of a bound is a `BadRequest`; an error of the socket stays an OSError.
+2. Bare line feeds, folded headers, two lengths and unknown codings are refused: two parsers that guess differently read
+   two different requests.
+3. No byte after the end of a request is consumed, so that pipelined requests follow one another.
 """
 
 from __future__ import annotations
@@ -66,16 +62,16 @@ class RequestHead(NamedTuple):
 
 
 class ReceiveBuffer:
-    """The bytes of one connection in order; `held` are those received and not yet taken."""
+    """The bytes of one connection in order; `buffered` are those received and not yet consumed."""
 
     def __init__(self, wire: socket.socket) -> None:
         self.wire = wire
         self.buffered = b""
 
     def wait_for_request(self) -> bool:
-        """Wait for the first byte of a request; False when the client ends or stays idle instead."""
+        """Wait for the first byte of a request; return False if the client ends or stays idle instead."""
         while True:
-            # An empty line before a request is skipped, as RFC 9112 2.2 asks.
+            # An empty line before a request is skipped, by RFC 9112 2.2.
             while self.buffered.startswith(b"\r\n"):
                 self.buffered = self.buffered[2:]
             if self.buffered not in (b"", b"\r"):
@@ -89,24 +85,24 @@ class ReceiveBuffer:
             self.buffered += got
 
     def receive(self) -> None:
-        """Receive at least one byte more; an end or a pause here is inside a request, and refused."""
+        """Receive at least one byte; raise BadRequest at an end or a timeout, which is inside a request."""
         try:
             got = self.wire.recv(RECEIVE_BYTES)
         except TimeoutError:
-            raise BadRequest("the rest of the request did not come in time") from None
+            raise BadRequest("the rest of the request did not arrive in time") from None
         if not got:
             raise BadRequest("the connection ended inside a request")
         self.buffered += got
 
     def read_exactly(self, size: int) -> bytes:
-        """Take exactly `size` bytes; for small sizes only, since they are gathered in memory."""
+        """Return exactly `size` bytes; for small sizes only, since they are stored in memory."""
         while len(self.buffered) < size:
             self.receive()
         taken, self.buffered = self.buffered[:size], self.buffered[size:]
         return taken
 
     def read_into(self, view: memoryview) -> int:
-        """Fill some of `view`, and say how many bytes; at least one."""
+        """Fill a part of `view` and return its size, at least one byte."""
         if not self.buffered:
             self.receive()
         taken = self.buffered[: len(view)]
@@ -115,7 +111,7 @@ class ReceiveBuffer:
         return len(taken)
 
     def read_line(self) -> bytes:
-        """Take one line of a chunked body, without its line end."""
+        """Return one line of a chunked body, without its line end."""
         while (end := self.buffered.find(b"\r\n", 0, LINE_MAX_BYTES + 2)) < 0:
             if len(self.buffered) >= LINE_MAX_BYTES + 2:
                 raise BadRequest(
@@ -131,7 +127,7 @@ class ReceiveBuffer:
 
 
 def read_head(inflow: ReceiveBuffer) -> RequestHead | None:
-    """Read one request's head; None when the client ends or stays idle before it begins one."""
+    """Return one request's head; None if the client ends or stays idle before its first byte."""
     if not inflow.wait_for_request():
         return None
     head = b""
@@ -142,15 +138,15 @@ def read_head(inflow: ReceiveBuffer) -> RequestHead | None:
         head, inflow.buffered = inflow.buffered[:end], inflow.buffered[end + 4 :]
         return _parse(head.decode("latin-1"))
     except BadRequest as refusal:
-        # Also of a head that cannot be read to its end: the answer to HEAD has no body (RFC 9110 9.3.2).
+        # Also for an incomplete head: the response to HEAD has no body (RFC 9110 9.3.2).
         refusal.method = (head or inflow.buffered)[:LINE_MAX_BYTES].partition(b" ")[0].decode("latin-1")
         raise
 
 
 def _check_beginning(held: bytes) -> None:
-    """Refuse at once what cannot become a head, rather than wait for the end of it."""
+    """Refuse immediately what cannot become a head, rather than wait for its end."""
     if not _TOKEN.match(chr(held[0])):
-        raise BadRequest("the request does not begin with a method; this server speaks plain HTTP, not TLS")
+        raise BadRequest("the request does not begin with a method; this server supports plain HTTP, not TLS")
     if held.find(b"\r\n", 0, LINE_MAX_BYTES + 2) < 0 and len(held) >= LINE_MAX_BYTES + 2:
         raise BadRequest(f"the request line is longer than {LINE_MAX_BYTES} bytes, the mock's own bound")
     if len(held) >= HEAD_MAX_BYTES + 4:
@@ -168,7 +164,7 @@ def _parse(head: str) -> RequestHead:
         raise BadRequest("the request line is not 'METHOD target HTTP/1.1'")
     method, target, major, minor_digit = match.groups()
     if major != "1":
-        raise BadRequest(f"HTTP/{major}.{minor_digit} is not spoken here, HTTP/1.1 is")
+        raise BadRequest(f"HTTP/{major}.{minor_digit} is not supported; expected HTTP/1.1")
     environ = _headers(fields)
     minor = min(int(minor_digit), 1)
     environ["SERVER_PROTOCOL"] = f"HTTP/1.{minor}"
@@ -180,14 +176,14 @@ def _parse(head: str) -> RequestHead:
         raise BadRequest("Host is not a host name or an address with an optional port")
     expects = environ.get("HTTP_EXPECT", "").lower() if minor else ""
     if expects not in ("", "100-continue"):
-        raise BadRequest("the only expectation met here is 100-continue")
+        raise BadRequest("the only supported expectation is 100-continue")
     tokens = [token.strip() for token in environ.get("HTTP_CONNECTION", "").lower().split(",")]
     persists = "close" not in tokens and (minor == 1 or "keep-alive" in tokens)
     return RequestHead(method, target, minor, environ, _length(environ, minor), bool(expects), persists)
 
 
 def _headers(fields: list[str]) -> dict[str, Any]:
-    """The headers as WSGI wants them; repeated ones are joined with a comma, cookies with a semicolon."""
+    """Return the headers as WSGI has them; repeated ones are joined with a comma, cookies with a semicolon."""
     if len(fields) > HEADERS_MAX:
         raise BadRequest(f"the request has more than {HEADERS_MAX} headers, the mock's own bound")
     environ: dict[str, Any] = {}
@@ -195,7 +191,7 @@ def _headers(fields: list[str]) -> dict[str, Any]:
         if len(field) > LINE_MAX_BYTES:
             raise BadRequest(f"a header is longer than {LINE_MAX_BYTES} bytes, the mock's own bound")
         if not field.isprintable() and _CONTROL.search(field):
-            raise BadRequest("a header holds a control character")
+            raise BadRequest("a header contains a control character")
         name, colon, value = field.partition(":")
         key = _environ_key(name)
         if not colon:
@@ -211,7 +207,7 @@ def _headers(fields: list[str]) -> dict[str, Any]:
 
 @lru_cache(maxsize=512)
 def _environ_key(name: str) -> str:
-    """The key of a header in the environ; empty for a name with an underscore, which would pass for its dashed twin."""
+    """Return the key of a header in the environ; empty for a name with an underscore, which would equal one with a dash."""
     if not _TOKEN.fullmatch(name):
         raise BadRequest("a header's name is not a token")
     if "_" in name:
@@ -232,7 +228,7 @@ def is_authority(host: str) -> bool:
     if host and not _AUTHORITY.fullmatch(host):
         return False
     try:
-        return urlsplit(f"//{host}").port is not False  # reads the address in brackets and the port's range too
+        return urlsplit(f"//{host}").port is not False  # parses the address in brackets, and checks the port's range
     except ValueError:
         return False
 
@@ -247,7 +243,7 @@ def origin_form(target: str) -> tuple[str | None, str]:
 
 
 def _set_path(environ: dict[str, Any], method: str, target: str) -> None:
-    """Split the target into path and query; an absolute one brings its own host (RFC 9112 3.2.2)."""
+    """Split the target into path and query; an absolute one has its own host (RFC 9112 3.2.2)."""
     host, target = (None, target) if target[0] == "/" else origin_form(target)
     if host is not None:
         environ["HTTP_HOST"] = host
@@ -262,13 +258,13 @@ def _length(environ: dict[str, Any], minor: int) -> int | None:
     length, coding = environ.get("CONTENT_LENGTH"), environ.get("HTTP_TRANSFER_ENCODING")
     if coding is not None:
         if length is not None or minor == 0:
-            raise BadRequest("Transfer-Encoding goes neither with Content-Length nor with HTTP/1.0")
+            raise BadRequest("Transfer-Encoding excludes Content-Length and HTTP/1.0")
         if coding.lower() != "chunked":
-            raise BadRequest("the only transfer coding understood here is chunked")
+            raise BadRequest("the only supported transfer coding is chunked")
         return None
     if length is None:
         return 0
-    # A length said twice alike, in two headers or in one, is one length (RFC 9112 6.3).
+    # The same length twice, in two headers or in one, is one length (RFC 9112 6.3).
     sizes = {size.strip(" \t") for size in length.split(",")}
     size = sizes.pop()
     if sizes or not re.fullmatch("[0-9]{1,18}", size):
@@ -277,7 +273,7 @@ def _length(environ: dict[str, Any], minor: int) -> int | None:
     return int(size)
 
 
-SKIPPED_MAX_BYTES = 64 * 1024  # of an unread body; past that, closing is cheaper than reading on
+SKIPPED_MAX_BYTES = 64 * 1024  # of an unread body; beyond that closing costs less than reading
 
 _TRAILER = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[^\x00-\x08\x0a-\x1f\x7f]*")
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;.*)?")
@@ -285,10 +281,10 @@ _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;.*)?")
 
 class RequestBody(io.RawIOBase):
     """
-    A request's body as it arrives: counted, or chunked with its chunks joined and its trailers dropped.
+    A request's body: counted, or chunked with its chunks joined and its trailers dropped.
 
-    `failure` is what ended it early; every later read raises it again.
-    `invite` is called once, before the first byte is waited for (it sends `100 Continue`).
+    `failure` is the error that ended it early; each later read raises it again.
+    `invite` is called once, before the wait for the first byte; it sends `100 Continue`.
     """
 
     def __init__(
@@ -296,7 +292,7 @@ class RequestBody(io.RawIOBase):
     ) -> None:
         self._inflow = inflow
         self._chunked = length is None
-        self._left = length or 0  # bytes left of the body, or of the chunk at hand
+        self._left = length or 0  # bytes left of the body, or of the current chunk
         self._begun = self._ended = False
         self._remaining_bytes = max_bytes
         self.send_continue = invite
@@ -328,7 +324,7 @@ class RequestBody(io.RawIOBase):
 
     def _next_chunk(self) -> None:
         if self._begun and self._inflow.read_exactly(2) != b"\r\n":
-            raise BadRequest("a chunk is longer than it says")
+            raise BadRequest("a chunk is longer than its size")
         self._begun = True
         match = _CHUNK_SIZE.fullmatch(self._inflow.read_line())
         if match is None:
@@ -336,32 +332,32 @@ class RequestBody(io.RawIOBase):
         self._left = int(match[1], 16)
         self._remaining_bytes -= self._left
         if self._remaining_bytes < 0:
-            raise BadRequest("the request's body is larger than its path takes, the mock's own bound")
+            raise BadRequest("the request's body is larger than its path allows, the mock's own bound")
         if not self._left:
             self._skip_trailers()
             self._ended = True
 
     def _skip_trailers(self) -> None:
-        """Read the trailers and drop them; what is none may be the next request, from a client that ends bodies otherwise."""
-        room = HEAD_MAX_BYTES
+        """Read and drop the trailers; a line that is not one may be the next request, from a client that ends bodies otherwise."""
+        left_bytes = HEAD_MAX_BYTES
         while line := self._inflow.read_line():
             if not _TRAILER.fullmatch(line):
                 raise BadRequest("a trailer of the chunked body is not a header")
-            room -= len(line)
-            if room < 0:
+            left_bytes -= len(line)
+            if left_bytes < 0:
                 raise BadRequest(f"the trailers are longer than {HEAD_MAX_BYTES} bytes, the mock's own bound")
 
     @property
     def can_discard(self) -> bool:
-        """Whether what is left may be read and thrown away: it comes unasked, and what is announced is not too much."""
+        """True if the rest may be read and dropped: the client sends it without a 100, and it is not too large."""
         return self.failure is None and self.send_continue is None and self._left <= SKIPPED_MAX_BYTES
 
     def discard(self) -> bool:
-        """Read what is left and throw it away; False when that is not worth it, and the connection has to end."""
+        """Read and drop the rest; return False if it is too large, and the connection has to end."""
         if not self.can_discard:
             return False
-        room = SKIPPED_MAX_BYTES
+        left_bytes = SKIPPED_MAX_BYTES
         scrap = bytearray(16 * 1024)
-        while room >= 0 and (got := self.readinto(scrap)):
-            room -= got
-        return room >= 0
+        while left_bytes >= 0 and (got := self.readinto(scrap)):
+            left_bytes -= got
+        return left_bytes >= 0

@@ -22,7 +22,7 @@ _GRACE_SECONDS = 0.01
 _ACCEPT_PAUSE_SECONDS = 0.05
 _PORT_MAX = 65535
 _WAKEUP_BYTES = 64  # one for each signal, or for a call of `stop`
-_ROOM_MIN = 64
+_OPEN_MIN = 64
 
 
 def plain_error(is_app_failure: bool) -> tuple[int, bytes]:
@@ -31,7 +31,7 @@ def plain_error(is_app_failure: bool) -> tuple[int, bytes]:
 
 
 class PortInUse(OSError):
-    """Somebody else listens on the wanted port."""
+    """Another process listens on the port."""
 
     def __init__(self, host: str, port: int) -> None:
         super().__init__(errno.EADDRINUSE, f"port {port} of {host} is taken; --port 0 takes a free one")
@@ -41,12 +41,12 @@ class Server:
     """
     Serves one WSGI app, each connection on a daemon thread of its own.
 
-    It listens from the moment it is made, so a client may connect before `start`; it serves between `start` and `stop`,
-    or as long as `serve_forever` runs, and only once.
+    It listens from its creation on, so that a client may connect before `start`; it serves once, between `start` and
+    `stop` or during `serve_forever`.
     `error_body(is_app_failure)` returns the status and JSON body of an error of the server itself, and `explain` adds
     the header X-Mock-Reason to it; `log` gets one line per exchange.
-    A connection on which the client stays silent for `idle_seconds` ends; a body over `body_max_bytes` is refused,
-    of which there is none by default: the app knows what it takes where.
+    A connection ends after `idle_seconds` without a byte from the client; a body over `body_max_bytes` is refused. By
+    default the app alone limits bodies.
     """
 
     def __init__(
@@ -62,17 +62,15 @@ class Server:
         log: Callable[[str], None] | None = None,
     ) -> None:
         self._listener = _listen(host, port)
-        self._wakeup_recv, self._wakeup_send = (
-            socket.socketpair()
-        )  # `stop` rings, the serving thread hears it beside its clients
-        self._wakeup_send.setblocking(False)
+        # `stop` sends on the one, and so wakes the serving thread, which waits for the other and for clients.
+        self._wakeup_recv, self._wakeup_send = socket.socketpair()
         self.host = host
         self.port: int = self._listener.getsockname()[1]
         self._terms = ServerConfig(app, error_body, log, idle_seconds, body_max_bytes, explain, self._environ())
-        self._open: dict[Connection, threading.Thread] = {}  # with some that have ended since
-        self._room = _ROOM_MIN  # entries of `_open` before those that have ended are cleared
-        self._thread: threading.Thread | None = None  # that of `start`
-        self._runner: threading.Thread | None = None  # whichever thread serves
+        self._open: dict[Connection, threading.Thread] = {}  # also some that have ended
+        self._open_max = _OPEN_MIN  # entries of `_open` before the ended ones are removed
+        self._thread: threading.Thread | None = None  # of `start`
+        self._runner: threading.Thread | None = None  # the serving thread
         self._stopping = False
         self._ended = threading.Event()
 
@@ -91,12 +89,12 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Where the server listens, without a slash at the end."""
+        """The server's address, without a slash at the end."""
         return f"http://[{self.host}]:{self.port}" if ":" in self.host else f"http://{self.host}:{self.port}"
 
     @property
     def threads(self) -> tuple[threading.Thread, ...]:
-        """The server's own threads that are alive: that of `start`, and one for each open connection."""
+        """The server's threads that are alive: the one of `start`, and one per open connection."""
         own = [self._thread] if self._thread is not None else []
         return tuple(thread for thread in [*own, *self._open.values()] if thread.is_alive())
 
@@ -121,11 +119,11 @@ class Server:
 
     def stop(self) -> None:
         """
-        End every connection, those with a request in flight too, and give up the port; harmless when done twice.
+        End every connection, also during a request, and release the port; a second call does nothing.
 
-        It waits a few milliseconds for the threads to end. One that the app still holds on to ends with the app's own
-        return, its socket closed already; `threads` names it.
-        From a signal handler of the serving thread it only bids `serve_forever` return, which does the rest.
+        It waits a few milliseconds for the threads. A thread within the app ends when the app returns, its socket closed;
+        `threads` lists it.
+        In a signal handler of the serving thread it only has `serve_forever` return, which does the rest.
         """
         self._stopping = True
         runner = self._runner
@@ -178,20 +176,20 @@ class Server:
         try:
             wire, client = self._listener.accept()
         except (BlockingIOError, ConnectionAbortedError):
-            return  # the client has gone again
+            return  # the client has disconnected
         except OSError:
-            self._ended.wait(_ACCEPT_PAUSE_SECONDS)  # no descriptor is free; some connection has to end first
+            self._ended.wait(_ACCEPT_PAUSE_SECONDS)  # no descriptor is free until a connection ends
             return
         connection = Connection(wire, client, self._terms)
         thread = threading.Thread(target=connection.run, name=f"mockserver {self.url} {client[1]}", daemon=True)
-        if len(self._open) > self._room:  # seldom enough that all clearings together cost no more than the accepts
-            self._open = {open_: its for open_, its in self._open.items() if its.is_alive()}
-            self._room = 2 * len(self._open) + _ROOM_MIN
-        self._open[connection] = thread  # before it runs: whoever gets an answer finds its thread here
+        if len(self._open) > self._open_max:  # rare enough that the removals cost no more than the accepts
+            self._open = {opened: its_thread for opened, its_thread in self._open.items() if its_thread.is_alive()}
+            self._open_max = 2 * len(self._open) + _OPEN_MIN
+        self._open[connection] = thread  # before it runs: a client with a response finds its thread here
         try:
             thread.start()
         except RuntimeError:
-            del self._open[connection]  # no thread is to be had; the client may come back
+            del self._open[connection]  # no thread is available; the client may connect again
             connection.close()
 
     def _close_all(self) -> None:
@@ -203,7 +201,7 @@ class Server:
         for thread in connections.values():
             thread.join(grace)
             if thread.is_alive():
-                grace = 0  # the others have had the same time meanwhile
+                grace = 0  # the other threads have had the same time
         for connection in connections:
             connection.close()
         self._wakeup_recv.close()
@@ -212,11 +210,11 @@ class Server:
 
 def _listen(host: str, port: int) -> socket.socket:
     if not 0 <= port <= _PORT_MAX:
-        raise ValueError(f"port {port} does not exist; wanted 0 (any free one) to {_PORT_MAX}")
+        raise ValueError(f"got port {port}; expected 0 (any free one) to {_PORT_MAX}")
     family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        if os.name == "posix":  # elsewhere the option lets two servers share a port
+        if os.name == "posix":  # on Windows the option lets two servers share a port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
         listener.listen(socket.SOMAXCONN)

@@ -12,7 +12,7 @@ Message = dict[str, Any]
 async def request(
     app: Any, url: str, headers: Mapping[str, str], body: bytes
 ) -> tuple[int, Mapping[str, str], bytes] | None:
-    """The application's answer to a POST of this body: status, headers and body; None if it ends without a whole one."""
+    """Send a POST to the application; return status, headers and body, or None if its response is not complete."""
     incoming: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
     start: Message = {}
     pieces: list[bytes] = []
@@ -32,8 +32,8 @@ async def request(
     await app(_scope(url, headers, body), receive, send)
     if not start or not is_whole:
         return None
-    answered = {name.decode("latin-1"): value.decode("latin-1") for name, value in start.get("headers", ())}
-    return start["status"], answered, b"".join(pieces)
+    response_headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in start.get("headers", ())}
+    return start["status"], response_headers, b"".join(pieces)
 
 
 def _scope(url: str, headers: Mapping[str, str], body: bytes) -> Message:

@@ -1,13 +1,13 @@
 """
-Dispatch: a sandbox's deliveries are made, and its time passes, with the lock let go of while a receiver is at work.
+Dispatcher: sends a sandbox's deliveries and advances its clock, without the lock while a receiver runs.
 
-1. What falls due is sent by whoever made it due, right after the command or call: in that thread, in order. Where a
-   host has a background, its threads do it instead; `advance` always does it itself.
-2. What a public call makes due is sent once its answer is out: after the last byte on a socket; in process before the
-   next call or command, since the caller has the answer only then. A script may have it sent before the answer.
-3. A receiver may call the mock: it is answered meanwhile, and what it makes due is left to whoever is delivering.
-   Where it lets time pass, its own attempt is still under way at the later instant.
-4. What was under way when the epoch ended is let go, and what came of it is thrown away.
+1. The thread whose command or call makes a delivery due sends it, in order, after that command or call. With background
+   workers these send it instead; `advance` always sends in its own thread.
+2. What a call of the API makes due is sent after its response: over a socket after the last byte, in process before the
+   next call or command. A rule may have it sent before the response.
+3. A receiver may call the mock, which responds meanwhile; the thread that is sending sends what that call makes due.
+   If the receiver advances the clock, its own attempt ends at the later instant.
+4. An attempt of an older epoch is canceled, and its result is dropped.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.webhooks import deliveries
 from mockserver.server.webhooks import event_loops, local_receivers
 from mockserver.server.webhooks.payloads import WebhookRequest, WebhookRequestBuilder
-from mockserver.server.webhooks.sender import LET_GO, HttpSender, SendResult
+from mockserver.server.webhooks.sender import CANCELED, HttpSender, SendResult
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
-_KEPT_BYTES = 4096  # of an endpoint's answer
-# Of an advance with the background; a receiver that calls it cannot answer before it is answered.
-_PATIENCE_SECONDS = 1.0
-_MOST_STEPS = 1_000_000  # of an advance until idle: whatever re-arms itself for ever is a bug, not a wait
+_RECORDED_BYTES = 4096  # of an endpoint's response
+# How long an advance waits for the background workers; a receiver that calls `advance` responds only after it.
+_WORKERS_TIMEOUT_SECONDS = 1.0
+_MOST_STEPS = 1_000_000  # of an advance until idle: a timer that schedules itself without end is a bug
 
-# Who is delivering on the way to the code that runs, in sandboxes of whatever host; coroutines get it with their context.
+# The threads that are sending on the way to the running code, in sandboxes of any host; coroutines inherit the context.
 _INSIDE: ContextVar[tuple[object, ...]] = ContextVar("mockserver_inside", default=())
 
 
@@ -49,7 +49,12 @@ class Scheduler(Protocol):
 
 
 class WebhookDispatcher:
-    """The deliveries of one hosted sandbox. Lives as long as it."""
+    """
+    Sends the deliveries of one hosted sandbox.
+
+    Lifetime: that of the sandbox.
+    Lock: takes the sandbox's lock; no request is sent with it.
+    """
 
     def __init__(
         self,
@@ -59,54 +64,60 @@ class WebhookDispatcher:
     ) -> None:
         self._sandbox = sandbox
         self._scheduler = scheduler
-        self.courier = sender
+        self._sender = sender
         self.loops = event_loops.Loops(sender.timeout_seconds)
-        self.receivers: dict[str, local_receivers.LocalReceiver] = {}  # in process, by the url that stands for them
-        self._deliverers: set[object] = set()
-        self._blocked_loop: AbstractEventLoop | None = None  # for which the latest delivery was refused
+        self.receivers: dict[str, local_receivers.LocalReceiver] = {}  # in process, by their urls
+        self._sending: set[object] = set()
+        self._blocked_loop: AbstractEventLoop | None = None  # the latest delivery was refused for it
         self._worked = threading.Condition(sandbox.lock)  # type: ignore[arg-type]  # an RLock, as the host makes it
-        self._awaited: dict[
-            int, PlannedAttempt
-        ] = {}  # by identity the attempts of the background for which an advance waits
-        self._active_senders = 0  # threads in `deliver`
+        # Attempts of the background workers for which an advance waits, by their identity.
+        self._awaited: dict[int, PlannedAttempt] = {}
+        self._active_senders = 0  # threads in `send_due`
         self._is_closed = False
 
     def register_local_receiver(self, target: local_receivers.ReceiverTarget, path: str) -> str:
-        """The url that stands for a receiver in process; one never stands for another."""
+        """Return the url of a receiver in this process; each receiver has its own."""
         url = f"http://receiver-{len(self.receivers) + 1}.mockserver.test/{path.removeprefix('/')}"
         self.receivers[url] = local_receivers.LocalReceiver(target, self.loops)
         return url
 
     def dispatch_due(self, *, insists: bool = False) -> None:
         """
-        See to what is due now: send it here, or have the background send it.
+        Send what is due now, in this thread or by the background workers.
 
-        What needs the event loop that this thread blocks stays due; who `insists` is refused with LoopBlocked then.
+        A delivery that needs the event loop which this thread blocks stays due.
+
+        Args:
+            insists: raise LoopBlocked for such a delivery.
         """
-        if self._sandbox.outbox.is_idle or self._is_closed or not (insists or self._may_go_on()):
+        if self._sandbox.outbox.is_idle or self._is_closed or not (insists or self._can_send()):
             return
         background = self._scheduler()
         if background is not None:
             background.schedule(self)
-        elif not self._active_senders:  # else whoever is delivering comes to it
+        elif not self._active_senders:  # else the thread that is sending sends it
             with suppress(*() if insists else (event_loops.LoopBlocked,)):
                 self.send_due()
 
-    def _may_go_on(self) -> bool:
-        """False after a refusal as long as its loop does not go on in another thread: only a command tries again."""
+    def _can_send(self) -> bool:
+        """Return False after a refusal until its loop runs in another thread: only a command tries again before."""
         blocked = self._blocked_loop
         return blocked is None or (blocked.is_running() and event_loops.running() is None)
 
     def send_due(self, *, early: bool = False) -> None:
         """
-        Send everything that is due now, in this thread; `early` only what is wanted before an answer. Not for a receiver's own call.
+        Send everything that is due now, in this thread; nothing within a receiver's own call.
 
-        Refuses with LoopBlocked where that needs the event loop that this thread runs; what was not sent is due as before.
+        Args:
+            early: send only what a rule wants sent before the response.
+
+        Raises:
+            LoopBlocked: a receiver needs the event loop that this thread runs; what was not sent stays due.
         """
         if self._is_inside():
             return
         mine = object()
-        self._deliverers.add(mine)
+        self._sending.add(mine)
         outer = _INSIDE.set((*_INSIDE.get(), mine))
         self._change_senders(1)
         try:
@@ -114,14 +125,16 @@ class WebhookDispatcher:
                 with self._sandbox.lock:
                     planned = self.claim_next(early=early)
                     if planned is None:
-                        self._change_senders(-1)  # under the same lock, so that what comes now finds nobody delivering
+                        self._change_senders(
+                            -1
+                        )  # with the same lock, so that a later delivery is sent by its own thread
                         return
                 self.send_attempt(planned)
         except BaseException:
             self._change_senders(-1)
             raise
         finally:
-            self._deliverers.discard(mine)
+            self._sending.discard(mine)
             _INSIDE.reset(outer)
 
     def _change_senders(self, change: int) -> None:
@@ -129,13 +142,13 @@ class WebhookDispatcher:
             self._active_senders += change
 
     def deliver_early(self) -> None:
-        """Send what a script wants sent before the answer of the call under way."""
+        """Send what a rule wants sent before the response to the current call."""
         if not self._sandbox.outbox.is_idle:
             with suppress(event_loops.LoopBlocked):  # it stays due
                 self.send_due(early=True)
 
     def claim_next(self, *, early: bool = False) -> PlannedAttempt | None:
-        """The next attempt that is due, now under way; None where there is none."""
+        """Return the next attempt that is due, and mark it as in flight; None if no attempt is due."""
         with self._sandbox.lock:
             if self._is_closed:
                 return None
@@ -143,7 +156,7 @@ class WebhookDispatcher:
             return deliveries.claim_next_attempt(self._sandbox, injection.delivery_faults_for, early=early)
 
     def claim_for_worker(self) -> PlannedAttempt | None:
-        """The same for a thread of the background, for which an advance waits."""
+        """Return the same for a background worker; an advance waits for it."""
         with self._sandbox.lock:
             planned = self.claim_next()
             if planned is not None:
@@ -156,12 +169,12 @@ class WebhookDispatcher:
             self._worked.notify_all()
 
     def send_attempt(self, planned: PlannedAttempt) -> None:
-        """Send the letters of an attempt, without the lock, and report what came of them."""
+        """Send the requests of an attempt, without the lock, and record their results."""
         sandbox = self._sandbox
         try:
             self._refuse_own_loop(planned.webhook.url)
             made, wait = self._sent_all(planned)
-        except BaseException:  # a test that ends itself within its receiver, or a bug of the mock
+        except BaseException:  # a test that exits within its receiver, or a bug of the mock
             with sandbox.lock:
                 deliveries.release_attempt(sandbox, planned)
             raise
@@ -169,7 +182,7 @@ class WebhookDispatcher:
             deliveries.record_attempt(sandbox, planned, made, wait)
 
     def _refuse_own_loop(self, url: str) -> None:
-        """Refuse what this thread would wait for in vain, since it runs the receiver's event loop itself."""
+        """Raise LoopBlocked if this thread runs the event loop of the receiver, which therefore could not respond."""
         self._blocked_loop, loop = None, event_loops.running()
         if loop is None:
             return
@@ -179,35 +192,35 @@ class WebhookDispatcher:
             raise event_loops.LoopBlocked(url)
 
     def _sent_all(self, planned: PlannedAttempt) -> tuple[list[Attempt], Duration | None]:
-        """What came of each letter of an attempt, and the wait that the endpoint asks for."""
+        """Return the result of each request of an attempt, and the wait that the endpoint asks for."""
         sandbox = self._sandbox
         writer = WebhookRequestBuilder(sandbox, planned, self._sandbox.process_now())
         made, wait = [], None
-        for letter in writer.extra_requests():
-            made.append(_attempt(planned, letter, self._sent(planned, letter)))
+        for request in writer.extra_requests():
+            made.append(_attempt(planned, request, self._sent(planned, request)))
         if planned.faults.lose:
             made.append(Attempt(planned.number, planned.at, planned.delivery.due, None, deliveries.LOST, 0))
         else:
-            letter = writer.genuine()
-            outcome = self._sent(planned, letter)
-            made.append(_attempt(planned, letter, outcome))
+            request = writer.genuine()
+            outcome = self._sent(planned, request)
+            made.append(_attempt(planned, request, outcome))
             wait = outcome.retry_after
             copies = planned.faults.duplicate if made[-1].accepted else 0
             for copy in (writer.genuine("duplicate") for _ in range(copies)):
                 made.append(_attempt(planned, copy, self._sent(planned, copy)))
         return made, wait
 
-    def _sent(self, planned: PlannedAttempt, letter: WebhookRequest) -> SendResult:
+    def _sent(self, planned: PlannedAttempt, request: WebhookRequest) -> SendResult:
         def is_wanted() -> bool:
             return self._sandbox.epoch == planned.epoch and not self._is_closed
 
         if not is_wanted():
-            return SendResult(None, LET_GO)
+            return SendResult(None, CANCELED)
         wall, url = self._sandbox.process_now(), planned.webhook.url
         target = self.receivers.get(url)
         if target is not None:
-            return target.hand(url, letter.headers, letter.body, wall)
-        return self.courier.send(url, letter.headers, letter.body, wall, is_wanted)
+            return target.receive(url, request.headers, request.body, wall)
+        return self._sender.send(url, request.headers, request.body, wall, is_wanted)
 
     def advance(
         self,
@@ -218,11 +231,16 @@ class WebhookDispatcher:
         insists: bool = True,
     ) -> list[FiredTimer]:
         """
-        Let time pass from one due thing to the next; every attempt that is due on the way is made at its own instant.
+        Advance the clock from one due timer or attempt to the next; each happens at its own instant.
 
-        The caller does not hold the lock. Answers what happened, in order. Refuses with ValueError what goes back or
-        too far. It ends early where the sandbox is reset, restored or closed meanwhile. Where this thread runs an event loop
-        that a receiver needs, who `insists` is refused with LoopBlocked; else nothing is sent on the way.
+        It ends early if the sandbox is reset, restored or closed meanwhile.
+
+        Args:
+            by: microseconds; or `to` an instant, or `until_idle` until nothing is due any more.
+            insists: raise LoopBlocked if a receiver needs the event loop that this thread runs; else nothing is sent.
+
+        Returns:
+            The timers that fired, in order. ValueError refuses an instant in the past, or one too late.
         """
         sandbox = self._sandbox
         with sandbox.lock:
@@ -237,35 +255,35 @@ class WebhookDispatcher:
             with sandbox.lock:
                 if sandbox.epoch != epoch:
                     break
-                happened, is_there = scheduler.advance_step(sandbox, end, pause)
+                happened, has_arrived = scheduler.advance_step(sandbox, end, pause)
                 fired += happened
-                if is_there and not (pause and (pause(sandbox) or self._awaited)):
+                if has_arrived and not (pause and (pause(sandbox) or self._awaited)):
                     break
         return fired
 
     def _await_workers(self) -> None:
         """
-        What the background is sending belongs to the time before: wait for it, as long as attempts go on to end.
+        Wait for the attempts of the background workers, which belong to the time before, as long as some of them end.
 
-        One that does not may itself wait for this advance: no advance waits for it any more.
+        One that does not end may itself wait for this advance; no advance waits for it again.
         """
         with self._worked:
             while self._awaited:
-                if not self._worked.wait(_PATIENCE_SECONDS):
+                if not self._worked.wait(_WORKERS_TIMEOUT_SECONDS):
                     self._awaited.clear()
 
     def _is_inside(self) -> bool:
         """Return True if a receiver is calling: in the thread that delivers to it, or on the loop that runs its coroutine."""
-        return any(each in self._deliverers for each in _INSIDE.get())
+        return any(sender in self._sending for sender in _INSIDE.get())
 
     def cancel(self, *, for_good: bool = False) -> None:
-        """End what is under way in an older epoch; `for_good` nothing is sent any more."""
+        """Cancel the attempts of an older epoch; with `for_good` nothing is sent after that."""
         self._is_closed = self._is_closed or for_good
-        self.courier.cancel_all(for_good=for_good)
-        self.loops.let_go(for_good=for_good)
+        self._sender.cancel_all(for_good=for_good)
+        self.loops.cancel_all(for_good=for_good)
 
 
-def _attempt(planned: PlannedAttempt, letter: WebhookRequest, outcome: SendResult) -> Attempt:
+def _attempt(planned: PlannedAttempt, request: WebhookRequest, outcome: SendResult) -> Attempt:
     return Attempt(
         number=planned.number,
         at=planned.at,
@@ -273,8 +291,8 @@ def _attempt(planned: PlannedAttempt, letter: WebhookRequest, outcome: SendResul
         status=outcome.status,
         error=outcome.error,
         duration_ms=outcome.duration_ms,
-        headers=letter.headers,
-        body=letter.body,
-        answer=outcome.answer[:_KEPT_BYTES],
-        fault=letter.fault,
+        headers=request.headers,
+        body=request.body,
+        answer=outcome.answer[:_RECORDED_BYTES],
+        fault=request.fault,
     )

@@ -1,5 +1,5 @@
 """
-Event loops: which one a thread runs, which ports it serves, and how a coroutine is run on one from another thread.
+Event loops: the one that a thread runs, the ports that it serves, and coroutines run on it from another thread.
 
 asyncio is imported only once there is a coroutine to run.
 """
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# The loop that awaits the command under way, whose own work is done in another thread.
+# The loop that awaits the current command, which runs in another thread.
 _AWAITING: ContextVar[AbstractEventLoop | None] = ContextVar("mockserver_awaiting_loop", default=None)
 
-# In a tuple, where freezegun does not look for clocks to freeze.
+# In a tuple, where freezegun does not search for clocks to freeze.
 _REAL: tuple[Callable[[], float]] = (time.monotonic,)
 
 
@@ -46,13 +46,13 @@ class LoopBlocked(ControlError):
 
 
 def running() -> AbstractEventLoop | None:
-    """The event loop that this thread runs, if any."""
+    """Return the event loop that this thread runs, if any."""
     asyncio = sys.modules.get("asyncio")
     return asyncio._get_running_loop() if asyncio is not None else None
 
 
 def serves(loop: AbstractEventLoop, url: str) -> bool:
-    """True if the loop accepts connections at the url's port; also for a kind of loop that does not show it."""
+    """Return True if the loop accepts connections at the url's port, or is of a kind that does not show it."""
     parts = urlsplit(url)
     if not url_policy.is_local_host((parts.hostname or "").lower()):
         return False
@@ -66,7 +66,7 @@ def serves(loop: AbstractEventLoop, url: str) -> bool:
 
 
 def _listens(file: Any, port: int) -> bool:
-    """True for a listening socket of this port."""
+    """Return True for a listening socket of this port."""
     number = file if isinstance(file, int) else file.fileno()
     try:
         wire = socket.socket(fileno=number)
@@ -83,7 +83,7 @@ def _listens(file: Any, port: int) -> bool:
 
 
 class _OwnLoop:
-    """A loop in a thread of its own, for receivers that no loop of the test is known to run. Lives until `stop`."""
+    """A loop in a thread of its own, for receivers that no loop of the test runs. Lifetime: until `stop`."""
 
     def __init__(self) -> None:
         self._ready = threading.Event()
@@ -110,20 +110,28 @@ class _OwnLoop:
 
 
 class Loops:
-    """Runs the coroutines of one sandbox's receivers. Lives as long as it; `let_go` ends what is under way."""
+    """
+    Runs the coroutines of one sandbox's receivers.
+
+    Lifetime: that of the sandbox.
+    """
 
     def __init__(self, timeout_seconds: float) -> None:
         self._timeout_seconds = timeout_seconds
         self._own: _OwnLoop | None = None
-        self._under_way: set[Future[Any]] = set()
+        self._running: set[Future[Any]] = set()
         self._lock = threading.Lock()
         self._is_closed = False
 
     def run(self, coroutine: Coroutine[Any, Any, T], home: AbstractEventLoop | None) -> T:
         """
-        The coroutine's result: from `home`, else from the loop that awaits this command, else from a loop of the sandbox's own.
+        Run a coroutine and return its result. No loop runs in this thread.
 
-        Refuses with TimeoutError after the time limit, with CancelledError if it is let go meanwhile. No loop runs in this thread.
+        It runs on `home`, else on the loop that awaits this command, else on a loop of the sandbox's own.
+
+        Raises:
+            TimeoutError: the time limit is over.
+            CancelledError: it was canceled meanwhile.
         """
         import asyncio
 
@@ -131,24 +139,24 @@ class Loops:
             if self._is_closed:
                 coroutine.close()
                 raise CancelledError
-            loop = next((each for each in (home, _AWAITING.get()) if each is not None and each.is_running()), None)
+            loop = next((known for known in (home, _AWAITING.get()) if known is not None and known.is_running()), None)
             if loop is None:
                 self._own = self._own or _OwnLoop()
                 loop = self._own.loop
             future = asyncio.run_coroutine_threadsafe(coroutine, loop)
-            self._under_way.add(future)
+            self._running.add(future)
         try:
             return future.result(self._timeout_seconds)
         finally:
-            self._under_way.discard(future)
+            self._running.discard(future)
             future.cancel()  # without effect on one that has ended
 
-    def let_go(self, *, for_good: bool = False) -> None:
-        """End every coroutine under way; `for_good` none is run any more."""
+    def cancel_all(self, *, for_good: bool = False) -> None:
+        """Cancel every running coroutine; with `for_good` none is run after that."""
         with self._lock:
             self._is_closed = self._is_closed or for_good
-            under_way, own = list(self._under_way), self._own
-        for future in under_way:
+            coroutines, own = list(self._running), self._own
+        for future in coroutines:
             future.cancel()
         if for_good and own is not None:
             own.stop()
@@ -156,9 +164,9 @@ class Loops:
 
 async def in_thread(function: Callable[[], T]) -> T:
     """
-    The function's result, run in a thread of its own while this loop goes on; receivers' coroutines run on this loop.
+    Run a function in a thread of its own and return its result; this loop continues, and runs receivers' coroutines.
 
-    The thread is a daemon: neither the loop's end nor the process's waits for it.
+    The thread is a daemon: neither the end of the loop nor that of the process waits for it.
     """
     import asyncio
 
@@ -169,7 +177,7 @@ async def in_thread(function: Callable[[], T]) -> T:
         if ended.done():
             return
         failure = done.exception()
-        if isinstance(failure, StopIteration):  # which no future takes
+        if isinstance(failure, StopIteration):  # a future refuses it
             ended.set_exception(RuntimeError(f"{type(failure).__name__}: {failure}"))
         elif failure is not None:
             ended.set_exception(failure)
@@ -181,7 +189,7 @@ async def in_thread(function: Callable[[], T]) -> T:
         done: Future[T] = Future()
         try:
             done.set_result(function())
-        except BaseException as failure:  # noqa: BLE001 - whatever it is, it is the awaiting task's
+        except BaseException as failure:  # noqa: BLE001 - the awaiting task gets it
             done.set_exception(failure)
         with suppress(RuntimeError):  # the loop has been closed meanwhile
             loop.call_soon_threadsafe(end, done)

@@ -1,4 +1,4 @@
-"""The letters of an attempt, as they go over the wire: the true one, its copies, and what a script sends beside it."""
+"""Requests of an attempt: the genuine one, its copies, and those that a rule adds."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from mockserver.version import VERSION
 
 JSON = dict[str, Any]
 
-_TOO_OLD = 10 * MINUTE  # twice what the reference verifiers bear
+_TOO_OLD = 10 * MINUTE  # twice the tolerance of the reference verifiers
 _STRANGER = "whsec_c3RyYW5nZXItd2l0aG91dC1hLXNlY3JldA=="
 _FORMER = "whsec_Zm9ybWVyLXNlY3JldC1iZWZvcmUtcm90YXRpb24="
 
 
 class WebhookRequest(NamedTuple):
-    """One request to an endpoint; `fault` says what a script made of it, None for the true one."""
+    """One request to an endpoint; `fault` is what a rule did to it, None for the genuine one."""
 
     fault: str | None
     headers: Mapping[str, str]
@@ -34,10 +34,10 @@ class WebhookRequest(NamedTuple):
 def _reordered(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _reordered(value[key]) for key in reversed(value)}
-    return [_reordered(each) for each in value] if isinstance(value, list) else value
+    return [_reordered(element) for element in value] if isinstance(value, list) else value
 
 
-# How the JSON of an event is written, by option of `wh-body-bytes`.
+# The JSON text of an event, by option of `wh-body-bytes`.
 BODY_FORMATS: Mapping[str, Callable[[JSON], str]] = MappingProxyType(
     {
         "compact": lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")),
@@ -49,33 +49,33 @@ BODY_FORMATS: Mapping[str, Callable[[JSON], str]] = MappingProxyType(
 
 
 class WebhookRequestBuilder:
-    """Writes the letters of one attempt. `wall` is the process's clock, which verifiers compare with their own."""
+    """Builds the requests of one attempt; `wall` is the process's instant, which verifiers compare with their own clock."""
 
     def __init__(self, sandbox: SandboxState, planned: PlannedAttempt, wall: Instant) -> None:
         self._planned = planned
         self._wall = wall
         self._scheme: SignatureScheme = SCHEMES[str(sandbox.choices["wh-signature"])]
-        self._spell = BODY_FORMATS[planned.faults.spell or str(sandbox.choices["wh-body-bytes"])]
+        self._format = BODY_FORMATS[planned.faults.spell or str(sandbox.choices["wh-body-bytes"])]
         self._tenants = tuple(sandbox.tenants)
         view = formats.SerializationContext(sandbox.choices, sandbox.seed, sandbox.now, "")
         envelope = serializers.event(view, planned.delivery.event)
         self._envelope = formats.with_unknown_fields(envelope) if _grows(sandbox) else envelope
 
     def genuine(self, fault: str | None = None) -> WebhookRequest:
-        """The event itself; a `duplicate` is the same once more."""
-        return self._letter(fault, self._envelope)
+        """Return the event's own request; a `duplicate` is the same request again."""
+        return self._request(fault, self._envelope)
 
     def extra_requests(self) -> list[WebhookRequest]:
-        """What goes before the true letter: an event of an unknown kind, and a forgery that really differs from it."""
-        faults, letters = self._planned.faults, []
+        """Return the requests before the genuine one: an event of an unknown kind, and a forged request that differs from it."""
+        faults, extra = self._planned.faults, []
         if faults.unknown_kind is not None:
             unknown = {"event": faults.unknown_kind, "data": {}}
-            letters.append(self._letter("unknown-kind", unknown, message_id=self._fresh_id("unknown")))
+            extra.append(self._request("unknown-kind", unknown, message_id=self._fresh_id("unknown")))
         if faults.forge is not None:
-            forged, true = _FORGERIES[faults.forge](self), self.genuine()
-            if (forged.headers, forged.body) != (true.headers, true.body):
-                letters.append(forged._replace(fault=faults.forge))
-        return letters
+            forged, genuine = _FORGERIES[faults.forge](self), self.genuine()
+            if (forged.headers, forged.body) != (genuine.headers, genuine.body):
+                extra.append(forged._replace(fault=faults.forge))
+        return extra
 
     def _secrets(self) -> tuple[str, ...]:
         webhook = self._planned.webhook
@@ -86,45 +86,45 @@ class WebhookRequestBuilder:
         known = self._planned.message_id
         return known and "msg_" + ids.seeded_id(0, purpose, self._planned.delivery.id, self._planned.number)
 
-    def _letter(self, fault: str | None, envelope: JSON, **changed: Any) -> WebhookRequest:
-        seal = SigningInput(self._planned.message_id, self._wall, self._spell(envelope).encode())
+    def _request(self, fault: str | None, envelope: JSON, **changed: Any) -> WebhookRequest:
+        signing_input = SigningInput(self._planned.message_id, self._wall, self._format(envelope).encode())
         secrets = changed.pop("secrets", None) or self._secrets()
-        seal = seal._replace(**changed)
+        signing_input = signing_input._replace(**changed)
         headers = {"Content-Type": "application/json", "User-Agent": f"mockserver-webhooks/{VERSION}"}
-        return WebhookRequest(fault, headers | self._scheme.sign(seal, secrets), seal.body)
+        return WebhookRequest(fault, headers | self._scheme.sign(signing_input, secrets), signing_input.body)
 
     def unsigned(self) -> WebhookRequest:
-        true = self.genuine()
-        kept = {name: each for name, each in true.headers.items() if name != self._scheme.signature_header}
-        return true._replace(headers=kept)
+        genuine = self.genuine()
+        unsigned = {name: value for name, value in genuine.headers.items() if name != self._scheme.signature_header}
+        return genuine._replace(headers=unsigned)
 
     def with_wrong_secret(self) -> WebhookRequest:
-        return self._letter(None, self._envelope, secrets=(_STRANGER,))
+        return self._request(None, self._envelope, secrets=(_STRANGER,))
 
     def with_old_timestamp(self) -> WebhookRequest:
-        return self._letter(None, self._envelope, wall=self._wall - _TOO_OLD)
+        return self._request(None, self._envelope, wall=self._wall - _TOO_OLD)
 
     def with_changed_body(self) -> WebhookRequest:
         changed = deepcopy(self._envelope)
         changed["data"]["sessionId"] = self._envelope["data"]["sessionId"][:-1] + "0"
-        return self.genuine()._replace(body=self._spell(changed).encode())
+        return self.genuine()._replace(body=self._format(changed).encode())
 
     def with_changed_id(self) -> WebhookRequest:
-        true, name = self.genuine(), self._scheme.id_header
+        genuine, name = self.genuine(), self._scheme.id_header
         fresh = self._fresh_id("changed")
-        return true._replace(headers={**true.headers, name: fresh}) if name and fresh else true
+        return genuine._replace(headers={**genuine.headers, name: fresh}) if name and fresh else genuine
 
     def of_another_tenant(self) -> WebhookRequest:
-        """Rightly signed, which no verifier notices: an event about a tenant that is not the receiver's."""
+        """Return a correctly signed event about a tenant that is not the receiver's; no verifier refuses it."""
         own = self._planned.delivery.tenant_id
-        other = next((each for each in self._tenants if each != own), "tenant_of_a_stranger")
+        other = next((tenant_id for tenant_id in self._tenants if tenant_id != own), "tenant_of_a_stranger")
         changed = deepcopy(self._envelope)
         changed["data"]["tenantId"] = other
-        return self._letter(None, changed, message_id=self._fresh_id("other tenant"))
+        return self._request(None, changed, message_id=self._fresh_id("other tenant"))
 
     def with_junk_signature(self) -> WebhookRequest:
-        true, name = self.genuine(), self._scheme.signature_header
-        return true._replace(headers={**true.headers, name: "junk"}) if name else true
+        genuine, name = self.genuine(), self._scheme.signature_header
+        return genuine._replace(headers={**genuine.headers, name: "junk"}) if name else genuine
 
 
 def _grows(sandbox: SandboxState) -> bool:

@@ -1,11 +1,9 @@
 """
-The sender: one request of a delivery over HTTP, and its result.
+Sender: one request of a delivery over HTTP, and its result.
 
-The courier: posts one letter over a socket, and says what came of it.
-
-1. It goes to this machine alone, or to hosts that were allowed by name; the address it connects to is looked at again.
-2. No redirect is followed, no proxy is used, an answer is read up to a bound, and the whole takes `timeout_seconds` at most.
-3. `let_go` ends whatever is under way at once: the resolving of a name, a connection, a handshake, an answer.
+1. A request is sent to this machine only, or to a host that was allowed by name; the resolved address is checked again.
+2. It follows no redirect, uses no proxy, reads a response up to a bound, and takes at most `timeout_seconds`.
+3. `cancel_all` ends a request immediately, while it resolves a name, connects, does a handshake or reads a response.
 """
 
 from __future__ import annotations
@@ -24,14 +22,14 @@ from mockserver.core.webhooks.retry_schedule import TIMEOUT
 
 TIMEOUT_SECONDS = 15.0  # fixed decision `wh-timeout`
 ANSWER_MAX_BYTES = 64 * 1024
-LET_GO = "let go"  # the error of a letter that was ended before its answer came
+CANCELED = "canceled"  # the error of a request that was canceled before its response
 
-# In a tuple, where freezegun does not look for clocks to freeze.
+# In a tuple, where freezegun does not search for clocks to freeze.
 _REAL: tuple[Callable[[], float]] = (time.monotonic,)
 
 
 class SendResult(NamedTuple):
-    """What came of a letter: the endpoint's status and the first of its body, or why there is none."""
+    """Result of a request: the endpoint's status and the beginning of its body, or the error."""
 
     status: int | None
     error: str | None = None
@@ -41,21 +39,21 @@ class SendResult(NamedTuple):
 
 
 class _InFlightRequest:
-    """One letter on its way: it can be ended from another thread, and ends by itself when its time is up."""
+    """A request in flight: another thread can end it, and a timer ends it at the time limit."""
 
     def __init__(self) -> None:
         self.is_late = False
         self.is_over = False
-        self.woken = Event()  # set once it is over, or once what it waits for has come
+        self.woken = Event()  # set once it is over, or once its wait is over
         self._lock = Lock()
-        self._handle: socket.socket | None = None  # a second one: TLS and the answer take the first one away
+        self._handle: socket.socket | None = None  # a duplicate: TLS and the response detach the first one
 
     def take(self, wire: socket.socket) -> None:
-        """Use this socket from now on; refuses with ConnectionAbortedError if the flight is over."""
+        """Use this socket; raise ConnectionAbortedError if the request is over."""
         with self._lock:
             self._close()
             if self.is_over:
-                raise ConnectionAbortedError(LET_GO)
+                raise ConnectionAbortedError(CANCELED)
             self._handle = wire.dup()
 
     def expire(self) -> None:
@@ -81,7 +79,11 @@ class _InFlightRequest:
 
 
 class HttpSender:
-    """Posts letters. Lives as long as its sandbox; `post` may run in several threads at once."""
+    """
+    Sends webhook requests; `send` may run in several threads at a time.
+
+    Lifetime: that of its sandbox.
+    """
 
     def __init__(self, allowed_hosts: frozenset[str] = frozenset(), timeout_seconds: float = TIMEOUT_SECONDS) -> None:
         self.allowed_hosts = allowed_hosts
@@ -99,9 +101,13 @@ class HttpSender:
         is_wanted: Callable[[], bool] = lambda: True,
     ) -> SendResult:
         """
-        Post it, and wait for the answer; whatever goes wrong on the way is in the outcome.
+        Send a POST request and wait for the response.
 
-        `is_wanted` is called once `let_go` can end the letter, so that none is sent after the reason for it has gone.
+        Args:
+            wall: the process's instant, from which a Retry-After date counts.
+            is_wanted: called once `cancel_all` can end the request; nothing is sent if it returns False.
+
+        Returns the result; an error of any kind is in it.
         """
         (now,) = _REAL
         began, flight = now(), _InFlightRequest()
@@ -111,13 +117,13 @@ class HttpSender:
         if is_closed or not is_wanted():
             with self._lock:
                 self._flights.discard(flight)
-            return SendResult(None, LET_GO)
+            return SendResult(None, CANCELED)
         watch = Timer(self.timeout_seconds, flight.expire)
         watch.daemon = True
         watch.start()
         try:
             outcome = self._delivered(flight, url, headers, body, wall)
-        except Exception as failure:  # noqa: BLE001 - whatever the wire or the endpoint does is a failed attempt
+        except Exception as failure:  # noqa: BLE001 - any error of the network or the endpoint is a failed attempt
             outcome = SendResult(None, _reason(failure, flight))
         finally:
             watch.cancel()
@@ -128,7 +134,7 @@ class HttpSender:
         return outcome._replace(duration_ms=round((now() - began) * 1000))
 
     def cancel_all(self, *, for_good: bool = False) -> None:
-        """End every letter under way; `for_good` none is sent any more."""
+        """End every request in flight; with `for_good` nothing is sent after that."""
         with self._lock:
             self._is_closed = self._is_closed or for_good
             flights = list(self._flights)
@@ -140,9 +146,9 @@ class HttpSender:
     ) -> SendResult:
         from http.client import HTTPConnection, IncompleteRead
 
-        wanted = url_policy.rejection_reason(url, self.allowed_hosts)
-        if wanted is not None:
-            return SendResult(None, f"refused: wanted {wanted}")
+        expected = url_policy.rejection_reason(url, self.allowed_hosts)
+        if expected is not None:
+            return SendResult(None, f"refused: expected {expected}")
         parts = urlsplit(url)
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         connection = HTTPConnection(parts.hostname or "", parts.port, timeout=self.timeout_seconds)
@@ -159,23 +165,23 @@ class HttpSender:
                 return SendResult(answer.status, None, 0, wait, answer_body)
 
     def _connected(self, flight: _InFlightRequest, url: str) -> socket.socket:
-        """A socket to the first address of the url's host that answers; the name is resolved once, and here alone."""
+        """Return a socket to the first address of the url's host that accepts; the name is resolved here, once."""
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-        found = _resolved(flight, host, port)
+        addresses = _resolved(flight, host, port)
         if host not in self.allowed_hosts:
-            strangers = [str(each[-1][0]) for each in found if not url_policy.is_loopback(str(each[-1][0]))]
+            strangers = [str(info[-1][0]) for info in addresses if not url_policy.is_loopback(str(info[-1][0]))]
             if strangers:
                 raise ConnectionRefusedError(f"refused: {host} is {strangers[0]}, which is not this machine")
         failure: Exception = OSError(f"{host} has no address")
-        for family, _, _, _, address in dict.fromkeys(found):
+        for family, _, _, _, address in dict.fromkeys(addresses):
             wire = socket.socket(family, socket.SOCK_STREAM)
             try:
                 wire.settimeout(self.timeout_seconds)
                 flight.take(wire)
                 wire.connect(address)
                 return _secured(wire, host) if parts.scheme == "https" else wire
-            except Exception as refused:  # noqa: BLE001 - the next address may answer
+            except Exception as refused:  # noqa: BLE001 - the next address may accept
                 wire.close()
                 failure = refused
                 if flight.is_over:
@@ -184,15 +190,15 @@ class HttpSender:
 
 
 def _resolved(flight: _InFlightRequest, host: str, port: int) -> list[Any]:
-    """The addresses of a host; a name is looked up in a thread of its own, which is left alone once the flight is over."""
+    """Return the addresses of a host; a thread of its own resolves a name, and no caller waits for it once the request is over."""
     if url_policy.is_address(host):
         return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    found: list[Any] = []
+    addresses: list[Any] = []
     failures: list[OSError | UnicodeError] = []
 
     def resolve() -> None:
         try:
-            found.extend(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+            addresses.extend(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
         except (OSError, UnicodeError) as failure:
             failures.append(failure)
         flight.woken.set()
@@ -200,14 +206,14 @@ def _resolved(flight: _InFlightRequest, host: str, port: int) -> list[Any]:
     Thread(target=resolve, name="mockserver resolver", daemon=True).start()
     flight.woken.wait()
     if flight.is_over:
-        raise ConnectionAbortedError(LET_GO)
+        raise ConnectionAbortedError(CANCELED)
     if failures:
         raise failures[0]
-    return found
+    return addresses
 
 
 def _secured(wire: socket.socket, host: str) -> socket.socket:
-    """The connection under TLS, the certificate checked against the host."""
+    """Return the connection under TLS, with the certificate verified for the host."""
     import ssl
 
     return ssl.create_default_context().wrap_socket(wire, server_hostname=host)
@@ -222,11 +228,11 @@ def _is_timeout(failure: BaseException | None) -> bool:
 
 
 def _reason(failure: Exception, flight: _InFlightRequest) -> str:
-    """Why there is no answer; what a flight's end has broken is not the endpoint's doing."""
+    """Return why there is no response; an error after a cancellation is not the endpoint's."""
     if flight.is_late or _is_timeout(failure):
         return TIMEOUT
     if flight.is_over:
-        return LET_GO
+        return CANCELED
     if isinstance(failure, ConnectionRefusedError) and len(failure.args) == 1:
         return str(failure.args[0])
     return f"no answer: {type(failure).__name__}"

@@ -1,4 +1,4 @@
-"""How a letter to a webhook endpoint is signed, by option of `wh-signature`. The timestamp is handed in."""
+"""Signature schemes of webhook requests, by option of `wh-signature`. The caller gives the timestamp."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Headers = dict[str, str]
 
 
 class SigningInput(NamedTuple):
-    """What is signed: the message's id (None where there is none), the wall clock's instant, and the body."""
+    """Input of a signature: the message's id (None without one), the process's instant, and the body."""
 
     message_id: str | None
     wall: Instant
@@ -22,7 +22,7 @@ class SigningInput(NamedTuple):
 
 
 class SignatureScheme(NamedTuple):
-    """A way of signing: its headers, and which of them carry the id and the signature."""
+    """A signature scheme: a function that returns the headers, and the headers of the id and the signature."""
 
     sign: Callable[[SigningInput, Sequence[str]], Headers]
     id_header: str | None
@@ -30,46 +30,46 @@ class SignatureScheme(NamedTuple):
 
 
 def _standard(prefix: str) -> SignatureScheme:
-    """Standard Webhooks: base64 of HMAC-SHA256 over `id.timestamp.body`, a signature for each secret."""
+    """Standard Webhooks: base64 of HMAC-SHA256 over `id.timestamp.body`, one signature per secret."""
 
-    def sign(seal: SigningInput, secrets: Sequence[str]) -> Headers:
-        signatures = " ".join(_signature(seal, secret) for secret in secrets)
-        return {**_identity(prefix, seal), f"{prefix}-signature": signatures}
+    def sign(signing_input: SigningInput, secrets: Sequence[str]) -> Headers:
+        signatures = " ".join(_signature(signing_input, secret) for secret in secrets)
+        return {**_identity(prefix, signing_input), f"{prefix}-signature": signatures}
 
     return SignatureScheme(sign, f"{prefix}-id", f"{prefix}-signature")
 
 
-def _identity(prefix: str, seal: SigningInput) -> Headers:
-    own = {f"{prefix}-id": seal.message_id} if seal.message_id is not None else {}
-    return {**own, f"{prefix}-timestamp": str(seal.wall // SECOND)}
+def _identity(prefix: str, signing_input: SigningInput) -> Headers:
+    own = {f"{prefix}-id": signing_input.message_id} if signing_input.message_id is not None else {}
+    return {**own, f"{prefix}-timestamp": str(signing_input.wall // SECOND)}
 
 
-def _signature(seal: SigningInput, secret: str) -> str:
+def _signature(signing_input: SigningInput, secret: str) -> str:
     from standardwebhooks import Webhook
 
     try:
         signer = Webhook(secret)
-    except (ValueError, RuntimeError):  # no base64: then the text itself is the key
+    except (ValueError, RuntimeError):  # not base64: then the text itself is the key
         signer = Webhook(secret.encode())
     except Exception as failure:  # the library's own class for an empty key is not public
         if type(failure).__name__ != "EmptyWebhookSecretError":
             raise
         signer = Webhook(secret.encode())
-    return signer.sign(seal.message_id or "", to_datetime(seal.wall), seal.body.decode())
+    return signer.sign(signing_input.message_id or "", to_datetime(signing_input.wall), signing_input.body.decode())
 
 
 def _hex(secret: str, signed: bytes) -> str:
     return hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
 
 
-def _stripe(seal: SigningInput, secrets: Sequence[str]) -> Headers:
-    timestamp = str(seal.wall // SECOND)
-    signed = timestamp.encode() + b"." + seal.body
-    return {"Stripe-Signature": ",".join([f"t={timestamp}", *(f"v1={_hex(each, signed)}" for each in secrets)])}
+def _stripe(signing_input: SigningInput, secrets: Sequence[str]) -> Headers:
+    timestamp = str(signing_input.wall // SECOND)
+    signed = timestamp.encode() + b"." + signing_input.body
+    return {"Stripe-Signature": ",".join([f"t={timestamp}", *(f"v1={_hex(secret, signed)}" for secret in secrets)])}
 
 
-def _hub(seal: SigningInput, secrets: Sequence[str]) -> Headers:
-    return {"X-Hub-Signature-256": f"sha256={_hex(secrets[-1], seal.body)}"}  # it has room for one alone
+def _hub(signing_input: SigningInput, secrets: Sequence[str]) -> Headers:
+    return {"X-Hub-Signature-256": f"sha256={_hex(secrets[-1], signing_input.body)}"}  # the header takes one signature
 
 
 SCHEMES: Mapping[str, SignatureScheme] = MappingProxyType(
@@ -78,6 +78,6 @@ SCHEMES: Mapping[str, SignatureScheme] = MappingProxyType(
         "svix": _standard("svix"),
         "stripe": SignatureScheme(_stripe, None, "Stripe-Signature"),
         "hub-sha256": SignatureScheme(_hub, None, "X-Hub-Signature-256"),
-        "unsigned": SignatureScheme(lambda seal, _: _identity("webhook", seal), "webhook-id", None),
+        "unsigned": SignatureScheme(lambda signing_input, _: _identity("webhook", signing_input), "webhook-id", None),
     }
 )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any
 
+from mockserver.contract.effects import UNREADABLE
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.contract.text import json_value
@@ -14,7 +15,6 @@ from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import Tenant
 
-_UNREADABLE = ("truncate", "garble")
 FINAL = {
     "readExecution": frozenset(LIFECYCLES["execution"].final),
     "readConnectionSession": frozenset(LIFECYCLES["session"].final),
@@ -81,7 +81,7 @@ class ExampleLog:
 def is_lost(exchange: JournalEntry) -> bool:
     """True where no answer that could be read has reached the client."""
     effects = exchange.fault.effects if exchange.fault else {}
-    return exchange.status is None or any(name in effects for name in _UNREADABLE)
+    return exchange.status is None or any(name in effects for name in UNREADABLE)
 
 
 def is_success(exchange: JournalEntry) -> bool:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from mockserver.contract.effects import FORGERIES
+from mockserver.contract.effects import DELIVERY, FORGERIES
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.text import nearest_hint
+from mockserver.contract.wire_faults import WIRE_FAULTS, Seconds
 from mockserver.testing.strategies import durations
 
 JSON = dict[str, Any]
@@ -18,15 +20,11 @@ JSON = dict[str, Any]
 _WRITES = ("startCampaign", "createCampaign", "cancelCampaign", "createConnectionSession")
 _READS = ("readExecution", "readCampaign", "readConnectionSession", "listCampaigns", "listMessages", "previewAudience")
 _ALL = (*_WRITES, *_READS)
-DELIVERY = "delivery"
 _SKIPS, _COUNTS = st.sampled_from((0, 0, 0, 1, 2)), st.integers(1, 3)
-_HTML = "<html><body><h1>502 Bad Gateway</h1></body></html>"
-_WAITS = (1, 30, 61)
 # Of each operation's faults, how often they are drawn: the more they find of what clients get wrong, the oftener.
 _WEIGHTS: Mapping[str, int] = MappingProxyType(
     {
-        **dict.fromkeys(("drop-after", "reset-after"), 3),
-        **dict.fromkeys(("drop-before", "reset-before", "internal-error", "rate-limit"), 2),
+        **{draw.name: draw.weight for row in WIRE_FAULTS.values() for draw in row.draws},
         **dict.fromkeys(("campaign-fails", "session-fails"), 6),
     }
 )
@@ -41,28 +39,29 @@ class Fault(NamedTuple):
     meaning: str
 
 
+def _effect(name: str, argument: Any) -> JSON:
+    return {name: argument}
+
+
 def _one(name: str, argument: Any) -> st.SearchStrategy[JSON]:
     return st.just({name: argument})
 
 
-def _codes(*codes: str) -> st.SearchStrategy[JSON]:
-    return st.sampled_from(codes).map(lambda code: {"error": code})
+def _on_the_wire() -> Iterator[Fault]:
+    """Yield the faults of the wire, as their rows have them."""
+    for row in WIRE_FAULTS.values():
+        for draw in row.draws:
+            drawn = draw.arguments
+            arguments: st.SearchStrategy[Any] = (
+                durations(at_most=drawn.at_most) if isinstance(drawn, Seconds) else st.sampled_from(drawn)
+            )
+            effects = arguments.map(partial(_effect, row.name))
+            yield Fault(draw.name, _WRITES if draw.of_writes_only else _ALL, effects, draw.meaning)
 
 
 # fmt: off
 _ROWS = (
-    Fault("drop-after",      _WRITES, _one("drop", "after"),                 "the operation takes effect, its answer is lost"),
-    Fault("drop-before",     _ALL,    _one("drop", "before"),                "the operation does not run, and no answer comes"),
-    Fault("reset-after",     _WRITES, _one("reset", "after"),                "as drop-after, by a reset"),
-    Fault("reset-before",    _ALL,    _one("reset", "before"),               "as drop-before, by a reset"),
-    Fault("internal-error",  _ALL,    _codes("INTERNAL_ERROR"),              "500 instead of running the operation"),
-    Fault("rate-limit",      _ALL,    st.sampled_from(_WAITS).map(lambda wait: {"error": {"code": "RATE_LIMIT_EXCEEDED", "retryAfter": wait}}), "429 with a Retry-After"),
-    Fault("refusal",         _ALL,    _codes("SUBSCRIPTION_INACTIVE", "API_KEY_INVALID"), "a refusal that no retry mends"),
-    Fault("cut-body",        _ALL,    st.sampled_from([0, 1, 20]).map(lambda size: {"truncate": size}), "the answer breaks off in the middle"),
-    Fault("garbled-body",    _ALL,    _one("garble", True),                  "200 with a body that is not JSON"),
-    Fault("bad-gateway",     _ALL,    _one("reply", {"status": 502, "headers": {"Content-Type": "text/html"}, "body": _HTML}), "a proxy's own 502"),
-    Fault("delay",           _ALL,    durations(at_most=60).map(lambda wait: {"delay": wait}), "the operation comes late"),
-    Fault("delay-after",     _ALL,    durations(at_most=60).map(lambda wait: {"delay-after": wait}), "the answer comes late"),
+    *_on_the_wire(),
     Fault("campaign-fails",  ("readExecution", "readCampaign"), _one("fail-campaign", {}), "the campaign fails while it is watched"),
     Fault("session-fails",   ("readConnectionSession",), st.sampled_from(["phone_in_use", "token_exchange_failed", "funnel_not_found"]).map(lambda reason: {"fail-session": {"reason": reason}}), "the connection fails while it is watched"),
     Fault("session-completes", ("readConnectionSession",), _one("complete-session", {}), "the end user finishes while the client waits"),

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mockserver.contract.effects import DELIVERY
 from mockserver.core.state.sandbox import SandboxState as Core
 from mockserver.server.api.response import redactor
-from mockserver.testing.machine.faults import DELIVERY
 from mockserver.testing.sandbox import Sandbox
 
 JSON = dict[str, Any]

@@ -1,88 +1,25 @@
 """
 What a rule does, one method for each effect of a document: the same name with `_` for `-`, the same arguments in snake case.
 
-`contract/effects.py` lists the effects, and a test compares the two lists.
+`contract/effects.py` lists the effects, and a test compares the two lists. The faults of the wire are inherited.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal
 
-Length = str | float | timedelta
+from mockserver.contract.durations import Length, length
+from mockserver.contract.wire_faults import Put, WireFaultMethods
+
 JSON = dict[str, Any]
 Kind = Literal["secret", "public"]
-Put = TypeVar("Put")
+
+__all__ = ["JSON", "Effects", "Length", "length"]
 
 
-def length(written: Length) -> str | float:
-    """A length of time as a document writes it."""
-    return written.total_seconds() if isinstance(written, timedelta) else written
-
-
-class Effects(Generic[Put]):
+class Effects(WireFaultMethods[Put]):
     """The effects of a rule, each a method that puts the rule in force with this effect alone; `do` takes several."""
-
-    def do(self, effects: Mapping[str, Any]) -> Put:
-        """Any effects together, in the words of scenario documents."""
-        raise NotImplementedError
-
-    # On the wire
-
-    def error(self, code: str, *, retry_after: int | None = None) -> Put:
-        """Refuse with a code of the catalogue instead of running the operation; `retry_after` in seconds."""
-        return self.do({"error": code if retry_after is None else {"code": code, "retryAfter": retry_after}})
-
-    def reply(self, status: int, body: Any = None, headers: Mapping[str, str] | None = None) -> Put:
-        """This answer instead of running the operation; text as it is, any other body as JSON."""
-        return self.do({"reply": {"status": status, "headers": dict(headers or {}), "body": body}})
-
-    def delay(
-        self,
-        by: Length | None = None,
-        *,
-        median: Length | None = None,
-        p99: Length | None = None,
-        max: Length | None = None,
-    ) -> Put:
-        """Wait before the operation: `by` this length, or one drawn through `median` and `p99`, at most `max`."""
-        return self.do({"delay": _wait(by, median=median, p99=p99, max=max)})
-
-    def delay_after(
-        self,
-        by: Length | None = None,
-        *,
-        median: Length | None = None,
-        p99: Length | None = None,
-        max: Length | None = None,
-    ) -> Put:
-        """The operation takes effect, its answer is late; lengths as of `delay`."""
-        return self.do({"delay-after": _wait(by, median=median, p99=p99, max=max)})
-
-    def drop(self, when: Literal["before", "after"]) -> Put:
-        """Close without an answer, before or after the operation took effect."""
-        return self.do({"drop": when})
-
-    def reset(self, when: Literal["before", "after"]) -> Put:
-        """Reset the connection, before or after the operation took effect."""
-        return self.do({"reset": when})
-
-    def truncate(self, body_bytes: int) -> Put:
-        """Send this many bytes of the body, then end the connection."""
-        return self.do({"truncate": body_bytes})
-
-    def garble(self) -> Put:
-        """200 with a body that is not JSON, after the operation took effect."""
-        return self.do({"garble": True})
-
-    def dribble(self, chunks: int, over: Length) -> Put:
-        """A slow body: `chunks` pieces over this length of time."""
-        return self.do({"dribble": {"chunks": chunks, "over": length(over)}})
-
-    def stale(self) -> Put:
-        """A read answers as before the last change."""
-        return self.do({"stale": True})
 
     # On the world
 
@@ -236,13 +173,6 @@ class Effects(Generic[Put]):
 
 def _listed(values: Sequence[Any] | None) -> list[Any] | None:
     return None if values is None else list(values)
-
-
-def _wait(by: Length | None, **drawn: Length | None) -> str | float | JSON:
-    lengths = {key: length(each) for key, each in drawn.items() if each is not None}
-    if by is not None and lengths:
-        raise ValueError(f"got by={by!r} and {', '.join(lengths)}; expected one length, or median, p99 and max")
-    return lengths if by is None else length(by)
 
 
 def _numbers(requests: int | str, per: Length | None) -> str | JSON:

@@ -17,6 +17,7 @@ from mockserver.contract.choices import CHOICES
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.limits import SESSION_LIFETIME
 from mockserver.contract.text import nearest_hint
+from mockserver.contract.wire_faults import WIRE_FAULTS
 
 
 def choices(*, families: tuple[str, ...] = (), at_most: int = 5) -> st.SearchStrategy[dict[str, str]]:
@@ -35,21 +36,7 @@ def choices(*, families: tuple[str, ...] = (), at_most: int = 5) -> st.SearchStr
 
 Rule = dict[str, Any]
 # What a rule may do, the plainest first: a failing script shrinks to it.
-_ON_THE_WIRE: Sequence[Rule] = (
-    {"drop": "after"},
-    {"drop": "before"},
-    {"reset": "after"},
-    {"error": "INTERNAL_ERROR"},
-    {"error": {"code": "RATE_LIMIT_EXCEEDED", "retryAfter": 5}},
-    {"reply": {"status": 502, "headers": {"Content-Type": "text/html"}, "body": "<h1>Bad gateway</h1>"}},
-    {"delay": "5s"},
-    {"delay-after": "40s"},
-    {"delay": {"median": "80ms", "p99": "2s", "max": "10s"}},
-    {"truncate": 20},
-    {"garble": True},
-    {"dribble": {"chunks": 5, "over": "10s"}},
-    {"stale": True},
-)
+_ON_THE_WIRE: Sequence[Rule] = tuple({row.name: each} for row in WIRE_FAULTS.values() for each in row.examples)
 _ON_THE_WORLD: Sequence[Rule] = (
     {"fail-campaign": {}},
     {"stall-sends": {}},

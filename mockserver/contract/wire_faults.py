@@ -1,0 +1,394 @@
+"""
+Faults of the wire: each is one method with its row, and nothing else in the package names it but the transports.
+
+1. The method is what `sandbox.on(...)` offers in Python; it returns the rule with the fault's argument as a document has it.
+2. The row has the rest: argument and schema for documents, what the fault does to the rule's `WireFaults`, what reaches
+   the client, and the examples and draws of the Hypothesis strategies. The first sentence of the docstring is its meaning.
+3. Of two faults of one rule no two decide the same phase.
+4. A transport sends a response, its `Transmission` or `NoResponse`: one function in each of `server/app.py`,
+   `testing/transports/requests_adapter.py`, `testing/transports/httpx_transport.py` and
+   `testing/transports/in_process.py`. Only a fault that breaks a response in a new way changes these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from html import escape
+from http import HTTPStatus
+from types import MappingProxyType
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
+
+from mockserver.contract.durations import Length, length
+from mockserver.contract.errors import ERRORS
+
+Put = TypeVar("Put")
+Method = TypeVar("Method", bound=Callable[..., Any])
+JSON = dict[str, Any]
+When = Literal["before", "after"]
+Phase = Literal["wait", "operation", "response", "wait after", "transmission"]
+ReadWait = Callable[[Any, str], Any]  # an argument, with its place below the fault, to the wait that it gives
+
+
+class Seconds(NamedTuple):
+    """A drawn argument: a length of time in seconds."""
+
+    at_most: int
+
+
+class Draw(NamedTuple):
+    """
+    A fault as `mockserver.testing.machine` draws it.
+
+    Attributes:
+        name: its name in the machine's `faults`.
+        meaning: one clause.
+        arguments: the arguments to draw from.
+        of_writes_only: drawn for operations that write only.
+        weight: how often it is drawn, compared with the other faults of an operation.
+    """
+
+    name: str
+    meaning: str
+    arguments: tuple[Any, ...] | Seconds
+    of_writes_only: bool = False
+    weight: int = 1
+
+
+class WireFault(NamedTuple):
+    """
+    The row of one fault.
+
+    Attributes:
+        name: as in a document.
+        meaning: one clause.
+        phases: the phases of a call that it decides.
+        argument: the argument's form, as the documentation shows it.
+        schema: the argument's JSON Schema, without description and examples; a reference is one of schemas/scenario.json.
+        fields: the fields of the rule's `WireFaults` that the argument sets.
+        reaches_client: the API's `response`; `other`, a response that is not the API's or is not whole; or `nothing`.
+        keeps_waiting: the client waits longer because of it.
+        examples: arguments, the plainest first.
+        draws: how the machine draws it; none for a fault that it does not draw.
+        alias: another name, and the argument that `true` means for it.
+    """
+
+    name: str
+    meaning: str
+    phases: tuple[Phase, ...]
+    argument: str
+    schema: Mapping[str, Any]
+    fields: Callable[[Any, ReadWait], Mapping[str, Any]]
+    examples: tuple[Any, ...]
+    reaches_client: Literal["response", "other", "nothing"] = "response"
+    keeps_waiting: bool = False
+    draws: tuple[Draw, ...] = ()
+    alias: tuple[str, Any] | None = None
+
+
+def _row(name: str, **row: Any) -> Callable[[Method], Method]:
+    """Give the method the row of its fault; the first sentence of its docstring is the meaning."""
+
+    def decorate(method: Method) -> Method:
+        sentence = " ".join((method.__doc__ or "").strip().partition("\n\n")[0].split()).rstrip(".")
+        method.__dict__["wire_fault"] = WireFault(name=name, meaning=sentence[:1].lower() + sentence[1:], **row)
+        return method
+
+    return decorate
+
+
+_ON_FLAG: Mapping[str, Any] = MappingProxyType({"const": True})
+_WHEN: Mapping[str, Any] = MappingProxyType({"$ref": "#/$defs/when"})
+_WAIT: Mapping[str, Any] = MappingProxyType({"$ref": "#/$defs/latency"})
+_RETRY_AFTER: Mapping[str, Any] = MappingProxyType(
+    {"title": "Retry-After in seconds", "type": "integer", "minimum": 0, "maximum": 366 * 24 * 3600}
+)
+_PROXY = "nginx"
+_REPLY: Mapping[str, Any] = MappingProxyType(
+    {
+        "status": {"title": "Status", "type": "integer", "minimum": 200, "maximum": 599},
+        "headers": {
+            "title": "Headers",
+            "type": "object",
+            "propertyNames": {
+                "title": "a header name: letters, digits and !#$%&'*+.^_`|~-",
+                "pattern": "^[!#$%&'*+.^_`|~0-9A-Za-z-]+(?!\\n)$",
+                "minLength": 1,
+            },
+            "additionalProperties": {
+                "type": "string",
+                "title": "a header value: Latin-1 text in one line",
+                "pattern": "^[\\t\\x20-\\x7e\\x80-\\xff]*(?!\\n)$",
+            },
+        },
+        "body": {"title": "Body"},
+    }
+)
+_GATEWAY: Mapping[str, Any] = MappingProxyType(
+    {
+        "when": {"$ref": "#/$defs/when", "title": "When"},
+        "status": {"title": "Status", "enum": [502, 503, 504]},
+        "server": {
+            "title": "Name of the proxy",
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 100,
+            "pattern": "^[\\x21-\\x7e]([\\x20-\\x7e]*[\\x21-\\x7e])?(?!\\n)$",
+        },
+    }
+)
+
+
+def _object(title: str, properties: Mapping[str, Any], *required: str) -> JSON:
+    schema = {"title": title, "type": "object", "additionalProperties": False, "properties": dict(properties)}
+    return schema | ({"required": list(required)} if required else {"minProperties": 1})
+
+
+class WireFaultMethods(Generic[Put]):
+    """The faults of the wire, each a method that adds the rule with this fault alone; `do` takes several effects."""
+
+    def do(self, effects: Mapping[str, Any]) -> Put:
+        """Add the rule with these effects, by their names in scenario documents."""
+        raise NotImplementedError
+
+    @_row(
+        "drop",
+        phases=("transmission",),
+        argument="before | after",
+        schema=_WHEN,
+        fields=lambda when, _: {"termination": "drop", "skips_operation": when == "before"},
+        examples=("after", "before"),
+        reaches_client="nothing",
+        draws=(
+            Draw("drop-after", "the operation takes effect, its answer is lost", ("after",), True, 3),
+            Draw("drop-before", "the operation does not run, and no answer arrives", ("before",), weight=2),
+        ),
+        alias=("EMPTY_RESPONSE", "before"),
+    )
+    def drop(self, when: When) -> Put:
+        """Close without an answer, before or after the operation took effect."""
+        return self.do({"drop": when})
+
+    @_row(
+        "reset",
+        phases=("transmission",),
+        argument="before | after",
+        schema=_WHEN,
+        fields=lambda when, _: {"termination": "reset", "skips_operation": when == "before"},
+        examples=("after",),
+        reaches_client="nothing",
+        draws=(
+            Draw("reset-after", "as drop-after, by a reset", ("after",), True, 3),
+            Draw("reset-before", "as drop-before, by a reset", ("before",), weight=2),
+        ),
+        alias=("CONNECTION_RESET_BY_PEER", "before"),
+    )
+    def reset(self, when: When) -> Put:
+        """Reset the TCP connection without an answer, before or after the operation took effect."""
+        return self.do({"reset": when})
+
+    @_row(
+        "error",
+        phases=("operation", "response"),
+        argument="CODE, or {code, retryAfter}",
+        schema={
+            "anyOf": [
+                {"enum": sorted(ERRORS)},
+                _object(
+                    "Code and wait",
+                    {"code": {"title": "Code", "enum": sorted(ERRORS)}, "retryAfter": _RETRY_AFTER},
+                    "code",
+                ),
+            ]
+        },
+        fields=lambda error, _: {
+            "error": (error, None) if isinstance(error, str) else (error["code"], error.get("retryAfter"))
+        },
+        examples=("INTERNAL_ERROR", {"code": "RATE_LIMIT_EXCEEDED", "retryAfter": 5}),
+        draws=(
+            Draw("internal-error", "500 instead of running the operation", ("INTERNAL_ERROR",), weight=2),
+            Draw(
+                "rate-limit",
+                "429 with a Retry-After",
+                tuple({"code": "RATE_LIMIT_EXCEEDED", "retryAfter": seconds} for seconds in (1, 30, 61)),
+                weight=2,
+            ),
+            Draw("refusal", "a refusal that no retry mends", ("SUBSCRIPTION_INACTIVE", "API_KEY_INVALID")),
+        ),
+    )
+    def error(self, code: str, *, retry_after: int | None = None) -> Put:
+        """Refuse with a code of the catalogue instead of running the operation; `retryAfter` in seconds."""
+        return self.do({"error": code if retry_after is None else {"code": code, "retryAfter": retry_after}})
+
+    @_row(
+        "reply",
+        phases=("operation", "response"),
+        argument="{status, headers, body}",
+        schema=_object("Reply", _REPLY, "status"),
+        fields=lambda reply, _: {
+            "reply": (reply["status"], reply.get("headers", {}), reply.get("body")),
+            "skips_operation": True,
+        },
+        examples=({"status": 413, "headers": {"Content-Type": "text/plain"}, "body": "too large"},),
+    )
+    def reply(self, status: int, body: Any = None, headers: Mapping[str, str] | None = None) -> Put:
+        """Send this answer instead of running the operation; text as it is, any other body as JSON."""
+        return self.do({"reply": {"status": status, "headers": dict(headers or {}), "body": body}})
+
+    @_row(
+        "truncate",
+        phases=("transmission",),
+        argument="bytes",
+        schema={"type": "integer", "minimum": 0},
+        fields=lambda size_bytes, _: {"truncate_bytes": size_bytes},
+        examples=(20,),
+        reaches_client="other",
+        draws=(Draw("cut-body", "the answer ends in the middle", (0, 1, 20)),),
+        alias=("MALFORMED_RESPONSE_CHUNK", 20),
+    )
+    def truncate(self, body_bytes: int) -> Put:
+        """Send the first bytes of the body under the full Content-Length, then close."""
+        return self.do({"truncate": body_bytes})
+
+    @_row(
+        "garble",
+        phases=("response",),
+        argument="true",
+        schema=_ON_FLAG,
+        fields=lambda *_: {"garble": True},
+        examples=(True,),
+        reaches_client="other",
+        draws=(Draw("garbled-body", "200 with a body that is not JSON", (True,)),),
+        alias=("RANDOM_DATA_THEN_CLOSE", True),
+    )
+    def garble(self) -> Put:
+        """Send 200 with a body that is not JSON, after the operation took effect."""
+        return self.do({"garble": True})
+
+    @_row(
+        "bad-gateway",
+        phases=("operation", "response"),
+        argument="before | after, or {when, status, server}",
+        schema={"anyOf": [{"enum": ["before", "after"]}, _object("When, status and proxy", _GATEWAY)]},
+        fields=lambda argument, _: _gateway(**({"when": argument} if isinstance(argument, str) else argument)),
+        examples=("after", "before", {"when": "after", "status": 504, "server": "edge-proxy"}),
+        reaches_client="other",
+        draws=(
+            Draw("bad-gateway", "a proxy's own 502, and the operation does not run", ("before",)),
+            Draw("bad-gateway-after", "a proxy's own 502 or 504, and the operation takes effect",
+                 ("after", {"when": "after", "status": 504}), True),
+        ),
+    )  # fmt: skip
+    def bad_gateway(self, when: When = "before", *, status: Literal[502, 503, 504] = 502, server: str = _PROXY) -> Put:
+        """Send a proxy's 502, 503 or 504 in HTML, before or after the operation took effect."""
+        is_plain = (status, server) == (502, _PROXY)
+        return self.do({"bad-gateway": when if is_plain else {"when": when, "status": status, "server": server}})
+
+    @_row(
+        "delay",
+        phases=("wait",),
+        argument="duration, or {median, p99, max}",
+        schema=_WAIT,
+        fields=lambda argument, read_wait: {"delay_before": read_wait(argument, "")},
+        examples=("5s", {"median": "80ms", "p99": "2s", "max": "10s"}),
+        keeps_waiting=True,
+        draws=(Draw("delay", "the operation runs late", Seconds(at_most=60)),),
+    )
+    def delay(
+        self,
+        by: Length | None = None,
+        *,
+        median: Length | None = None,
+        p99: Length | None = None,
+        max: Length | None = None,
+    ) -> Put:
+        """
+        Wait before the operation; in process the wait moves the clock.
+
+        The wait is `by`, or a length drawn through `median` and `p99`, at most `max`.
+        """
+        return self.do({"delay": _wait(by, median=median, p99=p99, max=max)})
+
+    @_row(
+        "delay-after",
+        phases=("wait after",),
+        argument="duration, or {median, p99, max}",
+        schema=_WAIT,
+        fields=lambda argument, read_wait: {"delay_after": read_wait(argument, "")},
+        examples=("40s",),
+        keeps_waiting=True,
+        draws=(Draw("delay-after", "the answer arrives late", Seconds(at_most=60)),),
+    )
+    def delay_after(
+        self,
+        by: Length | None = None,
+        *,
+        median: Length | None = None,
+        p99: Length | None = None,
+        max: Length | None = None,
+    ) -> Put:
+        """
+        Send the answer late, after the operation took effect.
+
+        The wait is `by`, or a length drawn through `median` and `p99`, at most `max`.
+        """
+        return self.do({"delay-after": _wait(by, median=median, p99=p99, max=max)})
+
+    @_row(
+        "dribble",
+        phases=("transmission",),
+        argument="{chunks, over}",
+        schema=_object(
+            "Dribble",
+            {
+                "chunks": {"title": "Pieces", "type": "integer", "minimum": 2, "maximum": 1000},
+                "over": {"$ref": "#/$defs/duration", "title": "Over"},
+            },
+            "chunks",
+            "over",
+        ),
+        fields=lambda body, read_wait: {"chunks": body["chunks"], "over": read_wait(body["over"], "/over")},
+        examples=({"chunks": 5, "over": "10s"},),
+        keeps_waiting=True,
+    )
+    def dribble(self, chunks: int, over: Length) -> Put:
+        """Send the body slowly, in this number of pieces over this length of time."""
+        return self.do({"dribble": {"chunks": chunks, "over": length(over)}})
+
+    @_row(
+        "stale",
+        phases=("operation",),
+        argument="true",
+        schema=_ON_FLAG,
+        fields=lambda *_: {"stale": True},
+        examples=(True,),
+    )
+    def stale(self) -> Put:
+        """Answer a read as before the last change."""
+        return self.do({"stale": True})
+
+
+WIRE_FAULTS: Mapping[str, WireFault] = MappingProxyType(
+    {
+        method.wire_fault.name: method.wire_fault
+        for method in vars(WireFaultMethods).values()
+        if hasattr(method, "wire_fault")
+    }
+)
+
+
+def _gateway(when: When = "before", status: int = 502, server: str = _PROXY) -> JSON:
+    """Return the fields of a proxy's error page."""
+    title = f"{status} {HTTPStatus(status).phrase}"
+    page = (
+        f"<!DOCTYPE html>\n<html>\n<head><title>{title}</title></head>\n<body>\n<h1>{title}</h1>\n"
+        f"<p>The upstream server sent no valid response.</p>\n<hr><i>{escape(server)}</i>\n</body>\n</html>\n"
+    )
+    headers = {"Server": server, "Content-Type": "text/html"}
+    return {"reply": (status, headers, page), "skips_operation": when == "before"}
+
+
+def _wait(by: Length | None, **drawn: Length | None) -> str | float | JSON:
+    lengths = {key: length(value) for key, value in drawn.items() if value is not None}
+    if by is not None and lengths:
+        raise ValueError(f"got by={by!r} and {', '.join(lengths)}; expected one length, or median, p99 and max")
+    return lengths if by is None else length(by)

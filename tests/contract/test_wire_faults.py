@@ -1,0 +1,90 @@
+"""A fault of the wire is one row: nothing else in the package names it, but for words that mean another thing there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mockserver.contract.effects import ALIASES, UNREADABLE, WAITING, WITHOUT_RESPONSE, of_group
+from mockserver.contract.wire_faults import WIRE_FAULTS, WireFaultMethods
+
+PACKAGE = Path(__file__).resolve().parents[2] / "mockserver"
+ROWS = "contract/wire_faults.py"
+
+# By module, the names of faults that it has: those of the transports, and words with another meaning.
+ELSEWHERE = {
+    "scenario/rule_parser.py": {"reply": "the headers of a reply are checked there", "delay": "of `deliver`"},
+    "server/api/response.py": {
+        "drop": "why there is no response",
+        "reset": "why there is no response",
+        "error": "the schema of an error body",
+    },
+    "server/api/exchange.py": {"drop": "why there is no response"},
+    "server/app.py": {"reset": "a transport: why there is no response"},
+    "testing/transports/httpx_transport.py": {"reset": "a transport: why there is no response"},
+    "core/state/rules.py": {"drop": "how a connection ends", "reset": "how a connection ends"},
+    "core/faults/injection.py": {"delay": "of `deliver`"},
+    "core/operations/hosted_flow.py": {"error": "a query parameter of the return url"},
+    "core/webhooks/deliveries.py": {"delay": "of `deliver`"},
+    "server/control/views.py": {"error": "a key of an attempt"},
+    "server/hosting/command_log.py": {"reset": "a command"},
+    "pytest_plugin/conduct.py": {"error": "a mode of the marker"},
+    "testing/machine/faults.py": {"delay": "of `deliver`"},
+    "testing/report/diagnosis.py": {"error": "a key of an attempt"},
+    "testing/report/render.py": {"error": "a key of an attempt"},
+    "testing/rules/effects.py": {"delay": "of `deliver`"},
+}
+
+
+def named(source: str) -> Iterator[str]:
+    """The faults, and their other names, that some string of the source is."""
+    names = {*WIRE_FAULTS, *ALIASES}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and node.value in names:
+            yield node.value
+
+
+def found() -> dict[str, set[str]]:
+    files = {file.relative_to(PACKAGE).as_posix(): file for file in PACKAGE.rglob("*.py")}
+    return {
+        name: faults
+        for name, file in sorted(files.items())
+        if name != ROWS and (faults := set(named(file.read_text(encoding="utf-8"))))
+    }
+
+
+def test_a_name_is_seen_in_any_expression():
+    assert ["garble", "drop"] == list(named("EFFECTS = frozenset(['garble'])\ndef f(x): return x == 'drop' or 'drops'"))
+
+
+def test_nothing_but_its_row_names_a_fault_of_the_wire():
+    others = {name: faults - set(ELSEWHERE.get(name, {})) for name, faults in found().items()}
+
+    assert {} == {name: faults for name, faults in others.items() if faults}
+
+
+def test_every_word_that_is_excepted_is_there():
+    assert {name: set(words) for name, words in ELSEWHERE.items()} == found()
+
+
+def test_each_fault_is_a_method_of_its_own_name():
+    methods = {name for name, value in vars(WireFaultMethods).items() if hasattr(value, "wire_fault")}
+
+    assert {name.replace("-", "_") for name in of_group("wire")} == methods
+
+
+def test_each_fault_says_what_reaches_the_client():
+    assert {"truncate", "garble", "bad-gateway"} == UNREADABLE
+    assert {"drop", "reset"} == WITHOUT_RESPONSE
+    assert {"delay", "delay-after", "dribble"} == WAITING
+
+
+@pytest.mark.parametrize("name", WIRE_FAULTS)
+def test_a_row_has_its_meaning_and_an_example(name: str):
+    row = WIRE_FAULTS[name]
+
+    assert row.meaning and "." not in row.meaning and row.meaning[0].islower()
+    assert row.examples
