@@ -17,8 +17,8 @@ from mockserver.contract.errors import ERRORS, INJECTED_ONLY
 from tests.clients.calls import Refused, Unreachable
 from tests.clients.careful import Careful
 from tests.clients.operations import SESSIONS
-from tests.operations.campaigning import refusal
 from tests.operations.media_files import PDF, PNG, TEXT, File, upload
+from tests.operations.world import refused
 from tests.scenario.staging import staged
 
 NOBODY = "that_never_was"
@@ -134,7 +134,7 @@ def test_each_code_is_provoked_at_an_operation_that_declares_it(mockserver_serve
     with staged(mockserver_server, scenario_of(code)) as stage:
         answer = calls(stage.sandbox)
 
-        assert (ERRORS[code].status, code) == refusal(answer)
+        assert (ERRORS[code].status, code) == refused(answer)
         assert operation == stage.sandbox.journal["exchanges"][-1]["operation"]
         assert code in ORPHANS or code in {*COMMON_ERRORS, *ENDPOINTS[operation].errors}
 
