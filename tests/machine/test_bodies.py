@@ -13,7 +13,6 @@ from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS
 from mockserver.testing.strategies import GIVEN, bodies, invalid_bodies
 from tests.machine.steady import STEADY, drawn_one, find
 
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 TAKEN = "Já existe"
 WITH_JSON = [row.id for row in ENDPOINTS.values() if row.body == "json"]
 

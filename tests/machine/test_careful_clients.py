@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from mockserver.testing.machine import INVARIANTS, GatewayMachine, InvariantError
-
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+from tests.clients.operations import SESSIONS
 
 
 class Plain(GatewayMachine):

@@ -80,15 +80,6 @@ def messages(sandbox: Sandbox, chat_id: str) -> list[dict[str, Any]]:
     return found
 
 
-def refusal(reply: Any) -> tuple[int, str]:
-    """Status and code of a refusal, whose body is the documented one and no more."""
-    body = reply.json()
-    assert ["code", "message", "statusCode"] == sorted(body)
-    assert reply.status == body["statusCode"]
-    assert body["message"]
-    return reply.status, body["code"]
-
-
 def due_us(position: int, per_minute: int) -> Fraction:
     """When the send of a position is due, in microseconds from the start, exactly."""
     return Fraction(60_000_000 * position, per_minute)

@@ -1,6 +1,7 @@
 """The calls that the tests of connection sessions make, and the world that they make them in."""
 
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+from tests.clients.operations import SESSIONS
+
 NOON = "2026-03-01T12:00:00Z"
 EXACT_NOON = "2026-03-01T12:00:00.000000Z"  # its microseconds are meant (see the root conftest)
 PHONE = "+5511999990000"
@@ -20,14 +21,6 @@ FUNNELS = {
         }
     ],
 }
-
-
-def refusal(reply) -> tuple[int, str]:
-    """Status and code of a documented error; its body has the three keys, and repeats the status."""
-    body = reply.json()
-    assert {"statusCode", "code", "message"} == set(body)
-    assert reply.status == body["statusCode"]
-    return reply.status, body["code"]
 
 
 def create(sandbox, body=None, *, key=None) -> dict:

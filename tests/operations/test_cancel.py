@@ -14,10 +14,10 @@ from tests.operations.campaigning import (
     messages,
     progress,
     read,
-    refusal,
     run,
     statuses,
 )
+from tests.operations.world import refused
 
 pytestmark = pytest.mark.mockserver(now=NOON, given={"templates": [{"id": "template_plain"}], "chats": {"count": 200}})
 
@@ -63,8 +63,8 @@ def test_an_unknown_campaign_and_another_tenants_cannot_be_canceled(mockserver):
     before = mockserver.state()
 
     foreign = mockserver.call("POST", f"/v1/campaigns/{campaign_id}/cancel", key=key)
-    assert (404, "CAMPAIGN_NOT_FOUND") == refusal(foreign)
-    assert (404, "CAMPAIGN_NOT_FOUND") == refusal(cancel(mockserver, "campaign_nowhere"))
+    assert (404, "CAMPAIGN_NOT_FOUND") == refused(foreign)
+    assert (404, "CAMPAIGN_NOT_FOUND") == refused(cancel(mockserver, "campaign_nowhere"))
     assert before == mockserver.state()
 
 
@@ -83,7 +83,7 @@ def test_a_draft_may_be_out_of_reach_of_cancel(mockserver):
     mockserver.choose({"cancel-draft": "unprocessable"})
     campaign_id = create(mockserver)
 
-    assert (422, "UNPROCESSABLE_REQUEST") == refusal(cancel(mockserver, campaign_id))
+    assert (422, "UNPROCESSABLE_REQUEST") == refused(cancel(mockserver, campaign_id))
     assert "draft" == read(mockserver, campaign_id)["status"]
     ids = run(mockserver, name="Running")
     assert 204 == cancel(mockserver, ids[0]).status
@@ -120,7 +120,7 @@ def _meets(mockserver, campaign_id, expected):
     before = json.dumps(mockserver.state())
     reply = cancel(mockserver, campaign_id)
 
-    assert expected == (refusal(reply) if reply.status != 204 else None)
+    assert expected == (refused(reply) if reply.status != 204 else None)
     assert before == json.dumps(mockserver.state())
 
 
@@ -150,13 +150,13 @@ def test_cancelling_again_changes_nothing(mockserver, choice, option, expected, 
 @pytest.mark.clause("cancel.final")
 def test_the_two_choices_about_what_has_ended_are_apart(mockserver):
     mockserver.choose({"cancel-final": "no-op", "repeat-cancel": "unprocessable"})
-    assert REFUSED == refusal(cancel(mockserver, _end(mockserver, "canceled")))
+    assert REFUSED == refused(cancel(mockserver, _end(mockserver, "canceled")))
 
     with mockserver.checkpoint():
         mockserver.choose({"cancel-final": "unprocessable", "repeat-cancel": "no-op"})
         ids = run(mockserver, name="Failing")
         mockserver.fail_campaign(ids[0])
-        assert REFUSED == refusal(cancel(mockserver, ids[0]))
+        assert REFUSED == refused(cancel(mockserver, ids[0]))
 
 
 START = "2026-03-01T12:00:30.000000Z"  # half past a minute of the clock, so that the execution's minutes are other ones

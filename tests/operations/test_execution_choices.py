@@ -11,11 +11,11 @@ from tests.operations.campaigning import (
     entry,
     progress,
     read,
-    refusal,
     run,
     start,
     statuses,
 )
+from tests.operations.world import refused
 
 NOBODY = [{"combinator": "and", "statements": [{"field": "chat.status", "operator": "equals", "value": "none"}]}]
 pytestmark = pytest.mark.mockserver(now=NOON, given={"templates": [{"id": "template_plain"}], "chats": {"count": 200}})
@@ -217,7 +217,7 @@ def test_the_execution_may_follow_its_campaign_later(mockserver, end):
 
     assert (status, "processing") == statuses(mockserver, ids)
     assert None is entry(mockserver, ids[0])["completedAt"]
-    assert "CAMPAIGN_NOT_DRAFT" == refusal(start(mockserver, ids[0]))[1]
+    assert "CAMPAIGN_NOT_DRAFT" == refused(start(mockserver, ids[0]))[1]
     mockserver.advance(until="idle")
     assert (status, status) == statuses(mockserver, ids)
     assert processed == counts(mockserver, ids)
@@ -243,7 +243,7 @@ def test_an_unknown_execution_gets_the_chosen_code(mockserver, option, code):
 
     for wanted in ("execution_nowhere", other):
         reply = mockserver.call("GET", f"/v1/campaigns/{campaign_id}/executions/{wanted}")
-        assert (404, code) == refusal(reply)
+        assert (404, code) == refused(reply)
 
 
 @pytest.mark.clause("execution.read", "base.tenant-scope")
@@ -253,7 +253,7 @@ def test_an_execution_of_an_unknown_or_foreign_campaign_is_a_campaign_that_is_no
 
     unknown = mockserver.call("GET", f"/v1/campaigns/campaign_nowhere/executions/{execution_id}")
     foreign = mockserver.call("GET", f"/v1/campaigns/{campaign_id}/executions/{execution_id}", key=key)
-    assert [(404, "CAMPAIGN_NOT_FOUND")] * 2 == [refusal(unknown), refusal(foreign)]
+    assert [(404, "CAMPAIGN_NOT_FOUND")] * 2 == [refused(unknown), refused(foreign)]
 
 
 @pytest.mark.clause("campaigns.status-values", "execution.read")
@@ -262,4 +262,4 @@ def test_a_draft_has_no_execution_to_read(mockserver):
 
     assert [] == read(mockserver, campaign_id)["executions"]
     reply = mockserver.call("GET", f"/v1/campaigns/{campaign_id}/executions/execution_1")
-    assert (404, "RESOURCE_NOT_FOUND") == refusal(reply)
+    assert (404, "RESOURCE_NOT_FOUND") == refused(reply)

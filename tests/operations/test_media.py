@@ -24,7 +24,7 @@ from tests.operations.media_files import (
     stored,
     upload,
 )
-from tests.operations.session_calls import refusal
+from tests.operations.world import refused
 
 GOOD, OTHER = File(PNG, "image/png", "a.png"), File(PDF, "application/pdf", "b.pdf")
 MULTIPART = f"multipart/form-data; boundary={BOUNDARY}"
@@ -70,7 +70,7 @@ def test_a_content_of_another_accepted_type_is_refused(mockserver, declared):
 
     for content in others:
         reply = upload(mockserver, File(content, declared))
-        assert (400, "MEDIA_INVALID_FORMAT") == refusal(reply), content[:20]
+        assert (400, "MEDIA_INVALID_FORMAT") == refused(reply), content[:20]
     assert [] == stored(mockserver)
 
 
@@ -95,7 +95,7 @@ def test_a_content_of_another_accepted_type_is_refused(mockserver, declared):
 )
 @pytest.mark.clause("media.format")
 def test_another_type_or_a_content_that_is_nothing_is_refused(mockserver, file):
-    assert (400, "MEDIA_INVALID_FORMAT") == refusal(upload(mockserver, file))
+    assert (400, "MEDIA_INVALID_FORMAT") == refused(upload(mockserver, file))
     assert [] == stored(mockserver)
 
 
@@ -111,7 +111,7 @@ def test_another_type_or_a_content_that_is_nothing_is_refused(mockserver, file):
 )
 @pytest.mark.clause("media.empty")
 def test_an_upload_without_a_file_is_empty(mockserver, files):
-    assert (400, "MEDIA_UPLOAD_EMPTY") == refusal(upload(mockserver, *files))
+    assert (400, "MEDIA_UPLOAD_EMPTY") == refused(upload(mockserver, *files))
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_an_upload_without_a_file_is_empty(mockserver, files):
 def test_what_is_no_multipart_upload_is_empty(mockserver, content_type, body):
     headers = {"content-type": content_type} if content_type else {}
 
-    assert (400, "MEDIA_UPLOAD_EMPTY") == refusal(mockserver.call("POST", UPLOAD, body=body, headers=headers))
+    assert (400, "MEDIA_UPLOAD_EMPTY") == refused(mockserver.call("POST", UPLOAD, body=body, headers=headers))
 
 
 @pytest.mark.clause("media.empty", "media.upload")
@@ -147,7 +147,7 @@ def test_beside_a_file_what_is_no_file_does_not_count(mockserver):
 @pytest.mark.clause("media.too-many", "media.upload")
 def test_ten_files_are_taken_and_eleven_are_too_many(mockserver):
     assert 10 == len(upload(mockserver, *[GOOD] * 10).json())
-    assert (400, "MEDIA_UPLOAD_TOO_MANY_FILES") == refusal(upload(mockserver, *[GOOD] * 11))
+    assert (400, "MEDIA_UPLOAD_TOO_MANY_FILES") == refused(upload(mockserver, *[GOOD] * 11))
     assert 10 == len(stored(mockserver))
 
 
@@ -158,7 +158,7 @@ def test_how_many_files_are_too_many_can_be_chosen(mockserver, most):
     mockserver.choose({"media-max-files": most})
 
     assert 201 == upload(mockserver, *[GOOD] * most).status
-    assert (400, "MEDIA_UPLOAD_TOO_MANY_FILES") == refusal(upload(mockserver, *[GOOD] * (most + 1)))
+    assert (400, "MEDIA_UPLOAD_TOO_MANY_FILES") == refused(upload(mockserver, *[GOOD] * (most + 1)))
 
 
 @pytest.mark.parametrize("kind", ONE_OF_EACH)
@@ -169,7 +169,7 @@ def test_a_file_of_exactly_the_limit_passes_and_one_byte_more_does_not(mockserve
     mockserver.choose({"media-max-size": {kind: len(file.content)}})
 
     assert 201 == upload(mockserver, file).status
-    assert (400, "MEDIA_FILE_TOO_LARGE") == refusal(upload(mockserver, file._replace(content=file.content + b"\0")))
+    assert (400, "MEDIA_FILE_TOO_LARGE") == refused(upload(mockserver, file._replace(content=file.content + b"\0")))
     others = [File(ONE_OF_EACH[each], TYPE_OF[each]) for each in ONE_OF_EACH if each != kind]
     assert 201 == upload(mockserver, *others).status
 
@@ -183,7 +183,7 @@ def test_a_picture_has_five_megabytes_and_a_sticker_five_hundred_kilobytes(mocks
     at, above = (File(content.ljust(size, b"\0"), declared) for size in (limit, limit + 1))
 
     assert 201 == upload(mockserver, at).status
-    assert (400, "MEDIA_FILE_TOO_LARGE") == refusal(upload(mockserver, above))
+    assert (400, "MEDIA_FILE_TOO_LARGE") == refused(upload(mockserver, above))
 
 
 @pytest.mark.mockserver(choices={"media-max-files": 2, "media-max-size": {"image": 10}})
@@ -191,17 +191,17 @@ def test_a_picture_has_five_megabytes_and_a_sticker_five_hundred_kilobytes(mocks
 def test_count_is_looked_at_before_format_and_format_before_size(mockserver):
     too_large = GOOD
 
-    assert (400, "MEDIA_UPLOAD_TOO_MANY_FILES") == refusal(upload(mockserver, too_large, BAD_FORMAT, too_large))
+    assert (400, "MEDIA_UPLOAD_TOO_MANY_FILES") == refused(upload(mockserver, too_large, BAD_FORMAT, too_large))
     for files in itertools.permutations([too_large, BAD_FORMAT]):
-        assert (400, "MEDIA_INVALID_FORMAT") == refusal(upload(mockserver, *files))
-    assert (400, "MEDIA_FILE_TOO_LARGE") == refusal(upload(mockserver, too_large, OTHER))
+        assert (400, "MEDIA_INVALID_FORMAT") == refused(upload(mockserver, *files))
+    assert (400, "MEDIA_FILE_TOO_LARGE") == refused(upload(mockserver, too_large, OTHER))
     assert [] == stored(mockserver)
 
 
 @pytest.mark.option("media-partial-failure", "all-or-nothing")
 @pytest.mark.clause("media.format")
 def test_one_bad_file_refuses_all(mockserver):
-    assert (400, "MEDIA_INVALID_FORMAT") == refusal(upload(mockserver, GOOD, BAD_FORMAT, OTHER))
+    assert (400, "MEDIA_INVALID_FORMAT") == refused(upload(mockserver, GOOD, BAD_FORMAT, OTHER))
     assert [] == stored(mockserver)
 
 
@@ -253,7 +253,7 @@ def test_several_audios_may_be_uploaded_at_once(mockserver):
 
 @pytest.mark.clause("media.upload", "auth.secret-only")
 def test_a_public_key_uploads_nothing(mockserver):
-    assert (401, "API_KEY_WRONG_TYPE") == refusal(upload(mockserver, GOOD, key=mockserver.public_key))
+    assert (401, "API_KEY_WRONG_TYPE") == refused(upload(mockserver, GOOD, key=mockserver.public_key))
 
 
 @given(cut=st.integers(0, len(multipart([GOOD, OTHER]))), noise=st.binary(max_size=3))
@@ -263,7 +263,7 @@ def test_a_broken_upload_is_a_documented_refusal(mockserver_server, cut, noise):
     with mockserver_server.sandbox() as sandbox:
         reply = sandbox.call("POST", UPLOAD, body=whole[:cut] + noise, headers={"content-type": MULTIPART})
 
-        assert 201 == reply.status or refusal(reply)[1] in ("MEDIA_UPLOAD_EMPTY", "MEDIA_INVALID_FORMAT")
+        assert 201 == reply.status or refused(reply)[1] in ("MEDIA_UPLOAD_EMPTY", "MEDIA_INVALID_FORMAT")
 
 
 def archive(*members):
@@ -287,4 +287,4 @@ OFFICE = "application/vnd.openxmlformats-officedocument."
 def test_an_archive_is_a_document_only_by_what_it_holds(mockserver, members):
     reply = upload(mockserver, File(archive(*members), f"{OFFICE}wordprocessingml.document", "a.docx"))
 
-    assert (400, "MEDIA_INVALID_FORMAT") == refusal(reply)
+    assert (400, "MEDIA_INVALID_FORMAT") == refused(reply)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mockserver.contract.media_types import KINDS
 from mockserver.core.operations.file_types import TEXT_READ_MAX_BYTES, is_text, media_types
 from tests.operations.media_files import ACCEPTED, DOCX, PPTX, XLSX, File, stored, upload
-from tests.operations.session_calls import refusal
+from tests.operations.world import refused
 
 FOLDER = Path(__file__).with_name("real_media")
 DOC, XLS, PPT = "application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint"
@@ -158,7 +158,7 @@ def test_a_file_of_another_brand_is_no_mp4_however_long_the_list(mockserver, bra
     for declared in ("video/mp4", "audio/mp4", "video/3gpp"):
         reply = upload(mockserver, File(branded(*brands), declared))
 
-        assert (400, "MEDIA_INVALID_FORMAT") == refusal(reply)
+        assert (400, "MEDIA_INVALID_FORMAT") == refused(reply)
         assert f"declared {declared}, but the content looks like {kind}" in reply.headers["x-mock-reason"]
 
 
@@ -172,7 +172,7 @@ def test_a_file_of_another_brand_is_no_mp4_however_long_the_list(mockserver, bra
 )
 @pytest.mark.clause("media.format")
 def test_not_every_riff_is_a_webp(mockserver, content):
-    assert (400, "MEDIA_INVALID_FORMAT") == refusal(upload(mockserver, File(content, "image/webp")))
+    assert (400, "MEDIA_INVALID_FORMAT") == refused(upload(mockserver, File(content, "image/webp")))
 
 
 @pytest.mark.parametrize(
@@ -192,14 +192,14 @@ def test_a_text_in_a_wide_encoding_is_a_text_by_its_mark_or_its_charset(mockserv
 
     assert 201 == upload(mockserver, File(marked, "text/plain")).status
     assert 201 == upload(mockserver, File(bare, f'text/plain; charset="{encoding[:6].upper()}{encoding[7:]}"')).status
-    assert (400, "MEDIA_INVALID_FORMAT") == refusal(upload(mockserver, File(bare, "text/plain")))
-    assert (400, "MEDIA_INVALID_FORMAT") == refusal(upload(mockserver, File(marked + b"\0", "text/plain")))
+    assert (400, "MEDIA_INVALID_FORMAT") == refused(upload(mockserver, File(bare, "text/plain")))
+    assert (400, "MEDIA_INVALID_FORMAT") == refused(upload(mockserver, File(marked + b"\0", "text/plain")))
 
 
 @pytest.mark.parametrize("binary", [b"\0", b"\x01", b"\x08", b"\x0b", b"\x1a", b"\xff\xfe\x01\x00"], ids=repr)
 @pytest.mark.clause("media.format")
 def test_a_content_with_a_binary_byte_is_no_text(mockserver, binary):
-    assert (400, "MEDIA_INVALID_FORMAT") == refusal(upload(mockserver, File(binary + b" ", "text/plain")))
+    assert (400, "MEDIA_INVALID_FORMAT") == refused(upload(mockserver, File(binary + b" ", "text/plain")))
 
 
 def test_a_text_that_is_longer_than_what_is_read_may_be_cut_within_a_character():
@@ -283,7 +283,7 @@ def test_a_content_of_very_many_parts_is_read_in_bounded_steps(content):
 def test_a_file_without_a_type_is_a_text(mockserver):
     assert 201 == upload(mockserver, File("Olá".encode(), None)).status
     assert ["text/plain"] == [media["mimeType"] for media in stored(mockserver)]
-    assert (400, "MEDIA_INVALID_FORMAT") == refusal(upload(mockserver, File(content_of("rgb.png"), None)))
+    assert (400, "MEDIA_INVALID_FORMAT") == refused(upload(mockserver, File(content_of("rgb.png"), None)))
 
 
 @pytest.mark.mockserver(choices={"media-missing-type": "sniff"})
@@ -298,7 +298,7 @@ def test_a_file_without_a_type_may_have_the_one_that_its_content_has(mockserver)
         media["mimeType"] for media in stored(mockserver)
     ]
     for name in ("pillow.gif", "heic.heic", "bitmap.bmp"):
-        assert (400, "MEDIA_INVALID_FORMAT") == refusal(upload(mockserver, File(content_of(name), None)))
+        assert (400, "MEDIA_INVALID_FORMAT") == refused(upload(mockserver, File(content_of(name), None)))
 
 
 @pytest.mark.mockserver(choices={"media-missing-type": "refuse"})
@@ -307,6 +307,6 @@ def test_a_file_without_a_type_may_have_the_one_that_its_content_has(mockserver)
 def test_a_file_without_a_type_may_be_refused(mockserver):
     for content in (b"texto", content_of("rgb.png")):
         reply = upload(mockserver, File(content, None))
-        assert (400, "MEDIA_INVALID_FORMAT") == refusal(reply)
+        assert (400, "MEDIA_INVALID_FORMAT") == refused(reply)
         assert "got no Content-Type; expected one of" in reply.headers["x-mock-reason"]
     assert 201 == upload(mockserver, File(b"texto", "text/plain")).status

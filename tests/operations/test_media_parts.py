@@ -8,7 +8,7 @@ from mockserver.contract.limits import PART_HEAD_MAX_BYTES, UPLOAD_OTHER_PARTS_M
 from mockserver.core.state.calls import ApiError
 from mockserver.server.api.request import read
 from tests.operations.media_files import BOUNDARY, PNG, TEXT, UPLOAD, File, multipart, upload
-from tests.operations.session_calls import refusal
+from tests.operations.world import refused
 
 MULTIPART = f"multipart/form-data; boundary={BOUNDARY}"
 FILE = File(TEXT, "text/plain", "a.txt")
@@ -87,7 +87,7 @@ def test_a_content_keeps_its_blank_lines_and_what_only_looks_like_a_boundary(moc
 def test_more_parts_than_the_mock_reads_are_too_many(mockserver, count):
     reply = send(mockserver, multipart([File(b"x", None, None, "field")] * count))
 
-    assert (400, "MEDIA_UPLOAD_TOO_MANY_FILES") == refusal(reply)
+    assert (400, "MEDIA_UPLOAD_TOO_MANY_FILES") == refused(reply)
     assert "the mock's own bound, settable by the choice media-max-files" in reply.headers["x-mock-reason"]
 
 
@@ -110,7 +110,7 @@ def test_the_bound_of_parts_follows_the_number_of_files(mockserver):
 def test_a_head_longer_than_the_mock_reads_is_refused_with_the_bound(mockserver, size):
     reply = send(mockserver, named(b'filename="' + b"a" * size + b'"'))
 
-    assert (400, "MEDIA_UPLOAD_EMPTY") == refusal(reply)
+    assert (400, "MEDIA_UPLOAD_EMPTY") == refused(reply)
     assert "longer than 4096 bytes (the mock's own bound" in reply.headers["x-mock-reason"]
 
 

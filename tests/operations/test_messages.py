@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mockserver.scenario import library
 from tests.operations.message_pages import CHAT, FOREIGN, GIVEN, NOON, add, ids, page, page_of, walk
-from tests.operations.session_calls import refusal
+from tests.operations.world import refused
 
 ALWAYS = {"id", "type", "status", "sender", "createdAt"}
 DOCUMENTED = ALWAYS | {
@@ -96,14 +96,14 @@ def test_each_chat_has_its_own_messages(mockserver):
 @pytest.mark.mockserver(given={**GIVEN, "tenants": [FOREIGN]})
 @pytest.mark.clause("messages.list", "base.tenant-scope")
 def test_a_chat_that_the_tenant_does_not_have_is_not_found(mockserver, chat_id):
-    assert (404, "CHAT_NOT_FOUND") == refusal(page_of(mockserver, chat_id))
+    assert (404, "CHAT_NOT_FOUND") == refused(page_of(mockserver, chat_id))
 
 
 @pytest.mark.mockserver(given={**GIVEN, "tenants": [FOREIGN]}, choices={"cross-tenant-code": "access-denied"})
 @pytest.mark.clause("auth.denied", "messages.list")
 def test_another_tenant_s_chat_may_be_denied(mockserver):
-    assert (403, "RESOURCE_ACCESS_DENIED") == refusal(page_of(mockserver, "chat_theirs"))
-    assert (404, "CHAT_NOT_FOUND") == refusal(page_of(mockserver, "chat_unknown"))
+    assert (403, "RESOURCE_ACCESS_DENIED") == refused(page_of(mockserver, "chat_theirs"))
+    assert (404, "CHAT_NOT_FOUND") == refused(page_of(mockserver, "chat_unknown"))
     assert 200 == page_of(mockserver, "chat_theirs", key="sk_other").status
 
 
@@ -120,7 +120,7 @@ def test_a_page_has_fifty_records_unless_asked_and_at_most_a_hundred(mockserver)
 @pytest.mark.mockserver(given=GIVEN)
 @pytest.mark.clause("messages.list")
 def test_a_limit_out_of_bounds_is_refused(mockserver, limit):
-    assert (400, "VALIDATION_ERROR") == refusal(page_of(mockserver, limit=limit))
+    assert (400, "VALIDATION_ERROR") == refused(page_of(mockserver, limit=limit))
 
 
 @pytest.mark.mockserver(given={**GIVEN, "messages": [{"chatId": CHAT}] * 4})
@@ -151,24 +151,24 @@ class TestCursor:
 
     @pytest.mark.parametrize("cursor", ["", "0", "1", "null", "x", "é", "AAAA", "-1", "'", "a" * 5000])
     def test_one_that_was_made_up_is_refused(self, mockserver, cursor):
-        assert (400, "VALIDATION_ERROR") == refusal(page_of(mockserver, cursor=cursor))
+        assert (400, "VALIDATION_ERROR") == refused(page_of(mockserver, cursor=cursor))
 
     def test_one_of_another_chat_is_refused(self, mockserver):
         cursor = page(mockserver, "chat_bruno", limit=1)["nextCursor"]
 
-        assert (400, "VALIDATION_ERROR") == refusal(page_of(mockserver, cursor=cursor))
+        assert (400, "VALIDATION_ERROR") == refused(page_of(mockserver, cursor=cursor))
 
     def test_one_of_another_run_is_refused(self, mockserver, mockserver_server):
         with mockserver_server.sandbox(seed=5, given=THREE_EACH) as other:
             cursor = page(other, limit=1)["nextCursor"]
 
-        assert (400, "VALIDATION_ERROR") == refusal(page_of(mockserver, cursor=cursor))
+        assert (400, "VALIDATION_ERROR") == refused(page_of(mockserver, cursor=cursor))
 
     def test_a_message_s_id_is_none(self, mockserver):
-        assert (400, "VALIDATION_ERROR") == refusal(page_of(mockserver, cursor=ids(page(mockserver))[0]))
+        assert (400, "VALIDATION_ERROR") == refused(page_of(mockserver, cursor=ids(page(mockserver))[0]))
 
     def test_a_bad_one_is_refused_before_the_chat_is_looked_for(self, mockserver):
-        assert (400, "VALIDATION_ERROR") == refusal(page_of(mockserver, "chat_unknown", cursor="x"))
+        assert (400, "VALIDATION_ERROR") == refused(page_of(mockserver, "chat_unknown", cursor="x"))
 
 
 @pytest.mark.parametrize("character", [*"AZaz09-_=.!~ /+", "%00", "é"])

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.operations.session_calls import FUNNELS, SESSIONS, begin, create, entrypoints, read, refusal
+from tests.operations.session_calls import FUNNELS, SESSIONS, begin, create, entrypoints, read
+from tests.operations.world import refused
 
 OTHER = {"tenants": [{"id": "tenant_other", "secretKey": "sk_other"}]}
 
@@ -26,7 +27,7 @@ OTHER = {"tenants": [{"id": "tenant_other", "secretKey": "sk_other"}]}
 def test_an_unknown_session_gets_the_chosen_code(mockserver, option, code):
     mockserver.choose({"session-unknown-code": option})
 
-    assert (404, code) == refusal(mockserver.call("GET", f"{SESSIONS}/unknown"))
+    assert (404, code) == refused(mockserver.call("GET", f"{SESSIONS}/unknown"))
 
 
 @pytest.mark.parametrize(
@@ -51,14 +52,14 @@ def test_a_session_of_another_tenant_is_hidden_or_denied(mockserver, choices, to
     theirs = begin(mockserver, key="sk_other")
     mockserver.choose(choices)
 
-    assert told == refusal(mockserver.call("GET", f"{SESSIONS}/{theirs}"))
+    assert told == refused(mockserver.call("GET", f"{SESSIONS}/{theirs}"))
     assert "pending" == read(mockserver, theirs, key="sk_other")["status"]
 
 
 @pytest.mark.mockserver(choices={"cross-tenant-code": "access-denied"})
 @pytest.mark.clause("session.read")
 def test_a_session_of_nobody_is_not_denied(mockserver):
-    assert (404, "RESOURCE_NOT_FOUND") == refusal(mockserver.call("GET", f"{SESSIONS}/unknown"))
+    assert (404, "RESOURCE_NOT_FOUND") == refused(mockserver.call("GET", f"{SESSIONS}/unknown"))
 
 
 @pytest.mark.parametrize("end", ["pending", "completed", "failed", "expired"])
@@ -148,9 +149,9 @@ class TestEntrypointWhenFailed:
 def test_a_funnel_without_its_step_gets_the_chosen_code(mockserver, option, code):
     mockserver.choose({"funnelId-alone": option})
 
-    assert (400, code) == refusal(mockserver.call("POST", SESSIONS, json={"funnelId": "funnel_sales"}))
+    assert (400, code) == refused(mockserver.call("POST", SESSIONS, json={"funnelId": "funnel_sales"}))
     wrong_in_itself = mockserver.call("POST", SESSIONS, json={"funnelStepId": 7})
-    assert (400, "VALIDATION_ERROR") == refusal(wrong_in_itself)
+    assert (400, "VALIDATION_ERROR") == refused(wrong_in_itself)
 
 
 @pytest.mark.mockserver(given=FUNNELS, choices={"funnel-checked-when": "creation"})
@@ -166,7 +167,7 @@ class TestFunnelCheckedAtCreation:
         ],
     )
     def test_a_funnel_that_is_not_there_is_refused_at_once(self, mockserver, body):
-        assert (404, "RESOURCE_NOT_FOUND") == refusal(mockserver.call("POST", SESSIONS, json=body))
+        assert (404, "RESOURCE_NOT_FOUND") == refused(mockserver.call("POST", SESSIONS, json=body))
         assert [] == mockserver.state()["tenants"][0]["sessions"]
 
     def test_the_reason_names_the_funnel_that_has_the_step(self, mockserver):

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from tests.operations.session_calls import NOON, SESSIONS, begin, create, read, refusal
+from tests.operations.session_calls import NOON, SESSIONS, begin, create, read
+from tests.operations.world import refused
 
 GOOD_RETURN_URLS = [
     "https://app.example",
@@ -155,14 +156,14 @@ def test_the_link_is_opaque_and_is_not_the_session_id(mockserver):
 def test_a_property_that_is_not_listed_is_refused(mockserver, extra):
     reply = mockserver.call("POST", SESSIONS, json={"coexistence": True, extra: "x"})
 
-    assert (400, "VALIDATION_ERROR") == refusal(reply)
+    assert (400, "VALIDATION_ERROR") == refused(reply)
     assert [] == sessions(mockserver)
 
 
 @pytest.mark.parametrize("body", WRONG_BODIES)
 @pytest.mark.clause("session.create", "session.coexistence", "session.funnel-pair", "session.return-url")
 def test_a_field_of_another_type_or_length_is_refused(mockserver, body):
-    assert (400, "VALIDATION_ERROR") == refusal(mockserver.call("POST", SESSIONS, json=body))
+    assert (400, "VALIDATION_ERROR") == refused(mockserver.call("POST", SESSIONS, json=body))
     assert [] == sessions(mockserver)
 
 
@@ -171,7 +172,7 @@ def test_a_field_of_another_type_or_length_is_refused(mockserver, body):
 def test_a_body_that_cannot_be_read_is_refused(mockserver, raw):
     reply = mockserver.call("POST", SESSIONS, body=raw, headers={"content-type": "application/json"})
 
-    assert (400, "VALIDATION_ERROR") == refusal(reply)
+    assert (400, "VALIDATION_ERROR") == refused(reply)
 
 
 @pytest.mark.option("funnelId-alone", "validation-error")
@@ -179,7 +180,7 @@ def test_a_body_that_cannot_be_read_is_refused(mockserver, raw):
 def test_a_funnel_without_its_step_is_refused(mockserver):
     reply = mockserver.call("POST", SESSIONS, json={"funnelId": "funnel_sales"})
 
-    assert (400, "VALIDATION_ERROR") == refusal(reply)
+    assert (400, "VALIDATION_ERROR") == refused(reply)
     assert [] == sessions(mockserver)
 
 
@@ -198,7 +199,7 @@ def test_an_https_url_without_a_user_is_taken(mockserver, url):
 @pytest.mark.parametrize("url", BAD_RETURN_URLS)
 @pytest.mark.clause("session.return-url")
 def test_any_other_return_url_is_refused(mockserver, url):
-    assert (400, "VALIDATION_ERROR") == refusal(mockserver.call("POST", SESSIONS, json={"returnUrl": url}))
+    assert (400, "VALIDATION_ERROR") == refused(mockserver.call("POST", SESSIONS, json={"returnUrl": url}))
     assert [] == sessions(mockserver)
 
 
@@ -234,7 +235,7 @@ def test_a_refused_url_does_not_give_a_part_of_a_key_away_where_it_is_cut(mockse
 def test_a_public_key_neither_makes_nor_reads_sessions(mockserver, method, path):
     reply = mockserver.call(method, path, key=mockserver.public_key)
 
-    assert (401, "API_KEY_WRONG_TYPE") == refusal(reply)
+    assert (401, "API_KEY_WRONG_TYPE") == refused(reply)
 
 
 @pytest.mark.clause("auth.any-secret-key", "session.read")
@@ -249,14 +250,14 @@ def test_a_secret_key_that_came_later_reads_what_an_earlier_one_made(mockserver)
 @pytest.mark.option("session-unknown-code", "resource-not-found")
 @pytest.mark.clause("session.read")
 def test_an_unknown_session_is_not_found(mockserver):
-    assert (404, "RESOURCE_NOT_FOUND") == refusal(mockserver.call("GET", f"{SESSIONS}/connection_session_x"))
+    assert (404, "RESOURCE_NOT_FOUND") == refused(mockserver.call("GET", f"{SESSIONS}/connection_session_x"))
 
 
 @pytest.mark.clause("session.create")
 def test_a_lapsed_tenant_makes_no_session(mockserver):
     mockserver.set_tenant(subscription="suspended")
 
-    assert (403, "SUBSCRIPTION_INACTIVE") == refusal(mockserver.call("POST", SESSIONS, json={}))
+    assert (403, "SUBSCRIPTION_INACTIVE") == refused(mockserver.call("POST", SESSIONS, json={}))
     assert [] == sessions(mockserver)
 
 

@@ -7,7 +7,8 @@ from threading import Barrier
 import pytest
 import requests
 
-from tests.operations.campaigning import NOON, cancel, counts, create, messages, progress, read, refusal, run, start
+from tests.operations.campaigning import NOON, cancel, counts, create, messages, progress, read, run, start
+from tests.operations.world import refused
 
 CHATS = [{"id": "chat_ana", "name": "Ana"}, {"id": "chat_bia", "name": "Bia"}]
 PLAIN = {"id": "template_plain"}
@@ -72,7 +73,7 @@ def test_the_audience_is_taken_at_the_start_and_fixed_then(mockserver):
 def test_a_required_variable_that_is_missing_refuses_the_start(mockserver, given):
     campaign_id = create(mockserver, templateId="template_asking")
 
-    assert (400, "CAMPAIGN_MISSING_COMMON_VARIABLES") == refusal(start(mockserver, campaign_id, given))
+    assert (400, "CAMPAIGN_MISSING_COMMON_VARIABLES") == refused(start(mockserver, campaign_id, given))
     assert "draft" == read(mockserver, campaign_id)["status"]
 
 
@@ -104,7 +105,7 @@ def test_what_has_ended_is_no_draft(mockserver, end):
     end(mockserver, campaign_id)
 
     assert end.__name__[1:] == read(mockserver, campaign_id)["status"]
-    assert (422, "CAMPAIGN_NOT_DRAFT") == refusal(start(mockserver, campaign_id))
+    assert (422, "CAMPAIGN_NOT_DRAFT") == refused(start(mockserver, campaign_id))
 
 
 @pytest.mark.clause("start.already", "start.not-draft")
@@ -127,7 +128,7 @@ def test_the_start_of_what_is_processing_gets_the_chosen_code(mockserver, option
     mockserver.choose({"not-draft-vs-already-processing": option})
     campaign_id, execution_id = run(mockserver)
 
-    assert (422, code) == refusal(start(mockserver, campaign_id))
+    assert (422, code) == refused(start(mockserver, campaign_id))
     assert [execution_id] == [each["id"] for each in read(mockserver, campaign_id)["executions"]]
 
 
@@ -146,8 +147,8 @@ def test_an_unknown_campaign_and_another_tenants_cannot_be_started(mockserver):
     before = mockserver.state()
 
     foreign = mockserver.call("POST", f"/v1/campaigns/{campaign_id}/start", key=made["tenants"][0]["secretKey"])
-    assert (404, "CAMPAIGN_NOT_FOUND") == refusal(foreign)
-    assert (404, "CAMPAIGN_NOT_FOUND") == refusal(start(mockserver, "campaign_nowhere"))
+    assert (404, "CAMPAIGN_NOT_FOUND") == refused(foreign)
+    assert (404, "CAMPAIGN_NOT_FOUND") == refused(start(mockserver, "campaign_nowhere"))
     assert before == mockserver.state()
 
 
@@ -156,7 +157,7 @@ def test_an_unknown_campaign_and_another_tenants_cannot_be_started(mockserver):
 def test_a_value_that_is_no_text_is_refused(mockserver, value):
     campaign_id = create(mockserver, templateId="template_asking")
 
-    assert (400, "VALIDATION_ERROR") == refusal(start(mockserver, campaign_id, {"var2": value}))
+    assert (400, "VALIDATION_ERROR") == refused(start(mockserver, campaign_id, {"var2": value}))
     assert "draft" == read(mockserver, campaign_id)["status"]
 
 
@@ -165,7 +166,7 @@ def test_a_value_that_is_no_text_is_refused(mockserver, value):
 def test_common_variables_are_a_map(mockserver, variables):
     campaign_id = create(mockserver, templateId="template_asking")
 
-    assert (400, "VALIDATION_ERROR") == refusal(start(mockserver, campaign_id, variables))
+    assert (400, "VALIDATION_ERROR") == refused(start(mockserver, campaign_id, variables))
 
 
 @pytest.mark.clause("start.common-variables")
@@ -190,7 +191,7 @@ def test_of_concurrent_starts_exactly_one_creates_an_execution(mockserver):
         replies = list(pool.map(try_it, range(16)))
 
     (won,) = [reply for reply in replies if reply.status == 202]
-    assert [(422, "CAMPAIGN_ALREADY_PROCESSING")] * 15 == [refusal(each) for each in replies if each is not won]
+    assert [(422, "CAMPAIGN_ALREADY_PROCESSING")] * 15 == [refused(each) for each in replies if each is not won]
     assert [won.json()["executionId"]] == [each["id"] for each in read(mockserver, campaign_id)["executions"]]
 
 
@@ -267,8 +268,8 @@ def test_a_start_is_checked_for_existence_then_state_then_variables_then_audienc
     mockserver.choose({"size-limit-values": {"chatapp": 1}})
     campaign_id = create(mockserver, templateId="template_asking")
 
-    assert "CAMPAIGN_NOT_FOUND" == refusal(start(mockserver, "campaign_nowhere", {}))[1]
-    assert "CAMPAIGN_MISSING_COMMON_VARIABLES" == refusal(start(mockserver, campaign_id, {}))[1]
-    assert "CAMPAIGN_SIZE_LIMIT_EXCEEDED" == refusal(start(mockserver, campaign_id, {"var2": "DEZ"}))[1]
+    assert "CAMPAIGN_NOT_FOUND" == refused(start(mockserver, "campaign_nowhere", {}))[1]
+    assert "CAMPAIGN_MISSING_COMMON_VARIABLES" == refused(start(mockserver, campaign_id, {}))[1]
+    assert "CAMPAIGN_SIZE_LIMIT_EXCEEDED" == refused(start(mockserver, campaign_id, {"var2": "DEZ"}))[1]
     cancel(mockserver, campaign_id)
-    assert "CAMPAIGN_NOT_DRAFT" == refusal(start(mockserver, campaign_id, {}))[1]
+    assert "CAMPAIGN_NOT_DRAFT" == refused(start(mockserver, campaign_id, {}))[1]

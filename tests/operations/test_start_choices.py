@@ -10,11 +10,11 @@ from tests.operations.campaigning import (
     messages,
     progress,
     read,
-    refusal,
     run,
     start,
     statuses,
 )
+from tests.operations.world import refused
 
 ASKING = {
     "id": "template_asking",
@@ -36,7 +36,7 @@ def test_an_audience_of_exactly_the_platforms_volume_starts_and_one_more_does_no
         campaign_id = create(sandbox, name="Too large", platform=platform)
 
         assert limit == progress(sandbox, ids)["targetCount"]
-        assert TOO_LARGE == refusal(start(sandbox, campaign_id))
+        assert TOO_LARGE == refused(start(sandbox, campaign_id))
         assert ("draft", []) == (read(sandbox, campaign_id)["status"], read(sandbox, campaign_id)["executions"])
 
 
@@ -46,8 +46,8 @@ def test_the_volume_is_the_platforms_and_the_audience_the_filters(mockserver):
     vips = [{"combinator": "and", "statements": [{"field": "chat.status", "operator": "equals", "value": "vip"}]}]
     mockserver.apply({"given": {"chats": [{"status": "vip"}]}})
 
-    assert TOO_LARGE == refusal(start(mockserver, create(mockserver, "a", platform="chatapp")))
-    assert TOO_LARGE == refusal(start(mockserver, create(mockserver, "b", platform="photoapp")))
+    assert TOO_LARGE == refused(start(mockserver, create(mockserver, "a", platform="chatapp")))
+    assert TOO_LARGE == refused(start(mockserver, create(mockserver, "b", platform="photoapp")))
     assert 202 == start(mockserver, create(mockserver, "c", platform="chatapp_lite")).status
     assert 202 == start(mockserver, create(mockserver, "d", platform="chatapp", filters=vips)).status
 
@@ -86,7 +86,7 @@ def test_a_moving_day_forgets_each_send_a_day_after_it(mockserver):
     campaign_id = create(mockserver, "Second")
 
     mockserver.advance(to="2026-03-02T11:59:59.999999Z")
-    assert TOO_LARGE == refusal(start(mockserver, campaign_id))
+    assert TOO_LARGE == refused(start(mockserver, campaign_id))
     mockserver.advance(to="2026-03-02T12:00:00.000001Z")
     assert 202 == start(mockserver, campaign_id).status
 
@@ -126,7 +126,7 @@ def test_an_empty_audience_may_be_refused(mockserver):
     campaign_id = create(mockserver, filters=NOBODY)
     before = mockserver.state()
 
-    assert (422, "UNPROCESSABLE_REQUEST") == refusal(start(mockserver, campaign_id))
+    assert (422, "UNPROCESSABLE_REQUEST") == refused(start(mockserver, campaign_id))
     assert before == mockserver.state()
 
 
@@ -157,7 +157,7 @@ def test_values_that_the_template_does_not_ask_for_may_be_refused(mockserver, ex
     campaign_id = create(mockserver, templateId="template_asking")
     before = mockserver.state()
 
-    assert (400, "VALIDATION_ERROR") == refusal(start(mockserver, campaign_id, {"var2": "DEZ", **extra}))
+    assert (400, "VALIDATION_ERROR") == refused(start(mockserver, campaign_id, {"var2": "DEZ", **extra}))
     assert before == mockserver.state()
     assert 202 == start(mockserver, campaign_id, {"var2": "DEZ"}).status
 
@@ -187,7 +187,7 @@ def test_an_empty_text_may_count_as_missing(mockserver):
     mockserver.choose({"common-vars-empty": "missing"})
     campaign_id = create(mockserver, templateId="template_asking")
 
-    assert (400, "CAMPAIGN_MISSING_COMMON_VARIABLES") == refusal(start(mockserver, campaign_id, {"var2": ""}))
+    assert (400, "CAMPAIGN_MISSING_COMMON_VARIABLES") == refused(start(mockserver, campaign_id, {"var2": ""}))
     assert 202 == start(mockserver, campaign_id, {"var2": " "}).status
 
 
@@ -235,7 +235,7 @@ def test_an_unapproved_template_may_refuse_the_start(mockserver, option, expecte
     campaign_id = _with_template(mockserver, status)
     before = mockserver.state()
 
-    assert expected == refusal(start(mockserver, campaign_id))
+    assert expected == refused(start(mockserver, campaign_id))
     assert before == mockserver.state()
 
 

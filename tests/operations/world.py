@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mockserver.contract.errors import ERRORS
+from tests.clients.operations import SESSIONS
 
 if TYPE_CHECKING:
     from mockserver import Sandbox
@@ -49,7 +50,6 @@ GIVEN: dict[str, Any] = {
 }
 OTHER_KEY = "sk_other_secret"
 
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 DRAFT = {"name": "Março", "platform": "chatapp", "templateId": "template_plain", "cadence": 60}
 
 # The sixteen operations as the document lists them; the ids of campaigns, executions and sessions are nobody's.

@@ -15,9 +15,9 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from mockserver import MockServer, Sandbox
+from tests.clients.operations import SESSIONS
 
 NOON = "2026-03-01T12:00:00.000001Z"
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 TENANTS = ("tenant_default", "tenant_other")
 TEMPLATES = ("internal", "official", "pending", "asking")
 VARY = {"platform": ["chatapp", "photoapp", "chatapp"], "status": ["open", "open", "closed", "vip"]}

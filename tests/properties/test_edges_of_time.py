@@ -4,8 +4,7 @@ import pytest
 
 from mockserver import ScenarioError
 from mockserver.contract.durations import parse_duration
-
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+from tests.clients.operations import SESSIONS
 
 
 @pytest.mark.parametrize("instant", ["0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00"])

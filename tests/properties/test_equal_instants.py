@@ -2,9 +2,9 @@
 
 import pytest
 
+from tests.clients.operations import SESSIONS
 from tests.operations.campaigning import create, run
 
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 # Twenty-one chats at one message a minute take the twenty minutes that a session lives.
 GIVEN = {"templates": [{"id": "template_plain"}], "chats": {"count": 21}}
 pytestmark = pytest.mark.mockserver(now="2026-03-01T12:00:00Z", given=GIVEN)

@@ -5,8 +5,9 @@ from datetime import timedelta
 
 from hypothesis.stateful import RuleBasedStateMachine
 
+from tests.clients.operations import SESSIONS
 from tests.reference_model import naive_answers as answers
-from tests.reference_model.draws import LIMITS, SESSIONS, TENANTS, naive_tenant, seeds
+from tests.reference_model.draws import LIMITS, TENANTS, naive_tenant, seeds
 from tests.reference_model.naive import EPOCH, Refused, Service
 
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from tests.reference_model.naive import Chat, Template, Tenant
 
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 LIMITS = {"chatapp": 5, "photoapp": 5, "chatapp_lite": 4}
 TENANTS = ("tenant_default", "tenant_other", "tenant_third")
 CHATS: list[dict[str, Any]] = [

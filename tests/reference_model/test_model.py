@@ -7,6 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule, run_state_machine_as_test
 
+from tests.clients.operations import SESSIONS
 from tests.reference_model import naive_answers as answers
 from tests.reference_model.asking import Asking
 from tests.reference_model.draws import (
@@ -16,7 +17,6 @@ from tests.reference_model.draws import (
     FILTERS,
     GOOD_BODIES,
     PHONES,
-    SESSIONS,
     VARIABLES,
     WAITS,
     naive_chat,

@@ -9,7 +9,7 @@ from mockserver import MockServer
 from tests.clients.calls import Refused
 from tests.clients.careful import Outcome
 from tests.clients.naive import Failed
-from tests.operations.campaigning import refusal
+from tests.operations.world import refused
 from tests.scenario.staging import staged
 
 VALUES = {"var1": "SORRISO10", "var2": "31/03"}
@@ -125,7 +125,7 @@ def test_the_four_codes_have_the_status_of_one_side(mockserver_server: MockServe
     with staged(mockserver_server, name) as stage:
         plan, call = stage.plan(), stage.sandbox.call
         draft_id = stage.careful().create(plan)
-        refused = {
+        refusals = {
             "CAMPAIGN_NAME_ALREADY_EXISTS": call("POST", "/v1/campaigns", json=plan.body()),
             "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH": call(
                 "POST", "/v1/campaigns", json=stage.plan(name="Outra", platform="chatapp_lite").body()
@@ -134,7 +134,7 @@ def test_the_four_codes_have_the_status_of_one_side(mockserver_server: MockServe
             "VALIDATION_ERROR": call("POST", "/v1/campaigns", json={}),
         }
 
-        assert {code: (status, code) for code in refused} == {code: refusal(each) for code, each in refused.items()}
+        assert {code: (status, code) for code in refusals} == {code: refused(each) for code, each in refusals.items()}
 
 
 @pytest.mark.parametrize(

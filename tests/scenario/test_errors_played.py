@@ -17,8 +17,8 @@ from mockserver.contract.errors import ERRORS, INJECTED_ONLY
 from tests.clients.calls import Refused, Unreachable
 from tests.clients.careful import Careful
 from tests.clients.operations import SESSIONS
-from tests.operations.campaigning import refusal
 from tests.operations.media_files import PDF, PNG, TEXT, File, upload
+from tests.operations.world import refused
 from tests.scenario.staging import staged
 
 NOBODY = "that_never_was"
@@ -132,7 +132,7 @@ def test_each_code_is_provoked_at_an_operation_that_declares_it(mockserver_serve
     refusals = {}
     for code in ERRORS:
         with staged(mockserver_server, scenario_of(code)) as stage:
-            answer = refusal(PLAYS[code].calls(stage.sandbox))
+            answer = refused(PLAYS[code].calls(stage.sandbox))
             refusals[code] = (*answer, stage.sandbox.journal["exchanges"][-1]["operation"])
 
     assert expected == refusals

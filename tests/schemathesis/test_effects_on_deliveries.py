@@ -8,8 +8,7 @@ import pytest
 from standardwebhooks import Webhook
 
 from mockserver.testing.sandbox import Sandbox
-
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+from tests.clients.operations import SESSIONS
 
 
 class Inbox:

@@ -4,8 +4,9 @@ from typing import Any, NamedTuple
 
 import requests
 
+from tests.clients.operations import SESSIONS
+
 NOON = "2026-03-01T12:00:00Z"
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 
 
 class Made(NamedTuple):

@@ -13,8 +13,8 @@ from mockserver import MockServer
 from mockserver.contract.choices import CHOICES
 from mockserver.testing.differential import BLAMED, REASONS, compare
 from mockserver.testing.sandbox import Sandbox
+from tests.clients.operations import SESSIONS
 
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 GIVEN = {
     "templates": [{"id": "template_t", "name": "T", "isOfficial": True}],
     "chats": [{"id": "chat_a", "platform": "chatapp"}],

@@ -10,10 +10,9 @@ import requests
 
 from mockserver import MockServer, Sandbox
 from mockserver.testing.remote import RemoteServer
+from tests.clients.operations import SESSIONS
 from tests.operations.media_files import PNG
 from tests.testing.conftest import Suite
-
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 
 
 @pytest.fixture

@@ -13,13 +13,13 @@ from mockserver.scenario.problems import ScenarioError
 from mockserver.testing.calls import CallMismatch
 from mockserver.testing.remote import RemoteServer
 from mockserver.testing.settings import Layer
+from tests.clients.operations import SESSIONS
 from tests.testing.conftest import Suite
 
 NOW = "2026-03-01T12:00:00Z"
 TEMPLATE = {"id": "t", "name": "T", "items": [{"type": "text", "text": "Oi"}], "variables": []}
 GIVEN = {"templates": [TEMPLATE], "chats": [{"id": "one"}]}
 BODY = {"name": "Uma", "platform": "chatapp", "templateId": "t", "cadence": 1}
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 
 
 @pytest.fixture(scope="module")

@@ -16,13 +16,13 @@ from mockserver import MockServer, Sandbox, cli
 from mockserver.scenario import documents
 from mockserver.scenario.documents import read_file, validate
 from mockserver.testing.report.replay import ReplayedEntry, print_replay, replay
+from tests.clients.operations import SESSIONS
 from tests.testing.conftest import Suite
 
 NOW = "2026-03-01T12:00:00Z"
 TEMPLATE = {"id": "t", "name": "T", "items": [{"type": "text", "text": "Oi"}], "variables": []}
 GIVEN = {"templates": [TEMPLATE], "chats": [{"id": f"chat_{number}"} for number in range(3)]}
 BODY = {"name": "Uma", "platform": "chatapp", "templateId": "t", "cadence": 1}
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 
 
 def create(sandbox: Sandbox, **how: Any) -> Any:

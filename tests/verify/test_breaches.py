@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.clients.operations import SESSIONS
 from tests.verify.worlds import run, world
 
 
@@ -115,9 +116,6 @@ def _statement(body: Any) -> dict[str, Any]:
 
 def _first(rows: list[Any], **changes: Any) -> list[Any]:
     return [rows[0] | changes, *rows[1:]]
-
-
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 
 
 def _split_groups(sent: Sent) -> Sent:
