@@ -6,6 +6,7 @@ import configparser
 import importlib.util
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -41,6 +42,14 @@ def test_every_block_is_of_a_kind_that_a_test_checks() -> None:
     ]
 
     assert [] == unknown
+
+
+def test_every_fence_is_read_and_every_quote_belongs_to_an_example() -> None:
+    fences = {page: re.findall(r"^\s*(?:```|~~~)", read(page), re.MULTILINE) for page in pages()}
+    quotes = [example.quote for example in EXAMPLES]
+
+    assert [] == [page for page, lines in fences.items() if len(lines) != 2 * len(blocks(page))]
+    assert [] == [str(block) for block in every_block("text") if block.is_run and block not in quotes]
 
 
 def test_every_marker_is_known_and_a_block_that_is_not_run_gives_its_reason() -> None:
@@ -120,7 +129,7 @@ def test_javascript_passes_under_node(tmp_path: Path) -> None:
     with MockServer() as server, server.sandbox("demo") as default:
         for block in every_block("javascript"):
             (tmp_path / "example.test.mjs").write_text(block.text, encoding="utf-8")
-            environment = {"MOCKSERVER_URL": default.base_url, "PATH": str(Path(shutil.which("node") or "").parent)}
+            environment = {**os.environ, "MOCKSERVER_URL": default.base_url}
             done = subprocess.run(
                 ["node", "--test", "example.test.mjs"],
                 cwd=tmp_path,
