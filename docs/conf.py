@@ -34,7 +34,6 @@ exclude_patterns = ["_build"]
 
 # Headings down to the fourth level have the anchors that GitHub gives them.
 myst_heading_anchors = 4
-myst_enable_extensions = ["colon_fence", "deflist"]
 
 # Docstrings: Google style. Single backquotes are code, as everywhere in this project.
 default_role = "code"
