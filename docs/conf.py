@@ -34,7 +34,6 @@ exclude_patterns = ["_build"]
 
 # Headings down to the fourth level have the anchors that GitHub gives them.
 myst_heading_anchors = 4
-myst_enable_extensions = ["colon_fence", "deflist"]
 
 # Docstrings: Google style. Single backquotes are code, as everywhere in this project.
 default_role = "code"
@@ -73,8 +72,8 @@ PROJECT = ("architecture", "performance", "glossary")
 def setup(app: Any) -> None:
     """Register the generation of tables and of the navigation."""
     app.connect("source-read", _generate)
-    app.connect("autodoc-skip-member", _skip_async_form)
-    app.connect("autodoc-process-docstring", _clean_docstring)
+    app.connect("autodoc-skip-member", _skip_member)
+    app.connect("autodoc-process-docstring", _escape_docstring)
 
 
 def _generate(app: Any, page: str, source: list[str]) -> None:
@@ -112,15 +111,14 @@ def _inside(page: str, text: str) -> str:
 _CODE = re.compile(r"(``.*?``|`[^`]*`(?!`))")
 
 
-def _skip_async_form(app: Any, what: str, name: str, value: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out `advance_async` and its like: a table lists them, and their arguments are those of `advance`."""
-    return True if tables.is_async_form(value) else None
+def _skip_member(app: Any, what: str, name: str, value: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out `advance_async` and its like, which a table lists, and the fields of tuples, which the signature shows."""
+    is_field = (getattr(value, "__doc__", None) or "").startswith("Alias for field number")
+    return True if is_field or tables.is_async_form(value) else None
 
 
-def _clean_docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
-    """Escape what reStructuredText reads as markup in plain text, such as `name_`; drop what Python says of fields."""
-    if lines and lines[0].startswith("Alias for field number"):
-        lines.clear()
+def _escape_docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Escape what reStructuredText reads as markup in a docstring's plain text, such as `name_`."""
     for number, line in enumerate(lines):
         parts = _CODE.split(line)
         lines[number] = "".join(part if place % 2 else _escaped(part) for place, part in enumerate(parts))

@@ -51,7 +51,7 @@ class Served:
 
     @property
     def url(self) -> str:
-        return re.findall(r"https?://\S+", self.greeting)[0]
+        return reachable(re.findall(r"https?://\S+", self.greeting)[0])
 
     @property
     def secret_key(self) -> str:
@@ -87,6 +87,11 @@ class Served:
         if self.process.stderr is not None:
             self.process.stderr.close()
         self._errors.close()
+
+
+def reachable(url: str) -> str:
+    """The url by an address to connect to: Windows connects to no `0.0.0.0`."""
+    return url.replace("//0.0.0.0:", "//127.0.0.1:")
 
 
 Serve = Callable[..., Served]
@@ -348,7 +353,7 @@ def keys_of(served: Served) -> set[str]:
     bearer = {"Authorization": f"Bearer {tokens[0]}"} if tokens else {}
     made = served.ask("POST", "/_mock/sandboxes", key=None, headers=bearer, json={}).json()
     link = served.ask("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["url"]
-    page = served.session.get(link, timeout=DEADLINE_SECONDS).text
+    page = served.session.get(reachable(link), timeout=DEADLINE_SECONDS).text
     secret = re.findall(r'name="secret" value="(\w+)"', page)[0]
     return {
         served.secret_key,

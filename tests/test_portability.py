@@ -36,6 +36,8 @@ PORTABLE_IDS = ("os.getpid", "os.getppid")
 POSIX_METHODS = frozenset(
     {"send_signal", "add_signal_handler", "add_reader", "add_writer", "symlink_to", "set_blocking"}
 )
+# Folders of the suite, which an f-string may not join to a name by "/".
+FOLDER_NAMES = re.compile(r"tmp_path|ROOT|HERE|FOLDER|PACKAGE|TESTS|\w+\.(rootpath|path)|Path\(.*\)")
 POSIX_PATH = re.compile(r"/(tmp|proc|dev|etc|usr|var|bin|sbin|home|root|opt)(/|$)")
 RUNNERS = frozenset({"run", "Popen", "call", "check_call", "check_output"})
 # A place, what it uses, and why it may.
@@ -136,6 +138,14 @@ class Reader(ast.NodeVisitor):
         if isinstance(node.value, str) and POSIX_PATH.match(node.value):
             self._add(node, f"the path {node.value!r}")
 
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        for folder, rest in zip(node.values, node.values[1:], strict=False):
+            if isinstance(folder, ast.FormattedValue) and FOLDER_NAMES.fullmatch(ast.unparse(folder.value)):
+                text = str(getattr(rest, "value", ""))
+                if text.startswith("/") or text == ":":
+                    self._add(node, f"paths joined by {text[0]!r}")
+        self.generic_visit(node)
+
     def visit_Call(self, node: ast.Call) -> None:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
         if name in POSIX_METHODS:
@@ -207,6 +217,8 @@ def files() -> Iterator[tuple[str, str]]:
         ("select.poll()", "select.poll"),
         ("wire.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)", "socket.SO_REUSEPORT"),
         ("Path('/tmp/x')", "the path '/tmp/x'"),
+        ("f'{tmp_path}/x'", "paths joined by '/'"),
+        ("setenv('PYTHONPATH', f'{ROOT}:{site}')", "paths joined by ':'"),
         ("process.send_signal(2)", "send_signal"),
         ("subprocess.run('ls', shell=True)", "shell="),
         ("subprocess.run(['bash', '-c', 'ls'])", "the program 'bash'"),

@@ -26,6 +26,7 @@ def _cell(text: str) -> str:
 
 
 def code(text: object) -> str:
+    """Return a text as code; an empty one as it is."""
     return f"`{text}`" if str(text) else ""
 
 

@@ -251,23 +251,20 @@ def pytest_fixtures() -> Iterator[str]:
 # The command line and the environment
 
 
-def commands() -> dict[str, argparse.ArgumentParser]:
-    """Return the parser of each subcommand, by name."""
-    (subcommands,) = (
-        action for action in cli.build_parser()._actions if isinstance(action, argparse._SubParsersAction)
-    )
-    return dict(subcommands.choices)
-
-
-def command_line() -> Iterator[str]:
-    """Yield a section for each subcommand: its usage and its options."""
+def commands() -> dict[str, tuple[argparse.ArgumentParser, str]]:
+    """Return the parser and the help text of each subcommand, by name."""
     (subcommands,) = (
         action for action in cli.build_parser()._actions if isinstance(action, argparse._SubParsersAction)
     )
     helps = {action.dest: action.help or "" for action in subcommands._choices_actions}
-    for name, parser in commands().items():
+    return {name: (parser, helps[name]) for name, parser in subcommands.choices.items()}
+
+
+def command_line() -> Iterator[str]:
+    """Yield a section for each subcommand: what it does, and its arguments."""
+    for name, (parser, purpose) in commands().items():
         yield f"## mockserver {name}\n"
-        yield sentence(helps[name])
+        yield sentence(purpose)
         body = [(code(_form(action)), sentence(_help(action))) for action in parser._actions if action.dest != "help"]
         yield from rows(("argument", "meaning"), body)
 

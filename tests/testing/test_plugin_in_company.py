@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
 
@@ -123,7 +124,7 @@ def test_a_conftest_may_name_the_plugin_of_an_installed_package(
         encoding="utf-8",
     )
     (metadata / "entry_points.txt").write_text(f"[pytest11]\n{points}", encoding="utf-8")
-    monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{site}")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(site)]))
     if not autoload:
         monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     suite.pytester.makeconftest('pytest_plugins = ["mockserver.pytest_plugin"]\n')
@@ -148,7 +149,7 @@ def test_installed_it_needs_no_naming(
         "[pytest11]\nmockserver.pytest_plugin = mockserver.pytest_plugin\n",
         encoding="utf-8",
     )
-    monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{site}")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(site)]))
 
     result = suite.run_apart("def test_it(mockserver):\n    pass\n")
 
