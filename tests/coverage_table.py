@@ -27,8 +27,8 @@ SHOWN = 20  # of the rows that are missing
 Seen = dict[str, set[str]]
 
 
-def record(seen: Seen) -> None:
-    """Note each operation, error, effect, scenario and finding from now on, at the methods through which all of them pass."""
+def observed(seen: Seen) -> list[tuple[Any, str, Callable[..., None]]]:
+    """The methods through which every exchange, fired rule and finding passes, each with what notes its arguments."""
     from mockserver.conduct.rules import Finding
     from mockserver.core.state.journal import Journal
     from mockserver.core.state.rule_set import RuleSet
@@ -45,19 +45,21 @@ def record(seen: Seen) -> None:
     def finding(cls: Any, rule: str, *rest: Any, **named: Any) -> None:
         seen["conduct rules"].add(rule)
 
-    _observe(Journal, "add_exchange", exchange)
-    _observe(RuleSet, "_fire", fired)
-    _observe(RuleSet, "record_fired", fired)
-    _observe(Finding, "__new__", finding)
+    return [
+        (Journal, "add_exchange", exchange),
+        (RuleSet, "_fire", fired),
+        (RuleSet, "record_fired", fired),
+        (Finding, "__new__", finding),
+    ]
 
 
 def _observe(owner: Any, name: str, note: Callable[..., None]) -> None:
     """Call `note` with the arguments of each call of a method, before it."""
-    observed = getattr(owner, name)
+    original = getattr(owner, name)
 
     def method(*args: Any, **named: Any) -> Any:
         note(*args, **named)
-        return observed(*args, **named)
+        return original(*args, **named)
 
     setattr(owner, name, method)
 
@@ -92,7 +94,8 @@ class Recorder:
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self.seen: Seen = {name: set() for name in [*rows(), "tests", "laws"]}
-        record(self.seen)
+        for owner, name, note in observed(self.seen):
+            _observe(owner, name, note)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> None:
@@ -130,6 +133,7 @@ def table(folder: Path) -> str:
 def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "tests.coverage_table", *arguments]
+        # The exit code is the run's own.
         run = subprocess.run(command, cwd=ROOT, env=os.environ | {FOLDER: folder}, stdout=sys.stderr, check=False)
         print(table(Path(folder)))
     return run.returncode

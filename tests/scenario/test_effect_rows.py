@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import combinations
 from pathlib import Path
 
@@ -14,7 +15,10 @@ from mockserver.contract.effects import ALIASES, BODY_SPELLINGS, EFFECTS, FORGER
 from mockserver.contract.errors import ERRORS
 from mockserver.contract.wire_faults import WIRE_FAULTS
 from mockserver.core.faults.effects import STATE_EFFECTS
+from mockserver.scenario import library
 from mockserver.scenario.documents import validate
+from tests.scenario import test_world_effects
+from tests.testing import faults
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schemas" / "scenario.json").read_text(encoding="utf-8"))
 DEFINITIONS = SCHEMA["$defs"]
@@ -63,6 +67,27 @@ def test_no_two_faults_of_a_rule_set_one_field_of_it_unless_they_exclude_each_ot
 def test_the_schema_has_every_effect_and_every_other_name_and_no_more():
     assert sorted([*EFFECTS, *ALIASES]) == sorted(DO)
     assert KNOWN_AS == {name: own for name, (own, _) in ALIASES.items()}
+
+
+def test_every_effect_has_a_test():
+    """World effects are rows of `test_world_effects`, wire effects of the clients' parity, deliveries a list of calls."""
+    wire = {name for rule in faults.EFFECTS.values() for name in rule}
+    calls = "".join(file.read_text(encoding="utf-8") for file in Path(__file__).parents[1].rglob("test_*.py"))
+    arguments = set(re.findall(r"\.deliver\((?:\w+=[^()=]+, )*(\w+)=", calls))
+    arguments |= {name for row in library_deliveries() for name in row}
+
+    assert set(of_group("wire")) == wire
+    assert set(of_group("world")) == set(test_world_effects.SEEN)
+    assert set() == {name.replace("-", "_") for name in DO["deliver"]["properties"]} - {
+        name.replace("-", "_") for name in arguments
+    }
+
+
+def library_deliveries():
+    """What the scenarios of the library do to deliveries; each of them is played by a test."""
+    for name in library.paths():
+        for rule in library.document(name).get("script", ()):
+            yield rule["do"].get("deliver", {})
 
 
 def test_every_world_effect_has_its_function():
