@@ -176,8 +176,8 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
         """
         shared = cls._share(server)
         try:
-            factory: Any = lambda: cls(shared)  # Hypothesis documents a factory, its types name a class
-            run_state_machine_as_test(factory, settings=_without_explain(settings or cls.TestCase.settings))
+            create: Any = lambda: cls(shared)  # Hypothesis documents a factory, its types name a class
+            run_state_machine_as_test(create, settings=_without_explain(settings or cls.TestCase.settings))
         finally:
             shared.close()
 
