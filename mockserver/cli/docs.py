@@ -1,5 +1,5 @@
 """
-Pages of the documentation that are written from tables: choices, conduct and scenarios.
+Pages of the documentation that are generated from tables: choices, conduct and scenarios.
 
 The tables of what the document leaves open as a page for people, in Markdown.
 
@@ -89,13 +89,13 @@ def _choice(row: Choice) -> str:
 
 def _options(row: Choice) -> str:
     """The options with the default marked; of a choice with numbers, the default value and what else may stand there."""
-    told = [f"**`{each}`** (default)" if each == row.default else f"`{each}`" for each in row.options]
+    options = [f"**`{each}`** (default)" if each == row.default else f"`{each}`" for each in row.options]
     if row.value:
         shape = VALUE_SHAPES[row.value]
-        told.append(
+        options.append(
             shape if row.default in row.options else f"**`{json.dumps(row.default)}`** (default), or another {shape}"
         )
-    return ", ".join(told)
+    return ", ".join(options)
 
 
 def _fixed_why(row: Fixed) -> str:
@@ -136,8 +136,8 @@ _CONDUCT_INTRODUCTION = """\
 # Conduct
 
 The conduct report judges whether a client behaved as the API document advises.
-It speaks from evidence alone: each finding cites the exchanges that prove it, and what could not be judged is listed as not assessed, with the reason.
-So a report without findings praises nothing that stands in that list.
+Each finding cites the exchanges that prove it; the report lists what it could not judge as not assessed, with the reason.
+So a report without findings is not praise for anything in that list.
 
 This page is written by `mockserver conduct --markdown`; a test holds it to the code.
 
@@ -153,8 +153,8 @@ def test_launch(mockserver):
 
 ## In pytest
 
-`@pytest.mark.mockserver(conduct="error")` fails the test in its call phase for any finding, unless it has failed already; `"report"` tells findings beside a failure; `"off"` judges nothing.
-The ini option `mockserver_conduct` says it for all tests, and is `report` where it is not set.
+`@pytest.mark.mockserver(conduct="error")` fails the test in its call phase for any finding, unless it has failed already; `"report"` shows findings with a failure; `"off"` judges nothing.
+The ini option `mockserver_conduct` sets the mode of all tests; the default is `report`.
 The terminal summary counts findings by rule over the session, under xdist too, and `--mockserver-conduct-json FILE` writes them out.
 
 ## Under several sets of choices
@@ -182,7 +182,7 @@ Let it sleep through the sandbox's clock: `monkeypatch.setattr(time, "sleep", mo
 
 One read after the end, also after an event; reads of several workers, told apart by their user agent; HEAD and OPTIONS; a client that comes back more than five minutes later; a session or an upload that is sent again after a failure, since there is nothing to be read first; Node's fetch, which sends Sec-Fetch-Mode from a server.
 
-An answer that a rule holds has reached nobody until it is sent; a client that repeats its call before that has not received it.
+No client has received a response that a rule holds until it is sent; a client that repeats its call before that has not received it.
 
 ## What a transport repeats
 
@@ -196,13 +196,13 @@ To let such a client see the `drop`, give it a new connection for each call: `cu
 
 Severity is 1 for money, spam and security, 2 for wrong state, 3 for noise.
 What shows a rule: the journal (J), the answers of a webhook receiver (W), visits to the hosted page (P), two runs compared (D), or the client's own test alone (H).
-A rule with more than one letter is judged by what the mock sees of it; the rest is for the client's test.
+A rule with more than one source is judged by those that the mock can see; the rest is for the client's test.
 `L300` is line 300 of the API document.
 """
 
 
 def conduct_page() -> str:
-    """The page as it stands in `docs/conduct.md`."""
+    """Return the text of `docs/conduct.md`."""
     return "\n".join([_CONDUCT_INTRODUCTION, *_tables(), *_beyond()])
 
 
@@ -318,7 +318,7 @@ Reset, close and restore let every held call go at once.
 
 
 def scenarios_page() -> str:
-    """The page as it stands in `docs/scenarios.md`."""
+    """Return the text of `docs/scenarios.md`."""
     return "\n".join([_SCENARIOS_INTRODUCTION, *_effects(), *_library()]) + "\n"
 
 
