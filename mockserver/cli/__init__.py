@@ -49,7 +49,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("mockserver", description="A stateful contract mock of a CRM gateway's HTTP API.")
     parser.add_argument("--version", action="version", version=f"mockserver {VERSION}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    serve = commands.add_parser("serve", help="start the server, on its embedded demo data unless told otherwise")
+    serve = commands.add_parser("serve", help="start the server, by default with its embedded demo data")
     serve.add_argument(
         "--scenario", default="demo", metavar="NAME|FILE", help="what is there at the start (default: %(default)s)"
     )

@@ -1,5 +1,5 @@
 """
-Pages of the documentation that are written from tables: choices, conduct and scenarios.
+Pages of the documentation that are generated from tables: choices, conduct and scenarios.
 
 The tables of what the document leaves open as a page for people, in Markdown.
 
@@ -90,13 +90,13 @@ def _choice(row: Choice) -> str:
 
 def _options(row: Choice) -> str:
     """The options with the default marked; of a choice with numbers, the default value and what else may stand there."""
-    told = [f"**`{each}`** (default)" if each == row.default else f"`{each}`" for each in row.options]
+    options = [f"**`{each}`** (default)" if each == row.default else f"`{each}`" for each in row.options]
     if row.value:
         shape = VALUE_SHAPES[row.value]
-        told.append(
+        options.append(
             shape if row.default in row.options else f"**`{json.dumps(row.default)}`** (default), or another {shape}"
         )
-    return ", ".join(told)
+    return ", ".join(options)
 
 
 def _fixed_why(row: Fixed) -> str:
@@ -205,7 +205,7 @@ Let it sleep on the sandbox's clock: `monkeypatch.setattr(time, "sleep", mockser
 - A session or an upload that is sent again after a failure, since there is nothing to read first.
 - Node's fetch, which sends Sec-Fetch-Mode from a server.
 
-An answer that a rule delays has reached no client until it is sent; a client that repeats its call before that has not received it.
+No client has received a response that a rule delays until it is sent; a client that repeats its call before that has not received it.
 
 ## What a transport repeats
 
@@ -219,13 +219,13 @@ To let such a client see the `drop`, give it a new connection for each call: `cu
 
 Severity is 1 for money, spam and security, 2 for wrong state, 3 for noise.
 What shows a rule: the journal (J), the answers of a webhook receiver (W), visits to the hosted page (P), two runs compared (D), or the client's own test alone (H).
-A rule with more than one letter is judged by what the mock sees of it; the rest is for the client's test.
+A rule with more than one source is judged by those that the mock can see; the rest is for the client's test.
 `L300` is line 300 of the API document.
 """
 
 
 def conduct_page() -> str:
-    """The page as it stands in `docs/conduct.md`."""
+    """Return the text of `docs/conduct.md`."""
     return "\n".join([_CONDUCT_INTRODUCTION, *_tables(), *_beyond()])
 
 
@@ -344,7 +344,7 @@ Reset, close and restore end the wait of every deferred call immediately.
 
 
 def scenarios_page() -> str:
-    """The page as it stands in `docs/scenarios.md`."""
+    """Return the text of `docs/scenarios.md`."""
     return "\n".join([_SCENARIOS_INTRODUCTION, *_effects(), *_library()]) + "\n"
 
 

@@ -55,9 +55,13 @@ def _show_scenario(options: argparse.Namespace, out: TextIO) -> int:
     if not options.json:
         PlayLog(lambda line: print(line, file=out)).print_scenario(document, created)
         return 0
-    told = {"name": document.get("scenario"), "summary": document.get("summary", "")}
-    told |= {"clauses": document.get("clauses", []), "created": created, "script": to_plain(document.get("script", []))}
-    print(json.dumps(told, ensure_ascii=False, indent=2), file=out)
+    summary = {"name": document.get("scenario"), "summary": document.get("summary", "")}
+    summary |= {
+        "clauses": document.get("clauses", []),
+        "created": created,
+        "script": to_plain(document.get("script", [])),
+    }
+    print(json.dumps(summary, ensure_ascii=False, indent=2), file=out)
     return 0
 
 

@@ -71,10 +71,10 @@ def play(options: argparse.Namespace, out: TextIO) -> int:
     from mockserver.server.log import LogWriter
 
     document = document_of(options.scenario)
-    told = library.document(document) if isinstance(document, str) else document
+    loaded = library.document(document) if isinstance(document, str) else document
     with LogWriter(out, _dropped_text) as writer:
         narrator = PlayLog(lambda line: writer.write(line + "\n"))
-        return serve(options, out, lambda created: narrator.print_scenario(told, created), narrator.print_new)
+        return serve(options, out, lambda created: narrator.print_scenario(loaded, created), narrator.print_new)
 
 
 def serve(

@@ -1,1 +1,1 @@
-"""The conduct report: what a client did against the API document's advice, told from evidence only."""
+"""The conduct report: what a client did against the API document's advice, with the calls that prove it."""

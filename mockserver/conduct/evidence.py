@@ -1,34 +1,29 @@
 """
-Evidence for the rules of conduct: indexes over exchanges, delivery attempts, visits and waits.
+Evidence for the rules of conduct: indexes over exchanges, delivery attempts and visits, with the predicates of judges.
 
-What receivers of events have answered, a row an attempt.
-
-The evidence: a sandbox's exchanges, deliveries and visits, with what judges ask of them.
-
-HEAD and OPTIONS are looked at by nobody but the judge of browsers. An answer that was cut, garbled or never came was
-not heard: nobody can be blamed for what it said.
-
-How long a 429 tells its client to wait: Retry-After in seconds, or as an HTTP date.
+1. Only the judge of browsers reads HEAD and OPTIONS calls.
+2. A client did not receive an answer that was cut, garbled, lost, or sent after it had repeated the call: no judge
+   blames a client for the content of such an answer.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Reversible, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
-from mockserver.contract.effects import UNREADABLE, WITHOUT_RESPONSE
 from mockserver.contract.text import json_value
 from mockserver.core import ledger
 from mockserver.core.instants import MILLISECOND, SECOND, Duration, Instant, retry_after
-from mockserver.core.state.journal import JournalEntry
-from mockserver.core.state.records import Campaign, Execution, Session
+from mockserver.core.state.journal import JournalEntry, Transition
+from mockserver.core.state.records import Campaign, Execution, PageVisit, Session
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import Tenant
 
 
 class DeliveryAttempt(NamedTuple):
-    """One attempt to deliver an event to one endpoint; `fault` says what a script made of it, None for the plain letter."""
+    """One attempt to deliver an event to one endpoint; `fault` is the delivery fault or forgery of a rule, if any."""
 
     endpoint: str
     event_id: str
@@ -49,212 +44,278 @@ class DeliveryAttempt(NamedTuple):
 
     @property
     def is_genuine(self) -> bool:
-        """True for the event itself and its copies, False for what a script sent beside it."""
+        """Return True for the event itself and its copies, False for a forged request."""
         return self.fault in (None, "duplicate")
 
     @property
     def label(self) -> str:
-        """The letter as a finding names it."""
+        """The attempt as findings name it."""
         return f"{self.event_id} at {self.endpoint}"
 
 
 def delivery_attempts(sandbox: SandboxState) -> Sequence[DeliveryAttempt]:
-    """Every attempt that reached out for an endpoint, in the order of sending."""
-    found = [
+    """Return every attempt that was sent to an endpoint, in the order of sending."""
+    attempts = [
         DeliveryAttempt(
             delivery.webhook_id,
             delivery.event.id,
             delivery.event.kind,
             delivery.event.session.id,
             delivery.event.at,
-            each.at,
-            each.status,
-            each.duration_ms,
-            each.fault,
-            each.headers,
-            each.body,
-            each.answer,
+            attempt.at,
+            attempt.status,
+            attempt.duration_ms,
+            attempt.fault,
+            attempt.headers,
+            attempt.body,
+            attempt.answer,
         )
         for delivery in sandbox.outbox.deliveries.values()
-        for each in delivery.attempts
+        for attempt in delivery.attempts
     ]
-    return sorted(found, key=lambda letter: letter.at)
+    return sorted(attempts, key=lambda attempt: attempt.at)
 
 
 FINAL = ("completed", "failed", "canceled", "expired")
+_UNREADABLE = frozenset(("truncate", "garble", "MALFORMED_RESPONSE_CHUNK", "RANDOM_DATA_THEN_CLOSE"))
+_NO_BYTE = frozenset(("drop", "reset", "EMPTY_RESPONSE", "CONNECTION_RESET_BY_PEER"))
 _TRANSPORT_REPEATS_WITHIN = 50 * MILLISECOND
-# Libraries whose transport repeats no POST: where one is repeated, a retry policy of the client's own did it.
+# Libraries whose transport never repeats a POST: a repeated one comes from the client's own retry policy.
 _NEVER_REPEAT = ("python-requests", "python-httpx", "python-urllib", "aiohttp")
-_OWN_MOVE = SECOND // 2  # a clock that went this much further than real time was moved by somebody
+_MOVED = SECOND // 2  # a clock that advanced this much more than real time was moved by the test
 
 
 class Evidence:
-    """What one sandbox has seen so far. Reads, never writes."""
+    """
+    Calls, deliveries and visits of one sandbox. Reads, never writes.
 
-    def __init__(self, sandbox: SandboxState) -> None:
+    Args:
+        sandbox: The sandbox that recorded the calls.
+        exchanges: The calls to judge, oldest first; by default those of the journal. Evidence of given calls
+            contains no deliveries and no visits.
+        by_sandbox_clock: Measure every wait by the sandbox's clock. For a client whose only way to wait is to
+            advance that clock, as in a state machine; real time would make its verdicts depend on the machine's load.
+
+    Lock:
+        The caller holds the sandbox's lock, or passes a copy, for as long as it uses the evidence: indexes are built
+        when a judge first needs them.
+    """
+
+    def __init__(
+        self,
+        sandbox: SandboxState,
+        exchanges: Sequence[JournalEntry] | None = None,
+        *,
+        by_sandbox_clock: bool = False,
+    ) -> None:
         self.sandbox = sandbox
         self.now: Instant = sandbox.now
-        self.everything = _as_received(sandbox.journal.exchanges)
+        self.everything = _as_received(sandbox.journal.exchanges if exchanges is None else exchanges)
         self.exchanges = tuple(
-            each for each in self.everything if each.operation and each.call.method not in ("HEAD", "OPTIONS")
+            exchange
+            for exchange in self.everything
+            if exchange.operation and exchange.call.method not in ("HEAD", "OPTIONS")
         )
-        self.made = ledger.creating_exchanges(sandbox)  # record id -> the exchange that made it
-        self._by_number = {each.n: each for each in self.exchanges}
-        self._by_operation: dict[str | None, list[JournalEntry]] = {}
-        self._by_request: dict[Any, list[JournalEntry]] = {}
-        self._by_id: dict[str | None, list[JournalEntry]] = {}
-        for each in self.exchanges:
-            self._by_operation.setdefault(each.operation, []).append(each)
-            self._by_request.setdefault(request_of(each), []).append(each)
-            for record_id in each.call.params.values():
-                self._by_id.setdefault(record_id, []).append(each)
-        self.delivery_attempts = delivery_attempts(sandbox)
-        self.visits = tuple(sandbox.visits)
-        moves = sandbox.journal.transitions
-        self._ends = {each.id: each for each in reversed(moves) if each.target in FINAL}
+        self._is_partial = exchanges is not None
+        self._by_sandbox_clock = by_sandbox_clock
         self._answers: dict[int, Any] = {}
-        self.transport_repeats = self._repeated_by_transports()
-        self.has_observed_waits = self._has_waits()
+
+    @cached_property
+    def made(self) -> Mapping[str, int]:
+        """The number of the exchange that created each campaign, execution and session, by the record's id."""
+        return ledger.creating_exchanges(self.sandbox)
+
+    @cached_property
+    def delivery_attempts(self) -> Sequence[DeliveryAttempt]:
+        """Every attempt to deliver an event, in the order of sending."""
+        return () if self._is_partial else delivery_attempts(self.sandbox)
+
+    @cached_property
+    def visits(self) -> Sequence[PageVisit]:
+        """The visits to hosted pages, oldest first."""
+        return () if self._is_partial else tuple(self.sandbox.visits)
+
+    @cached_property
+    def transport_repeats(self) -> frozenset[int]:
+        """The numbers of calls that the client's HTTP library repeated by itself, on a new connection."""
+        repeats: set[int] = set()
+        for exchange in self.exchanges:
+            again = self.next_repetition(exchange) if exchange.is_reused and exchange.n not in repeats else None
+            if again is not None and _is_repeated_by_transport(exchange, again):
+                repeats.add(again.n)
+        return frozenset(repeats)
+
+    @cached_property
+    def has_observed_waits(self) -> bool:
+        """Return True if some call was repeated after a wait that a clock has measured."""
+        if self._by_sandbox_clock:
+            return True
+        latest: dict[Any, JournalEntry] = {}
+        for exchange in self.exchanges:
+            key = (exchange.operation, tuple(exchange.call.params.items()))
+            if key in latest and self.gap(latest[key], exchange) is not None:
+                return True
+            latest[key] = exchange
+        return False
+
+    @cached_property
+    def _by_number(self) -> Mapping[int, JournalEntry]:
+        return {exchange.n: exchange for exchange in self.exchanges}
+
+    @cached_property
+    def _by_operation(self) -> Mapping[str | None, list[JournalEntry]]:
+        return _grouped((exchange.operation, exchange) for exchange in self.exchanges)
+
+    @cached_property
+    def _by_request(self) -> Mapping[Any, list[JournalEntry]]:
+        return _grouped((request_of(exchange), exchange) for exchange in self.exchanges)
+
+    @cached_property
+    def _by_id(self) -> Mapping[Any, list[JournalEntry]]:
+        return _grouped(
+            (record_id, exchange) for exchange in self.exchanges for record_id in exchange.call.params.values()
+        )
+
+    @cached_property
+    def _ends(self) -> Mapping[str, Transition]:
+        return {
+            transition.id: transition
+            for transition in reversed(self.sandbox.journal.transitions)
+            if transition.target in FINAL
+        }
 
     def of(self, *operations: str) -> list[JournalEntry]:
-        """The calls of these operations, in order."""
+        """Return the calls of these operations, in order."""
         if len(operations) == 1:
             return self._by_operation.get(operations[0], [])
-        return [each for each in self.exchanges if each.operation in operations]
+        return [exchange for exchange in self.exchanges if exchange.operation in operations]
 
     def by_number(self, n: int) -> JournalEntry | None:
+        """Return the exchange with this number, or None if the journal no longer has it."""
         return self._by_number.get(n)
 
     def repetitions(self, exchange: JournalEntry) -> list[JournalEntry]:
-        """The calls that ask for the same later on, byte for byte."""
+        """Return the later calls with the same request, byte for byte."""
         alike = self._by_request[request_of(exchange)]
         return alike[bisect_right(alike, exchange.n, key=_number) :]
 
     def next_repetition(self, exchange: JournalEntry) -> JournalEntry | None:
-        """The first of them."""
+        """Return the first of `repetitions`, or None."""
         alike = self._by_request[request_of(exchange)]
         place = bisect_right(alike, exchange.n, key=_number)
         return alike[place] if place < len(alike) else None
 
     def concerning(self, record_id: str | None) -> list[JournalEntry]:
-        """The calls with this id in their path, in order."""
+        """Return the calls with this id in their path, in order."""
         return self._by_id.get(record_id, [])
 
     def between(self, first: JournalEntry, last: JournalEntry, *operations: str) -> list[JournalEntry]:
-        """The calls of these operations after one exchange and before another."""
+        """Return the calls of these operations after one exchange and before another."""
         start, end = (bisect_right(self.exchanges, n, key=_number) for n in (first.n, last.n - 1))
-        return [each for each in self.exchanges[start:end] if each.operation in operations]
+        return [exchange for exchange in self.exchanges[start:end] if exchange.operation in operations]
 
     def answer(self, exchange: JournalEntry) -> Any:
-        """The JSON value of the answer as the client heard it; None where it heard none."""
+        """Return the JSON value of the response as the client received it, or None if it received none."""
         if exchange.n not in self._answers:
             self._answers[exchange.n] = json_value(exchange.answer) if was_received(exchange) else None
         return self._answers[exchange.n]
 
     def answer_field(self, exchange: JournalEntry, field: str) -> Any:
-        """A field of the object that was answered, None where there is none."""
+        """Return a field of the response's JSON object, or None."""
         answer = self.answer(exchange)
         return answer.get(field) if isinstance(answer, dict) else None
 
     def code(self, exchange: JournalEntry) -> str | None:
-        """The error code that the client was told."""
-        found = self.answer_field(exchange, "code") if exchange.status and exchange.status >= 400 else None
-        return found if isinstance(found, str) else None
+        """Return the error code that the client received, or None."""
+        code = self.answer_field(exchange, "code") if exchange.status and exchange.status >= 400 else None
+        return code if isinstance(code, str) else None
 
     def grouped_by(self, parameter: str, *operations: str) -> Iterator[tuple[str, list[JournalEntry]]]:
-        """The calls of these operations by the id in their path."""
-        found: dict[str, list[JournalEntry]] = {}
-        for each in self.of(*operations):
-            found.setdefault(each.call.params.get(parameter, ""), []).append(each)
-        yield from found.items()
+        """Yield each id that these operations have in their path, with the calls of it."""
+        if calls := self.of(*operations):
+            yield from _grouped((exchange.call.params.get(parameter, ""), exchange) for exchange in calls).items()
 
     def creating_exchange(self, record_id: str) -> JournalEntry | None:
-        """The exchange that made a record."""
+        """Return the exchange that created a record, or None if no call did."""
         return self.by_number(self.made.get(record_id, 0))
 
     def campaigns(self) -> Iterator[tuple[Tenant, Campaign]]:
-        return self.sandbox.records("campaign")
+        """Yield every campaign with its tenant."""
+        for tenant in self.sandbox.tenants.values():
+            yield from ((tenant, campaign) for campaign in tenant.campaigns.values())
 
     def executions(self) -> Iterator[tuple[Tenant, Execution]]:
-        return self.sandbox.records("execution")
+        """Yield every execution with its tenant."""
+        for tenant in self.sandbox.tenants.values():
+            yield from ((tenant, execution) for execution in tenant.executions.values())
 
     def sessions(self) -> Iterator[tuple[Session, JournalEntry]]:
-        """The sessions that a call has made, each with that call."""
-        for _, session in self.sandbox.records("session"):
-            made = self.creating_exchange(session.id)
-            if made is not None:
-                yield session, made
+        """Yield the sessions that a call created, each with that call."""
+        for tenant in self.sandbox.tenants.values():
+            for session in tenant.sessions.values():
+                made = self.creating_exchange(session.id)
+                if made is not None:
+                    yield session, made
 
     def reads(self, session_id: str) -> list[JournalEntry]:
-        """The reads of a session that its client heard."""
-        reads = (each for each in self.concerning(session_id) if each.operation == "readConnectionSession")
-        return [each for each in reads if succeeded(each)]
+        """Return the reads of a session whose success its client received."""
+        calls = self.concerning(session_id)
+        return [call for call in calls if call.operation == "readConnectionSession" and succeeded(call)]
 
     def is_acknowledged(self, session_id: str) -> bool:
-        """True where some receiver has accepted the session's event."""
+        """Return True if a receiver accepted an event of the session."""
         return any(
-            each.session_id == session_id and each.accepted and each.is_genuine for each in self.delivery_attempts
+            attempt.session_id == session_id and attempt.accepted and attempt.is_genuine
+            for attempt in self.delivery_attempts
         )
 
     def ended_at(self, record_id: str) -> Instant | None:
-        """When a record came into its final state."""
+        """Return the instant at which a record reached its final state, or None."""
         end = self._ends.get(record_id)
         return end.at if end is not None else None
 
     def ended_with(self, exchange: JournalEntry, record_id: str) -> bool:
-        """True where a rule brought a record into its final state in the instant of the call that made it: before the answer."""
+        """Return True if a rule ended a record in the instant of the call that created it: before the response."""
         end = self._ends.get(record_id)
         return end is not None and "rule" in end.cause and end.at == exchange.at
 
     def gap(self, earlier: JournalEntry, later: JournalEntry) -> Duration | None:
         """
-        How long the client let pass between two calls; None where no clock tells.
+        Return how long the client waited between two calls, or None if no clock measured it.
 
-        By the sandbox's clock where that was moved, else in real time where at least a second went by. A client whose
-        sleep was taken out of the test lets nothing pass that could be seen.
+        The sandbox's clock counts if it was advanced, else real time of at least a second. A test may take the
+        sleep out of its client: neither clock sees that wait.
         """
         virtual, real = later.at - earlier.at, _real(earlier, later)
-        if virtual - real > _OWN_MOVE:
+        if self._by_sandbox_clock or virtual - real > _MOVED:
             return virtual
         return real if real >= SECOND else None
 
-    def _repeated_by_transports(self) -> frozenset[int]:
-        """The calls that no client has made twice: its HTTP library repeated the bytes on a new connection."""
-        repeats: set[int] = set()
-        for each in self.exchanges:
-            again = self.next_repetition(each) if each.is_reused and each.n not in repeats else None
-            if again is not None and _is_repeated_by_transport(each, again):
-                repeats.add(again.n)
-        return frozenset(repeats)
 
-    def _has_waits(self) -> bool:
-        """True where some call was made again after a wait that a clock has seen."""
-        latest: dict[Any, JournalEntry] = {}
-        for each in self.exchanges:
-            key = (each.operation, tuple(each.call.params.items()))
-            if key in latest and self.gap(latest[key], each) is not None:
-                return True
-            latest[key] = each
-        return False
+def _grouped(pairs: Iterable[tuple[Any, JournalEntry]]) -> dict[Any, list[JournalEntry]]:
+    groups: dict[Any, list[JournalEntry]] = {}
+    for key, exchange in pairs:
+        groups.setdefault(key, []).append(exchange)
+    return groups
 
 
-def _as_received(exchanges: Iterable[JournalEntry]) -> tuple[JournalEntry, ...]:
+def _as_received(exchanges: Reversible[JournalEntry]) -> tuple[JournalEntry, ...]:
     """
-    The exchanges as their clients received them.
+    Return the exchanges as their clients received them.
 
-    An answer that a rule still holds has reached nobody; one that was sent after its client had repeated the call
-    reached nobody who waited for it.
+    No client has received a response that a rule still holds, or that was sent after the client had repeated its call.
     """
-    shown: list[JournalEntry] = []
+    received: list[JournalEntry] = []
     repeated_at: dict[Any, Duration | None] = {}  # by caller and request, when the next such call arrived
-    for each in reversed(list(exchanges)):
+    for exchange in reversed(exchanges):
         again = None
-        if each.operation:
-            who = client_key(each), request_of(each)
-            again, repeated_at[who] = repeated_at.get(who), each.monotonic_us
-        is_late = each.left is not None and again is not None and again < each.left
-        shown.append(each._replace(status=None, headers=(), answer=b"") if each.is_held or is_late else each)
-    return tuple(reversed(shown))
+        if exchange.operation:
+            key = client_key(exchange), request_of(exchange)
+            again, repeated_at[key] = repeated_at.get(key), exchange.monotonic_us
+        is_late = exchange.left is not None and again is not None and again < exchange.left
+        is_unreceived = exchange.is_held or is_late
+        received.append(exchange._replace(status=None, headers=(), answer=b"") if is_unreceived else exchange)
+    return tuple(reversed(received))
 
 
 def _is_repeated_by_transport(first: JournalEntry, again: JournalEntry) -> bool:
@@ -263,7 +324,7 @@ def _is_repeated_by_transport(first: JournalEntry, again: JournalEntry) -> bool:
 
     They do so if a connection that had carried another call ends without a byte: the same bytes, immediately, once.
     """
-    ended = first.status is None and first.fault is not None and not WITHOUT_RESPONSE.isdisjoint(first.fault.effects)
+    ended = first.status is None and first.fault is not None and not _NO_BYTE.isdisjoint(first.fault.effects)
     if not (ended and first.is_reused) or first.monotonic_us is None or again.monotonic_us is None:
         return False
     agent = first.call.headers.get("user-agent", "").lower()
@@ -282,43 +343,50 @@ def _real(earlier: JournalEntry, later: JournalEntry) -> Duration:
 
 
 def was_received(exchange: JournalEntry) -> bool:
-    """True where the whole answer reached the client as the API gave it."""
-    bent = exchange.fault is not None and not UNREADABLE.isdisjoint(exchange.fault.effects)
-    return exchange.status is not None and not bent
+    """Return True if the client received the whole response as the API sent it."""
+    is_unreadable = exchange.fault is not None and not _UNREADABLE.isdisjoint(exchange.fault.effects)
+    return exchange.status is not None and not is_unreadable
 
 
 def succeeded(exchange: JournalEntry) -> bool:
-    """True where the client heard a 2xx."""
+    """Return True if the client received a 2xx."""
     return was_received(exchange) and exchange.status is not None and 200 <= exchange.status < 300
 
 
 def has_failed(exchange: JournalEntry) -> bool:
-    """True where the client heard nothing whole, or a 5xx."""
+    """Return True if the client received no whole response, or a 5xx."""
     return not was_received(exchange) or (exchange.status or 0) >= 500
 
 
 def request_of(exchange: JournalEntry) -> Any:
-    """What makes two calls ask for the same."""
+    """Return a key that is equal for equal requests."""
     call = exchange.call
     return exchange.operation, tuple(call.params.items()), tuple(call.query), call.body, call.cut_from_bytes
 
 
 def client_key(exchange: JournalEntry) -> tuple[str, str]:
-    """Who calls, as far as headers tell: workers that share a key are told apart by their user agent."""
+    """Return the caller's API key and user agent: workers that share a key differ in the latter, if at all."""
     headers: Mapping[str, str] = exchange.call.headers
     return headers.get("x-api-key", ""), headers.get("user-agent", "")
 
 
 def body_of(exchange: JournalEntry) -> Mapping[str, Any]:
-    """The request's JSON object; empty where it is none."""
+    """Return the request's JSON object, or an empty one."""
     return exchange.body if isinstance(exchange.body, dict) else {}
 
 
 def numbers(exchanges: Iterable[JournalEntry]) -> tuple[int, ...]:
-    return tuple(each.n for each in exchanges)
+    """Return the numbers of the exchanges, as proofs cite them."""
+    return tuple(exchange.n for exchange in exchanges)
 
 
 def requested_wait(exchange: JournalEntry) -> Duration | None:
-    """The wait that the answer's Retry-After asks for; None where it has none that can be read."""
-    written = next((value for name, value in exchange.headers if name.lower() == "retry-after"), "")
-    return retry_after(written, exchange.at)
+    """Return the wait that the response's Retry-After specifies, or None if it has no readable one."""
+    text = next((value for name, value in exchange.headers if name.lower() == "retry-after"), "")
+    return retry_after(text, exchange.at)
+
+
+def reads_final(evidence: Evidence, exchange: JournalEntry) -> bool:
+    """Return True if the client received the final status of a campaign, execution or session by this call."""
+    is_read = exchange.operation in ("readCampaign", "readExecution", "readConnectionSession")
+    return is_read and succeeded(exchange) and evidence.answer_field(exchange, "status") in FINAL

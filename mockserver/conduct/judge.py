@@ -1,7 +1,7 @@
 """
-Judging: every rule of the table is asked, and answers with findings, with silence, or with why it cannot say.
+Judge of conduct: runs the judge of every rule, which yields findings, nothing, or why this run does not show it.
 
-What only the client's own test can see, and what takes two runs to see, is never found here: it is told as not assessed.
+What only the client's own test or a comparison of two runs can show is reported as not assessed.
 """
 
 from __future__ import annotations
@@ -82,34 +82,36 @@ JUDGES: Mapping[str, Judge] = MappingProxyType(
     }
 )
 
-# Judges that say nothing without deliveries, although the journal is what the others of their class read.
-_NEED_LETTERS = frozenset(("double-provision", "late-event-overwrites"))
+# Judges that need deliveries, although their first source is the journal.
+_NEED_DELIVERIES = frozenset(("double-provision", "late-event-overwrites"))
 _UNSEEN = {
     "D": "one run does not show it: compare two, with mockserver.testing.differential.compare",
-    "H": "only the client's own test can tell",
+    "H": "only the client's own test can show it",
 }
 
 
 def judge(sandbox: SandboxState) -> ConductResult:
     """
-    What the client did against the advice, the worst first, and what this run says nothing about.
+    Return what the client did against the document's advice, the most severe first, and what this run does not show.
 
-    Nothing is changed; the caller holds the lock or a twin.
+    Lock: The caller holds the sandbox's lock, or passes a copy. Nothing is changed.
     """
-    seen = Evidence(sandbox)
+    evidence = Evidence(sandbox)
     findings: list[Finding] = []
-    unheard: list[NotAssessed] = []
+    not_assessed: list[NotAssessed] = []
     for row in RULES.values():
-        why = _blind(seen, row)
-        told = [NotAssessable(why)] if why else list(JUDGES[row.id](seen))
-        found = [_finding(row, each) for each in told if isinstance(each, Proof)]
-        findings += found
-        unheard += [NotAssessed(row.id, each.why) for each in told if isinstance(each, NotAssessable) and not found][:1]
-    return ConductResult(tuple(sorted(findings, key=_order)), tuple(unheard))
+        why = _missing_source(evidence, row)
+        verdicts = [NotAssessable(why)] if why else list(JUDGES[row.id](evidence))
+        proofs = [verdict for verdict in verdicts if isinstance(verdict, Proof)]
+        reasons = [verdict.why for verdict in verdicts if isinstance(verdict, NotAssessable)]
+        findings += [_finding(row, proof) for proof in proofs]
+        if reasons and not proofs:
+            not_assessed.append(NotAssessed(row.id, reasons[0]))
+    return ConductResult(tuple(sorted(findings, key=_order)), tuple(not_assessed))
 
 
 def finding(rule: str, message: str, exchanges: Iterable[int] = ()) -> Finding:
-    """A finding by the rule's row; KeyError where no rule is called so."""
+    """Return a finding with the severity, clause and advice of its rule; KeyError for an unknown rule."""
     return _finding(RULES[rule], Proof(message, tuple(exchanges)))
 
 
@@ -118,16 +120,16 @@ def _finding(row: ConductRule, proof: Proof) -> Finding:
     return Finding(row.id, row.severity, proof.message, cited, row.clause, row.line, row.advice)
 
 
-def _order(each: Finding) -> tuple[int, tuple[int, ...]]:
-    return each.severity, each.exchanges
+def _order(finding: Finding) -> tuple[int, tuple[int, ...]]:
+    return finding.severity, finding.exchanges
 
 
-def _blind(seen: Evidence, row: ConductRule) -> str | None:
-    """Why this run has nothing that a rule's judge could look at."""
+def _missing_source(evidence: Evidence, row: ConductRule) -> str | None:
+    """Return why this run has nothing that a rule's judge could read, or None."""
     if row.id not in JUDGES:
         return _UNSEEN["D" if "D" in row.sources else "H"]
-    if row.sources[0] == "W" or row.id in _NEED_LETTERS:
-        return None if seen.delivery_attempts else "nothing was delivered to a receiver"
+    if row.sources[0] == "W" or row.id in _NEED_DELIVERIES:
+        return None if evidence.delivery_attempts else "nothing was delivered to a receiver"
     if row.sources[0] == "P":
-        return None if seen.visits else "no hosted page was visited"
+        return None if evidence.visits else "no hosted page was visited"
     return None

@@ -1,7 +1,5 @@
 """
-Judges of polling and patience: executions and sessions that are watched too long, too often, or not to the end.
-
-Waits of a client during which the sandbox's clock did not move, and a process whose clock differs from the sandbox's.
+Judges of polling, retries and timeouts; and waits in real time while the sandbox's clock did not move.
 
 1. A poll is a GET that succeeds or is not found, or any call that meets a rate limit; what a rule delays is not one.
 2. Polls count from the last call that is not one, at one instant of the clock, up to the newest; a final status ends them.
@@ -10,7 +8,7 @@ Waits of a client during which the sandbox's clock did not move, and a process w
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from statistics import median_high
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -28,189 +26,200 @@ from mockserver.conduct.evidence import (
 )
 from mockserver.conduct.rules import NotAssessable, Proof
 from mockserver.contract.durations import duration_text, parse_duration
-from mockserver.contract.effects import WAITING, deciding
+from mockserver.contract.effects import WAITING
 from mockserver.contract.text import json_value
 from mockserver.core.instants import MINUTE, SECOND, Duration, Instant
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.sandbox import SandboxState
 
-_WATCHED = {"readExecution": "executionId", "readConnectionSession": "sessionId"}
-# A campaign is read for more reasons than to wait for it, so only many reads in a row are a loop.
-_LOOKED_AT = {**_WATCHED, "readCampaign": "id"}
+_POLLED = {"readExecution": "executionId", "readConnectionSession": "sessionId"}
+# A client reads a campaign for more reasons than to wait for it: only many reads in a row are a loop.
+_ALL_POLLED = {**_POLLED, "readCampaign": "id"}
 _MANY: Mapping[str, int] = MappingProxyType({"readExecution": 2, "readConnectionSession": 2, "readCampaign": 6})
 _LEAST: Mapping[str, Duration] = MappingProxyType(
     {"readExecution": 10 * SECOND, "readConnectionSession": 2 * SECOND, "readCampaign": 10 * SECOND}
 )
-_SAME_LOOP = 5 * MINUTE  # a read later than that is another look, not a poll
+_SAME_LOOP = 5 * MINUTE  # a later read is not part of the loop
 _GIVEN_UP_AFTER = 2 * MINUTE
 _STALLED = 2 * MINUTE
 _HOPELESS = (400, 401, 403, 404, 409, 422)
 
 
 class PollSequence(NamedTuple):
-    """One caller's reads of one execution or session, in order."""
+    """One caller's reads of one record, in order."""
 
     operation: str
     id: str
     reads: Sequence[JournalEntry]
 
 
-def poll_sequences(seen: Evidence, looked_at: Mapping[str, str] = _WATCHED) -> Iterator[PollSequence]:
-    """Every watch, callers apart, so that workers which share a key are not taken for one."""
-    for operation, parameter in looked_at.items():
-        for record_id, reads in seen.grouped_by(parameter, operation):
-            for who in dict.fromkeys(map(client_key, reads)):
-                yield PollSequence(operation, record_id, [each for each in reads if client_key(each) == who])
+def poll_sequences(evidence: Evidence, polled: Mapping[str, str] = _POLLED) -> Iterator[PollSequence]:
+    """Yield the polls of each record and caller; workers that share a key are separate callers."""
+    for operation, parameter in polled.items():
+        for record_id, reads in evidence.grouped_by(parameter, operation):
+            for key in dict.fromkeys(map(client_key, reads)):
+                yield PollSequence(operation, record_id, [read for read in reads if client_key(read) == key])
 
 
-def after_final(seen: Evidence, watch: PollSequence) -> tuple[JournalEntry, list[JournalEntry]] | None:
-    """The read that was told the final status, and those that went on in the same loop and told it once more."""
-    reads = [each for each in watch.reads if succeeded(each)]  # one that failed and its repetition are one look
-    for place, each in enumerate(reads):
-        if seen.answer_field(each, "status") in FINAL:
-            more: list[JournalEntry] = []
-            for last, following in zip(reads[place:], reads[place + 1 :], strict=False):
-                if (following.at - last.at) > _SAME_LOOP:
-                    break
-                more.append(following)
-            return each, more
-    return None
+class FinalRead(NamedTuple):
+    """The first read that returned a final status, and the later reads of the same loop."""
+
+    exchange: JournalEntry
+    later: Sequence[JournalEntry]
 
 
-def poll_after_final(seen: Evidence) -> Iterator[Proof]:
-    for watch in poll_sequences(seen, _LOOKED_AT):
-        found = after_final(seen, watch)
-        if found is None or len(found[1]) < _MANY[watch.operation]:
+def final_read(evidence: Evidence, polls: PollSequence) -> FinalRead | None:
+    """Return the read that ends a loop of polls, or None if no read returned a final status."""
+    reads = [read for read in polls.reads if succeeded(read)]  # a failed read and its repetition count as one
+    place = next((n for n, read in enumerate(reads) if evidence.answer_field(read, "status") in FINAL), None)
+    if place is None:
+        return None
+    is_of_loop = (later.at - earlier.at <= _SAME_LOOP for earlier, later in pairwise(reads[place:]))
+    later = [read for read, _ in takewhile(lambda pair: pair[1], zip(reads[place + 1 :], is_of_loop, strict=True))]
+    return FinalRead(reads[place], later)
+
+
+def poll_after_final(evidence: Evidence) -> Iterator[Proof]:
+    for polls in poll_sequences(evidence, _ALL_POLLED):
+        final = final_read(evidence, polls)
+        if final is None or len(final.later) < _MANY[polls.operation] or _has_own_rule(evidence, polls, final):
             continue
-        status = seen.answer_field(found[0], "status")
-        others = (
-            status in ("failed", "expired")
-            if watch.operation == "readConnectionSession"
-            else watch.operation == "readExecution" and _runs_on(seen, found)
-        )
-        if not others:  # those have rules of their own
-            told = f"{watch.id} was {status}, and was read {len(found[1])} times more"
-            yield Proof(told, numbers((found[0], *found[1][:2])))
+        status = evidence.answer_field(final.exchange, "status")
+        message = f"{polls.id} was {status}, and was read {len(final.later)} more times"
+        yield Proof(message, numbers((final.exchange, *final.later[:2])))
 
 
-def _runs_on(seen: Evidence, found: tuple[JournalEntry, list[JournalEntry]]) -> bool:
-    return seen.answer_field(found[0], "status") in ("failed", "canceled") and len(found[1]) >= 3
+def _has_own_rule(evidence: Evidence, polls: PollSequence, final: FinalRead) -> bool:
+    if polls.operation == "readConnectionSession":
+        return evidence.answer_field(final.exchange, "status") in ("failed", "expired")  # reuse-dead-session
+    return polls.operation == "readExecution" and _waits_for_completed(evidence, final)  # poll-final-set-incomplete
 
 
-def poll_final_set_incomplete(seen: Evidence) -> Iterator[Proof]:
-    for watch in poll_sequences(seen):
-        found = after_final(seen, watch)
-        if watch.operation == "readExecution" and found is not None and _runs_on(seen, found):
-            told = f"{watch.id} was {seen.answer_field(found[0], 'status')}, and the polling went on: {len(found[1])} reads more"
-            yield Proof(told, numbers((found[0], *found[1][:2])))
+def _waits_for_completed(evidence: Evidence, final: FinalRead) -> bool:
+    return evidence.answer_field(final.exchange, "status") in ("failed", "canceled") and len(final.later) >= 3
 
 
-def poll_too_fast(seen: Evidence) -> Iterator[Proof | NotAssessable]:
-    blind = 0
-    for watch in poll_sequences(seen, _LOOKED_AT):
-        found = after_final(seen, watch)
-        polls = [each for each in watch.reads if found is None or each.n <= found[0].n]
-        whole = [
-            pair for pair in pairwise(polls) if not has_failed(pair[0]) and pair[0].status != 429
-        ]  # the rest is retries
-        gaps = [seen.gap(one, other) for one, other in whole]
-        if len(gaps) < _MANY[watch.operation]:
+def poll_final_set_incomplete(evidence: Evidence) -> Iterator[Proof]:
+    for polls in poll_sequences(evidence):
+        final = final_read(evidence, polls)
+        if polls.operation == "readExecution" and final is not None and _waits_for_completed(evidence, final):
+            status = evidence.answer_field(final.exchange, "status")
+            message = f"{polls.id} was {status}, and the polling continued: {len(final.later)} more reads"
+            yield Proof(message, numbers((final.exchange, *final.later[:2])))
+
+
+def poll_too_fast(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
+    unmeasured = 0
+    for sequence in poll_sequences(evidence, _ALL_POLLED):
+        final = final_read(evidence, sequence)
+        polls = [poll for poll in sequence.reads if final is None or poll.n <= final.exchange.n]
+        gaps = [evidence.gap(*pair) for pair in pairwise(polls) if not _is_retry(pair[0])]
+        if len(gaps) < _MANY[sequence.operation]:
             continue
-        known = [gap or 0 for gap in gaps]
-        least = _LEAST[watch.operation]
-        if (
-            all(gap is None for gap in gaps)
-            and (polls[-1].monotonic_us or 0) - (polls[0].monotonic_us or 0) < 3 * least
-        ):
-            blind += 1
-        elif median_high(known) < least:
-            told = f"{watch.id} was polled every {duration_text(median_high(known))}, {len(polls)} times; advised are {least // SECOND} s at least"
-            yield Proof(told, numbers(polls[:3]))
-    if blind:
-        yield NotAssessable(f"no clock moved between the polls of {blind} executions or sessions")
+        median, least = median_high([gap or 0 for gap in gaps]), _LEAST[sequence.operation]
+        if all(gap is None for gap in gaps) and _spent(polls) < 3 * least:
+            unmeasured += 1
+        elif median < least:
+            every = duration_text(median)
+            message = f"{sequence.id} was polled every {every}, {len(polls)} times; the least is {least // SECOND} s"
+            yield Proof(message, numbers(polls[:3]))
+    if unmeasured:
+        yield NotAssessable(f"no clock moved between the polls of {unmeasured} executions or sessions")
 
 
-def poll_dies_on_error(seen: Evidence) -> Iterator[Proof | NotAssessable]:
-    for watch in poll_sequences(seen):
-        last, before = watch.reads[-1], [each for each in watch.reads if succeeded(each)]
-        if (
-            not (has_failed(last) or last.status == 429)
-            or not before
-            or seen.answer_field(before[-1], "status") in FINAL
-        ):
+def _is_retry(earlier: JournalEntry) -> bool:
+    """Return True if the call after this one is its retry, not the next poll."""
+    return has_failed(earlier) or earlier.status == _TOO_MANY
+
+
+def poll_dies_on_error(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
+    for polls in poll_sequences(evidence):
+        last, successes = polls.reads[-1], [read for read in polls.reads if succeeded(read)]
+        if not _is_retry(last) or not successes or evidence.answer_field(successes[-1], "status") in FINAL:
             continue
-        later = [*seen.concerning(watch.id), *seen.concerning(last.call.params.get("id"))]
-        if any(each.n > last.n for each in later):
+        related = [*evidence.concerning(polls.id), *evidence.concerning(last.call.params.get("id"))]
+        if any(call.n > last.n for call in related):
             continue
-        if seen.now - last.at >= _GIVEN_UP_AFTER:
-            came = f"status {last.status}" if was_received(last) else "no answer"
-            yield Proof(f"the watch of {watch.id} ended with {came}, while it was pending", numbers((before[-1], last)))
+        if evidence.now - last.at >= _GIVEN_UP_AFTER:
+            outcome = f"status {last.status}" if was_received(last) else "no answer"
+            message = f"the polling of {polls.id} ended with {outcome}, while it was pending"
+            yield Proof(message, numbers((successes[-1], last)))
         else:
-            yield NotAssessable(f"the last poll of {watch.id} failed, and the run ended there")
+            yield NotAssessable(f"the last poll of {polls.id} failed, and the run ended there")
 
 
-def progress_is_done(seen: Evidence) -> Iterator[Proof]:
-    for watch in poll_sequences(seen):
-        last = watch.reads[-1]
-        if watch.operation != "readExecution" or seen.answer_field(last, "status") in (None, *FINAL):
+def progress_is_done(evidence: Evidence) -> Iterator[Proof]:
+    for polls in poll_sequences(evidence):
+        last = polls.reads[-1]
+        if polls.operation != "readExecution" or evidence.answer_field(last, "status") in (None, *FINAL):
             continue
-        progress, looks_done = seen.answer_field(last, "progress"), seen.answer_field(last, "targetCount") == 0
+        progress, looks_done = evidence.answer_field(last, "progress"), evidence.answer_field(last, "targetCount") == 0
         looks_done = looks_done or (isinstance(progress, int | float) and progress >= 99)
-        if not looks_done or seen.now - last.at < MINUTE:
+        if not looks_done or evidence.now - last.at < MINUTE:
             continue
-        others = [*seen.concerning(last.call.params.get("id")), *seen.of("listCampaigns")]
-        if not any(each.n > last.n for each in others):
-            yield Proof(f"the last poll of {watch.id} said {progress} %, and that it was still processing", (last.n,))
+        others = [*evidence.concerning(last.call.params.get("id")), *evidence.of("listCampaigns")]
+        if not any(call.n > last.n for call in others):
+            message = (
+                f"the last poll of {polls.id} returned a progress of {progress} %, and that it was still processing"
+            )
+            yield Proof(message, (last.n,))
 
 
-def ignore_retry_after(seen: Evidence) -> Iterator[Proof | NotAssessable]:
-    blind = False
-    for first in seen.exchanges:
-        limited = first.status == 429 and was_received(first)
-        again = [each for each in seen.repetitions(first) if client_key(each) == client_key(first)] if limited else []
+def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
+    is_unmeasured = False
+    for first in evidence.exchanges:
+        again = _retries_of_limited(evidence, first)
         if not again:
             continue
-        waited, wanted = seen.gap(first, again[0]), requested_wait(first)
-        if waited is None and not seen.has_observed_waits:
-            blind = True
-        elif wanted is not None and (waited or 0) < wanted:
-            told = f"{first.operation} came again after {duration_text(waited or 0)}; Retry-After said {duration_text(wanted)}"
-            yield Proof(told, numbers((first, again[0])))
-        elif wanted is None and len(again) >= 2 and (seen.gap(first, again[1]) or 0) < SECOND:
-            yield Proof(
-                f"{first.operation} came three times within a second through a 429", numbers((first, *again[:2]))
-            )
-    if blind:
+        waited, asked = evidence.gap(first, again[0]), requested_wait(first)
+        if waited is None and not evidence.has_observed_waits:
+            is_unmeasured = True
+        elif asked is not None and (waited or 0) < asked:
+            message = f"{first.operation} was repeated after {duration_text(waited or 0)}; its Retry-After was {duration_text(asked)}"
+            yield Proof(message, numbers((first, again[0])))
+        elif asked is None and len(again) >= 2 and (evidence.gap(first, again[1]) or 0) < SECOND:
+            message = f"{first.operation} was sent three times within a second, despite a 429"
+            yield Proof(message, numbers((first, *again[:2])))
+    if is_unmeasured:
         yield NotAssessable("no clock moved between a 429 and the next call, nor between any other two")
 
 
-def retry_hopeless(seen: Evidence) -> Iterator[Proof]:
-    told_already: set[int] = set()
-    for first in seen.exchanges:
-        if first.status not in _HOPELESS or first.n in told_already:
+def _retries_of_limited(evidence: Evidence, first: JournalEntry) -> list[JournalEntry]:
+    """Return the repetitions of a call that the client received a 429 for."""
+    if first.status != _TOO_MANY or not was_received(first):
+        return []
+    return [call for call in evidence.repetitions(first) if client_key(call) == client_key(first)]
+
+
+def retry_hopeless(evidence: Evidence) -> Iterator[Proof]:
+    reported: set[int] = set()
+    for first in evidence.exchanges:
+        if first.status not in _HOPELESS or not was_received(first) or first.n in reported:
             continue
-        again = seen.repetitions(first)
-        stubborn = [each for each in again if seen.code(each) == seen.code(first) and each.at - first.at <= 10 * MINUTE]
-        if len(stubborn) >= 2 and stubborn == again[: len(stubborn)]:
-            told_already |= {each.n for each in again}
-            told = f"{first.operation} was refused with {seen.code(first)} {len(stubborn) + 1} times"
-            yield Proof(told, numbers((first, *stubborn[:2])))
+        code, again = evidence.code(first), evidence.repetitions(first)
+        refused = [call for call in again if evidence.code(call) == code and call.at - first.at <= 10 * MINUTE]
+        if len(refused) >= 2 and refused == again[: len(refused)]:
+            reported |= {call.n for call in again}
+            message = f"{first.operation} was refused with {code} {len(refused) + 1} times"
+            yield Proof(message, numbers((first, *refused[:2])))
 
 
-def no_timeout(seen: Evidence) -> Iterator[Proof | NotAssessable]:
-    stalled = False
-    for each in seen.exchanges:
-        effects = each.fault.effects if each.fault else {}
-        held = max(parse_duration(effects.get(effect)) or 0 for effect in _WAITS)
-        stalled |= held >= _STALLED
-        if held >= _STALLED and each.status is not None:
-            yield Proof(f"{each.operation} was waited for {held // SECOND} s", (each.n,))
-    if not stalled:
-        yield NotAssessable("no answer was held back for two minutes")
+def no_timeout(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
+    is_stalled = False
+    for exchange in evidence.exchanges:
+        effects = exchange.fault.effects if exchange.fault else {}
+        delay = max(parse_duration(effects.get(effect)) or 0 for effect in ("delay", "delay-after"))
+        is_stalled |= delay >= _STALLED
+        if delay >= _STALLED and exchange.status is not None:
+            yield Proof(
+                f"the client waited {delay // SECOND} s for the response to {exchange.operation}", (exchange.n,)
+            )
+    if not is_stalled:
+        yield NotAssessable("no response was delayed by two minutes")
 
 
-_WAITS = (*deciding("wait"), *deciding("wait after"))
-_LEAST_REPEATS = SECOND // 2  # of real time; whoever calls again sooner does not wait for anything
+_LEAST_REPEATS = SECOND // 2  # of real time; a client that calls again sooner does not wait
+_HELD = frozenset(("delay", "delay-after", "dribble"))
 _TOO_MANY = 429
 _DIFFERS = SECOND
 
@@ -253,15 +262,15 @@ def unmoved(sandbox: SandboxState, real: Duration | None) -> Unmoved | None:
 
 
 def _polls(sandbox: SandboxState) -> Iterator[list[JournalEntry]]:
-    """The polls of each caller and request since the clock last moved, oldest first."""
-    found: dict[Any, list[JournalEntry]] = {}
+    """Yield the polls of each caller and request since the clock last moved, oldest first."""
+    groups: dict[Any, list[JournalEntry]] = {}
     exchanges = sandbox.journal.exchanges
-    for each in reversed(exchanges):
-        if each.at != exchanges[-1].at or (each.call.method != "GET" and each.status != _TOO_MANY):
+    for exchange in reversed(exchanges):
+        if exchange.at != exchanges[-1].at or (exchange.call.method != "GET" and exchange.status != _TOO_MANY):
             break
-        if _is_poll(each):
-            found.setdefault((client_key(each), request_of(each)), []).append(each)
-    for polls in found.values():
+        if _is_poll(exchange):
+            groups.setdefault((client_key(exchange), request_of(exchange)), []).append(exchange)
+    for polls in groups.values():
         answer = json_value(polls[0].answer)
         if not (isinstance(answer, dict) and answer.get("status") in FINAL):
             yield polls[::-1]
@@ -274,15 +283,15 @@ def _is_poll(exchange: JournalEntry) -> bool:
     return status == _TOO_MANY or 200 <= status < 300 or status == 404
 
 
-def _spent(polls: list[JournalEntry]) -> Duration:
+def _spent(polls: Sequence[JournalEntry]) -> Duration:
     return (polls[-1].monotonic_us or 0) - (polls[0].monotonic_us or 0)
 
 
 def _is_call_held(sandbox: SandboxState) -> bool:
-    """Return True if a rule holds a call, or its answer: its client waits for that."""
+    """Return True if a rule holds a call or its response, for which the client waits."""
     journal = sandbox.journal
-    is_arriving = any(step.command == "call" and step.exchanges >= journal.last_exchange for step in journal.steps)
-    return is_arriving or bool(sandbox.rule_set.deferred_calls) or journal.exchanges[-1].is_held
+    is_deferred_call = any(step.command == "call" and step.exchanges >= journal.last_exchange for step in journal.steps)
+    return is_deferred_call or bool(sandbox.rule_set.deferred_calls) or journal.exchanges[-1].is_held
 
 
 def apart(sandbox: SandboxState, process: Instant) -> Apart | None:

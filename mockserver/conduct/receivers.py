@@ -1,7 +1,7 @@
 """
-Judges of receivers: how they answered what the mock delivered, forged and repeated.
+Judges of receivers: their answers to deliveries, forged requests and repetitions.
 
-A delivery is no exchange: findings cite the exchange that created the session, and name event and endpoint.
+A delivery is not an exchange: findings cite the exchange that created the session, and name event and endpoint.
 """
 
 from __future__ import annotations
@@ -16,88 +16,97 @@ from mockserver.core.instants import MINUTE
 
 _REFUSED = (400, 401, 403)
 _NEVER_VERIFYING = (405, 411, 413, 415)
-_A_PAGE = re.compile(rb"csrf|<html|<!doctype|log ?in|sign ?in", re.IGNORECASE)
+_PAGE = re.compile(rb"csrf|<html|<!doctype|log ?in|sign ?in", re.IGNORECASE)
 _OLD = 5 * MINUTE
 _SLOW_MS = 5_000
 
 Judge = Callable[[Evidence], Iterator[Proof | NotAssessable]]
 
 
-def _proof(seen: Evidence, told: str, *letters: DeliveryAttempt) -> Proof:
-    made = (seen.made.get(each.session_id) for each in letters)
-    return Proof(told, tuple(dict.fromkeys(n for n in made if n is not None))[:3])
+def _proof(evidence: Evidence, message: str, *attempts: DeliveryAttempt) -> Proof:
+    created = (evidence.made.get(attempt.session_id) for attempt in attempts)
+    return Proof(message, tuple(dict.fromkeys(n for n in created if n is not None))[:3])
 
 
-def _by_endpoint(seen: Evidence) -> Iterator[list[DeliveryAttempt]]:
-    for endpoint in dict.fromkeys(each.endpoint for each in seen.delivery_attempts):
-        yield [each for each in seen.delivery_attempts if each.endpoint == endpoint]
+def _genuine_by_endpoint(evidence: Evidence) -> Iterator[list[DeliveryAttempt]]:
+    """Yield the genuine attempts of each endpoint that it answered."""
+    groups: dict[str, list[DeliveryAttempt]] = {}
+    for attempt in evidence.delivery_attempts:
+        if attempt.is_genuine and attempt.status is not None:
+            groups.setdefault(attempt.endpoint, []).append(attempt)
+    yield from groups.values()
 
 
-def _true(letters: Sequence[DeliveryAttempt]) -> list[DeliveryAttempt]:
-    return [each for each in letters if each.is_genuine and each.status is not None]
+def _all_refused(attempts: Sequence[DeliveryAttempt]) -> bool:
+    """Return True if there are attempts, and the receiver refused all of them."""
+    return bool(attempts) and all(attempt.status in _REFUSED for attempt in attempts)
 
 
-def _when(faults: Sequence[str], what: str, *, accepted: bool) -> Judge:
-    """A judge of one kind of letter: a finding where it was accepted, or was not."""
+def _any_accepted(attempts: Sequence[DeliveryAttempt]) -> bool:
+    return any(attempt.accepted for attempt in attempts)
 
-    def judge(seen: Evidence) -> Iterator[Proof | NotAssessable]:
-        sent = [each for each in seen.delivery_attempts if each.fault in faults and each.status is not None]
-        if not sent:
-            yield NotAssessable(f"nothing of the kind was delivered: {' or '.join(faults)}")
-        for endpoint in dict.fromkeys(each.endpoint for each in sent):
-            wrong = [each for each in sent if each.endpoint == endpoint and each.accepted == accepted]
+
+def _judge_of(faults: Sequence[str], kind: str, *, accepted: bool) -> Judge:
+    """Return a judge of deliveries with these faults, whose findings are those that were accepted, or were not."""
+
+    def judge(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
+        attempts = [
+            attempt for attempt in evidence.delivery_attempts if attempt.fault in faults and attempt.status is not None
+        ]
+        if not attempts:
+            yield NotAssessable(f"no such delivery was sent: {' or '.join(faults)}")
+        for endpoint in dict.fromkeys(attempt.endpoint for attempt in attempts):
+            wrong = [attempt for attempt in attempts if attempt.endpoint == endpoint and attempt.accepted == accepted]
             if wrong:
-                yield _proof(
-                    seen, f"{what} ({wrong[0].fault}, {wrong[0].label}) was answered {wrong[0].status}", *wrong
-                )
+                message = f"{kind} ({wrong[0].fault}, {wrong[0].label}) was answered {wrong[0].status}"
+                yield _proof(evidence, message, *wrong)
 
     return judge
 
 
-no_verify = _when(("wrong-secret", "changed-body", "changed-id"), "a forged delivery", accepted=True)
-missing_header_passes = _when(("no-signature",), "a delivery without signature", accepted=True)
-no_tolerance = _when(("old-timestamp",), "a delivery signed ten minutes ago", accepted=True)
-refuses_unknown_kind = _when(("unknown-kind",), "an event of another kind", accepted=False)
+no_verify = _judge_of(("wrong-secret", "changed-body", "changed-id"), "a forged delivery", accepted=True)
+missing_header_passes = _judge_of(("no-signature",), "a delivery without signature", accepted=True)
+no_tolerance = _judge_of(("old-timestamp",), "a delivery signed ten minutes ago", accepted=True)
+refuses_unknown_kind = _judge_of(("unknown-kind",), "an event of another kind", accepted=False)
 
 
-def trusts_payload_tenant(seen: Evidence) -> Iterator[Proof | NotAssessable]:
-    """A 2xx alone may be an event that was put aside: only what the client read afterwards shows that it was believed."""
-    sent = [each for each in seen.delivery_attempts if each.fault == "other-tenant" and each.accepted]
-    acted = False
-    for letter in sent:
-        genuine = [
-            each
-            for each in seen.delivery_attempts
-            if each.event_id == letter.event_id and each.fault is None and each.accepted
-        ]
+def trusts_payload_tenant(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
+    """A receiver may answer 2xx and ignore the event: only a later read of the client shows that it used the event."""
+    forged = [attempt for attempt in evidence.delivery_attempts if attempt.fault == "other-tenant" and attempt.accepted]
+    has_acted = False
+    for attempt in forged:
         reads = [
-            each for each in seen.exchanges if each.at >= letter.at and letter.session_id in each.call.params.values()
+            exchange
+            for exchange in evidence.exchanges
+            if exchange.at >= attempt.at and attempt.session_id in exchange.call.params.values()
         ]
-        if reads and not genuine:
-            acted = True
-            yield Proof(
-                f"an event with another tenant's id ({letter.label}) was acknowledged and acted upon", (reads[0].n,)
-            )
-    if not acted:
-        yield NotAssessable(
-            "only the client's test can tell what it did with an event of another tenant"
-            if sent
-            else "no event with another tenant's id was delivered"
-        )
+        if reads and not _is_accepted_genuinely(evidence, attempt.event_id):
+            has_acted = True
+            message = f"an event with another tenant's id ({attempt.label}) was acknowledged and acted upon"
+            yield Proof(message, (reads[0].n,))
+    if not has_acted and forged:
+        yield NotAssessable("only the client's test can show what it did with an event of another tenant")
+    elif not has_acted:
+        yield NotAssessable("no event with another tenant's id was delivered")
 
 
-def reserialised_body(seen: Evidence) -> Iterator[Proof]:
-    for letters in _by_endpoint(seen):
-        odd = [each for each in _true(letters) if _is_odd(each.body)]
-        plain = [each for each in _true(letters) if not _is_odd(each.body)]
-        if odd and all(each.status in _REFUSED for each in odd) and any(each.accepted for each in plain):
-            yield _proof(
-                seen, f"{odd[0].label} was refused with {odd[0].status}; only its JSON is spelt otherwise", odd[0]
-            )
+def _is_accepted_genuinely(evidence: Evidence, event_id: str) -> bool:
+    attempts = evidence.delivery_attempts
+    return any(attempt.event_id == event_id and attempt.fault is None and attempt.accepted for attempt in attempts)
 
 
-def _is_odd(body: bytes) -> bool:
-    """True where a parser and a serialiser would not give the same bytes back, or the text is not plain ASCII."""
+def reserialised_body(evidence: Evidence) -> Iterator[Proof]:
+    for attempts in _genuine_by_endpoint(evidence):
+        changed = [attempt for attempt in attempts if _changes_when_reserialised(attempt.body)]
+        plain = [attempt for attempt in attempts if not _changes_when_reserialised(attempt.body)]
+        if _all_refused(changed) and _any_accepted(plain):
+            first = changed[0]
+            message = f"{first.label} was refused with {first.status}; only its JSON is formatted differently"
+            yield _proof(evidence, message, first)
+
+
+def _changes_when_reserialised(body: bytes) -> bool:
+    """Return True if parsing and serializing changes the bytes, or the text is not plain ASCII."""
     try:
         again = json.dumps(json.loads(body), separators=(",", ":"), ensure_ascii=False).encode()
     except (ValueError, RecursionError):
@@ -105,68 +114,76 @@ def _is_odd(body: bytes) -> bool:
     return again != body or not body.isascii()
 
 
-def secret_misread(seen: Evidence) -> Iterator[Proof]:
-    for letters in _by_endpoint(seen):
-        sent = _true(letters)
-        if sent and all(each.status in _REFUSED and not _met_a_page(each) for each in sent):
-            yield _proof(seen, f"every valid delivery was refused with {sent[0].status} ({sent[0].label})", *sent)
+def secret_misread(evidence: Evidence) -> Iterator[Proof]:
+    for attempts in _genuine_by_endpoint(evidence):
+        if _all_refused(attempts) and not any(map(_was_answered_by_page, attempts)):
+            message = f"every valid delivery was refused with {attempts[0].status} ({attempts[0].label})"
+            yield _proof(evidence, message, *attempts)
 
 
-def framework_in_the_way(seen: Evidence) -> Iterator[Proof]:
-    for letters in _by_endpoint(seen):
-        stopped = [each for each in _true(letters) if each.status in _NEVER_VERIFYING or _met_a_page(each)]
+def framework_in_the_way(evidence: Evidence) -> Iterator[Proof]:
+    for attempts in _genuine_by_endpoint(evidence):
+        stopped = [
+            attempt for attempt in attempts if attempt.status in _NEVER_VERIFYING or _was_answered_by_page(attempt)
+        ]
         if stopped:
-            yield _proof(seen, f"{stopped[0].label} met {stopped[0].status} before any receiver", *stopped)
+            message = f"{stopped[0].label} got {stopped[0].status} before any receiver"
+            yield _proof(evidence, message, *stopped)
 
 
-def _met_a_page(letter: DeliveryAttempt) -> bool:
-    return letter.status in (401, 403) and _A_PAGE.search(letter.answer) is not None
+def _was_answered_by_page(attempt: DeliveryAttempt) -> bool:
+    return attempt.status in (401, 403) and _PAGE.search(attempt.answer) is not None
 
 
-def tolerance_on_occurred_at(seen: Evidence) -> Iterator[Proof]:
-    for letters in _by_endpoint(seen):
-        old = [each for each in _true(letters) if each.at - each.happened_at >= _OLD]
-        young = [each for each in _true(letters) if each.at - each.happened_at < _OLD]
-        if old and all(each.status in _REFUSED for each in old) and any(each.accepted for each in young):
-            minutes = (old[0].at - old[0].happened_at) // MINUTE
-            yield _proof(seen, f"{old[0].label}, freshly signed {minutes} minutes after the event, was refused", old[0])
+def tolerance_on_occurred_at(evidence: Evidence) -> Iterator[Proof]:
+    for attempts in _genuine_by_endpoint(evidence):
+        late = [attempt for attempt in attempts if attempt.at - attempt.happened_at >= _OLD]
+        prompt = [attempt for attempt in attempts if attempt.at - attempt.happened_at < _OLD]
+        if _all_refused(late) and _any_accepted(prompt):
+            minutes = (late[0].at - late[0].happened_at) // MINUTE
+            message = f"{late[0].label}, freshly signed {minutes} minutes after the event, was refused"
+            yield _proof(evidence, message, late[0])
 
 
-def first_signature_only(seen: Evidence) -> Iterator[Proof]:
-    for letters in _by_endpoint(seen):
-        two = [each for each in _true(letters) if _signatures(each) >= 2]
-        one = [each for each in _true(letters) if _signatures(each) == 1]
-        if two and all(each.status in _REFUSED for each in two) and any(each.accepted for each in one):
-            yield _proof(seen, f"{two[0].label}, with two signatures, was refused with {two[0].status}", two[0])
+def first_signature_only(evidence: Evidence) -> Iterator[Proof]:
+    for attempts in _genuine_by_endpoint(evidence):
+        two = [attempt for attempt in attempts if _signatures(attempt) >= 2]
+        one = [attempt for attempt in attempts if _signatures(attempt) == 1]
+        if _all_refused(two) and _any_accepted(one):
+            message = f"{two[0].label}, with two signatures, was refused with {two[0].status}"
+            yield _proof(evidence, message, two[0])
 
 
-def _signatures(letter: DeliveryAttempt) -> int:
-    signed = (value for name, value in letter.headers.items() if "signature" in name.lower())
+def _signatures(attempt: DeliveryAttempt) -> int:
+    signed = (value for name, value in attempt.headers.items() if "signature" in name.lower())
     return max((len(re.findall(r"\bv1[,=]", value)) for value in signed), default=0)
 
 
-def slow_ack(seen: Evidence) -> Iterator[Proof]:
-    for letters in _by_endpoint(seen):
-        slow = max(_true(letters), key=lambda each: each.duration_ms, default=None)
-        if slow is not None and slow.duration_ms > _SLOW_MS:
-            yield _proof(seen, f"{slow.label} was answered after {slow.duration_ms / 1000:g} s", slow)
+def slow_ack(evidence: Evidence) -> Iterator[Proof]:
+    for attempts in _genuine_by_endpoint(evidence):
+        slowest = max(attempts, key=lambda attempt: attempt.duration_ms, default=None)
+        if slowest is not None and slowest.duration_ms > _SLOW_MS:
+            message = f"{slowest.label} was answered after {slowest.duration_ms / 1000:g} s"
+            yield _proof(evidence, message, slowest)
 
 
-def relies_on_redirect(seen: Evidence) -> Iterator[Proof]:
-    for letters in _by_endpoint(seen):
-        led = [each for each in _true(letters) if each.status is not None and 300 <= each.status < 400]
-        if led:
-            yield _proof(seen, f"{led[0].label} was answered {led[0].status}, which nobody follows", *led)
+def relies_on_redirect(evidence: Evidence) -> Iterator[Proof]:
+    for attempts in _genuine_by_endpoint(evidence):
+        redirected = [attempt for attempt in attempts if attempt.status is not None and 300 <= attempt.status < 400]
+        if redirected:
+            message = f"{redirected[0].label} was answered {redirected[0].status}; senders follow no redirect"
+            yield _proof(evidence, message, *redirected)
 
 
-def failure_shape_assumed(seen: Evidence) -> Iterator[Proof]:
-    for letters in _by_endpoint(seen):
-        failures = [each for each in _true(letters) if each.kind.endswith(".connection_failed")]
-        others = [each for each in _true(letters) if not each.kind.endswith(".connection_failed")]
-        broke = [(each.status or 0) >= 500 for each in failures]
-        if failures and all(broke) and others and not any((each.status or 0) >= 500 for each in others):
-            yield _proof(
-                seen,
-                f"{failures[0].label}, a failure, was answered {failures[0].status}; connected ones were not",
-                *failures,
-            )
+def failure_shape_assumed(evidence: Evidence) -> Iterator[Proof]:
+    for attempts in _genuine_by_endpoint(evidence):
+        failures = [attempt for attempt in attempts if attempt.kind.endswith(".connection_failed")]
+        others = [attempt for attempt in attempts if not attempt.kind.endswith(".connection_failed")]
+        if failures and others and all(map(_has_crashed, failures)) and not any(map(_has_crashed, others)):
+            label, status = failures[0].label, failures[0].status
+            message = f"{label}, a failure, was answered {status}; connected ones were not"
+            yield _proof(evidence, message, *failures)
+
+
+def _has_crashed(attempt: DeliveryAttempt) -> bool:
+    return (attempt.status or 0) >= 500

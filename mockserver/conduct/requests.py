@@ -1,14 +1,13 @@
 """
-Judges of requests: bodies, filters, keys and uploads that mean something else than their sender believes.
-
-Judges of paging through the messages of a chat.
+Judges of requests: bodies, filters, keys and uploads with another meaning than intended; and paging of messages.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 from mockserver.conduct.evidence import Evidence, body_of, numbers, succeeded
@@ -24,73 +23,69 @@ _ON_CHANNEL = ("chat.platform", "chat.entrypointId")
 _MINUTES_A_DAY = 1440
 _SECRET = re.compile(r"\bsk_[A-Za-z0-9_\-]{8,}")
 _PART_FIELD = re.compile(rb'[; ]name="?([^";\r\n]*)')
-_SHOWN = 3  # as many exchanges prove a habit
+_CITED = 3  # a habit is proved by this many exchanges
 
 
-def lost_filters(seen: Evidence) -> Iterator[Proof]:
-    creates, starts = seen.of("createCampaign"), dict(seen.grouped_by("id", "startCampaign"))
-    for _, campaign in seen.campaigns():
-        create = seen.creating_exchange(campaign.id)
-        start = next((each for each in starts.get(campaign.id, ()) if each.applied), None)
+def lost_filters(evidence: Evidence) -> Iterator[Proof]:
+    creates, starts = evidence.of("createCampaign"), dict(evidence.grouped_by("id", "startCampaign"))
+    for _, campaign in evidence.campaigns():
+        create = evidence.creating_exchange(campaign.id)
+        start = next((start for start in starts.get(campaign.id, ()) if start.applied), None)
         if create is None or start is None or campaign.filters:
             continue
-        since = max((each.n for each in creates if each.n < create.n), default=0)
-        previews = [each for each in seen.of("previewAudience") if since < each.n < create.n and succeeded(each)]
+        since = max((earlier.n for earlier in creates if earlier.n < create.n), default=0)
+        previews = evidence.of("previewAudience")
+        previews = [preview for preview in previews if since < preview.n < create.n and succeeded(preview)]
         if previews and body_of(previews[-1]).get("filters"):
-            told = f"campaign {campaign.id} was started for every chat, after a preview with filters"
-            yield Proof(told, numbers((previews[-1], create, start)))
-    for each in seen.of(*_WITH_FILTERS):
-        odd = [
-            key
-            for key in body_of(each)
-            if key not in _CAMPAIGN_KEYS and nearest(key.lower(), ("filters",), likeness=0.8)
-        ]
-        if odd and succeeded(each):
-            yield Proof(
-                f"{each.operation} was sent {odd[0][:40]!r}, which is not `filters` and restricts nothing", (each.n,)
-            )
+            message = f"campaign {campaign.id} was started for every chat, after a preview with filters"
+            yield Proof(message, numbers((previews[-1], create, start)))
+    for call in evidence.of(*_WITH_FILTERS):
+        unknown = (key for key in body_of(call) if key not in _CAMPAIGN_KEYS)
+        similar = [key for key in unknown if nearest(key.lower(), ("filters",), likeness=0.8)]
+        if similar and succeeded(call):
+            message = f"{call.operation} got {similar[0][:40]!r}, which is not `filters` and restricts nothing"
+            yield Proof(message, (call.n,))
 
 
-def platform_is_not_audience(seen: Evidence) -> Iterator[Proof]:
-    for tenant, execution in seen.executions():
-        campaign, start = tenant.campaigns[execution.campaign_id], seen.creating_exchange(execution.id)
-        create = seen.creating_exchange(campaign.id)
-        chosen = {each.get("field") for each in _statements(campaign.filters)}
-        if start is None or not chosen.isdisjoint(_ON_CHANNEL):
+def platform_is_not_audience(evidence: Evidence) -> Iterator[Proof]:
+    for tenant, execution in evidence.executions():
+        campaign, start = tenant.campaigns[execution.campaign_id], evidence.creating_exchange(execution.id)
+        create = evidence.creating_exchange(campaign.id)
+        fields = {statement.get("field") for statement in _statements(campaign.filters)}
+        if start is None or not fields.isdisjoint(_ON_CHANNEL):
             continue
         others = sorted({chat.platform for chat in execution.targets} - {campaign.platform})
         if others:
-            told = (
+            message = (
                 f"campaign {campaign.id} is for {campaign.platform}, and its audience has chats of {', '.join(others)}"
             )
-            yield Proof(told, numbers(each for each in (create, start) if each is not None))
+            yield Proof(message, numbers(call for call in (create, start) if call is not None))
 
 
 def _statements(filters: Any) -> Iterator[Mapping[str, Any]]:
-    """The statements of a body's filters, as far as they can be read."""
+    """Yield the readable statements of a body's filters."""
     for group in filters if isinstance(filters, list | tuple) else ():
-        listed = group.get("statements") if isinstance(group, Mapping) else None
-        yield from (
-            (each for each in listed or () if isinstance(each, Mapping)) if isinstance(listed, list | tuple) else ()
-        )
+        statements = group.get("statements") if isinstance(group, Mapping) else None
+        if isinstance(statements, list | tuple):
+            yield from (statement for statement in statements if isinstance(statement, Mapping))
 
 
-def cadence_units(seen: Evidence) -> Iterator[Proof]:
-    ceilings: Any = seen.sandbox.choices["throughput-ceilings"]
-    for sent in seen.of("createCampaign"):
-        cadence = body_of(sent).get("cadence")
+def cadence_units(evidence: Evidence) -> Iterator[Proof]:
+    ceilings: Any = evidence.sandbox.choices["throughput-ceilings"]
+    for create in evidence.of("createCampaign"):
+        cadence = body_of(create).get("cadence")
         if cadence is not None and not _is_whole(cadence):
-            came = f'"{cadence}"' if isinstance(cadence, str) else str(cadence)
-            yield Proof(f"cadence came as {came[:40]}", (sent.n,))
-    for tenant, execution in seen.executions():
-        campaign, start = tenant.campaigns[execution.campaign_id], seen.creating_exchange(execution.id)
-        create, ceiling = seen.creating_exchange(campaign.id), ceilings.get(campaign.platform)
-        if start is None or create is None or not ceiling:
+            received = f'"{cadence}"' if isinstance(cadence, str) else str(cadence)
+            yield Proof(f"cadence: got {received[:40]}; expected a whole number", (create.n,))
+    for tenant, execution in evidence.executions():
+        campaign, start = tenant.campaigns[execution.campaign_id], evidence.creating_exchange(execution.id)
+        created_by, ceiling = evidence.creating_exchange(campaign.id), ceilings.get(campaign.platform)
+        if start is None or created_by is None or not ceiling:
             continue
-        slow = campaign.cadence * 60 < ceiling and len(execution.targets) > campaign.cadence * _MINUTES_A_DAY
-        if campaign.cadence > 10 * ceiling or slow:
-            told = f"cadence {campaign.cadence} a minute for {len(execution.targets)} chats; {campaign.platform} sends {ceiling} a minute"
-            yield Proof(told, numbers((create, start)))
+        is_slow = campaign.cadence * 60 < ceiling and len(execution.targets) > campaign.cadence * _MINUTES_A_DAY
+        if campaign.cadence > 10 * ceiling or is_slow:
+            message = f"cadence {campaign.cadence} per minute for {len(execution.targets)} chats; {campaign.platform} sends {ceiling} per minute"
+            yield Proof(message, numbers((created_by, start)))
 
 
 def _is_whole(value: object) -> bool:
@@ -99,18 +94,15 @@ def _is_whole(value: object) -> bool:
     return value == value // 1 and 0 < value < 2**53
 
 
-def nulls_for_omitted(seen: Evidence) -> Iterator[Proof]:
-    for each in seen.exchanges:
-        if (
-            each.error is not None
-            and each.error.code == "VALIDATION_ERROR"
-            and _is_null(each.body, each.error.location)
-        ):
-            yield Proof(f"{each.operation} was refused for the null at {each.error.location}", (each.n,))
+def nulls_for_omitted(evidence: Evidence) -> Iterator[Proof]:
+    for exchange in evidence.exchanges:
+        error = exchange.error
+        if error is not None and error.code == "VALIDATION_ERROR" and _is_null(exchange.body, error.location):
+            yield Proof(f"{exchange.operation} was refused for the null at {error.location}", (exchange.n,))
 
 
 def _is_null(value: Any, pointer: str) -> bool:
-    """True where the body has a null at this JSON pointer."""
+    """Return True if the body has a null at this JSON pointer."""
     if not pointer.startswith("/"):
         return False
     for key in pointer[1:].split("/"):
@@ -123,52 +115,50 @@ def _is_null(value: Any, pointer: str) -> bool:
     return value is None
 
 
-def naive_dates(seen: Evidence) -> Iterator[Proof]:
+def naive_dates(evidence: Evidence) -> Iterator[Proof]:
     naive = [
-        each
-        for each in seen.of(*_WITH_FILTERS)
-        if any(_naive(one) for one in _statements(body_of(each).get("filters")))
+        call
+        for call in evidence.of(*_WITH_FILTERS)
+        if any(_is_naive(statement) for statement in _statements(body_of(call).get("filters")))
     ]
     if naive:
-        told = f"{len(naive)} {'body has' if len(naive) == 1 else 'bodies have'} a filter date without offset"
-        yield Proof(told, numbers(naive[:_SHOWN]))
+        message = f"{len(naive)} {'body has' if len(naive) == 1 else 'bodies have'} a filter date without offset"
+        yield Proof(message, numbers(naive[:_CITED]))
 
 
-def _naive(statement: Mapping[str, Any]) -> bool:
+def _is_naive(statement: Mapping[str, Any]) -> bool:
     field = FIELDS.get(str(statement.get("field")))
     if field is None or field.type != "date":
         return False
     value = statement.get("value")
     values = [*(value if isinstance(value, list) else [value]), statement.get("value2")]
-    return any(isinstance(each, str) and _has_no_offset(each) for each in values)
+    return any(isinstance(date, str) and _has_no_offset(date) for date in values)
 
 
-def _has_no_offset(written: str) -> bool:
-    read = parse(written.replace(" ", "T"))
-    return not read[1] if read is not None else re.fullmatch(r"\d{4}-\d{2}-\d{2}", written) is not None
+def _has_no_offset(text: str) -> bool:
+    parsed = parse(text.replace(" ", "T"))
+    return not parsed[1] if parsed is not None else re.fullmatch(r"\d{4}-\d{2}-\d{2}", text) is not None
 
 
-def secret_in_browser(seen: Evidence) -> Iterator[Proof]:
-    caught = [(each, _browser_sign(each)) for each in seen.everything]
-    found = [(each, sign) for each, sign in caught if sign]
-    if found:
-        signs = ", ".join(dict.fromkeys(sign for _, sign in found))
-        yield Proof(
-            f"{len(found)} calls came from a browser with a secret key ({signs})",
-            numbers(each for each, _ in found[:_SHOWN]),
-        )
+def secret_in_browser(evidence: Evidence) -> Iterator[Proof]:
+    signs = [(exchange, _browser_sign(exchange)) for exchange in evidence.everything]
+    calls = [(exchange, sign) for exchange, sign in signs if sign]
+    if calls:
+        headers = ", ".join(dict.fromkeys(sign for _, sign in calls))
+        message = f"a browser sent {len(calls)} calls with a secret key ({headers})"
+        yield Proof(message, numbers(exchange for exchange, _ in calls[:_CITED]))
 
 
 def _browser_sign(exchange: JournalEntry) -> str:
     """
-    The header that only a browser sends beside a secret key, or its preflight for one; empty where there is none.
+    Return the header by which a browser shows itself in a call with a secret key, or "preflight", or an empty text.
 
-    Sec-Fetch-Mode alone is none: Node's own fetch sends it too.
+    Sec-Fetch-Mode alone is not a sign: Node's own fetch sends it too.
     """
     headers = exchange.call.headers
     if exchange.call.method == "OPTIONS":
-        asked = "x-api-key" in headers.get("access-control-request-headers", "").lower()
-        return "preflight" if asked and "/embed-frame-policy" not in exchange.call.path else ""
+        asks_for_key = "x-api-key" in headers.get("access-control-request-headers", "").lower()
+        return "preflight" if asks_for_key and "/embed-frame-policy" not in exchange.call.path else ""
     if not headers.get("x-api-key", "").strip().startswith("sk_"):
         return ""
     if "sec-fetch-mode" in headers and (
@@ -178,62 +168,64 @@ def _browser_sign(exchange: JournalEntry) -> str:
     return next((name.capitalize() for name in ("origin", "referer") if name in headers), "")
 
 
-def key_in_wrong_place(seen: Evidence) -> Iterator[Proof]:
-    caught: dict[str, list[JournalEntry]] = {}
-    for each in seen.everything:
-        for place in _places_of_keys(each):
-            caught.setdefault(place, []).append(each)
-    for place, exchanges in caught.items():
-        many = "1 call" if len(exchanges) == 1 else f"{len(exchanges)} calls"
-        yield Proof(f"{many} had a secret key in the {place}", numbers(exchanges[:_SHOWN]))
+def key_in_wrong_place(evidence: Evidence) -> Iterator[Proof]:
+    misplaced: dict[str, list[JournalEntry]] = {}
+    for exchange in evidence.everything:
+        for place in places_of_keys(exchange, _contains_secret_key):
+            misplaced.setdefault(place, []).append(exchange)
+    for place, exchanges in misplaced.items():
+        calls = "1 call" if len(exchanges) == 1 else f"{len(exchanges)} calls"
+        yield Proof(f"{calls} had a secret key in the {place}", numbers(exchanges[:_CITED]))
 
 
-def _places_of_keys(exchange: JournalEntry) -> Iterator[str]:
+def _contains_secret_key(text: str) -> bool:
+    return _SECRET.search(text) is not None
+
+
+def places_of_keys(exchange: JournalEntry, contains_key: Callable[[str], bool]) -> Iterator[str]:
+    """Yield the places other than X-API-Key where a request carries a key."""
     call = exchange.call
-    if _SECRET.search(call.path):
+    if contains_key(call.path):
         yield "path"
-    if any(_SECRET.search(value) for _, value in call.query):
+    if any(contains_key(value) for _, value in call.query):
         yield "query"
-    yield from (
-        f"header {name}" for name, value in call.headers.items() if name != "x-api-key" and _SECRET.search(value)
-    )
-    if call.body and _SECRET.search(call.body.decode("utf-8", "replace")):
+    yield from (f"header {name}" for name, value in call.headers.items() if name != "x-api-key" and contains_key(value))
+    if call.body and contains_key(call.body.decode("utf-8", "replace")):
         yield "body"
 
 
-def multipart_by_hand(seen: Evidence) -> Iterator[Proof]:
-    for each in seen.of("uploadMedia"):
-        wrong = _multipart_fault(each.call.headers.get("content-type", ""), each.call.body or b"")
-        if wrong and not each.applied and each.error is not None:
-            yield Proof(f"the upload {wrong}", (each.n,))
+def multipart_by_hand(evidence: Evidence) -> Iterator[Proof]:
+    for upload in evidence.of("uploadMedia"):
+        fault = _multipart_fault(upload.call.headers.get("content-type", ""), upload.call.body or b"")
+        if fault and not upload.applied and upload.error is not None:
+            yield Proof(f"the upload {fault}", (upload.n,))
 
 
 def _multipart_fault(content_type: str, body: bytes) -> str:
     if not body:
         return ""
     if not content_type.lower().startswith("multipart/form-data"):
-        return f"came as {content_type.partition(';')[0][:40] or 'no content type'}"
+        return f"has the content type {content_type.partition(';')[0][:40] or 'none'}"
     if "boundary=" not in content_type.lower():
         return "has a Content-Type without boundary"
     fields = {name.decode("latin-1")[:40] for name in _PART_FIELD.findall(body)}
     return "" if "files" in fields else f"has its file in the field {', '.join(sorted(fields)) or 'without a name'}"
 
 
-def media_all_or_nothing(seen: Evidence) -> Iterator[Proof]:
-    uploads = [(each, _results(seen, each)) for each in seen.of("uploadMedia")]
+def media_all_or_nothing(evidence: Evidence) -> Iterator[Proof]:
+    uploads = [(upload, _results(evidence, upload)) for upload in evidence.of("uploadMedia")]
     for place, (first, results) in enumerate(uploads):
         for again, later in uploads[place + 1 :]:
             sent_again = results.keys() & later.keys()
             if {results[name] for name in sent_again} == {True, False}:
                 names = ", ".join(sorted(name for name in sent_again if results[name]))[:80]
-                yield Proof(
-                    f"{names} had been uploaded, and went again beside the file that failed", numbers((first, again))
-                )
+                message = f"{names} had been uploaded, and was sent again with the file that failed"
+                yield Proof(message, numbers((first, again)))
                 break
 
 
-def _results(seen: Evidence, upload: JournalEntry) -> dict[str, bool]:
-    answer = seen.answer(upload)
+def _results(evidence: Evidence, upload: JournalEntry) -> dict[str, bool]:
+    answer = evidence.answer(upload)
     rows = answer if isinstance(answer, list) else []
     return {str(row.get("name")): row.get("success") is True for row in rows if isinstance(row, dict)}
 
@@ -242,72 +234,94 @@ _NO_CURSOR = ("", "null", "none", "undefined", "nil")
 _OFFSETS = ("offset", "page", "skip", "start")
 
 
-def _lists(seen: Evidence) -> Iterator[tuple[str, list[JournalEntry]]]:
-    yield from seen.grouped_by("chatId", "listMessages")
+def _lists(evidence: Evidence) -> Iterator[tuple[str, list[JournalEntry]]]:
+    yield from evidence.grouped_by("chatId", "listMessages")
 
 
-def _asked(exchange: JournalEntry) -> str | None:
+def _cursor(exchange: JournalEntry) -> str | None:
     return dict(exchange.call.query).get("cursor")
 
 
-def _next(seen: Evidence, exchange: JournalEntry) -> str:
-    found = seen.answer_field(exchange, "nextCursor")
-    return found if isinstance(found, str) else ""
+def next_cursor(evidence: Evidence, exchange: JournalEntry) -> str:
+    """Return the cursor of the page after this one, or an empty text."""
+    cursor = evidence.answer_field(exchange, "nextCursor")
+    return cursor if isinstance(cursor, str) else ""
 
 
-def _length(seen: Evidence, exchange: JournalEntry) -> int:
-    records = seen.answer_field(exchange, "records")
+def page_length(evidence: Evidence, exchange: JournalEntry) -> int:
+    """Return the number of messages of a page."""
+    records = evidence.answer_field(exchange, "records")
     return len(records) if isinstance(records, list) else 0
 
 
-def page_early_stop(seen: Evidence) -> Iterator[Proof]:
-    """Only a page that is shorter than what was asked for, or than the one before, can be taken for the last."""
-    for chat_id, lists in _lists(seen):
-        read = [each for each in lists if succeeded(each)]
+def page_early_stop(evidence: Evidence) -> Iterator[Proof]:
+    """A client can only mistake a page for the last if it is shorter than requested, or than the one before."""
+    for chat_id, lists in _lists(evidence):
+        read = [page for page in lists if succeeded(page)]
         if not read or read[-1] is not lists[-1]:
             continue
-        last, cursor = read[-1], _next(seen, read[-1])
-        limit = dict(last.call.query).get("limit", "")
-        before = [each for each in read[:-1] if _next(seen, each) == _asked(last)]
-        wanted = whole_number(limit)
-        if wanted is None:
-            wanted = max((_length(seen, each) for each in before), default=0)
-        if cursor and _length(seen, last) < wanted and all(_asked(each) != cursor for each in lists):
-            told = f"the paging of {chat_id} ended with {_length(seen, last)} of {wanted} messages and a nextCursor"
-            yield Proof(told, numbers((*before[-1:], last)))
+        last, cursor = read[-1], next_cursor(evidence, read[-1])
+        before = [page for page in read[:-1] if next_cursor(evidence, page) == _cursor(last)]
+        full = whole_number(dict(last.call.query).get("limit", ""))
+        if full is None:
+            full = max((page_length(evidence, page) for page in before), default=0)
+        length = page_length(evidence, last)
+        if cursor and length < full and all(_cursor(page) != cursor for page in lists):
+            message = f"the paging of {chat_id} ended with {length} of {full} messages and a nextCursor"
+            yield Proof(message, numbers((*before[-1:], last)))
 
 
-def page_endless(seen: Evidence) -> Iterator[Proof]:
-    for chat_id, lists in _lists(seen):
-        blank = [each for each in lists if (_asked(each) or "x" * (_asked(each) is None)).strip().lower() in _NO_CURSOR]
-        if blank:
-            ends = [each for each in lists if each.n < blank[0].n and succeeded(each) and not _next(seen, each)]
-            yield Proof(f"{chat_id} was asked for the cursor {_asked(blank[0])!r}", numbers((*ends[-1:], *blank[:2])))
-        for cursor in dict.fromkeys(_asked(each) for each in lists):
-            same = [each for each in lists if _asked(each) == cursor and succeeded(each)]
-            if cursor and cursor.lower() not in _NO_CURSOR and len(same) >= 3:
-                yield Proof(f"{chat_id} was asked {len(same)} times for one cursor", numbers(same[:3]))
-        starts = [each for each in lists if _asked(each) is None and succeeded(each)]
-        ended = [each for each in lists if _asked(each) and succeeded(each) and not _next(seen, each)]
-        again = [each for end in ended for each in starts if each.n == _following(lists, end) and each.at == end.at]
-        if len(again) >= 2:
-            yield Proof(
-                f"{chat_id} was read from the top again as soon as it had ended, twice", numbers((ended[0], *again[:2]))
-            )
+def page_endless(evidence: Evidence) -> Iterator[Proof]:
+    for chat_id, lists in _lists(evidence):
+        yield from _blank_cursors(evidence, chat_id, lists)
+        yield from _same_cursors(chat_id, lists)
+        yield from _restarted_lists(evidence, chat_id, lists)
 
 
-def _following(lists: list[JournalEntry], end: JournalEntry) -> int | None:
-    return next((each.n for each in lists if each.n > end.n), None)
+def _blank_cursors(evidence: Evidence, chat_id: str, lists: Sequence[JournalEntry]) -> Iterator[Proof]:
+    blank = [page for page in lists if (cursor := _cursor(page)) is not None and _is_blank(cursor)]
+    if blank:
+        ends = [page for page in lists if page.n < blank[0].n and _is_last(evidence, page)]
+        message = f"{chat_id} was read with the cursor {_cursor(blank[0])!r}"
+        yield Proof(message, numbers((*ends[-1:], *blank[:2])))
 
 
-def page_skip(seen: Evidence) -> Iterator[Proof]:
-    for chat_id, lists in _lists(seen):
-        given: set[str] = set()
-        for each in lists:
-            cursor, query = _asked(each), dict(each.call.query)
-            if cursor and cursor.lower() not in _NO_CURSOR and cursor not in given:
-                yield Proof(f"{chat_id} was asked for a cursor that was never given out", (each.n,))
-            odd = [name for name in query if name in _OFFSETS]
-            if odd:
-                yield Proof(f"{chat_id} was asked by {odd[0]}", (each.n,))
-            given.add(_next(seen, each))
+def _same_cursors(chat_id: str, lists: Sequence[JournalEntry]) -> Iterator[Proof]:
+    for cursor in dict.fromkeys(map(_cursor, lists)):
+        same = [page for page in lists if _cursor(page) == cursor and succeeded(page)]
+        if cursor and not _is_blank(cursor) and len(same) >= 3:
+            yield Proof(f"{chat_id} was read {len(same)} times with the same cursor", numbers(same[:3]))
+
+
+def _restarted_lists(evidence: Evidence, chat_id: str, lists: Sequence[JournalEntry]) -> Iterator[Proof]:
+    ends = [page for page in lists if _cursor(page) and _is_last(evidence, page)]
+    following = {last.n: following for last, following in pairwise(lists)}
+    again = [
+        first
+        for last in ends
+        if (first := following.get(last.n)) and _cursor(first) is None and succeeded(first) and first.at == last.at
+    ]
+    if len(again) >= 2:
+        message = f"{chat_id} was read from the first page again immediately after the last, twice"
+        yield Proof(message, numbers((ends[0], *again[:2])))
+
+
+def _is_blank(cursor: str) -> bool:
+    return cursor.strip().lower() in _NO_CURSOR
+
+
+def _is_last(evidence: Evidence, page: JournalEntry) -> bool:
+    return succeeded(page) and not next_cursor(evidence, page)
+
+
+def page_skip(evidence: Evidence) -> Iterator[Proof]:
+    for chat_id, lists in _lists(evidence):
+        returned: set[str] = set()
+        for page in lists:
+            cursor = _cursor(page)
+            if cursor and cursor.lower() not in _NO_CURSOR and cursor not in returned:
+                yield Proof(f"{chat_id} was read with a cursor that no page returned", (page.n,))
+            offsets = [name for name in dict(page.call.query) if name in _OFFSETS]
+            if offsets:
+                yield Proof(f"{chat_id} was read by {offsets[0]}", (page.n,))
+            returned.add(next_cursor(evidence, page))

@@ -1,12 +1,8 @@
 """
-The table of the rules of conduct, and the types of their report.
+The table of the rules of conduct, one row per kind of client bug, and the types of the conduct report.
 
-What the conduct report is made of: rules, findings, and what could not be judged.
-
-1. A finding cites the exchanges that prove it; what has no proof is no finding.
-2. What could not be judged is told with its reason, so that silence is never praise.
-
-The table of conduct: one row a kind of client bug, campaigns and plain HTTP first, then sessions, then receivers.
+1. A finding cites the exchanges that prove it; without proof there is no finding.
+2. The report lists each rule that the run does not show, with the reason: an absent finding is not praise.
 """
 
 from __future__ import annotations
@@ -18,11 +14,17 @@ from typing import NamedTuple
 
 class ConductRule(NamedTuple):
     """
-    One row of the table: a real kind of client bug.
+    One row of the table: a kind of bug that real clients have.
 
-    `severity` is 1 (money, spam, security), 2 (wrong state) or 3 (noise). `see` is what shows it: J the journal,
-    W the answers of a webhook receiver, P visits to the hosted page, D the same task under two sets of choices, H the
-    client's own test. `clause` and `line` are where the API document speaks of it; `proof` is what is held against it.
+    Attributes:
+        id: Name of the rule.
+        severity: 1 (money, spam, security), 2 (wrong state) or 3 (noise).
+        sources: What shows the bug, most important first: J the journal, W the answers of a webhook receiver, P visits
+            to the hosted page, D the same task under two sets of choices, H the client's own test.
+        clause: Clause of the API document that the client breaks.
+        line: Lines of the API document.
+        proof: The calls that prove it.
+        advice: What the client should do instead.
     """
 
     id: str
@@ -35,20 +37,20 @@ class ConductRule(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """What a judge saw: a sentence, and the numbers of the exchanges that prove it."""
+    """Proof of a judge: a sentence, and the numbers of the exchanges that it cites."""
 
     message: str
     exchanges: Sequence[int] = ()
 
 
 class NotAssessable(NamedTuple):
-    """Why a judge can say nothing."""
+    """Reason for which a judge has no verdict."""
 
     why: str
 
 
 class Finding(NamedTuple):
-    """One thing that the client did, the rule that it breaks, and the exchanges that prove it."""
+    """One violation of a rule by the client, with the exchanges that prove it."""
 
     rule: str
     severity: int
@@ -60,14 +62,14 @@ class Finding(NamedTuple):
 
 
 class NotAssessed(NamedTuple):
-    """A rule that this run says nothing about, and why."""
+    """A rule that this run does not show, and why."""
 
     rule: str
     why: str
 
 
 class ConductResult(NamedTuple):
-    """The findings, the worst first, and what was not assessed, in the table's order."""
+    """The findings, the most severe first, and what was not assessed, in the table's order."""
 
     findings: tuple[Finding, ...]
     not_assessed: tuple[NotAssessed, ...]
@@ -77,87 +79,87 @@ _NO_TEXT = "advice.code-not-message"
 
 # fmt: off
 _CAMPAIGNS = (
-    #    id                            sev see   clause                       line          what proves it                                                                                            advice
-    ConductRule("duplicate-start",            1, "J",  "advice.read-before-restart", "L300",       "a start whose predecessor on the same campaign got no answer, and no read of the campaign in between",    "After a start without an answer read the campaign; start it again only while it is a draft."),
-    ConductRule("clone-after-conflict",       1, "J",  "start.not-draft",            "L296-L297",  "a start was refused as done already, then an equal campaign under a like name was made and started",                       "Take CAMPAIGN_ALREADY_PROCESSING and CAMPAIGN_NOT_DRAFT for a start that has worked: read the campaign."),
-    ConductRule("rename-after-lost-create",   1, "J",  "campaigns.name",             "L272",       "a create without an answer or with a taken name, then an equal campaign under a like name, both started", "After a create without an answer look for the name among the campaigns before you make another."),
-    ConductRule("blind-post-retry",           1, "J",  "start.once",                 "L300",       "the same create or start again within a minute of a 5xx or a lost answer, with nothing read in between",  "Keep POST out of the retry middleware; read first what the failed call has left behind."),
-    ConductRule("no-timeout",                 2, "JH", "base.internal",              "L421",       "an answer that was held back for two minutes or more was still waited for",                              "Set a timeout on every call."),
-    ConductRule("poll-after-final",           3, "J",  "advice.poll-execution",      "L288",       "two or more reads of an execution or session, six of a campaign, after its final status was served",                        "Stop at completed, failed or canceled; one last read is enough."),
-    ConductRule("poll-too-fast",              3, "J",  "advice.poll-execution",      "L288, L372", "a median gap between polls below 10 s for an execution, 2 s for a session",                              "Poll an execution every 10-30 s and a session every 2-5 s."),
-    ConductRule("poll-final-set-incomplete",  2, "J",  "advice.poll-execution",      "L288",       "three or more reads after failed or canceled was served",                                                "End the loop at each final status, not at completed alone."),
-    ConductRule("poll-dies-on-error",         2, "J",  "advice.poll-execution",      "L288",       "the last poll met a 5xx, a 429 or no answer, the status before was not final, and nobody came back",      "One failed poll is no end: wait and poll again."),
-    ConductRule("ignore-retry-after",         2, "J",  "advice.back-off",            "L436",       "the call again before the 429's Retry-After was over, or three calls in a second through a 429",         "Wait as long as Retry-After says, in seconds or as a date; back off exponentially where it says nothing."),
-    ConductRule("retry-hopeless",             3, "J",  "base.error-catalog",         "L379",       "three times the same request, refused with the same 400, 401, 403, 404, 409 or 422",                     "Retry 429 and 5xx alone; any other refusal needs another request."),
-    ConductRule("match-on-message",           2, "D",  _NO_TEXT,                     "L446",       "other calls once the texts of messages are worded otherwise or empty",                                   "Decide by `code`, `status` and `reason`."),
-    ConductRule("match-on-status",            2, "D",  "base.error-guide",           "L423",       "other calls once a refusal has the campaign guide's status",                                             "Decide by `code`, whatever the status."),
-    ConductRule("only-200-is-ok",             1, "JD", "base.success",               "L344",       "a start again at once although it was answered 201 or 202; other calls under another success status", "Take every 2xx for success."),
-    ConductRule("json-on-204",                2, "J",  "cancel.processing",          "L304",       "a cancel again although it was answered 204",                                                            "A 204 has no body: read none."),
-    ConductRule("json-on-html",               2, "HD", "base.error-body",             "L379",       "an answer that is no JSON ends the flow",                                                                "Look at the status and the content type before you parse a body."),
-    ConductRule("closed-enums",               2, "D",  "base.output",                "L112, L122", "other calls once a value appears that the document does not list",                                       "Bear values that you do not know."),
-    ConductRule("closed-objects",             2, "D",  "base.output",                "L445",       "other calls once an object has a field that the document does not list",                                 "Ignore fields that you do not know."),
-    ConductRule("progress-is-done",           2, "JD", "send.progress",              "L104, L288", "the last poll showed a progress of 99 or more, or a target of 0, and a status that was not final",        "The end is a final `status`, never a progress."),
-    ConductRule("completed-means-sent",       2, "DH", "send.failures",              "L103, L203", "failedCount makes no difference to the client",                                                          "Look at failedCount once a campaign has completed."),
-    ConductRule("frozen-after-cancel",        3, "H",  "cancel.queued",              "L205",       "the client's counts differ from those served last",                                                      "Read the counts again some seconds after a cancel: queued sends may still go."),
-    ConductRule("restart-canceled",           3, "J",  "start.not-draft",            "L208",       "a start of a campaign that the client knew to be canceled or failed",                                    "A final campaign never starts again: make a new one."),
-    ConductRule("preview-as-target",          3, "H",  "audience.preview",           "L101, L263", "the client's total differs from targetCount",                                                            "Take targetCount of the execution for the denominator."),
-    ConductRule("lost-filters",               1, "J",  "audience.all",               "L262",       "a campaign without filters was started after a preview with some, or its body has a key like `filters`", "Send the previewed filters under the name `filters`; without them every chat is messaged."),
-    ConductRule("platform-is-not-audience",   1, "J",  "audience.platform-free",     "L41",        "a started audience has chats of other platforms, and no filter names chat.platform or chat.entrypointId", "Add a chat.platform filter: a campaign's platform does not restrict its audience."),
-    ConductRule("wrong-variable-keys",        2, "J",  "start.common-variables",     "L125, L129", "a start with keys that are no manual variable of the template",                                          "Send the keys of commonVariables, such as var1; automatic variables fill themselves."),
-    ConductRule("stale-template",             3, "J",  "start.missing-variables",    "L295",       "a start again after CAMPAIGN_MISSING_COMMON_VARIABLES without a read of the template that has changed",  "Read the template again when a variable is missing."),
-    ConductRule("cadence-units",              2, "J",  "campaigns.cadence",          "L43, L432",  "a cadence that is no integer, ten times the platform's ceiling, or so small that a day does not suffice", "cadence is a whole number of messages a minute."),
-    ConductRule("nulls-for-omitted",          3, "J",  "base.input",                 "L269",       "a body was refused for a null",                                                                          "Leave out what you have no value for."),
-    ConductRule("naive-dates",                2, "JD", "filters.dates",              "L79-L81",    "a filter date without offset; other calls under another spelling of date-times",                         "Write and read date-times with their offset."),
-    ConductRule("secret-in-browser",          1, "J",  "advice.secret-server-side",  "L358",       "a secret key with the headers of a browser, or a browser's preflight for one",                            "Call the API from a back end, and take a secret key that a browser has seen for lost."),
-    ConductRule("key-in-wrong-place",         1, "J",  "auth.header",                "L348",       "a secret key outside the header X-API-Key",                                                              "Send the key in X-API-Key alone: urls and bodies end in logs."),
-    ConductRule("multipart-by-hand",          2, "J",  "media.upload",               "L331",       "an upload that is no readable multipart, or has its file in another field than `files`",                  "Let the HTTP library write the multipart body; the field is `files`."),
-    ConductRule("media-all-or-nothing",       2, "JH", "media.upload",               "L160",       "files that were uploaded go again beside the one that failed",                                           "Look at `success` of each result, and match results by name."),
-    ConductRule("page-early-stop",            2, "J",  "messages.list",              "L183, L338", "the last page was short, had a nextCursor, and nobody asked for it",                                     "Go on while there is a nextCursor, however short the page."),
-    ConductRule("page-endless",               2, "J",  "messages.list",              "L183, L338", "a cursor three times, or an empty or null one sent",                                                     "The end is an absent, null or empty nextCursor."),
-    ConductRule("page-skip",                  2, "JH", "messages.list",              "L338",       "a cursor that was never given out, or an offset or page number",                                        "Send nextCursor as it came."),
-    ConductRule("wrong-reader-of-404",        2, "DH", "auth.denied",                "L356",       "other calls once another tenant's id is refused with the other code",                                    "Neither 403 nor 404 says that a record was deleted."),
-    ConductRule("cancel-and-forget",          1, "J",  "cancel.processing",          "L304",       "a cancel failed, nobody repeated it, and the campaign ran to its end",                                   "Repeat a cancel that failed, until the campaign reads as canceled."),
+    #           id                          sev see  clause                         line          what proves it                                                                                                        advice
+    ConductRule("duplicate-start",          1, "J",  "advice.read-before-restart",  "L300",       "a start whose predecessor on the same campaign got no answer, and no read of the campaign in between",               "After a start without an answer read the campaign; start it again only while it is a draft."),
+    ConductRule("clone-after-conflict",     1, "J",  "start.not-draft",             "L296-L297",  "a start was refused as already done, then an equal campaign with a similar name was created and started",            "Treat CAMPAIGN_ALREADY_PROCESSING and CAMPAIGN_NOT_DRAFT as a start that took effect: read the campaign."),
+    ConductRule("rename-after-lost-create", 1, "J",  "campaigns.name",              "L272",       "a create without an answer or with a taken name, then an equal campaign with a similar name, both started",          "After a create without an answer look for the name among the campaigns before you create another."),
+    ConductRule("blind-post-retry",         1, "J",  "start.once",                  "L300",       "the same create or start again within a minute of a 5xx or a lost answer, with nothing read in between",             "Exclude POST from the retry middleware; first read what the failed call has changed."),
+    ConductRule("no-timeout",               2, "JH", "base.internal",               "L421",       "the client waited for a response that was delayed by two minutes or more",                                           "Set a timeout on every call."),
+    ConductRule("poll-after-final",         3, "J",  "advice.poll-execution",       "L288",       "two or more reads of an execution or session, six of a campaign, after its final status was returned",               "Stop at completed, failed or canceled; one last read is enough."),
+    ConductRule("poll-too-fast",            3, "J",  "advice.poll-execution",       "L288, L372", "a median gap between polls below 10 s for an execution, 2 s for a session",                                          "Poll an execution every 10-30 s and a session every 2-5 s."),
+    ConductRule("poll-final-set-incomplete",2, "J",  "advice.poll-execution",       "L288",       "three or more reads after failed or canceled was returned",                                                          "End the loop at each final status, not at completed alone."),
+    ConductRule("poll-dies-on-error",       2, "J",  "advice.poll-execution",       "L288",       "the last poll got a 5xx, a 429 or no answer, the status before was not final, and no call followed",                 "One failed poll is not the end: wait and poll again."),
+    ConductRule("ignore-retry-after",       2, "J",  "advice.back-off",             "L436",       "the same call before the 429's Retry-After was over, or three times within a second despite a 429",                  "Wait for the time in Retry-After, seconds or a date; without one, back off exponentially."),
+    ConductRule("retry-hopeless",           3, "J",  "base.error-catalog",          "L379",       "three times the same request, refused with the same 400, 401, 403, 404, 409 or 422",                                 "Retry only 429 and 5xx; any other refusal needs another request."),
+    ConductRule("match-on-message",         2, "D",  _NO_TEXT,                      "L446",       "other calls when the texts of messages differ or are empty",                                                         "Decide by `code`, `status` and `reason`."),
+    ConductRule("match-on-status",          2, "D",  "base.error-guide",            "L423",       "other calls when a refusal has the campaign guide's status",                                                         "Decide by `code`, whatever the status."),
+    ConductRule("only-200-is-ok",           1, "JD", "base.success",                "L344",       "a start immediately repeated although it was answered 201 or 202; other calls with another success status",          "Treat every 2xx as a success."),
+    ConductRule("json-on-204",              2, "J",  "cancel.processing",           "L304",       "a cancel repeated although it was answered 204",                                                                     "A 204 has no body: do not parse one."),
+    ConductRule("json-on-html",             2, "HD", "base.error-body",             "L379",       "a response that is not JSON ends the flow",                                                                          "Check the status and the content type before you parse a body."),
+    ConductRule("closed-enums",             2, "D",  "base.output",                 "L112, L122", "other calls when a value appears that the document does not list",                                                   "Tolerate unknown values."),
+    ConductRule("closed-objects",           2, "D",  "base.output",                 "L445",       "other calls when an object has a field that the document does not list",                                             "Ignore unknown fields."),
+    ConductRule("progress-is-done",         2, "JD", "send.progress",               "L104, L288", "the last poll showed a progress of 99 or more, or a target of 0, and a status that was not final",                   "Only a final `status` is the end, never a progress."),
+    ConductRule("completed-means-sent",     2, "DH", "send.failures",               "L103, L203", "failedCount makes no difference to the client",                                                                      "Check failedCount when a campaign has completed."),
+    ConductRule("frozen-after-cancel",      3, "H",  "cancel.queued",               "L205",       "the client's counts differ from those last returned",                                                                "Read the counts again some seconds after a cancel: queued messages may still be sent."),
+    ConductRule("restart-canceled",         3, "J",  "start.not-draft",             "L208",       "a start of a campaign after the client received that it was canceled or failed",                                     "A final campaign never starts again: create a new one."),
+    ConductRule("preview-as-target",        3, "H",  "audience.preview",            "L101, L263", "the client's total differs from targetCount",                                                                        "Use targetCount of the execution as the denominator."),
+    ConductRule("lost-filters",             1, "J",  "audience.all",                "L262",       "a campaign without filters was started after a preview with some, or its body has a key like `filters`",             "Send the previewed filters under the name `filters`; without them every chat is messaged."),
+    ConductRule("platform-is-not-audience", 1, "J",  "audience.platform-free",      "L41",        "a started audience has chats of other platforms, and no filter names chat.platform or chat.entrypointId",            "Add a chat.platform filter: a campaign's platform does not restrict its audience."),
+    ConductRule("wrong-variable-keys",      2, "J",  "start.common-variables",      "L125, L129", "a start with keys that are not manual variables of the template",                                                    "Send the keys of commonVariables, such as var1; the service fills automatic variables."),
+    ConductRule("stale-template",           3, "J",  "start.missing-variables",     "L295",       "a start repeated after CAMPAIGN_MISSING_COMMON_VARIABLES without a read of the template that has changed",           "Read the template again when a variable is missing."),
+    ConductRule("cadence-units",            2, "J",  "campaigns.cadence",           "L43, L432",  "a cadence that is not an integer, above ten times the platform's ceiling, or too small to finish within a day",      "cadence is a whole number of messages per minute."),
+    ConductRule("nulls-for-omitted",        3, "J",  "base.input",                  "L269",       "a body was refused for a null",                                                                                      "Omit fields without a value."),
+    ConductRule("naive-dates",              2, "JD", "filters.dates",               "L79-L81",    "a filter date without offset; other calls with another format of date-times",                                        "Write and read date-times with their offset."),
+    ConductRule("secret-in-browser",        1, "J",  "advice.secret-server-side",   "L358",       "a secret key with the headers of a browser, or a browser's preflight for one",                                       "Call the API from a back end, and replace a secret key that a browser has received."),
+    ConductRule("key-in-wrong-place",       1, "J",  "auth.header",                 "L348",       "a secret key outside the header X-API-Key",                                                                          "Send the key only in X-API-Key: URLs and bodies are logged."),
+    ConductRule("multipart-by-hand",        2, "J",  "media.upload",                "L331",       "an upload that is not readable as multipart, or has its file in another field than `files`",                         "Let the HTTP library write the multipart body; the field is `files`."),
+    ConductRule("media-all-or-nothing",     2, "JH", "media.upload",                "L160",       "uploaded files sent again together with the one that failed",                                                        "Check `success` of each result, and match results by name."),
+    ConductRule("page-early-stop",          2, "J",  "messages.list",               "L183, L338", "the last page was short and had a nextCursor, which no call used",                                                   "Continue while there is a nextCursor, however short the page."),
+    ConductRule("page-endless",             2, "J",  "messages.list",               "L183, L338", "the same cursor three times, or an empty or null one",                                                               "The end is an absent, null or empty nextCursor."),
+    ConductRule("page-skip",                2, "JH", "messages.list",               "L338",       "a cursor that no page returned, or an offset or page number",                                                        "Send nextCursor unchanged."),
+    ConductRule("wrong-reader-of-404",      2, "DH", "auth.denied",                 "L356",       "other calls when another tenant's id is refused with the other code",                                                "Neither 403 nor 404 means that a record was deleted."),
+    ConductRule("cancel-and-forget",        1, "J",  "cancel.processing",           "L304",       "a cancel failed, was not repeated, and the campaign completed",                                                      "Repeat a cancel that failed, until the campaign reads as canceled."),
 )
 _SESSIONS = (
-    ConductRule("reuse-dead-session",         2, "JP", "session.final",              "L219",       "two reads after expired or failed was served, or a visit to the dead link",                               "After expired or failed create a new session."),
-    ConductRule("poll-past-deadline",         3, "J",  "advice.poll-session",        "L372",       "two reads later than two minutes after expiresAt",                                                       "Stop polling at expiresAt."),
-    ConductRule("stop-too-soon",              2, "JW", "advice.poll-session",        "L372",       "the session completed after the last read, and no event was acknowledged",                               "Poll until a final status or expiresAt of the service's clock, not of your own."),
-    ConductRule("id-not-stored-first",        1, "WJ", "advice.store-session",       "L318",       "the event was answered 409, 410, 422, or 404 by one that took others; nobody ever read the session",     "Store the sessionId before the user is sent to url."),
-    ConductRule("event-before-answer",        2, "WJ", "events.session-id",          "L370",       "the event that came before the create's answer was refused, and nobody read the session later",          "Answer an event about a session that you do not know yet so that it comes again, or keep it."),
-    ConductRule("iframe",                     2, "P",  "advice.top-level",           "L318",       "a visit with Sec-Fetch-Dest iframe, frame, embed or object",                                             "Open url in a top-level window or tab."),
-    ConductRule("popup-blocked",              2, "P",  "advice.top-level",           "L318",       "a session expired without a visit, in a run in which users visited other pages",                            "Open the window in the click itself, before the session is created."),
-    ConductRule("preview-burns-link",         2, "PJ", "session.url",                "L137",       "a link scanner came first, the user met 410, and no session was created after it",                        "Send no link through chat or e-mail; create a new session where a link is burnt."),
-    ConductRule("link-shared-or-cached",      1, "P",  "session.url",                "L137",       "two user agents on one link, or the consumed link again after a minute",                                  "Show the link to one user, once."),
-    ConductRule("trust-return-url",           1, "HJ", "session.return",             "L316, L372", "the connected action runs although neither a read nor an event said so",                                 "A hit on returnUrl proves nothing: read the session."),
-    ConductRule("require-return-params",      2, "D",  "session.return",             "L316",       "other calls once returnUrl has other parameters",                                                        "Expect nothing behind returnUrl."),
-    ConductRule("waits-for-return",           2, "JW", "session.return",             "L372",       "a session with a returnUrl completed, nobody read it, and no event was acknowledged",                     "The user may close the tab: poll, or take the event."),
-    ConductRule("bad-return-url",             3, "J",  "session.return-url",         "L316",       "a create refused for its returnUrl",                                                                     "returnUrl is https, without user or password, of at most 2000 characters."),
-    ConductRule("funnel-misuse",              3, "J",  "session.funnel-pair",        "L313",       "a create refused for funnelId without funnelStepId, or for another property",                             "Send funnelId with funnelStepId alone, and no other property."),
-    ConductRule("session-storm",              3, "J",  "session.create",             "L308",       "equal creates within a second of which one was left, or three sessions after phone_in_use",               "Create a session once a click, and none by itself after a failure."),
-    ConductRule("one-failure-fits-all",       2, "D",  "session.failed",             "L145-L152",  "the same calls whatever the reason of the failure",                                                      "Try again after token_exchange_failed and expired; phone_in_use and funnel_not_found need a person."),
-    ConductRule("double-provision",           1, "JH", "events.once",                "L372",       "an acknowledged event, a read that said completed, and two reads of the entrypoint within a minute",     "Let the first of poll and event do the work, and the second find it done."),
-    ConductRule("expects-fields-on-read",     2, "D",  "session.read",               "L323",       "other calls once a session reads with more or fewer fields",                                              "Keep url and expiresAt from the creation; the read does not promise them."),
-    ConductRule("orphan-number",              2, "J",  "session.phone-in-use",       "L151",       "a session expired, and two later ones failed with phone_in_use",                                         "Tell the user to free the number; another session ends the same way."),
+    ConductRule("reuse-dead-session",       2, "JP", "session.final",               "L219",       "two reads after expired or failed was returned, or a visit to the dead link",                                        "After expired or failed create a new session."),
+    ConductRule("poll-past-deadline",       3, "J",  "advice.poll-session",         "L372",       "two reads later than two minutes after expiresAt",                                                                   "Stop polling at expiresAt."),
+    ConductRule("stop-too-soon",            2, "JW", "advice.poll-session",         "L372",       "the session completed after the last read, and no event was acknowledged",                                           "Poll until a final status or expiresAt of the service's clock, not of your own."),
+    ConductRule("id-not-stored-first",      1, "WJ", "advice.store-session",        "L318",       "the event was answered 409, 410, 422, or 404 by a receiver that accepted others; the client never read the session", "Store the sessionId before the user is sent to url."),
+    ConductRule("event-before-answer",      2, "WJ", "events.session-id",           "L370",       "the event arrived before the create's response and was refused, and the client did not read the session",            "Refuse the event of an unknown session so that it is sent again, or store it."),
+    ConductRule("iframe",                   2, "P",  "advice.top-level",            "L318",       "a visit with Sec-Fetch-Dest iframe, frame, embed or object",                                                         "Open url in a top-level window or tab."),
+    ConductRule("popup-blocked",            2, "P",  "advice.top-level",            "L318",       "a session expired without a visit, in a run in which users visited other pages",                                     "Open the window in the click itself, before the session is created."),
+    ConductRule("preview-burns-link",       2, "PJ", "session.url",                 "L137",       "a link scanner visited first, the user got 410, and no session was created after it",                                "Send no link through chat or e-mail; create a new session when a link is consumed."),
+    ConductRule("link-shared-or-cached",    1, "P",  "session.url",                 "L137",       "two user agents on one link, or the consumed link again after a minute",                                             "Show the link to one user, once."),
+    ConductRule("trust-return-url",         1, "HJ", "session.return",              "L316, L372", "the connected action runs although neither a read nor an event reported it",                                         "A hit on returnUrl proves nothing: read the session."),
+    ConductRule("require-return-params",    2, "D",  "session.return",              "L316",       "other calls when returnUrl has other parameters",                                                                    "Expect no parameters on returnUrl."),
+    ConductRule("waits-for-return",         2, "JW", "session.return",              "L372",       "a session with a returnUrl completed, the client did not read it, and no event was acknowledged",                    "The user may close the tab: poll, or receive the event."),
+    ConductRule("bad-return-url",           3, "J",  "session.return-url",          "L316",       "a create refused for its returnUrl",                                                                                 "returnUrl is https, without user or password, of at most 2000 characters."),
+    ConductRule("funnel-misuse",            3, "J",  "session.funnel-pair",         "L313",       "a create refused for funnelId without funnelStepId, or for another property",                                        "Send funnelId with funnelStepId alone, and no other property."),
+    ConductRule("session-storm",            3, "J",  "session.create",              "L308",       "equal creates within a second of which one stayed unused, or three sessions after phone_in_use",                     "Create one session per click, and none automatically after a failure."),
+    ConductRule("one-failure-fits-all",     2, "D",  "session.failed",              "L145-L152",  "the same calls whatever the reason of the failure",                                                                  "Try again after token_exchange_failed and expired; phone_in_use and funnel_not_found need a person."),
+    ConductRule("double-provision",         1, "JH", "events.once",                 "L372",       "an acknowledged event, a read that returned completed, and two reads of the entrypoint within a minute",             "Let the first of poll and event do the work; the second must detect that it is done."),
+    ConductRule("expects-fields-on-read",   2, "D",  "session.read",                "L323",       "other calls when a session reads with more or fewer fields",                                                         "Store url and expiresAt from the creation; the read does not promise them."),
+    ConductRule("orphan-number",            2, "J",  "session.phone-in-use",        "L151",       "a session expired, and two later ones failed with phone_in_use",                                                     "Tell the user to free the number; another session ends the same way."),
 )
 _RECEIVERS = (
-    ConductRule("no-verify",                  1, "W",  "events.subscribed",          "L374",       "a forged delivery (wrong secret, changed body or id) was answered 2xx",                                  "Verify the signature over the raw body, and refuse what does not fit."),
-    ConductRule("missing-header-passes",      1, "W",  "events.subscribed",          "L374",       "a delivery without a signature was answered 2xx",                                                        "Refuse what carries no signature."),
-    ConductRule("reserialised-body",          2, "W",  "events.subscribed",          "L374",       "valid deliveries were refused only where their JSON is spelt otherwise",                                 "Verify the bytes as they came, before anything parses them."),
-    ConductRule("secret-misread",             2, "W",  "events.subscribed",          "L374",       "every valid delivery was refused with 400, 401 or 403",                                                  "Strip whsec_, decode the rest from base64, and compare with what follows `v1,`."),
-    ConductRule("no-tolerance",               1, "W",  "events.subscribed",          "L374",       "a delivery with an old signed timestamp was answered 2xx",                                               "Refuse timestamps older than five minutes."),
-    ConductRule("tolerance-on-occurredAt",    2, "W",  "events.subscribed",          "L374",       "young deliveries were accepted and late retries with a fresh signature refused",                         "Hold the tolerance against the signature's timestamp, not the event's."),
-    ConductRule("first-signature-only",       2, "W",  "events.subscribed",          "L374",       "deliveries with two signatures were refused, others accepted",                                           "Accept a delivery if any of its signatures fits."),
-    ConductRule("no-dedupe",                  1, "HJ", "events.once",                "L374",       "the same id has two effects",                                                                            "Remember the ids of events that have had their effect."),
-    ConductRule("dedupe-by-session",          3, "H",  "events.once",                "L370",       "a later event of a session is dropped",                                                                  "Dedupe by the event's id, not by its session."),
-    ConductRule("late-event-overwrites",      1, "JH", "session.final",              "L370",       "after the late failure of an old session, although a newer one had connected, a session was created",     "Let an event change its own session alone."),
-    ConductRule("slow-ack",                   2, "W",  "events.nothing-lost",        "L374",       "an answer took more than 5 s",                                                                           "Answer at once, and work afterwards."),
-    ConductRule("ack-then-lose",              2, "WJ", "events.nothing-lost",        "L372",       "the event was acknowledged, the read that followed failed, and nobody read again",                       "Answer 2xx once the event is safe, and repeat what failed."),
-    ConductRule("refuses-unknown-kind",       3, "W",  "events.subscribed",          "L375",       "an event of another kind was not answered 2xx",                                                          "Acknowledge events that you do not know."),
-    ConductRule("webhook-only",               2, "J",  "advice.poll-session",        "L372",       "no event was acknowledged, and the session was never read before its deadline was over",                 "Read the session where no event comes."),
-    ConductRule("relies-on-redirect",         3, "W",  "events.subscribed",          "L374",       "a delivery was answered 3xx",                                                                            "Register the address at which the receiver really is."),
-    ConductRule("framework-in-the-way",       2, "W",  "events.subscribed",          "L374",       "a valid delivery met 405, 411, 413, 415, or a 401 or 403 of a login or CSRF page",                       "Exempt the receiver from CSRF, logins and body limits."),
-    ConductRule("failure-shape-assumed",      2, "W",  "events.failed",              "L367",       "every connection_failed was answered 5xx, and no connected was",                                         "A failure has status, reason and sessionId, and nothing else."),
-    ConductRule("trusts-payload-tenant",      1, "WH", "events.connected",           "L366",       "an event with another tenant's id was acknowledged and then acted upon",                                 "Route an event by the session that you have stored."),
+    ConductRule("no-verify",                1, "W",  "events.subscribed",           "L374",       "a forged delivery (wrong secret, changed body or id) was answered 2xx",                                              "Verify the signature over the raw body, and refuse a mismatch."),
+    ConductRule("missing-header-passes",    1, "W",  "events.subscribed",           "L374",       "a delivery without a signature was answered 2xx",                                                                    "Refuse requests without a signature."),
+    ConductRule("reserialised-body",        2, "W",  "events.subscribed",           "L374",       "only valid deliveries with differently formatted JSON were refused",                                                 "Verify the received bytes before anything parses them."),
+    ConductRule("secret-misread",           2, "W",  "events.subscribed",           "L374",       "every valid delivery was refused with 400, 401 or 403",                                                              "Strip whsec_, decode the rest from base64, and compare with what follows `v1,`."),
+    ConductRule("no-tolerance",             1, "W",  "events.subscribed",           "L374",       "a delivery with an old signed timestamp was answered 2xx",                                                           "Refuse timestamps older than five minutes."),
+    ConductRule("tolerance-on-occurredAt",  2, "W",  "events.subscribed",           "L374",       "prompt deliveries were accepted and late retries with a fresh signature refused",                                    "Apply the tolerance to the signature's timestamp, not the event's."),
+    ConductRule("first-signature-only",     2, "W",  "events.subscribed",           "L374",       "deliveries with two signatures were refused, others accepted",                                                       "Accept a delivery if any of its signatures matches."),
+    ConductRule("no-dedupe",                1, "HJ", "events.once",                 "L374",       "the same id has two effects",                                                                                        "Store the ids of events that have had their effect."),
+    ConductRule("dedupe-by-session",        3, "H",  "events.once",                 "L370",       "a later event of a session is dropped",                                                                              "Dedupe by the event's id, not by its session."),
+    ConductRule("late-event-overwrites",    1, "JH", "session.final",               "L370",       "after the late failure of an old session, although a newer one had connected, a session was created",                "Let an event change only its own session."),
+    ConductRule("slow-ack",                 2, "W",  "events.nothing-lost",         "L374",       "a response took more than 5 s",                                                                                      "Respond immediately, and process afterwards."),
+    ConductRule("ack-then-lose",            2, "WJ", "events.nothing-lost",         "L372",       "the event was acknowledged, and the read that followed failed and was not repeated",                                 "Respond 2xx when the event is stored, and repeat what failed."),
+    ConductRule("refuses-unknown-kind",     3, "W",  "events.subscribed",           "L375",       "an event of another kind was not answered 2xx",                                                                      "Acknowledge unknown events."),
+    ConductRule("webhook-only",             2, "J",  "advice.poll-session",         "L372",       "no event was acknowledged, and the session was never read before its deadline was over",                             "Read the session when no event arrives."),
+    ConductRule("relies-on-redirect",       3, "W",  "events.subscribed",           "L374",       "a delivery was answered 3xx",                                                                                        "Register the receiver's final address."),
+    ConductRule("framework-in-the-way",     2, "W",  "events.subscribed",           "L374",       "a valid delivery got 405, 411, 413, 415, or a 401 or 403 of a login or CSRF page",                                   "Exempt the receiver from CSRF, logins and body limits."),
+    ConductRule("failure-shape-assumed",    2, "W",  "events.failed",               "L367",       "every connection_failed was answered 5xx, and no connected was",                                                     "A failure has status, reason and sessionId, and nothing else."),
+    ConductRule("trusts-payload-tenant",    1, "WH", "events.connected",            "L366",       "an event with another tenant's id was acknowledged and then acted upon",                                             "Route an event by the session that you have stored."),
 )
 # fmt: on
 

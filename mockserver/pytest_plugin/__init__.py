@@ -1,7 +1,7 @@
 """
-The pytest plugin: a fresh sandbox per test, the server behind it, sweeps, and a report where a test fails.
+The pytest plugin: a fresh sandbox per test, its server, sweeps, and a report for each failing test.
 
-Nothing heavy is imported before a fixture is asked for; what a hook does stands in `mockserver.testing`.
+Nothing heavy is imported before a test requests a fixture; `mockserver.testing` implements what the hooks call.
 PYTEST_DONT_REWRITE: there is no assertion here, and pytest 8 warns where it finds the module imported already.
 """
 
@@ -16,7 +16,7 @@ import pytest
 
 from mockserver.pytest_plugin.assert_rewrite import load_as_written
 
-load_as_written()  # ahead of whatever else is imported from this package, here and later
+load_as_written()  # before any other import of this package
 
 from mockserver.pytest_plugin import conduct, options
 from mockserver.testing.settings import NAMES, Layer, check_clock, did_you_mean, setting_error
@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A misspelt setting fails the run before any test has run, with the nearest name."""
+    """Refuse an unknown setting before the first test, with the nearest name."""
     for item in items:
         for marker in item.iter_markers("mockserver"):
             _check(item, marker)
@@ -162,7 +162,7 @@ def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> bool | None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-    """A failure tells what happened in the test's sandboxes, and under which option of a sweep."""
+    """Add to a failure what happened in the test's sandboxes, and the option of a sweep."""
     report = yield
     if _swept(item):
         from mockserver.pytest_plugin import sweep
@@ -223,7 +223,7 @@ def mockserver_option(request: pytest.FixtureRequest) -> dict[str, str]:
 def mockserver(
     request: pytest.FixtureRequest, mockserver_server: MockServer, mockserver_option: dict[str, str]
 ) -> Iterator[Sandbox]:
-    """A sandbox of this test's own, its clock frozen at the present; `@pytest.mark.mockserver(...)` says how it is made."""
+    """Sandbox of this test alone, its clock frozen at the present; `@pytest.mark.mockserver(...)` has its settings."""
     from mockserver.pytest_plugin import ownership
 
     layers = [*mockserver_server.layers]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MODES = ("error", "report", "off")
 NAME = "mockserver-conduct"
 _TITLE = "mockserver: conduct"
-_FOUND: pytest.StashKey[list[Finding]] = pytest.StashKey()
+_FINDINGS: pytest.StashKey[list[Finding]] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def problem(value: object) -> str | None:
-    """What is wrong with a mode, with the nearest one; None where nothing is."""
+    """Return the error message for an unknown mode, with the nearest one, or None."""
     if value in MODES:
         return None
     from mockserver.contract.text import nearest_hint
@@ -47,7 +47,7 @@ def problem(value: object) -> str | None:
 
 
 def mode(item: pytest.Item) -> str:
-    """What findings do to this test, by its nearest mark that says so or by the ini file."""
+    """Return the mode of this test, from its nearest mark or from the ini file."""
     marked = (marker.kwargs["conduct"] for marker in item.iter_markers("mockserver") if "conduct" in marker.kwargs)
     return str(next(marked, None) or item.config.getini("mockserver_conduct"))
 
@@ -59,7 +59,7 @@ class ConductPlugin:
         self._config = config
         self._before: set[str] = set()  # the sandboxes of earlier tests, which a test does not answer for
         self._server: Any = None
-        self.told: list[dict[str, Any]] = []  # what reports brought, on whoever sees them all
+        self.findings: list[dict[str, Any]] = []  # the findings of all reports, in the process that collects them
         wrong = problem(config.getini("mockserver_conduct"))
         if wrong:
             raise pytest.UsageError(f"mockserver_conduct: {wrong}")
@@ -78,67 +78,69 @@ class ConductPlugin:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Judge, whatever came of the test; only a test that has passed can fail for what was found."""
+        """Judge after every test; findings fail only a test that has passed."""
         asked = mode(item)
         try:
             result = yield
         finally:
-            item.stash[_FOUND] = self._judged(item) if asked != "off" else []
-        found = item.stash[_FOUND]
-        if asked == "error" and found:
+            item.stash[_FINDINGS] = self._judged(item) if asked != "off" else []
+        findings = item.stash[_FINDINGS]
+        if asked == "error" and findings:
             from mockserver.testing.conduct import format_findings
 
-            pytest.fail(format_findings(found), pytrace=False)
+            pytest.fail(format_findings(findings), pytrace=False)
         return result
 
     def _judged(self, item: pytest.Item) -> list[Finding]:
-        """What this test's sandboxes have found: those of its server, closed ones too."""
+        """Return the findings in this test's sandboxes, closed ones included."""
         held = getattr(item, "funcargs", {})
         server = held.get("mockserver_server")
         if server is None:
             return []
         self._server = server
-        return [found for sandbox in server.made if sandbox.id not in self._before for found in sandbox.conduct]
+        return [finding for sandbox in server.made if sandbox.id not in self._before for finding in sandbox.conduct]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
         report = yield
-        found = item.stash.get(_FOUND, [])
-        if report.when == "call" and found:
+        findings = item.stash.get(_FINDINGS, [])
+        if report.when == "call" and findings:
             from mockserver.testing.conduct import format_findings
 
-            report.mockserver_conduct = [each._asdict() | {"exchanges": list(each.exchanges)} for each in found]
+            report.mockserver_conduct = [each._asdict() | {"exchanges": list(each.exchanges)} for each in findings]
             if report.failed and mode(item) != "error":
-                report.sections.append((_TITLE, format_findings(found)))
+                report.sections.append((_TITLE, format_findings(findings)))
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        found: Iterable[dict[str, Any]] = getattr(report, "mockserver_conduct", ())
-        self.told += [{"test": report.nodeid, **each} for each in found]
+        findings: Iterable[dict[str, Any]] = getattr(report, "mockserver_conduct", ())
+        self.findings += [{"test": report.nodeid, **each} for each in findings]
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """How often each rule was broken in the whole session, the worst first."""
-        if not self.told:
+        """Print how often each rule was broken in the whole session, the most severe first."""
+        if not self.findings:
             return
         terminalreporter.section(_TITLE)
-        for line in summary(self.told):
+        for line in summary(self.findings):
             terminalreporter.write_line(line)
 
     def pytest_sessionfinish(self) -> None:
         file: Path | None = self._config.getoption("--mockserver-conduct-json")
         if file is not None and not hasattr(self._config, "workerinput"):
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps({"findings": self.told}, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+            file.write_text(
+                json.dumps({"findings": self.findings}, ensure_ascii=False, indent=2) + "\n", encoding="utf-8"
+            )
 
 
-def summary(told: Iterable[dict[str, Any]]) -> list[str]:
+def summary(findings: Iterable[dict[str, Any]]) -> list[str]:
     """A line a rule: severity, how often and in how many tests, and the advice."""
     by_rule: dict[tuple[int, str], list[dict[str, Any]]] = {}
-    for each in told:
+    for each in findings:
         by_rule.setdefault((each["severity"], each["rule"]), []).append(each)
     lines = []
-    for (severity, rule), found in sorted(by_rule.items()):
-        tests = len({each["test"] for each in found})
-        counted = f"{len(found)} in {tests} test{'s' if tests > 1 else ''}"
-        lines.append(f"severity {severity}  {rule}: {counted}, first in {found[0]['test']}; {found[0]['advice']}")
+    for (severity, rule), rows in sorted(by_rule.items()):
+        tests = len({row["test"] for row in rows})
+        counted = f"{len(rows)} in {tests} test{'s' if tests > 1 else ''}"
+        lines.append(f"severity {severity}  {rule}: {counted}, first in {rows[0]['test']}; {rows[0]['advice']}")
     return lines

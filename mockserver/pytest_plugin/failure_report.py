@@ -1,4 +1,4 @@
-"""How a failing test's report comes about: looked at through each of its sandboxes, with a document that repeats the run."""
+"""Report of a failing test: the first lines and the record of each of its sandboxes, and a document that repeats the run."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ from mockserver.pytest_plugin.ownership import SandboxOwnership
 from mockserver.scenario import documents
 from mockserver.testing.calls import CallMismatch
 from mockserver.testing.report.diagnosis import SelfExplainingError, diagnose
-from mockserver.testing.report.render import SandboxSnapshot
-from mockserver.testing.report.render import render_sections as story
+from mockserver.testing.report.render import SandboxSnapshot, render_sections
 from mockserver.testing.sandbox import Sandbox
 
 _SHOWN = 3  # sandboxes of one test: of many, as under `@given`, the last are those that failed
@@ -44,16 +43,16 @@ def add_report_sections(
 def sections(item: pytest.Item, failure: BaseException | None, book: SandboxOwnership) -> Iterator[tuple[str, str]]:
     """The title and the text for each sandbox of the test, the latest ones of many."""
     made = book.told_of
-    shown = made if len(made) <= _SHOWN else made[-1:]
-    for place, sandbox in enumerate(shown):
-        own = failure if sandbox is shown[-1] else None
+    reported = made if len(made) <= _SHOWN else made[-1:]
+    for place, sandbox in enumerate(reported):
+        own = failure if sandbox is reported[-1] else None
         title = "mockserver" if len(made) == 1 else f"mockserver {sandbox.id}"
         try:
             lines = list(_lines(item, sandbox, place, own, book))
         except Exception as problem:  # noqa: BLE001 - a report must not hide the failure that it is about
             lines = [f"{sandbox.id} cannot be told: {type(problem).__name__}: {problem}"]
         yield title, printable("\n".join(lines), keep="\n")
-    if len(made) > len(shown):
+    if len(made) > len(reported):
         yield "mockserver", f"this is the last of {len(made)} sandboxes that the test has made"
 
 
@@ -64,10 +63,10 @@ def _lines(
     seen = snapshot(sandbox)._replace(name=book.name(item, sandbox), is_async=is_async, strays=book.strays)
     if conduct.mode(item) == "off":
         seen = seen._replace(findings=())
-    told = diagnose(seen, failure)
+    diagnosis = diagnose(seen, failure)
     is_gone = sandbox.taken_back and not seen.exchanges and not isinstance(failure, SelfExplainingError)
-    yield from [_TAKEN_BACK] if is_gone else told.lines
-    yield from story(seen, told.cited, failure.nearest if isinstance(failure, CallMismatch) else None)
+    yield from [_TAKEN_BACK] if is_gone else diagnosis.lines
+    yield from render_sections(seen, diagnosis.cited, failure.nearest if isinstance(failure, CallMismatch) else None)
     if _folder(item) == _OFF:
         return
     document = sandbox.replay_document(item.nodeid)
@@ -125,9 +124,9 @@ def _written(item: pytest.Item, document: Mapping[str, Any], place: int) -> str:
     if folder == _DEFAULT_FOLDER and not (ignored := home.parent / ".gitignore").exists():
         ignored.write_text("*\n", encoding="utf-8")
     file = home / f"{_slug(item.nodeid)}{f'.{place + 1}' if place else ''}.yaml"
-    beside = file.with_suffix(f".{os.getpid()}")
-    beside.write_text(documents.dump(document), encoding="utf-8")
-    beside.replace(file)
+    draft = file.with_suffix(f".{os.getpid()}")
+    draft.write_text(documents.dump(document), encoding="utf-8")
+    draft.replace(file)
     return shown_path(file)
 
 

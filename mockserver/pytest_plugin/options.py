@@ -41,7 +41,7 @@ OPTIONS = (
     Option("scenario", str,     "NAME|FILE", "what is there at the start of each test"),
     Option("profile",  str,     "NAME|FILE", "literal, guide, hostile, or a file {choices: {id: option}}"),
     Option("seed",     _whole,  "NUMBER",    "ids, keys and tokens follow from it (default: 0)"),
-    Option("now",      str,     "INSTANT",   "where each sandbox's clock stands (default: at the present)"),
+    Option("now",      str,     "INSTANT",   "instant of each sandbox's clock (default: the present)"),
     Option("clock",    _follow, "follow",    "let each sandbox's clock go with the process's"),
 )
 RUN = (
@@ -69,7 +69,7 @@ def add(parser: pytest.Parser) -> None:
 
 
 def layers(config: pytest.Config) -> Iterator[Layer]:
-    """What the ini file and the command line say of sandboxes; ValueError says what is wrong with it."""
+    """Return the settings of the ini file and of the command line; ValueError for an unknown or invalid one."""
     yield Layer("ini file", _said(lambda name: config.getini(f"mockserver_{name}"), "mockserver_{}"))
     yield Layer("command line", _said(lambda name: config.getoption(f"mockserver_{name}"), "--mockserver-{}"))
 

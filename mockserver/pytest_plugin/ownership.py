@@ -1,7 +1,7 @@
 """
 Which sandbox is which test's: what a test answers for, and calls that come after it has ended.
 
-Asked for with the first fixture of the plugin; lives as long as the session's server.
+Created with the first fixture of the plugin. Lifetime: that of the session's server.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mockserver.testing.settings import Layer, setting_error
 
 
 class LateCallWarning(UserWarning):
-    """A call came to a sandbox whose test had ended."""
+    """Warning about a call that arrived at a sandbox after its test had ended."""
 
 
 class SandboxOwnership:
@@ -73,12 +73,12 @@ class SandboxOwnership:
 
     def judge(self) -> None:
         """Fail the test under way where a rule that had to fire has not."""
-        told = [row for sandbox in self.server.made for row in _idle(sandbox)]
-        if told:
-            pytest.fail("\n".join(["a rule that must fire never fired:", *told]), pytrace=False)
+        lines = [line for sandbox in self.server.made for line in _idle(sandbox)]
+        if lines:
+            pytest.fail("\n".join(["a rule that must fire never fired:", *lines]), pytrace=False)
 
     def close(self, config: pytest.Config) -> None:
-        """A test has ended: book what came late on the test whose sandbox it was, if that is another."""
+        """End a test, and assign late calls to the test of their sandbox, if that is another."""
         late = self.server.late_calls()
         for sandbox in self.server.made:
             self._owners.setdefault(sandbox.id, self.test)

@@ -63,15 +63,17 @@ def _end(item: pytest.Item, settings: Any, key: pytest.StashKey[SandboxOwnership
 
 
 def _print(item: pytest.Item, book: SandboxOwnership) -> None:
-    found: list[tuple[str, str]] = []
-    reading = threading.Thread(target=lambda: found.extend(failure_report.sections(item, Stopped(), book)), daemon=True)
+    sections: list[tuple[str, str]] = []
+    reading = threading.Thread(
+        target=lambda: sections.extend(failure_report.sections(item, Stopped(), book)), daemon=True
+    )
     reading.start()
     reading.join(_PATIENCE_S)
     capture: CaptureManager | None = item.config.pluginmanager.getplugin("capturemanager")
     if capture is not None:
         capture.suspend_global_capture()
     terminal = item.config.get_terminal_writer()
-    for title, text in found:
+    for title, text in sections:
         terminal.line()
         terminal.sep("-", title)
         terminal.line(text)

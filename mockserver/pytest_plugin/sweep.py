@@ -24,8 +24,8 @@ def parametrize(metafunc: pytest.Metafunc, names: list[str]) -> None:
         raise pytest.UsageError(f"{metafunc.definition.nodeid}: this sweep needs the fixture {wanted}")
     odd = next((name for name in names if not isinstance(name, str)), None)
     if odd is not None:
-        told = f"a sweep was given {odd!r}; wanted names, one after another, not in a list"
-        raise pytest.UsageError(f"{metafunc.definition.nodeid}: {told}")
+        message = f"sweep: got {odd!r}; expected names as separate arguments, not in a list"
+        raise pytest.UsageError(f"{metafunc.definition.nodeid}: {message}")
     try:
         swept = cases([name for name in names if name != TOUCHED])
     except ValueError as refusal:
@@ -59,7 +59,7 @@ def _run(item: pytest.Item, nextitem: pytest.Item | None) -> None:
 
 
 def _tear_down(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Leave the module or class after all, where no twin came; what fails then is an error of the test."""
+    """Tear down the module or class if no further case follows; a failure then is an error of the test."""
     # Not by the hook: other plugins have put away by now what they keep for this test's teardown.
     call = pytest.CallInfo.from_call(lambda: item.session._setupstate.teardown_exact(nextitem), when="teardown")
     if call.excinfo is not None:

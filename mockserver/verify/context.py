@@ -7,7 +7,7 @@ A visit to a service: the calls of one run, what was found by them, and what the
 
 1. Every call goes through `Visit.call`, at the run's pace. It is the one place where a call can be refused to a probe:
    without `allow_writes` no POST but the audience preview goes out, without `allow_sends` no start.
-2. Keys are sent and never kept: an exchange knows the role of its key, and answers are kept with secrets blotted out.
+2. Keys are sent and never stored: an exchange has the role of its key, and stored responses have their secrets redacted.
 3. A probe judges and observes only what its row names.
 """
 
@@ -46,7 +46,7 @@ class RunSettings:
     """
     What a run was given: keys, ids, and what it may do. Its text shows no key.
 
-    `tag` tells the names of this run from every other's.
+    `tag` distinguishes the names of this run from those of others.
     """
 
     key: str = field(repr=False)
@@ -60,7 +60,7 @@ class RunSettings:
     allow_sends: bool = False
 
     def has(self, need: Need) -> bool:
-        """True where the need was given."""
+        """Return True if the user gave what a probe needs."""
         return bool(
             {
                 "writes": self.allow_writes,
@@ -104,7 +104,7 @@ class Exchange(NamedTuple):
 
     @property
     def code(self) -> str | None:
-        """The error's code, None where there is none."""
+        """Return the error's code, or None."""
         return self.json.get("code") if self.status >= 400 and isinstance(self.json, dict) else None
 
     @property
@@ -227,8 +227,8 @@ class RunContext:
             name = path[path.index("{") : path.index("}") + 1]
             path = path.replace(name, quote(id, safe=""), 1)
         sent = body if json is ABSENT else jsonlib.dumps(json, ensure_ascii=False).encode()
-        kept = {} if json is ABSENT else JSON
-        return self._exchange(operation, endpoint.method, path + query, key, sent, {**kept, **(headers or {})})
+        content_type = {} if json is ABSENT else JSON
+        return self._exchange(operation, endpoint.method, path + query, key, sent, {**content_type, **(headers or {})})
 
     def get(self, path: str) -> Exchange:
         """A GET of a path that the document does not have."""

@@ -229,3 +229,30 @@ class TestWhatATransportRepeats:
         starts = [each for each in mockserver.exchanges if each.operation == "startCampaign"]
         assert [None, 422] == [each.status for each in starts]
         assert [] == found(mockserver)
+
+
+def test_polls_that_a_rule_held_and_that_arrive_together_are_not_too_fast(mockserver: Sandbox):
+    client = Client(mockserver)
+    campaign, execution = client.launch(cadence=1)
+    path = f"/v1/campaigns/{campaign}/executions/{execution}"
+    for nth, delay in enumerate(("54s", "39s", "24s"), 1):
+        mockserver.on("readExecution").nth(nth).delay(delay)
+    for _ in range(3):
+        with pytest.raises(TimeoutError):
+            mockserver.call("GET", path, timeout=15)
+    mockserver.advance("1m")
+    mockserver.call("GET", path)
+
+    assert 3 == sum(each.arrived_late for each in mockserver._hosted.sandbox.journal.exchanges)
+    assert [] == found(mockserver)
+
+
+def test_refusals_that_did_not_reach_the_client_are_repeated_for_good_reason(mockserver: Sandbox):
+    mockserver.on("readCampaign").times(3).truncate(5)
+    for _ in range(3):
+        with pytest.raises(http.client.IncompleteRead):
+            mockserver.call("GET", "/v1/campaigns/campaign_unknown")
+        mockserver.advance("10s")
+
+    assert [404] * 3 == [each.status for each in mockserver._hosted.sandbox.journal.exchanges]
+    assert [] == found(mockserver)

@@ -39,7 +39,7 @@ def test_an_event_that_a_rule_sends_during_the_creation_came_before_the_answer(m
 
     (found,) = mockserver.conduct
     assert "event-before-answer" == found.rule
-    assert "came before the create's answer, met 500" in found.message
+    assert "arrived before the create's response, got 500" in found.message
 
 
 def test_a_receiver_that_breaks_in_the_instant_of_the_creation_is_not_told_to_have_been_too_early(mockserver: Sandbox):

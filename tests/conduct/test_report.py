@@ -76,7 +76,7 @@ def test_what_was_not_forged_says_nothing_of_a_receiver(mockserver: Sandbox):
     client.deliver(session, 204)
 
     told = {each.rule: each.why for each in client.judged().not_assessed}
-    assert "nothing of the kind was delivered: no-signature" == told["missing-header-passes"]
+    assert "no such delivery was sent: no-signature" == told["missing-header-passes"]
 
 
 def test_polls_with_no_time_between_them_are_not_judged(mockserver: Sandbox):
@@ -273,7 +273,7 @@ class TestDoors:
         assert str(mockserver.conduct).splitlines()[:3] == [
             "duplicate-start, severity 1 (money, spam or security): campaign "
             + mockserver.ledger.executions[0]["campaignId"]
-            + " was started again with no look at it, after a start without an answer that had taken effect (exchange 2, 3)",
+            + " was started again without a read, after a start without an answer, which had taken effect (exchange 2, 3)",
             "  breaks advice.read-before-restart, L300 of the API document",
             "  advice: After a start without an answer read the campaign; start it again only while it is a draft.",
         ]

@@ -86,10 +86,10 @@ def hunt(
             counts["made"] += 1
             return super().make_client()
 
-        def _tell(self, failure: Exception) -> None:
+        def _note_replay(self, failure: Exception) -> None:
             counts["first"] = counts["first"] or counts["made"]
             counts["scenario"] = self.as_scenario("found", str(failure).partition("\n")[0])
-            super()._tell(failure)
+            super()._note_replay(failure)
 
     Hunting.bug = bug
     failure: Exception | None = None

@@ -53,7 +53,7 @@ def test_a_finding_is_told_and_counted_where_nobody_asks(suite: Suite):
     result.stdout.fnmatch_lines(
         [
             "*mockserver: conduct*",
-            "severity 3  nulls-for-omitted: 2 in 2 tests, first in test_mine.py::test_one; Leave out*",
+            "severity 3  nulls-for-omitted: 2 in 2 tests, first in test_mine.py::test_one; Omit fields*",
         ]
     )
 

@@ -90,7 +90,7 @@ def test_a_bug_that_the_conduct_proves_is_named_before_all_that_came_of_it(suite
     )
 
     assert [
-        "duplicate-start: campaign campaign was started again with no look at it, after a start without an answer that had taken effect (#2, #3)",
+        "duplicate-start: campaign campaign was started again without a read, after a start without an answer, which had taken effect (#2, #3)",
         "Call #3 startCampaign was refused: 422 CAMPAIGN_ALREADY_PROCESSING",
         "  start.already at path.id: the campaign is processing; only a draft can be started",
     ] == found[:3]

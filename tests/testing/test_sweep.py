@@ -167,7 +167,7 @@ def test_the_same_sweeps_run_on_two_workers(suite: Suite, monkeypatch: pytest.Mo
         ('"touchd"', "*'touchd'*did you mean 'touched'?*"),
         ('"rate-limit-numbers"', "*'rate-limit-numbers' has values*"),
         ('"touched", "dual-statu"', "*'dual-statu'*did you mean 'dual-status'?*"),
-        ('["dual-status"]', "*given*'dual-status'*; wanted names, one after another, not in a list*"),
+        ('["dual-status"]', "*got*'dual-status'*; expected names as separate arguments, not in a list*"),
         ("", "*mockserver_sweep takes names of choices, of families, or 'touched'*"),
     ],
 )

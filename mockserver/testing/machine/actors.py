@@ -1,4 +1,4 @@
-"""The people around a client, as rules: the end user of a connection session, and the operator of the tenant."""
+"""Rules of the other actors: the end user of a connection session, and the operator of the tenant."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _STATUSES = ("APPROVED", "PAUSED", "REJECTED")
 
 
 def _operator_acts(template_ids: Sequence[str]) -> st.SearchStrategy[JSON]:
-    """What somebody at the dashboard may do meanwhile."""
+    """Return the effects of an operator at the dashboard."""
     acts: list[st.SearchStrategy[JSON]] = [
         st.sampled_from(PLATFORMS).map(lambda platform: {"given": {"chats": [{"platform": platform}]}}),
         st.sampled_from(["active", "suspended"]).map(lambda state: {"set-tenant": {"subscription": state}}),
@@ -43,7 +43,7 @@ def _operator_acts(template_ids: Sequence[str]) -> st.SearchStrategy[JSON]:
 
 
 class Actors:
-    """Rules for people; what they do goes through the same effects as a script's, and into the record."""
+    """Rules of people; their actions are effects of scenario documents, and the record contains them."""
 
     given: ClassVar[Mapping[str, Any]]
     end_user: ClassVar[bool]
@@ -53,32 +53,37 @@ class Actors:
 
     @property
     def _template_ids(self) -> list[str]:
-        return [each["id"] for each in self.given.get("templates", ()) if "id" in each]
+        return [template["id"] for template in self.given.get("templates", ()) if "id" in template]
 
     @property
     def _pending(self) -> list[str]:
         tenants = self.sandbox._hosted.sandbox.tenants.values()
-        return [each.id for tenant in tenants for each in tenant.sessions.values() if each.status == "pending"]
+        return [session.id for tenant in tenants for session in tenant.sessions.values() if session.status == "pending"]
 
     @precondition(lambda self: self.end_user and self._pending)
     @rule(session_id=st.runner().flatmap(lambda self: st.sampled_from(self._pending)), end=st.sampled_from(_ENDS))
     def end_user_acts(self, session_id: str, end: JSON) -> None:
-        """The end user finishes, gives up, lets the link expire, or fails."""
+        """Complete, cancel, expire or fail a pending session, as its end user."""
         ((effect, details),) = end.items()
         self.apply_effects({effect: {"id": session_id, **details}})
 
     @precondition(lambda self: self.operator)
     @rule(act=st.runner().flatmap(lambda self: _operator_acts(self._template_ids)))
     def operator_acts(self, act: JSON) -> None:
-        """Somebody changes the tenant, a template, or a new chat comes in."""
+        """Change the tenant or a template, or add a chat, as the operator."""
         self.apply_effects(act)
 
     def apply_effects(self, effects: Mapping[str, Any]) -> None:
-        """World effects, in the words of scenario documents, now; they are in the document that replays the example."""
+        """
+        Apply effects of scenario documents now, and record them for the document that replays the example.
+
+        Raises:
+            ValueError: An effect has no target.
+        """
         self._record.add_effects(effects)
         (rule_id,) = self.sandbox.apply({"script": [{"at": 0, "do": dict(effects)}]})["rules"]
         self.sandbox.advance(0)
-        no_target = next(each.get("noTarget") for each in self.sandbox.rules if each["id"] == rule_id)
+        unmet = next(rule.get("unmet") for rule in self.sandbox.rules if rule["id"] == rule_id)
         self.sandbox.remove_rules(rule_id)
-        if no_target:
-            raise ValueError(f"{dict(effects)} met nothing: {no_target}")
+        if unmet:
+            raise ValueError(f"{dict(effects)} has no target: {unmet}")

@@ -1,4 +1,4 @@
-"""What a machine lets go wrong at the nth call of an operation, by name; each drawn fault is a rule as scenarios write it."""
+"""Faults that a machine injects at the nth call of an operation, by name; each is a rule of a scenario document."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WRITES = ("startCampaign", "createCampaign", "cancelCampaign", "createConnectio
 _READS = ("readExecution", "readCampaign", "readConnectionSession", "listCampaigns", "listMessages", "previewAudience")
 _ALL = (*_WRITES, *_READS)
 _SKIPS, _COUNTS = st.sampled_from((0, 0, 0, 1, 2)), st.integers(1, 3)
-# Of each operation's faults, how often they are drawn: the more they find of what clients get wrong, the oftener.
+# How often a fault is drawn among those of its operation: more often if it exposes more bugs of clients.
 _WEIGHTS: Mapping[str, int] = MappingProxyType(
     {
         **{draw.name: draw.weight for row in WIRE_FAULTS.values() for draw in row.draws},
@@ -31,7 +31,7 @@ _WEIGHTS: Mapping[str, int] = MappingProxyType(
 
 
 class Fault(NamedTuple):
-    """One kind of fault: its name, the operations that it befalls, and its effects."""
+    """One kind of fault: its name, the operations that it applies to, its effects, and their meaning."""
 
     name: str
     operations: Sequence[str]
@@ -62,14 +62,14 @@ def _on_the_wire() -> Iterator[Fault]:
 # fmt: off
 _ROWS = (
     *_on_the_wire(),
-    Fault("campaign-fails",  ("readExecution", "readCampaign"), _one("fail-campaign", {}), "the campaign fails while it is watched"),
-    Fault("session-fails",   ("readConnectionSession",), st.sampled_from(["phone_in_use", "token_exchange_failed", "funnel_not_found"]).map(lambda reason: {"fail-session": {"reason": reason}}), "the connection fails while it is watched"),
+    Fault("campaign-fails",  ("readExecution", "readCampaign"), _one("fail-campaign", {}), "the campaign fails while the client polls it"),
+    Fault("session-fails",   ("readConnectionSession",), st.sampled_from(["phone_in_use", "token_exchange_failed", "funnel_not_found"]).map(lambda reason: {"fail-session": {"reason": reason}}), "the connection fails while the client polls it"),
     Fault("session-completes", ("readConnectionSession",), _one("complete-session", {}), "the end user finishes while the client waits"),
-    Fault("duplicate-event", (DELIVERY,), st.integers(1, 2).map(lambda count: {"deliver": {"duplicate": count}}), "an event comes again after it was accepted"),
-    Fault("forged-event",    (DELIVERY,), st.sampled_from(FORGERIES).map(lambda how: {"deliver": {"forge": how}}), "a forgery comes beside the true event"),
-    Fault("late-event",      (DELIVERY,), st.sampled_from(["30m", "2s"]).map(lambda wait: {"deliver": {"delay": wait}}), "an event waits while later ones pass"),
+    Fault("duplicate-event", (DELIVERY,), st.integers(1, 2).map(lambda count: {"deliver": {"duplicate": count}}), "an event is sent again after it was accepted"),
+    Fault("forged-event",    (DELIVERY,), st.sampled_from(FORGERIES).map(lambda how: {"deliver": {"forge": how}}), "a forged request is sent in addition to the event"),
+    Fault("late-event",      (DELIVERY,), st.sampled_from(["30m", "2s"]).map(lambda wait: {"deliver": {"delay": wait}}), "an event is sent after later ones"),
     Fault("swapped-events",  (DELIVERY,), _one("deliver", {"reorder": True}), "an event changes places with the next"),
-    Fault("lost-event",      (DELIVERY,), _one("deliver", {"lose": True}),    "an event never comes, and is never sent again"),
+    Fault("lost-event",      (DELIVERY,), _one("deliver", {"lose": True}),    "an event is never sent"),
 )
 # fmt: on
 
@@ -80,19 +80,26 @@ ON_CALLS = tuple(row.name for row in _ROWS if DELIVERY not in row.operations)
 
 def drawn(names: Iterable[str], operations: Iterable[str] | None = None) -> st.SearchStrategy[JSON] | None:
     """
-    Rules of these faults, on these operations alone where some are named; None where nothing can befall them.
+    Return a strategy for rules of these faults, or None if no fault applies to the operations.
 
-    Refuses an unknown name with the nearest. A rule shrinks to the first call, once.
+    A rule shrinks to the first call, once.
+
+    Args:
+        names: Names of `FAULTS`.
+        operations: Operations to limit the rules to; None for all.
+
+    Raises:
+        ValueError: A name is unknown; the message has the nearest one.
     """
-    names, wanted = tuple(names), None if operations is None else tuple(operations)
+    names, only = tuple(names), None if operations is None else tuple(operations)
     _refuse_unknown(names, FAULTS, "fault")
-    _refuse_unknown(wanted or (), {**ENDPOINTS, DELIVERY: None}, "operation")
-    befalls = {
+    _refuse_unknown(only or (), {**ENDPOINTS, DELIVERY: None}, "operation")
+    by_operation = {
         operation: [FAULTS[name] for name in names if operation in FAULTS[name].operations]
         for operation in dict.fromkeys(operation for name in names for operation in FAULTS[name].operations)
-        if wanted is None or operation in wanted
+        if only is None or operation in only
     }
-    return _rules({operation: _weighed(faults) for operation, faults in befalls.items()}) if befalls else None
+    return _rules({operation: _weighed(faults) for operation, faults in by_operation.items()}) if by_operation else None
 
 
 def _weighed(faults: Sequence[Fault]) -> Sequence[Fault]:
@@ -100,9 +107,9 @@ def _weighed(faults: Sequence[Fault]) -> Sequence[Fault]:
 
 
 @st.composite
-def _rules(draw: st.DrawFn, befalls: Mapping[str, Sequence[Fault]]) -> JSON:
-    operation = draw(st.sampled_from(list(befalls)))
-    fault = draw(st.sampled_from(befalls[operation]))
+def _rules(draw: st.DrawFn, by_operation: Mapping[str, Sequence[Fault]]) -> JSON:
+    operation = draw(st.sampled_from(list(by_operation)))
+    fault = draw(st.sampled_from(by_operation[operation]))
     entry: JSON = {"on": operation, "skip": draw(_SKIPS), "times": draw(_COUNTS)}
     return {**entry, "do": draw(fault.effects)}
 

@@ -1,9 +1,7 @@
 """
 The state machine to subclass, and the sandbox that its examples share.
 
-The ground that the examples of a machine stand on: one sandbox, made once, and taken back after each of them.
-
-The machine to subclass: your rules call your client; time, the end user, the operator and faults come with it.
+A subclass adds rules that call its client; the machine adds time, the end user, the operator and faults.
 """
 
 from __future__ import annotations
@@ -43,9 +41,11 @@ if TYPE_CHECKING:
 
 class SharedSandbox:
     """
-    A sandbox and, where none was given, the server that it lives on. Closed by whoever made it.
+    A sandbox that all examples of a machine use, one after another.
 
-    An example begins where `prepare` left the sandbox; what it does never happened once it is over.
+    An example begins with the state that `prepare` left, which the end of the example restores.
+
+    Lifetime: The caller closes it. Without a given server it starts and stops one of its own.
     """
 
     def __init__(self, server: MockServer | None, **settings: Any) -> None:
@@ -56,12 +56,12 @@ class SharedSandbox:
 
     @contextmanager
     def example(self) -> Iterator[Sandbox]:
-        """The sandbox as it was prepared."""
+        """Lend the sandbox in its prepared state."""
         with self.sandbox.checkpoint():
             yield self.sandbox
 
     def close(self) -> None:
-        """End the sandbox, and the server where it is its own."""
+        """Close the sandbox, and its own server."""
         self.sandbox.close()
         if self._own is not None:
             self._own.close()
@@ -72,19 +72,33 @@ JSON = dict[str, Any]
 _FAULTS_AT_FIRST = 3
 
 
-def _unexplained(chosen: settings) -> settings:
+def _without_explain(chosen: settings) -> settings:
     if set(chosen.phases) != set(Phase):
         return chosen
-    return settings(chosen, phases=[each for each in Phase if each is not Phase.explain])
+    return settings(chosen, phases=[phase for phase in Phase if phase is not Phase.explain])
 
 
 class GatewayMachine(Actors, RuleBasedStateMachine):
     """
-    A state machine around a client of the gateway. Subclass it, say how the client is made, and add a rule for each of its calls.
+    State machine around a client of the gateway: subclass it, override `make_client`, and add a rule per client function.
 
-    `given`, `choices`, `seed` and `now` are the world; `varied` names choices, or families of them, of which each example
-    may take other options. `time`, `end_user` and `operator` switch those actors off, `faults` says what may go wrong and
-    `fault_operations` where. `invariants` are names of `INVARIANTS`. A client waits with `self.sleep`.
+    Attributes:
+        given: Seed data, as in a scenario document.
+        choices: Options of open questions, by choice.
+        varied: Choices, or families of them, of which each example may take other options.
+        seed: Seed of the sandbox's ids and keys.
+        now: Instant at which the sandbox's clock is frozen when an example begins, ISO 8601.
+        time: Whether the machine advances the clock between the steps of the client.
+        end_user: Whether the end user acts on pending connection sessions.
+        operator: Whether the operator changes the tenant, its templates and its chats.
+        faults: Names of `FAULTS` that the machine may inject.
+        fault_operations: Operations at which it may inject them; None for all that a fault names.
+        longest_span: Longest advance of the clock, in seconds.
+        waits_at_most: Waits of the client per step; one more violates `no-endless-wait`.
+        failures: Folder for the scenario documents that replay failures; None to write none.
+        invariants: Names of `INVARIANTS` that the client must not violate.
+        client: The client under test, from `make_client`.
+        sandbox: The sandbox that the client calls.
     """
 
     given: ClassVar[Mapping[str, Any]] = GIVEN
@@ -102,11 +116,9 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
     failures: ClassVar[str | None] = ".mockserver/failures"
 
     if TYPE_CHECKING:
-        invariants: (
-            Any  # names, until the class is made; Hypothesis has its own use of the word, and its kind of attribute
-        )
+        invariants: Any  # names, removed when the class is created: Hypothesis has a method of this name
 
-    _promises: ClassVar[tuple[Invariant, ...]] = ()
+    _named_invariants: ClassVar[tuple[Invariant, ...]] = ()
     _faults: ClassVar[st.SearchStrategy[JSON] | None] = drawn(ON_CALLS)
     _cases: ClassVar[Sequence[sweep.Case]] = ()
     _spans: ClassVar[st.SearchStrategy[Any]] = durations(at_most=3600)
@@ -114,82 +126,103 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "invariants" in cls.__dict__:
-            cls._promises = invariants.named(cls.__dict__["invariants"])
+            cls._named_invariants = invariants.named(cls.__dict__["invariants"])
             del cls.invariants
         cls._faults = drawn(cls.faults, cls.fault_operations)
         cls._cases = [case for case in sweep.cases(cls.varied) if case.option != CHOICES[case.choice].default]
         cls._spans = durations(at_most=cls.longest_span)
 
-    def __init__(self, ground: SharedSandbox | None = None) -> None:
+    def __init__(self, shared: SharedSandbox | None = None) -> None:
         super().__init__()
-        self._own_ground = None if ground is not None else self._make_ground(None)
-        self._ground: SharedSandbox = ground or self._own_ground or self._make_ground(None)
+        self._own_shared = None if shared is not None else self._share(None)
+        self._shared: SharedSandbox = shared or self._own_shared or self._share(None)
         self._stack = ExitStack()
-        self.sandbox: Sandbox = self._stack.enter_context(self._ground.example())
-        self._story = ExampleLog(self.sandbox._hosted.sandbox)
+        self.sandbox: Sandbox = self._stack.enter_context(self._shared.example())
+        self._log = ExampleLog(self.sandbox._hosted.sandbox)
         self._record = recording.Record(self.sandbox)
         self._chosen: JSON = {}
         self._waits = 0
-        self._breach: Violation | None = None
+        self._violation: Violation | None = None
         self.client: Any = self.make_client()
 
-    # What a subclass says
+    # For subclasses to override
 
     def make_client(self) -> Any:
-        """The client under test, which becomes `self.client`; it reaches `self.sandbox` and waits with `self.sleep`."""
+        """
+        Return the client under test, which becomes `self.client`.
+
+        The client calls `self.sandbox` and waits by `self.sleep`.
+        """
         return None
 
     @classmethod
     def prepare(cls, sandbox: Sandbox) -> None:
-        """What every example begins with, done once."""
+        """Prepare the state in which every example begins; the machine calls it once."""
 
-    # What it runs with
+    # Running
 
     @classmethod
     def check(cls, server: MockServer | None = None, *, settings: settings | None = None) -> None:
         """
-        Run it as a test, on one sandbox of this server that each example finds as it was prepared.
+        Run the machine as a test. All examples use one sandbox, each from its prepared state.
 
-        Settings with all of Hypothesis's phases run without `explain`: tracing each line of the client many times over
-        takes most of a failing run, and has nothing to add to the steps and the invariant's own words.
+        Args:
+            server: The server that creates the sandbox; by default the machine starts and stops one.
+            settings: Settings of Hypothesis. If they have all phases, the run leaves out `explain`: tracing each line
+                of the client would take most of a failing run and add nothing to the steps and the message.
+
+        Raises:
+            InvariantError: The client violates an invariant.
         """
-        ground = cls._make_ground(server)
+        shared = cls._share(server)
         try:
-            made: Any = lambda: cls(ground)  # a factory, as Hypothesis documents and its types do not
-            run_state_machine_as_test(made, settings=_unexplained(settings or cls.TestCase.settings))
+            create: Any = lambda: cls(shared)  # Hypothesis documents a factory, its types name a class
+            run_state_machine_as_test(create, settings=_without_explain(settings or cls.TestCase.settings))
         finally:
-            ground.close()
+            shared.close()
 
     @classmethod
-    def _make_ground(cls, server: MockServer | None) -> SharedSandbox:
-        ground = SharedSandbox(server, given=cls.given, choices=cls.choices, seed=cls.seed, now=cls.now)
-        cls.prepare(ground.sandbox)
-        return ground
+    def _share(cls, server: MockServer | None) -> SharedSandbox:
+        shared = SharedSandbox(server, given=cls.given, choices=cls.choices, seed=cls.seed, now=cls.now)
+        cls.prepare(shared.sandbox)
+        return shared
 
     def sleep(self, seconds: float) -> None:
-        """What the client waits with: the sandbox's clock moves. Waiting without end is a breach."""
+        """
+        Advance the sandbox's clock. The client under test waits by this function instead of `time.sleep`.
+
+        Args:
+            seconds: The wait, in seconds.
+
+        Raises:
+            InvariantError: The client waits more than `waits_at_most` times in one step.
+        """
         self._waits += 1
         if self._waits > self.waits_at_most:
-            waited = f"the client has waited {self.waits_at_most} times in one step, and goes on"
-            raise invariants.error(
-                invariants.breach(self._promises, self._story) or Violation(ENDLESS, waited), self._story
+            endless = Violation(
+                ENDLESS, f"the client waited {self.waits_at_most} times in one step, and continues to wait"
             )
+            raise invariants.error(invariants.first_violation(self._named_invariants, self._log) or endless, self._log)
         self.sandbox.advance(seconds)
 
-    def as_scenario(self, name: str = "found", summary: str = "What the machine did.") -> JSON:
-        """The world's side of the example so far, as a document; with the client's same calls it happens again."""
-        own = {**self.choices, **self._chosen}
-        world = {"seed": self.seed, "clock": {"freeze": self.now}, "choices": own, "given": self.given}
-        return recording.document(self.sandbox._hosted.sandbox, name, summary, world, self._record.script())
+    def as_scenario(self, name: str = "found", summary: str = "Steps of the machine.") -> JSON:
+        """
+        Return a scenario document of the example so far: settings, faults, clock moves and actions of other actors.
 
-    # What comes with it: the service's side, time and faults; the people stand in Actors
+        The document replays the example for a client that makes the same calls. It contains no keys.
+        """
+        own = {**self.choices, **self._chosen}
+        settings = {"seed": self.seed, "clock": {"freeze": self.now}, "choices": own, "given": self.given}
+        return recording.document(self.sandbox._hosted.sandbox, name, summary, settings, self._record.script())
+
+    # Time and faults; end user and operator are in Actors
 
     @initialize(
         options=st.runner().flatmap(lambda self: self._drawn_options()),
         faults=st.runner().flatmap(lambda self: self._drawn_faults()),
     )
     def begin(self, options: Mapping[str, str], faults: Sequence[JSON]) -> None:
-        """The service answers as the document also allows, and some calls to come are bound to fail."""
+        """Choose other options of open questions, and inject faults into later calls."""
         if options:
             self._chosen = dict(options)
             self.sandbox.choose(self._chosen)
@@ -197,7 +230,7 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
             self.inject_fault(fault)
 
     def _drawn_options(self) -> st.SearchStrategy[Mapping[str, str]]:
-        if not self._cases or not self._story.is_untouched:
+        if not self._cases or not self._log.is_untouched:
             return st.just({})
         cases = st.lists(st.sampled_from(self._cases), max_size=3, unique_by=lambda case: case.choice)
         return cases.map(lambda chosen: {case.choice: case.option for case in chosen})
@@ -208,49 +241,49 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
     @precondition(lambda self: self.time)
     @rule(seconds=st.runner().flatmap(lambda self: self._spans))
     def time_passes(self, seconds: float) -> None:
-        """Nobody calls for so long."""
+        """Advance the clock while the client makes no call."""
         self._record.add_effects({"advance": seconds})
         self.sandbox.advance(seconds)
 
     @precondition(lambda self: self._faults is not None)
     @rule(fault=st.runner().flatmap(lambda self: self._faults))
     def inject_fault(self, fault: JSON) -> None:
-        """A rule of a script is put in force."""
+        """Inject a fault, as a rule of a scenario's script."""
         self._record.add_rule(fault)
         self.sandbox.apply({"script": [fault]})
 
-    # What it judges
+    # Judging
 
     @precondition(lambda self: self._is_broken())
     @invariant()
     def client_keeps_its_invariants(self) -> None:
-        """Printed only where one is broken."""
-        if self._breach is not None:
-            raise invariants.error(self._breach, self._story)
+        """Raise the violation; the precondition keeps this step out of the output until there is one."""
+        if self._violation is not None:
+            raise invariants.error(self._violation, self._log)
 
     def _is_broken(self) -> bool:
-        self._breach = invariants.breach(self._promises, self._story)
-        self._story.begin_step()
+        self._violation = invariants.first_violation(self._named_invariants, self._log)
+        self._log.begin_step()
         self._waits = 0
-        return self._breach is not None
+        return self._violation is not None
 
     def teardown(self) -> None:
-        """Tell how to see a failure again, and give the sandbox back."""
+        """Print how to replay a failure, and restore the sandbox."""
         failure = sys.exc_info()[1]
         try:
             if isinstance(failure, Exception) and not isinstance(failure, HypothesisException):
-                self._tell(failure)
+                self._note_replay(failure)
         finally:
             self._stack.close()
-            if self._own_ground is not None:
-                self._own_ground.close()
+            if self._own_shared is not None:
+                self._own_shared.close()
 
-    def _tell(self, failure: Exception) -> None:
+    def _note_replay(self, failure: Exception) -> None:
         kind = type(failure).__name__
         summary = str(failure).partition("\n")[0][:200] or kind
         name = f"{type(self).__name__}-{kind}"
-        written = documents.dump(self.as_scenario(name, summary))
-        told = f"The scenario that replays it:\n{written}"
+        text = documents.dump(self.as_scenario(name, summary))
+        message = f"The scenario that replays it:\n{text}"
         if self.failures is not None:
-            told += f"It is kept in {recording.write(self.failures, name, written)}"
-        note(told)
+            message += f"Written to {recording.write(self.failures, name, text)}"
+        note(message)
