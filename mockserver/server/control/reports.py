@@ -83,8 +83,8 @@ def _conduct(report: ConductReport) -> JSON:
 def read_history(snapshot: HostedSnapshot, args: Arguments) -> JSON:
     """Return the commands so far, oldest first, the calls that a rule defers, and the next due timer."""
     state = snapshot.state
-    clocks = {"unmoved": _unmoved(state, snapshot.real_time), "apart": _apart(state, snapshot.process_now)}
-    return _steps(state) | clocks
+    unmoved, apart = _unmoved(state, snapshot.runtime.monotonic_us()), _apart(state, state.process_now())
+    return _steps(state) | {"unmoved": unmoved, "apart": apart}
 
 
 def _unmoved(sandbox: SandboxState, real: Duration | None) -> JSON | None:
