@@ -1,4 +1,4 @@
-"""Forced moves: the commands that end a session or a campaign by hand, through the lifecycle table like any other."""
+"""Commands that move a session or a campaign into a state, as the lifecycle table permits."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ def _owned(hosted: HostedSandbox, table: str, record_id: str) -> tuple[Tenant, A
         record = getattr(tenant, table).get(record_id)
         if record is not None:
             return tenant, record
-    known = [each for tenant in hosted.sandbox.tenants.values() for each in getattr(tenant, table)]
-    raise ControlError(
-        404, "MOCK_NOT_FOUND", f"no {table} record {record_id!r}; there is {', '.join(known[:5]) or 'none'}"
-    )
+    known = [known_id for tenant in hosted.sandbox.tenants.values() for known_id in getattr(tenant, table)]
+    expected = ", ".join(known[:5]) or "one that exists; there is none yet"
+    raise ControlError(404, "MOCK_NOT_FOUND", f"{table}: got {record_id!r}; expected {expected}")
 
 
 def _refuse_illegal(kind: Kind, record: Any, trigger: str) -> None:
@@ -36,7 +35,7 @@ def _refuse_illegal(kind: Kind, record: Any, trigger: str) -> None:
         raise ControlError(
             409,
             "MOCK_ILLEGAL_MOVE",
-            f"the {kind} {record.id} is {record.status}; only {sources} has the move '{trigger}'; nothing was changed",
+            f"{trigger}: got the {kind} {record.id} in the state {record.status}; expected {sources}; nothing was changed",
         )
 
 
@@ -47,28 +46,28 @@ def _session(hosted: HostedSandbox, tenant: Tenant, session_id: str) -> JSON:
 
 
 def complete_session(hosted: HostedSandbox, args: Arguments) -> JSON:
-    """The end user finishes the flow, with this number or an unused one."""
+    """Let the end user finish the flow, with this number or an unused one."""
     sandbox = hosted.sandbox
     tenant, session = _owned(hosted, "sessions", args["sessionId"])
     _refuse_illegal("session", session, "complete")
-    given = args.get("phone")
-    phone = phone_numbers.e164(given, tenant.country) if given is not None else connections.unused_phone(sandbox)
+    received = args.get("phone")
+    phone = phone_numbers.e164(received, tenant.country) if received is not None else connections.unused_phone(sandbox)
     if phone is None:
-        reason = f"phone: got {given!r}; expected {phone_numbers.expected(tenant.country)}"
+        reason = f"phone: got {received!r}; expected {phone_numbers.expected(tenant.country)}"
         raise ControlError(400, "MOCK_BAD_PHONE", reason)
     connections.complete(sandbox, tenant, session, phone, args.get("name") or tenant.name, {"forced": "complete"})
     return _session(hosted, tenant, session.id)
 
 
 def fail_session(hosted: HostedSandbox, args: Arguments) -> JSON:
-    """The connection fails for a documented reason."""
+    """Let the connection fail for a documented reason."""
     tenant, session = _owned(hosted, "sessions", args["sessionId"])
     if args["reason"] not in connections.REASONS:
         hint = nearest_hint(args["reason"], connections.REASONS)
         raise ControlError(
             400,
             "MOCK_BAD_REASON",
-            f"reason came as {args['reason']!r}; wanted one of {', '.join(connections.REASONS)}{hint}",
+            f"reason: got {args['reason']!r}; expected {', '.join(connections.REASONS)}{hint}",
         )
     _refuse_illegal("session", session, "fail")
     connections.fail(hosted.sandbox, tenant, session, args["reason"], {"forced": "fail"})
@@ -76,7 +75,7 @@ def fail_session(hosted: HostedSandbox, args: Arguments) -> JSON:
 
 
 def cancel_session(hosted: HostedSandbox, args: Arguments) -> JSON:
-    """The end user cancels the flow on the hosted page."""
+    """Let the end user cancel the flow on the hosted page."""
     tenant, session = _owned(hosted, "sessions", args["sessionId"])
     _refuse_illegal("session", session, "fail")
     connections.cancel(hosted.sandbox, tenant, session, {"forced": "cancel"})
@@ -84,7 +83,7 @@ def cancel_session(hosted: HostedSandbox, args: Arguments) -> JSON:
 
 
 def expire_session(hosted: HostedSandbox, args: Arguments) -> JSON:
-    """The session expires now, also before its deadline."""
+    """Let the session expire now, also before its deadline."""
     tenant, session = _owned(hosted, "sessions", args["sessionId"])
     _refuse_illegal("session", session, "expire")
     connections.expire(hosted.sandbox, tenant, session, {"forced": "expire"})
@@ -92,7 +91,7 @@ def expire_session(hosted: HostedSandbox, args: Arguments) -> JSON:
 
 
 def fail_campaign(hosted: HostedSandbox, args: Arguments) -> JSON:
-    """A running campaign meets an unrecoverable error."""
+    """Let a running campaign fail with an unrecoverable error."""
     sandbox = hosted.sandbox
     tenant, campaign = _owned(hosted, "campaigns", args["id"])
     _refuse_illegal("campaign", campaign, "fail")
