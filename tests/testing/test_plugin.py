@@ -126,10 +126,10 @@ def test_the_closest_mark_has_the_last_word(suite: Suite):
         ('profile="hostil"', "*hostil*did you mean 'hostile'*"),
         ('profle="hostile"', "*profle*nearest*'profile'*"),
         ('clok="follow"', "*clok*nearest*'clock'*"),
-        ('choices="guide"', "*choices='guide'; wanted a mapping*"),
-        ('profile={"choices": {}}', "*profile={*; wanted literal, guide, hostile, or a file*"),
-        ('seed="seven"', "*seed='seven'; wanted a whole number*"),
-        ("seed=True", "*seed=True; wanted a whole number*"),
+        ('choices="guide"', "*choices: got 'guide'; expected a mapping*"),
+        ('profile={"choices": {}}', "*profile: got {*; expected literal, guide, hostile, or a file*"),
+        ('seed="seven"', "*seed: got 'seven'; expected a whole number*"),
+        ("seed=True", "*seed: got True; expected a whole number*"),
     ],
 )
 def test_a_misspelt_name_fails_at_collection_with_the_nearest_one(suite: Suite, mark: str, said: str):
