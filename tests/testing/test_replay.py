@@ -245,7 +245,7 @@ def test_an_answer_that_differs_is_told_leaf_by_leaf_and_by_the_exit_code(
     lines = [each for each in capsys.readouterr().out.splitlines() if not each.startswith("  {")]
     assert [
         "POST /v1/campaigns -> 201",
-        "  differs:  answer.body.status: 'draft', recorded was 'processing'",
+        "  differs:  answer.body.status: got 'draft', recorded was 'processing'",
         "GET /v1/campaigns -> 200",
         "  differs:  200, recorded was no answer",
         "advance by -1m",

@@ -199,4 +199,4 @@ def _differences(recorded: JSON | None, came: JSON | None) -> list[str]:
     if "cut" in recorded:  # the document has the status alone
         recorded, came = {"status": recorded["status"]}, {"status": came["status"]}
     found: list[Difference] = json_differences("answer", recorded, came) if recorded != came else []
-    return [each.replace(", wanted ", ", recorded was ") for each in format_differences(found)]
+    return [each.replace(", expected ", ", recorded was ") for each in format_differences(found)]
