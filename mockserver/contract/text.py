@@ -47,7 +47,7 @@ def nearest(received: object, known: Iterable[str], *, likeness: float = 0.5) ->
 def nearest_hint(received: object, known: Iterable[str], *, likeness: float = 0.5) -> str:
     """End a sentence with the known name that is nearest to the one received, or with nothing if none is near."""
     name = nearest(received, known, likeness=likeness)
-    return f"; the nearest is {name!r}" if name else ""
+    return f"; did you mean {name!r}?" if name else ""
 
 
 def _edits(name: str) -> Iterator[str]:

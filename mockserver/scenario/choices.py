@@ -43,8 +43,8 @@ def choice_problem(choice_id: str, value: object, *, hints: bool = True) -> Prob
     wrong = choices.problem(choice_id, value)
     if wrong is None:
         return None
-    said, _, hint = wrong.partition("; the nearest is ")
-    return Problem(path, to_json_text(value), said.partition("wanted ")[2] or said, hint.strip("'") or None)
+    said, _, hint = wrong.partition("; did you mean ")
+    return Problem(path, to_json_text(value), said.partition("wanted ")[2] or said, hint.strip("'?") or None)
 
 
 _SUFFIXES = (".yaml", ".yml", ".json")

@@ -92,14 +92,14 @@ LEGAL_NUMBERS = [
 WRONG_NUMBERS = [
     ("rate-limit-numbers", "of", "'off'"),
     ("rate-limit-numbers", 60, "a mapping of requests, per"),
-    ("rate-limit-numbers", {"request": 10}, "the nearest is 'requests'"),
+    ("rate-limit-numbers", {"request": 10}, "did you mean 'requests'"),
     ("rate-limit-numbers", {"requests": 0}, "at least 1"),
     ("rate-limit-numbers", {"requests": True}, "found True"),
     ("rate-limit-numbers", {"per": "soon"}, "a duration like '60s'"),
     ("rate-limit-numbers", {"per": ""}, "a duration like '60s'"),
     ("rate-limit-numbers", {"per": "0s"}, "a duration like '60s'"),
     ("rate-limit-numbers", {"per": float("inf")}, "seconds above 0"),
-    ("size-limit-values", {"chatap": 5}, "the nearest is 'chatapp'"),
+    ("size-limit-values", {"chatap": 5}, "did you mean 'chatapp'"),
     ("size-limit-values", {"chatapp_coexistence": 5}, "wanted chatapp, chatapp_lite, photoapp"),
     ("size-limit-values", {"chatapp": -1}, "or null for no limit"),
     ("throughput-ceilings", {"photoapp": 0}, "at least 1"),
@@ -107,7 +107,7 @@ WRONG_NUMBERS = [
     ("media-max-files", 0, "at least 1"),
     ("media-max-files", "10", "a whole number"),
     ("media-max-size", {"image": None}, "a whole number"),
-    ("media-max-size", {"images": 1}, "the nearest is 'image'"),
+    ("media-max-size", {"images": 1}, "did you mean 'image'"),
     ("media-max-size", {7: 1}, "found the key 7"),
 ]
 
@@ -160,12 +160,12 @@ def test_a_misspelt_option_is_refused_with_the_nearest_one(id, option) -> None:
 
     assert said is not None
     assert f"found {misspelt!r}" in said
-    assert said.endswith(f"the nearest is {get_close_matches(misspelt, CHOICES[id].options, n=1)[0]!r}")
+    assert said.endswith(f"did you mean {get_close_matches(misspelt, CHOICES[id].options, n=1)[0]!r}?")
 
 
 @pytest.mark.parametrize("id", CHOICES)
 def test_a_misspelt_id_is_refused_with_the_nearest_one(id) -> None:
-    assert problem(f"{id}x", "any") == f"no choice is called '{id}x'; the nearest is {id!r}"
+    assert problem(f"{id}x", "any") == f"no choice is called '{id}x'; did you mean {id!r}?"
 
 
 def test_an_id_like_no_other_is_refused_without_a_guess() -> None:
@@ -182,7 +182,7 @@ def test_an_option_is_a_text(value) -> None:
 
 
 def test_the_option_called_null_is_a_word_in_quotes() -> None:
-    assert (problem("next-cursor-end", None) or "").endswith("the nearest is 'null', the word in quotes")
+    assert (problem("next-cursor-end", None) or "").endswith("did you mean 'null', the word in quotes?")
 
 
 @pytest.mark.parametrize(("id", "value"), LEGAL_NUMBERS)

@@ -142,7 +142,7 @@ def test_bodies_are_of_the_world_that_is_named():
 @pytest.mark.parametrize(
     ("ask", "told"),
     [
-        (lambda: bodies("startCampain"), "no operation 'startCampain'; the nearest is 'startCampaign'"),
+        (lambda: bodies("startCampain"), "no operation 'startCampain'; did you mean 'startCampaign'"),
         (lambda: invalid_bodies("listCampaigns"), "'listCampaigns' has no JSON body to be wrong"),
         (lambda: bodies("createCampaign", given={}), "the world has no template"),
         (lambda: bodies("startCampaign", template_id="t"), "no template 't'; there is template_internal"),

@@ -168,10 +168,10 @@ def test_a_text_is_no_tuple_of_names():
 @pytest.mark.parametrize(
     ("attributes", "told"),
     [
-        ({"invariants": ("no-duplicate-executions",)}, "no invariant is named 'no-duplicate-executions'; the nearest is 'no-duplicate-execution'"),
-        ({"faults": ("drop-afer",)}, "no fault is named 'drop-afer'; the nearest is 'drop-after'"),
-        ({"fault_operations": ("startCampain",)}, "no operation is named 'startCampain'; the nearest is 'startCampaign'"),
-        ({"varied": ("dual-statu",)}, "'dual-statu' is no choice and no family; the nearest is 'dual-status'"),
+        ({"invariants": ("no-duplicate-executions",)}, "no invariant is named 'no-duplicate-executions'; did you mean 'no-duplicate-execution'"),
+        ({"faults": ("drop-afer",)}, "no fault is named 'drop-afer'; did you mean 'drop-after'"),
+        ({"fault_operations": ("startCampain",)}, "no operation is named 'startCampain'; did you mean 'startCampaign'"),
+        ({"varied": ("dual-statu",)}, "'dual-statu' is no choice and no family; did you mean 'dual-status'"),
     ],
 )  # fmt: skip
 def test_a_misspelt_name_is_refused_with_the_nearest(attributes: dict[str, Any], told: str):

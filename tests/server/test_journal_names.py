@@ -28,7 +28,7 @@ def test_a_misspelt_operation_is_refused_with_the_nearest(mock):
     refused = requests.get(f"{mock}/journal?operation=createCampain", timeout=5)
 
     assert (400, "MOCK_BAD_OPERATION") == (refused.status_code, refused.json()["code"])
-    assert "the nearest is 'createCampaign'" in refused.json()["message"]
+    assert "did you mean 'createCampaign'" in refused.json()["message"]
 
 
 def test_a_key_that_the_journal_does_not_take_is_refused(mock):

@@ -157,7 +157,7 @@ def test_a_misspelt_name_in_the_settings_fixture_is_named(suite: Suite):
     result = suite.run("def test_it(mockserver): pass\n")
 
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*mockserver_settings: got 'sede'; expected *; the nearest is 'seed'*"])
+    result.stdout.fnmatch_lines(["*mockserver_settings: got 'sede'; expected *; did you mean 'seed'*"])
 
 
 @pytest.mark.parametrize(

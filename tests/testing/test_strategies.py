@@ -39,7 +39,7 @@ def test_an_unknown_family_is_refused_with_those_there_are():
 
 
 def test_an_operation_that_is_none_is_refused_with_the_nearest():
-    with pytest.raises(ValueError, match="no operation 'startCampain'; the nearest is 'startCampaign'"):
+    with pytest.raises(ValueError, match="no operation 'startCampain'; did you mean 'startCampaign'"):
         scripts(operations=("startCampain",))
 
 

@@ -161,7 +161,7 @@ def test_the_same_sweeps_run_on_two_workers(suite: Suite, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("names", "said"),
     [
-        ('"dual-statu"', "*'dual-statu' is no choice and no family; the nearest is 'dual-status'*"),
+        ('"dual-statu"', "*'dual-statu' is no choice and no family; did you mean 'dual-status'*"),
         ('"sesions"', "*'sesions'*nearest is 'sessions'*"),
         ('"touchd"', "*'touchd'*nearest is 'touched'*"),
         ('"rate-limit-numbers"', "*'rate-limit-numbers' has values*"),

@@ -97,7 +97,7 @@ def _base(choice: Choice, old: object) -> Mapping[str, object]:
 def _option(choice: Choice, value: object) -> str:
     wanted = f"found {short(value)}, wanted one of {', '.join(choice.options)}"
     if value is None and "null" in choice.options:
-        return f"{wanted}; the nearest is 'null', the word in quotes"
+        return f"{wanted}; did you mean 'null', the word in quotes?"
     return f"{wanted}{nearest_hint(value, choice.options)}"
 
 

@@ -182,7 +182,7 @@ def _routed(wire: HttpRequest) -> tuple[Route, dict[str, str]]:
         )
     hint = nearest(path, {route.path for route in ROUTES})
     raise ControlError(
-        404, "MOCK_NOT_FOUND", f"the control plane has no {path}" + (f"; the nearest is {hint}" if hint else "")
+        404, "MOCK_NOT_FOUND", f"the control plane has no {path}" + (f"; did you mean {hint}?" if hint else "")
     )
 
 

@@ -1,7 +1,7 @@
 """
-What a rule does, one method for each effect of a document: the same name with `_` for `-`, the same arguments in snake case.
+Effects of a rule: one method per effect of scenario documents, with the same name and arguments in snake case.
 
-`contract/effects.py` lists the effects, and a test compares the two lists.
+`contract/effects.py` has the list of effects; a test compares it with these methods.
 """
 
 from __future__ import annotations
@@ -16,26 +16,44 @@ Kind = Literal["secret", "public"]
 Put = TypeVar("Put")
 
 
-def length(written: Length) -> str | float:
-    """A length of time as a document writes it."""
-    return written.total_seconds() if isinstance(written, timedelta) else written
+def length(value: Length) -> str | float:
+    """Return a length of time as a document has it: text, or seconds."""
+    return value.total_seconds() if isinstance(value, timedelta) else value
 
 
 class Effects(Generic[Put]):
-    """The effects of a rule, each a method that puts the rule in force with this effect alone; `do` takes several."""
+    """Effects of a rule; each method puts the rule in force with this one effect, and `do` with several."""
 
     def do(self, effects: Mapping[str, Any]) -> Put:
-        """Any effects together, in the words of scenario documents."""
+        """
+        Put the rule in force with several effects.
+
+        Args:
+            effects: Arguments by effect, as in scenario documents.
+        """
         raise NotImplementedError
 
     # On the wire
 
     def error(self, code: str, *, retry_after: int | None = None) -> Put:
-        """Refuse with a code of the catalogue instead of running the operation; `retry_after` in seconds."""
+        """
+        Respond with a documented error instead of running the operation.
+
+        Args:
+            code: The error code, such as "INTERNAL_ERROR".
+            retry_after: The value of the header Retry-After in seconds.
+        """
         return self.do({"error": code if retry_after is None else {"code": code, "retryAfter": retry_after}})
 
     def reply(self, status: int, body: Any = None, headers: Mapping[str, str] | None = None) -> Put:
-        """This answer instead of running the operation; text as it is, any other body as JSON."""
+        """
+        Respond with any response instead of running the operation.
+
+        Args:
+            status: The HTTP status.
+            body: Text is sent as it is, any other value as JSON.
+            headers: Further headers.
+        """
         return self.do({"reply": {"status": status, "headers": dict(headers or {}), "body": body}})
 
     def delay(
@@ -46,7 +64,15 @@ class Effects(Generic[Put]):
         p99: Length | None = None,
         max: Length | None = None,
     ) -> Put:
-        """Wait before the operation: `by` this length, or one drawn through `median` and `p99`, at most `max`."""
+        """
+        Wait before the operation. In process and with a frozen clock the wait takes no real time.
+
+        Args:
+            by: The length of the wait: `"5s"`, seconds, or a timedelta.
+            median: The median of random lengths, instead of `by`.
+            p99: Their 99th percentile.
+            max: Their maximum.
+        """
         return self.do({"delay": _wait(by, median=median, p99=p99, max=max)})
 
     def delay_after(
@@ -57,69 +83,148 @@ class Effects(Generic[Put]):
         p99: Length | None = None,
         max: Length | None = None,
     ) -> Put:
-        """The operation takes effect, its answer is late; lengths as of `delay`."""
+        """
+        Wait after the operation, which has taken effect, before the response.
+
+        Args:
+            by: The length of the wait: `"5s"`, seconds, or a timedelta.
+            median: The median of random lengths, instead of `by`.
+            p99: Their 99th percentile.
+            max: Their maximum.
+        """
         return self.do({"delay-after": _wait(by, median=median, p99=p99, max=max)})
 
     def drop(self, when: Literal["before", "after"]) -> Put:
-        """Close without an answer, before or after the operation took effect."""
+        """
+        Close the connection without a response.
+
+        Args:
+            when: "before" the operation, which then has no effect, or "after" it.
+        """
         return self.do({"drop": when})
 
     def reset(self, when: Literal["before", "after"]) -> Put:
-        """Reset the connection, before or after the operation took effect."""
+        """
+        Reset the connection.
+
+        Args:
+            when: "before" the operation, which then has no effect, or "after" it.
+        """
         return self.do({"reset": when})
 
     def truncate(self, body_bytes: int) -> Put:
-        """Send this many bytes of the body, then end the connection."""
+        """
+        Close the connection within the body of the response, whose Content-Length is that of the whole body.
+
+        Args:
+            body_bytes: The number of bytes of the body that are sent.
+        """
         return self.do({"truncate": body_bytes})
 
     def garble(self) -> Put:
-        """200 with a body that is not JSON, after the operation took effect."""
+        """Respond with 200 and a body that is not JSON; the operation has taken effect."""
         return self.do({"garble": True})
 
     def dribble(self, chunks: int, over: Length) -> Put:
-        """A slow body: `chunks` pieces over this length of time."""
+        """
+        Send the body of the response slowly.
+
+        Args:
+            chunks: The number of pieces.
+            over: The time from the first to the last piece: `"5s"`, seconds, or a timedelta.
+        """
         return self.do({"dribble": {"chunks": chunks, "over": length(over)}})
 
     def stale(self) -> Put:
-        """A read answers as before the last change."""
+        """Respond to a read with the state before the last change."""
         return self.do({"stale": True})
 
-    # On the world
+    # On the state
 
     def complete_session(self, id: str | None = None, *, phone: str | None = None, name: str | None = None) -> Put:
-        """The end user finishes the hosted flow."""
+        """
+        Let the end user finish the hosted flow.
+
+        Args:
+            id: The session's id; by default that of the call, else any it can act on.
+            phone: The number that is connected; by default one that no entrypoint has.
+            name: The name of the account, by default the tenant's.
+        """
         return self._act("complete-session", id=id, phone=phone, name=name)
 
     def fail_session(self, id: str | None = None, *, reason: str = "token_exchange_failed") -> Put:
-        """The connection fails."""
+        """
+        Let the connection fail.
+
+        Args:
+            id: The session's id; by default that of the call, else any it can act on.
+            reason: "token_exchange_failed", "phone_in_use" or "funnel_not_found".
+        """
         return self._act("fail-session", id=id, reason=reason)
 
     def expire_session(self, id: str | None = None) -> Put:
-        """The session expires, also before its deadline."""
+        """
+        Let the session expire, also before its deadline.
+
+        Args:
+            id: The session's id; by default that of the call, else any it can act on.
+        """
         return self._act("expire-session", id=id)
 
     def cancel_session(self, id: str | None = None) -> Put:
-        """The end user cancels the hosted flow."""
+        """
+        Let the end user cancel the hosted flow.
+
+        Args:
+            id: The session's id; by default that of the call, else any it can act on.
+        """
         return self._act("cancel-session", id=id)
 
     def visit_link(self, id: str | None = None, *, user_agent: str | None = None) -> Put:
-        """A scanner or a second person opens the session's url."""
+        """
+        Let a scanner or a second person open the session's url.
+
+        Args:
+            id: The session's id; by default that of the call, else any it can act on.
+            user_agent: Its User-Agent.
+        """
         return self._act("visit-link", id=id, userAgent=user_agent)
 
     def fail_campaign(self, id: str | None = None) -> Put:
-        """A running campaign meets an unrecoverable error."""
+        """
+        Let a running campaign fail with an unrecoverable error.
+
+        Args:
+            id: The campaign's id; by default that of the call, else any it can act on.
+        """
         return self._act("fail-campaign", id=id)
 
     def stall_sends(self, id: str | None = None) -> Put:
-        """Nothing more is sent until `resume_sends`."""
+        """
+        Stop the sends of a campaign until `resume_sends`.
+
+        Args:
+            id: The campaign's id; by default that of the call, else any it can act on.
+        """
         return self._act("stall-sends", id=id)
 
     def resume_sends(self, id: str | None = None) -> Put:
-        """The next send goes now, the rest evenly from there at the campaign's own rate."""
+        """
+        Continue the sends of a campaign now, at its own rate.
+
+        Args:
+            id: The campaign's id; by default that of the call, else any it can act on.
+        """
         return self._act("resume-sends", id=id)
 
     def slow_sends(self, per_minute: int, id: str | None = None) -> Put:
-        """The sends go at this rate until `resume_sends`."""
+        """
+        Change the rate of a campaign's sends until `resume_sends`.
+
+        Args:
+            per_minute: The number of messages per minute.
+            id: The campaign's id; by default that of the call, else any it can act on.
+        """
         return self._act("slow-sends", id=id, perMinute=per_minute)
 
     def fail_sends(
@@ -131,8 +236,17 @@ class Effects(Generic[Put]):
         chats: Sequence[str] | None = None,
         reason: str | None = None,
     ) -> Put:
-        """Some of the sends that are still to come fail: a share, every nth, or those to these chats; else all."""
-        return self._act("fail-sends", id=id, ratio=ratio, every=every, chats=_listed(chats), reason=reason)
+        """
+        Let future sends of a campaign fail: a share, every nth, or those to some chats; by default all.
+
+        Args:
+            id: The campaign's id; by default that of the call, else any it can act on.
+            ratio: The share that fails, from 0 to 1, as the sandbox's seed determines.
+            every: 2 for each second position of the execution.
+            chats: The ids of the chats.
+            reason: A note for readers of the rule.
+        """
+        return self._act("fail-sends", id=id, ratio=ratio, every=every, chats=_as_list(chats), reason=reason)
 
     def set_tenant(
         self,
@@ -142,16 +256,37 @@ class Effects(Generic[Put]):
         developers_enabled: bool | None = None,
         name: str | None = None,
     ) -> Put:
-        """Change a tenant's settings."""
+        """
+        Change a tenant's settings.
+
+        Args:
+            tenant: The tenant's id; by default that of the call, else the default one.
+            subscription: The state of the subscription.
+            developers_enabled: True if the developer environment is enabled.
+            name: The organization's name.
+        """
         settings = {"subscription": subscription, "developersEnabled": developers_enabled, "name": name}
         return self._act("set-tenant", tenant=tenant, **settings)
 
     def revoke_key(self, tenant: str | None = None, *, kind: Kind | None = None) -> Put:
-        """A tenant's key, the secret one if no kind is given, is unknown from the next call on."""
+        """
+        Revoke a key of a tenant: it is unknown from the next call on.
+
+        Args:
+            tenant: The tenant's id; by default that of the call, else the default one.
+            kind: "secret" (the default) or "public".
+        """
         return self._act("revoke-key", tenant=tenant, kind=kind)
 
     def rotate_key(self, tenant: str | None = None, *, kind: Kind | None = None, key: str | None = None) -> Put:
-        """A new key takes the place of a tenant's key."""
+        """
+        Replace a key of a tenant.
+
+        Args:
+            tenant: The tenant's id; by default that of the call, else the default one.
+            kind: "secret" (the default) or "public".
+            key: The new key; by default one that follows from the seed.
+        """
         return self._act("rotate-key", tenant=tenant, kind=kind, key=key)
 
     def set_template(
@@ -163,42 +298,97 @@ class Effects(Generic[Put]):
         variables: Sequence[Mapping[str, Any]] | None = None,
         text: str | None = None,
     ) -> Put:
-        """Change a template; while it is not approved what is still to come fails."""
-        changes = {"status": status, "variables": _listed(variables), "text": text}
+        """
+        Change a template; future sends fail while it is not approved.
+
+        Args:
+            id: The template's id; by default that of the call, else any it can act on.
+            tenant: The tenant's id; by default that of the call, else the default one.
+            status: Its status: "APPROVED", "PENDING", "REJECTED", "PAUSED" or "DISABLED".
+            variables: Its variables.
+            text: Its text.
+        """
+        changes = {"status": status, "variables": _as_list(variables), "text": text}
         return self._act("set-template", id=id, tenant=tenant, **changes)
 
     def remove_template(self, id: str | None = None, *, tenant: str | None = None) -> Put:
-        """A template is gone."""
+        """
+        Remove a template.
+
+        Args:
+            id: The template's id; by default that of the call, else any it can act on.
+            tenant: The tenant's id; by default that of the call, else the default one.
+        """
         return self._act("remove-template", id=id, tenant=tenant)
 
     def remove_funnel(self, id: str | None = None, *, tenant: str | None = None) -> Put:
-        """A funnel with its steps is gone."""
+        """
+        Remove a funnel with its steps.
+
+        Args:
+            id: The funnel's id; by default that of the call, else any it can act on.
+            tenant: The tenant's id; by default that of the call, else the default one.
+        """
         return self._act("remove-funnel", id=id, tenant=tenant)
 
     def remove_entrypoint(self, id: str | None = None, *, tenant: str | None = None) -> Put:
-        """A channel is gone; without another of its platform what is still to come fails."""
+        """
+        Remove an entrypoint; without another one of its platform, future sends fail.
+
+        Args:
+            id: The entrypoint's id; by default that of the call, else any it can act on.
+            tenant: The tenant's id; by default that of the call, else the default one.
+        """
         return self._act("remove-entrypoint", id=id, tenant=tenant)
 
     def fail_media(
         self, *, ratio: float | None = None, every: int | None = None, names: Sequence[str] | None = None
     ) -> Put:
-        """Storage fails for a share of the files, every nth, or those of these names; such a file has `success: false`."""
-        return self._act("fail-media", ratio=ratio, every=every, names=_listed(names))
+        """
+        Let the storage of uploaded files fail; such a file has `success: false` in the response.
+
+        Args:
+            ratio: The share of files that fails, from 0 to 1, as the sandbox's seed determines.
+            every: 2 for every second file.
+            names: The names of the files.
+        """
+        return self._act("fail-media", ratio=ratio, every=every, names=_as_list(names))
 
     def given(self, given: Mapping[str, Any]) -> Put:
-        """Seed data that appears then."""
+        """
+        Add seed data.
+
+        Args:
+            given: Records by kind, as in scenario documents.
+        """
         return self.do({"given": dict(given)})
 
     def rate_limit(self, requests: int | Literal["off"], per: Length | None = None) -> Put:
-        """A budget of `requests` in the time `per` for each key, or "off"."""
+        """
+        Limit the rate of calls.
+
+        Args:
+            requests: The number of calls that each key may send in the time `per`, or "off".
+            per: A length of time: `"1m"`, seconds, or a timedelta.
+        """
         return self.do({"rate-limit": _numbers(requests, per)})
 
     def set_choice(self, choices: Mapping[str, Any]) -> Put:
-        """Set choices by id."""
+        """
+        Set choices.
+
+        Args:
+            choices: Options by the choice's id.
+        """
         return self.do({"set-choice": dict(choices)})
 
     def advance(self, by: Length) -> Put:
-        """Let time pass."""
+        """
+        Advance the sandbox's clock.
+
+        Args:
+            by: A length of time: `"20m"`, seconds, or a timedelta.
+        """
         return self.do({"advance": length(by)})
 
     # On deliveries
@@ -216,7 +406,21 @@ class Effects(Generic[Put]):
         spell: str | None = None,
         unknown_kind: str | None = None,
     ) -> Put:
-        """Change an attempt to deliver an event."""
+        """
+        Change an attempt to deliver an event; for rules on "delivery".
+
+        Args:
+            duplicate: The number of further requests with the same event.
+            reorder: Send the event after the next one.
+            delay: Send it later by this length of time.
+            lose: Do not send it, and count it as accepted.
+            before_answer: Send it while the response to the call that caused it is still being sent.
+            forge: Send a forged request in addition: "no-signature", "wrong-secret", "old-timestamp", "changed-body",
+                "changed-id", "other-tenant" or "junk-header".
+            old_secret: Sign with a former secret too: two signatures, the valid one second.
+            spell: Encode the JSON of the payload differently: "escaped", "spaced" or "reordered-keys".
+            unknown_kind: Send an event of this kind, which the API document does not list, in addition.
+        """
         faults = {
             "duplicate": duplicate,
             "reorder": reorder,
@@ -234,12 +438,12 @@ class Effects(Generic[Put]):
         return self.do({effect: {key: value for key, value in arguments.items() if value is not None}})
 
 
-def _listed(values: Sequence[Any] | None) -> list[Any] | None:
+def _as_list(values: Sequence[Any] | None) -> list[Any] | None:
     return None if values is None else list(values)
 
 
 def _wait(by: Length | None, **drawn: Length | None) -> str | float | JSON:
-    lengths = {key: length(each) for key, each in drawn.items() if each is not None}
+    lengths = {key: length(value) for key, value in drawn.items() if value is not None}
     if by is not None and lengths:
         raise ValueError(f"got by={by!r} and {', '.join(lengths)}; expected one length, or median, p99 and max")
     return lengths if by is None else length(by)
