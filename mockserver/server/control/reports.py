@@ -57,22 +57,22 @@ def read_conduct(snapshot: HostedSnapshot, args: Arguments) -> JSON:
     """Return the findings on the client's conduct so far, keys in their messages redacted."""
     state = snapshot.state
     state.choices = dict(state.choices)  # a copy: a rule that reads a choice does not count as a use of it
-    return _conduct(_redacted(state, judge.judge(state)))
+    return _conduct(judge.judge(state), redactor(state))
 
 
-def _redacted(twin: SandboxState, report: ConductReport) -> ConductReport:
-    hide = redactor(twin)
-    return report._replace(
-        findings=tuple(finding._replace(message=hide.text(finding.message)) for finding in report.findings),
-        not_assessed=tuple(rule._replace(why=hide.text(rule.why)) for rule in report.not_assessed),
-    )
-
-
-def _conduct(report: ConductReport) -> JSON:
-    names = ("rule", "clause", "severity", "message", "exchanges")
+def _conduct(report: ConductReport, hide: Redactor) -> JSON:
     return {
-        "findings": [{name: getattr(finding, name) for name in names} for finding in report.findings],
-        "notAssessed": [rule._asdict() for rule in report.not_assessed],
+        "findings": [
+            {
+                "rule": finding.rule,
+                "clause": finding.clause,
+                "severity": finding.severity,
+                "message": hide.text(finding.message),
+                "exchanges": finding.exchanges,
+            }
+            for finding in report.findings
+        ],
+        "notAssessed": [{"rule": rule.rule, "why": hide.text(rule.why)} for rule in report.not_assessed],
     }
 
 
