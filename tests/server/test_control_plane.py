@@ -289,7 +289,7 @@ def test_an_unknown_path_is_told_the_nearest(made, path, nearest):
     reply = made.control("GET", path)
 
     assert (404, "MOCK_NOT_FOUND") == refused(reply)
-    assert nearest is None or reply.json()["message"].endswith(nearest)
+    assert nearest is None or reply.json()["message"].endswith(f"did you mean {nearest}?")
 
 
 @pytest.mark.parametrize(

@@ -119,13 +119,13 @@ def test_the_closest_mark_has_the_last_word(suite: Suite):
 @pytest.mark.parametrize(
     ("mark", "said"),
     [
-        ('scenaro="demo"', "*scenaro*nearest*'scenario'*"),
-        ('scenario="dem"', "*dem*nearest*demo*"),
+        ('scenaro="demo"', "*scenaro*did you mean*'scenario'*"),
+        ('scenario="dem"', "*dem*did you mean*demo*"),
         ('choices={"dual-statu": "guide"}', "*dual-statu*dual-status*"),
         ('choices={"dual-status": "gide"}', "*gide*guide*"),
         ('profile="hostil"', "*hostil*did you mean 'hostile'*"),
-        ('profle="hostile"', "*profle*nearest*'profile'*"),
-        ('clok="follow"', "*clok*nearest*'clock'*"),
+        ('profle="hostile"', "*profle*did you mean*'profile'*"),
+        ('clok="follow"', "*clok*did you mean*'clock'*"),
         ('choices="guide"', "*choices: got 'guide'; expected a mapping*"),
         ('profile={"choices": {}}', "*profile: got {*; expected literal, guide, hostile, or a file*"),
         ('seed="seven"', "*seed: got 'seven'; expected a whole number*"),

@@ -96,7 +96,7 @@ def test_one_layer_with_two_words_for_the_clock_is_refused():
     [
         (
             ("--mockserver-choices", "dual-statu=guide"),
-            "*--mockserver-choices: *'dual-statu'*nearest is 'dual-status'*",
+            "*--mockserver-choices: *'dual-statu'*did you mean 'dual-status'*",
         ),
         (("--mockserver-choices", "dual-status"), "*--mockserver-choices: 'dual-status'; wanted ID=OPTION*"),
         (("--mockserver-seed", "seven"), "*--mockserver-seed: 'seven'; wanted a whole number*"),
@@ -105,7 +105,7 @@ def test_one_layer_with_two_words_for_the_clock_is_refused():
         (("--mockserver-choices", f"dual-status={'[' * 5000}"), "*--mockserver-choices: *dual-status*"),
         (("--mockserver-clock", "folow"), "*--mockserver-clock: 'folow'; wanted 'follow'*"),
         (("-o", "mockserver_profile=hostil"), "*/profile: *did you mean 'hostile'*"),
-        (("-o", "mockserver_scenario=dem"), "*mockserver_scenario: *nearest is 'demo'*"),
+        (("-o", "mockserver_scenario=dem"), "*mockserver_scenario: *did you mean 'demo'*"),
         (("-o", "mockserver_scenario=mine.yaml"), "*mockserver_scenario: *got 'mine.yaml'; expected a file*"),
         (("--mockserver-now", "yest"), "*--mockserver-now: *now: got 'yest'; expected an RFC 3339 instant*"),
     ],
