@@ -1,8 +1,8 @@
 """
-What `import hypothesis` runs through its entry point: our record types become known to `st.from_type`.
+The entry point that `import hypothesis` runs: it registers record types of the mock for `st.from_type`.
 
-Nothing of the mock is imported for it: a type is registered once somebody imports its module, and its strategy, with all
-that it needs, comes when it is first asked for.
+It imports nothing else of the mock: a type is registered when its module is imported, and its strategy is loaded at its
+first use.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TYPES = {
 
 
 def register() -> None:
-    """Have `st.from_type` draw records such as a sandbox holds."""
+    """Let `st.from_type` draw records as a sandbox contains them."""
     for name in _TYPES:
         if name in sys.modules:
             _register(sys.modules[name])

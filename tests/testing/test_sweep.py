@@ -164,7 +164,7 @@ def test_the_same_sweeps_run_on_two_workers(suite: Suite, monkeypatch: pytest.Mo
         ('"dual-statu"', "*got 'dual-statu'; expected a choice or a family; did you mean 'dual-status'*"),
         ('"sesions"', "*'sesions'*did you mean 'sessions'*"),
         ('"touchd"', "*'touchd'*did you mean 'touched'*"),
-        ('"rate-limit-numbers"', "*'rate-limit-numbers' has values*"),
+        ('"rate-limit-numbers"', "*'rate-limit-numbers', which has values*"),
         ('"touched", "dual-statu"', "*'dual-statu'*did you mean 'dual-status'*"),
         ('["dual-status"]', "*given*'dual-status'*; wanted names, one after another, not in a list*"),
         ("", "*mockserver_sweep takes names of choices, of families, or 'touched'*"),

@@ -150,13 +150,13 @@ def _span(rows: Sequence[Row]) -> str:
 
 def _polls(rows: Sequence[Row], advances: int) -> Row:
     calls = [row.call for row in rows if row.call is not None]
-    told = [f"{len(calls)} times"]
+    parts = [f"{len(calls)} times"]
     if rows[0].time != rows[-1].time:
-        told[0] += f", {rows[0].time} to {rows[-1].time}"
+        parts[0] += f", {rows[0].time} to {rows[-1].time}"
     if advances:
-        told.append(f"{advances} {'advance' if advances == 1 else 'advances'} of the clock between them")
-    told += _counters(calls[0], calls[-1])
-    return Row([f"  {rows[0].time}  #{calls[0].n}-{format_line(calls[-1])}  ({'; '.join(told)})"])
+        parts.append(f"{advances} {'advance' if advances == 1 else 'advances'} of the clock between them")
+    parts += _counters(calls[0], calls[-1])
+    return Row([f"  {rows[0].time}  #{calls[0].n}-{format_line(calls[-1])}  ({'; '.join(parts)})"])
 
 
 def _counters(first: Call, last: Call) -> list[str]:

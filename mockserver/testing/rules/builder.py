@@ -1,8 +1,4 @@
-"""
-Rules in Python: `sandbox.on("startCampaign").nth(1).drop("after")`. Each method ends in the document's own words.
-
-A `When` says when, and puts a rule in force once it is told what to do; a `ScriptedRule` is what is then in force.
-"""
+"""Rules in Python: `RuleBuilder` has the conditions and effects of a rule, and `ActiveRule` is one that is in force."""
 
 from __future__ import annotations
 
