@@ -175,7 +175,7 @@ def test_what_is_neither_true_nor_false_is_refused_at_collection(suite: Suite):
     )
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "own_port=8080; wanted True or False" in str(result.stderr)
+    assert "own_port: got 8080; expected True or False" in str(result.stderr)
 
 
 def test_a_server_elsewhere_refuses_it_by_name(server: MockServer):
