@@ -114,7 +114,7 @@ def server(config: pytest.Config, said: Mapping[str, Any]) -> MockServer:
     for name, value in own.items():
         wrong = setting_error(name, value)
         if wrong:
-            raise pytest.UsageError(f"the fixture mockserver_settings {wrong}")
+            raise pytest.UsageError(f"the fixture mockserver_settings: {wrong}")
     if strict is None:
         strict = config.getoption("mockserver_strict")
     layers = [*options.layers(config), Layer("mockserver_settings", own)]

@@ -133,7 +133,9 @@ class CallLog:
             ValueError: No operation has this name.
 
         Example:
-            >>> sandbox.calls("startCampaign").where(status=202).one()
+            >>> response = sandbox.call("GET", "/v1/campaigns")
+            >>> sandbox.calls("listCampaigns").where(status=200).one().method
+            'GET'
         """
         return self._calls(operation, self.exchanges)
 

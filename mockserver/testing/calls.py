@@ -1,12 +1,8 @@
 """
-Recorded calls as a test reads them, and the differences from what it expects.
+Recorded calls as a test reads them, and their differences from the calls that a test expects.
 
-One call and its answer, as a test reads it, and how it differs from what was wanted.
-
-A condition is a path (`body.name`, `path.id`, `query.limit`, `header.x`, `status`) with the value wanted there, in the
-words of `where` in a scenario.
-
-The calls of one operation, and what is said where they are not as a test wants them: the nearest, and the journal.
+A condition is a path (`body.name`, `path.id`, `query.limit`, `header.x`, `status`) with the value expected there, as in `where`
+of a scenario's rule. A mismatch shows the nearest call and the journal.
 """
 
 from __future__ import annotations
@@ -36,12 +32,24 @@ _FILE = re.compile(r'filename="([^"\r\n]{1,100})"')
 @dataclass(frozen=True)
 class Exchange(Generic[BodyT_co, AnswerT_co]):
     """
-    One call and its answer, keys in their short form.
+    One call and its response, keys redacted.
 
-    `body` is the request's JSON value; `status` and `said` are None where no answer reached the client, else `said`
-    is the answer's JSON value or text; where `cut_from_bytes` has a number, `said` is only the beginning of an answer
-    of this size. `code` is the API's own code of a refusal, `reason` the mock's reason for it, `fault` what a rule
-    did to the exchange.
+    Attributes:
+        n: The number of the call in its sandbox, from 1.
+        at: The instant at which it was handled, on the sandbox's clock, aware, in UTC.
+        operation: The id of its operation; None if its path or method belongs to none.
+        method: The HTTP method.
+        path: The path without the sandbox's prefix and without the query.
+        query: The values of the query by name.
+        headers: The headers by lower-case name.
+        body: The JSON value of the request's body, or its text.
+        status: The status of the response; None if no response reached the client.
+        said: The JSON value of the response's body, or its text; None if no response reached the client.
+        applied: True if the operation took effect.
+        code: The API's error code; None for a success.
+        reason: The mock's reason for the error; None for a success.
+        fault: The rule that changed the exchange and its effects; None if none did.
+        cut_from_bytes: The size of a response's body of which `said` is only the beginning; else None.
     """
 
     n: int
@@ -62,11 +70,16 @@ class Exchange(Generic[BodyT_co, AnswerT_co]):
 
     @property
     def answer(self) -> AnswerT_co:
-        """The body of a success; where there was none, an AssertionError that says what came instead."""
+        """
+        The body of a successful response.
+
+        Raises:
+            AssertionError: The call has another response or none, or the journal holds only the beginning of the body.
+        """
         __tracebackhide__ = True
         if self.status is None or self.status >= 400:
             raise AssertionError(
-                f"wanted a success: {format_line(self)}{f', because {self.reason}' if self.reason else ''}"
+                f"expected a success, got {format_line(self)}{f', because {self.reason}' if self.reason else ''}"
             )
         if self.cut_from_bytes is not None:
             raise AssertionError(
@@ -79,59 +92,59 @@ class Exchange(Generic[BodyT_co, AnswerT_co]):
         return format_line(self)
 
 
-def read(shown: Mapping[str, Any]) -> Exchange[Any, Any]:
-    """An exchange of the journal, as the control plane shows it."""
-    asked, response = shown["request"], shown["response"] or {}
-    said, at = response.get("body"), parse(shown["at"])
+def read(view: Mapping[str, Any]) -> Exchange[Any, Any]:
+    """Return an exchange from the control plane's view of it."""
+    request, response = view["request"], view["response"] or {}
+    received, at = response.get("body"), parse(view["at"])
     assert at is not None
     return Exchange(
-        shown["n"],
+        view["n"],
         to_datetime(at[0]),
-        shown["operation"],
-        asked["method"],
-        asked["path"],
-        MappingProxyType(asked["query"]),
-        MappingProxyType(asked["headers"]),
-        asked["body"],
+        view["operation"],
+        request["method"],
+        request["path"],
+        MappingProxyType(request["query"]),
+        MappingProxyType(request["headers"]),
+        request["body"],
         response.get("status"),
-        said,
-        shown["applied"],
-        said.get("code") if isinstance(said, Mapping) and response.get("status", 0) >= 400 else None,
-        shown["reason"],
-        shown["fault"],
+        received,
+        view["applied"],
+        received.get("code") if isinstance(received, Mapping) and response.get("status", 0) >= 400 else None,
+        view["reason"],
+        view["fault"],
         response.get("cutFromBytes"),
     )
 
 
-def format_line(each: Exchange[Any, Any]) -> str:
-    """An exchange in one line: number, operation, what was called, what came of it, what a rule did."""
-    name = f"{each.operation} " if each.operation else ""
-    query = "?" + "&".join(f"{key}={value}" for key, value in each.query.items()) if each.query else ""
-    came = "no answer" if each.status is None else f"{each.status}{f' {each.code}' if each.code else ''}"
-    bent = f"   [{format_fault(each.fault)}]" if each.fault else ""
-    return printable(f"#{each.n} {name}{each.method} {each.path}{query} -> {came}{bent}")
+def format_line(call: Exchange[Any, Any]) -> str:
+    """Return an exchange in one line: number, operation, method and path, result, and the fault of a rule."""
+    name = f"{call.operation} " if call.operation else ""
+    query = "?" + "&".join(f"{key}={value}" for key, value in call.query.items()) if call.query else ""
+    result = "no answer" if call.status is None else f"{call.status}{f' {call.code}' if call.code else ''}"
+    fault = f"   [{format_fault(call.fault)}]" if call.fault else ""
+    return printable(f"#{call.n} {name}{call.method} {call.path}{query} -> {result}{fault}")
 
 
-def format_body(each: Exchange[Any, Any]) -> Any:
-    """The body of a call as a report shows it: of what is no JSON, its kind, its size and the names of its files."""
-    kind = each.headers.get("content-type", "").partition(";")[0]
-    length = whole_number(each.headers.get("content-length", ""))
+def format_body(call: Exchange[Any, Any]) -> Any:
+    """Return the body of a call for a report; if it is not JSON, its media type, its size and the names of its files."""
+    kind = call.headers.get("content-type", "").partition(";")[0]
+    length = whole_number(call.headers.get("content-length", ""))
     if kind in ("", "application/json") or not length:
-        return each.body
-    files = _FILE.findall(each.body) if isinstance(each.body, str) else []
+        return call.body
+    files = _FILE.findall(call.body) if isinstance(call.body, str) else []
     names = f": {', '.join(files)}" if files else ""
     return f"{kind}, {length:,} bytes{names}"
 
 
 def shorten(value: Any) -> str:
-    """A JSON value or a text on one line, not longer than a reader wants."""
-    plain = isinstance(value, str) and value.isprintable()
-    written = value if plain else printable(json.dumps(value, ensure_ascii=False, default=str))
-    return brief(written, _VALUE_CHARS)
+    """Return a JSON value or a text on one line of limited length."""
+    is_plain = isinstance(value, str) and value.isprintable()
+    text = value if is_plain else printable(json.dumps(value, ensure_ascii=False, default=str))
+    return brief(text, _VALUE_CHARS)
 
 
 def format_fault(fault: Mapping[str, Any]) -> str:
-    """What a rule did, in a few words."""
+    """Return a rule and its effects on an exchange as short text."""
     effects = ", ".join(
         f"{effect} {value}" if value is not True else effect for effect, value in fault["effects"].items()
     )
@@ -139,71 +152,72 @@ def format_fault(fault: Mapping[str, Any]) -> str:
 
 
 def condition_paths(conditions: Conditions | None, named: Conditions) -> dict[str, Any]:
-    """The conditions by path: `body={...}` stands for every value in it, any other bare name for a member of the body."""
-    wanted: dict[str, Any] = {}
+    """Return conditions by path: `body={...}` is one for every value in it, any other bare name one for a member of the body."""
+    expected: dict[str, Any] = {}
     for key, value in {**(conditions or {}), **named}.items():
         if key in PATH_ROOTS and isinstance(value, Mapping):
-            wanted.update(_flat(key, value))
+            expected.update(_flat(key, value))
         elif key == "status" or key.partition(".")[0] in PATH_ROOTS:
-            wanted[key] = value
+            expected[key] = value
         elif "." in key:
-            raise ValueError(f"{key!r} is no path; wanted status, or one that begins with {', '.join(PATH_ROOTS)}")
+            raise ValueError(f"got the path {key!r}; expected status, or one that begins with {', '.join(PATH_ROOTS)}")
         else:
-            wanted[f"body.{key}"] = value
-    return wanted
+            expected[f"body.{key}"] = value
+    return expected
 
 
 def _flat(path: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping) or not value:
         return {path: value}
-    return {inner: each for key, member in value.items() for inner, each in _flat(f"{path}.{key}", member).items()}
+    return {inner: leaf for key, member in value.items() for inner, leaf in _flat(f"{path}.{key}", member).items()}
 
 
-def differences(each: Exchange[Any, Any], wanted: Conditions) -> list[PathDifference]:
-    """What keeps the exchange from being as wanted, leaf by leaf; empty where it is."""
-    query = "&".join(f"{key}={value}" for key, value in each.query.items())
-    call = parse_call(HttpRequest(each.method, f"{each.path}?{query}", each.headers, b"", ""))._replace(
-        query=tuple(each.query.items())
-    )
-    found: list[PathDifference] = []
-    for path, value in wanted.items():
-        actual = each.status if path == "status" else value_at(call, lambda: each.body, path)
+def differences(exchange: Exchange[Any, Any], expected: Conditions) -> list[PathDifference]:
+    """Return the differences of an exchange from conditions, leaf by leaf; empty if it fulfils them."""
+    query = "&".join(f"{key}={value}" for key, value in exchange.query.items())
+    request = HttpRequest(exchange.method, f"{exchange.path}?{query}", exchange.headers, b"", "")
+    call = parse_call(request)._replace(query=tuple(exchange.query.items()))
+    rows: list[PathDifference] = []
+    for path, value in expected.items():
+        actual = exchange.status if path == "status" else value_at(call, lambda: exchange.body, path)
         if not matches(actual, value):
-            found += json_differences(path, value, actual)
-    return found
+            rows += json_differences(path, value, actual)
+    return rows
 
 
-def json_differences(path: str, wanted: Any, actual: Any) -> list[PathDifference]:
-    """Where two JSON values differ."""
-    if isinstance(wanted, list) and isinstance(actual, list) and wanted != actual:
-        longest = max(len(wanted), len(actual))
+def json_differences(path: str, expected: Any, actual: Any) -> list[PathDifference]:
+    """Return the leaves in which two JSON values differ."""
+    if isinstance(expected, list) and isinstance(actual, list) and expected != actual:
+        longest = max(len(expected), len(actual))
         pairs = [
-            (str(at), *(each[at] if at < len(each) else ABSENT for each in (wanted, actual))) for at in range(longest)
+            (str(at), *(side[at] if at < len(side) else ABSENT for side in (expected, actual))) for at in range(longest)
         ]
-    elif isinstance(wanted, Mapping) and isinstance(actual, Mapping):
-        pairs = [(key, wanted.get(key, ABSENT), actual.get(key, ABSENT)) for key in {**wanted, **actual}]
+    elif isinstance(expected, Mapping) and isinstance(actual, Mapping):
+        pairs = [(key, expected.get(key, ABSENT), actual.get(key, ABSENT)) for key in {**expected, **actual}]
     else:
-        return [PathDifference(path, wanted, actual)]
+        return [PathDifference(path, expected, actual)]
     return [leaf for key, one, other in pairs if one != other for leaf in json_differences(f"{path}.{key}", one, other)]
 
 
-def format_differences(found: Sequence[PathDifference]) -> list[str]:
-    """At most five differences, one a line."""
-    lines = [f"  {each.path}: {_spelled(each.actual)}, wanted {_spelled(each.expected)}" for each in found]
+def format_differences(rows: Sequence[PathDifference]) -> list[str]:
+    """Return at most five differences, one per line."""
+    lines = [f"  {row.path}: got {_format_value(row.actual)}, expected {_format_value(row.expected)}" for row in rows]
     more = [f"  and {len(lines) - _DIFFERENCES_SHOWN} more"] if len(lines) > _DIFFERENCES_SHOWN else []
     return lines[:_DIFFERENCES_SHOWN] + more
 
 
-def _spelled(value: Any) -> str:
-    written = "nothing there" if value is ABSENT else repr(value)
-    return brief(written, 120)
+def _format_value(value: Any) -> str:
+    return brief("no value" if value is ABSENT else repr(value), 120)
 
 
 class CallMismatch(AssertionError):
     """
-    The calls are not as a test wants them.
+    The calls differ from those that a test expects.
 
-    `nearest` is the number of the exchange that comes closest; of calls too many, `extra` says which they are.
+    Attributes:
+        expected: The first line of the message: what was expected, and how many calls there were.
+        nearest: The number of the call with the fewest differences; None if there is none.
+        extra: Lines about the last of too many calls.
     """
 
     def __init__(
@@ -217,23 +231,28 @@ class CallMismatch(AssertionError):
 
 class Calls(Sequence[Exchange[BodyT_co, AnswerT_co]]):
     """
-    The calls of one operation so far, oldest first, as they stood when they were asked for.
+    The calls of one operation at the time of reading, oldest first; a sequence of `Exchange`.
 
-    `one`, `none` and `times` raise CallMismatch, an AssertionError that shows the nearest call and the journal.
+    A mismatch is an AssertionError that shows the nearest call and the journal.
+
+    Example:
+        >>> response = sandbox.call("GET", "/v1/campaigns?limit=10")
+        >>> sandbox.calls("listCampaigns").where({"query.limit": "10"}).one().status
+        200
     """
 
     def __init__(
         self,
         operation: str,
-        found: Sequence[Exchange[BodyT_co, AnswerT_co]],
+        calls: Sequence[Exchange[BodyT_co, AnswerT_co]],
         journal: Sequence[Exchange[Any, Any]],
-        wanted: Conditions = MappingProxyType({}),
+        expected: Conditions = MappingProxyType({}),
     ) -> None:
         self._operation = operation
-        self._all = found
+        self._all = calls
         self._journal = journal
-        self._wanted = wanted
-        self._found = [each for each in found if not differences(each, wanted)] if wanted else list(found)
+        self._expected = expected
+        self._calls = [call for call in calls if not differences(call, expected)] if expected else list(calls)
 
     @overload
     def __getitem__(self, place: int) -> Exchange[BodyT_co, AnswerT_co]: ...
@@ -242,96 +261,135 @@ class Calls(Sequence[Exchange[BodyT_co, AnswerT_co]]):
     def __getitem__(self, place: slice) -> Sequence[Exchange[BodyT_co, AnswerT_co]]: ...
 
     def __getitem__(self, place: int | slice) -> Any:
-        return self._found[place]
+        return self._calls[place]
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._calls)
 
     def __iter__(self) -> Iterator[Exchange[BodyT_co, AnswerT_co]]:
-        return iter(self._found)
+        return iter(self._calls)
 
     def where(self, conditions: Conditions | None = None, /, **named: Any) -> Self:
-        """Those with these values: `where(name="promo")`, `where(body={...})`, `where({"path.id": "c"}, status=409)`."""
-        wanted = {**self._wanted, **condition_paths(conditions, named)}
-        return type(self)(self._operation, self._all, self._journal, wanted)
+        """
+        Return the calls with these values.
+
+        Args:
+            conditions: Expected values by path: `body.name`, `path.id`, `query.limit`, `header.x`, `status`.
+            **named: Expected members of the body; `body={...}` expects every value in it, `status=409` a status.
+
+        Raises:
+            ValueError: A path does not begin with one of these names.
+
+        Example:
+            >>> sandbox.calls("createCampaign").where({"body.name": "promo"}, status=409).none()
+        """
+        expected = {**self._expected, **condition_paths(conditions, named)}
+        return type(self)(self._operation, self._all, self._journal, expected)
 
     @property
     def last(self) -> Exchange[BodyT_co, AnswerT_co]:
-        """The latest of them."""
+        """
+        The latest call.
+
+        Raises:
+            CallMismatch: There is none.
+        """
         __tracebackhide__ = True
-        return self._found[-1] if self._found else self._raise_mismatch("at least 1 call")
+        return self._calls[-1] if self._calls else self._raise_mismatch("at least 1 call")
 
     def one(self) -> Exchange[BodyT_co, AnswerT_co]:
-        """The only one."""
+        """
+        Return the only call.
+
+        Raises:
+            CallMismatch: There is none, or more than one.
+        """
         __tracebackhide__ = True
-        return self.times(1)._found[0]
+        return self.times(1)._calls[0]
 
     def none(self) -> None:
-        """There is none."""
+        """
+        Check that there is no call.
+
+        Raises:
+            CallMismatch: There is one.
+        """
         __tracebackhide__ = True
         self.times(0)
 
     def times(self, count: int) -> Self:
-        """There are so many."""
+        """
+        Check the number of calls, and return them.
+
+        Args:
+            count: The exact number.
+
+        Raises:
+            CallMismatch: There are more or fewer.
+        """
         __tracebackhide__ = True
-        if len(self._found) != count:
+        if len(self._calls) != count:
             self._raise_mismatch("no call" if not count else f"exactly {count} call{'s' if count > 1 else ''}", count)
         return self
 
-    def _raise_mismatch(self, wanted: str, most: int | None = None) -> NoReturn:
+    def _raise_mismatch(self, number: str, most: int | None = None) -> NoReturn:
         __tracebackhide__ = True
-        told, many = f"{wanted} of {self._operation}", len(self._found)
-        if most is not None and many > most:
-            raise too_many(told, self._found, self._wanted, self._journal)
-        raise too_few(told, many, self._wanted, self._all, self._journal)
+        expected, count = f"{number} of {self._operation}", len(self._calls)
+        if most is not None and count > most:
+            raise too_many(expected, self._calls, self._expected, self._journal)
+        raise too_few(expected, count, self._expected, self._all, self._journal)
 
     def __repr__(self) -> str:
-        return f"<Calls of {self._operation}: {len(self._found)}>"
+        return f"<Calls of {self._operation}: {len(self._calls)}>"
 
 
 def too_few(
-    wanted: str,
+    expected: str,
     count: int,
     conditions: Conditions,
     candidates: Sequence[Exchange[Any, Any]],
     journal: Sequence[Exchange[Any, Any]],
 ) -> CallMismatch:
-    """The refusal that says what was wanted, what comes nearest, and what was called at all."""
-    compared = [(each, differences(each, conditions)) for each in candidates] if conditions else []
+    """Return the mismatch of too few calls, with the nearest one and the journal."""
+    compared = [(call, differences(call, conditions)) for call in candidates] if conditions else []
     near = min((pair for pair in compared if pair[1]), key=lambda pair: (len(pair[1]), -pair[0].n), default=None)
     lines = []
     if near is not None:
         lines = [f"nearest: {format_line(near[0])}", *format_differences(near[1])]
         lines += [f"  refused because {near[0].reason}"] if near[0].reason else []
     return CallMismatch(
-        _expected(wanted, conditions, count), [*lines, *format_journal(journal)], near[0].n if near else None
+        _expected(expected, conditions, count), [*lines, *format_journal(journal)], near[0].n if near else None
     )
 
 
 def too_many(
-    wanted: str, found: Sequence[Exchange[Any, Any]], conditions: Conditions, journal: Sequence[Exchange[Any, Any]]
+    expected: str, calls: Sequence[Exchange[Any, Any]], conditions: Conditions, journal: Sequence[Exchange[Any, Any]]
 ) -> CallMismatch:
-    """The refusal of calls that are too many: which they are, and what tells the last two of them apart."""
-    surplus = [f"the last of them is {format_line(found[-1])}"]
-    if len(found) > 1:
-        before, last = found[-2:]
+    """Return the mismatch of too many calls, with the last one and its difference from the one before."""
+    surplus = [f"the last of them is {format_line(calls[-1])}"]
+    if len(calls) > 1:
+        before, last = calls[-2:]
         apart = json_differences("body", before.body, last.body) if before.body != last.body else []
         of_both = f"  #{before.n} and #{last.n} "
         alike = [f"{of_both}sent equal bodies"] if before.path == last.path else []
         surplus += (
-            [f"{of_both}differ:{format_differences(apart)[0][1:].replace(', wanted', ', before')}"] if apart else alike
+            [
+                f"{of_both}differ:{format_differences(apart)[0][1:].replace(', expected', ', before').replace(': got', ':')}"
+            ]
+            if apart
+            else alike
         )
-    return CallMismatch(_expected(wanted, conditions, len(found)), format_journal(journal), extra=surplus)
+    return CallMismatch(_expected(expected, conditions, len(calls)), format_journal(journal), extra=surplus)
 
 
-def _expected(wanted: str, conditions: Conditions, count: int) -> str:
-    such = " and ".join(f"{path} = {value!r}" for path, value in conditions.items())
-    return f"expected {wanted}{f' with {such}' if such else ''}, got {count}"
+def _expected(expected: str, conditions: Conditions, count: int) -> str:
+    values = " and ".join(f"{path} = {value!r}" for path, value in conditions.items())
+    return f"expected {expected}{f' with {values}' if values else ''}, got {count}"
 
 
 def format_journal(journal: Sequence[Exchange[Any, Any]], shown: int = 12) -> list[str]:
-    """The latest calls, one a line."""
+    """Return the latest calls, one per line."""
     if not journal:
         return ["no call reached the sandbox"]
     earlier = [f"  ... {len(journal) - shown} earlier"] if len(journal) > shown else []
-    return ["all calls:", *earlier, *(f"  {format_line(each)}" for each in journal[-shown:])]
+    return ["all calls:", *earlier, *(f"  {format_line(exchange)}" for exchange in journal[-shown:])]

@@ -51,7 +51,9 @@ class ConductReport(Sequence[Finding]):
 
     def __init__(self, view: Mapping[str, Any]) -> None:
         self.findings: tuple[Finding, ...] = tuple(map(_finding, view["findings"]))
-        self.not_assessed: tuple[NotAssessed, ...] = tuple(NotAssessed(**row) for row in view["notAssessed"])
+        self.not_assessed: tuple[NotAssessed, ...] = tuple(
+            NotAssessed(row["rule"], row["why"]) for row in view["notAssessed"]
+        )
 
     @overload
     def __getitem__(self, place: int) -> Finding: ...

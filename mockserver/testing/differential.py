@@ -1,10 +1,10 @@
 """
-Comparing: one client function is run under several sets of choices, and what it calls then is held side by side.
+Differential runs: one client function runs under several sets of choices, and its calls are compared.
 
-1. A run is the client's calls in order, each as method, route, names in the query and a hash of the body in which ids
-   and instants count for nothing; after them the type of the exception with which the client ended, if it did.
-2. Every run has a sandbox of its own, alike but for its choices, and is held against the one that has none of them.
-3. A difference under a whole profile is looked for again under each of its choices alone, so that one is blamed.
+1. A run is the client's calls in order, each as method, route, names in the query, and a hash of the body without ids and
+   instants; then the type of the exception with which the client ended, if any.
+2. Every run has its own sandbox. They differ only in their choices, and each is compared with the plain run, which has none.
+3. If a run under a profile differs, each choice of the profile runs alone, so that one choice can be blamed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mockserver.testing.conduct import format_finding
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
 
-# The rule that is broken by who lets these choices decide what he calls.
+# The rule that a client breaks if its calls depend on these choices.
 BLAMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "match-on-message": ("message-text",),
@@ -42,7 +42,7 @@ BLAMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "wrong-reader-of-404": ("cross-tenant-code",),
     }
 )
-REASONS = "one-failure-fits-all"  # this one is told by the reasons of failed sessions
+REASONS = "one-failure-fits-all"  # the reasons of failed sessions show this one
 _AGAIN, _NEVER = "token_exchange_failed", "phone_in_use"
 _CREATES = "POST /v1/entrypoints/chatapp/connection-sessions"
 _ID = re.compile(r"\b[a-z][a-z_]*_[a-z0-9]{8,}\b")
@@ -54,11 +54,20 @@ Called = tuple[str, str]  # method and route with the query's names, and the bod
 
 
 class TooManyCalls(BaseException):
-    """A run went on calling and was ended; no client means this one when it catches every Exception."""
+    """Ends a run with too many calls; not an Exception, so that no client catches it by accident."""
 
 
 class Run(NamedTuple):
-    """One run of the client: under which choices, what it called, and the exception with which it ended."""
+    """
+    One run of the client.
+
+    Attributes:
+        name: The name of the run, such as `dual-status=guide`, or "plain".
+        choices: Its choices, by id.
+        calls: Its calls, each as method and route, and a hash of the body.
+        numbers: The numbers of these calls in the sandbox.
+        raised: The type of the exception with which the client ended; None if it returned.
+    """
 
     name: str
     choices: Mapping[str, object]
@@ -68,7 +77,7 @@ class Run(NamedTuple):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """What is compared."""
+        """The calls and the exception as texts, which are compared."""
         return (
             *(f"{call} {body}".strip() for call, body in self.calls),
             *([f"raised {self.raised}"] if self.raised else []),
@@ -76,7 +85,16 @@ class Run(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Where a run parts from the plain one; `rules` are those to which its choices are known."""
+    """
+    The first difference of a run from the plain one.
+
+    Attributes:
+        run: The run.
+        place: The index of the first step that differs.
+        plain: This step of the plain run; empty if it has none.
+        came: This step of the run; empty if it has none.
+        rules: The rules on conduct that a client breaks if its calls depend on these choices.
+    """
 
     run: Run
     place: int
@@ -91,7 +109,15 @@ class Difference(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """The runs, how they differ, what that breaks, and which rules these runs said nothing about."""
+    """
+    The result of `compare`.
+
+    Attributes:
+        runs: All runs, the plain one first.
+        differences: The runs that differ from the plain one.
+        findings: The rules on conduct that the differences break.
+        not_assessed: The rules that these runs gave no occasion to check.
+    """
 
     runs: tuple[Run, ...]
     differences: tuple[Difference, ...]
@@ -99,7 +125,12 @@ class Comparison(NamedTuple):
     not_assessed: tuple[NotAssessed, ...]
 
     def assert_same(self) -> None:
-        """Fail where a run differs from the plain one; the first line names the first finding."""
+        """
+        Check that no run differs from the plain one.
+
+        Raises:
+            AssertionError: A run differs; its first line is the first finding.
+        """
         if self.findings or self.differences:
             raise AssertionError("\n".join([*map(format_finding, self.findings), *map(str, self.differences)]))
 
@@ -114,33 +145,42 @@ def compare(
     **settings: Any,
 ) -> Comparison:
     """
-    Run `client(sandbox)` plainly and under each of the profiles: names, files, or mappings of choices.
+    Run a client under several sets of choices, and compare its calls.
 
-    Without profiles it is run under each option of the choices in `BLAMED`, and with each reason of a failed session.
-    `settings` are those of `server.sandbox`; choices among them hold in every run.
+    Args:
+        server: The server of the sandboxes.
+        client: A function that takes a `Sandbox` and calls it.
+        profiles: Names of profiles, paths of files, or mappings of choices. By default each option of the choices in
+            `BLAMED` is one, and the reasons of failed sessions are compared too.
+        scenario: The scenario of each sandbox, as of `MockServer.sandbox`.
+        calls_at_most: The number of calls after which a run in process is ended.
+        **settings: Further settings of `MockServer.sandbox`; choices among them hold in every run.
+
+    Raises:
+        ValueError: A profile or a setting has a wrong value.
     """
     run = _Runner(server, client, {"scenario": scenario, **settings}, calls_at_most)
     plain = run("plain", {})
-    wanted = [_profile(each) for each in profiles] if profiles is not None else list(_single_choices())
+    variants = [_profile(profile) for profile in profiles] if profiles is not None else list(_single_choices())
     runs, differences = [plain], list[Difference]()
-    for name, choices in wanted:
+    for name, choices in variants:
         varied = run(name, choices)
         runs.append(varied)
         if varied.steps != plain.steps:
             differences += _blamed(run, plain, varied)
-    findings = [_finding(each, rule) for each in differences for rule in each.rules]
-    unheard = [] if profiles is not None else list(_by_reason(run, plain, findings))
-    varied_choices = {choice for _, choices in wanted for choice in choices}
-    unheard += [
+    findings = [_finding(difference, rule) for difference in differences for rule in difference.rules]
+    not_assessed = [] if profiles is not None else list(_by_reason(run, plain, findings))
+    varied_choices = {choice for _, choices in variants for choice in choices}
+    not_assessed += [
         NotAssessed(rule, "no run had another choice")
         for rule, about in BLAMED.items()
         if varied_choices.isdisjoint(about)
     ]
-    return Comparison(tuple(runs), tuple(differences), tuple(findings), tuple(unheard))
+    return Comparison(tuple(runs), tuple(differences), tuple(findings), tuple(not_assessed))
 
 
 class _Runner:
-    """Makes the runs of one comparison."""
+    """The runs of one comparison."""
 
     def __init__(self, server: MockServer, client: Client, settings: Mapping[str, Any], calls_at_most: int) -> None:
         self._server, self._client = server, client
@@ -155,23 +195,23 @@ class _Runner:
             raised = None
             try:
                 self._client(sandbox)
-            except (Exception, TooManyCalls) as failure:  # noqa: BLE001 - however it ends is what is compared
+            except (Exception, TooManyCalls) as failure:  # noqa: BLE001 - the way in which it ends is compared
                 raised = type(failure).__name__
-            made = list(sandbox._hosted.sandbox.journal.exchanges)
-        return Run(name, choices, tuple(map(_canonical, made)), tuple(each.n for each in made), raised)
+            exchanges = list(sandbox._hosted.sandbox.journal.exchanges)
+        return Run(name, choices, tuple(map(_canonical, exchanges)), tuple(entry.n for entry in exchanges), raised)
 
 
 @contextmanager
 def _bounded(server: MockServer, sandbox: Sandbox, calls_at_most: int) -> Iterator[None]:
-    """End a client in process that goes on calling."""
+    """End a client in process after this number of calls."""
     host, hosted = server._host, sandbox._hosted
     former = host.on_exchange
 
-    def look(seen: Any) -> None:
-        if seen is hosted and hosted.sandbox.journal.last_exchange >= calls_at_most:
+    def count(called: Any) -> None:
+        if called is hosted and hosted.sandbox.journal.last_exchange >= calls_at_most:
             raise TooManyCalls(f"{calls_at_most} calls")
 
-    host.on_exchange = look
+    host.on_exchange = count
     try:
         yield
     finally:
@@ -183,8 +223,8 @@ def _canonical(exchange: JournalEntry) -> Called:
     route = call.endpoint.path if call.endpoint else _ID.sub("{id}", call.path)
     names = sorted({name for name, _ in call.query})
     query = f"?{'&'.join(names)}" if names else ""
-    written = json.dumps(exchange.body, sort_keys=True, default=str) if exchange.body is not None else ""
-    bare = _INSTANT.sub("TIME", _ID.sub("ID", written))
+    text = json.dumps(exchange.body, sort_keys=True, default=str) if exchange.body is not None else ""
+    bare = _INSTANT.sub("TIME", _ID.sub("ID", text))
     return f"{call.method} {route}{query}", hashlib.sha256(bare.encode()).hexdigest()[:12] if bare else ""
 
 
@@ -204,18 +244,18 @@ def _single_choices() -> Iterator[tuple[str, Mapping[str, object]]]:
 
 
 def _blamed(run: _Runner, plain: Run, varied: Run) -> Iterator[Difference]:
-    """The difference, under each choice that makes it alone; under all together where none does."""
-    found = []
+    """Yield the difference under each choice that causes it alone; under all together if none does."""
+    causes = []
     if len(varied.choices) > 1:
         alone = (run(f"{choice}={option}", {choice: option}) for choice, option in varied.choices.items())
-        found = [each for each in alone if each.steps != plain.steps]
-    for each in found or [varied]:
+        causes = [single for single in alone if single.steps != plain.steps]
+    for cause in causes or [varied]:
         rules = tuple(
             rule
             for rule, about in BLAMED.items()
-            if len(each.choices) == 1 and not each.choices.keys().isdisjoint(about)
+            if len(cause.choices) == 1 and not cause.choices.keys().isdisjoint(about)
         )
-        yield _difference(plain, each, rules)
+        yield _difference(plain, cause, rules)
 
 
 def _difference(plain: Run, varied: Run, rules: tuple[str, ...]) -> Difference:
@@ -229,19 +269,19 @@ def _difference(plain: Run, varied: Run, rules: tuple[str, ...]) -> Difference:
 
 
 def _finding(difference: Difference, rule: str) -> Finding:
-    """Cites the last exchange that was as ever, and the first that was not, of the run that differs."""
+    """Return a finding that cites the last equal exchange of the run, and the first that differs."""
     numbers, place = difference.run.numbers, difference.place
     return finding(rule, f"the calls depend on {difference}", numbers[max(0, place - 1) : place + 1])
 
 
 def _by_reason(run: _Runner, plain: Run, findings: list[Finding]) -> Iterator[NotAssessed]:
-    """Whether the client takes a failure that needs a person for one that may be tried again."""
+    """Check that the client distinguishes a failure that needs a person from one that it may retry."""
     again, never = (run(f"reason={reason}", {}, reason) for reason in (_AGAIN, _NEVER))
     created = [n for n, (call, _) in zip(never.numbers, never.calls, strict=True) if call == _CREATES]
     if len(created) < 2:
         yield NotAssessed(
-            REASONS, "the client created no session after a failure; what it tells its user cannot be seen"
+            REASONS, "the client created no session after a failure; its message to its user is not visible here"
         )
     elif never.steps == again.steps:
-        told = f"{_NEVER} and {_AGAIN} led to the same {len(never.calls)} calls, {len(created)} sessions created"
-        findings.append(finding(REASONS, told, created[:3]))
+        message = f"{_NEVER} and {_AGAIN} led to the same {len(never.calls)} calls, {len(created)} sessions created"
+        findings.append(finding(REASONS, message, created[:3]))

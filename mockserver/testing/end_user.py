@@ -1,9 +1,7 @@
 """
-An end user at a session's hosted page, and the reading of its pages.
+An end user at the hosted page of a connection session: the pages that they see, and the buttons that they press.
 
-Reading a page as a person sees it: title, visible text, and the forms with what they propose.
-
-A person at a session's hosted page: what they see, and the buttons they press, one request each.
+Each action is one request. A page is read as a person sees it: title, visible text, and forms with their proposed values.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ _VOID = ("input", "meta", "link", "br", "img", "hr")
 
 
 class HtmlForm(NamedTuple):
-    """A form: where it is sent, the fields as they stand, and the values of its buttons in order."""
+    """A form: the url that it is sent to, its proposed values, and the values of its buttons in order."""
 
     action: str
     values: dict[str, str]
@@ -33,7 +31,7 @@ class HtmlForm(NamedTuple):
 
 
 def read_page(html: str) -> tuple[str, str, tuple[HtmlForm, ...]]:
-    """The title, the visible text with single blanks, and the forms of a page."""
+    """Return the title, the visible text with single blanks, and the forms of a page."""
     reader = _Reader()
     reader.feed(html)
     reader.close()
@@ -49,14 +47,14 @@ class _Reader(HTMLParser):
         self._open: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
+        attributes = {name: value or "" for name, value in attrs}
         if tag == "form":
-            self.forms.append(HtmlForm(given.get("action", ""), {}, ()))
+            self.forms.append(HtmlForm(attributes.get("action", ""), {}, ()))
         if tag == "input" and self.forms:
-            _fill(self.forms[-1], given)
+            _fill(self.forms[-1], attributes)
         if tag == "button" and self.forms:
             form = self.forms[-1]
-            self.forms[-1] = form._replace(buttons=(*form.buttons, given.get("value", "")))
+            self.forms[-1] = form._replace(buttons=(*form.buttons, attributes.get("value", "")))
         if tag not in _VOID:
             self._open.append(tag)
 
@@ -72,12 +70,12 @@ class _Reader(HTMLParser):
             self.texts.append(data)
 
 
-def _fill(form: HtmlForm, given: dict[str, str]) -> None:
-    """Take a field as it stands; of radio buttons and checkboxes the ones that are chosen."""
-    if given.get("type") in ("radio", "checkbox") and "checked" not in given:
+def _fill(form: HtmlForm, attributes: dict[str, str]) -> None:
+    """Add the proposed value of a field; of radio buttons and checkboxes only checked ones count."""
+    if attributes.get("type") in ("radio", "checkbox") and "checked" not in attributes:
         return
-    if given.get("name"):
-        form.values[given["name"]] = given.get("value", "")
+    if attributes.get("name"):
+        form.values[attributes["name"]] = attributes.get("value", "")
 
 
 _FORM_TYPE = "application/x-www-form-urlencoded"
@@ -86,10 +84,16 @@ _HOPS_MAX = 5
 
 class Page(NamedTuple):
     """
-    What the person sees: the HTTP status, the title, the visible text and the forms of a page.
+    A page that the end user sees.
 
-    `step` is the step that the page asks for, None where it asks for none. `location` is where the person left the hosted
-    page for, such as the returnUrl; the rest is then empty.
+    Attributes:
+        status: The HTTP status, also of a redirect that leaves the hosted page.
+        title: The title.
+        text: The visible text with single blanks.
+        location: The url outside of the hosted page that the browser was redirected to, such as the returnUrl, and title,
+            text and forms are then empty; else None.
+        forms: The forms, with their proposed values and buttons.
+        headers: The response's headers by lower-case name.
     """
 
     status: int
@@ -101,23 +105,35 @@ class Page(NamedTuple):
 
     @property
     def step(self) -> str | None:
-        """The step that the page asks for; None if it asks for none."""
+        """The step of the flow that the page asks for; None if it asks for none."""
         return next((form.values["step"] for form in self.forms if "step" in form.values), None)
 
     @property
     def buttons(self) -> tuple[str, ...]:
-        """What can be pressed, by the values of the buttons."""
+        """The values of the buttons, in order."""
         return tuple(button for form in self.forms for button in form.buttons)
 
-    def __repr__(self) -> str:  # its forms and location hold secrets
+    def __repr__(self) -> str:  # its forms and location contain secrets
         return f"<Page {self.status} {self.title!r}, step {self.step}, buttons {', '.join(self.buttons) or 'none'}>"
 
 
 class EndUser:
     """
-    A person with a session's link. Each verb answers the page that they then see, redirects followed.
+    A person with the link of a connection session. Created by `Sandbox.end_user`.
 
-    A verb that the page at hand does not offer is a ValueError that names what it does offer.
+    Each action returns the page that they see then, redirects followed, and raises ValueError if the present page does not
+    offer it; the message contains the buttons that it offers. In a `with` statement the link is opened, and the tab closed
+    at the end.
+
+    Attributes:
+        url: The link.
+        page: The present page; None if the tab is closed.
+
+    Example:
+        >>> session = sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()
+        >>> page = sandbox.end_user(session).open()
+        >>> page.step
+        'intro'
     """
 
     def __init__(self, hosted: HostedSandbox, url: str, *, socket: bool = False, user_agent: str = "EndUser") -> None:
@@ -130,34 +146,44 @@ class EndUser:
         self._headers = {"user-agent": user_agent, "accept": "text/html", "sec-fetch-dest": "document"}
 
     def open(self) -> Page:
-        """Open the link, in a fresh tab."""
+        """Open the link in a new tab."""
         self._at = self.url
         return self._go("GET", self.url)
 
     def reload(self) -> Page:
-        """Load the page at hand again."""
+        """Load the present page again."""
         self._page("reload")
         return self._go("GET", self._at)
 
     def proceed(self) -> Page:
-        """Press the button that goes on, with everything as the page proposes it."""
+        """Press the button that continues, with the values that the page proposes."""
         return self._press("continue")
 
     def choose_account(self, name: str | None = None) -> Page:
-        """Take the organisation's own account, or another one of this name, and go on."""
-        chosen = {"account": "own"} if name is None else {"account": "new", "name": name}
-        return self._press("continue", step="account", **chosen)
+        """
+        Choose an account and continue.
+
+        Args:
+            name: The name of a new account; by default the organization's own account is chosen.
+        """
+        fields = {"account": "own"} if name is None else {"account": "new", "name": name}
+        return self._press("continue", step="account", **fields)
 
     def choose_number(self, phone: str | None = None) -> Page:
-        """Take the number that the page proposes, or type this one, and go on."""
+        """
+        Choose a phone number and continue.
+
+        Args:
+            phone: The number to type; by default the one that the page proposes.
+        """
         return self._press("continue", step="number", **({} if phone is None else {"number": "other", "phone": phone}))
 
     def confirm_in_app(self) -> Page:
-        """Say that the phone app has been paired, as the coexistence walk asks."""
+        """Confirm that the phone app is paired, as the coexistence flow asks."""
         return self._press("continue", step="app")
 
     def authorise(self) -> Page:
-        """Grant what is asked: the last step."""
+        """Grant the permissions: the last step."""
         return self._press("continue", step="authorise")
 
     def back(self) -> Page:
@@ -169,15 +195,29 @@ class EndUser:
         return self._press("cancel")
 
     def simulate(self, end: str) -> Page:
-        """Press a button of the mock's own panel: a reason of failure, or `expire`."""
+        """
+        Press a button of the mock's own panel.
+
+        Args:
+            end: A reason of failure, such as "phone_in_use", or "expire".
+        """
         return self._press(f"simulate-{end}")
 
     def close_tab(self) -> None:
-        """Walk away: the mock sees nothing of it."""
+        """Close the tab, without a request."""
         self.page = None
 
     def connect(self, phone: str | None = None, *, name: str | None = None) -> Page:
-        """The whole walk from the link to its end, with this number and account or the proposed ones."""
+        """
+        Open the link and finish the flow.
+
+        Args:
+            phone: The number to connect; by default the proposed one.
+            name: The name of a new account; by default the organization's own account.
+
+        Raises:
+            ValueError: The page refuses the number or the name, or the flow does not end.
+        """
         page = self.open()
         for _ in range(10):
             if page.step is None:
@@ -187,22 +227,22 @@ class EndUser:
                 "number": lambda: self.choose_number(phone),
             }.get(page.step, self.proceed)()
             if page.status == 422:
-                raise ValueError(f"the page refuses what was chosen: {page.text[:300]}")
-        raise ValueError(f"the walk does not end; it stands at {page!r}")
+                raise ValueError(f"the page refuses the number or the name: {page.text[:300]}")
+        raise ValueError(f"the flow does not end; the present page is {page!r}")
 
-    def _page(self, wanted: str) -> Page:
+    def _page(self, action: str) -> Page:
         if self.page is None:
-            raise ValueError(f"{wanted!r} wants an open page; the tab is closed: call open() first")
+            raise ValueError(f"{action}: got a closed tab; expected an open page: call open() first")
         return self.page
 
     def _press(self, button: str, *, step: str | None = None, **fields: str) -> Page:
         page = self._page(button)
         form = next((form for form in page.forms if button in form.buttons), None)
         if form is None or step not in (None, page.step):
-            wanted = f"the step {step!r}" if step else f"the button {button!r}"
+            expected = f"the step {step!r}" if step else f"the button {button!r}"
             hint = nearest_hint(button, page.buttons) if form is None else ""
-            offered = f"the page {page.title!r} (status {page.status}) has the step {page.step!r} and the buttons {', '.join(page.buttons) or 'none'}"
-            raise ValueError(f"wanted {wanted}, but {offered}{hint}")
+            offered = f"expected one that the page {page.title!r} offers (status {page.status}): the step {page.step!r} or the buttons {', '.join(page.buttons) or 'none'}"
+            raise ValueError(f"got {expected}; {offered}{hint}")
         sent = {**form.values, **fields, "press": button}
         return self._go("POST", urljoin(self._at, form.action), urlencode(sent).encode())
 
@@ -221,7 +261,7 @@ class EndUser:
         raise ValueError(f"more than {_HOPS_MAX} redirects, the last one to {url}")
 
     def _asked(self, method: str, url: str, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
-        """One request as a browser sends it: of its own forms it says `Origin: null`, for the pages send no referrer."""
+        """Send one request as a browser does, with `Origin: null` for forms, since the pages permit no referrer."""
         headers = dict(self._headers)
         if method == "POST":
             headers |= {"content-type": _FORM_TYPE, "origin": "null", "sec-fetch-site": "same-origin"}
@@ -242,7 +282,7 @@ class EndUser:
     def __exit__(self, *_: object) -> None:
         self.close_tab()
 
-    def __repr__(self) -> str:  # the url is a secret
+    def __repr__(self) -> str:  # the url contains a secret
         return f"<EndUser at {self.page!r}>" if self.page else "<EndUser, tab closed>"
 
 
@@ -260,7 +300,7 @@ def _over_socket(
 
 
 def link_of(hosted: HostedSandbox, session: str | Mapping[str, Any]) -> str:
-    """The url of a session given by its id, its url under whatever host, or the JSON of its creation; refuses any other."""
+    """Return the url of a session, given its id, its url at any host, or the JSON of its creation; ValueError for any other."""
     named = session if isinstance(session, str) else str(session.get("url") or session.get("sessionId") or "")
     base = f"{hosted.base_url}/connect/"
     with hosted.sandbox.lock:
@@ -268,9 +308,9 @@ def link_of(hosted: HostedSandbox, session: str | Mapping[str, Any]) -> str:
     if "/" in named:
         token = named.rpartition("/")[2]
         if token not in known.values():
-            raise ValueError(f"the url is no link of this sandbox, whose links begin with {base}")
+            raise ValueError(f"session: got the url of another sandbox; expected one that begins with {base}")
         return base + token
     if named not in known:
-        hint = nearest_hint(named, known) or f"; there is {', '.join(list(known)[:5]) or 'none yet'}"
-        raise ValueError(f"no session {named!r} in this sandbox{hint}")
+        expected = ", ".join(list(known)[:5]) or "the id of a session; there is none yet"
+        raise ValueError(f"session: got {named!r}; expected {expected}{nearest_hint(named, known)}")
     return base + known[named]

@@ -267,7 +267,12 @@ class RemoteServer(MockServer):
         return Sandbox(backend, settings)
 
     def keeps(self, sandbox: Sandbox) -> bool:
-        """Return True if this object has created the sandbox and it is open."""
+        """
+        Return True if this object has created a sandbox and it is open.
+
+        Args:
+            sandbox: Any sandbox.
+        """
         return any(backend.sandbox_id == sandbox.id and backend.is_open for backend in self._backends)
 
     def late_calls(self) -> Mapping[str, int]:

@@ -235,7 +235,7 @@ class Sandbox:
         Check that operations were called in this order.
 
         Args:
-            operations: Ids of operations, `METHOD /path`, or `*`; other calls may be between them.
+            *operations: Ids of operations, `METHOD /path`, or `*`; other calls may be between them.
             exact: Refuse any other call, before, between and after them.
 
         Raises:

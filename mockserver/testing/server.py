@@ -1,4 +1,4 @@
-"""The Python face of a server: one address, any number of sandboxes."""
+"""The Python interface of a server: one address, any number of sandboxes."""
 
 from __future__ import annotations
 
@@ -25,18 +25,37 @@ if TYPE_CHECKING:
     from mockserver.server.http1.server import Server
 
 
-_MADE_REMEMBERED = 20
-_CLOSED_PORTS_KEPT = 8  # so that a late call meets 410, and not a sandbox that has got the same port
+_LATEST_MAX = 20
+_CLOSED_PORTS_MAX = 8  # a late call gets 410 there, and does not reach another sandbox at the same port
 
 
 class MockServer:
     """
-    One server on loopback with any number of sandboxes. Lives until it is closed; two of them share nothing.
+    A server on the loopback interface with any number of sandboxes. Two servers share nothing.
 
-    The socket is opened by `with`, or when an address is first asked for. `strict` checks each answer against its schema;
-    `explain` puts the reason of each refusal into the header X-Mock-Reason. Webhooks go to this machine alone, and to
-    `allow_webhook_hosts`. `layers` are settings for every sandbox. The journal of each sandbox holds its last
-    `journal_max_entries` exchanges and at most `journal_max_bytes`.
+    `with`, `open`, or the first read of an address opens its socket; calls in process need none.
+
+    Lifetime: until it is closed.
+
+    Args:
+        strict: Check each response against its schema; a response that does not fit is a 500.
+        explain: Add the header X-Mock-Reason, with the reason of the error, to each error response.
+        port: The port of the socket; 0 takes a free one.
+        allow_webhook_hosts: Hosts that webhooks are sent to, in addition to this machine.
+        layers: Settings for every sandbox.
+        journal_max_entries: The exchanges that the journal of a sandbox holds; older ones are dropped.
+        journal_max_bytes: The bytes that the journal of a sandbox holds.
+
+    Attributes:
+        layers: Settings for every sandbox.
+        made: The latest sandboxes that it has created, also closed ones.
+
+    Raises:
+        ValueError: A journal without an entry or a byte.
+
+    Example:
+        >>> with MockServer() as server, server.sandbox("demo", seed=7) as sandbox:
+        ...     response = sandbox.call("GET", "/v1/campaigns")
     """
 
     def __init__(
@@ -57,7 +76,7 @@ class MockServer:
             allow_webhook_hosts=allow_webhook_hosts,
             journal_limits=Limits(journal_max_entries, journal_max_bytes),
         )
-        self.made: deque[Sandbox] = deque(maxlen=_MADE_REMEMBERED)  # the latest, closed ones too
+        self.made: deque[Sandbox] = deque(maxlen=_LATEST_MAX)  # the latest ones, also closed ones
         self._port = port
         self._server: Server | None = None
         self._own: dict[str, Server] = {}  # by sandbox
@@ -65,20 +84,20 @@ class MockServer:
 
     @property
     def url(self) -> str:
-        """The server's own address."""
+        """The server's own address; reading it opens the socket."""
         self.open()
         return self._host.origin
 
     def open(self) -> None:
-        """Listen, if it does not yet."""
+        """Open the socket, if it is not open."""
         with self._opening:
             if self._server is None:
-                self._server = self._listening(None, self._port)
+                self._server = self._new_server(None, self._port)
                 self._host.origin = self._server.url
                 self._server.start()
 
-    def _listening(self, root: HostedSandbox | None, port: int = 0) -> Server:
-        """A server with this sandbox at its root; it serves once it is started."""
+    def _new_server(self, root: HostedSandbox | None, port: int = 0) -> Server:
+        """Return a server with this sandbox at its root, not started yet."""
         from mockserver.server import app
         from mockserver.server.http1.server import Server
 
@@ -86,12 +105,12 @@ class MockServer:
         return Server(app.build(self._host, root), port=port, explain=explain, error_body=app.error_body)
 
     def _open_own_port(self, hosted: HostedSandbox) -> None:
-        """Listen for this sandbox alone, and give up the ports of sandboxes that have long been closed."""
+        """Open a port for this sandbox alone, and close the ports of sandboxes that were closed long before."""
         with self._opening:
-            closed = [each for each in self._own if each not in self._host.sandboxes]
-            for sandbox_id in closed[:-_CLOSED_PORTS_KEPT]:
+            closed = [sandbox_id for sandbox_id in self._own if sandbox_id not in self._host.sandboxes]
+            for sandbox_id in closed[:-_CLOSED_PORTS_MAX]:
                 self._own.pop(sandbox_id).stop()
-            server = self._own[hosted.id] = self._listening(hosted)
+            server = self._own[hosted.id] = self._new_server(hosted)
             hosted.own_origin = server.url
             server.start()
 
@@ -108,20 +127,44 @@ class MockServer:
         own_port: bool | None = None,
     ) -> Sandbox:
         """
-        A fresh sandbox, from a library scenario, a file or a document where one is given; close it, or use it with `with`.
+        Create a sandbox. Close it, or use it in a `with` statement.
 
-        `profile` is `literal`, `guide`, `hostile` or a file `{choices: {id: option}}`; `choices` win over it.
-        Its clock stands at the process's present, or at `now`; `clock="follow"` lets it go with the process's.
-        `own_port` gives it an address without a path, at which nothing else answers: for clients that take a host alone.
-        Refuses with ScenarioError, naming every problem.
+        Args:
+            scenario: The name of a library scenario, the path of a file, or a document.
+            seed: The number that ids, keys and random values follow from; by default the scenario's, else 0.
+            profile: "literal", "guide", "hostile", or the path of a file `{choices: {id: option}}`.
+            choices: Options by choice; they take precedence over those of the profile and of the scenario.
+            now: The instant at which the clock is frozen: RFC 3339 text or an aware datetime. By default the process's
+                present time.
+            clock: "follow" lets the clock run with the process's clock.
+            given: Seed data in addition to the scenario's, by kind.
+            own_port: Give the sandbox a port of its own, so that its address has no path, for clients that take only a host.
+
+        Raises:
+            ScenarioError: The scenario or its parts have errors, all of which the message contains.
+            ValueError: A setting has a wrong value.
+
+        Example:
+            >>> with server.sandbox(given={"chats": [{"id": "chat_ana"}]}, choices={"dual-status": "guide"}) as sandbox:
+            ...     sandbox.call("GET", "/v1/campaigns").status
+            200
         """
-        said: dict[str, Any] = {"scenario": scenario, "seed": seed, "profile": profile, "choices": choices}
-        said |= {"now": now, "clock": clock, "given": given, "own_port": own_port}
-        own = Layer("sandbox(...)", {name: value for name, value in said.items() if value is not None})
+        values: dict[str, Any] = {"scenario": scenario, "seed": seed, "profile": profile, "choices": choices}
+        values |= {"now": now, "clock": clock, "given": given, "own_port": own_port}
+        own = Layer("sandbox(...)", {name: value for name, value in values.items() if value is not None})
         return self.make([*self.layers, own])
 
     def make(self, layers: Iterable[Layer]) -> Sandbox:
-        """A fresh sandbox as these layers of settings have it."""
+        """
+        Create a sandbox from layers of settings.
+
+        Args:
+            layers: Settings by source, the strongest last; the server's own layers are not added.
+
+        Raises:
+            ScenarioError: The scenario or its parts have errors.
+            ValueError: A setting has a wrong value; the message contains its source.
+        """
         settings = merge_layers(layers)
         sandbox = self._created(settings)
         self.made.append(sandbox)
@@ -132,30 +175,35 @@ class MockServer:
         if isinstance(scenario, str) and Path(scenario).suffix in FILES:
             scenario = read(Path(scenario))
         frozen = {"freeze": instant_text(now)} if now else None
-        recipe = SandboxConfig(scenario, settings.get("seed"), settings.get("choices"), frozen, settings.get("given"))
-        started = runtime.following_clock() if settings.get("clock") == "follow" else None
-        hosted = self._host.create(recipe, clock=started)
+        config = SandboxConfig(scenario, settings.get("seed"), settings.get("choices"), frozen, settings.get("given"))
+        clock = runtime.following_clock() if settings.get("clock") == "follow" else None
+        hosted = self._host.create(config, clock=clock)
         if settings.get("own_port"):
             self._open_own_port(hosted)
         return Sandbox(LocalBackend(hosted, self.open), settings)
 
     def keeps(self, sandbox: Sandbox) -> bool:
-        """True while this sandbox of its own is open."""
+        """
+        Return True if a sandbox of this server is open.
+
+        Args:
+            sandbox: A sandbox of this server.
+        """
         return sandbox.id in self._host.sandboxes
 
     def late_calls(self) -> Mapping[str, int]:
-        """How many calls came to each sandbox after it was closed."""
+        """Return the number of calls that each closed sandbox got after its end, by its id."""
         return self._host.closed
 
     @property
     def calls_without_prefix(self) -> int:
-        """The calls that named no sandbox, so that none of them has received them."""
+        """The number of API calls at the server's own address, which no sandbox received."""
         return self._host.calls_without_prefix
 
     def close(self) -> None:
-        """Stop listening and end every sandbox; a call that is held is let go first, so that its thread ends too."""
+        """Close the socket and every sandbox. Calls that a rule defers end first, so that their threads end too."""
         for sandbox_id in list(self._host.sandboxes):
-            self._host.close(sandbox_id)  # first: a call that is held has to be let go before its thread can end
+            self._host.close(sandbox_id)  # first, since the thread of a deferred call ends only then
         for server in [*self._own.values(), *([self._server] if self._server is not None else [])]:
             server.stop()
         self._own, self._server = {}, None

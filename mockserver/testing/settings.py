@@ -1,10 +1,10 @@
 """
-How a sandbox is made, and who said so: layers of settings, the later ones winning.
+Settings of a sandbox in layers, of which the later ones take precedence.
 
-1. A layer is what one source says: a default, the ini file, the command line, `mockserver_settings`, marks from far to
-   near, or the arguments of `sandbox(...)`.
-2. Choices are joined id by id. A profile takes the place of every other profile, and wins over what farther layers chose.
-3. `now` and `clock` are two words for one thing: the nearer layer decides.
+1. A layer has the settings of one source: the ini file, the command line, the fixture `mockserver_settings`, a mark (outer
+   marks first), or the arguments of `sandbox(...)`.
+2. Choices are merged by id. A profile replaces every earlier profile, and takes precedence over earlier choices.
+3. `now` and `clock` exclude one another: the later layer decides.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-# What can be said of a sandbox; `strict` is the server's own and said once a run.
+# The settings of a sandbox; `strict` belongs to the server.
 NAMES = ("scenario", "profile", "choices", "now", "clock", "seed", "given", "own_port")
 FILES = (".yaml", ".yml", ".json")
 # The format of instants in scenario documents, narrower than the ISO 8601 that the API takes.
@@ -23,45 +23,70 @@ _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d
 
 
 class Layer(NamedTuple):
-    """What one source says."""
+    """
+    The settings of one source.
+
+    Attributes:
+        source: The name of the source for messages, such as "command line".
+        values: Values by the name of the setting: `scenario`, `profile`, `choices`, `now`, `clock`, `seed`, `given`, `own_port`.
+    """
 
     source: str
     values: Mapping[str, Any]
 
 
 class Settings(NamedTuple):
-    """The settings in force, and the source of each; a choice's source stands under its id."""
+    """
+    The merged settings of a sandbox, with the source of each.
+
+    Attributes:
+        values: Values by the name of the setting; a profile is merged into `choices`.
+        sources: Names of sources, by the name of the setting or by the id of a choice.
+    """
 
     values: Mapping[str, Any]
     sources: Mapping[str, str]
 
     def get(self, name: str) -> Any:
-        """The value, or None where nobody has said any."""
+        """
+        Return the value of a setting, or None if no layer has it.
+
+        Args:
+            name: The name of the setting.
+        """
         return self.values.get(name)
 
 
 def merge_layers(layers: Iterable[Layer]) -> Settings:
-    """All layers as one; ValueError says which source says something that cannot be."""
+    """
+    Return the settings of all layers.
+
+    Args:
+        layers: The strongest one last.
+
+    Raises:
+        ValueError: A layer has both `now` and `clock`, or a profile that does not exist; the message contains its source.
+    """
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
-    said = list(layers)
-    for layer in said:
+    rows = list(layers)
+    for layer in rows:
         check_clock(layer)
         for name, value in layer.values.items():
             values.pop({"now": "clock", "clock": "now"}.get(name, ""), None)
             values[name], sources[name] = value, layer.source
-    chosen = _choices(said, sources)
+    chosen = _choices(rows, sources)
     if chosen:
         values["choices"] = chosen
     return Settings({name: value for name, value in values.items() if value is not None and name != "profile"}, sources)
 
 
 def check_clock(layer: Layer) -> None:
-    """Refuses with ValueError, by the layer's source, what says two things of the clock."""
+    """Check that a layer has `now` or `clock` or neither; ValueError with the layer's source if not."""
     now, clock = layer.values.get("now"), layer.values.get("clock")
     if clock not in (None, "follow") or (clock and now):
-        wanted = "wanted now=INSTANT, clock='follow', or neither"
-        raise ValueError(f"{layer.source}: clock={clock!r} with now={now!r}; {wanted}")
+        expected = "expected now=INSTANT, clock='follow', or neither"
+        raise ValueError(f"{layer.source}: got clock={clock!r} with now={now!r}; {expected}")
 
 
 def _choices(layers: list[Layer], sources: dict[str, str]) -> dict[str, Any]:
@@ -80,9 +105,9 @@ def _choices(layers: list[Layer], sources: dict[str, str]) -> dict[str, Any]:
 
 
 def setting_error(name: str, value: Any) -> str | None:
-    """What is wrong with a setting, with the nearest name; None where it is right."""
+    """Return the error of a setting, with the nearest name; None if it has none."""
     if name not in NAMES:
-        return f"has no {name!r}; it has {', '.join(NAMES)}{did_you_mean(name, NAMES)}"
+        return f"got {name!r}; expected {', '.join(NAMES)}{did_you_mean(name, NAMES)}"
     checks = {
         "choices": _choices_problem,
         "scenario": _scenario_problem,
@@ -100,8 +125,8 @@ def _choices_problem(chosen: Any) -> str | None:
     from mockserver.contract.choices import problem
 
     if not isinstance(chosen, Mapping):
-        return f"choices={chosen!r}; wanted a mapping, such as {{'dual-status': 'guide'}}"
-    return next((wrong for choice_id, value in chosen.items() if (wrong := problem(choice_id, value))), None)
+        return f"choices: got {chosen!r}; expected a mapping, such as {{'dual-status': 'guide'}}"
+    return next((error for choice_id, value in chosen.items() if (error := problem(choice_id, value))), None)
 
 
 def _scenario_problem(scenario: Any) -> str | None:
@@ -110,17 +135,17 @@ def _scenario_problem(scenario: Any) -> str | None:
     if not isinstance(scenario, str) or scenario in paths():
         return None
     if Path(scenario).suffix in FILES:
-        return None if Path(scenario).is_file() else f"scenario={scenario!r}; there is no such file in {Path.cwd()}"
-    return f"no scenario is called {scenario!r}{did_you_mean(scenario, paths())}"
+        return (
+            None if Path(scenario).is_file() else f"scenario: got {scenario!r}; expected a file that is in {Path.cwd()}"
+        )
+    return f"scenario: got {scenario!r}; expected a name of the library{did_you_mean(scenario, paths())}"
 
 
 def _profile_problem(profile: Any) -> str | None:
     from mockserver.scenario.choices import load_profile
 
     if not isinstance(profile, str | Path):
-        return (
-            f"profile={profile!r}; wanted literal, guide, hostile, or a file; choices={{...}} takes choices themselves"
-        )
+        return f"profile: got {profile!r}; expected literal, guide, hostile, or a file; choices={{...}} takes single choices"
     try:
         load_profile(profile)
     except ValueError as refusal:
@@ -129,7 +154,7 @@ def _profile_problem(profile: Any) -> str | None:
 
 
 def _seed_problem(seed: Any) -> str | None:
-    return None if type(seed) is int and seed >= 0 else f"seed={seed!r}; wanted a whole number, 0 or more"
+    return None if type(seed) is int and seed >= 0 else f"seed: got {seed!r}; expected a whole number, 0 or more"
 
 
 def _now_problem(now: Any) -> str | None:
@@ -139,15 +164,15 @@ def _now_problem(now: Any) -> str | None:
         return None
     if isinstance(now, str) and _RFC_3339.fullmatch(now) and parse(now) is not None:
         return None
-    return f"now={now!r}; wanted an RFC 3339 instant such as 2026-03-01T12:00:00Z, or a datetime"
+    return f"now: got {now!r}; expected an RFC 3339 instant such as 2026-03-01T12:00:00Z, or a datetime"
 
 
 def _clock_problem(clock: Any) -> str | None:
-    return None if clock == "follow" else f"clock={clock!r}; wanted 'follow', or now=INSTANT for a frozen one"
+    return None if clock == "follow" else f"clock: got {clock!r}; expected 'follow', or now=INSTANT for a frozen one"
 
 
 def _given_problem(given: Any) -> str | None:
-    """The first thing that the format of documents does not allow."""
+    """Return the first error that the schema of documents finds."""
     from mockserver.scenario.documents import to_plain, validate
     from mockserver.scenario.problems import ScenarioError
 
@@ -159,11 +184,11 @@ def _given_problem(given: Any) -> str | None:
 
 
 def _own_port_problem(own_port: Any) -> str | None:
-    return None if isinstance(own_port, bool) else f"own_port={own_port!r}; wanted True or False"
+    return None if isinstance(own_port, bool) else f"own_port: got {own_port!r}; expected True or False"
 
 
-def did_you_mean(found: str, known: Any) -> str:
-    """The nearest known name, as the end of a sentence; nothing where none is near."""
+def did_you_mean(received: str, known: Any) -> str:
+    """Return the end of a sentence with the nearest known name; empty if none is near."""
     from mockserver.contract.text import nearest_hint
 
-    return nearest_hint(found, known)
+    return nearest_hint(received, known)

@@ -1,7 +1,7 @@
 """
-Sweeps: a test run once for each option that a real service might take, one option at a time.
+Sweeps: a test runs once for each option that a real service may have, one option at a time.
 
-What is swept is named by choice, by family, or as `touched`: the choices that a first run of the test has read.
+A sweep names choices, families of choices, or `touched`: the choices that a first run of the test has read.
 """
 
 from __future__ import annotations
@@ -23,39 +23,40 @@ class Case(NamedTuple):
 
     @property
     def id(self) -> str:
-        """As it stands in a test's id: `dual-status=guide`."""
+        """The option as in a test's id: `dual-status=guide`."""
         return f"{self.choice}={self.option}"
 
     def explained(self) -> str:
-        """What a failure report says of the option under which the test failed."""
+        """Return the text of a failure report about the option under which the test failed."""
         row = CHOICES[self.choice]
-        standing = "the default" if self.option == row.default else f"the default is {row.default!r}"
+        default = "the default" if self.option == row.default else f"the default is {row.default!r}"
         where = f"clause {', '.join(row.clauses)}; " if row.clauses else ""
         return (
-            f"This run answers {self.choice!r} with {self.option!r} ({standing}).\n"
-            f"{row.question} The API document leaves it open ({where}{row.where}), so a client has to bear every option.\n"
+            f"This run has the choice {self.choice!r} set to {self.option!r} ({default}).\n"
+            f"{row.question} The API document leaves it open ({where}{row.where}), so a client has to tolerate every option.\n"
             f"To run it alone: @pytest.mark.mockserver(choices={{{self.choice!r}: {self.option!r}}})"
         )
 
 
 def families() -> dict[str, list[Choice]]:
-    """The choices with named options, by family."""
-    found: dict[str, list[Choice]] = {}
+    """Return the choices by family."""
+    rows: dict[str, list[Choice]] = {}
     for row in CHOICES.values():
-        found.setdefault(row.family, []).append(row)
-    return found
+        rows.setdefault(row.family, []).append(row)
+    return rows
 
 
 def cases(names: Sequence[str]) -> list[Case]:
     """
-    Every option of the choices and families named, in the order of the table.
+    Return every option of choices and families, in the order of the table.
 
-    Refuses with ValueError an unknown name, with the nearest one, and a choice whose values are numbers.
+    Args:
+        names: Ids of choices, and names of families.
+
+    Raises:
+        ValueError: A name is unknown, or that of a choice whose values are numbers.
     """
-    found: list[Case] = []
-    for name in names:
-        found += [case for row in _rows(name) for case in options(row)]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(case for name in names for row in _rows(name) for case in options(row)))
 
 
 def _rows(name: str) -> list[Choice]:
@@ -64,19 +65,21 @@ def _rows(name: str) -> list[Choice]:
         return [row for row in by_family[name] if len(row.options) > 1]
     if name not in CHOICES:
         hint = nearest_hint(name, [*by_family, *CHOICES, TOUCHED])
-        raise ValueError(f"{name!r} is no choice and no family{hint}")
+        raise ValueError(f"got {name!r}; expected a choice or a family{hint}")
     if len(CHOICES[name].options) < 2:
-        raise ValueError(f"{name!r} has values instead of options; set it by @pytest.mark.mockserver(choices=...)")
+        raise ValueError(
+            f"got {name!r}, which has values instead of options; set it by @pytest.mark.mockserver(choices=...)"
+        )
     return [CHOICES[name]]
 
 
 def options(row: Choice) -> list[Case]:
-    """The options of one choice, its default first."""
+    """Return the options of one choice, its default first."""
     return [Case(row.id, option) for option in sorted(row.options, key=lambda option: option != row.default)]
 
 
 def others(read: Iterable[str]) -> list[Case]:
-    """The options beside the default of the choices that were read, in the order of the table."""
-    wanted = set(read)
-    rows = (row for row in CHOICES.values() if row.id in wanted and len(row.options) > 1)
+    """Return the other options than the default of the choices that were read, in the order of the table."""
+    ids = set(read)
+    rows = (row for row in CHOICES.values() if row.id in ids and len(row.options) > 1)
     return [case for row in rows for case in options(row) if case.option != row.default]

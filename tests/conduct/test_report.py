@@ -322,5 +322,5 @@ class TestAssertion:
             mockserver.assert_conduct(max_severity=2)
 
     def test_another_severity_is_refused(self, mockserver: Sandbox):
-        with pytest.raises(ValueError, match="wanted 1, 2 or 3"):
+        with pytest.raises(ValueError, match="expected 1, 2 or 3"):
             mockserver.assert_conduct(max_severity=0)

@@ -43,7 +43,7 @@ def test_the_sweep_finds_what_the_client_takes_for_granted(pytester: pytest.Pyte
 
     assert {"PASSED"} == {word for (_, option), word in words.items() if not option}
     assert set().union(*PLANTED.values()) == {option for (_, option), word in words.items() if word != "PASSED"}
-    result.stdout.fnmatch_lines(["This run answers 'next-cursor-end' with 'absent' (the default is 'null')."])
+    result.stdout.fnmatch_lines(["This run has the choice 'next-cursor-end' set to 'absent' (the default is 'null')."])
 
 
 def test_each_assumption_is_found_where_it_is_made(pytester: pytest.Pytester):

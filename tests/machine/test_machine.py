@@ -170,7 +170,7 @@ def test_a_text_is_no_tuple_of_names():
         ({"invariants": ("no-duplicate-executions",)}, "no invariant is named 'no-duplicate-executions'; did you mean 'no-duplicate-execution'?"),
         ({"faults": ("drop-afer",)}, "no fault is named 'drop-afer'; did you mean 'drop-after'?"),
         ({"fault_operations": ("startCampain",)}, "no operation is named 'startCampain'; did you mean 'startCampaign'?"),
-        ({"varied": ("dual-statu",)}, "'dual-statu' is no choice and no family; did you mean 'dual-status'?"),
+        ({"varied": ("dual-statu",)}, "got 'dual-statu'; expected a choice or a family; did you mean 'dual-status'?"),
     ],
 )  # fmt: skip
 def test_a_misspelt_name_is_refused_with_the_nearest(attributes: dict[str, Any], told: str):

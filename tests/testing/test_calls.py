@@ -94,7 +94,7 @@ def test_where_finds_path_and_query_and_narrows_step_by_step(sandbox: Sandbox):
     assert 2 == len(calls)
     assert [1] == [each.n for each in calls.where({"path.chatId": "one"})]
     assert 404 == calls.last.status
-    with pytest.raises(ValueError, match="'pth.id' is no path; wanted status, or one that begins with path"):
+    with pytest.raises(ValueError, match="got the path 'pth.id'; expected status, or one that begins with path"):
         calls.where({"pth.id": "one"})
 
 
@@ -118,8 +118,8 @@ def test_a_miss_shows_the_nearest_call_its_differences_and_the_journal(sandbox: 
     assert [
         "expected exactly 1 call of createCampaign with body.name = 'promo' and body.cadence = 0 and body.description = 'd', got 0",
         "nearest: #2 createCampaign POST /v1/campaigns -> 400 VALIDATION_ERROR",
-        "  body.name: 'promo ', wanted 'promo'",
-        "  body.description: nothing there, wanted 'd'",
+        "  body.name: got 'promo ', expected 'promo'",
+        "  body.description: got no value, expected 'd'",
         "  refused because campaigns.create at /cadence: got 0; expected a number of at least 1",
         "all calls:",
         "  #1 createCampaign POST /v1/campaigns -> 201",
@@ -136,7 +136,9 @@ def test_a_miss_shows_five_leaves_at_most_also_inside_lists(sandbox: Sandbox):
     wanted = [{"combinator": "and", "statements": [statement(each + 1) for each in range(8)]}]
     said = missed(sandbox.calls("createCampaign").where(filters=wanted).one)
 
-    assert [f"  body.filters.0.statements.{each}.value: {each}, wanted {each + 1}" for each in range(5)] == said[2:7]
+    assert [f"  body.filters.0.statements.{each}.value: got {each}, expected {each + 1}" for each in range(5)] == said[
+        2:7
+    ]
     assert "  and 3 more" == said[7]
 
 
@@ -160,7 +162,7 @@ def test_the_answer_of_a_refused_call_is_an_assertion_error_that_says_why(sandbo
     call = sandbox.calls("createCampaign").one()
 
     assert "MESSAGE_TEMPLATE_NOT_FOUND" == call.code == call.body_received["code"]
-    with pytest.raises(AssertionError, match="wanted a success: #1 createCampaign .* because campaigns.template"):
+    with pytest.raises(AssertionError, match="expected a success, got #1 createCampaign .* because campaigns.template"):
         _ = call.answer
 
 

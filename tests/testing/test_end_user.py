@@ -39,7 +39,9 @@ def test_a_step_that_the_page_does_not_offer_says_what_it_offers(mockserver):
     user = mockserver.end_user(begin(mockserver))
     user.open()
 
-    with pytest.raises(ValueError, match="wanted the step 'authorise', but the page 'Conecte .* has the step 'intro'"):
+    with pytest.raises(
+        ValueError, match="got the step 'authorise'; expected one that the page 'Conecte .* offers .*: the step 'intro'"
+    ):
         user.authorise()
     assert "intro" == user.page.step
 
@@ -57,7 +59,7 @@ def test_a_closed_tab_has_no_buttons(mockserver):
     user.open()
     user.close_tab()
 
-    with pytest.raises(ValueError, match=r"the tab is closed: call open\(\) first"):
+    with pytest.raises(ValueError, match=r"got a closed tab; expected an open page: call open\(\) first"):
         user.proceed()
 
 
@@ -80,7 +82,7 @@ def test_a_link_is_known_under_whatever_host_it_was_handed_out(mockserver):
 
 
 def test_a_link_of_another_sandbox_is_refused(mockserver):
-    with pytest.raises(ValueError, match="no link of this sandbox"):
+    with pytest.raises(ValueError, match="got the url of another sandbox"):
         mockserver.end_user("https://elsewhere.example/connect/abc")
 
 

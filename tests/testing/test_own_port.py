@@ -174,10 +174,12 @@ def test_what_is_neither_true_nor_false_is_refused_at_collection(suite: Suite):
     )
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "own_port=8080; wanted True or False" in str(result.stderr)
+    assert "own_port: got 8080; expected True or False" in str(result.stderr)
 
 
 def test_a_server_elsewhere_refuses_it_by_name(server: MockServer):
-    with pytest.raises(ValueError, match=r"own_port=True \(sandbox\(\.\.\.\)\) needs the sandbox in this process"):
+    with pytest.raises(
+        ValueError, match=r"own_port=True \(sandbox\(...\)\): got a server on http.*; expected one in this process"
+    ):
         RemoteServer(server.url).sandbox(own_port=True)
     assert "default" not in server._host.sandboxes

@@ -126,10 +126,10 @@ def test_the_closest_mark_has_the_last_word(suite: Suite):
         ('profile="hostil"', "*hostil*did you mean 'hostile'*"),
         ('profle="hostile"', "*profle*did you mean*'profile'*"),
         ('clok="follow"', "*clok*did you mean*'clock'*"),
-        ('choices="guide"', "*choices='guide'; wanted a mapping*"),
-        ('profile={"choices": {}}', "*profile={*; wanted literal, guide, hostile, or a file*"),
-        ('seed="seven"', "*seed='seven'; wanted a whole number*"),
-        ("seed=True", "*seed=True; wanted a whole number*"),
+        ('choices="guide"', "*choices: got 'guide'; expected a mapping*"),
+        ('profile={"choices": {}}', "*profile: got {*; expected literal, guide, hostile, or a file*"),
+        ('seed="seven"', "*seed: got 'seven'; expected a whole number*"),
+        ("seed=True", "*seed: got True; expected a whole number*"),
     ],
 )
 def test_a_misspelt_name_fails_at_collection_with_the_nearest_one(suite: Suite, mark: str, said: str):
@@ -212,7 +212,7 @@ def test_pytest_tells_of_the_fixtures_and_the_mark(suite: Suite):
 
 
 def test_a_misspelt_unit_of_time_is_refused_with_the_nearest(mockserver: Sandbox):
-    with pytest.raises(TypeError, match="advance has no 'minute'; it has weeks, days.*; did you mean 'minutes'"):
+    with pytest.raises(TypeError, match="advance: got 'minute'; expected weeks, days, .*'minutes'"):
         mockserver.advance(minute=1)
 
 

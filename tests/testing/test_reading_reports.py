@@ -433,7 +433,7 @@ def test_a_rule_that_nothing_matched_is_told_with_the_nearest_call(suite: Suite)
 
     assert [
         "  rule_1 on createCampaign, where body.name uma: error INTERNAL_ERROR; nothing matched",
-        "    nearest is #1 createCampaign POST /v1/campaigns -> 201: body.name: 'Uma', wanted 'uma'",
+        "    nearest is #1 createCampaign POST /v1/campaigns -> 201: body.name: got 'Uma', expected 'uma'",
     ] == found[1:3]
 
 

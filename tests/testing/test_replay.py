@@ -245,11 +245,11 @@ def test_an_answer_that_differs_is_told_leaf_by_leaf_and_by_the_exit_code(
     lines = [each for each in capsys.readouterr().out.splitlines() if not each.startswith("  {")]
     assert [
         "POST /v1/campaigns -> 201",
-        "  differs:  answer.body.status: 'draft', recorded was 'processing'",
+        "  differs:  answer.body.status: got 'draft', recorded was 'processing'",
         "GET /v1/campaigns -> 200",
         "  differs:  200, recorded was no answer",
         "advance by -1m",
-        "  differs:  refused: by came as '-1m'; wanted 20m, 1h30m, 3500ms, PT20M or seconds, never negative",
+        "  differs:  refused: by: got '-1m'; expected 20m, 1h30m, 3500ms, PT20M or seconds, not negative",
         "3 calls and commands, 3 with another outcome than recorded",
     ] == lines
 
@@ -279,7 +279,7 @@ def test_a_body_that_the_journal_has_cut_is_not_sent_again_and_the_document_says
     create(sandbox)
     document = sandbox.replay_document() or {}
 
-    assert "The body of 1 call is larger than the journal keeps: not sent again." == document["summary"]
+    assert "The body of 1 call is larger than the journal stores: not sent again." == document["summary"]
     assert 1 == print_replay(document, out)
     lines = [each for each in out.getvalue().splitlines() if not each.startswith("  {")]
     assert [

@@ -583,7 +583,7 @@ def test_a_document_that_is_not_the_whole_run_says_so(suite: Suite):
         """,
     )
 
-    assert "The first 5 calls and commands are missing: the journal keeps the last alone." in found
+    assert "The first 5 calls and commands are missing: the journal holds only the last ones." in found
 
 
 def test_a_late_call_is_booked_on_the_test_whose_sandbox_it_was(suite: Suite):

@@ -162,10 +162,10 @@ def test_the_same_sweeps_run_on_two_workers(suite: Suite, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("names", "said"),
     [
-        ('"dual-statu"', "*'dual-statu' is no choice and no family; did you mean 'dual-status'?*"),
+        ('"dual-statu"', "*got 'dual-statu'; expected a choice or a family; did you mean 'dual-status'?*"),
         ('"sesions"', "*'sesions'*did you mean 'sessions'?*"),
         ('"touchd"', "*'touchd'*did you mean 'touched'?*"),
-        ('"rate-limit-numbers"', "*'rate-limit-numbers' has values*"),
+        ('"rate-limit-numbers"', "*'rate-limit-numbers', which has values*"),
         ('"touched", "dual-statu"', "*'dual-statu'*did you mean 'dual-status'?*"),
         ('["dual-status"]', "*got*'dual-status'*; expected names as separate arguments, not in a list*"),
         ("", "*mockserver_sweep takes names of choices, of families, or 'touched'*"),
@@ -195,7 +195,7 @@ def test_a_failure_names_the_option_the_default_and_the_clause(suite: Suite, nam
         [
             "*test_a_bad_body*dual-status=guide*",
             "*- mockserver -*",
-            "This run answers 'dual-status' with 'guide' (the default is 'catalog').",
+            "This run has the choice 'dual-status' set to 'guide' (the default is 'catalog').",
             "*clause base.error-guide; L423*",
             "To run it alone: @pytest.mark.mockserver(choices={'dual-status': 'guide'})",
         ]

@@ -1,4 +1,4 @@
-"""Forced moves: the commands that end a session or a campaign by hand, through the lifecycle table like any other."""
+"""Commands that move a session or a campaign into a state, as the lifecycle table permits."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Arguments = Mapping[str, Any]
 
 
 def _owned(hosted: HostedSandbox, kind: str, record_id: str) -> tuple[Tenant, Any]:
-    found = hosted.sandbox.find(kind, record_id)
-    if found is None:
+    match = hosted.sandbox.find(kind, record_id)
+    if match is None:
         known = [record.id for _, record in hosted.sandbox.records(kind)]
         hint = nearest_hint(record_id, known)
-        listed = ", ".join(known[:5]) or "none"
-        raise ControlError(404, "MOCK_NOT_FOUND", f"no {kind} {record_id!r}; there is {listed}{hint}")
-    return found
+        expected = ", ".join(known[:5]) or "one that exists; there is none yet"
+        raise ControlError(404, "MOCK_NOT_FOUND", f"{kind}: got {record_id!r}; expected {expected}{hint}")
+    return match
 
 
 def _refuse_illegal(kind: Kind, record: Any, trigger: str) -> None:
@@ -35,7 +35,7 @@ def _refuse_illegal(kind: Kind, record: Any, trigger: str) -> None:
         raise ControlError(
             409,
             "MOCK_ILLEGAL_MOVE",
-            f"the {kind} {record.id} is {record.status}; only {sources} has the move '{trigger}'; nothing was changed",
+            f"{trigger}: got the {kind} {record.id} in the state {record.status}; expected {sources}; nothing was changed",
         )
 
 
@@ -46,28 +46,28 @@ def _session(hosted: HostedSandbox, tenant: Tenant, session_id: str) -> JSON:
 
 
 def complete_session(hosted: HostedSandbox, args: Arguments) -> JSON:
-    """The end user finishes the flow, with this number or an unused one."""
+    """Let the end user finish the flow, with this number or an unused one."""
     sandbox = hosted.sandbox
     tenant, session = _owned(hosted, "session", args["sessionId"])
     _refuse_illegal("session", session, "complete")
-    given = args.get("phone")
-    phone = phone_numbers.e164(given, tenant.country) if given is not None else connections.unused_phone(sandbox)
+    received = args.get("phone")
+    phone = phone_numbers.e164(received, tenant.country) if received is not None else connections.unused_phone(sandbox)
     if phone is None:
-        reason = f"phone: got {given!r}; expected {phone_numbers.expected(tenant.country)}"
+        reason = f"phone: got {received!r}; expected {phone_numbers.expected(tenant.country)}"
         raise ControlError(400, "MOCK_BAD_PHONE", reason)
     connections.complete(sandbox, tenant, session, phone, args.get("name") or tenant.name, {"forced": "complete"})
     return _session(hosted, tenant, session.id)
 
 
 def fail_session(hosted: HostedSandbox, args: Arguments) -> JSON:
-    """The connection fails for a documented reason."""
+    """Let the connection fail for a documented reason."""
     tenant, session = _owned(hosted, "session", args["sessionId"])
     if args["reason"] not in connections.REASONS:
         hint = nearest_hint(args["reason"], connections.REASONS)
         raise ControlError(
             400,
             "MOCK_BAD_REASON",
-            f"reason came as {args['reason']!r}; wanted one of {', '.join(connections.REASONS)}{hint}",
+            f"reason: got {args['reason']!r}; expected {', '.join(connections.REASONS)}{hint}",
         )
     _refuse_illegal("session", session, "fail")
     connections.fail(hosted.sandbox, tenant, session, args["reason"], {"forced": "fail"})
@@ -75,7 +75,7 @@ def fail_session(hosted: HostedSandbox, args: Arguments) -> JSON:
 
 
 def cancel_session(hosted: HostedSandbox, args: Arguments) -> JSON:
-    """The end user cancels the flow on the hosted page."""
+    """Let the end user cancel the flow on the hosted page."""
     tenant, session = _owned(hosted, "session", args["sessionId"])
     _refuse_illegal("session", session, "fail")
     connections.cancel(hosted.sandbox, tenant, session, {"forced": "cancel"})
@@ -83,7 +83,7 @@ def cancel_session(hosted: HostedSandbox, args: Arguments) -> JSON:
 
 
 def expire_session(hosted: HostedSandbox, args: Arguments) -> JSON:
-    """The session expires now, also before its deadline."""
+    """Let the session expire now, also before its deadline."""
     tenant, session = _owned(hosted, "session", args["sessionId"])
     _refuse_illegal("session", session, "expire")
     connections.expire(hosted.sandbox, tenant, session, {"forced": "expire"})
@@ -91,7 +91,7 @@ def expire_session(hosted: HostedSandbox, args: Arguments) -> JSON:
 
 
 def fail_campaign(hosted: HostedSandbox, args: Arguments) -> JSON:
-    """A running campaign meets an unrecoverable error."""
+    """Let a running campaign fail with an unrecoverable error."""
     sandbox = hosted.sandbox
     tenant, campaign = _owned(hosted, "campaign", args["id"])
     _refuse_illegal("campaign", campaign, "fail")

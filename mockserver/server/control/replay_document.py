@@ -1,8 +1,8 @@
 """
-The document that repeats a run: what the sandbox was born from, and then every call and every command in their order.
+The document that repeats a run: the sandbox's configuration, and then every call and every command in their order.
 
-1. No key stands in it: a call names the holder of its key, and keys are drawn from the seed again.
-2. Where the clock followed the process's, each entry says when it came; else it follows from the entries before it.
+1. It contains no key: a call has the role of its key's owner, and keys follow from the seed again.
+2. If the clock followed the process's, each entry has its instant; else that follows from the entries before it.
 3. An address of the sandbox itself is written `{base_url}`, since the next sandbox has another.
 """
 
@@ -30,9 +30,9 @@ from mockserver.server.hosting.command_log import BASE_URL, recorded_response, s
 from mockserver.server.hosting.host import HostedSnapshot, config_document
 
 JSON = dict[str, Any]
-_KEY_LIKE = re.compile(rb"\b(?:sk_|pk_|whsec_)[A-Za-z0-9_+/=\-]{12,}")  # longer than chance makes it in a file
-# Headers that a client library sends by itself, and what says them otherwise.
-_UNTOLD = frozenset(
+_KEY_LIKE = re.compile(rb"\b(?:sk_|pk_|whsec_)[A-Za-z0-9_+/=\-]{12,}")  # longer than such text in a file is by chance
+# Headers that a client library sends by itself, or that other members of an entry replace.
+_OMITTED = frozenset(
     (
         "host",
         "user-agent",
@@ -50,38 +50,40 @@ _UNTOLD = frozenset(
 
 def document(snapshot: HostedSnapshot, name: str = "replay") -> JSON:
     """Return the scenario document of what has happened in the sandbox, with `calls`."""
-    twin, birth = snapshot.state, snapshot.initial
-    born, given = to_plain(config_document(snapshot.config)), snapshot.config.given
-    script = {"script": born["script"]} if "script" in born else {}
-    hide = redactor(twin)
-    first = [{"do": "apply_scenario", "with": {"given": without_secrets(given)}}] if given and "given" in born else []
-    calls = [*first, *_entries(twin, hide, birth.clock.frozen)]
-    found: JSON = {
+    state, initial = snapshot.state, snapshot.initial
+    config, given = to_plain(config_document(snapshot.config)), snapshot.config.given
+    script = {"script": config["script"]} if "script" in config else {}
+    hide = redactor(state)
+    first = [{"do": "apply_scenario", "with": {"given": without_secrets(given)}}] if given and "given" in config else []
+    calls = [*first, *_entries(state, hide, initial.clock.frozen)]
+    members: JSON = {
         "scenario": hide.text(name),
-        "summary": _missing(_lost(twin.journal), sum("cut" in each for each in calls)) or {},
-        "seed": twin.seed,
-        "choices": {key: value for key, value in birth.choices.items() if value != DEFAULTS[key]},
-        "clock": {"freeze": format_exact(birth.clock.now)},
-        "given": without_secrets(born.get("given") or ({} if "given" in born else given) or {}),
+        "summary": _missing(_lost(state.journal), sum("cut" in entry for entry in calls)) or {},
+        "seed": state.seed,
+        "choices": {key: value for key, value in initial.choices.items() if value != DEFAULTS[key]},
+        "clock": {"freeze": format_exact(initial.clock.now)},
+        "given": without_secrets(config.get("given") or ({} if "given" in config else given) or {}),
         **hide.value(script),
     }
-    return {key: value for key, value in found.items() if value not in ({}, [])} | {"calls": calls}
+    return {key: value for key, value in members.items() if value not in ({}, [])} | {"calls": calls}
 
 
 def _lost(journal: Journal) -> int:
-    """How many calls and commands have fallen out of the journal."""
+    """Return the number of calls and commands that the journal does not hold any more."""
     return journal.dropped_commands + journal.last_exchange - len(journal.exchanges)
 
 
 def _missing(lost: int, cut: int) -> str:
-    """What of the run the document does not hold; nothing where it is all there."""
-    said = [f"The first {lost} calls and commands are missing: the journal keeps the last alone."] if lost else []
+    """Return a text about the parts of the run that the document does not contain; empty if it contains all."""
+    dropped = (
+        [f"The first {lost} calls and commands are missing: the journal holds only the last ones."] if lost else []
+    )
     bodies = "The body of 1 call is" if cut == 1 else f"The bodies of {cut} calls are"
-    return " ".join([*said, *([f"{bodies} larger than the journal keeps: not sent again."] if cut else [])])
+    return " ".join([*dropped, *([f"{bodies} larger than the journal stores: not sent again."] if cut else [])])
 
 
 def _entries(sandbox: SandboxState, hide: Redactor, was_frozen: bool) -> Iterator[JSON]:
-    """Calls and steps in their order; a call that a script made wait stands where it came, not where it was answered."""
+    """Yield calls and commands in their order; a call that a rule deferred is at the place where it arrived."""
     journal = sandbox.journal
     timed = not was_frozen or any("follow" in step.arguments for step in journal.steps)
     waited = [step for step in journal.steps if step.command == "call"]
@@ -92,98 +94,98 @@ def _entries(sandbox: SandboxState, hide: Redactor, was_frozen: bool) -> Iterato
         (each.n, 0, each) for each in journal.exchanges if each.n not in taken
     ]
     places += [(step.exchanges, number + 1, step) for number, step in enumerate(journal.steps)]
-    for _, _, what in sorted(places, key=lambda place: place[:2]):
-        at = {"at": format_exact(what.at)} if timed else {}
-        if isinstance(what, JournalEntry):
-            yield {**at, **_call(sandbox, hide, what.call, what.body), "answer": _answer(hide, what)}
-        elif what.command == "call":
-            yield {**at, **_waiting(sandbox, hide, what, answered[id(what)])}
-        elif what.command == "visit":
-            yield {**at, **_call(sandbox, hide, what.arguments["call"])}
-        elif not (timed and what.command in ("set_clock", "advance")):
-            yield {**at, "do": what.command, "with": dict(what.arguments)}
+    for _, _, entry in sorted(places, key=lambda place: place[:2]):
+        at = {"at": format_exact(entry.at)} if timed else {}
+        if isinstance(entry, JournalEntry):
+            yield {**at, **_call(sandbox, hide, entry.call, entry.body), "answer": _answer(hide, entry)}
+        elif entry.command == "call":
+            yield {**at, **_waiting(sandbox, hide, entry, answered[id(entry)])}
+        elif entry.command == "visit":
+            yield {**at, **_call(sandbox, hide, entry.arguments["call"])}
+        elif not (timed and entry.command in ("set_clock", "advance")):
+            yield {**at, "do": entry.command, "with": dict(entry.arguments)}
 
 
 def _waiting(sandbox: SandboxState, hide: Redactor, step: CommandRecord, answered: JournalEntry | None) -> JSON:
     waits = step.arguments["waits"]
-    told = {} if waits is None else {"waits": waits if waits == "socket" else waits / SECOND}
+    wait = {} if waits is None else {"waits": waits if waits == "socket" else waits / SECOND}
     answer, read = (None, None) if answered is None else (_answer(hide, answered), answered.body)
-    return {**_call(sandbox, hide, step.arguments["call"], read), **told, "answer": answer}
+    return {**_call(sandbox, hide, step.arguments["call"], read), **wait, "answer": answer}
 
 
 def _call(sandbox: SandboxState, hide: Redactor, call: Call, read: Any = None) -> JSON:
-    """The call as its client made it, its key by the role of who holds it; `read` is its body's JSON value where it has one."""
+    """Return the call as its client sent it, with the role of its key's owner; `read` is its body's JSON value, if it has one."""
     query = f"?{urlencode(call.query)}" if call.query else ""
     role = _role(sandbox, call.headers.get("x-api-key"))
-    headers = {name: value for name, value in call.headers.items() if name not in _UNTOLD}
+    headers = {name: value for name, value in call.headers.items() if name not in _OMITTED}
     is_cut = call.cut_from_bytes is not None
     body = _long_body(hide, call, read) if is_cut else _body(sandbox, hide, call)
     if "json" in body:
         headers.pop("content-type", None)
-    told: JSON = {"call": f"{call.method} {hide.text(call.path)}{hide.text(query)}"}
-    told |= {"key": role} if role != "secret" else {}
-    return told | ({"headers": hide.value(headers)} if headers else {}) | body
+    entry: JSON = {"call": f"{call.method} {hide.text(call.path)}{hide.text(query)}"}
+    entry |= {"key": role} if role != "secret" else {}
+    return entry | ({"headers": hide.value(headers)} if headers else {}) | body
 
 
 def _role(sandbox: SandboxState, key: str | None) -> str:
-    """Whose key this is: `secret` or `public`, after the tenant's id where it is not the default one; `unknown`, `none`."""
+    """Return the role of a key: `secret` or `public`, after the tenant's id if it is not the default one; `unknown`, `none`."""
     if key is None:
         return "none"
-    holder = sandbox.key_owner(key.strip())
-    if holder is None:
+    owner = sandbox.key_owner(key.strip())
+    if owner is None:
         return "unknown"
-    return holder.kind if holder.tenant_id == DEFAULT_TENANT else f"{holder.tenant_id} {holder.kind}"
+    return owner.kind if owner.tenant_id == DEFAULT_TENANT else f"{owner.tenant_id} {owner.kind}"
 
 
 def _long_body(hide: Redactor, call: Call, read: Any) -> JSON:
-    """Of a body that was cut its JSON value, which is kept whole; whatever else it was is gone."""
+    """Return the JSON value of a body that the journal has cut, whose value it stores whole; else only the mark."""
     if call.headers.get("content-type") != "application/json" or read is None:
         return {"cut": True}
     try:
-        written = json.dumps(strict_json(read), ensure_ascii=False)
-    except (ValueError, TypeError):  # the latter for a Decimal, which the API tells from the double beside it
+        text = json.dumps(strict_json(read), ensure_ascii=False)
+    except (ValueError, TypeError):  # the latter for a Decimal, which the API distinguishes from the nearest double
         return {"cut": True}
-    neutral = written.replace(call.base_url, BASE_URL) if call.base_url else written
+    neutral = text.replace(call.base_url, BASE_URL) if call.base_url else text
     return {"json": hide.value(json.loads(neutral))}
 
 
 def _body(sandbox: SandboxState, hide: Redactor, call: Call) -> JSON:
-    """The body as JSON, as text, or as base64 of its bytes; a key in it is in its short form whichever it is."""
+    """Return the body as JSON, as text, or as base64 of its bytes; keys in it are redacted in each form."""
     if not call.body:
         return {}
     neutral = call.body.replace(call.base_url.encode(), BASE_URL.encode()) if call.base_url else call.body
     try:
         text = neutral.decode()
         if call.headers.get("content-type") == "application/json" and not is_too_deep(neutral):
-            return {"json": hide.value(strict_json(json.loads(text, parse_float=_kept_by_a_double)))}
-    except RecursionError:  # refused by every operation for its nesting, so it goes as text
+            return {"json": hide.value(strict_json(json.loads(text, parse_float=_exact_double)))}
+    except RecursionError:  # every operation refuses it for its nesting, so it is stored as text
         text = neutral.decode()
     except (ValueError, ArithmeticError):
         text = "\0"
-    if all(each.isprintable() or each == "\n" for each in text):
+    if all(char.isprintable() or char == "\n" for char in text):
         return {"body": hide.text(text)}
     return {"base64": base64.b64encode(_without_keys(sandbox, hide, call.body)).decode()}
 
 
 def _without_keys(sandbox: SandboxState, hide: Redactor, body: bytes) -> bytes:
-    """The bytes with each key in its short form; of what is no text all other bytes stay, also where they look like a key's first."""
+    """Return the bytes with keys redacted; all other bytes stay, also those that look like the beginning of a key."""
     try:
         return hide.text(body.decode()).encode()
     except ValueError:
         for secret in sorted((each for each in sandbox.secrets() if len(each) > 3), key=len, reverse=True):
             body = body.replace(secret.encode(), mask(secret).encode())
-        return _KEY_LIKE.sub(lambda found: found[0][:3] + b"...", body)
+        return _KEY_LIKE.sub(lambda match: match[0][:3] + b"...", body)
 
 
-def _kept_by_a_double(written: str) -> float:
-    """The number; ValueError where the API tells the text from the double beside it: sent again it would be another value."""
-    if not isinstance(number(written), Decimal):
-        return float(written)
-    raise ValueError(f"{written[:40]} is no double")
+def _exact_double(text: str) -> float:
+    """Return the number; ValueError if no double has this value, since it would be another one when it is sent again."""
+    if not isinstance(number(text), Decimal):
+        return float(text)
+    raise ValueError(f"{text[:40]} is not a double")
 
 
 def _answer(hide: Redactor, each: JournalEntry) -> JSON | None:
-    """What came back, its status alone where the journal holds only the beginning of it; None where nothing did."""
+    """Return the response, without a body if the journal holds only its beginning; None if the client got none."""
     if each.status is not None and each.answer_cut_from_bytes is not None:
         return {"status": each.status, "cut": True}
     return None if each.status is None else recorded_response(each.status, each.answer, each.call.base_url, hide)

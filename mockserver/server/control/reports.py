@@ -1,11 +1,7 @@
 """
 Commands that report: ledger, conduct, history and the replay document.
 
-Commands that judge: the ledger of side effects, and the client's conduct.
-
-Commands that tell a run again: what was done beside the API, what waits, what is due, and the document that repeats it all.
-
-They write nothing: neither the journal nor the steps know that they were asked.
+They write nothing, neither into the journal nor into the history.
 """
 
 from __future__ import annotations
@@ -43,52 +39,52 @@ def _ledger(effects: ledger.LedgerRows, hide: Redactor) -> JSON:
 
 
 def _row(row: Mapping[str, Any], hide: Redactor, values: dict[str, Any]) -> JSON:
-    """A row with every key in its short form: names and values are what a client wrote."""
-    shown = dict(row)
+    """Return a row with keys redacted: names and values may contain them, since a client sent them."""
+    view = dict(row)
     if "at" in row:
-        shown["at"] = format_exact(row["at"])
+        view["at"] = format_exact(row["at"])
     if "name" in row:
-        shown["name"] = hide.text(row["name"])
+        view["name"] = hide.text(row["name"])
     if "values" in row:
         execution_id = row["executionId"]
         if execution_id not in values:
             values[execution_id] = hide.value(row["values"])
-        shown["values"] = dict(values[execution_id])
-    return shown
+        view["values"] = dict(values[execution_id])
+    return view
 
 
 def read_conduct(snapshot: HostedSnapshot, args: Arguments) -> JSON:
     """Return the findings on the client's conduct so far, keys in their messages redacted."""
     state = snapshot.state
     state.choices = dict(state.choices)  # a copy: a rule that reads a choice does not count as a use of it
-    return _conduct(_redacted(state, judge.judge(state)))
+    return _conduct(judge.judge(state), redactor(state))
 
 
-def _redacted(twin: SandboxState, report: ConductResult) -> ConductResult:
-    hide = redactor(twin)
-    return report._replace(
-        findings=tuple(each._replace(message=hide.text(each.message)) for each in report.findings),
-        not_assessed=tuple(each._replace(why=hide.text(each.why)) for each in report.not_assessed),
-    )
-
-
-def _conduct(report: ConductResult) -> JSON:
-    shown = ("rule", "clause", "severity", "message", "exchanges")
+def _conduct(report: ConductResult, hide: Redactor) -> JSON:
     return {
-        "findings": [{name: getattr(each, name) for name in shown} for each in report.findings],
-        "notAssessed": [each._asdict() for each in report.not_assessed],
+        "findings": [
+            {
+                "rule": finding.rule,
+                "clause": finding.clause,
+                "severity": finding.severity,
+                "message": hide.text(finding.message),
+                "exchanges": finding.exchanges,
+            }
+            for finding in report.findings
+        ],
+        "notAssessed": [{"rule": rule.rule, "why": hide.text(rule.why)} for rule in report.not_assessed],
     }
 
 
 def read_history(snapshot: HostedSnapshot, args: Arguments) -> JSON:
     """Return the commands so far, oldest first, the calls that a rule defers, and the next due timer."""
     state = snapshot.state
-    clocks = {"unmoved": _unmoved(state, snapshot.real_time), "apart": _apart(state, snapshot.process_now)}
-    return _steps(state) | clocks
+    unmoved, apart = _unmoved(state, snapshot.runtime.monotonic_us()), _apart(state, state.process_now())
+    return _steps(state) | {"unmoved": unmoved, "apart": apart}
 
 
 def _unmoved(sandbox: SandboxState, real: Duration | None) -> JSON | None:
-    """How long the client has waited in real time while the clock did not move; None below half a second."""
+    """Return the client's waits in real time while the clock did not move; None below half a second."""
     waits = polling.unmoved(sandbox, real)
     if waits is None:
         return None
@@ -97,7 +93,7 @@ def _unmoved(sandbox: SandboxState, real: Duration | None) -> JSON | None:
 
 
 def _apart(sandbox: SandboxState, process: Instant) -> JSON | None:
-    """The process's clock and the sandbox's, if they differ unintended; `exchange` is null for the present."""
+    """Return the process's time and the sandbox's, if they differ unintentionally; `exchange` is null for the present."""
     clocks = polling.apart(sandbox, process)
     if clocks is None:
         return None
@@ -120,7 +116,7 @@ def _steps(sandbox: SandboxState) -> JSON:
 
 
 def _step(step: CommandRecord, hide: Redactor) -> JSON:
-    """A step that came after so many exchanges and transitions; what only the end user may have is left out."""
+    """Return a command with the numbers of exchanges and transitions before it, without what is for the end user alone."""
     return {
         "at": format_exact(step.at),
         "exchanges": step.exchanges,
@@ -145,16 +141,16 @@ def _call(call: Call, hide: Redactor) -> JSON:
 
 
 def _due(sandbox: SandboxState) -> JSON | None:
-    """The soonest timer that will still do something."""
+    """Return the next timer that will do something."""
     timer = min((each for each in sandbox.timers if sandbox.timer_target(each) is not None), default=None)
     return timer and {"at": format_exact(timer.due), "what": f"{timer.kind}.{timer.trigger}", "id": timer.id}
 
 
 def read_replay(snapshot: HostedSnapshot, args: Arguments) -> JSON:
     """Return the scenario document that repeats the run so far, for `mockserver replay`."""
-    odd = next((key for key in args if key != "name"), None)
-    if odd is not None:
-        raise ControlError(400, "MOCK_BAD_QUERY", f"the document takes a name, not {odd!r}")
+    unknown = next((key for key in args if key != "name"), None)
+    if unknown is not None:
+        raise ControlError(400, "MOCK_BAD_QUERY", f"got {unknown!r}; expected name")
     return replay_document.document(snapshot, **args)
 
 
@@ -166,5 +162,5 @@ def track_choices(hosted: HostedSandbox, args: Arguments) -> None:
 def read_tracked_choices(hosted: HostedSandbox, args: Arguments) -> JSON:
     """Return the choices that were read since tracking began."""
     if hosted.read is None:
-        raise ControlError(409, "MOCK_NOT_WATCHED", "nobody watches the choices; begin with POST /_mock/choices/watch")
+        raise ControlError(409, "MOCK_NOT_WATCHED", "the choices are not tracked; begin with POST /_mock/choices/watch")
     return {"read": sorted(hosted.read)}

@@ -1,7 +1,7 @@
 """
-The control plane: `/_mock/...` as a table of routes over the commands.
+The control plane: `/_mock/...` as a table of commands.
 
-Bodies are held to `schemas/control.*.json`; a refusal says where, what came, what was wanted, and the nearest name.
+`schemas/control.*.json` validate the bodies. An error has the place, the value received, the expected one and the nearest name.
 """
 
 from __future__ import annotations
@@ -110,30 +110,30 @@ _RECORDED: Mapping[str, Route] = MappingProxyType({route.recorded: route for rou
 
 
 def handle_control_request(host: SandboxHost, hosted: HostedSandbox | None, wire: HttpRequest) -> HttpResponse:
-    """The answer to one call of the control plane, dated by the clock of its sandbox; every refusal is JSON in English."""
-    answer = _served(host, hosted, wire)
+    """Return the response to one request of the control plane, dated by the sandbox's clock; every error is JSON."""
+    response = _respond(host, hosted, wire)
     if hosted is None:
-        return answer
+        return response
     with hosted.sandbox.lock:  # after the command, which may have moved the clock
         date = ("Date", formats.http_date(hosted.sandbox.read_clock()))
-    return answer._replace(headers=(*answer.headers, date))
+    return response._replace(headers=(*response.headers, date))
 
 
-def _served(host: SandboxHost, hosted: HostedSandbox | None, wire: HttpRequest) -> HttpResponse:
+def _respond(host: SandboxHost, hosted: HostedSandbox | None, wire: HttpRequest) -> HttpResponse:
     try:
         _check_access(host, wire)
         route, params = _routed(wire)
-        return _answer(route.status, _run(host, hosted, route, {**params, **_arguments(route, wire), **params}))
+        return _json_response(route.status, _run(host, hosted, route, {**params, **_arguments(route, wire), **params}))
     except ControlError as refusal:
-        return _answer(refusal.status, _without_secrets(hosted, refusal.as_json()), refusal.headers)
-    except Exception as failure:  # noqa: BLE001 - a bug of the mock is told as one, in JSON
+        return _json_response(refusal.status, _without_secrets(hosted, refusal.as_json()), refusal.headers)
+    except Exception as failure:  # noqa: BLE001 - a bug of the mock has a JSON error too
         _LOG.exception("unexpected failure in the control plane")
-        message = f"the mock failed: {type(failure).__name__}; its log says how"
-        return _answer(500, {"statusCode": 500, "code": "MOCK_INTERNAL_ERROR", "message": message})
+        message = f"the mock failed: {type(failure).__name__}; its log has the traceback"
+        return _json_response(500, {"statusCode": 500, "code": "MOCK_INTERNAL_ERROR", "message": message})
 
 
 def _without_secrets(hosted: HostedSandbox | None, body: dict[str, Any]) -> dict[str, Any]:
-    """The body of a refusal, which quotes the call, without the sandbox's own keys and signing secrets."""
+    """Return the body of an error, which quotes the request, with the sandbox's keys and signing secrets redacted."""
     if hosted is None:
         return body
     with hosted.sandbox.lock:
@@ -145,23 +145,23 @@ def _without_secrets(hosted: HostedSandbox | None, body: dict[str, Any]) -> dict
 def _run(host: SandboxHost, hosted: HostedSandbox | None, route: Route, args: Mapping[str, Any]) -> Any:
     if route.target == "host":
         if hosted is not None and hosted.own_origin is not None and route.id != "readHealth":
-            message = f"this port belongs to {hosted.id} alone; other sandboxes are made, listed and ended at the server's own address"
+            message = f"got a request at the port of {hosted.id}; expected the server's own address, which manages other sandboxes"
             raise ControlError(409, "MOCK_OWN_PORT", message)
         return route.handler(host, args)
     if hosted is None:
         raise ControlError(
             404,
             "MOCK_NOT_FOUND",
-            "this server has no default sandbox; make one with POST /_mock/sandboxes and use its baseUrl",
+            "this server has no default sandbox; create one with POST /_mock/sandboxes and use its baseUrl",
         )
     return hosted.run_command(route.handler, args, phase=route.phase, recorded=route.recorded)
 
 
-def _answer(status: int, body: Any, headers: tuple[tuple[str, str], ...] = ()) -> HttpResponse:
+def _json_response(status: int, body: Any, headers: tuple[tuple[str, str], ...] = ()) -> HttpResponse:
     if status == 204:
         return HttpResponse(204, (("Cache-Control", "no-store"),), b"")
-    kinds = (("Content-Type", "application/json; charset=utf-8"), ("Cache-Control", "no-store"))
-    return HttpResponse(status, (*kinds, *headers), encoded(body))
+    own = (("Content-Type", "application/json; charset=utf-8"), ("Cache-Control", "no-store"))
+    return HttpResponse(status, (*own, *headers), encoded(body))
 
 
 @cache
@@ -188,7 +188,7 @@ def _arguments(route: Route, wire: HttpRequest) -> Mapping[str, Any]:
     if route.method == "GET" or route.schema is None:
         return query
     if wire.body is None:
-        raise ControlError(413, "MOCK_BODY_TOO_LARGE", "the body is larger than the mock reads")
+        raise ControlError(413, "MOCK_BODY_TOO_LARGE", "got a body that is larger than the mock reads")
     try:
         body = parse_json(wire.body) if wire.body.strip() else {}
     except ApiError as refusal:
@@ -231,32 +231,36 @@ def run_command(hosted: HostedSandbox, command: CommandId, arguments: Mapping[st
 
 
 def check_body(schema: str, body: Any) -> None:
-    """Refuse a body that does not fit its schema, with every problem and the nearest names."""
+    """Check a body against its schema; ControlError with every problem and the nearest names."""
     if not schemas.is_valid(schema, body):
-        shown = explained(schema, body)[:10]
-        raise ControlError(400, "MOCK_BAD_BODY", f"the body does not fit: {shown[0]}", shown)
+        problems = explained(schema, body)[:10]
+        raise ControlError(400, "MOCK_BAD_BODY", f"the body does not fit: {problems[0]}", problems)
 
 
 def _check_access(host: SandboxHost, wire: HttpRequest) -> None:
-    """Only who speaks to this server by its own name, from no other site, and with its token where it has one."""
+    """Check the token, if the server has one, the name by which the client addresses the server, and the origin."""
     if host.token is not None:
-        came = wire.headers.get("authorization", "").removeprefix("Bearer ")
-        if not hmac.compare_digest(came.encode(), host.token.encode()):
+        token = wire.headers.get("authorization", "").removeprefix("Bearer ")
+        if not hmac.compare_digest(token.encode(), host.token.encode()):
             raise ControlError(
-                401, "MOCK_TOKEN_WANTED", "send the token that the server printed, as Authorization: Bearer TOKEN"
+                401,
+                "MOCK_TOKEN_WANTED",
+                "expected the token that the server has printed, as Authorization: Bearer TOKEN",
             )
-    name, answers = _host_name(f"//{wire.headers.get('host', '')}"), ", ".join(sorted(host.allowed_hosts))
-    if (
-        wire.headers.get("host") and name not in host.allowed_hosts and host.token is None
-    ):  # a token stands for the name
-        raise ControlError(403, "MOCK_FOREIGN_HOST", f"Host is {name!r}; the control plane answers to {answers}")
+    name, allowed = _host_name(f"//{wire.headers.get('host', '')}"), ", ".join(sorted(host.allowed_hosts))
+    if wire.headers.get("host") and name not in host.allowed_hosts and host.token is None:  # a token replaces the name
+        raise ControlError(403, "MOCK_FOREIGN_HOST", f"Host: got {name!r}; expected {allowed}")
     origin = wire.headers.get("origin")
     if origin is not None and _host_name(origin) not in host.allowed_hosts:
-        raise ControlError(403, "MOCK_FOREIGN_ORIGIN", "a page of another site may not call the control plane")
+        raise ControlError(
+            403,
+            "MOCK_FOREIGN_ORIGIN",
+            f"Origin: got {origin!r}; expected one of this server: a page of another site must not call the control plane",
+        )
 
 
 def _host_name(url: str) -> str:
-    """The host of a url in lower case; empty where it has none, or a user beside it."""
+    """Return the host of a url in lower case; empty if the url has none, or has a user."""
     try:
         parts = urlsplit(url)
         return "" if "@" in parts.netloc else parts.hostname or ""

@@ -1,12 +1,8 @@
 """
-Commands on sandboxes: clock, choices, tenants, state, checkpoints and journal; and on the host.
+Commands on a sandbox: clock, choices, tenants, state, checkpoints and journal; and on the host.
 
-The commands on a sandbox, each written once: the control plane and the Python face are two doors to them.
-
-A command takes the hosted sandbox and its arguments as JSON values. It runs with the sandbox's lock held and time settled
-up to now, and refuses with ControlError, saying how to mend the call; then nothing has changed.
-
-Commands on a host: whether it runs, and making, listing and ending its sandboxes.
+A command gets the sandbox, or a snapshot of it, and its arguments as JSON values. It raises ControlError with the fix in the
+message if it refuses; then nothing has changed.
 """
 
 from __future__ import annotations
@@ -37,16 +33,16 @@ Arguments = Mapping[str, Any]
 _DIGITS_MAX = 15  # of a number in a query
 
 
-def instant(written: object, name: str) -> Instant:
-    """The instant of an argument that is an ISO 8601 date-time with its offset."""
-    read = parse(written) if isinstance(written, str) else None
-    if read is None or not read[1]:
+def _instant(value: object, name: str) -> Instant:
+    """Return the instant of an argument, an ISO 8601 date-time with its offset."""
+    parsed = parse(value) if isinstance(value, str) else None
+    if parsed is None or not parsed[1]:
         raise ControlError(
             400,
             "MOCK_BAD_INSTANT",
-            f"{name}: got {written!r}; expected an ISO 8601 date-time with its offset, such as 2026-03-01T12:00:00Z",
+            f"{name}: got {value!r}; expected an ISO 8601 date-time with its offset, such as 2026-03-01T12:00:00Z",
         )
-    return read[0]
+    return parsed[0]
 
 
 def read_clock(hosted: HostedSandbox, args: Arguments) -> JSON:
@@ -54,16 +50,22 @@ def read_clock(hosted: HostedSandbox, args: Arguments) -> JSON:
 
 
 def set_clock(hosted: HostedSandbox, args: Arguments) -> JSON:
-    """Freeze at an instant or here, or follow the process's clock."""
+    """Freeze at an instant or at the present one, or follow the process's clock."""
     if ("freeze" in args) == ("follow" in args):
-        raise ControlError(400, "MOCK_BAD_CLOCK", 'wanted one of {"freeze": instant or true} and {"follow": true}')
+        raise ControlError(
+            400,
+            "MOCK_BAD_CLOCK",
+            f'got {", ".join(args) or "neither"}; expected one of {{"freeze": instant or true}} and {{"follow": true}}',
+        )
     if "freeze" in args and "catchUp" in args:
-        raise ControlError(400, "MOCK_BAD_CLOCK", "catchUp goes with follow; a frozen clock catches nothing up")
+        raise ControlError(
+            400, "MOCK_BAD_CLOCK", "got catchUp with freeze; expected it with follow: a frozen clock catches nothing up"
+        )
     try:
         if "follow" in args:
             scheduler.follow(hosted.sandbox, catch_up=args.get("catchUp", False))
         else:
-            scheduler.freeze(hosted.sandbox, None if args["freeze"] is True else instant(args["freeze"], "freeze"))
+            scheduler.freeze(hosted.sandbox, None if args["freeze"] is True else _instant(args["freeze"], "freeze"))
     except ValueError as refusal:
         raise ControlError(400, "MOCK_TIME_GOES_FORWARD", str(refusal)) from None
     return views.clock(hosted.sandbox)
@@ -73,7 +75,9 @@ def advance_clock(hosted: HostedSandbox, args: Arguments) -> JSON:
     """Let time pass, deliver what falls due, and return what happened on the way, in order."""
     if len(args) != 1:
         raise ControlError(
-            400, "MOCK_BAD_ADVANCE", 'wanted one of {"by": "20m"}, {"to": instant} and {"until": "idle"}'
+            400,
+            "MOCK_BAD_ADVANCE",
+            f'got {", ".join(args) or "nothing"}; expected one of {{"by": "20m"}}, {{"to": instant}} and {{"until": "idle"}}',
         )
     end = _end(args)
     hosted.dispatch_webhooks(insists=True)
@@ -85,19 +89,19 @@ def advance_clock(hosted: HostedSandbox, args: Arguments) -> JSON:
 
 
 def _end(args: Arguments) -> Mapping[str, Any]:
-    """How far an advance goes, as `Hosted.advance` takes it."""
+    """Return the end of an advance as `HostedSandbox.advance` takes it."""
     if "until" in args:
         if args["until"] != "idle":
-            raise ControlError(400, "MOCK_BAD_ADVANCE", f"until came as {args['until']!r}; wanted 'idle'")
+            raise ControlError(400, "MOCK_BAD_ADVANCE", f"until: got {args['until']!r}; expected 'idle'")
         return {"until_idle": True}
     if "to" in args:
-        return {"to": instant(args["to"], "to")}
+        return {"to": _instant(args["to"], "to")}
     by = parse_duration(args["by"])
     if by is None:
         raise ControlError(
             400,
             "MOCK_BAD_DURATION",
-            f"by came as {args['by']!r}; wanted 20m, 1h30m, 3500ms, PT20M or seconds, never negative",
+            f"by: got {args['by']!r}; expected 20m, 1h30m, 3500ms, PT20M or seconds, not negative",
         )
     return {"by": by}
 
@@ -107,7 +111,7 @@ def read_choices(hosted: HostedSandbox, args: Arguments) -> JSON:
 
 
 def choose(hosted: HostedSandbox, args: Arguments) -> JSON:
-    """Set choices by id; one that is wrong leaves all as they were."""
+    """Set choices by id, all of them or none."""
     problems: list[Problem] = []
     set_choices(hosted.sandbox, args, problems)
     if problems:
@@ -121,7 +125,7 @@ def _tenant(hosted: HostedSandbox, tenant_id: str) -> Tenant:
         raise ControlError(
             404,
             "MOCK_NOT_FOUND",
-            f"no tenant {tenant_id!r}; there is {', '.join(known)}{nearest_hint(tenant_id, known)}",
+            f"tenant: got {tenant_id!r}; expected {', '.join(known)}{nearest_hint(tenant_id, known)}",
         )
     return known[tenant_id]
 
@@ -143,13 +147,13 @@ def read_state(snapshot: HostedSnapshot, args: Arguments) -> JSON:
     """Return the state as JSON."""
     numbers = _numbers(args, {"chats": "chats", "chatsFrom": "chats_from"})
     if numbers.get("chats", 0) > views.STATE_CHATS:
-        expected = f"at most {views.STATE_CHATS} (the mock's own bound); chatsFrom reads on from there"
-        raise ControlError(400, "MOCK_BAD_QUERY", f"chats is {numbers['chats']}; expected {expected}")
+        expected = f"at most {views.STATE_CHATS} (the mock's own bound); chatsFrom continues from there"
+        raise ControlError(400, "MOCK_BAD_QUERY", f"chats: got {numbers['chats']}; expected {expected}")
     return views.state(snapshot.state, **numbers)
 
 
 def reset(hosted: HostedSandbox, args: Arguments) -> None:
-    """Be as at birth."""
+    """Restore the initial state."""
     hosted.reset()
 
 
@@ -159,23 +163,23 @@ def create_checkpoint(hosted: HostedSandbox, args: Arguments) -> JSON:
 
 
 def restore_checkpoint(hosted: HostedSandbox, args: Arguments) -> None:
-    """Be again as at the checkpoint."""
-    kept = hosted.checkpoints.get(args["id"])
-    if kept is None:
+    """Restore the state of the checkpoint."""
+    checkpoint = hosted.checkpoints.get(args["id"])
+    if checkpoint is None:
         known = ", ".join(hosted.checkpoints) or "none"
-        raise ControlError(404, "MOCK_NOT_FOUND", f"no checkpoint {args['id']!r}; there is {known}")
-    hosted.restore(kept)
+        raise ControlError(404, "MOCK_NOT_FOUND", f"checkpoint: got {args['id']!r}; expected {known}")
+    hosted.restore(checkpoint)
 
 
 def read_journal(snapshot: HostedSnapshot, args: Arguments) -> JSON:
     """Return exchanges and transitions; with `operation` or `status` only those exchanges."""
     numbers = _numbers(
-        {key: each for key, each in args.items() if key != "operation"},
+        {key: value for key, value in args.items() if key != "operation"},
         {"status": "status", "since": "since", "limit": "limit"},
         ("operation",),
     )
-    wanted = _operations(args["operation"]) if "operation" in args else None
-    return views.journal(snapshot.state, operations=wanted, **numbers)
+    operations = _operations(args["operation"]) if "operation" in args else None
+    return views.journal(snapshot.state, operations=operations, **numbers)
 
 
 def _operations(name: str) -> tuple[str, ...]:
@@ -186,23 +190,23 @@ def _operations(name: str) -> tuple[str, ...]:
 
 
 def _numbers(args: Arguments, names: Mapping[str, str], others: tuple[str, ...] = ()) -> dict[str, int]:
-    """The whole numbers of a query, by the `names` that its view has for them; refuses what the view does not take."""
+    """Return the whole numbers of a query under the `names` that the view has for them; ControlError for other keys."""
     for key in args:
         if key not in names:
-            taken = ", ".join((*others, *names))
-            raise ControlError(400, "MOCK_BAD_QUERY", f"got {_cut(key)}; expected some of {taken}")
-    return {names[key]: _whole(each, key) for key, each in args.items()}
+            known = ", ".join((*others, *names))
+            raise ControlError(400, "MOCK_BAD_QUERY", f"got {_cut(key)}; expected some of {known}")
+    return {names[key]: _whole(value, key) for key, value in args.items()}
 
 
-def _whole(written: object, name: str) -> int:
-    is_whole = isinstance(written, str) and written.isascii() and written.isdigit() and len(written) <= _DIGITS_MAX
+def _whole(value: object, name: str) -> int:
+    is_whole = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _DIGITS_MAX
     if not is_whole:
         raise ControlError(
             400,
             "MOCK_BAD_QUERY",
-            f"{name} is {_cut(written)}; expected a whole number of at most {_DIGITS_MAX} digits",
+            f"{name}: got {_cut(value)}; expected a whole number of at most {_DIGITS_MAX} digits",
         )
-    return int(str(written))
+    return int(str(value))
 
 
 def _cut(received: object) -> str:
@@ -210,26 +214,28 @@ def _cut(received: object) -> str:
 
 
 def verify_journal(hosted: HostedSandbox, args: Arguments) -> JSON:
-    """Whether the operation was called as often as wanted, and the nearest misses where it was not."""
+    """Return whether the operation was called as often as expected, and the nearest calls if it was not."""
     where = args.get("where", {})
     for path in where:
         if path.partition(".")[0] not in PATH_ROOTS:
             raise ControlError(
-                400, "MOCK_BAD_WHERE", f"where has {path!r}; wanted a path that begins with {', '.join(PATH_ROOTS)}"
+                400, "MOCK_BAD_WHERE", f"where: got {path!r}; expected a path that begins with {', '.join(PATH_ROOTS)}"
             )
     if "times" in args and ("atLeast" in args or "atMost" in args):
-        raise ControlError(400, "MOCK_BAD_VERIFY", "wanted times alone, or atLeast and atMost")
-    wanted = _operations(args["operation"])
-    calls = [each for each in hosted.sandbox.journal.exchanges if each.operation in wanted]
-    compared = [(each, differences(each, where)) for each in calls]
+        raise ControlError(
+            400, "MOCK_BAD_VERIFY", "got times with atLeast or atMost; expected times alone, or atLeast and atMost"
+        )
+    operations = _operations(args["operation"])
+    calls = [entry for entry in hosted.sandbox.journal.exchanges if entry.operation in operations]
+    compared = [(entry, differences(entry, where)) for entry in calls]
     count = sum(not differs for _, differs in compared)
     least = args.get("times", args.get("atLeast", 0 if "atMost" in args else 1))
     most = args.get("times", args.get("atMost", count))
     hide = redactor(hosted.sandbox)
     misses = sorted((pair for pair in compared if pair[1]), key=lambda pair: len(pair[1]))[:3]
     nearest_misses = [
-        {"exchange": views.exchange(each, hide), "differences": [hide.value(one._asdict()) for one in differs[:5]]}
-        for each, differs in misses
+        {"exchange": views.exchange(entry, hide), "differences": [hide.value(one._asdict()) for one in differs[:5]]}
+        for entry, differs in misses
     ]
     return {"ok": least <= count <= most, "count": count, "nearest": nearest_misses}
 
@@ -243,40 +249,42 @@ def health(host: SandboxHost, args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def create_sandbox(host: SandboxHost, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Make a sandbox from a recipe; without a seed it has its scenario's, else the host's default one."""
+    """Create a sandbox; its seed is its own, else its scenario's, else the host's default one."""
     try:
         hosted = host.create(SandboxConfig(**args), clock=runtime.following_clock())
     except ScenarioError as refusal:
         raise ControlError(
-            400, "MOCK_BAD_SCENARIO", "the document is refused; no sandbox was made", refusal.problems
+            400, "MOCK_BAD_SCENARIO", "the document is refused; no sandbox was created", refusal.problems
         ) from None
     keys = {"secretKey": hosted.tenant.secret_key, "publicKey": hosted.tenant.public_key}
     return {"sandboxId": hosted.id, "baseUrl": hosted.base_url, "tenantId": hosted.tenant.id, **keys}
 
 
 def list_sandboxes(host: SandboxHost, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Those that are open, and of those that were closed the ones that were called after their end, with how often."""
+    """Return the open sandboxes, and the closed ones that clients called after their end, with the number of those calls."""
     late = [(sandbox_id, count) for sandbox_id, count in list(host.closed.items()) if count]
     return {
         "sandboxes": [
             {
-                "sandboxId": each.id,
-                "baseUrl": each.base_url,
-                "createdAt": format_exact(each.created_at),
-                "exchanges": each.sandbox.journal.last_exchange,
+                "sandboxId": hosted.id,
+                "baseUrl": hosted.base_url,
+                "createdAt": format_exact(hosted.created_at),
+                "exchanges": hosted.sandbox.journal.last_exchange,
             }
-            for each in list(host.sandboxes.values())
+            for hosted in list(host.sandboxes.values())
         ],
         "closed": [{"sandboxId": sandbox_id, "lateCalls": count} for sandbox_id, count in late],
     }
 
 
 def delete_sandbox(host: SandboxHost, args: Mapping[str, Any]) -> None:
-    """End a sandbox; the default one stays."""
+    """End a sandbox other than the default one."""
     sandbox_id = args["id"]
     if sandbox_id == DEFAULT_ID:
         raise ControlError(
             409, "MOCK_DEFAULT_SANDBOX", "the default sandbox cannot be deleted; reset it with POST /_mock/reset"
         )
     if not host.close(sandbox_id):
-        raise ControlError(404, "MOCK_NOT_FOUND", f"no sandbox {sandbox_id!r}; GET /_mock/sandboxes lists them")
+        raise ControlError(
+            404, "MOCK_NOT_FOUND", f"sandbox: got {sandbox_id!r}; expected one that GET /_mock/sandboxes lists"
+        )

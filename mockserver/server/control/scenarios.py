@@ -1,4 +1,4 @@
-"""Commands on scenarios and rules: apply a document, list the library, list rules and end them."""
+"""Commands on scenarios and rules: apply a document, list the library, list and end rules."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Arguments = Mapping[str, Any]
 
 
 def apply_scenario(hosted: HostedSandbox, args: Arguments) -> JSON:
-    """Apply a document, or the library's of this name."""
+    """Apply a document, or the one of the library with this name."""
     try:
         by_name = set(args) == {"name"}
         if by_name and not isinstance(args["name"], str):
             raise ControlError(
-                400, "MOCK_BAD_SCENARIO", f"name came as {args['name']!r}; wanted the name of a library scenario"
+                400, "MOCK_BAD_SCENARIO", f"name: got {args['name']!r}; expected the name of a library scenario"
             )
         applied = apply(hosted.sandbox, library.document(args["name"]) if by_name else args).as_json()
         return {**applied, "scenario": redactor(hosted.sandbox).value(applied["scenario"])}
@@ -37,22 +37,22 @@ def list_scenarios(hosted: HostedSandbox, args: Arguments) -> JSON:
     documents = [library.document(name) for name in library.paths()]
     return {
         "scenarios": [
-            {"name": each["scenario"], "summary": each.get("summary", ""), "clauses": each.get("clauses", [])}
-            for each in documents
+            {"name": row["scenario"], "summary": row.get("summary", ""), "clauses": row.get("clauses", [])}
+            for row in documents
         ]
     }
 
 
 def list_rules(hosted: HostedSandbox, args: Arguments) -> JSON:
-    """The rules in force with their counts."""
+    """Return the rules in force with their counts."""
     return {"rules": views.rules(hosted.sandbox)}
 
 
 def remove_rules(hosted: HostedSandbox, args: Arguments) -> None:
     """End one rule, or all."""
-    script = hosted.sandbox.rule_set
+    rules = hosted.sandbox.rule_set
     if "id" not in args:
-        script.clear()
-    elif not script.remove(args["id"]):
-        known = ", ".join(script.rules) or "none"
-        raise ControlError(404, "MOCK_NOT_FOUND", f"no rule {args['id']!r}; there is {known}")
+        rules.clear()
+    elif not rules.remove(args["id"]):
+        known = ", ".join(rules.rules) or "none"
+        raise ControlError(404, "MOCK_NOT_FOUND", f"rule: got {args['id']!r}; expected {known}")

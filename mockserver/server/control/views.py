@@ -1,9 +1,5 @@
 """
-Views of the control plane: state, journal, events, deliveries and tenants as JSON.
-
-What the control plane shows of deliveries: beside their events, and in the state. No secret is in it.
-
-What the control plane shows of a sandbox: its state, journal, events and tenants as JSON, keys redacted.
+Views of the control plane: state, journal, events, deliveries and tenants as JSON, keys and secrets redacted.
 """
 
 from __future__ import annotations
@@ -35,7 +31,7 @@ JSON = dict[str, Any]
 
 
 def of_event(sandbox: SandboxState, event_id: str) -> list[JSON]:
-    """The deliveries of an event with their attempts; one under way has neither a status nor an error yet."""
+    """Return the deliveries of an event with their attempts; one in flight has neither a status nor an error yet."""
     return [_shown(sandbox, each) for each in sandbox.outbox.of_event(event_id)]
 
 
@@ -48,14 +44,16 @@ def _shown(sandbox: SandboxState, delivery: Delivery) -> JSON:
 
 
 def _attempt(sandbox: SandboxState, made: Attempt) -> JSON:
-    """When it was made, what came of it and, of a letter that a script has sent, what was done to it."""
-    error = redactor(sandbox).text(made.error) if made.error else None  # a receiver that raised has its own words
+    """Return the instant and the result of an attempt and, if a rule changed its request, the fault."""
+    error = (
+        redactor(sandbox).text(made.error) if made.error else None
+    )  # the exception of a receiver may contain any text
     told = {"status": made.status, "error": error, "fault": made.fault}
     return {"at": format_exact(made.at), **{key: each for key, each in told.items() if each is not None}}
 
 
 def deliveries(sandbox: SandboxState) -> JSON:
-    """The deliveries and the events that nobody took yet; how long an attempt took in real time is no part of it."""
+    """Return the deliveries and the events without an endpoint so far; real durations of attempts are not part of it."""
     outbox = sandbox.outbox
     rows = [
         {
@@ -71,7 +69,7 @@ def deliveries(sandbox: SandboxState) -> JSON:
     return {"deliveries": rows, "storedEvents": [each.id for each in outbox.unclaimed_events]}
 
 
-# Fields that hold an instant; everything else is shown as it is.
+# Fields that hold an instant; every other value is returned as it is.
 _INSTANTS = frozenset(
     ("created_at", "updated_at", "birth_date", "last_message_at", "last_update_at", "started_at", "ended_at", "expires_at", "uploaded_at",
      "consumed_at")
@@ -91,18 +89,18 @@ FieldKeys = tuple[tuple[str, str], ...]
 
 
 def clock(sandbox: SandboxState) -> JSON:
-    """Now, and whether the clock stands still."""
+    """Return the present instant, and whether the clock is frozen."""
     return {"now": format_exact(sandbox.read_clock()), "frozen": sandbox.clock.frozen}
 
 
 def fired(happened: list[FiredTimer]) -> list[JSON]:
-    """What time did, in order."""
+    """Return the timers that fired, in order."""
     return [{"at": format_exact(each.at), "what": each.what, "id": each.id} for each in happened]
 
 
 def choices(sandbox: SandboxState) -> JSON:
-    """Every choice with its question, its options and the value in force."""
-    rows, values = CHOICES.values(), dict(sandbox.choices)  # a copy: to show a choice is not to act on it
+    """Return every choice with its question, its options and the value in force."""
+    rows, values = CHOICES.values(), dict(sandbox.choices)  # a copy: a view of a choice does not count as a use of it
     return {
         "choices": [
             {
@@ -119,7 +117,7 @@ def choices(sandbox: SandboxState) -> JSON:
 
 
 def tenant(sandbox: SandboxState, owner: Tenant) -> JSON:
-    """A tenant's settings, every key in its short form."""
+    """Return a tenant's settings, keys redacted."""
     return {
         "tenantId": owner.id,
         "name": redactor(sandbox).text(owner.name),
@@ -132,13 +130,13 @@ def tenant(sandbox: SandboxState, owner: Tenant) -> JSON:
 
 def state(sandbox: SandboxState, *, chats: int = STATE_CHATS, chats_from: int = 0) -> JSON:
     """
-    The state as JSON: clock, choices, tenants with their records. Equal states give equal bytes.
+    Return the state as JSON: clock, choices, tenants with their records. Equal states have equal bytes.
 
-    Of each tenant it has `chats` chats, after the first `chats_from`, and their number `chatCount`; of each execution as
-    many targets.
+    A tenant has at most `chats` chats, those after the first `chats_from`, and their number `chatCount`; an execution has
+    at most `chats` targets.
     """
     page = slice(chats_from, chats_from + chats)
-    world: JSON = {
+    view: JSON = {
         "clock": {"now": format_exact(sandbox.now), "frozen": sandbox.clock.frozen},
         "seed": sandbox.seed,
         "choices": dict(sorted(sandbox.choices.items())),
@@ -146,11 +144,11 @@ def state(sandbox: SandboxState, *, chats: int = STATE_CHATS, chats_from: int = 
         "rules": rules(sandbox),
         **deliveries(sandbox),
     }
-    return world
+    return view
 
 
 def rules(sandbox: SandboxState) -> list[JSON]:
-    """The rules in force, in order, with their counts; keys that stand in them in their short form."""
+    """Return the rules in force, in order, with their counts; keys in them are redacted."""
     return [redactor(sandbox).value(dict(each)) for each in describe_rules(sandbox.rule_set)]
 
 
@@ -173,13 +171,13 @@ def _tenant_state(sandbox: SandboxState, owner: Tenant, page: slice) -> JSON:
 
 
 def _execution(sandbox: SandboxState, record: Execution, targets: int) -> JSON:
-    """An execution with the ids of its template and of its first targets."""
+    """Return an execution with the ids of its template and of its first targets."""
     shown = _fields(sandbox, record, _keys(Execution))
     return {**shown, "targets": [chat.id for chat in record.targets[:targets]], "template": record.template.id}
 
 
 def _plain(sandbox: SandboxState, value: Any, name: str = "") -> Any:
-    """A record as JSON: camelCase keys, instants as text, contents in short, secrets redacted."""
+    """Return a record as JSON: camelCase keys, instants as text, contents as size and digest, secrets redacted."""
     if name in _SECRETS:
         return value and mask(value)
     if name in _INSTANTS and isinstance(value, int):
@@ -198,7 +196,7 @@ def _plain(sandbox: SandboxState, value: Any, name: str = "") -> Any:
 
 
 def _fields(sandbox: SandboxState, record: Any, keys: FieldKeys) -> JSON:
-    """The record's fields; a value that is the same as JSON is taken as it is, since most are."""
+    """Return the record's fields; most values are JSON already and stay as they are."""
     values = ((key, name, getattr(record, name)) for name, key in keys)
     return {
         key: value if type(value) in _AS_JSON and name not in _NOT_AS_JSON else _plain(sandbox, value, name)
@@ -208,70 +206,70 @@ def _fields(sandbox: SandboxState, record: Any, keys: FieldKeys) -> JSON:
 
 @cache
 def _keys(record: type) -> FieldKeys:
-    """The fields of a record with the keys under which they are shown."""
+    """Return the fields of a record with their keys in JSON."""
     hidden = ("state_version", "targets", "template") if record is Execution else ("state_version",)
     visible = (field.name for field in fields(record) if field.name not in hidden)
     return tuple((name, _KEYS.get((record, name)) or camel_case(name)) for name in visible)
 
 
 def events(sandbox: SandboxState) -> JSON:
-    """One entry an event, oldest first, also where no endpoint takes it."""
+    """Return one entry per event, oldest first, also if no endpoint is registered for it."""
     view = formats.SerializationContext(sandbox.choices, sandbox.seed, sandbox.now, "")
-    spell = formats.with_unknown_fields if sandbox.choices["additive-fields"] != "none" else dict
+    encode = formats.with_unknown_fields if sandbox.choices["additive-fields"] != "none" else dict
     hide = redactor(sandbox)
-    rows = ((happened, hide.value(spell(serializers.event(view, happened)))) for happened in sandbox.events)
+    rows = ((event, hide.value(encode(serializers.event(view, event)))) for event in sandbox.events)
     return {
         "events": [
             {
-                "id": happened.id,
-                "at": format_exact(happened.at),
+                "id": event.id,
+                "at": format_exact(event.at),
                 **envelope,
-                "deliveries": of_event(sandbox, happened.id),
+                "deliveries": of_event(sandbox, event.id),
             }
-            for happened, envelope in rows
+            for event, envelope in rows
         ]
     }
 
 
-def exchange(kept: JournalEntry, hide: Redactor) -> JSON:
-    """An exchange as the journal shows it, every key in its short form."""
-    call = kept.call
+def exchange(entry: JournalEntry, hide: Redactor) -> JSON:
+    """Return an exchange of the journal, keys redacted."""
+    call = entry.call
     request: JSON = {
         "method": call.method,
         "path": call.path,
         "query": dict(call.query),
         "headers": dict(call.headers),
-        "body": kept.body if kept.body is not None else _body_text(call.body),
-        **_cut(call.cut_from_bytes if kept.body is None else None),
+        "body": entry.body if entry.body is not None else _body_text(call.body),
+        **_cut(call.cut_from_bytes if entry.body is None else None),
     }
     response = (
-        not kept.is_held
-        and kept.status
+        not entry.is_held
+        and entry.status
         and {
-            "status": kept.status,
-            "headers": dict(kept.headers),
-            "body": _json_or_text(kept.answer),
-            **_cut(kept.answer_cut_from_bytes),
+            "status": entry.status,
+            "headers": dict(entry.headers),
+            "body": _json_or_text(entry.answer),
+            **_cut(entry.answer_cut_from_bytes),
         }
     )
-    reason = explanation(kept.error, hide) if kept.error else None
+    reason = explanation(entry.error, hide) if entry.error else None
     shown: JSON = {
-        "n": kept.n,
-        "at": format_exact(kept.at),
-        "operation": kept.operation,
-        "tenantId": kept.tenant_id,
+        "n": entry.n,
+        "at": format_exact(entry.at),
+        "operation": entry.operation,
+        "tenantId": entry.tenant_id,
         "request": hide.value(request),
         "response": hide.value(response) if response else None,
-        "applied": kept.applied,
-        "fault": kept.fault and {"rule": kept.fault.rule, "effects": hide.value(kept.fault.effects)},
+        "applied": entry.applied,
+        "fault": entry.fault and {"rule": entry.fault.rule, "effects": hide.value(entry.fault.effects)},
         "reason": reason,
-        "choices": dict(kept.choices),
+        "choices": dict(entry.choices),
     }
     return shown
 
 
 def _cut(whole_bytes: int | None) -> JSON:
-    """The mark of a body that is only the beginning of the whole one; nothing where it is whole."""
+    """Return the mark of a body that is only the beginning of the whole one; nothing if it is complete."""
     return {} if whole_bytes is None else {"cutFromBytes": whole_bytes}
 
 
@@ -282,20 +280,20 @@ def _body_text(body: bytes | None) -> str | None:
 def _json_or_text(body: bytes) -> Any:
     if not body:
         return None
-    value = json_value(body, ABSENT)  # the body of a scripted reply may be anything
+    value = json_value(body, ABSENT)  # the body of a rule's reply may be nested to any depth
     return body.decode("utf-8", "replace") if value is ABSENT else value
 
 
-def transition(moved: Transition) -> JSON:
-    """A transition as the journal shows it."""
+def transition(step: Transition) -> JSON:
+    """Return a transition of the journal."""
     return {
-        "n": moved.n,
-        "at": format_exact(moved.at),
-        "kind": moved.kind,
-        "id": moved.id,
-        "from": moved.source,
-        "to": moved.target,
-        "cause": dict(moved.cause),
+        "n": step.n,
+        "at": format_exact(step.at),
+        "kind": step.kind,
+        "id": step.id,
+        "from": step.source,
+        "to": step.target,
+        "cause": dict(step.cause),
     }
 
 
@@ -307,14 +305,14 @@ def journal(
     since: int = 0,
     limit: int | None = None,
 ) -> JSON:
-    """Exchanges, oldest first, after number `since`, of some operations or a status where asked; and every transition."""
+    """Return the exchanges after number `since`, oldest first, of `operations` or with `status` if given; and every transition."""
     hide = redactor(sandbox)
-    wanted = [
-        each
-        for each in sandbox.journal.since(since)
-        if (operations is None or each.operation in operations) and status in (None, each.status)
+    entries = [
+        entry
+        for entry in sandbox.journal.since(since)
+        if (operations is None or entry.operation in operations) and status in (None, entry.status)
     ]
     return {
-        "exchanges": [exchange(each, hide) for each in wanted[:limit]],
-        "transitions": [transition(each) for each in sandbox.journal.transitions],
+        "exchanges": [exchange(entry, hide) for entry in entries[:limit]],
+        "transitions": [transition(step) for step in sandbox.journal.transitions],
     }

@@ -1,4 +1,4 @@
-"""The commands on webhooks: an event sent again, an endpoint recovered, its secret rotated, a receiver registered."""
+"""Commands on webhooks: send an event again, recover an endpoint, rotate its secret, register a receiver."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mockserver.server.webhooks.local_receivers import ReceiverTarget
 JSON = dict[str, Any]
 Arguments = Mapping[str, Any]
 
-KINDS = ("entrypoints", CONNECTED, CONNECTION_FAILED)  # what an endpoint may be registered for
+KINDS = ("entrypoints", CONNECTED, CONNECTION_FAILED)  # the events that an endpoint may be registered for
 
 
 def redeliver(hosted: HostedSandbox, args: Arguments) -> JSON:
@@ -39,23 +39,23 @@ def _schedule_again(sandbox: SandboxState, event_id: str) -> None:
         raise _unknown("event", event_id, [event.id for event in sandbox.events])
     if not deliveries.redeliver(sandbox, event):
         statuses = ", ".join(delivery.status for delivery in sandbox.outbox.of_event(event_id))
-        why = f"its deliveries are {statuses}" if statuses else "no endpoint takes it"
+        why = f"its deliveries are {statuses}" if statuses else "no endpoint is registered for it"
         raise ControlError(
             409,
             "MOCK_ILLEGAL_MOVE",
-            f"event {event_id} cannot be sent again: {why}; only delivered or abandoned has the move 'resend'",
+            f"event {event_id} cannot be sent again: {why}; expected a delivery that is delivered or abandoned",
         )
 
 
 def recover(hosted: HostedSandbox, args: Arguments) -> JSON:
-    """Send an endpoint everything that was given up, in the order of happening."""
+    """Send an endpoint all its abandoned deliveries again, in the order of their events."""
     tenant, webhook = _webhook(hosted, args["id"])
-    again = deliveries.recover(hosted.sandbox, tenant, webhook)
-    return {"webhookId": webhook.id, "events": [each.event.id for each in again]}
+    recovered = deliveries.recover(hosted.sandbox, tenant, webhook)
+    return {"webhookId": webhook.id, "events": [delivery.event.id for delivery in recovered]}
 
 
 def rotate(hosted: HostedSandbox, args: Arguments) -> JSON:
-    """Give an endpoint the secret that was sent; its former one signs beside it until the next rotation."""
+    """Set the secret of an endpoint; its former one signs in addition until the next rotation."""
     tenant, webhook = _webhook(hosted, args["id"])
     rotated = deliveries.rotate_secret(hosted.sandbox, tenant, webhook, args["secret"])
     return {"webhookId": webhook.id, "secret": mask(rotated.secret), "oldSecret": mask(webhook.secret)}
@@ -69,18 +69,22 @@ def register(
     secret: str | None,
     path: str,
 ) -> Webhook:
-    """Register a receiver: a url, or a WSGI app or function that is handed the letters in process, at `path`."""
+    """Register a receiver: a url, or an app or function that gets the requests in this process, at `path`."""
     sandbox = hosted.sandbox
     tenant = sandbox.tenants.get(tenant_id)
     if tenant is None:
         raise _unknown("tenant", tenant_id, list(sandbox.tenants))
     for kind in events:
         if kind not in KINDS:
-            raise ControlError(400, "MOCK_BAD_EVENT", f"events has {kind!r}; wanted some of {', '.join(KINDS)}")
+            raise ControlError(
+                400,
+                "MOCK_BAD_EVENT",
+                f"events: got {kind!r}; expected some of {', '.join(KINDS)}{nearest_hint(kind, KINDS)}",
+            )
     if isinstance(target, str):
-        url, wanted = target, url_policy.rejection_reason(target, sandbox.outbox.allowed_hosts)
-        if wanted is not None:
-            raise ControlError(400, "MOCK_BAD_TARGET", f"the url came as {target!r}; wanted {wanted}")
+        url, expected = target, url_policy.rejection_reason(target, sandbox.outbox.allowed_hosts)
+        if expected is not None:
+            raise ControlError(400, "MOCK_BAD_TARGET", f"url: got {target!r}; expected {expected}")
     else:
         url = hosted.dispatch.register_local_receiver(target, path)
     webhook = Webhook(sandbox.new_id("webhook_"), url, secret or deliveries.new_secret(sandbox), tuple(events))
@@ -89,15 +93,14 @@ def register(
 
 
 def _webhook(hosted: HostedSandbox, webhook_id: str) -> tuple[Tenant, Webhook]:
-    found = hosted.sandbox.find("webhook", webhook_id)
-    if found is None:
+    match = hosted.sandbox.find("webhook", webhook_id)
+    if match is None:
         raise _unknown("webhook", webhook_id, [webhook.id for _, webhook in hosted.sandbox.records("webhook")])
-    return found
+    return match
 
 
-def _unknown(kind: str, found: str, known: list[str]) -> ControlError:
+def _unknown(kind: str, received: str, known: list[str]) -> ControlError:
+    expected = ", ".join(known[:5]) or "one that exists; there is none yet"
     return ControlError(
-        404,
-        "MOCK_NOT_FOUND",
-        f"no {kind} {found!r}; there is {', '.join(known[:5]) or 'none'}{nearest_hint(found, known)}",
+        404, "MOCK_NOT_FOUND", f"{kind}: got {received!r}; expected {expected}{nearest_hint(received, known)}"
     )

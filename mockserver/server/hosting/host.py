@@ -18,7 +18,7 @@ from mockserver.core.instants import Duration, Instant
 from mockserver.core.redaction import to_json_text
 from mockserver.core.scheduler import FiredTimer, run_until
 from mockserver.core.state.journal import DEFAULT_LIMITS, Limits
-from mockserver.core.state.sandbox import Checkpoint, Clock, Position, SandboxState
+from mockserver.core.state.sandbox import Checkpoint, Clock, Position, Runtime, SandboxState
 from mockserver.core.state.tenant import Tenant
 from mockserver.scenario import library
 from mockserver.scenario.apply import DEFAULT_TENANT, apply, create_default_tenant
@@ -103,13 +103,12 @@ Phase = Literal["locked", "snapshot", "unlocked"]
 
 
 class HostedSnapshot(NamedTuple):
-    """A sandbox at one instant, for a command that reads it while the sandbox goes on. Nothing changes it."""
+    """A sandbox at one instant, for a command that reads it while the sandbox continues; `state` is a clone."""
 
     state: SandboxState
     config: SandboxConfig
     initial: Checkpoint
-    process_now: Instant
-    real_time: Duration | None  # of the monotonic clock; None if the runtime has none
+    runtime: Runtime
 
 
 class HostedSandbox:
@@ -224,8 +223,7 @@ class HostedSandbox:
     def _snapshot(self) -> HostedSnapshot:
         """Lock: the caller holds it."""
         state = self.sandbox
-        real_time = state.runtime.monotonic_us()
-        return HostedSnapshot(state.clone(), self.config, self.initial_checkpoint, state.process_now(), real_time)
+        return HostedSnapshot(state.clone(), self.config, self.initial_checkpoint, state.runtime)
 
     def _finish_command(self, recorded: str | None, arguments: Mapping[str, Any], before: Position) -> None:
         """Record a command that has run."""

@@ -1,4 +1,4 @@
-"""What a failing test's report says about clocks that stand still while a test waits."""
+"""Lines of a failing test's report about a frozen clock while the test waits."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from mockserver.contract.durations import duration_text
 from mockserver.core.instants import MILLISECOND, SECOND, parse
 from mockserver.testing.report.render import JSON, SandboxSnapshot
 
-_LEAST_S = 0.5  # of real time in which a test that was stopped made no call
-_PAUSE_S, _LONG_S = 0.01, 2.0  # between two polls, and of all polls
+_LEAST_S = 0.5  # seconds of real time without a call in a test that was stopped
+_PAUSE_S, _LONG_S = 0.01, 2.0  # seconds between two polls, and of all polls
 _TOO_MANY = 429
-_TIMEOUTS = ("Timeout >", "Timeout (>")  # what pytest-timeout fails a test with, before version 2.4 and since
+_TIMEOUTS = ("Timeout >", "Timeout (>")  # the messages of pytest-timeout before version 2.4 and since
 
 
 _OF_SESSIONS = ("createConnectionSession", "readConnectionSession")
 
 
 def waiting(seen: SandboxSnapshot, operation: str | None) -> list[str]:
-    """A session in which nobody has played the end user yet."""
+    """Return the line about a session whose end user has not acted yet."""
     moves = [each for each in seen.transitions if each["kind"] == "session"]
     if operation not in _OF_SESSIONS or not moves or moves[-1]["to"] != "pending":
         return []
@@ -30,7 +30,7 @@ def waiting(seen: SandboxSnapshot, operation: str | None) -> list[str]:
 
 
 class Stopped(Exception):
-    """The test was stopped from outside while it ran, and no exception of its own shows that."""
+    """Stands for the end of a test that was stopped while it ran, if it has no exception that shows this."""
 
 
 def was_stopped(failure: BaseException | None) -> bool:
@@ -41,7 +41,7 @@ def was_stopped(failure: BaseException | None) -> bool:
 
 
 def unmoved(seen: SandboxSnapshot, failure: BaseException | None) -> list[str]:
-    """What a client has waited for in vain, in real time on a clock that did not move, and the cure; else nothing."""
+    """Return the lines about a client that waits in real time while the clock does not move, and a fix; else none."""
     waits = seen.unmoved
     if waits is None:
         return []
@@ -70,7 +70,7 @@ def _is_waiting(waits: JSON, failure: BaseException | None) -> bool:
 
 
 def _cure(seen: SandboxSnapshot) -> str:
-    """How the client's waits move the clock, and how far it has to go."""
+    """Return the way in which the client's waits advance the clock, and the time to the next timer."""
     sleep = f"give the client `sleep={seen.name}.{'sleep_async' if seen.is_async else 'sleep'}`"
     due = next_due(seen)
     if due is None:
@@ -80,7 +80,7 @@ def _cure(seen: SandboxSnapshot) -> str:
 
 
 def still(seen: SandboxSnapshot) -> list[str]:
-    """A frozen clock while something is due is what a test that waits in vain has overlooked."""
+    """Return the line about a frozen clock while a timer is due, which a waiting test may have overlooked."""
     due = next_due(seen)
     if due is None:
         return []
@@ -91,7 +91,7 @@ def still(seen: SandboxSnapshot) -> list[str]:
 
 
 def next_due(seen: SandboxSnapshot) -> tuple[str, str] | None:
-    """The seconds until the next scheduled thing on a frozen clock, never less than it takes, and its name."""
+    """Return the seconds until the next timer of a frozen clock, rounded up, and the timer's name."""
     if seen.next_timer is None or not seen.clock["frozen"]:
         return None
     now, due = parse(seen.clock["now"]), parse(seen.next_timer["at"])

@@ -1,14 +1,9 @@
 """
-The first lines of a report: what most likely went wrong.
+The first lines of a report: the most likely cause of a failure.
 
-The latest call of a test that failed, where none was refused: what it read, what had moved by itself, who let time pass.
-
-The first lines of a report: what most likely went wrong.
-
-Asked in this order: whether a client waits while the clock stands still; what the test itself missed or failed with,
-or asked of the mock and was refused; a receiver that raised; what the client did wrong by its conduct; whether any
-call came at all, the latest call that was refused or bent by a rule, and whether time stands still where something is
-due.
+The causes are checked in this order: a client that waits while the clock does not move; calls that the test expected and did
+not get, an exception of its own, or a refusal by the mock; a receiver that raised; findings on the client's conduct; no calls
+at all; the latest call with an error or a fault; and a frozen clock while a timer is due.
 """
 
 from __future__ import annotations
@@ -36,7 +31,7 @@ _CLOCK_COMMANDS = ("advance", "set_clock")
 
 
 def _progress_seen(seen: SandboxSnapshot) -> list[str]:
-    """How far that stood which it has read: what had moved without a call, or else what a campaign had sent."""
+    """Return the progress of the record that the latest call has read: changes without a call, or the sends of a campaign."""
     last = seen.exchanges[-1]
     return (
         clocks.waiting(seen, last.operation)
@@ -46,13 +41,13 @@ def _progress_seen(seen: SandboxSnapshot) -> list[str]:
 
 
 def _last_answer(seen: SandboxSnapshot) -> list[str]:
-    """What the test got to see last."""
+    """Return the response of the latest call."""
     said = seen.exchanges[-1].body_received
     return [f"  answered {'nothing: its body is empty' if said is None else shorten(said)}"]
 
 
 def _polls_frozen_clock(seen: SandboxSnapshot) -> bool:
-    """True where it reads what a later instant would have changed, and the test has let no time pass since it began."""
+    """Return True if the client reads a record again, and the test has not advanced the clock since the latest write."""
     last = seen.exchanges[-1]
     if last.method != "GET" or clocks.waiting(seen, last.operation):
         return False
@@ -61,7 +56,7 @@ def _polls_frozen_clock(seen: SandboxSnapshot) -> bool:
 
 
 def _moved(seen: SandboxSnapshot, path: str) -> list[str]:
-    """The last change of what the call read, where no call of the API had brought it about."""
+    """Return the last change of the record that the call read, if no call of the API caused it."""
     moves = [each for each in seen.transitions if each["id"] in path.split("/")]
     if not moves or "exchange" in moves[-1]["cause"]:
         return []
@@ -71,7 +66,7 @@ def _moved(seen: SandboxSnapshot, path: str) -> list[str]:
 
 
 def _send_progress(said: Any, now: int) -> list[str]:
-    """How far a campaign was that is still being sent."""
+    """Return the progress of a campaign that is still being sent."""
     runs = said.get("executions") if isinstance(said, Mapping) else None
     run = runs[0] if isinstance(runs, list) and runs and isinstance(runs[0], Mapping) else {}
     began = parse(run["startedAt"]) if isinstance(run.get("startedAt"), str) else None
@@ -93,18 +88,18 @@ _NUMBER = re.compile(r"#([0-9]{1,9})\b")
 
 
 class SelfExplainingError(AssertionError):
-    """A failure whose own first lines tell its cause, such as an invariant that does not hold."""
+    """A failure whose own first lines contain its cause, such as an invariant that does not hold."""
 
 
 class Diagnosis(NamedTuple):
-    """One to three lines, and the numbers of the calls that they speak of."""
+    """One to three lines, and the numbers of the calls that they concern."""
 
     lines: list[str]
     cited: frozenset[int]
 
 
 def diagnose(seen: SandboxSnapshot, failure: BaseException | None) -> Diagnosis:
-    """What most likely went wrong; a client that waits on a clock that does not move comes before all else."""
+    """Return the most likely cause; a client that waits while the clock does not move takes precedence."""
     waits = clocks.unmoved(seen, failure)
     likely = _likely(seen, failure)
     if not waits:
@@ -139,7 +134,7 @@ def _citing(lines: list[str], besides: Iterable[int] = ()) -> Diagnosis:
 
 
 def _bugs(findings: Iterable[Finding], is_receiver_broken: bool) -> list[Finding]:
-    """What explains a failure, the worst first; not what came of a receiver that broke."""
+    """Return the findings that explain a failure, the worst first, without those that a broken receiver caused."""
     bugs = [each for each in findings if each.severity < _NOISE]
     if is_receiver_broken:
         bugs = [each for each in bugs if "W" not in RULES[each.rule].sources]
@@ -152,7 +147,7 @@ def _spelt(bug: Finding) -> str:
 
 
 def _is_ours(failure: BaseException | None) -> bool:
-    """True for what the test asked of the mock and was refused, such as a scenario with a misspelt name."""
+    """Return True for an error of the mock's own interface, such as a scenario with a misspelt name."""
     trace = failure.__traceback__ if isinstance(failure, ValueError) else None
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -160,7 +155,7 @@ def _is_ours(failure: BaseException | None) -> bool:
 
 
 def _raised_before(seen: SandboxSnapshot, failure: BaseException | None) -> list[str]:
-    """What the test raised before any call of its own; an assertion that failed may well be about the missing calls."""
+    """Return the exception of a test without calls; not a failed assertion, which may be about the missing calls."""
     silent = not (seen.exchanges or seen.deferred or seen.strays)
     if not silent or not isinstance(failure, Exception) or isinstance(failure, AssertionError | clocks.Stopped):
         return []
@@ -178,7 +173,7 @@ def _is_library(file: Path) -> bool:
 
 
 def _broken_receiver(seen: SandboxSnapshot) -> list[str]:
-    """A receiver of the test's own that raised instead of answering: the service has seen but a 500. Not at a forged request."""
+    """Return the exception of a receiver of the test, which is only a 500 to the service; not that of a forged request."""
     return [
         f"{attempt['error']} where {extra(attempt) or event['event'] + ' ' + event['id']} came to {delivery['endpoint']}"
         for event in seen.events
@@ -193,7 +188,7 @@ def _failed_calls(seen: SandboxSnapshot) -> list[Exchange[Any, Any]]:
 
 
 def _refused_delivery(seen: SandboxSnapshot) -> list[str]:
-    """Deliveries that no attempt has brought home, with what the receiver answered last to the genuine request."""
+    """Return deliveries without a successful attempt, with the receiver's latest response to the genuine request."""
     return [
         f"the receiver {delivery['endpoint']} answered {attempt['status']} to {event['event']} {event['id']}"
         + (_ROUTE if attempt["status"] in (404, 405) else "")
@@ -205,7 +200,7 @@ def _refused_delivery(seen: SandboxSnapshot) -> list[str]:
 
 
 def _describe_calls(seen: SandboxSnapshot) -> list[str]:
-    """What the calls themselves tell."""
+    """Return the cause that the calls show."""
     if not seen.exchanges:
         return _no_calls_hint(seen)
     troubled = _failed_calls(seen)
@@ -219,7 +214,7 @@ def _describe_calls(seen: SandboxSnapshot) -> list[str]:
 
 
 def _missed(seen: SandboxSnapshot, failure: CallMismatch) -> list[str]:
-    """The assertion's own words, and the exchange that explains them best."""
+    """Return the assertion's own message, and the exchange that explains it best."""
     if failure.extra:
         return [failure.expected, *failure.extra]
     near = next((each for each in seen.exchanges if each.n == failure.nearest), None)
@@ -239,7 +234,7 @@ def _missed(seen: SandboxSnapshot, failure: CallMismatch) -> list[str]:
 
 
 def _unheard(seen: SandboxSnapshot) -> list[str]:
-    """No call where the test wanted one: often the test has not waited for the thread that makes it."""
+    """Return the lines about a missing call, which is often one of a thread that the test has not waited for."""
     said = _no_calls_hint(seen)
     if seen.deferred or seen.address is None:
         return said
@@ -262,7 +257,7 @@ def _no_calls_hint(seen: SandboxSnapshot) -> list[str]:
 
 
 def _trouble(seen: SandboxSnapshot, each: Exchange[Any, Any]) -> list[str]:
-    """The latest call that did not go well, why, and what came after it."""
+    """Return the latest call with an error or a fault, its reason, and the calls after it."""
     name = each.operation or f"{each.method} {each.path}"
     later = seen.exchanges[-1].n - each.n
     after = f" ({_many(later)} answered after it)" if later else ""
@@ -282,7 +277,7 @@ def _trouble(seen: SandboxSnapshot, each: Exchange[Any, Any]) -> list[str]:
 
 
 def _near_path(each: Exchange[Any, Any]) -> str | None:
-    """The path that would be one of an operation: with `/v1` before it, without what stands before it, or spelt like it."""
+    """Return the path of an operation that this one may stand for: with `/v1`, without a prefix, or of similar letters."""
     inner = each.path[each.path.rfind("/v1/") :] if "/v1/" in each.path else f"/v1{each.path}"
     if inner != each.path and route(each.method, inner).target is not None:
         return f"{inner}? The client's base url has a part too many or too few"
@@ -294,7 +289,7 @@ def _near_path(each: Exchange[Any, Any]) -> str | None:
 
 
 def _plain(path: str) -> str:
-    """A path without the ids in it."""
+    """Return a path without the ids in it."""
     return re.sub(r"\{\w+\}|(?<=/)\w*[_\d]\w*(?=/|$)", "*", path.removeprefix("/v1"))
 
 

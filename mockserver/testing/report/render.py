@@ -1,7 +1,7 @@
 """
-What a failing test's report says about a sandbox, in lines: the most likely cause first, then everything in its order.
+The report of a failing test about a sandbox: the most likely cause, then everything that happened in its order.
 
-Keys are in their short form throughout: all of it is read through the same views as the control plane's.
+It reads the views of the control plane, in which keys are redacted.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from mockserver.testing.report.timeline import Row, collapse_repeats, truncate_m
 from mockserver.testing.settings import Settings
 
 JSON = Mapping[str, Any]
-_TAIL = 30  # of the events that are shown
+_TAIL = 30  # the number of events in a report
 
 
 class SandboxSnapshot(NamedTuple):
     """
-    A sandbox as a report finds it, in the views of the control plane: one in this process and one elsewhere alike.
+    The views of a sandbox that a report needs; the same for a sandbox in this process and a remote one.
 
     `steps` are what was done beside the API, `deferred` the calls that a rule keeps waiting, `next_timer` what time does next,
     `findings` the worst conduct first. `name` is what the test calls the sandbox, `is_async` whether it runs in a loop,
@@ -56,7 +56,7 @@ class SandboxSnapshot(NamedTuple):
 
 
 def render_sections(seen: SandboxSnapshot, cited: Container[int], nearest: int | None) -> Iterator[str]:
-    """The body of the section, after its cause, which has named the calls `cited`."""
+    """Yield the lines of the section after its cause, whose calls are `cited`."""
     yield from _render_settings(seen)
     if seen.exchanges or seen.transitions or seen.steps:
         yield "what happened:"
@@ -74,7 +74,7 @@ def render_sections(seen: SandboxSnapshot, cited: Container[int], nearest: int |
 
 
 def _render_settings(seen: SandboxSnapshot) -> Iterator[str]:
-    """Clock, seed and choices, each with who said so where somebody did."""
+    """Yield clock, seed and choices, each with the source of its setting, if it has one."""
     source = seen.settings.sources
     said = f" ({source['now']})" if "now" in source and "now" in seen.settings.values else ""
     stands = "clock stands at" if seen.clock["frozen"] else "clock follows the process's, now"
@@ -91,7 +91,7 @@ def _render_settings(seen: SandboxSnapshot) -> Iterator[str]:
 
 
 def _apart(seen: SandboxSnapshot) -> Iterator[str]:
-    """A process and a sandbox whose clocks differ, with what gives both one instant."""
+    """Yield the lines about clocks of the process and of the sandbox that differ, with a fix."""
     if seen.apart is None:
         return
     process, n = seen.apart["process"], seen.apart["exchange"]
@@ -106,13 +106,13 @@ def _apart(seen: SandboxSnapshot) -> Iterator[str]:
 
 
 def strayed(seen: SandboxSnapshot) -> str:
-    """The calls that reached the server without a sandbox's prefix, and what drops it."""
+    """Return the line about calls without a sandbox's prefix, and the usual cause."""
     calls = "1 call" if seen.strays == 1 else f"{seen.strays} calls"
     return f'{calls} arrived without its prefix /sandboxes/{seen.id}: urljoin(base_url, "/v1/...") drops it; `own_port=True` gives an address without one'
 
 
 def _chosen(seen: SandboxSnapshot) -> Iterator[str]:
-    """Each choice with who set it; of a profile its name, and how many are as it has them."""
+    """Return each choice with the source of its value; a profile is one row with the number of its choices."""
     sources = {choice: _chosen_by(seen, choice) for choice in seen.choices}
     profiles = Counter(source for source in sources.values() if source.startswith(" (profile "))
     yield from (f"{count} as in {source.strip(' ()')}" for source, count in profiles.items())
@@ -126,7 +126,7 @@ def _by(sources: Mapping[str, str], name: str) -> str:
 
 
 def _chosen_by(seen: SandboxSnapshot, choice: str) -> str:
-    """Who set a choice: a setting, if it still has the value that the setting gave, else the scenario or the test."""
+    """Return the source of a choice: a setting, if the choice still has its value, else the scenario or the test."""
     settings = seen.settings
     if (settings.get("choices") or {}).get(choice) == seen.choices[choice]:
         return _by(settings.sources, choice)
@@ -138,7 +138,7 @@ Place = tuple[int, int, float]
 
 
 def _history(seen: SandboxSnapshot, cited: Container[int], nearest: int | None) -> Iterator[tuple[Place, Row]]:
-    """Calls, changes and commands, each with its place in the order."""
+    """Yield calls, changes and commands, each with its place in the order."""
     for each in seen.exchanges:
         yield (each.n, 0, 0), _call(each, each.n in cited, each.n == nearest)
     for step in seen.steps:
@@ -146,12 +146,12 @@ def _history(seen: SandboxSnapshot, cited: Container[int], nearest: int | None) 
         yield (step["exchanges"], 1, step["transitions"] + 0.5), row
     after, places = 0, _Places(seen)
     for moved in seen.transitions:
-        after = max(after, places.after(moved))  # changes stand in their own order, whatever is known of their cause
+        after = max(after, places.after(moved))  # changes stay in their own order, with or without a known cause
         yield (after, 1, moved["n"]), Row([f"  {_time(moved['at'])}     {_move(moved)}"])
 
 
 class _Places:
-    """After which call a change came, by its cause, or by the commands and the calls before it: both are in their order."""
+    """Return the number of the call before a change, by its cause, or by the order of commands and calls."""
 
     def __init__(self, seen: SandboxSnapshot) -> None:
         self._seen = seen
@@ -159,7 +159,7 @@ class _Places:
         self._changes = [step["transitions"] for step in seen.steps]
 
     def after(self, moved: JSON) -> int:
-        """The number of the exchange, 0 where there was none."""
+        """Return the number of the exchange, 0 if there was none."""
         if "exchange" in moved["cause"]:
             return int(moved["cause"]["exchange"])
         at = parse(moved["at"])
@@ -170,7 +170,7 @@ class _Places:
 
 
 def _call(each: Exchange[Any, Any], is_cited: bool, is_nearest: bool) -> Row:
-    """A call in its line; spread out where it was refused, bent or is the nearest, what a cited one sent beside it."""
+    """Return a call as one line; with an error, a fault or as the nearest call also with its bodies, as a cited call with its request."""
     rows = [f"  {_time(format_exact(from_datetime(each.at)))}  {format_line(each)}"]
     is_plain = each.status is not None and each.status < 400 and not each.fault
     asked = [f"                sent      {shorten(format_body(each))}"] if format_body(each) is not None else []
@@ -191,7 +191,7 @@ def _step(step: JSON) -> str:
         return f"end user: {said['method']} of the hosted page"
     if command != "call":
         return f"test: {replay.step(command, said)}"
-    waits = said["waits"]  # over a socket the client alone knows how long it waits
+    waits = said["waits"]  # over a socket only the client has its timeout
     patience = f"; its client waits {waits:g} s" if isinstance(waits, int | float) else ""
     return f"a rule holds {said['method']} {said['path']}{patience}"
 
@@ -222,7 +222,7 @@ def _attempt(attempt: JSON) -> str:
 
 
 def extra(attempt: JSON) -> str | None:
-    """What a script has sent in addition to the event itself; None for the genuine request."""
+    """Return the text about a request that a rule has sent in addition to the event; None for the genuine request."""
     fault = attempt.get("fault")
     if is_forged(attempt):
         return f"a forged request ({fault})"
@@ -230,12 +230,12 @@ def extra(attempt: JSON) -> str | None:
 
 
 def is_forged(attempt: JSON) -> bool:
-    """True for a request that a receiver has to refuse."""
+    """Return True for a request that a receiver has to refuse."""
     return attempt.get("fault") in get_args(Forgery)
 
 
 def render_unfired_rules(rules: Iterable[JSON], exchanges: Sequence[Exchange[Any, Any]]) -> list[str]:
-    """The rules that never fired: what each waited for, how often that came, and the call that comes nearest to it."""
+    """Return the rules that never fired: the condition of each, its number of matches, and the nearest call."""
     return [
         row for rule in rules for row in (f"  {_waits(rule)}; {_matched(rule['matched'])}", *_nearly(rule, exchanges))
     ]
@@ -247,7 +247,7 @@ def _waits(rule: JSON) -> str:
 
 
 def _nearly(rule: JSON, exchanges: Sequence[Exchange[Any, Any]]) -> list[str]:
-    """Of a rule that nothing has matched for its `where`: the call of its operation that differs least."""
+    """Return the call of the rule's operation with the fewest differences, if its `where` matched none."""
     if rule["matched"] or not rule.get("where"):
         return []
     compared = [(differences(each, rule["where"]), each) for each in exchanges if each.operation == rule["on"]]
@@ -262,5 +262,5 @@ def _matched(count: int) -> str:
 
 
 def _time(written: str) -> str:
-    """The time of day of an instant as text, to the millisecond where it has any."""
+    """Return the time of day of an instant, with milliseconds if it has any."""
     return written[11:].removesuffix("Z")[:12]

@@ -1,4 +1,4 @@
-"""Repeating a run from its document: each call is sent again to a fresh sandbox, and its answer held to the recorded one."""
+"""Repeat a run from its document: send each call to a new sandbox, and compare its response with the recorded one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mockserver.scenario.rule_parser import describe_rule
 from mockserver.server import front_controller
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait, VirtualWait
 from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse, NoResponse, Waited, redactor
+from mockserver.server.api.response import HttpResponse, Waited, redactor
 from mockserver.server.hosting.command_log import BASE_URL, recorded_response
 from mockserver.server.hosting.host import HostedSandbox, SandboxConfig, SandboxHost
 from mockserver.testing.backend import run_recorded
@@ -32,7 +32,7 @@ _CUT = f"  its body was larger than the {JOURNAL_BODY_MAX_BYTES // 1024} KiB tha
 
 
 class ReplayedEntry(NamedTuple):
-    """One entry of the document and what came of it; `differs` says, one a line, where that is not as recorded."""
+    """One entry of the document and its result; `differences` are those from the recorded one, one per line."""
 
     label: str
     answer: JSON | None
@@ -42,7 +42,7 @@ class ReplayedEntry(NamedTuple):
 
 
 class NoWait(NamedTuple):
-    """The door of a call whose scripted wait was spent in real time: here it takes none, and moves no clock."""
+    """The client of a call whose wait took real time: here it takes none, and does not move the clock."""
 
     forsaken: bool
 
@@ -61,9 +61,9 @@ class NoWait(NamedTuple):
 
 
 def replay(document: Mapping[str, Any]) -> Iterator[ReplayedEntry]:
-    """Each entry of `calls` in its order, in a sandbox of its own that is born from the rest of the document."""
+    """Yield the result of each entry of `calls`, in a sandbox that is created from the rest of the document."""
     host = SandboxHost()
-    hosted = host.create(SandboxConfig(document))  # which refuses the document whole, its calls included
+    hosted = host.create(SandboxConfig(document))  # which validates the whole document, with its calls
     for entry in to_plain(document.get("calls", ())):
         _drop_receivers(hosted)
         if "at" in entry:
@@ -73,9 +73,10 @@ def replay(document: Mapping[str, Any]) -> Iterator[ReplayedEntry]:
 
 def print_replay(document: Mapping[str, Any], out: TextIO) -> int:
     """
-    Repeat the run and print each entry with its answer and where it differs; 0 where none does, else 1.
+    Repeat the run and print each entry with its response and its differences; return 0 if there are none, else 1.
 
-    Refuses a document without calls with ValueError.
+    Raises:
+        ValueError: The document has no calls.
     """
     _refuse_without_calls(document)
     count = differing = 0
@@ -88,7 +89,7 @@ def print_replay(document: Mapping[str, Any], out: TextIO) -> int:
 
 
 def _refuse_without_calls(document: Mapping[str, Any]) -> None:
-    """A scenario, such as the one a failing machine leaves, has rules and data, and no call that could be sent."""
+    """Refuse a document without calls, such as the scenario that a failing machine writes."""
     if document.get("calls"):
         return
     SandboxHost().create(
@@ -117,7 +118,7 @@ def _pass_to(hosted: HostedSandbox, written: str) -> None:
 
 
 def _drop_receivers(hosted: HostedSandbox) -> None:
-    """A repeated run calls no receiver: nothing of what the API answers hangs on that."""
+    """Remove the endpoints: no response of the API depends on them, so a repeated run calls no receiver."""
     for tenant in hosted.sandbox.tenants.values():
         tenant.webhooks.clear()
 
@@ -129,7 +130,7 @@ def _done(hosted: HostedSandbox, entry: JSON) -> ReplayedEntry:
 
 
 def step(name: str, arguments: Mapping[str, Any]) -> str:
-    """A command in one line."""
+    """Return a command in one line."""
     if set(arguments) == {"script"}:
         return "; ".join(f"rule {describe_rule(each)}" for each in arguments["script"])
     written = ", ".join(
@@ -180,7 +181,7 @@ def _sent(hosted: HostedSandbox, entry: JSON) -> bytes:
 
 
 def _came(hosted: HostedSandbox, said: HttpResponse | NoResponse) -> tuple[JSON | None, bytes]:
-    """What the client got; a body that breaks off as far as it came."""
+    """Return the response that the client got, of a truncated body as much as arrived."""
     if isinstance(said, NoResponse):
         return None, b""
     try:
@@ -196,7 +197,7 @@ def _differences(recorded: JSON | None, came: JSON | None) -> list[str]:
     if recorded is None or came is None:
         one, other = (("no answer" if each is None else f"{each['status']}") for each in (recorded, came))
         return [] if recorded == came else [f"  {other}, recorded was {one}"]
-    if "cut" in recorded:  # the document has the status alone
+    if "cut" in recorded:  # the document has only the status
         recorded, came = {"status": recorded["status"]}, {"status": came["status"]}
     found: list[PathDifference] = json_differences("answer", recorded, came) if recorded != came else []
-    return [each.replace(", wanted ", ", recorded was ") for each in format_differences(found)]
+    return [each.replace(", expected ", ", recorded was ") for each in format_differences(found)]

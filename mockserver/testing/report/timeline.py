@@ -1,9 +1,9 @@
 """
-The rows of a report's story, made short: what repeats is one row, and what the cause names is always there.
+The rows of a report's timeline, with repetitions collapsed.
 
-1. Calls that are alike up to the counters in their answers are one row where nothing but a moved clock is between them.
-2. Of a round of calls that comes again and again, such as two campaigns polled by turns, the first is told, and how often.
-3. A long story loses its middle, but for the pinned rows: those of the calls that the report's first lines name.
+1. Calls that differ only in the counters of their responses are one row, if only advances of the clock are between them.
+2. Of a round of calls that repeats, such as polls of two campaigns in turn, the first is shown, with the number of rounds.
+3. A long timeline is cut in the middle, but for pinned rows: those of the calls that the report's first lines cite.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any, NamedTuple
 
 from mockserver.testing.calls import Exchange, format_line, json_differences
 
-_HEAD, _TAIL = 5, 30  # lines of a long story that are shown
+_HEAD, _TAIL = 5, 30  # lines of a long timeline that are shown
 _COUNTERS_SHOWN = 3
 _TIME_CHARS = len("12:00:00.000")
-_ROUND_MAX = 5  # rows of a round that comes again
+_ROUND_MAX = 5  # rows of a round that repeats
 _ROUNDS_LEAST = 3
-_ALIKE_WITH_ADVANCES = 3  # fewer calls than this, with advances between them, stay as they came
+_ALIKE_WITH_ADVANCES = 3  # fewer calls than this, with advances between them, are not collapsed
 
 Call = Exchange[Any, Any]
 
 
 class Row(NamedTuple):
-    """One thing that happened, in one or more lines; `command` is the test's own, `call` a call that may be folded."""
+    """One entry of the timeline, in one or more lines: a `command` of the test, a `call` that may be collapsed, or a change."""
 
     lines: Sequence[str]
     call: Call | None = None
@@ -37,7 +37,7 @@ class Row(NamedTuple):
 
 
 def collapse_repeats(rows: Sequence[Row]) -> Iterator[Row]:
-    """The rows in their order, without what only repeats."""
+    """Return the rows in their order, with repetitions collapsed."""
     left = list(_runs(list(_briefly(rows))))
     at = 0
     while at < len(left):
@@ -53,7 +53,7 @@ def collapse_repeats(rows: Sequence[Row]) -> Iterator[Row]:
 
 
 def _briefly(rows: Sequence[Row]) -> Iterator[Row]:
-    """A call that was sent and answered in the very words of the one before it is told without them."""
+    """Return the rows without the bodies of a call that are equal to those of the call before."""
     before: Sequence[str] = ()
     for row in rows:
         details = row.lines[1:]
@@ -63,7 +63,7 @@ def _briefly(rows: Sequence[Row]) -> Iterator[Row]:
 
 
 def _cycles(rows: Sequence[Row], start: int, length: int) -> int:
-    """How often the round of so many rows that begins here comes, one after the other."""
+    """Return how often the round of this many rows repeats from here on."""
     if not any(row.call for row in rows[start : start + length]):
         return 0
     end = start + length
@@ -87,7 +87,7 @@ def _repeat_row(rows: Sequence[Row], length: int) -> Row:
 
 
 def _runs(rows: Sequence[Row]) -> Iterator[Row]:
-    """The rows in their order, each run of like ones as one."""
+    """Yield the rows in their order, each run of similar ones as one."""
     run: list[Row] = []
     for row in rows:
         if run and not _extends_run(run, row):
@@ -129,7 +129,7 @@ def _is_count(value: Any) -> bool:
 
 
 def _close_run(run: list[Row]) -> Iterator[Row]:
-    """A run as one row, and after it the advances that no like call has followed; a run too short as it came."""
+    """Return a run as one row, then the advances without a similar call after them; a short run stays as it is."""
     end = max((place for place, row in enumerate(run) if row.command != "advance"), default=-1) + 1
     body, after = run[:end], run[end:]
     calls = [row for row in body if row.command != "advance"]
@@ -150,17 +150,17 @@ def _span(rows: Sequence[Row]) -> str:
 
 def _polls(rows: Sequence[Row], advances: int) -> Row:
     calls = [row.call for row in rows if row.call is not None]
-    told = [f"{len(calls)} times"]
+    parts = [f"{len(calls)} times"]
     if rows[0].time != rows[-1].time:
-        told[0] += f", {rows[0].time} to {rows[-1].time}"
+        parts[0] += f", {rows[0].time} to {rows[-1].time}"
     if advances:
-        told.append(f"{advances} {'advance' if advances == 1 else 'advances'} of the clock between them")
-    told += _counters(calls[0], calls[-1])
-    return Row([f"  {rows[0].time}  #{calls[0].n}-{format_line(calls[-1])}  ({'; '.join(told)})"])
+        parts.append(f"{advances} {'advance' if advances == 1 else 'advances'} of the clock between them")
+    parts += _counters(calls[0], calls[-1])
+    return Row([f"  {rows[0].time}  #{calls[0].n}-{format_line(calls[-1])}  ({'; '.join(parts)})"])
 
 
 def _counters(first: Call, last: Call) -> list[str]:
-    """How far the numbers in the answers went."""
+    """Return the range of the numbers in the responses."""
     moved = [
         each
         for each in json_differences("answer", first.body_received, last.body_received)
@@ -170,7 +170,7 @@ def _counters(first: Call, last: Call) -> list[str]:
 
 
 def truncate_middle(rows: Sequence[Row]) -> Iterator[str]:
-    """The lines of the rows: all where they are few, else the first, the last, and those of pinned rows."""
+    """Return the lines of the rows: all of a few, else the first, the last, and those of pinned rows."""
     lines = [(text, row.pinned) for row in rows for text in row.lines]
     gap: list[str] = []
     for place, (text, pinned) in enumerate(lines):

@@ -1,8 +1,4 @@
-"""
-Rules in Python: `sandbox.on("startCampaign").nth(1).drop("after")`. Each method ends in the document's own words.
-
-A `When` says when, and puts a rule in force once it is told what to do; a `ScriptedRule` is what is then in force.
-"""
+"""Rules in Python: `RuleBuilder` has the conditions and effects of a rule, and `ActiveRule` is one that is in force."""
 
 from __future__ import annotations
 
@@ -15,7 +11,14 @@ __all__ = ["JSON", "ActiveRule", "Length", "RuleBuilder", "length"]
 
 
 class ActiveRule:
-    """A rule in force. Made by `sandbox.on`, `at` and `after`; ends with `remove()` or with its sandbox."""
+    """
+    A rule in force. Created by the effects of `Sandbox.on`, `at` and `after`.
+
+    Lifetime: until `remove()`, a reset, or the end of its sandbox.
+
+    Attributes:
+        id: The rule's id, such as `rule_1`.
+    """
 
     def __init__(self, id: str, listed: Callable[[], Sequence[JSON]], remove: Callable[[str], None]) -> None:
         self.id = id
@@ -23,42 +26,47 @@ class ActiveRule:
         self._remove = remove
 
     def _entry(self) -> JSON:
-        found = next((each for each in self._listed() if each["id"] == self.id), None)
-        if found is None:
+        entry = next((rule for rule in self._listed() if rule["id"] == self.id), None)
+        if entry is None:
             raise ValueError(f"{self.id} is not in force any more")
-        return found
+        return entry
 
     @property
     def matched(self) -> int:
-        """How many calls it has matched."""
+        """The number of calls, deliveries or instants that it has matched."""
         return int(self._entry()["matched"])
 
     @property
     def fired(self) -> int:
-        """How often it has fired."""
+        """The number of times that it has fired."""
         return int(self._entry()["fired"])
 
     @property
     def no_target(self) -> str | None:
-        """Why its last firing met nothing to act on, if it did not."""
+        """The reason why its last firing had nothing to act on; None if it had something."""
         found: str | None = self._entry().get("noTarget")
         return found
 
     def remove(self) -> None:
-        """End it."""
+        """End the rule; ValueError if it has ended."""
         self._remove(self.id)
 
     def __repr__(self) -> str:
-        return f"<ScriptedRule {self.id}>"
+        return f"<ActiveRule {self.id}>"
 
 
 class RuleBuilder(Effects[ActiveRule]):
     """
-    When a rule fires; each method adds a condition, or says what happens and puts the rule in force.
+    A rule that is not in force yet, from `Sandbox.on`, `at` or `after`.
 
-    A method has the name of the document's word; one that is a keyword of Python ends in `_`.
+    A condition returns a new builder; an effect, or `do` for several effects, puts the rule in force and returns an
+    `ActiveRule`. The names are those of scenario documents; one that is a keyword of Python ends in `_`. An effect raises
+    ValueError or ScenarioError if the rule has an error, and then it is not in force.
 
-    ValueError says what is wrong with it, and then nothing was put in force.
+    Example:
+        >>> rule = sandbox.on("startCampaign").where({"path.id": "campaign_1"}).nth(2).error("INTERNAL_ERROR")
+        >>> rule.fired
+        0
     """
 
     def __init__(self, put: Callable[[JSON], ActiveRule], trigger: Mapping[str, Any]) -> None:
@@ -69,37 +77,79 @@ class RuleBuilder(Effects[ActiveRule]):
         return type(self)(self._put, self._entry | added)
 
     def nth(self, number: int) -> Self:
-        """Only the match of this number, from 1."""
+        """
+        Fire only for one match.
+
+        Args:
+            number: The number of the match, from 1.
+        """
         return self._with(nth=number)
 
     def times(self, count: int) -> Self:
-        """End after so many firings."""
+        """
+        End the rule after some firings.
+
+        Args:
+            count: The number of firings, at least 1.
+        """
         return self._with(times=count)
 
     def every(self, number: int) -> Self:
-        """Each match of this number."""
+        """
+        Fire only for each nth match.
+
+        Args:
+            number: 2 for the second, the fourth, the sixth match.
+        """
         return self._with(every=number)
 
     def skip(self, count: int) -> Self:
-        """Leave the first so many matches alone."""
+        """
+        Ignore the first matches.
+
+        Args:
+            count: The number of matches to ignore.
+        """
         return self._with(skip=count)
 
     def chance(self, chance: float) -> Self:
-        """Fire with this chance, from 0 to 1, drawn from the sandbox's seed."""
+        """
+        Fire at random, as the sandbox's seed determines.
+
+        Args:
+            chance: The probability of each match, from 0 to 1.
+        """
         return self._with(chance=chance)
 
     def from_(self, start: Length) -> Self:
-        """Only from then on, counted from now."""
+        """
+        Fire only from an instant on.
+
+        Args:
+            start: The time until then on the sandbox's clock, from now: `"20m"`, seconds, or a timedelta.
+        """
         return self._with(**{"from": length(start)})
 
     def until(self, end: Length) -> Self:
-        """Only before then, counted from now."""
+        """
+        Fire only before an instant.
+
+        Args:
+            end: The time until then on the sandbox's clock, from now: `"20m"`, seconds, or a timedelta.
+        """
         return self._with(until=length(end))
 
     def where(self, conditions: Mapping[str, Any] | None = None, **body: Any) -> Self:
-        """Only calls with these values by path (`path.id`, `query.limit`, `header.x`, `body.name`); keywords mean the body."""
-        wanted = {**(conditions or {}), **{f"body.{key}": value for key, value in body.items()}}
-        return self._with(where={**self._entry.get("where", {}), **wanted})
+        """
+        Match only calls with these values.
+
+        Args:
+            conditions: Expected values by path: `path.id`, `query.limit`, `header.x`, `body.name`; of a delivery `event` and
+                `attempt`. A text may begin with `>=`, `<=`, `>`, `<`, `!=` or `~` (contains).
+            **body: Expected members of the body.
+        """
+        expected = {**(conditions or {}), **{f"body.{key}": value for key, value in body.items()}}
+        return self._with(where={**self._entry.get("where", {}), **expected})
 
     def while_(
         self,
@@ -111,19 +161,45 @@ class RuleBuilder(Effects[ActiveRule]):
         session: str | None = None,
         subscription: str | None = None,
     ) -> Self:
-        """Only while the world is so: `campaign="processing", sent=">=20"`."""
-        given = {"campaign": campaign, "sent": sent, "failed": failed, "target": target}
-        given |= {"session": session, "subscription": subscription}
-        return self._with(**{"while": {key: value for key, value in given.items() if value is not None}})
+        """
+        Fire only in a state of the record that the call concerns, or of any record.
+
+        Args:
+            campaign: The campaign's status.
+            sent: The number of messages that its execution has sent: a number, or a comparison such as `">=20"`.
+            failed: The number of messages that have failed, likewise.
+            target: The number of targets, likewise.
+            session: The connection session's status.
+            subscription: The tenant's subscription.
+
+        Example:
+            >>> rule = sandbox.on("readCampaign").while_(campaign="processing", sent=">=20").stale()
+        """
+        conditions = {"campaign": campaign, "sent": sent, "failed": failed, "target": target}
+        conditions |= {"session": session, "subscription": subscription}
+        return self._with(**{"while": {key: value for key, value in conditions.items() if value is not None}})
 
     def when(self, when: Literal["before", "after"]) -> Self:
-        """Effects on the world come before the operation, or after it as they do without this."""
+        """
+        Set when effects on the state happen.
+
+        Args:
+            when: "before" or "after" the operation; without this condition they happen after it.
+        """
         return self._with(when=when)
 
     def must_fire(self) -> Self:
-        """A test in which it never fires, fails."""
+        """Let a test fail in which the rule never fires."""
         return self._with(mustFire=True)
 
     def do(self, effects: Mapping[str, Any]) -> ActiveRule:
-        """Any effects together, in the words of scenario documents."""
+        """
+        Put the rule in force with several effects.
+
+        Args:
+            effects: Arguments by effect, as in scenario documents: `{"delay": "5s", "error": "INTERNAL_ERROR"}`.
+
+        Raises:
+            ScenarioError: The rule has errors, all of which the message contains.
+        """
         return self._put({**self._entry, "do": dict(effects)})

@@ -1,7 +1,7 @@
 """
-What a rule does, one method for each effect of a document: the same name with `_` for `-`, the same arguments in snake case.
+Effects of a rule: one method per effect of scenario documents, with the same name and arguments in snake case.
 
-`contract/effects.py` lists the effects, and a test compares the two lists. The faults of the wire are inherited.
+`contract/effects.py` has the list of effects; a test compares it with these methods. The faults of the wire are inherited.
 """
 
 from __future__ import annotations
@@ -19,44 +19,94 @@ __all__ = ["JSON", "Effects", "Length", "length"]
 
 
 class Effects(WireFaultMethods[Put]):
-    """The effects of a rule, each a method that puts the rule in force with this effect alone; `do` takes several."""
+    """Effects of a rule; each method puts the rule in force with this one effect, and `do` with several."""
 
-    # On the world
+    # On the state
 
     def complete_session(self, id: str | None = None, *, phone: str | None = None, name: str | None = None) -> Put:
-        """The end user finishes the hosted flow."""
+        """
+        Let the end user finish the hosted flow.
+
+        Args:
+            id: The session's id; by default that of the call, else any it can act on.
+            phone: The number that is connected; by default one that no entrypoint has.
+            name: The name of the account, by default the tenant's.
+        """
         return self._act("complete-session", id=id, phone=phone, name=name)
 
     def fail_session(self, id: str | None = None, *, reason: str = "token_exchange_failed") -> Put:
-        """The connection fails."""
+        """
+        Let the connection fail.
+
+        Args:
+            id: The session's id; by default that of the call, else any it can act on.
+            reason: "token_exchange_failed", "phone_in_use" or "funnel_not_found".
+        """
         return self._act("fail-session", id=id, reason=reason)
 
     def expire_session(self, id: str | None = None) -> Put:
-        """The session expires, also before its deadline."""
+        """
+        Let the session expire, also before its deadline.
+
+        Args:
+            id: The session's id; by default that of the call, else any it can act on.
+        """
         return self._act("expire-session", id=id)
 
     def cancel_session(self, id: str | None = None) -> Put:
-        """The end user cancels the hosted flow."""
+        """
+        Let the end user cancel the hosted flow.
+
+        Args:
+            id: The session's id; by default that of the call, else any it can act on.
+        """
         return self._act("cancel-session", id=id)
 
     def visit_link(self, id: str | None = None, *, user_agent: str | None = None) -> Put:
-        """A scanner or a second person opens the session's url."""
+        """
+        Let a scanner or a second person open the session's url.
+
+        Args:
+            id: The session's id; by default that of the call, else any it can act on.
+            user_agent: Its User-Agent.
+        """
         return self._act("visit-link", id=id, userAgent=user_agent)
 
     def fail_campaign(self, id: str | None = None) -> Put:
-        """A running campaign meets an unrecoverable error."""
+        """
+        Let a running campaign fail with an unrecoverable error.
+
+        Args:
+            id: The campaign's id; by default that of the call, else any it can act on.
+        """
         return self._act("fail-campaign", id=id)
 
     def stall_sends(self, id: str | None = None) -> Put:
-        """Nothing more is sent until `resume_sends`."""
+        """
+        Stop the sends of a campaign until `resume_sends`.
+
+        Args:
+            id: The campaign's id; by default that of the call, else any it can act on.
+        """
         return self._act("stall-sends", id=id)
 
     def resume_sends(self, id: str | None = None) -> Put:
-        """The next send goes now, the rest evenly from there at the campaign's own rate."""
+        """
+        Continue the sends of a campaign now, at its own rate.
+
+        Args:
+            id: The campaign's id; by default that of the call, else any it can act on.
+        """
         return self._act("resume-sends", id=id)
 
     def slow_sends(self, per_minute: int, id: str | None = None) -> Put:
-        """The sends go at this rate until `resume_sends`."""
+        """
+        Change the rate of a campaign's sends until `resume_sends`.
+
+        Args:
+            per_minute: The number of messages per minute.
+            id: The campaign's id; by default that of the call, else any it can act on.
+        """
         return self._act("slow-sends", id=id, perMinute=per_minute)
 
     def fail_sends(
@@ -68,8 +118,17 @@ class Effects(WireFaultMethods[Put]):
         chats: Sequence[str] | None = None,
         reason: str | None = None,
     ) -> Put:
-        """Some of the sends that are still to come fail: a share, every nth, or those to these chats; else all."""
-        return self._act("fail-sends", id=id, ratio=ratio, every=every, chats=_listed(chats), reason=reason)
+        """
+        Let future sends of a campaign fail: a share, every nth, or those to some chats; by default all.
+
+        Args:
+            id: The campaign's id; by default that of the call, else any it can act on.
+            ratio: The share that fails, from 0 to 1, as the sandbox's seed determines.
+            every: 2 for each second position of the execution.
+            chats: The ids of the chats.
+            reason: A note for readers of the rule.
+        """
+        return self._act("fail-sends", id=id, ratio=ratio, every=every, chats=_as_list(chats), reason=reason)
 
     def set_tenant(
         self,
@@ -79,16 +138,37 @@ class Effects(WireFaultMethods[Put]):
         developers_enabled: bool | None = None,
         name: str | None = None,
     ) -> Put:
-        """Change a tenant's settings."""
+        """
+        Change a tenant's settings.
+
+        Args:
+            tenant: The tenant's id; by default that of the call, else the default one.
+            subscription: The state of the subscription.
+            developers_enabled: True if the developer environment is enabled.
+            name: The organization's name.
+        """
         settings = {"subscription": subscription, "developersEnabled": developers_enabled, "name": name}
         return self._act("set-tenant", tenant=tenant, **settings)
 
     def revoke_key(self, tenant: str | None = None, *, kind: Kind | None = None) -> Put:
-        """A tenant's key, the secret one if no kind is given, is unknown from the next call on."""
+        """
+        Revoke a key of a tenant: it is unknown from the next call on.
+
+        Args:
+            tenant: The tenant's id; by default that of the call, else the default one.
+            kind: "secret" (the default) or "public".
+        """
         return self._act("revoke-key", tenant=tenant, kind=kind)
 
     def rotate_key(self, tenant: str | None = None, *, kind: Kind | None = None, key: str | None = None) -> Put:
-        """A new key takes the place of a tenant's key."""
+        """
+        Replace a key of a tenant.
+
+        Args:
+            tenant: The tenant's id; by default that of the call, else the default one.
+            kind: "secret" (the default) or "public".
+            key: The new key; by default one that follows from the seed.
+        """
         return self._act("rotate-key", tenant=tenant, kind=kind, key=key)
 
     def set_template(
@@ -100,42 +180,97 @@ class Effects(WireFaultMethods[Put]):
         variables: Sequence[Mapping[str, Any]] | None = None,
         text: str | None = None,
     ) -> Put:
-        """Change a template; while it is not approved what is still to come fails."""
-        changes = {"status": status, "variables": _listed(variables), "text": text}
+        """
+        Change a template; future sends fail while it is not approved.
+
+        Args:
+            id: The template's id; by default that of the call, else any it can act on.
+            tenant: The tenant's id; by default that of the call, else the default one.
+            status: Its status: "APPROVED", "PENDING", "REJECTED", "PAUSED" or "DISABLED".
+            variables: Its variables.
+            text: Its text.
+        """
+        changes = {"status": status, "variables": _as_list(variables), "text": text}
         return self._act("set-template", id=id, tenant=tenant, **changes)
 
     def remove_template(self, id: str | None = None, *, tenant: str | None = None) -> Put:
-        """A template is gone."""
+        """
+        Remove a template.
+
+        Args:
+            id: The template's id; by default that of the call, else any it can act on.
+            tenant: The tenant's id; by default that of the call, else the default one.
+        """
         return self._act("remove-template", id=id, tenant=tenant)
 
     def remove_funnel(self, id: str | None = None, *, tenant: str | None = None) -> Put:
-        """A funnel with its steps is gone."""
+        """
+        Remove a funnel with its steps.
+
+        Args:
+            id: The funnel's id; by default that of the call, else any it can act on.
+            tenant: The tenant's id; by default that of the call, else the default one.
+        """
         return self._act("remove-funnel", id=id, tenant=tenant)
 
     def remove_entrypoint(self, id: str | None = None, *, tenant: str | None = None) -> Put:
-        """A channel is gone; without another of its platform what is still to come fails."""
+        """
+        Remove an entrypoint; without another one of its platform, future sends fail.
+
+        Args:
+            id: The entrypoint's id; by default that of the call, else any it can act on.
+            tenant: The tenant's id; by default that of the call, else the default one.
+        """
         return self._act("remove-entrypoint", id=id, tenant=tenant)
 
     def fail_media(
         self, *, ratio: float | None = None, every: int | None = None, names: Sequence[str] | None = None
     ) -> Put:
-        """Storage fails for a share of the files, every nth, or those of these names; such a file has `success: false`."""
-        return self._act("fail-media", ratio=ratio, every=every, names=_listed(names))
+        """
+        Let the storage of uploaded files fail; such a file has `success: false` in the response.
+
+        Args:
+            ratio: The share of files that fails, from 0 to 1, as the sandbox's seed determines.
+            every: 2 for every second file.
+            names: The names of the files.
+        """
+        return self._act("fail-media", ratio=ratio, every=every, names=_as_list(names))
 
     def given(self, given: Mapping[str, Any]) -> Put:
-        """Seed data that appears then."""
+        """
+        Add seed data.
+
+        Args:
+            given: Records by kind, as in scenario documents.
+        """
         return self.do({"given": dict(given)})
 
     def rate_limit(self, requests: int | Literal["off"], per: Length | None = None) -> Put:
-        """A budget of `requests` in the time `per` for each key, or "off"."""
+        """
+        Limit the rate of calls.
+
+        Args:
+            requests: The number of calls that each key may send in the time `per`, or "off".
+            per: A length of time: `"1m"`, seconds, or a timedelta.
+        """
         return self.do({"rate-limit": _numbers(requests, per)})
 
     def set_choice(self, choices: Mapping[str, Any]) -> Put:
-        """Set choices by id."""
+        """
+        Set choices.
+
+        Args:
+            choices: Options by the choice's id.
+        """
         return self.do({"set-choice": dict(choices)})
 
     def advance(self, by: Length) -> Put:
-        """Let time pass."""
+        """
+        Advance the sandbox's clock.
+
+        Args:
+            by: A length of time: `"20m"`, seconds, or a timedelta.
+        """
         return self.do({"advance": length(by)})
 
     # On deliveries
@@ -153,7 +288,21 @@ class Effects(WireFaultMethods[Put]):
         spell: str | None = None,
         unknown_kind: str | None = None,
     ) -> Put:
-        """Change an attempt to deliver an event."""
+        """
+        Change an attempt to deliver an event; for rules on "delivery".
+
+        Args:
+            duplicate: The number of further requests with the same event.
+            reorder: Send the event after the next one.
+            delay: Send it later by this length of time.
+            lose: Do not send it, and count it as accepted.
+            before_answer: Send it while the response to the call that caused it is still being sent.
+            forge: Send a forged request in addition: "no-signature", "wrong-secret", "old-timestamp", "changed-body",
+                "changed-id", "other-tenant" or "junk-header".
+            old_secret: Sign with a former secret too: two signatures, the valid one second.
+            spell: Encode the JSON of the payload differently: "escaped", "spaced" or "reordered-keys".
+            unknown_kind: Send an event of this kind, which the API document does not list, in addition.
+        """
         faults = {
             "duplicate": duplicate,
             "reorder": reorder,
@@ -171,7 +320,7 @@ class Effects(WireFaultMethods[Put]):
         return self.do({effect: {key: value for key, value in arguments.items() if value is not None}})
 
 
-def _listed(values: Sequence[Any] | None) -> list[Any] | None:
+def _as_list(values: Sequence[Any] | None) -> list[Any] | None:
     return None if values is None else list(values)
 
 

@@ -1,0 +1,91 @@
+"""The docstrings of the Python interface: every public member has one, and their examples run."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from mockserver import MockServer, Sandbox
+from mockserver.testing.call_log import CallLog
+from mockserver.testing.calls import CallMismatch, Calls, Exchange
+from mockserver.testing.conduct import ConductReport, Ledger
+from mockserver.testing.end_user import EndUser, Page
+from mockserver.testing.receivers import Receiver
+from mockserver.testing.remote import RemoteServer
+from mockserver.testing.rules.builder import ActiveRule, RuleBuilder
+from mockserver.testing.rules.effects import Effects
+from mockserver.testing.settings import Layer, Settings
+from mockserver.testing.transports.in_process import Response
+
+PUBLIC = (
+    MockServer, RemoteServer, Sandbox, CallLog, Calls, Exchange, CallMismatch, RuleBuilder, ActiveRule, Effects, Ledger,
+    ConductReport, Receiver, EndUser, Page, Layer, Settings, Response,
+)  # fmt: skip
+EXAMPLES = [
+    test
+    for kind in PUBLIC
+    for test in doctest.DocTestFinder(recurse=True).find(kind, kind.__qualname__, globs={})
+    if test.examples
+]
+
+
+def members(kind: type) -> Iterator[tuple[str, Any]]:
+    """The public functions and properties that a class defines itself."""
+    for name, value in vars(kind).items():
+        if not name.startswith("_") and (inspect.isroutine(value) or isinstance(value, property)):
+            yield name, value
+
+
+def parameters(function: Any) -> list[str]:
+    """The parameters of a function by the names that `Args:` has for them."""
+    stars = {inspect.Parameter.VAR_KEYWORD: "**", inspect.Parameter.VAR_POSITIONAL: "*"}
+    rows = list(inspect.signature(function).parameters.values())[1:]
+    return [f"{stars.get(row.kind, '')}{row.name}" for row in rows]
+
+
+def undocumented(kind: type) -> list[str]:
+    """The members without a docstring, and their parameters that `Args:` does not have."""
+    missing = []
+    for name, member in members(kind):
+        doc = inspect.getdoc(member) or ""
+        if not doc:
+            missing.append(name)
+        elif inspect.isfunction(member) and "async form of" not in doc and "(see `" not in doc:
+            missing += [f"{name}({row})" for row in parameters(member) if f"    {row}: " not in doc.replace("\\", "")]
+    return missing
+
+
+class Example:
+    """An example."""
+
+    def silent(self) -> None: ...
+
+    def partly(self, one: int, *, two: int) -> None:
+        """
+        Do it.
+
+        Args:
+            one: A number.
+        """
+
+
+def test_a_member_or_a_parameter_without_words_is_seen() -> None:
+    assert ["silent", "partly(two)"] == undocumented(Example)
+
+
+def test_every_public_member_and_parameter_is_documented() -> None:
+    assert {} == {kind.__name__: missing for kind in PUBLIC if (missing := undocumented(kind))}
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda test: test.name)
+def test_an_example_runs(example: doctest.DocTest, mockserver_server: MockServer) -> None:
+    with mockserver_server.sandbox("demo") as sandbox:
+        example.globs = {"sandbox": sandbox, "server": mockserver_server, "MockServer": MockServer}
+        output: list[str] = []
+        result = doctest.DocTestRunner(verbose=False).run(example, out=output.append)
+
+    assert (0, "") == (result.failed, "".join(output))
