@@ -83,7 +83,7 @@ class Actors:
         self._record.add_effects(effects)
         (rule_id,) = self.sandbox.apply({"script": [{"at": 0, "do": dict(effects)}]})["rules"]
         self.sandbox.advance(0)
-        unmet = next(rule.get("unmet") for rule in self.sandbox.rules if rule["id"] == rule_id)
+        no_target = next(rule.get("noTarget") for rule in self.sandbox.rules if rule["id"] == rule_id)
         self.sandbox.remove_rules(rule_id)
-        if unmet:
-            raise ValueError(f"{dict(effects)} has no target: {unmet}")
+        if no_target:
+            raise ValueError(f"{dict(effects)} has no target: {no_target}")

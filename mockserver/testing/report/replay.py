@@ -18,7 +18,7 @@ from mockserver.scenario.rule_parser import describe_rule
 from mockserver.server import front_controller
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait, VirtualWait
 from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse, Waited, redactor
+from mockserver.server.api.response import HttpResponse, NoResponse, Waited, redactor
 from mockserver.server.hosting.command_log import BASE_URL, recorded_response
 from mockserver.server.hosting.host import HostedSandbox, SandboxConfig, SandboxHost
 from mockserver.testing.backend import run_recorded
