@@ -8,8 +8,8 @@ from tests.server.http1_readers import Asked, Verdict
 
 # What the server gives as its reason where h11 takes the request, the difference's name, and why it is meant.
 STRICTER = (
-    ("Transfer-Encoding goes neither", "two lengths", "RFC 9112 6.1: a server may refuse both together; 1.0 has no codings"),
-    ("a header holds a control", "control characters", "RFC 9110 5.5: they are invalid; h11 refuses NUL and white space alone"),
+    ("Transfer-Encoding excludes", "two lengths", "RFC 9112 6.1: a server may refuse both together; 1.0 has no codings"),
+    ("a header contains a control", "control characters", "RFC 9110 5.5: they are invalid; h11 refuses NUL and white space alone"),
     ("the request's target is", "targets", "RFC 9112 3.2: a path, an http url, or * of OPTIONS; this server opens no tunnels"),
     ("a header's name is not a token", "folded lines", "RFC 9112 5.2: a server refuses obs-fold or replaces it, as h11 does"),
     ("the request line is not", "bare line feeds", "RFC 9112 2.2: a recipient may take LF for a line end, and need not"),
@@ -24,7 +24,7 @@ STRICTER = (
     ("the request needs exactly one Host", "hosts", "RFC 9112 3.2: a comma is in no host; a proxy may have joined two"),
     ("Host is not a host name", "hosts", "RFC 9110 7.2: a host and an optional port; h11 takes any text"),
     ("HTTP/", "versions", "RFC 9110 15.6.6: another major version is another protocol; h11 reads it as 1.1"),
-    ("the only expectation", "expectations", "RFC 9110 10.1.1: an expectation that is not met is refused; h11 leaves it to the app"),
+    ("the only supported expectation", "expectations", "RFC 9110 10.1.1: an expectation that is not met is refused; h11 leaves it to the app"),
 )  # fmt: skip
 # What h11 gives as its reason where the server takes the request.
 LOOSER = (

@@ -104,7 +104,7 @@ def test_a_line_of_a_report_is_printable(mockserver: Sandbox, odd: str):
     assert format_line(exchange).isprintable()
     assert shorten({"name": odd}).isprintable()
     assert shorten(f"a{odd}").isprintable()
-    assert conduct.told([finding("poll-after-final", f"a{odd}b", (1,))]).count("\n") == 2
+    assert conduct.format_findings([finding("poll-after-final", f"a{odd}b", (1,))]).count("\n") == 2
 
 
 @pytest.mark.parametrize("odd", ODD[:-1], ids=ascii)
