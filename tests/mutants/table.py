@@ -216,7 +216,7 @@ MUTANTS: tuple[Mutant, ...] = (
         'signatures = " ".join(_signature(seal, secret) for secret in secrets)',
         'signatures = " ".join(_signature(seal, secret) for secret in secrets[:1])',
         "after a rotation a request has the signature of one secret only",
-        (f"{_SERVER}test_letters.py",),
+        (f"{_SERVER}test_payloads.py",),
     ),
     Mutant(
         "retry-after-cap",
@@ -254,7 +254,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a connection that a rule resets is closed in order",
         (
             "tests/scenario/test_wire_effects.py",
-            "tests/server/test_held_calls.py",
+            "tests/server/test_waiting_calls.py",
         ),
     ),
     Mutant(

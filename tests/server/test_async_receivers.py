@@ -1,4 +1,4 @@
-"""Receivers that run on an event loop: coroutine functions, ASGI apps and servers, called without a stall from wherever it is."""
+"""Receivers on an event loop: coroutine functions, ASGI apps and servers, called without blocking that loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that runs by itself: events leave unasked, a slow receiver holds up nobody, and nothing is left behind."""
+"""A server that runs by itself sends events without a request; a slow receiver delays no other; nothing is left behind."""
 
 from __future__ import annotations
 

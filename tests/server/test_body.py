@@ -1,4 +1,4 @@
-"""How a request's body reaches the app: counted, chunked, asked for by `100 Continue`, or never read at all."""
+"""How the app gets a request's body: counted, chunked, announced with `Expect: 100-continue`, or not read at all."""
 
 from __future__ import annotations
 

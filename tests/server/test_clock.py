@@ -1,4 +1,4 @@
-"""A sandbox has one clock, and its time only goes forward: frozen, advanced, reset and restored."""
+"""A sandbox has one clock, whose time only moves forward: frozen, advanced, reset and restored."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""A clock that follows the process's: its lead, its never going back, and freezegun and time-machine obeyed."""
+"""A clock that follows the process's: its lead, no step back, and freezegun and time-machine in effect."""
 
 from datetime import UTC, datetime, timedelta
 

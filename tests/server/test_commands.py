@@ -1,4 +1,4 @@
-"""The commands of the control plane as a table: their ids, the names that documents have for them, and their phases."""
+"""The commands of the control plane as a table: their ids, their names in documents, and their phases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a connection when the app fails, the app breaks it, or the client vanishes."""
+"""What happens to a connection when the app fails, the app breaks it, or the client disconnects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The control plane over a socket: each route with what it answers, and each refusal with what would mend it."""
+"""The control plane over a socket: the response of each route, and the correction in each refusal."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What a sandbox keeps, over HTTP: scenario documents, state, checkpoints, reset, and the journal with its check."""
+"""State over HTTP: scenario documents, state, checkpoints, reset, and the journal with its verification."""
 
 import pytest
 import requests

@@ -1,4 +1,4 @@
-"""Whom the control plane answers, which bodies it reads, and that no key is ever shown whole."""
+"""Access to the control plane, the bodies that it accepts, and no whole key in any refusal."""
 
 import json
 import logging

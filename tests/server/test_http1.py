@@ -1,4 +1,4 @@
-"""What a client may send: the environ that comes of it, and the refusals of what is not HTTP/1.1."""
+"""Requests of HTTP/1.1: the environ of the accepted ones, and the refusal of all others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTTP/1.1 server against h11: mutated requests are read alike, but for differences with a name, and answers are sound."""
+"""The HTTP/1.1 server against h11: mutated requests are read alike except for named differences, and responses are sound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a journal holds of large calls, in bytes: its bounds, what is cut and marked, and what a reset frees."""
+"""Bounds of the journal in bytes: the parts of large calls that it cuts and marks, and the memory that a reset frees."""
 
 from __future__ import annotations
 

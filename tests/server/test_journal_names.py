@@ -1,4 +1,4 @@
-"""How the journal is asked: by operation id, by `METHOD /path`, by `*`; and what is no name of an operation."""
+"""Names by which the journal is queried: operation id, `METHOD /path`, `*`; and names that it refuses."""
 
 import pytest
 import requests

@@ -1,4 +1,4 @@
-"""JSON is written so that every parser reads it, whatever the value holds."""
+"""Every value is written as JSON that every parser reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A log whose reader is slow, gone or was never there: nothing waits for it, and what it missed is counted."""
+"""A log whose reader is slow, closed or missing: no call waits for it, and dropped texts are counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client writes reaches a log, a terminal and a report as printable text, one line per call."""
+"""Text that a client sends reaches a log, a terminal and a report as printable text, one line per call."""
 
 from __future__ import annotations
 

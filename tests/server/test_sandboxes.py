@@ -1,4 +1,4 @@
-"""Sandboxes: many at once, each alone, reset and restored, and closed for good."""
+"""Many sandboxes on one host: isolated, reset, restored and closed."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor

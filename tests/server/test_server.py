@@ -1,4 +1,4 @@
-"""The server as a thing that starts, serves and stops: its port, its threads, its patience and its log."""
+"""Start, serve and stop of the server: its port, its threads, its timeouts and its log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state of a sandbox with very many chats: read from a snapshot, a page at a time."""
+"""The state of a sandbox with very many chats, read from a snapshot page by page."""
 
 from __future__ import annotations
 

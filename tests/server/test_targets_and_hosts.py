@@ -1,4 +1,4 @@
-"""Targets, hosts and methods as clients may write them: what they lead to, and that an answer to HEAD has no body."""
+"""Request targets, Host headers and methods as clients may write them, and the response to HEAD without a body."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Urls in an answer's headers: letter for letter, the same on a socket, in process and in another WSGI program."""
+"""Urls in a response's headers are unchanged on a socket, in process and on another WSGI server."""
 
 from __future__ import annotations
 

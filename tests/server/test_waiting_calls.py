@@ -1,4 +1,4 @@
-"""Calls that a script holds on a socket: whoever resets, restores or closes lets them go, and nothing stays behind."""
+"""Calls that a rule makes wait on a socket: a reset, a restore or a close cancels the wait, and nothing is left behind."""
 
 from __future__ import annotations
 

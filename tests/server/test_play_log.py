@@ -1,4 +1,4 @@
-"""The narrator: what is told of a scenario that is played, in which words, and nothing twice."""
+"""The lines that `mockserver play` prints about a scenario, each event once."""
 
 from __future__ import annotations
 

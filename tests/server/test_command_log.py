@@ -1,4 +1,4 @@
-"""What is done to a sandbox beside its API is kept in order, without keys, and goes where the journal goes."""
+"""Commands on a sandbox are recorded in order, without keys, and are dropped with the journal."""
 
 from __future__ import annotations
 

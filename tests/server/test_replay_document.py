@@ -1,4 +1,4 @@
-"""What a client of any language reads to tell a run again: steps, the document that repeats it, and late calls."""
+"""What a client of any language reads to repeat a run: the history, the replay document, and late calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Letters over real sockets: signed as reference verifiers take them, bounded in time and size, and to this machine alone."""
+"""Webhook requests over real sockets: valid for reference verifiers, bounded in time and size, and to this machine only."""
 
 from __future__ import annotations
 

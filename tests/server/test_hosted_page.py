@@ -1,4 +1,4 @@
-"""The hosted page as a stranger, a scanner or a hostile site meets it: guarded, escaped, and the same for every dead link."""
+"""The hosted page against unknown links, link scanners and hostile sites: guarded, escaped, one page for every dead link."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""What a letter says and how it is signed, by each option; and everything that a script can do to an attempt."""
+"""Content and signature of a webhook request by each option, and every fault that a rule applies to an attempt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes back to the client: how an answer and its body are framed, and whether the connection goes on."""
+"""How a response and its body are framed on a connection, and whether the connection stays open."""
 
 from __future__ import annotations
 
