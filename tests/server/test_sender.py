@@ -16,7 +16,7 @@ from freezegun import freeze_time
 from werkzeug.wrappers import Response
 
 from mockserver import MockServer
-from mockserver.server.webhooks.sender import ANSWER_MAX_BYTES, HttpSender
+from mockserver.server.webhooks.sender import RESPONSE_MAX_BYTES, HttpSender
 from tests.operations.session_calls import NOON, begin
 from tests.server.sockets import Post, app, over_tls, raw
 
@@ -86,14 +86,14 @@ def test_a_redirect_is_a_failure_and_is_not_followed(mockserver, serve):
 def test_an_answer_is_read_up_to_a_bound(serve):
     outcome = post(serve(app(lambda _: Response(b"x" * 1_000_000))).url)
 
-    assert (200, ANSWER_MAX_BYTES) == (outcome.status, len(outcome.answer))
+    assert (200, RESPONSE_MAX_BYTES) == (outcome.status, len(outcome.body))
 
 
 def test_an_answer_without_end_is_read_up_to_the_bound_alone():
     with raw(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 200_000, hold=threading.Event()) as url:
         outcome = post(url)
 
-    assert (200, ANSWER_MAX_BYTES) == (outcome.status, len(outcome.answer))
+    assert (200, RESPONSE_MAX_BYTES) == (outcome.status, len(outcome.body))
 
 
 @pytest.mark.parametrize("reply", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"])
@@ -284,7 +284,7 @@ def test_a_compressed_answer_is_kept_as_it_came():
     with raw(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(bomb) + bomb) as url:
         outcome = post(url)
 
-    assert (200, bomb) == (outcome.status, outcome.answer)
+    assert (200, bomb) == (outcome.status, outcome.body)
 
 
 def test_letting_go_ends_what_is_under_way():

@@ -80,7 +80,7 @@ def advance_clock(hosted: HostedSandbox, args: Arguments) -> JSON:
             f'got {", ".join(args) or "nothing"}; expected one of {{"by": "20m"}}, {{"to": instant}} and {{"until": "idle"}}',
         )
     end = _end(args)
-    hosted.dispatch_webhooks(insists=True)
+    hosted.dispatch_webhooks(raises_blocked=True)
     try:
         happened = hosted.advance(**end)
     except ValueError as refusal:

@@ -28,7 +28,7 @@ def redeliver(hosted: HostedSandbox, args: Arguments) -> JSON:
     sandbox, event_id = hosted.sandbox, args["id"]
     with sandbox.lock:
         _schedule_again(sandbox, event_id)
-    hosted.dispatch_webhooks(insists=True)
+    hosted.dispatch_webhooks(raises_blocked=True)
     with sandbox.lock:
         return next(event for event in views.events(sandbox)["events"] if event["id"] == event_id)
 

@@ -154,10 +154,10 @@ class HostedSandbox:
         sender = HttpSender(self.host.allow_webhook_hosts, self.host.webhook_timeout_seconds)
         return WebhookDispatcher(self.sandbox, sender, lambda: self.host.background)
 
-    def dispatch_webhooks(self, *, insists: bool = False) -> None:
+    def dispatch_webhooks(self, *, raises_blocked: bool = False) -> None:
         """Send the deliveries that are due now, if any (see `WebhookDispatcher.dispatch_due`)."""
         if not self.sandbox.outbox.is_idle:
-            self.dispatch.dispatch_due(insists=insists)
+            self.dispatch.dispatch_due(raises_blocked=raises_blocked)
 
     def cancel_webhooks(self, *, for_good: bool = False) -> None:
         """Cancel the requests in flight; with `for_good` nothing is sent after that."""
@@ -211,7 +211,7 @@ class HostedSandbox:
             result = handler(self, arguments) if phase == "locked" else None
         try:
             if phase != "unlocked":
-                self.dispatch_webhooks(insists=recorded is not None)  # a command that only reads does not insist
+                self.dispatch_webhooks(raises_blocked=recorded is not None)  # not for a command that only reads
             if phase != "locked":
                 result = handler(subject, arguments)
         except LoopBlocked:  # the command itself has run
@@ -245,7 +245,7 @@ class HostedSandbox:
 
     def elapse(self, by: Duration) -> list[FiredTimer]:
         """Return the same for a call in process that waits: what its thread cannot send stays due."""
-        return self.dispatch.advance(by=by, insists=False)
+        return self.dispatch.advance(by=by, raises_blocked=False)
 
     def reset(self) -> None:
         """Restore the initial state: the same keys, the same next ids; requests in flight belong to an older epoch."""
