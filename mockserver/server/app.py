@@ -34,7 +34,7 @@ _URLS: Final = frozenset({"location", "content-location"})
 
 
 class _Request(Request):
-    """Flask's request; each call sets the limit of its body, which Flask 3.0 has in its config alone."""
+    """Flask's request; each call sets the limit of its body, which Flask 3.0 has in its config only."""
 
     max_content_length: int | None = None
 
@@ -72,8 +72,8 @@ def build(host: SandboxHost, root: HostedSandbox | None = None) -> Flask:
         request.routing_exception = None
         raw: RawSocket | None = request.environ.get("mockserver.socket")
         client: ClientWait = RealTimeWait(raw) if raw is not None else VirtualWait()
-        answer, after = front_controller.handle_request(host, read(request, host.origin), root, client)
-        response = _without_response(answer, raw) if isinstance(answer, NoResponse) else _response(answer, raw)
+        result, after = front_controller.handle_request(host, read(request, host.origin), root, client)
+        response = _end_connection(result, raw) if isinstance(result, NoResponse) else _flask_response(result, raw)
         response.call_on_close(after)
         return response
 
@@ -135,39 +135,39 @@ def _body(incoming: Request, limit_bytes: int) -> bytes | None:
         return None
 
 
-def _without_response(answer: NoResponse, raw: RawSocket | None) -> Response:
-    """End or reset the connection without a response; without a raw socket raise the error of that."""
+def _end_connection(missing: NoResponse, raw: RawSocket | None) -> Response:
+    """End or reset the connection without a response; without a raw socket raise the error that a client would."""
     if raw is None:
-        raise answer.as_error()
-    if answer.reason == "reset":
+        raise missing.as_error()
+    if missing.reason == "reset":
         raw.reset()
     else:
         raw.close()
     return Response()
 
 
-def _pieces(answer: HttpResponse, raw: RawSocket | None) -> Iterator[bytes]:
+def _pieces(response: HttpResponse, raw: RawSocket | None) -> Iterator[bytes]:
     """Yield the body piece by piece; without a raw socket raise IncompleteRead at a truncated one."""
     sent = 0
-    for piece in iter_chunks(answer):
+    for piece in iter_chunks(response):
         if piece is None:
             raise NoResponse("timeout").as_error()
         sent += len(piece)
         yield piece
-    if sent < len(answer.body) and raw is None:
-        raise IncompleteRead(b"", len(answer.body) - sent)
+    if sent < len(response.body) and raw is None:
+        raise IncompleteRead(b"", len(response.body) - sent)
 
 
-def _response(answer: HttpResponse, raw: RawSocket | None) -> Response:
-    status = f"{answer.status} {reason_phrases.reason_phrase(answer.status)}"
-    transmission = answer.transmission
-    response = _Response(answer.body if transmission is None else _pieces(answer, raw), status=status)
-    response.headers.clear()
-    for name, value in answer.headers:
-        response.headers.add(name, value)
-    if answer.status != 204 and "Content-Length" not in response.headers:
-        response.headers["Content-Length"] = str(len(answer.body))
+def _flask_response(response: HttpResponse, raw: RawSocket | None) -> Response:
+    status = f"{response.status} {reason_phrases.reason_phrase(response.status)}"
+    transmission = response.transmission
+    outgoing = _Response(response.body if transmission is None else _pieces(response, raw), status=status)
+    outgoing.headers.clear()
+    for name, value in response.headers:
+        outgoing.headers.add(name, value)
+    if response.status != 204 and "Content-Length" not in outgoing.headers:
+        outgoing.headers["Content-Length"] = str(len(response.body))
     cut_bytes = transmission.truncate_bytes if transmission is not None else None
-    if cut_bytes is not None and cut_bytes >= len(answer.body):
-        response.headers["Connection"] = "close"  # the connection ends after this body too, though it is whole
-    return response
+    if cut_bytes is not None and cut_bytes >= len(response.body):
+        outgoing.headers["Connection"] = "close"  # the connection ends after this body too, though it is whole
+    return outgoing

@@ -46,44 +46,42 @@ def handle_request(
         The response, and a function that sends the webhooks which the request has made due. A caller in process need not
         call it: the sandbox's next request does.
     """
-    answer, after = _routed(host, request, root, client)
-    if request.method == "HEAD" and isinstance(answer, HttpResponse) and answer.body:
-        is_sized = any(name == "Content-Length" for name, _ in answer.headers)
-        size = () if is_sized else (("Content-Length", str(len(answer.body))),)
-        answer = answer._replace(headers=(*answer.headers, *size), body=b"")  # as GET would have it, refusals too
-    return answer, after
+    response, after = _route(host, request, root, client)
+    if request.method == "HEAD" and isinstance(response, HttpResponse) and response.body:
+        is_sized = any(name == "Content-Length" for name, _ in response.headers)
+        size = () if is_sized else (("Content-Length", str(len(response.body))),)
+        response = response._replace(headers=(*response.headers, *size), body=b"")  # as GET would have it, refusals too
+    return response, after
 
 
-def _routed(
+def _route(
     host: SandboxHost, request: HttpRequest, root: HostedSandbox | None, client: ClientWait
 ) -> tuple[Response, After]:
     if root is not None and host.sandboxes.get(root.id) is not root:
         return _no_sandbox(host, request._replace(target=f"{SANDBOXES}{root.id}{request.target}")), _nothing
     if request.target.startswith(SANDBOXES) and (root is None or root.own_origin is None):
-        hosted, request = _below_prefix(host, request)
+        hosted, request = _strip_prefix(host, request)
     else:
         hosted = root or host.sandboxes.get(DEFAULT_ID)
     if hosted is None:
         return _no_sandbox(host, request), _nothing
     outbox = hosted.sandbox.outbox
-    if (
-        outbox.queues or outbox.unordered
-    ):  # made due by an earlier call in process, whose caller has its response by now
-        hosted.dispatch_webhooks()
+    if outbox.queues or outbox.unordered:
+        hosted.dispatch_webhooks()  # what an earlier call in process made due: its caller has its response by now
     is_api = request.target.startswith("/v1/")
-    answer = (_run_api if is_api else _run_other)(host, hosted, request, client)
+    response = (_run_api if is_api else _run_other)(host, hosted, request, client)
     if hosted.listeners:
         hosted.notify_listeners()
     if host.on_exchange is not None:
         host.on_exchange(hosted)
-    return answer, hosted.dispatch_webhooks
+    return response, hosted.dispatch_webhooks
 
 
 def _nothing() -> None:
     """Nothing is due: the request has reached no sandbox."""
 
 
-def _below_prefix(host: SandboxHost, request: HttpRequest) -> tuple[HostedSandbox | None, HttpRequest]:
+def _strip_prefix(host: SandboxHost, request: HttpRequest) -> tuple[HostedSandbox | None, HttpRequest]:
     """Return the sandbox of the path's prefix, and the request below that prefix."""
     sandbox_id, slash, rest = request.target[len(SANDBOXES) :].partition("/")
     hosted = host.sandboxes.get(sandbox_id)
@@ -103,19 +101,19 @@ def _run_other(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, c
     if not handler.is_static_asset(request.target):
         with hosted.sandbox.lock:  # a visit of the page is not an exchange of the journal, and yet moves a session
             hosted.sandbox.journal.add_command("visit", {"call": parse_call(request)}, *hosted.sandbox.position())
-    answer = handler.serve(hosted, request)
-    hosted.dispatch.deliver_early()
-    return answer
+    response = handler.serve(hosted, request)
+    hosted.dispatch.send_early()
+    return response
 
 
 def _run_api(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client: ClientWait) -> Response:
-    answer = handle_api_request(hosted.sandbox, request, host.response_options, client)
+    response = handle_api_request(hosted.sandbox, request, host.response_options, client)
     outbox = hosted.sandbox.outbox  # read again: another thread may have reset the sandbox
     if outbox.queues or outbox.unordered:
-        hosted.dispatch.deliver_early()
+        hosted.dispatch.send_early()
     if host.log is not None:
-        host.log(_access_log_line(hosted, request, answer))
-    return answer
+        host.log(_access_log_line(hosted, request, response))
+    return response
 
 
 def _no_sandbox(host: SandboxHost, request: HttpRequest) -> HttpResponse:
@@ -126,20 +124,24 @@ def _no_sandbox(host: SandboxHost, request: HttpRequest) -> HttpResponse:
         return _refusal(
             404,
             "MOCK_NOT_FOUND",
-            "this server has no default sandbox; make one with POST /_mock/sandboxes and use its baseUrl, "
+            "this server has no default sandbox; create one with POST /_mock/sandboxes and use its baseUrl, "
             'with its path: urljoin(baseUrl, "/v1/...") drops that',
         )
     sandbox_id = request.target[len(SANDBOXES) :].partition("/")[0]
-    named = masked_excerpt(sandbox_id, _secrets(host), 60)
+    excerpt = masked_excerpt(sandbox_id, _secrets(host), 60)
     if host.is_closed(sandbox_id):
         if not handler.is_static_asset(request.target):
             host.note_late_call(sandbox_id)
         return _refusal(
             410,
             "MOCK_SANDBOX_CLOSED",
-            f"sandbox {named!r} is closed; this call arrived after its test had ended",
+            f"sandbox {excerpt!r} is closed; this call arrived after its test had ended",
         )
-    return _refusal(404, "MOCK_NOT_FOUND", f"no sandbox {named!r}; make one with POST /_mock/sandboxes")
+    return _refusal(
+        404,
+        "MOCK_NOT_FOUND",
+        f"sandbox: got {excerpt!r}; expected one that GET /_mock/sandboxes lists, or create one with POST /_mock/sandboxes",
+    )
 
 
 def _secrets(host: SandboxHost) -> list[str]:
@@ -164,8 +166,9 @@ def _media(hosted: HostedSandbox, request: HttpRequest) -> HttpResponse:
         hide, now = redactor(hosted.sandbox), hosted.sandbox.read_clock()
     date = ("Date", formats.http_date(now))
     if match is None:
-        refused = _refusal(404, "MOCK_NOT_FOUND", f"no media {hide.brief(media_id, 60)!r} in this sandbox")
-        return refused._replace(headers=(*refused.headers, date))
+        expected = "the id of a file that was uploaded to this sandbox"
+        refusal = _refusal(404, "MOCK_NOT_FOUND", f"media: got {hide.brief(media_id, 60)!r}; expected {expected}")
+        return refusal._replace(headers=(*refusal.headers, date))
     media = match[1]
     return HttpResponse(200, (*_media_headers(media), date), b"" if request.method == "HEAD" else media.content)
 
@@ -181,22 +184,22 @@ def _media_headers(media: Media) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _access_log_line(hosted: HostedSandbox, request: HttpRequest, answer: Response) -> str:
+def _access_log_line(hosted: HostedSandbox, request: HttpRequest, response: Response) -> str:
     """Return one line: time by the sandbox's clock, status, method and path, and for a refusal its code and reason."""
     with hosted.sandbox.lock:
         hide, now = redactor(hosted.sandbox), hosted.sandbox.now
     time_of_day, target = formats.http_date(now)[17:25], hide.text(request.target)
     call = f"{request.method[:20]} {hosted.prefix}{target}"
-    if isinstance(answer, NoResponse):
-        return printable(f"{time_of_day} {answer.reason} {call}")
-    reason = next((f"  {value}" for name, value in answer.headers if name == "X-Mock-Reason"), "")
-    return printable(f"{time_of_day} {answer.status} {call}{_code(answer)}{reason}")
+    if isinstance(response, NoResponse):
+        return printable(f"{time_of_day} {response.reason} {call}")
+    reason = next((f"  {value}" for name, value in response.headers if name == "X-Mock-Reason"), "")
+    return printable(f"{time_of_day} {response.status} {call}{_code(response)}{reason}")
 
 
-def _code(answer: HttpResponse) -> str:
+def _code(response: HttpResponse) -> str:
     """Return the error code of the response after a space; nothing if a rule has replaced the API's body."""
     try:
-        body = answer.json() if answer.status >= 400 and answer.body else {}
+        body = response.json() if response.status >= 400 and response.body else {}
     except ValueError:
         return ""
     return f" {body['code']}" if isinstance(body, dict) and "code" in body else ""

@@ -61,7 +61,7 @@ def test_a_command_is_found_by_its_id_and_by_its_recorded_name(name: str):
 
 @pytest.mark.parametrize("name", ["advnce", "createSandbox"])
 def test_no_command_of_a_sandbox_has_another_name(name: str):
-    with pytest.raises(ValueError, match=f"no command is called '{name}'"):
+    with pytest.raises(ValueError, match=f"command: got '{name}'"):
         find_command(name)
 
 

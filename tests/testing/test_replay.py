@@ -314,7 +314,7 @@ def test_a_document_without_calls_is_refused_since_it_proves_nothing(
 
 
 def test_an_unknown_command_is_refused():
-    with pytest.raises(ValueError, match="no command is called 'advnce'; did you mean 'advance'"):
+    with pytest.raises(ValueError, match="command: got 'advnce'; expected the id of a command; did you mean 'advance'"):
         again({"calls": [{"do": "advnce"}]})
 
 

@@ -105,11 +105,11 @@ def _steps(sandbox: SandboxState) -> JSON:
     return {
         "now": format_exact(sandbox.now),
         "exchanges": sandbox.journal.last_exchange,
-        "steps": [_step(each, hide) for each in sandbox.journal.steps],
+        "steps": [_step(step, hide) for step in sandbox.journal.steps],
         "unanswered": sandbox.journal.dropped_commands,
         "deferred": [
-            {**_call(each.call, hide), "rules": list(each.rule_ids)}
-            for each in sandbox.rule_set.deferred_calls.values()
+            {**_call(deferred.call, hide), "rules": list(deferred.rule_ids)}
+            for deferred in sandbox.rule_set.deferred_calls.values()
         ],
         "due": _due(sandbox),
     }
@@ -141,8 +141,8 @@ def _call(call: Call, hide: Redactor) -> JSON:
 
 
 def _due(sandbox: SandboxState) -> JSON | None:
-    """Return the next timer that will do something."""
-    timer = min((each for each in sandbox.timers if sandbox.timer_target(each) is not None), default=None)
+    """Return the next timer whose record still exists."""
+    timer = min((timer for timer in sandbox.timers if sandbox.timer_target(timer) is not None), default=None)
     return timer and {"at": format_exact(timer.due), "what": f"{timer.kind}.{timer.trigger}", "id": timer.id}
 
 
@@ -161,6 +161,6 @@ def track_choices(hosted: HostedSandbox, args: Arguments) -> None:
 
 def read_tracked_choices(hosted: HostedSandbox, args: Arguments) -> JSON:
     """Return the choices that were read since tracking began."""
-    if hosted.read is None:
+    if hosted.choices_read is None:
         raise ControlError(409, "MOCK_NOT_WATCHED", "the choices are not tracked; begin with POST /_mock/choices/watch")
-    return {"read": sorted(hosted.read)}
+    return {"read": sorted(hosted.choices_read)}

@@ -142,7 +142,7 @@ class WebhookDispatcher:
         with self._sandbox.lock:
             self._active_senders += change
 
-    def deliver_early(self) -> None:
+    def send_early(self) -> None:
         """Send what a rule wants sent before the response to the current call."""
         if not self._sandbox.outbox.is_idle:
             with suppress(event_loops.LoopBlocked):  # it stays due
