@@ -37,7 +37,9 @@ def bare_entry(view: formats.SerializationContext, execution: Execution) -> dict
     return {
         **serializers._counted(execution, sending.counts(execution.schedule, view.now)),
         "startedAt": format_milliseconds(execution.started_at),
-        "completedAt": None if execution.ended_at is None else format_milliseconds(serializers._end_shown(execution)),
+        "completedAt": None
+        if execution.ended_at is None
+        else format_milliseconds(serializers._displayed_end(execution)),
     }
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mockserver.contract.limits import PART_HEAD_MAX_BYTES, UPLOAD_OTHER_PARTS_MAX
 from mockserver.core.state.calls import ApiError
-from mockserver.server.api.request import read
+from mockserver.server.api.request import read_uploads
 from tests.operations.media_files import BOUNDARY, PNG, TEXT, UPLOAD, File, multipart, upload
 from tests.operations.world import refused
 
@@ -133,7 +133,7 @@ PIECES = [
 )
 def test_any_pieces_of_an_upload_are_files_or_none_and_never_another_exception(pieces, content_type):
     try:
-        files = read(f"multipart/form-data; {content_type}", b"".join(pieces), 3)
+        files = read_uploads(f"multipart/form-data; {content_type}", b"".join(pieces), 3)
     except ApiError as refused:
         assert refused.code in ("MEDIA_UPLOAD_EMPTY", "MEDIA_UPLOAD_TOO_MANY_FILES")
     else:
@@ -144,5 +144,5 @@ def test_any_pieces_of_an_upload_are_files_or_none_and_never_another_exception(p
 def test_every_content_that_does_not_hold_the_boundary_is_read_as_it_was_sent(contents, line):
     files = [File(line + content + line, "text/plain") for content in contents]
 
-    assert [file.content for file in files] == [part.content for part in read(MULTIPART, multipart(files), 10)]
-    assert PNG == read(MULTIPART, multipart([File(PNG, "image/png")]), 10)[0].content
+    assert [file.content for file in files] == [part.content for part in read_uploads(MULTIPART, multipart(files), 10)]
+    assert PNG == read_uploads(MULTIPART, multipart([File(PNG, "image/png")]), 10)[0].content

@@ -54,11 +54,11 @@ class VirtualWait(NamedTuple):
     def wait(self, sandbox: SandboxState, epoch: int, span: Duration) -> Waited:
         if sandbox.epoch != epoch:
             return "released"
-        gives_up = self.timeout_us is not None and span > self.timeout_us
-        sandbox.runtime.pass_virtual_time(
-            sandbox, self.timeout_us if gives_up and self.timeout_us is not None else span
-        )
-        return "gone" if gives_up else "passed"
+        if self.timeout_us is not None and span > self.timeout_us:
+            sandbox.runtime.pass_virtual_time(sandbox, self.timeout_us)
+            return "gone"
+        sandbox.runtime.pass_virtual_time(sandbox, span)
+        return "passed"
 
     def if_lost(self, note: Callable[[], None]) -> None:
         """Do nothing: a client in this process waits until its timeout."""

@@ -45,12 +45,12 @@ class _Part(NamedTuple):
     content: bytes
 
 
-def reader(content_type: str, body: bytes) -> Callable[[int], Sequence[UploadedFile]]:
+def upload_reader(content_type: str, body: bytes) -> Callable[[int], Sequence[UploadedFile]]:
     """Return a function that reads the files of the field `files`, given the number that the operation takes."""
-    return lambda files_max: read(content_type, body, files_max)
+    return lambda files_max: read_uploads(content_type, body, files_max)
 
 
-def read(content_type: str, body: bytes, files_max: int) -> Sequence[UploadedFile]:
+def read_uploads(content_type: str, body: bytes, files_max: int) -> Sequence[UploadedFile]:
     """
     Return the files of the field `files`, in order; none if the body is not a readable multipart.
 
@@ -253,7 +253,7 @@ def parse_call(request: HttpRequest) -> Call:
         _pairs(query) if query else (),
         headers,
         body,
-        reader(headers.get("content-type", ""), body or b""),
+        upload_reader(headers.get("content-type", ""), body or b""),
         request.base_url,
     )
 

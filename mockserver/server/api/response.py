@@ -25,6 +25,12 @@ from mockserver.server.api.formats import encoded
 
 _HEADER_MAX_CHARS = 300
 _SENTENCE_MAX_CHARS = 2_000
+_JSON_TYPE = ("Content-Type", "application/json; charset=utf-8")
+
+# Options that make a response differ from its schema on purpose, so that `strict` does not check it.
+_UNCHECKED = (("additive-fields", "unknown-fields"), ("new-enum-values", "unseen"), ("error-extra-keys", "details"))
+
+Waited = Literal["passed", "released", "gone"]
 
 
 def explanation(refusal: ApiError | Refused, redactor: Redactor) -> str:
@@ -47,15 +53,6 @@ def explanation_header(refusal: ApiError, redactor: Redactor) -> str:
     ascii_text = explanation(refusal, redactor).encode("ascii", "backslashreplace").decode("ascii")
     printable = "".join(char if " " <= char <= "~" else f"\\x{ord(char):02x}" for char in ascii_text)
     return brief(printable, _HEADER_MAX_CHARS)
-
-
-_JSON_TYPE = ("Content-Type", "application/json; charset=utf-8")
-
-# Options that make a response differ from its schema on purpose, so that `strict` does not check it.
-_UNCHECKED = (("additive-fields", "unknown-fields"), ("new-enum-values", "unseen"), ("error-extra-keys", "details"))
-
-
-Waited = Literal["passed", "released", "gone"]
 
 
 class Transmission(NamedTuple):
@@ -114,7 +111,7 @@ class NoResponse(NamedTuple):
         return RemoteDisconnected("Remote end closed connection without response")
 
 
-def iter_chunks(answer: HttpResponse) -> Iterator[bytes | None]:
+def iter_chunks(response: HttpResponse) -> Iterator[bytes | None]:
     """
     Yield the pieces of the body as they are sent: the first immediately, a wait before each other one.
 
@@ -122,31 +119,34 @@ def iter_chunks(answer: HttpResponse) -> Iterator[bytes | None]:
         A piece; None, as the last value, if the client has given up. The pieces end early if the body is truncated, and
         if the sandbox releases the call.
     """
-    sending = answer.transmission or Transmission()
-    body = answer.body[: sending.truncate_bytes]
-    count = min(sending.chunks, len(body)) or 1
+    transmission = response.transmission or Transmission()
+    body = response.body[: transmission.truncate_bytes]
+    count = min(transmission.chunks, len(body)) or 1
     bounds = [number * len(body) // count for number in range(count + 1)]
     has_ended = False
     try:
         for number, (start, end) in enumerate(pairwise(bounds)):
-            # Whole microseconds, whose sum is `over` for any number of pieces.
-            gap = sending.over * number // (count - 1) - sending.over * (number - 1) // (count - 1) if number else 0
-            waited = sending.wait(gap) if number else "passed"
+            waited = transmission.wait(_gap(transmission.over, number, count)) if number else "passed"
             if waited == "released":
                 return
             if waited == "gone":
                 has_ended = True
-                sending.ended(False)
+                transmission.ended(False)
                 yield None
                 return
             if number + 1 == count:  # before the client reads it, so that its next call sees the response as sent
                 has_ended = True
-                sending.ended(True)
+                transmission.ended(True)
             if end > start:
                 yield body[start:end]
     finally:
         if not has_ended:
-            sending.ended(False)
+            transmission.ended(False)
+
+
+def _gap(over: Duration, number: int, count: int) -> Duration:
+    """Return the wait before a piece other than the first: whole microseconds, whose sum over all pieces is `over`."""
+    return over * number // (count - 1) - over * (number - 1) // (count - 1)
 
 
 class ResponseOptions(NamedTuple):
