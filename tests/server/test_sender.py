@@ -126,7 +126,7 @@ def test_what_is_no_answer_is_a_failed_attempt(reply):
     with raw(reply) as url:
         outcome = post(url)
 
-    assert outcome.status is None and outcome.error.startswith("no answer: ")
+    assert outcome.status is None and outcome.error.startswith("no response: ")
 
 
 def test_an_endpoint_that_does_not_listen_is_a_failed_attempt(mockserver):
@@ -137,7 +137,7 @@ def test_an_endpoint_that_does_not_listen_is_a_failed_attempt(mockserver):
 
     [attempt] = receiver.deliveries[0]["attempts"]
     assert {"at", "error", "durationMs"} == set(attempt)
-    assert attempt["error"].startswith("no answer: ")
+    assert attempt["error"].startswith("no response: ")
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_a_certificate_is_asked_for_where_the_target_is_https(serve):
     assert outcome.status is None and "SSL" in outcome.error
 
 
-@pytest.mark.parametrize(("host", "error"), [("localhost", None), ("127.0.0.1", "no answer: SSLCertVerificationError")])
+@pytest.mark.parametrize(("host", "error"), [("localhost", None), ("127.0.0.1", "no response: SSLCertVerificationError")])
 def test_a_certificate_has_to_be_of_the_urls_host(monkeypatch, host, error):
     certificate = Path(__file__).with_name("localhost.pem")
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
@@ -276,7 +276,7 @@ def test_a_chunk_whose_size_never_ends_is_a_failed_attempt():
     with raw(head + b"1" * 200_000, hold=threading.Event()) as url:
         outcome = post(url)
 
-    assert (None, "no answer: LineTooLong") == (outcome.status, outcome.error)
+    assert (None, "no response: LineTooLong") == (outcome.status, outcome.error)
 
 
 def test_a_compressed_answer_is_kept_as_it_came():

@@ -21,15 +21,23 @@ from mockserver.core.operations.dispatch import handle_call
 from mockserver.core.scheduler import run_until
 from mockserver.core.state.calls import ApiError, Call, CallResult
 from mockserver.core.state.sandbox import SandboxState, cut, journal_entry
-from mockserver.server.api import response
-from mockserver.server.api.response import HttpResponse, NoResponse, ResponseOptions, Transmission, Waited, redactor
+from mockserver.server.api.response import (
+    HttpResponse,
+    NoResponse,
+    ResponseOptions,
+    Transmission,
+    Waited,
+    build_response,
+    redactor,
+    scripted_response,
+)
 
 
 class ClientWait(Protocol):
     """How the client of one call waits for its response."""
 
     def wait(self, sandbox: SandboxState, epoch: int, span: Duration) -> Waited:
-        """Let `span` pass. Return `passed`, `released` by a new epoch, or `gone` if the client gives up before."""
+        """Let `span` pass. Return `passed`, `canceled` by a new epoch, or `timed-out` if the client gives up before."""
 
     def if_lost(self, note: Callable[[], None]) -> None:
         """Call `note` if the response does not reach the client."""
@@ -53,10 +61,10 @@ class VirtualWait(NamedTuple):
 
     def wait(self, sandbox: SandboxState, epoch: int, span: Duration) -> Waited:
         if sandbox.epoch != epoch:
-            return "released"
+            return "canceled"
         if self.timeout_us is not None and span > self.timeout_us:
             sandbox.runtime.pass_virtual_time(sandbox, self.timeout_us)
-            return "gone"
+            return "timed-out"
         sandbox.runtime.pass_virtual_time(sandbox, span)
         return "passed"
 
@@ -92,7 +100,7 @@ class RealTimeWait(NamedTuple):
     connection: ClientConnection
 
     def wait(self, sandbox: SandboxState, epoch: int, span: Duration) -> Waited:
-        return "released" if sandbox.runtime.wait_real_time(sandbox, epoch, span / SECOND) else "passed"
+        return "canceled" if sandbox.runtime.wait_real_time(sandbox, epoch, span / SECOND) else "passed"
 
     def if_lost(self, note: Callable[[], None]) -> None:
         self.connection.if_lost = note
@@ -119,11 +127,11 @@ def run_call(sandbox: SandboxState, call: Call, options: ResponseOptions) -> Htt
     """
     try:
         result = handle_call(sandbox, call)
-        answer = response.build_response(sandbox, call, result.outcome, options)
+        response = build_response(sandbox, call, result.outcome, options)
     except Exception as failure:  # noqa: BLE001 - for any failure the client gets the documented error
-        result, answer = _internal_error(sandbox, call, options, failure)
-    sandbox.journal.add_exchange(journal_entry(sandbox, call, result, answer.status, answer.headers, answer.body))
-    return answer
+        result, response = _internal_error(sandbox, call, options, failure)
+    sandbox.journal.add_exchange(journal_entry(sandbox, call, result, response.status, response.headers, response.body))
+    return response
 
 
 class ExchangeWithRules:
@@ -205,22 +213,22 @@ class ExchangeWithRules:
 
         A response that does not reach its client is marked as lost in the journal.
         """
-        match, client, answer = self._match, self._client, self.response
+        match, client, response = self._match, self._client, self.response
         if match.after:
             waited = client.wait(self._sandbox, self._epoch, match.after)
-            if waited == "released" or self._sandbox.epoch != self._epoch:
+            if waited == "canceled" or self._sandbox.epoch != self._epoch:
                 self.response = NoResponse("drop")
                 return
-            if waited == "gone":
+            if waited == "timed-out":
                 self._mark_end(is_lost=True)
                 self.response = NoResponse("timeout")
                 return
-        is_slow = _is_slow(self._call, answer)
+        is_slow = _is_slow(self._call, response)
         if match.before or match.after or is_slow:
             client.if_lost(lambda: self._mark_end(is_lost=True))
-        if is_slow and isinstance(answer, HttpResponse) and answer.transmission is not None:
-            self.response = answer._replace(
-                transmission=answer.transmission._replace(
+        if is_slow and isinstance(response, HttpResponse) and response.transmission is not None:
+            self.response = response._replace(
+                transmission=response.transmission._replace(
                     wait=lambda span: client.wait(self._sandbox, self._epoch, span),
                     ended=lambda is_whole: self._mark_end(is_lost=not is_whole),
                 )
@@ -233,10 +241,10 @@ class ExchangeWithRules:
         sandbox, match = self._sandbox, self._match
         waited = self._client.wait(sandbox, self._epoch, match.before)
         with sandbox.lock:
-            if waited == "released" or sandbox.epoch != self._epoch:
+            if waited == "canceled" or sandbox.epoch != self._epoch:
                 return
             run_until(sandbox, sandbox.read_clock())
-            if waited == "gone":
+            if waited == "timed-out":
                 injection.defer_call(sandbox, self._call, match, self._arrived_at + match.before)
                 self.response = NoResponse("timeout")
                 return
@@ -245,18 +253,18 @@ class ExchangeWithRules:
 
     def _record(self, result: CallResult) -> None:
         """Add the call to the journal, with the part of the response that reaches the client."""
-        sandbox, call, match, answer = self._sandbox, self._call, self._match, self.response
+        sandbox, call, match, response = self._sandbox, self._call, self._match, self.response
         status: int | None = None
         headers: tuple[tuple[str, str], ...] = ()
         body = b""
-        if isinstance(answer, HttpResponse):
-            status, headers, body, transmission = answer
+        if isinstance(response, HttpResponse):
+            status, headers, body, transmission = response
             body = body[: transmission.truncate_bytes] if transmission is not None else body
         if match.owner is None:
             sandbox.journal.add_exchange(journal_entry(sandbox, call, result, status, headers, body))
             return
         entry = journal_entry(sandbox, call, result, status, headers, body, match.owner.fault())
-        is_held = status is not None and bool(match.after or _is_slow(call, answer))
+        is_held = status is not None and bool(match.after or _is_slow(call, response))
         sandbox.journal.add_exchange(entry._replace(is_reused=self._client.is_reused(), is_held=is_held))
 
     def _mark_end(self, *, is_lost: bool) -> None:
@@ -271,11 +279,11 @@ class ExchangeWithRules:
                 sandbox.journal.send(self.number, sandbox.runtime.monotonic_us())
 
 
-def _is_slow(call: Call, answer: HttpResponse | NoResponse) -> bool:
+def _is_slow(call: Call, response: HttpResponse | NoResponse) -> bool:
     """Return True if the body is sent in pieces with waits between them."""
-    if isinstance(answer, NoResponse) or answer.transmission is None or call.method == "HEAD":
+    if isinstance(response, NoResponse) or response.transmission is None or call.method == "HEAD":
         return False
-    return bool(answer.transmission.chunks and answer.body)
+    return bool(response.transmission.chunks and response.body)
 
 
 def _with_wire_faults(
@@ -284,18 +292,18 @@ def _with_wire_faults(
     """Return the response to a result, with the faults of the rule that owns the call."""
     wire = match.wire
     if wire.reply is not None:
-        answer = response.scripted_response(sandbox, *wire.reply)
+        response = scripted_response(sandbox, *wire.reply)
     elif result.outcome is not None:
-        answer = response.build_response(sandbox, call, result.outcome, options, result.as_of)
+        response = build_response(sandbox, call, result.outcome, options, result.as_of)
     else:
         return NoResponse(wire.termination or "drop")
     if wire.garble:
-        answer = answer._replace(status=200, body=_NOT_JSON)
+        response = response._replace(status=200, body=_NOT_JSON)
     if wire.termination is not None:
         return NoResponse(wire.termination)
     if wire.truncate_bytes is not None or wire.chunks:
-        return answer._replace(transmission=Transmission(wire.truncate_bytes, wire.chunks, wire.over))
-    return answer
+        return response._replace(transmission=Transmission(wire.truncate_bytes, wire.chunks, wire.over))
+    return response
 
 
 def _internal_error(
@@ -305,7 +313,7 @@ def _internal_error(
     _log_failure(sandbox, call)
     reason = f"the mock failed: {type(failure).__name__}: {failure}"
     result = CallResult(ApiError("INTERNAL_ERROR", clause="base.internal", reason=reason), None, None)
-    return result, response.build_response(sandbox, call, result.outcome, options._replace(strict=False))
+    return result, build_response(sandbox, call, result.outcome, options._replace(strict=False))
 
 
 def _log_failure(sandbox: SandboxState, call: Call) -> None:

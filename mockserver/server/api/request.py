@@ -69,15 +69,19 @@ def read_uploads(content_type: str, body: bytes, files_max: int) -> Sequence[Upl
     boundary = options.get("boundary", "")
     if kind.lower() != "multipart/form-data" or not boundary or not boundary.isascii():
         return ()
-    files: list[UploadedFile] = []
     try:
-        for number, part in enumerate(_parts(body, boundary.encode("ascii")), start=1):
-            if number > files_max + UPLOAD_OTHER_PARTS_MAX:
-                raise _too_many(files_max)
-            files.extend(_files(part))
+        parts = _bounded(_parts(body, boundary.encode("ascii")), files_max)
+        return [file for part in parts for file in _files(part)]
     except (ValueError, LookupError):  # a body that breaks the format, a part without a disposition
         return ()
-    return files
+
+
+def _bounded(parts: Iterator[_Part], files_max: int) -> Iterator[_Part]:
+    """Yield the parts; refuse those beyond the bound on their number."""
+    for number, part in enumerate(parts, start=1):
+        if number > files_max + UPLOAD_OTHER_PARTS_MAX:
+            raise _too_many(files_max)
+        yield part
 
 
 def _files(part: _Part) -> Iterator[UploadedFile]:
@@ -225,17 +229,17 @@ def handle_api_request(
     Lock: takes the sandbox's lock; waits without it.
     """
     call = parse_call(request)
-    answer: HttpResponse | NoResponse
+    response: HttpResponse | NoResponse
     if sandbox.rule_set.rules and call.endpoint is not None:
-        answer = ExchangeWithRules(sandbox, call, options, client).run()
+        response = ExchangeWithRules(sandbox, call, options, client).run()
     else:
         with sandbox.lock:
             run_until(sandbox, sandbox.read_clock())
-            answer = run_call(sandbox, call, options)
-    if call.method != "HEAD" or isinstance(answer, NoResponse):
-        return answer
-    length = ("Content-Length", str(len(answer.body)))  # as GET would have it
-    return answer._replace(headers=(*answer.headers, length), body=b"")
+            response = run_call(sandbox, call, options)
+    if call.method != "HEAD" or isinstance(response, NoResponse):
+        return response
+    length = ("Content-Length", str(len(response.body)))  # as GET would have it
+    return response._replace(headers=(*response.headers, length), body=b"")
 
 
 def parse_call(request: HttpRequest) -> Call:

@@ -30,7 +30,7 @@ _JSON_TYPE = ("Content-Type", "application/json; charset=utf-8")
 # Options that make a response differ from its schema on purpose, so that `strict` does not check it.
 _UNCHECKED = (("additive-fields", "unknown-fields"), ("new-enum-values", "unseen"), ("error-extra-keys", "details"))
 
-Waited = Literal["passed", "released", "gone"]
+Waited = Literal["passed", "canceled", "timed-out"]
 
 
 def explanation(refusal: ApiError | Refused, redactor: Redactor) -> str:
@@ -117,7 +117,7 @@ def iter_chunks(response: HttpResponse) -> Iterator[bytes | None]:
 
     Yields:
         A piece; None, as the last value, if the client has given up. The pieces end early if the body is truncated, and
-        if the sandbox releases the call.
+        if the sandbox cancels the wait.
     """
     transmission = response.transmission or Transmission()
     body = response.body[: transmission.truncate_bytes]
@@ -127,9 +127,9 @@ def iter_chunks(response: HttpResponse) -> Iterator[bytes | None]:
     try:
         for number, (start, end) in enumerate(pairwise(bounds)):
             waited = transmission.wait(_gap(transmission.over, number, count)) if number else "passed"
-            if waited == "released":
+            if waited == "canceled":
                 return
-            if waited == "gone":
+            if waited == "timed-out":
                 has_ended = True
                 transmission.ended(False)
                 yield None

@@ -120,7 +120,7 @@ def _execution_entry(view: SerializationContext, execution: Execution) -> JSON:
 
 
 def _counted(execution: Execution, counts: sending.Counts) -> JSON:
-    """Return the fields that an execution has in the campaign and alone."""
+    """Return the fields that an execution has both in its campaign and in its own response."""
     return {
         "id": execution.id,
         "status": execution.status,

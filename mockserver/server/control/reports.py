@@ -116,7 +116,7 @@ def _steps(sandbox: SandboxState) -> JSON:
 
 
 def _step(step: CommandRecord, hide: Redactor) -> JSON:
-    """Return a command with the numbers of exchanges and transitions before it, without what is for the end user alone."""
+    """Return a command with the numbers of exchanges and transitions before it, without what only the end user may see."""
     return {
         "at": format_exact(step.at),
         "exchanges": step.exchanges,
@@ -128,7 +128,7 @@ def _step(step: CommandRecord, hide: Redactor) -> JSON:
 
 def _arguments(step: CommandRecord, hide: Redactor) -> JSON:
     if step.command == "visit":
-        return {"method": step.arguments["call"].method}  # its link is for the end user alone
+        return {"method": step.arguments["call"].method}  # only the end user may see its link
     if step.command != "call":
         arguments: JSON = hide.value(to_plain(step.arguments))
         return arguments

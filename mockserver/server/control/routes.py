@@ -48,7 +48,7 @@ class Route(NamedTuple):
 
     `target` is the first argument of `handler`: the `host`, or the `sandbox` of the prefix. `phase` is when the handler
     of a sandbox runs (see `hosting.host.Phase`). `recorded` is the name under which the history and replay documents
-    have the command; None for one that changes nothing, or that takes the history back with the state.
+    have the command; None for one that changes nothing, or that restores the history together with the state.
     """
 
     id: CommandId

@@ -86,7 +86,7 @@ def _is_foreign(headers: Mapping[str, str], own: str) -> bool:
 
 
 def form_token(sandbox: SandboxState, key: str) -> str:
-    """Return the secret in each form of this link or flow, which no other page can know."""
+    """Return the secret in each form of this link or flow, which no page of another site has."""
     return ids.seeded_id(sandbox.seed, "form of a hosted page", key, chars=40)
 
 

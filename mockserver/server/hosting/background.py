@@ -73,7 +73,7 @@ class BackgroundWorker:
         self._ticker = threading.Thread(target=self._run_timers, name="mockserver ticker", daemon=True)
 
     def start(self) -> None:
-        """Take over the host's deliveries."""
+        """Send the host's deliveries from now on."""
         self._host.background = self
         self._ticker.start()
 

@@ -126,7 +126,7 @@ class HostedSandbox:
     ) -> None:
         self.id = id
         self.prefix = "" if id == DEFAULT_ID else f"/sandboxes/{id}"
-        self.own_origin: str | None = None  # of a port for this sandbox alone
+        self.own_origin: str | None = None  # of a port that only this sandbox has
         self.sandbox = sandbox
         self.host = host
         self.created_at = created_at
@@ -137,7 +137,7 @@ class HostedSandbox:
         self.choices_read: set[str] | None = None  # the ids of the choices that were read, if they are tracked
         self._checkpoint_count = 0
         self._dispatch: WebhookDispatcher | None = None
-        # Not the sandbox's lock, so that a thread that holds that one does not keep another from closing the sandbox.
+        # Not the sandbox's lock: another thread can close the sandbox while one holds that.
         self._creation_lock = threading.Lock()
 
     @property

@@ -122,7 +122,7 @@ class ResponseWriter:
         self.persists = head.keep_alive
 
     def send_continue(self) -> None:
-        """Ask the client for its body, unless its response has begun."""
+        """Send `100 Continue`, for which the client waits with its body, unless the response has begun."""
         if not self.started:
             self._send(b"HTTP/1.1 100 Continue\r\n\r\n")
 
@@ -153,7 +153,7 @@ class ResponseWriter:
         Args:
             why: one English sentence.
             error: the status and the JSON body.
-            explain: give the sentence in the header X-Mock-Reason.
+            explain: send the sentence in the header X-Mock-Reason.
         """
         if self.started:
             self.persists = False

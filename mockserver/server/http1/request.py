@@ -49,7 +49,7 @@ class RequestHead(NamedTuple):
     One request without its body; `environ` holds the request's part of the WSGI environ.
 
     `length` is the body's size in bytes, None for a chunked one.
-    `expects` says that the client waits for `100 Continue`, `persists` that it means to send another request.
+    `expects_continue` is True if the client waits for `100 Continue`, `keep_alive` if it may send another request.
     """
 
     method: str
@@ -284,7 +284,7 @@ class RequestBody(io.RawIOBase):
     A request's body: counted, or chunked with its chunks joined and its trailers dropped.
 
     `failure` is the error that ended it early; each later read raises it again.
-    `invite` is called once, before the wait for the first byte; it sends `100 Continue`.
+    `send_continue` is called once, before the wait for the first byte, and is None after that.
     """
 
     def __init__(

@@ -46,7 +46,7 @@ class Server:
     `error_body(is_app_failure)` returns the status and JSON body of an error of the server itself, and `explain` adds
     the header X-Mock-Reason to it; `log` gets one line per exchange.
     A connection ends after `idle_seconds` without a byte from the client; a body over `body_max_bytes` is refused. By
-    default the app alone limits bodies.
+    default only the app limits bodies.
     """
 
     def __init__(

@@ -109,7 +109,7 @@ class WebhookDispatcher:
         Send everything that is due now, in this thread; nothing within a receiver's own call.
 
         Args:
-            early: send only what a rule wants sent before the response.
+            early: send only what a rule has sent before the response.
 
         Raises:
             LoopBlocked: a receiver needs the event loop that this thread runs; what was not sent stays due.
@@ -143,7 +143,7 @@ class WebhookDispatcher:
             self._active_senders += change
 
     def send_early(self) -> None:
-        """Send what a rule wants sent before the response to the current call."""
+        """Send what a rule has sent before the response to the current call."""
         if not self._sandbox.outbox.is_idle:
             with suppress(event_loops.LoopBlocked):  # it stays due
                 self.send_due(early=True)

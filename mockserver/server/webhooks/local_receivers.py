@@ -163,7 +163,7 @@ def _source(frames: Sequence[traceback.FrameSummary]) -> str:
 
 
 def _read(returned: Any) -> ReceiverResponse:
-    """Return the response that the value of a receiving function means."""
+    """Return the response for a value that a receiving function returned."""
     if returned is None:
         return 200, {}, b""
     status, headers, body = returned if isinstance(returned, tuple) and len(returned) == 3 else (returned, {}, b"")

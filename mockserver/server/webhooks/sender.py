@@ -61,12 +61,11 @@ class _InFlightRequest:
         self.end()
 
     def end(self) -> None:
-        with self._lock:
+        with self._lock, suppress(OSError):
             self.is_over = True
             self.woken.set()
             if self._handle is not None:
-                with suppress(OSError):
-                    self._handle.shutdown(socket.SHUT_RDWR)
+                self._handle.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         with self._lock:
@@ -244,4 +243,4 @@ def _reason(failure: Exception, request: _InFlightRequest) -> str:
         return CANCELED
     if isinstance(failure, ConnectionRefusedError) and len(failure.args) == 1:
         return str(failure.args[0])
-    return f"no answer: {type(failure).__name__}"
+    return f"no response: {type(failure).__name__}"
