@@ -143,7 +143,7 @@ def test_an_asgi_app_that_ends_without_an_answer_fails_the_attempt(mockserver: S
         (TimeoutError(), (None, "timeout")),
     ],
 )  # fmt: skip
-def test_what_an_async_receiver_raises_is_told_as_of_any_other(mockserver: Sandbox, failure, outcome):
+def test_an_exception_of_an_async_receiver_is_reported_as_that_of_any_other(mockserver: Sandbox, failure, outcome):
     async def broken(_: Any) -> None:
         raise failure
 

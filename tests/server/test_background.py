@@ -178,7 +178,7 @@ def test_an_advance_waits_but_once_for_a_receiver_that_is_slow(standalone, serve
 
 
 @pytest.mark.parametrize("end", ["reset", "delete"])
-def test_what_is_under_way_is_let_go_when_its_sandbox_is_reset_or_ends(standalone, serve, end):
+def test_a_request_in_flight_is_canceled_when_its_sandbox_is_reset_or_closed(standalone, serve, end):
     held, arrived = threading.Event(), threading.Event()
     url = serve(app(lambda _: arrived.set() or held.wait(PATIENCE_SECONDS) and None)).url
     other = requests.post(f"{standalone.made.server}/_mock/sandboxes", json={}, timeout=10).json()
@@ -214,7 +214,7 @@ def test_stopping_ends_what_is_under_way(standalone, serve):
     held.set()
 
 
-def test_a_worker_that_is_kept_busy_does_not_hold_up_the_stop(standalone, serve):
+def test_a_busy_worker_does_not_delay_the_stop(standalone, serve):
     arrived, over = threading.Event(), threading.Event()
     standalone.receive(serve(app(lambda _: arrived.set() or over.wait(PATIENCE_SECONDS) and None)).url)
     standalone.complete(standalone.made.session())
@@ -231,7 +231,7 @@ def test_a_worker_that_is_kept_busy_does_not_hold_up_the_stop(standalone, serve)
     eventually(lambda: not any("mockserver sender" in each.name for each in threading.enumerate()))
 
 
-def test_letters_beyond_the_most_at_once_wait_for_a_free_worker(standalone, serve):
+def test_requests_beyond_the_number_of_workers_wait_for_a_free_one(standalone, serve):
     seen: list[str] = []
     url = serve(app(lambda letter: seen.append(letter.json["data"]["sessionId"]))).url
     for _ in range(2 * _THREADS_MAX):

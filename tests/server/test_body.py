@@ -127,7 +127,7 @@ def test_the_client_is_bidden_to_continue_when_the_app_reads(serve: Serve, heade
         assert b"/b " == client.say("GET /b HTTP/1.1").answer().body
 
 
-def test_a_client_whose_body_nobody_reads_is_not_bidden_to_continue(serve: Serve) -> None:
+def test_a_client_whose_body_is_not_read_gets_no_100_continue(serve: Serve) -> None:
     with RawClient(serve(deaf).port) as client:
         answer = client.say("POST / HTTP/1.1", "Content-Length: 3", "Expect: 100-continue").answer()
 
@@ -142,7 +142,7 @@ def test_a_client_that_does_not_wait_is_not_bidden(serve: Serve) -> None:
         assert 200 == client.answer().status
 
 
-def test_http_1_0_knows_no_expectation(serve: Serve) -> None:
+def test_http_1_0_has_no_expectation(serve: Serve) -> None:
     with RawClient(serve(echo).port) as client:
         client.say("POST / HTTP/1.0", "Content-Length: 3", "Expect: 100-continue", body=b"abc")
 

@@ -22,7 +22,7 @@ def is_frozen(sandbox) -> bool:
     return sandbox.state()["clock"]["frozen"]
 
 
-def test_a_sandbox_stands_at_the_process_s_present_and_nothing_ticks(mockserver_server):
+def test_a_sandbox_is_frozen_at_the_process_s_present_instant(mockserver_server):
     before = datetime.now(UTC)
     with mockserver_server.sandbox() as sandbox:
         seen = [sandbox.now for _ in range(100)]
@@ -95,7 +95,7 @@ class TestFreezing:
         assert state == mockserver.state()
 
     @pytest.mark.mockserver(now=START)
-    def test_freezing_where_it_stands_is_always_allowed(self, mockserver):
+    def test_freezing_at_the_present_instant_is_always_allowed(self, mockserver):
         begin(mockserver)
 
         mockserver.freeze(START)
@@ -155,7 +155,7 @@ class TestAdvancing:
 
     @pytest.mark.parametrize("to", [START - SECOND, "2026-03-01", "2026-03-01T12:01:00", "9999-12-31T23:59:59Z"])
     @pytest.mark.mockserver(now=START)
-    def test_it_goes_to_no_instant_before_now_and_to_none_that_cannot_be_told(self, mockserver, to):
+    def test_it_advances_to_no_instant_before_now_and_to_none_that_is_not_valid(self, mockserver, to):
         with pytest.raises(ValueError):
             mockserver.advance(to=to)
 
@@ -163,14 +163,14 @@ class TestAdvancing:
 
     @pytest.mark.parametrize("arguments", [{}, {"by": 1, "to": NOON}, {"by": 1, "until": "idle"}, {"until": "busy"}])
     @pytest.mark.mockserver(now=START)
-    def test_it_is_told_one_thing_at_a_time(self, mockserver, arguments):
+    def test_it_takes_exactly_one_kind_of_end(self, mockserver, arguments):
         with pytest.raises(ValueError):
             mockserver.advance(**arguments)
 
         assert START == mockserver.now
 
     @pytest.mark.mockserver(now=START)
-    def test_it_tells_what_happened_on_the_way_each_at_its_own_instant(self, mockserver):
+    def test_it_returns_what_happened_on_the_way_each_at_its_own_instant(self, mockserver):
         first = begin(mockserver)
         mockserver.advance("1m")
         second, third = begin(mockserver), begin(mockserver)

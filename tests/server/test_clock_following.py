@@ -138,7 +138,7 @@ class TestAFrozenProcess:
 
             assert (LATER, LATER + MINUTE) == (born, sandbox.now)
 
-    def test_a_sandbox_born_at_an_instant_stands_there_all_the_same(self, mockserver_server):
+    def test_a_sandbox_created_at_an_instant_is_frozen_there_all_the_same(self, mockserver_server):
         with time_machine.travel(LATER, tick=False) as process, mockserver_server.sandbox(now=START) as sandbox:
             process.shift(60)
 

@@ -22,14 +22,14 @@ def kept(sandbox: Sandbox) -> list[tuple[str, dict[str, Any]]]:
     return [(step["command"], step["arguments"]) for step in sandbox.steps]
 
 
-def test_commands_of_both_doors_are_kept_alike(sandbox: Sandbox):
+def test_commands_in_process_and_over_http_are_recorded_alike(sandbox: Sandbox):
     sandbox.advance("20m")
     sandbox.call("POST", "/_mock/clock/advance", json={"by": "20m"})
 
     assert [("advance", {"by": "20m"})] * 2 == kept(sandbox)
 
 
-def test_a_step_knows_what_came_before_it(sandbox: Sandbox):
+def test_a_step_has_the_position_before_it(sandbox: Sandbox):
     sandbox.advance("20m")
     sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
     sandbox.advance("20m")
@@ -51,7 +51,7 @@ def test_what_is_only_read_or_refused_is_no_step(sandbox: Sandbox):
     assert [] == kept(sandbox)
 
 
-def test_no_key_or_secret_is_kept(sandbox: Sandbox):
+def test_no_key_or_secret_is_recorded(sandbox: Sandbox):
     tenant = {"id": "b", "secretKey": "sk_of_the_test", "publicKey": "pk_of_the_test"}
     sandbox.apply(
         {"given": {"tenants": [tenant], "webhooks": [{"url": "http://127.0.0.1:9/", "secret": "whsec_YWJjZGVmZw=="}]}}
@@ -63,7 +63,7 @@ def test_no_key_or_secret_is_kept(sandbox: Sandbox):
     assert "sk_..." == kept(sandbox)[1][1]["name"]
 
 
-def test_a_document_that_is_changed_later_is_kept_as_it_was(sandbox: Sandbox):
+def test_a_document_that_is_changed_later_is_recorded_as_it_was(sandbox: Sandbox):
     document: dict[str, Any] = {"given": {"forms": [{"id": "f"}]}}
     sandbox.apply(document)
     document["given"]["forms"].append({"id": "g"})

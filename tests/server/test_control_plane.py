@@ -19,7 +19,7 @@ def made(mockserver_server):
     requests.delete(f"{fresh.server}/_mock/sandboxes/{fresh.id}", timeout=5)
 
 
-def test_the_server_tells_its_health_and_version(mockserver_server, made):
+def test_the_server_returns_its_health_and_version(mockserver_server, made):
     for base in (mockserver_server.url, made.base):
         reply = control(base, "GET", "/health")
         assert (200, {"status": "ok", "version": VERSION}) == (reply.status_code, reply.json())
@@ -40,7 +40,9 @@ class TestSandboxes:
     @pytest.mark.parametrize(
         "scenario", [{"choices": 3}, {"choices": {"dual-status": []}}, {"seed": "x"}, {"seed": -1}]
     )
-    def test_a_document_of_the_wrong_kinds_is_refused_beside_choices_of_the_recipe(self, mockserver_server, scenario):
+    def test_a_document_of_the_wrong_types_is_refused_also_with_choices_in_the_config(
+        self, mockserver_server, scenario
+    ):
         reply = control(
             mockserver_server.url, "POST", "/sandboxes", {"scenario": scenario, "choices": {"page-limit": "x"}}
         )
@@ -85,7 +87,7 @@ class TestSandboxes:
         own = {"sandboxId": made.id, "baseUrl": made.base, "createdAt": "2026-03-01T12:00:00.000Z", "exchanges": 1}
         assert [own] == [each for each in listed if each["sandboxId"] == made.id]
 
-    def test_one_that_is_deleted_is_gone(self, made):
+    def test_one_that_is_deleted_responds_with_410(self, made):
         assert 204 == control(made.server, "DELETE", f"/sandboxes/{made.id}").status_code
 
         listed = control(made.server, "GET", "/sandboxes").json()["sandboxes"]
@@ -143,7 +145,7 @@ class TestClock:
         assert (False, True) == (follows.json()["frozen"], stands.json()["frozen"])
         assert stands.json()["now"].startswith("2026-03-01T13:30:")
 
-    def test_advancing_tells_what_happened(self, made):
+    def test_advancing_returns_what_happened(self, made):
         session_id = made.session()
 
         reply = made.control("POST", "/clock/advance", {"until": "idle"}).json()
@@ -257,7 +259,7 @@ class TestTenants:
         assert nearest == reply.json()["problems"][0].get("nearest")
         assert before == made.state()
 
-    def test_an_unknown_one_is_told_the_nearest(self, made):
+    def test_the_refusal_of_an_unknown_one_has_the_nearest(self, made):
         reply = made.control("GET", "/tenants/tenant_defualt")
 
         assert (404, "MOCK_NOT_FOUND") == refused(reply)
@@ -265,7 +267,7 @@ class TestTenants:
 
 
 @pytest.mark.parametrize("path", sorted({route.path for route in ROUTES}))
-def test_a_method_that_a_path_does_not_take_is_told_those_that_it_takes(made, path):
+def test_the_refusal_of_a_method_lists_those_of_the_path(made, path):
     methods = [route.method for route in ROUTES if route.path == path]
 
     for method in {"GET", "POST", "PUT", "PATCH", "DELETE"} - set(methods):
@@ -285,7 +287,7 @@ def test_a_405_lists_the_methods_in_its_header_too(made):
     ("path", "nearest"),
     [("/clok", "/_mock/clock"), ("/sandboxs", "/_mock/sandboxes"), ("/clock/", "/_mock/clock"), ("/zzzzzzzz", None)],
 )
-def test_an_unknown_path_is_told_the_nearest(made, path, nearest):
+def test_the_refusal_of_an_unknown_path_has_the_nearest(made, path, nearest):
     reply = made.control("GET", path)
 
     assert (404, "MOCK_NOT_FOUND") == refused(reply)

@@ -59,7 +59,7 @@ class TestScenarios:
         assert list(library.paths()) == [each["name"] for each in listed]
         assert all({"name", "summary", "clauses"} == set(each) and each["summary"] for each in listed)
 
-    def test_a_document_is_applied_and_every_id_and_key_is_told(self, made):
+    def test_a_document_is_applied_and_every_id_and_key_is_returned(self, made):
         reply = made.control("POST", "/scenarios", DOCUMENT)
 
         told = reply.json()
@@ -112,7 +112,7 @@ class TestScenarios:
         assert "pending" == made.api("GET", f"{SESSIONS}/{session_id}").json()["status"]
         assert [] == made.control("GET", "/events").json()["events"]
 
-    def test_a_problem_says_where_what_came_what_was_wanted_and_the_nearest_name(self, made):
+    def test_a_problem_has_its_place_what_was_received_what_was_expected_and_the_nearest_name(self, made):
         reply = made.control("POST", "/scenarios", {"given": {"chats": [{"platfrom": "chatapp"}]}})
 
         [problem] = reply.json()["problems"]
@@ -258,7 +258,7 @@ class TestJournal:
         assert {"ok", "count", "nearest"} == set(reply)
         assert (ok, count) == (reply["ok"], reply["count"])
 
-    def test_what_differs_is_told_of_the_nearest(self, made):
+    def test_the_nearest_calls_are_returned_with_their_differences(self, made):
         made.api("POST", SESSIONS, {"coexistence": True})
         wanted = {"body.coexistence": False, "body.returnUrl": "https://a.example", "header.X-API-Key": made.public_key}
 

@@ -145,7 +145,7 @@ class TestBodies:
             ("POST", "/sessions/x/complete", {"fone": "+5511999990000"}, "phone"),
         ],
     )
-    def test_a_misspelt_key_is_told_the_nearest(self, made, method, path, body, nearest):
+    def test_the_refusal_of_an_unknown_key_has_the_nearest(self, made, method, path, body, nearest):
         reply = made.control(method, path, body)
 
         assert (400, "MOCK_BAD_BODY") == refused(reply)
@@ -194,7 +194,7 @@ class TestKeysAreNeverShownWhole:
             assert "secret%5Fof%5Fthe" not in str(sandbox.journal)
 
     @pytest.mark.parametrize("prefix", ["", "x", "_", "x" * 40, "x" * 50, "x " * 25, "x" * 70])
-    def test_not_in_a_reason_wherever_it_stands_in_a_text(self, used, prefix):
+    def test_not_in_a_reason_wherever_it_is_in_a_text(self, used, prefix):
         for key in (SECRET, PUBLIC, SIGNING):
             body = {"coexistence": prefix + key}
             reply = requests.post(used.base + SESSIONS, json=body, headers={"X-API-Key": SECRET}, timeout=5)
@@ -255,7 +255,7 @@ class TestKeysAreNeverShownWhole:
 
             assert [] == leaks
 
-    def test_only_the_creation_of_a_tenant_tells_its_keys(self, made):
+    def test_only_the_creation_of_a_tenant_returns_its_keys(self, made):
         told = json.dumps(made.control("POST", "/scenarios", {"given": {"tenants": [{"id": "tenant_b"}]}}).json())
         assert "sk_" in told and "sk_..." not in told
 

@@ -165,7 +165,7 @@ def test_a_form_s_secret_fits_no_other_link(mockserver):
         (b"press=continue&" + b"x" * 20_000, "application/x-www-form-urlencoded", 413),
     ],
 )
-def test_junk_gets_a_page_that_says_so_and_uses_nothing_up(mockserver, body, content_type, status):
+def test_junk_gets_an_error_page_and_uses_nothing_up(mockserver, body, content_type, status):
     path = link(mockserver)
 
     reply = post(mockserver, path, body, content_type=content_type)
@@ -302,7 +302,7 @@ def test_a_visit_keeps_who_looked_at_what(mockserver):
     assert {mockserver._hosted.sandbox.now} == {visit.at for visit in kept}
 
 
-def test_visits_and_walks_go_with_checkpoint_and_reset(mockserver):
+def test_visits_and_flows_follow_checkpoint_and_reset(mockserver):
     path = link(mockserver)
     get(mockserver, path)
     before = mockserver.state()
@@ -316,7 +316,7 @@ def test_visits_and_walks_go_with_checkpoint_and_reset(mockserver):
     assert [] == visits(mockserver)
 
 
-def test_the_state_shows_the_walk_and_not_its_secret(mockserver):
+def test_the_state_shows_the_flow_and_not_its_secret(mockserver):
     _, walk = begun(mockserver)
 
     (shown,) = mockserver.state()["tenants"][0]["walks"]
@@ -341,7 +341,7 @@ def test_the_page_s_own_files_are_under_its_prefix(mockserver, name, type):
     assert 1 == len(mockserver.steps)  # the page's own visit: nobody visits what it is drawn with
 
 
-def test_the_page_wants_nothing_from_elsewhere_and_runs_nothing(mockserver):
+def test_the_page_loads_nothing_from_another_site_and_runs_no_script(mockserver):
     _, walk = begun(mockserver, {"coexistence": True})
     press(mockserver, walk, number=PHONE)
     page = get(mockserver, walk).body.decode()

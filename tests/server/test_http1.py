@@ -29,7 +29,7 @@ def environ_of(serve: Serve, *lines: str) -> dict[str, Any]:
     return seen
 
 
-def test_the_environ_says_what_was_asked(serve: Serve) -> None:
+def test_the_environ_has_the_request(serve: Serve) -> None:
     environ = environ_of(
         serve, "PATCH /a%20b/%C3%A7%2Fd?q=%20x&y HTTP/1.1", "Content-Type: text/x", "X-Some-Thing:  v "
     )
@@ -41,7 +41,7 @@ def test_the_environ_says_what_was_asked(serve: Serve) -> None:
     assert "HTTP_CONTENT_TYPE" not in environ
 
 
-def test_the_environ_says_who_serves_and_who_asks(serve: Serve) -> None:
+def test_the_environ_has_the_server_and_the_client(serve: Serve) -> None:
     environ = environ_of(serve, "GET / HTTP/1.0")
 
     assert ("127.0.0.1", "127.0.0.1", "HTTP/1.0") == tuple(

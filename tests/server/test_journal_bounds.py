@@ -164,7 +164,7 @@ def test_the_oldest_exchanges_make_room_for_the_latest():
         assert sandbox.replay_document()["summary"].startswith(missing)
 
 
-def test_steps_and_exchanges_make_room_in_the_order_in_which_they_came():
+def test_steps_and_exchanges_are_dropped_oldest_first():
     with MockServer(journal_max_bytes=200_000) as server, server.sandbox() as sandbox:
         for number in range(100):
             sandbox.apply({"given": {"chats": [{"id": f"c{number}", "name": "n" * 1000}]}})
@@ -210,7 +210,7 @@ def test_an_answer_that_is_lost_does_not_count(sandbox: Sandbox):
     assert journal.size_bytes == sum(each.size_bytes for each in journal.exchanges)
 
 
-def test_a_reset_frees_what_the_journal_held_at_once(traced: None, sandbox: Sandbox):
+def test_a_reset_frees_what_the_journal_held_immediately(traced: None, sandbox: Sandbox):
     sandbox.call("POST", PREVIEW, json={"filters": []})
     sandbox.reset()
     before = tracemalloc.get_traced_memory()[0]

@@ -48,7 +48,7 @@ def signature_names(letter) -> set[str]:
 
 
 @pytest.mark.option("wh-signature", "standard-webhooks")
-def test_letters_are_signed_as_standard_webhooks_are(mockserver):
+def test_requests_are_signed_as_standard_webhooks_are(mockserver):
     [letter] = told(mockserver).letters
 
     assert {"webhook-id", "webhook-timestamp", "webhook-signature"} == signature_names(letter)
@@ -58,7 +58,7 @@ def test_letters_are_signed_as_standard_webhooks_are(mockserver):
 
 @pytest.mark.mockserver(choices={"wh-signature": "svix"})
 @pytest.mark.option("wh-signature", "svix")
-def test_letters_may_carry_the_older_names_of_the_headers(mockserver):
+def test_requests_may_have_the_older_names_of_the_headers(mockserver):
     [letter] = told(mockserver).letters
 
     assert {"svix-id", "svix-timestamp", "svix-signature"} == signature_names(letter)
@@ -67,7 +67,7 @@ def test_letters_may_carry_the_older_names_of_the_headers(mockserver):
 
 @pytest.mark.mockserver(choices={"wh-signature": "stripe"})
 @pytest.mark.option("wh-signature", "stripe")
-def test_letters_may_be_signed_with_a_timestamp_in_one_header(mockserver):
+def test_requests_may_be_signed_with_a_timestamp_in_one_header(mockserver):
     [letter] = told(mockserver).letters
 
     assert {"stripe-signature"} == signature_names(letter)
@@ -78,7 +78,7 @@ def test_letters_may_be_signed_with_a_timestamp_in_one_header(mockserver):
 
 @pytest.mark.mockserver(choices={"wh-signature": "hub-sha256"})
 @pytest.mark.option("wh-signature", "hub-sha256")
-def test_letters_may_be_signed_over_the_body_alone(mockserver):
+def test_requests_may_be_signed_over_the_body_only(mockserver):
     [letter] = told(mockserver).letters
 
     assert {"x-hub-signature-256"} == signature_names(letter)
@@ -88,7 +88,7 @@ def test_letters_may_be_signed_over_the_body_alone(mockserver):
 
 @pytest.mark.mockserver(choices={"wh-signature": "unsigned"})
 @pytest.mark.option("wh-signature", "unsigned")
-def test_letters_may_be_unsigned(mockserver):
+def test_requests_may_be_unsigned(mockserver):
     [letter] = told(mockserver).letters
 
     assert {"webhook-id", "webhook-timestamp"} == signature_names(letter)
@@ -137,7 +137,7 @@ def test_a_script_may_spell_one_attempt_otherwise(mockserver, monkeypatch, spell
     assert first.body != second.body and verify(first) == verify(second)
 
 
-def test_a_rotated_secret_signs_beside_the_former_one(mockserver):
+def test_a_rotated_secret_signs_in_addition_to_the_former_one(mockserver):
     inbox = Inbox()
     receiver = mockserver.receive_webhooks(inbox, secret=SECRET)
     mockserver.rotate_secret(receiver.id, OTHER)
@@ -160,7 +160,9 @@ def test_a_script_may_add_a_signature_of_a_former_secret_before_the_valid_one(mo
 
 
 @pytest.mark.parametrize("forge", FORGERIES)
-def test_a_forgery_that_every_verifier_refuses_goes_beside_the_true_letter(mockserver, monkeypatch, forge):
+def test_a_forged_request_that_every_verifier_refuses_is_sent_in_addition_to_the_genuine_one(
+    mockserver, monkeypatch, forge
+):
     script(monkeypatch, DeliveryFaults(forge=forge))
     inbox = told(mockserver, 401)
     forged, true = inbox.letters
@@ -187,7 +189,7 @@ def test_a_forgery_about_another_tenant_is_rightly_signed(mockserver, monkeypatc
 
 @pytest.mark.parametrize("scheme", ["svix", "stripe", "hub-sha256", "unsigned"])
 @pytest.mark.parametrize("forge", FORGERIES)
-def test_a_forgery_is_never_the_true_letter_under_any_scheme(mockserver, monkeypatch, scheme, forge):
+def test_a_forged_request_is_never_the_genuine_one_under_any_scheme(mockserver, monkeypatch, scheme, forge):
     mockserver.choose({"wh-signature": scheme})
     script(monkeypatch, DeliveryFaults(forge=forge))
     *forged, true = told(mockserver).letters
@@ -219,7 +221,7 @@ def test_a_lost_event_counts_as_accepted_and_a_forgery_of_it_goes_all_the_same(m
     assert not is_refused(inbox.letters[-1])
 
 
-def test_a_lost_event_holds_up_nobody(mockserver, monkeypatch):
+def test_a_lost_event_delays_no_other(mockserver, monkeypatch):
     (_, b, c), inbox = three(mockserver, monkeypatch, DeliveryFaults(lose=True))
     mockserver.advance("3d")
 

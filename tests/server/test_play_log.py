@@ -28,7 +28,7 @@ def told() -> list[str]:
 
 
 @pytest.mark.mockserver(scenario=DOCUMENT, now="2026-03-01T12:00:00Z")
-def test_what_happened_since_the_last_look_is_told_once(mockserver: Sandbox, told: list[str]):
+def test_what_happened_since_the_last_print_is_printed_once(mockserver: Sandbox, told: list[str]):
     narrator = PlayLog(told.append)
     body = {"name": "Spring", "platform": "chatapp", "templateId": "template_t", "cadence": 60}
     campaign = mockserver.call("POST", "/v1/campaigns", json=body).json()["campaignId"]
@@ -49,7 +49,7 @@ def test_what_happened_since_the_last_look_is_told_once(mockserver: Sandbox, tol
 
 
 @pytest.mark.mockserver(scenario=DOCUMENT)
-def test_a_rule_that_met_nothing_is_told_with_the_reason(mockserver: Sandbox, told: list[str]):
+def test_a_rule_without_a_target_is_printed_with_the_reason(mockserver: Sandbox, told: list[str]):
     mockserver.advance("5m")
     PlayLog(told.append).print_new(mockserver._hosted)
 
@@ -57,7 +57,7 @@ def test_a_rule_that_met_nothing_is_told_with_the_reason(mockserver: Sandbox, to
 
 
 @pytest.mark.mockserver(scenario=DOCUMENT)
-def test_an_event_is_told_with_its_session(mockserver: Sandbox, told: list[str]):
+def test_an_event_is_printed_with_its_session(mockserver: Sandbox, told: list[str]):
     session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions").json()["sessionId"]
     mockserver.fail_session(session)
     PlayLog(told.append).print_new(mockserver._hosted)

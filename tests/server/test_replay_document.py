@@ -61,7 +61,7 @@ def test_the_steps_say_what_was_done_and_what_is_due(made):
     } == shown
 
 
-def test_a_call_that_is_held_back_is_told_without_its_key(sandbox: Sandbox):
+def test_a_deferred_call_is_listed_without_its_key(sandbox: Sandbox):
     sandbox.on("createCampaign").delay("30s")
     with pytest.raises(TimeoutError):
         sandbox.call("POST", f"/v1/campaigns?k={sandbox.secret_key}", json=BODY, timeout=3)
@@ -170,7 +170,7 @@ def test_the_bytes_of_a_file_stay_as_they_are_where_they_are_no_key(sandbox: San
         (f"a={SECRET.replace('_', '%5F')}".encode(), "application/x-www-form-urlencoded"),
     ],
 )
-def test_no_key_stands_in_a_body_that_is_no_json(body: bytes, kind: str):
+def test_no_key_is_in_a_body_that_is_not_json(body: bytes, kind: str):
     sandbox = MockServer().sandbox(given=KEYS, now=NOON)
     sandbox.call("POST", "/v1/campaigns", body=body, headers={"content-type": kind})
 
@@ -200,7 +200,7 @@ def test_the_choices_that_are_read_are_remembered_also_after_a_reset(made):
     assert [] == made.control("GET", "/steps").json()["steps"]
 
 
-def test_calls_to_a_sandbox_that_is_closed_are_counted_beside_those_that_are_open(mockserver_server):
+def test_calls_to_a_closed_sandbox_are_listed_next_to_the_open_ones(mockserver_server):
     fresh, other = make(mockserver_server.url), make(mockserver_server.url)
     for each in (fresh, other):
         requests.delete(f"{fresh.server}/_mock/sandboxes/{each.id}", timeout=5)
@@ -213,7 +213,7 @@ def test_calls_to_a_sandbox_that_is_closed_are_counted_beside_those_that_are_ope
 
 
 @pytest.mark.parametrize("body", [b"[" * 5000 + b"]" * 5000, b'{"a":' * 5000 + b"1" + b"}" * 5000])
-def test_a_body_that_nests_deeper_than_can_be_read_is_told_as_text(sandbox: Sandbox, body: bytes):
+def test_a_body_that_nests_too_deep_is_stored_as_text(sandbox: Sandbox, body: bytes):
     json_type = {"content-type": "application/json"}
     assert 400 == sandbox.call("POST", "/v1/campaigns", headers=json_type, body=body).status
     sandbox.on("listCampaigns").reply(200, body=body.decode())

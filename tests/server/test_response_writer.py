@@ -96,7 +96,7 @@ def test_some_answers_have_no_body_whatever_the_app_gives(serve: Serve, pieces: 
             assert method == "HEAD" or "content-length" not in answer.headers
 
 
-def test_head_tells_the_length_that_get_has(serve: Serve) -> None:
+def test_head_has_the_length_of_get(serve: Serve) -> None:
     for app in (answering([b"hello"]), answering(two_pieces, "200 OK", ("Content-Length", "5"))):
         with RawClient(serve(app).port) as client:
             assert "5" == client.say("HEAD / HTTP/1.1").answer("HEAD").headers["content-length"]
@@ -191,7 +191,7 @@ def test_a_steady_reader_gets_a_long_answer_whole_however_long_it_takes() -> Non
     assert wire.taken > 100_000
 
 
-def test_a_reader_that_takes_nothing_for_the_timeout_is_gone() -> None:
+def test_a_client_that_reads_nothing_for_the_timeout_counts_as_disconnected() -> None:
     _, answer = slow(rate=0)
     with pytest.raises(ClientDisconnected):
         answer.write_all([b"x" * 100_000])

@@ -227,12 +227,12 @@ class TestDoors:
             client.delete("/_mock/sandboxes/default").json["code"],
         )
 
-    def test_a_server_without_a_default_sandbox_says_how_to_make_one(self, mockserver_server):
+    def test_a_server_without_a_default_sandbox_responds_with_how_to_create_one(self, mockserver_server):
         for reply in (control(mockserver_server.url, "GET", "/state"), requests.get(mockserver_server.url, timeout=5)):
             assert (404, "MOCK_NOT_FOUND") == refused(reply)
             assert "POST /_mock/sandboxes" in reply.json()["message"]
 
-    def test_its_repr_says_what_it_is(self, mockserver_server):
+    def test_its_repr_shows_its_id_instant_and_exchanges(self, mockserver_server):
         with mockserver_server.sandbox(now=NOON) as sandbox:
             begin(sandbox)
 

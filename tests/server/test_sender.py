@@ -184,13 +184,13 @@ def resolve_to(monkeypatch, *addresses: str) -> list[str]:
     return asked
 
 
-def test_a_name_of_this_machine_that_leads_elsewhere_is_refused_when_it_is_sent(monkeypatch):
+def test_a_name_that_resolves_to_another_machine_is_refused_when_it_is_sent(monkeypatch):
     resolve_to(monkeypatch, "127.0.0.1", "192.0.2.7")
 
     assert "refused: localhost is 192.0.2.7, which is not this machine" == post("http://localhost:1/").error
 
 
-def test_the_connection_goes_to_the_address_that_was_looked_at(monkeypatch, serve):
+def test_the_connection_is_made_to_the_address_that_was_checked(monkeypatch, serve):
     hosts = []
     server = serve(app(lambda letter: hosts.append(letter.headers["Host"])))
     real = socket.getaddrinfo
@@ -228,7 +228,9 @@ def test_a_certificate_is_asked_for_where_the_target_is_https(serve):
     assert outcome.status is None and "SSL" in outcome.error
 
 
-@pytest.mark.parametrize(("host", "error"), [("localhost", None), ("127.0.0.1", "no response: SSLCertVerificationError")])
+@pytest.mark.parametrize(
+    ("host", "error"), [("localhost", None), ("127.0.0.1", "no response: SSLCertVerificationError")]
+)
 def test_a_certificate_has_to_be_of_the_urls_host(monkeypatch, host, error):
     certificate = Path(__file__).with_name("localhost.pem")
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
@@ -239,7 +241,7 @@ def test_a_certificate_has_to_be_of_the_urls_host(monkeypatch, host, error):
 
 
 @pytest.mark.parametrize("ending", ["canceled", "time limit"])
-def test_a_host_that_completes_no_handshake_is_let_go_at_once(ending):
+def test_a_request_to_a_host_that_completes_no_handshake_is_canceled_immediately(ending):
     courier, outcomes = HttpSender(timeout_seconds=0.05 if ending == "time limit" else 15), []
     with raw(b"", hold=threading.Event()) as url:
         thread = threading.Thread(target=lambda: outcomes.append(post(url.replace("http://", "https://"), courier)))
@@ -279,7 +281,7 @@ def test_a_chunk_whose_size_never_ends_is_a_failed_attempt():
     assert (None, "no response: LineTooLong") == (outcome.status, outcome.error)
 
 
-def test_a_compressed_answer_is_kept_as_it_came():
+def test_a_compressed_response_is_recorded_as_received():
     bomb = gzip.compress(b"x" * 10_000_000)
     with raw(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(bomb) + bomb) as url:
         outcome = post(url)
@@ -352,7 +354,7 @@ def post_until_let_go(url: str, let_go: Callable[[HttpSender], None]) -> list[st
     return errors
 
 
-def test_letting_go_ends_a_connection_that_nobody_accepts():
+def test_a_cancel_ends_a_connection_that_is_not_accepted():
     with full() as url:
         assert ["canceled"] == post_until_let_go(url, HttpSender.cancel_all)
 
@@ -377,7 +379,7 @@ def test_a_handshake_that_is_never_completed_meets_the_time_limit():
         assert "timeout" == post(url, HttpSender(timeout_seconds=0.05)).error
 
 
-def test_a_letter_that_nobody_wants_any_more_is_not_sent(serve):
+def test_a_request_that_is_not_wanted_any_more_is_not_sent(serve):
     seen: list[bytes] = []
     url = serve(app(lambda letter: seen.append(letter.data))).url
 
@@ -386,7 +388,7 @@ def test_a_letter_that_nobody_wants_any_more_is_not_sent(serve):
     assert ("canceled", []) == (outcome.error, seen)
 
 
-def test_nothing_is_sent_once_a_courier_has_let_go_for_good(serve):
+def test_nothing_is_sent_after_the_sender_is_closed(serve):
     seen: list[bytes] = []
     url, courier = serve(app(lambda letter: seen.append(letter.data))).url, HttpSender()
 

@@ -19,7 +19,7 @@ def state(sandbox, query=""):
     return reply.json()["tenants"][0]
 
 
-def test_the_state_has_the_first_chats_of_a_tenant_and_says_how_many_there_are(mockserver) -> None:
+def test_the_state_has_the_first_chats_of_a_tenant_and_their_whole_number(mockserver) -> None:
     whole = state(mockserver)
 
     assert (STATE_CHATS, MANY) == (len(whole["chats"]), whole["chatCount"])

@@ -52,7 +52,7 @@ def effect(request):
 
 
 @pytest.mark.parametrize("end", ["reset", "restore", "close", "server"])
-def test_held_calls_are_let_go_at_once_and_leave_no_thread(end, effect):
+def test_waiting_calls_are_canceled_immediately_and_leave_no_thread(end, effect):
     before = set(threading.enumerate())
     server = MockServer()
     sandbox = server.sandbox(given=GIVEN, now="2026-03-01T12:00:00Z")
@@ -96,7 +96,7 @@ def test_a_delay_holds_its_own_call_alone_and_its_own_connection(mockserver):
     held.thread.join(5)
 
 
-def test_a_short_delay_on_a_kept_connection_takes_no_longer_than_it_says(mockserver):
+def test_a_short_delay_on_an_open_connection_takes_no_longer_than_specified(mockserver):
     mockserver.on("listCampaigns").delay(0.05)
     with requests.Session() as session:
         began = time.monotonic()
@@ -186,7 +186,7 @@ CURL = {
 
 
 @pytest.mark.parametrize("name", CURL)
-def test_curl_tells_each_fault_by_its_exit_code(mockserver, name):
+def test_curl_has_an_exit_code_for_each_fault(mockserver, name):
     curl = shutil.which("curl") or pytest.skip("curl is not installed here: its exit codes are not looked at")
     effect, code = CURL[name]
     mockserver.on("listCampaigns").do(effect)
@@ -208,7 +208,7 @@ NODE = {
 
 
 @pytest.mark.parametrize("name", NODE)
-def test_fetch_of_node_tells_each_fault(mockserver, name):
+def test_fetch_of_node_has_an_error_for_each_fault(mockserver, name):
     node = shutil.which("node") or pytest.skip("Node is not installed here: its fetch is not looked at")
     effect, told = NODE[name]
     mockserver.on("listCampaigns").do(effect)
