@@ -233,7 +233,7 @@ def test_calls_that_a_finding_cites_are_shown_with_what_they_sent(suite: Suite):
 
     assert [
         "lost-filters: campaign campaign was started for every chat, after a preview with filters (#41, #42, #43)",
-        "lost-filters: createCampaign was sent 'filter', which is not `filters` and restricts nothing (#42)",
+        "lost-filters: createCampaign got 'filter', which is not `filters` and restricts nothing (#42)",
     ] == found[:2]
     shown = rows(found)
     at = shown.index("#42 createCampaign POST /v1/campaigns -> 201")

@@ -157,14 +157,17 @@ def early_retry(log: ExampleLog) -> Iterator[str]:
 
 
 # cancel-and-forget waits until everything is sent, and blames the last attempt that failed: the run may have ended
-# before the next. A step is complete, so that a single attempt proves it, and a client that repeated may give up.
+# before the next. A step is complete, so that a single attempt proves it, and a client that repeated may give up, as may
+# one whose key or subscription the service refuses.
 def forgotten_cancels(log: ExampleLog) -> Iterator[str]:
     """A cancel that failed for a passing reason, made once, while the campaign continues."""
+    barred = [exchange.n for exchange in log.new if exchange.status in (401, 403) and was_received(exchange)]
     for campaign_id, (first, *later) in log.step.grouped_by("id", "cancelCampaign"):
         tenant = log.sandbox.tenants.get(first.tenant_id or "")
         campaign = tenant.campaigns.get(campaign_id) if tenant else None
         is_passing = has_failed(first) or first.status == 429
-        if is_passing and not later and campaign is not None and campaign.status == "processing":
+        is_forgotten = not later and not any(n > first.n for n in barred)
+        if is_passing and is_forgotten and campaign is not None and campaign.status == "processing":
             yield f"the cancel of {campaign_id} failed (#{first.n}) and was not repeated: the campaign continues to send"
 
 
