@@ -92,19 +92,20 @@ class Difference(NamedTuple):
         run: The run.
         place: The index of the first step that differs.
         plain: This step of the plain run; empty if it has none.
-        came: This step of the run; empty if it has none.
+        received: This step of the run; empty if it has none.
         rules: The rules on conduct that a client breaks if its calls depend on these choices.
     """
 
     run: Run
     place: int
     plain: str
-    came: str
+    received: str
     rules: tuple[str, ...]
 
     def __str__(self) -> str:
         return (
-            f"{self.run.name}: step {self.place + 1} was {self.came or 'none'}, and is {self.plain or 'none'} otherwise"
+            f"{self.run.name}: step {self.place + 1} is {self.received or 'missing'}; "
+            f"in the plain run it is {self.plain or 'missing'}"
         )
 
 

@@ -79,7 +79,9 @@ def test_a_member_or_a_parameter_without_words_is_seen() -> None:
 
 
 def test_a_fault_of_the_wire_has_its_own_signature() -> None:
-    expected = "(self, when: 'When' = 'before', *, status: 'Literal[502, 503, 504]' = 502, server: 'str' = 'nginx') -> 'Put'"
+    expected = (
+        "(self, when: 'When' = 'before', *, status: 'Literal[502, 503, 504]' = 502, server: 'str' = 'nginx') -> 'Put'"
+    )
 
     assert expected == str(inspect.signature(RuleBuilder.bad_gateway))
 

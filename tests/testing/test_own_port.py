@@ -91,7 +91,7 @@ def test_other_sandboxes_are_made_listed_and_ended_at_the_servers_own_address(
         reply = requests.request(method, url, json={} if method == "POST" else None, timeout=10)
 
         assert (409, "MOCK_OWN_PORT") == (reply.status_code, reply.json()["code"])
-        assert server.keeps(other)
+        assert server.is_open(other)
     assert 200 == get(alone, "/_mock/health").status_code
 
 

@@ -77,7 +77,7 @@ class TestATestThatRaisesBeforeAnyCall:
         found = reported(suite, "    def test_it(mockserver):\n        {}['campaigns']\n")
 
         assert re.fullmatch(r"The test raised KeyError: 'campaigns' at test_mine\.py:\d+, before any call", found[0])
-        assert found[1].startswith("No call reached sandbox_1; the test did not ask for its address")
+        assert found[1].startswith("No call reached sandbox_1; the test has not read its address")
 
     def test_its_place_is_the_tests_own_line(self, suite: Suite):
         found = reported(

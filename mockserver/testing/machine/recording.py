@@ -23,7 +23,7 @@ _SECRET = frozenset(("secretKey", "publicKey", "secret"))
 _NOW = "0s"
 
 
-class Record:
+class Recording:
     """Actions of a machine on one sandbox, in order."""
 
     def __init__(self, sandbox: Sandbox) -> None:
