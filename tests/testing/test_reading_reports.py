@@ -548,12 +548,12 @@ def test_a_session_that_nobody_completes_is_told_with_what_plays_its_user(suite:
         """,
     )
 
-    told = re.sub(r"_\w{20}\b", "", found[1])
-    assert found[0].startswith("2 calls were answered with success; the last: #2 readConnectionSession ")
+    first = re.sub(r"_\w{20}\b", "", found[0])
     assert (
-        "  session connection_session is still pending: mockserver.complete_session(id) or mockserver.end_user(id) plays its user"
-        == told
+        "Session connection_session is still pending: mockserver.complete_session(id) or mockserver.end_user(id) plays its user"
+        == first
     )
+    assert found[1].startswith("2 calls were answered with success; the last: #2 readConnectionSession ")
 
 
 def test_a_delivery_that_its_receiver_refuses_is_told_where_no_call_was(suite: Suite):

@@ -118,7 +118,7 @@ def test_no_call_at_all_is_said_with_the_address_that_nobody_went_to(suite: Suit
 
     assert "No call reached sandbox_1;" == alone[0]
     assert (
-        "  the test has not read its address: give the client `mockserver.base_url`, or a session that `mockserver` creates"
+        "  the test has not read its address: give the client `mockserver.base_url`, or an HTTP client of `mockserver`, such as `requests_session()`"
         == alone[1]
     )
     assert re.fullmatch(
@@ -167,7 +167,7 @@ def test_a_call_that_a_rule_bent_comes_first_and_the_rule_is_in_the_order_of_thi
 
     assert [
         "Call #2 startCampaign matched rule_1: drop after",
-        "  it took effect, and its client got no answer",
+        "  the operation took effect, and the client got no answer",
     ] == found[:2]
     assert [
         "what happened:",

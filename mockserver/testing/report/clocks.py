@@ -48,7 +48,7 @@ def waits_on_frozen_clock(snapshot: SandboxSnapshot, failure: BaseException | No
     else:
         return []
     first = f"The clock of {snapshot.id} did not move: {event} ({numbers})"
-    return [first, f"  {_fix(snapshot)}", *pending_session(snapshot, last.operation)]
+    return [first, f"  {_fix(snapshot)}", *(f"  {line}" for line in pending_session(snapshot, last.operation))]
 
 
 def _is_waiting(waits: JSON, failure: BaseException | None) -> bool:
@@ -93,6 +93,4 @@ def pending_session(snapshot: SandboxSnapshot, operation: str | None) -> list[st
     if operation not in _OF_SESSIONS or not changes or changes[-1]["to"] != "pending":
         return []
     session_id, name = changes[-1]["id"], snapshot.name
-    return [
-        f"  session {session_id} is still pending: {name}.complete_session(id) or {name}.end_user(id) plays its user"
-    ]
+    return [f"Session {session_id} is still pending: {name}.complete_session(id) or {name}.end_user(id) plays its user"]

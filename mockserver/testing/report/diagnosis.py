@@ -192,9 +192,12 @@ def _describe_calls(snapshot: SandboxSnapshot) -> list[str]:
     failed = _failed_calls(snapshot)
     if failed:
         return _describe_failed(snapshot, failed[-1])
-    success = f"{_were(len(snapshot.exchanges))} answered with success; the last: {format_line(snapshot.exchanges[-1])}"
+    last = snapshot.exchanges[-1]
+    success = f"{_were(len(snapshot.exchanges))} answered with success; the last: {format_line(last)}"
     progress, answer = _progress_seen(snapshot), _last_answer(snapshot)
-    frozen = clocks.frozen_clock_hint(snapshot)
+    frozen, pending = clocks.frozen_clock_hint(snapshot), clocks.pending_session(snapshot, last.operation)
+    if pending:
+        return [*pending, success, *frozen, *answer]
     if frozen and _polls_frozen_clock(snapshot):
         return [*frozen, success, *progress, *answer]
     return [success, *progress, *frozen, *answer] if progress else [success, *answer, *frozen]
@@ -209,7 +212,7 @@ def _no_calls_hint(snapshot: SandboxSnapshot) -> list[str]:
     if snapshot.calls_without_prefix:
         return [f"No call reached {snapshot.id};", f"  {calls_without_prefix(snapshot)}"]
     if snapshot.address is None:
-        hint = "the test has not read its address: give the client `mockserver.base_url`, or a session that `mockserver` creates"
+        hint = "the test has not read its address: give the client `mockserver.base_url`, or an HTTP client of `mockserver`, such as `requests_session()`"
     else:
         hint = f"its address is {snapshot.address}: does the client send its calls there?"
     return [f"No call reached {snapshot.id};", f"  {hint}"]
@@ -222,8 +225,8 @@ def _describe_failed(snapshot: SandboxSnapshot, call: Call) -> list[str]:
     after = f" ({_were(later)} answered after it)" if later else ""
     last = [f"the last call was {format_line(snapshot.exchanges[-1])}"] if later else []
     if call.fault:
-        effect = "it took effect" if call.applied else "the operation did not take effect"
-        outcome = "and its client got no answer" if call.status is None else f"and its client got {call.status}"
+        effect = "the operation took effect" if call.applied else "the operation did not take effect"
+        outcome = "and the client got no answer" if call.status is None else f"and the client got {call.status}"
         return [f"Call #{call.n} {name} matched {format_fault(call.fault)}{after}", f"  {effect}, {outcome}", *last]
     if call.status is None:
         return [f"Call #{call.n} {name} got no answer: its client had disconnected{after}", *last]
@@ -261,11 +264,7 @@ def _were(count: int) -> str:
 def _progress_seen(snapshot: SandboxSnapshot) -> list[str]:
     """Return the progress of the record that the latest call has read: changes without a call, or the sends of a campaign."""
     last = snapshot.exchanges[-1]
-    return (
-        clocks.pending_session(snapshot, last.operation)
-        or _changed_without_call(snapshot, last.path)
-        or _send_progress(last.body_received, from_datetime(last.at))
-    )[:1]
+    return _changed_without_call(snapshot, last.path) or _send_progress(last.body_received, from_datetime(last.at))
 
 
 def _last_answer(snapshot: SandboxSnapshot) -> list[str]:
@@ -277,7 +276,7 @@ def _last_answer(snapshot: SandboxSnapshot) -> list[str]:
 def _polls_frozen_clock(snapshot: SandboxSnapshot) -> bool:
     """Return True if the client reads a record again, and the test has not advanced the clock since the latest write."""
     last = snapshot.exchanges[-1]
-    if last.method != "GET" or clocks.pending_session(snapshot, last.operation):
+    if last.method != "GET":
         return False
     last_write = max((call.n for call in snapshot.exchanges if call.method != "GET"), default=0)
     return not any(step["command"] in _CLOCK_COMMANDS and step["exchanges"] >= last_write for step in snapshot.steps)
