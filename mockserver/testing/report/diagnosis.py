@@ -258,7 +258,7 @@ def _were(count: int) -> str:
     return "1 call was" if count == 1 else f"{count} calls were"
 
 
-# What the latest call has read
+# The latest read
 
 
 def _progress_seen(snapshot: SandboxSnapshot) -> list[str]:
