@@ -56,9 +56,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for marker in item.iter_markers("mockserver"):
             _check(item, marker)
-        for marker in item.iter_markers("mockserver_sweep"):
-            if not marker.args or marker.kwargs:
-                raise pytest.UsageError(f"{item.nodeid}: {_SWEEP_USAGE}")
+        sweeps = item.iter_markers("mockserver_sweep")
+        if any(not marker.args or marker.kwargs for marker in sweeps):
+            raise pytest.UsageError(f"{item.nodeid}: {_SWEEP_USAGE}")
 
 
 def _check(item: pytest.Item, marker: pytest.Mark) -> None:

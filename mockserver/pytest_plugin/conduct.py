@@ -66,11 +66,11 @@ class ConductPlugin:
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Refuse an unknown mode before the first test."""
-        for item in items:
-            for marker in item.iter_markers("mockserver"):
-                wrong = problem(marker.kwargs.get("conduct", "off"))
-                if wrong:
-                    raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.mockserver(conduct=...): {wrong}")
+        marks = ((item, marker) for item in items for marker in item.iter_markers("mockserver"))
+        for item, marker in marks:
+            error = problem(marker.kwargs.get("conduct", "off"))
+            if error:
+                raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.mockserver(conduct=...): {error}")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:

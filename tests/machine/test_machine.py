@@ -167,9 +167,9 @@ def test_a_text_is_no_tuple_of_names():
 @pytest.mark.parametrize(
     ("attributes", "told"),
     [
-        ({"invariants": ("no-duplicate-executions",)}, "no invariant is named 'no-duplicate-executions'; did you mean 'no-duplicate-execution'?"),
-        ({"faults": ("drop-afer",)}, "no fault is named 'drop-afer'; did you mean 'drop-after'?"),
-        ({"fault_operations": ("startCampain",)}, "no operation is named 'startCampain'; did you mean 'startCampaign'?"),
+        ({"invariants": ("no-duplicate-executions",)}, "got 'no-duplicate-executions'; expected an invariant; did you mean 'no-duplicate-execution'?"),
+        ({"faults": ("drop-afer",)}, "got 'drop-afer'; expected a fault; did you mean 'drop-after'?"),
+        ({"fault_operations": ("startCampain",)}, "got 'startCampain'; expected an operation; did you mean 'startCampaign'?"),
         ({"varied": ("dual-statu",)}, "got 'dual-statu'; expected a choice or a family; did you mean 'dual-status'?"),
     ],
 )  # fmt: skip

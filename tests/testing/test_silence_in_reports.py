@@ -88,7 +88,7 @@ class TestATestThatRaisesBeforeAnyCall:
 
         lines = (suite.pytester.path / "test_mine.py").read_text(encoding="utf-8").splitlines()
         place = next(at for at, each in enumerate(lines, 1) if "elsewhere" in each)
-        assert found[0].startswith("The test raised ConnectionError: http://elsewhere.example is not this mock")
+        assert found[0].startswith("The test raised ConnectionError: got http://elsewhere.example; expected http://")
         assert found[0].endswith(f"at test_mine.py:{place}, before any call")
 
     @pytest.mark.parametrize(

@@ -118,10 +118,11 @@ def restarts(log: ExampleLog) -> Iterator[str]:
         campaign = exchange.call.params["id"]
         if reads_final(log.example, exchange):
             ended[campaign] = exchange
-        elif exchange.operation == "startCampaign" and campaign in ended and not exchange.arrived_late:
-            final = ended[campaign]
-            if log.is_of_step([exchange.n]):
-                yield f"campaign {campaign} was started (#{exchange.n}) after a read of its final status (#{final.n})"
+            continue
+        is_late_start = exchange.operation == "startCampaign" and campaign in ended and not exchange.arrived_late
+        if is_late_start and log.is_of_step([exchange.n]):
+            final = ended[campaign].n
+            yield f"campaign {campaign} was started (#{exchange.n}) after a read of its final status (#{final})"
 
 
 # session-storm has to wait for a session that stays unused, or for phone_in_use: many users may click at a time.
