@@ -132,7 +132,7 @@ def wrong_variable_keys(evidence: Evidence) -> Iterator[Proof]:
             wrong = sorted(set(values) - manual) if isinstance(values, dict) else []
             if template and wrong:
                 keys, known = ", ".join(key[:40] for key in wrong), ", ".join(sorted(manual)) or "none"
-                message = f"the start of {campaign.id} has values for {keys}; template {template.id} has {known}"
+                message = f"the start has values for {keys}; template {template.id} has {known}"
                 yield Proof(message, (start.n,))
 
 

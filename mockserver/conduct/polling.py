@@ -7,6 +7,7 @@ Judges of polling, retries and timeouts; and waits in real time while the sandbo
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise, takewhile
 from statistics import median_high
@@ -109,22 +110,32 @@ def poll_final_set_incomplete(evidence: Evidence) -> Iterator[Proof]:
 
 
 def poll_too_fast(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
-    unmeasured = 0
+    unmeasured: set[str] = set()
+    for loop in _poll_loops(evidence):
+        gaps = [evidence.gap(*pair) for pair in pairwise(loop.reads) if not _is_retry(pair[0])]
+        if len(gaps) < _MANY[loop.operation]:
+            continue
+        median, least = median_high([gap or 0 for gap in gaps]), _LEAST[loop.operation]
+        if all(gap is None for gap in gaps) and _spent(loop.reads) < 3 * least:
+            unmeasured.add(loop.id)
+        elif median < least:
+            every, count = duration_text(median), len(loop.reads)
+            message = f"{loop.id} was polled every {every}, {count} times; the least is {least // SECOND} s"
+            yield Proof(message, numbers(loop.reads[:3]))
+    if unmeasured:
+        yield NotAssessable(f"no clock moved between the polls of {len(unmeasured)} executions or sessions")
+
+
+def _poll_loops(evidence: Evidence) -> Iterator[PollSequence]:
+    """Yield the polls up to a final status; a start or a cancel of the campaign ends a loop, since it needs a read."""
+    writes = evidence.of("startCampaign", "cancelCampaign")
     for sequence in poll_sequences(evidence, _ALL_POLLED):
         final = final_read(evidence, sequence)
         polls = [poll for poll in sequence.reads if final is None or poll.n <= final.exchange.n]
-        gaps = [evidence.gap(*pair) for pair in pairwise(polls) if not _is_retry(pair[0])]
-        if len(gaps) < _MANY[sequence.operation]:
-            continue
-        median, least = median_high([gap or 0 for gap in gaps]), _LEAST[sequence.operation]
-        if all(gap is None for gap in gaps) and _spent(polls) < 3 * least:
-            unmeasured += 1
-        elif median < least:
-            every = duration_text(median)
-            message = f"{sequence.id} was polled every {every}, {len(polls)} times; the least is {least // SECOND} s"
-            yield Proof(message, numbers(polls[:3]))
-    if unmeasured:
-        yield NotAssessable(f"no clock moved between the polls of {unmeasured} executions or sessions")
+        ends = [write.n for write in writes if write.call.params["id"] == polls[0].call.params.get("id")]
+        cuts = [bisect([poll.n for poll in polls], end) for end in ends]
+        for first, last in pairwise([0, *cuts, len(polls)]):
+            yield sequence._replace(reads=polls[first:last])
 
 
 def _is_retry(earlier: JournalEntry) -> bool:

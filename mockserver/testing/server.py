@@ -182,7 +182,7 @@ class MockServer:
             self._open_own_port(hosted)
         return Sandbox(LocalBackend(hosted, self.open), settings)
 
-    def keeps(self, sandbox: Sandbox) -> bool:
+    def is_open(self, sandbox: Sandbox) -> bool:
         """
         Return True if a sandbox of this server is open.
 

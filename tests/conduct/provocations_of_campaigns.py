@@ -130,6 +130,16 @@ def campaign_every(c: Client, length: str) -> None:
         c.wait(length)
 
 
+def reads_between_starts(c: Client) -> None:
+    c.sandbox.on("startCampaign").times(4).drop("before")
+    campaign = c.create()
+    for _ in range(4):
+        c.start(campaign)
+        c.wait("1s")
+        c.campaign(campaign)
+        c.campaign(campaign)
+
+
 def every(c: Client, length: str, times: int = 4) -> None:
     pair = c.launch(cadence=1)
     for _ in range(times):
@@ -384,6 +394,7 @@ PROVOCATIONS = (
     Provocation("poll-after-final", (3, 4, 5), polled_on, read_once_more),
     Provocation("poll-after-final", (3, 4, 5), campaign_polled, _with(campaign_polled, "looked at again", times=6)),
     Provocation("poll-too-fast", (3, 4, 5), _with(campaign_every, "each second", "1s"), _with(campaign_every, "gently", "10s")),
+    Provocation("poll-too-fast", (3, 4, 5), _with(campaign_every, "every two seconds", "2s"), reads_between_starts),
     Provocation("poll-too-fast", (3, 4, 5), _with(every, "poll_too_fast", "3s"), _with(every, "slowly", "15s")),
     Provocation("poll-too-fast", (3, 4, 5), _with(every, "hastily", "1s"), poll_met_trouble),
     Provocation("poll-final-set-incomplete", (3, 4, 5), failed_and_polled, _with(failed_and_polled, "once", 1)),

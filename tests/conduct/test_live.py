@@ -115,4 +115,4 @@ def test_who_needs_parameters_behind_the_return_url_is_found(mockserver_server: 
     found = compare(mockserver_server, client, now=NOON)
 
     assert ["require-return-params"] == [each.rule for each in found.findings]
-    assert "return-query=session-and-status: step 2 was GET" in found.findings[0].message
+    assert "return-query=session-and-status: step 2 is GET" in found.findings[0].message

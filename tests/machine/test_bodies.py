@@ -147,10 +147,16 @@ def test_bodies_are_of_the_world_that_is_named():
 @pytest.mark.parametrize(
     ("ask", "told"),
     [
-        (lambda: bodies("startCampain"), "no operation 'startCampain'; did you mean 'startCampaign'?"),
-        (lambda: invalid_bodies("listCampaigns"), "'listCampaigns' has no JSON body to be wrong"),
-        (lambda: bodies("createCampaign", given={}), "the world has no template"),
-        (lambda: bodies("startCampaign", template_id="t"), "no template 't'; there is template_internal"),
+        (
+            lambda: bodies("startCampain"),
+            "got operation 'startCampain'; expected an operation id; did you mean 'startCampaign'?",
+        ),
+        (lambda: invalid_bodies("listCampaigns"), "got 'listCampaigns'; expected an operation with a JSON body"),
+        (lambda: bodies("createCampaign", given={}), "got seed data without a template"),
+        (
+            lambda: bodies("startCampaign", template_id="t"),
+            "got template 't'; expected one of given\\['templates'\\]: template_internal",
+        ),
     ],
 )
 def test_a_wrong_question_is_refused(ask, told: str):

@@ -126,7 +126,7 @@ def test_a_filter_shrinks_to_one_statement():
 
 
 def test_without_knowing_when_a_chat_was_made_no_filter_asks_for_it():
-    with pytest.raises(ValueError, match="give made_at"):
+    with pytest.raises(ValueError, match="expected made_at"):
         audience([{"id": "chat_1"}], [
             {"combinator": "and", "statements": [{"field": "chat.virtual.lastUpdateAt", "operator": "exists"}]}
         ])  # fmt: skip

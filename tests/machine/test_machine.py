@@ -167,9 +167,9 @@ def test_a_text_is_no_tuple_of_names():
 @pytest.mark.parametrize(
     ("attributes", "told"),
     [
-        ({"invariants": ("no-duplicate-executions",)}, "no invariant is named 'no-duplicate-executions'; did you mean 'no-duplicate-execution'?"),
-        ({"faults": ("drop-afer",)}, "no fault is named 'drop-afer'; did you mean 'drop-after'?"),
-        ({"fault_operations": ("startCampain",)}, "no operation is named 'startCampain'; did you mean 'startCampaign'?"),
+        ({"invariants": ("no-duplicate-executions",)}, "got 'no-duplicate-executions'; expected an invariant; did you mean 'no-duplicate-execution'?"),
+        ({"faults": ("drop-afer",)}, "got 'drop-afer'; expected a fault; did you mean 'drop-after'?"),
+        ({"fault_operations": ("startCampain",)}, "got 'startCampain'; expected an operation; did you mean 'startCampaign'?"),
         ({"varied": ("dual-statu",)}, "got 'dual-statu'; expected a choice or a family; did you mean 'dual-status'?"),
     ],
 )  # fmt: skip
@@ -189,9 +189,20 @@ def test_a_breach_tells_what_the_client_did_why_it_is_wrong_and_the_calls():
 
     first, second, *calls = str(told.value).splitlines()
     assert first.startswith("reads-before-restart: campaign campaign_")
-    assert first.endswith("after a start without an answer, which had taken effect (#4, #5)")
+    assert first.endswith("after a start without an answer, which had taken effect (#5, #6)")
     assert "The API document: After a network timeout on start, read the campaign before retrying" in second
     assert any("startCampaign" in line and "no answer, took effect" in line for line in calls)
+
+
+def test_a_client_that_the_service_refuses_need_not_repeat_its_cancel():
+    machine = played()
+    machine.launch(1)
+    machine.inject_fault({"on": "cancelCampaign", "skip": 0, "times": 1, "do": {"drop": "before"}})
+    machine.inject_fault({"on": "readCampaign", "skip": 0, "times": 1, "do": {"error": "SUBSCRIPTION_INACTIVE"}})
+    assert not machine._is_broken()
+    machine.cancel(machine.launched[-1])
+
+    assert not machine._is_broken(), machine._violation
 
 
 def test_waiting_without_end_is_a_breach():

@@ -380,8 +380,8 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "report-noise",
-        "bugs = [each for each in findings if each.severity < _NOISE]",
-        "bugs = [each for each in findings if each.severity <= _NOISE]",
+        "severe = [finding for finding in findings if finding.severity < _NOISE]",
+        "severe = [finding for finding in findings if finding.severity <= _NOISE]",
         "the first lines of a report name a finding that explains no failure",
         (
             "tests/testing/test_reading_reports.py",
@@ -390,15 +390,15 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "replay-lost-answers",
-        'lost = waits == "socket" and recorded is None',
-        "lost = recorded is None",
+        'is_lost = entry.get("waits") == "socket" and recorded is None',
+        "is_lost = recorded is None",
         "a call without a recorded answer differs in no replay",
         (f"{_TESTING}test_replay.py",),
     ),
     Mutant(
         "plugin-must-fire",
-        'idle = [rule for rule in sandbox.rules if rule.get("mustFire") and not rule["fired"]]',
-        'idle = [rule for rule in sandbox.rules if rule.get("mustFire") and not rule["matched"]]',
+        'rules = [rule for rule in sandbox.rules if rule.get("mustFire") and not rule["fired"]]',
+        'rules = [rule for rule in sandbox.rules if rule.get("mustFire") and not rule["matched"]]',
         "a rule that had to fire and only matched passes",
         ("tests/testing/test_rules_in_reports.py",),
     ),

@@ -115,7 +115,7 @@ def test_no_script_breaks_a_law_of_the_core(profile, program, script, later_scri
         stands[kind, id] = step["to"]
 
 
-@given(programs(most=20), scripts(world=False))
+@given(programs(most=20), scripts(state=False))
 def test_a_call_that_was_not_applied_has_changed_nothing(program, script):
     player = shaken(script)
     before, seen = player.sandbox.state(), 0
@@ -128,7 +128,7 @@ def test_a_call_that_was_not_applied_has_changed_nothing(program, script):
         before = after
 
 
-@given(programs(most=20), scripts(world=False))
+@given(programs(most=20), scripts(state=False))
 def test_what_a_fault_on_the_wire_has_left_is_what_the_applied_calls_alone_would_have_left(program, script):
     """Where no rule lets time pass, a world of faults is the world of the calls that took effect in it."""
     waits = {"delay", "delay-after", "dribble"}

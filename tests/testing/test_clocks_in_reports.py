@@ -28,7 +28,7 @@ STOPWATCH = """
         return status
 """
 STOPPED = ("--timeout=0.5", "-o", "timeout_func_only=true", "--timeout-method=signal")
-POLLED = "Time stands still: the client sent GET /v1/campaigns/campaign 4 times in 2.1 s, and the clock of sandbox_1 did not move (#3 to #6)"
+POLLED = "The clock of sandbox_1 did not move: the client sent GET /v1/campaigns/campaign 4 times in 2.1 s (#3 to #6)"
 CURE = (
     '  give the client `sleep=mockserver.sleep`, or call mockserver.advance(60): "finish" of execution is due in 60 s'
 )
@@ -114,8 +114,8 @@ def test_a_rate_limit_that_is_waited_out_on_a_frozen_clock_is_one_too(suite: Sui
     )
 
     assert [
-        "Time stands still: the client sent POST /v1/campaigns 2 times in 700 ms, and the clock of sandbox_1 did not move (#2 to #3)",
-        "  give the client `sleep=mockserver.sleep`, which moves this clock instead of waiting",
+        "The clock of sandbox_1 did not move: the client sent POST /v1/campaigns 2 times in 700 ms (#2 to #3)",
+        "  give the client `sleep=mockserver.sleep`, which advances this clock instead of waiting",
     ] == found[:2]
 
 
@@ -132,8 +132,8 @@ def test_a_session_that_is_polled_is_told_with_what_plays_its_user(suite: Suite)
         """,
     )
 
-    assert found[0].startswith("Time stands still: the client sent GET ")
-    assert "is still pending: complete_session(id) or end_user(id) of the sandbox plays its user" in found[2]
+    assert found[0].startswith("The clock of sandbox_1 did not move: the client sent GET ")
+    assert "is still pending: mockserver.complete_session(id) or mockserver.end_user(id) plays its user" in found[2]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_a_session_that_is_polled_is_told_with_what_plays_its_user(suite: Suite)
 def test_who_does_not_wait_for_the_clock_is_not_told_so(suite: Suite, test: str):
     found = reported(suite, f"    def test_it(mockserver):{test}")
 
-    assert not found[0].startswith("Time stands still: ")
+    assert not found[0].startswith("The clock of sandbox_1 did not move: ")
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_calls_in_close_succession_are_waits_only_if_they_go_on_for_long(
     found = section(suite.run(WORLD + STOPWATCH.replace("700_000", "5_000") + test, "--tb=short"))
 
     assert is_told == found[0].startswith(
-        f"Time stands still: the client sent GET /v1/campaigns/campaign {times} times"
+        f"The clock of sandbox_1 did not move: the client sent GET /v1/campaigns/campaign {times} times"
     )
 
 
@@ -212,7 +212,7 @@ def test_an_execution_that_has_ended_is_not_waited_for(suite: Suite):
         """,
     )
 
-    assert not [each for each in found if each.startswith("Time stands still: ")]
+    assert not [each for each in found if each.startswith("The clock of sandbox_1 did not move: ")]
 
 
 class TestATestThatIsStopped:
@@ -275,7 +275,7 @@ class TestATestThatIsStopped:
         )
 
         assert [
-            "Time stands still: the test was stopped 700 ms after its last call, POST /v1/campaigns/campaign/start, and the clock of sandbox_1 did not move (#2)",
+            "The clock of sandbox_1 did not move: the test was stopped 700 ms after its last call, POST /v1/campaigns/campaign/start (#2)",
             CURE,
         ] == found[:2]
 
@@ -285,7 +285,9 @@ class TestATestThatIsStopped:
             suite, f"    def test_it(mockserver):\n        poll(mockserver, 1)\n        pytest.fail({words!r})\n"
         )
 
-        assert found[0].startswith("Time stands still: the test was stopped 700 ms after its last call, GET ")
+        assert found[0].startswith(
+            "The clock of sandbox_1 did not move: the test was stopped 700 ms after its last call, GET "
+        )
 
     def test_a_wait_for_a_call_that_a_rule_holds_is_none(self, suite: Suite):
         found = reported(
@@ -361,7 +363,7 @@ class TestTwoClocks:
 
         assert (
             "two clocks: the process is at 2026-03-01T12:00:00.000Z, this sandbox at 2026-03-01T13:00:00.000Z (at call #1); "
-            "what moves this sandbox's clock does not move the process's"
+            "a command that advances this sandbox's clock does not advance the process's"
         ) in found
 
     def test_a_sandbox_that_follows_from_the_past_is_told(self, suite: Suite):
@@ -378,7 +380,7 @@ class TestTwoClocks:
         [line] = [each for each in found if each.startswith("two clocks: ")]
         assert re.fullmatch(
             r"two clocks: the process is at \\S+Z, this sandbox at 2026-03-01T12:00:0\\S+Z; "
-            r"mockserver.follow\\(catch_up=True\\) goes to the process's instant".replace("\\\\", "\\"),
+            r"mockserver.follow\\(catch_up=True\\) advances to the process's instant".replace("\\\\", "\\"),
             line,
         )
 

@@ -154,7 +154,7 @@ def test_a_misspelt_mode_ends_the_run_with_the_nearest_one(suite: Suite, where: 
     )
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*'errors' is none of error, report, off; did you mean 'error'?*"])
+    result.stderr.fnmatch_lines(["*got 'errors'; expected error, report or off; did you mean 'error'?*"])
 
 
 def test_findings_are_written_as_json(suite: Suite):

@@ -233,7 +233,7 @@ def test_calls_that_a_finding_cites_are_shown_with_what_they_sent(suite: Suite):
 
     assert [
         "lost-filters: campaign campaign was started for every chat, after a preview with filters (#41, #42, #43)",
-        "lost-filters: createCampaign was sent 'filter', which is not `filters` and restricts nothing (#42)",
+        "lost-filters: createCampaign got 'filter', which is not `filters` and restricts nothing (#42)",
     ] == found[:2]
     shown = rows(found)
     at = shown.index("#42 createCampaign POST /v1/campaigns -> 201")
@@ -279,7 +279,7 @@ def test_an_empty_answer_is_told_as_one(suite: Suite):
         """,
     )
 
-    assert "  answered nothing: its body is empty" == found[1]
+    assert "  answered with an empty body" == found[1]
 
 
 def test_an_unexpected_count_of_sends_is_told_with_the_pace(suite: Suite):
@@ -298,7 +298,7 @@ def test_an_unexpected_count_of_sends_is_told_with_the_pace(suite: Suite):
 
     assert [
         "3 calls were answered with success; the last: #3 readCampaign GET /v1/campaigns/campaign -> 200",
-        "  execution had 31 sent and 0 failed of 120, 180 s after its start, at a cadence of 10 a minute; the first goes at once",
+        "  execution had 31 sent and 0 failed of 120, 180 s after its start, at a cadence of 10 per minute; the first is sent at the start",
     ] == found[:2]
 
 
@@ -316,7 +316,7 @@ def test_a_pace_read_within_a_second_is_in_milliseconds(suite: Suite):
     )
 
     assert (
-        "  execution had 1 sent and 0 failed of 2, 0.588 ms after its start, at a cadence of 1 a minute; the first goes at once"
+        "  execution had 1 sent and 0 failed of 2, 0.588 ms after its start, at a cadence of 1 per minute; the first is sent at the start"
         == found[1]
     )
 
@@ -334,8 +334,8 @@ def test_the_advance_that_a_report_names_is_never_too_short(suite: Suite):
         """,
     )
 
-    [(said, wait)] = re.findall(r"is due in ([\d.]+) s; mockserver.advance\(([\d.]+)\)", "\n".join(found))
-    assert said == wait == "113939.456"
+    [(due, wait)] = re.findall(r"is due in ([\d.]+) s; call mockserver.advance\(([\d.]+)\)", "\n".join(found))
+    assert due == wait == "113939.456"
 
 
 def test_what_moved_by_itself_is_told_where_the_last_call_reads_it(suite: Suite):
@@ -351,7 +351,7 @@ def test_what_moved_by_itself_is_told_where_the_last_call_reads_it(suite: Suite)
     )
 
     told = re.sub(r"_\w{20}\b", "", found[1])
-    assert "  session connection_session had become expired at 2026-03-01T12:20:00.000Z (timer expire)" == told
+    assert "  session connection_session changed to expired at 2026-03-01T12:20:00.000Z (timer expire)" == told
 
 
 @pytest.mark.parametrize(
@@ -401,8 +401,10 @@ def test_a_call_that_a_thread_has_not_made_yet_is_told_as_one_to_wait_for(suite:
     )
 
     assert "expected exactly 1 call of startCampaign, got 0" == found[0]
-    assert re.fullmatch(r"No call reached sandbox_1; its address is http://\S+: does the client go there\?", found[1])
-    assert "  a call of another thread is waited for by `mockserver.wait_for(...)`" == found[2]
+    assert re.fullmatch(
+        r"No call reached sandbox_1; its address is http://\S+: does the client send its calls there\?", found[1]
+    )
+    assert "  `mockserver.wait_for(...)` waits for a call of another thread" == found[2]
 
 
 @pytest.mark.parametrize(
@@ -501,10 +503,10 @@ def test_no_secret_in_the_words_of_a_receiver_that_raised_is_told(mockserver: Sa
 @pytest.mark.parametrize(
     ("first", "line"),
     [
-        ("", "its world alone: "),
+        ("", "the same initial state: "),
         (
             'mockserver.apply({"given": {"chats": [{"id": "three"}]}})',
-            "its seed, choices and clock, for the test to apply its world to: ",
+            "the same seed, choices and clock: ",
         ),
     ],
     ids=["by the mark", "by the test"],
@@ -546,12 +548,12 @@ def test_a_session_that_nobody_completes_is_told_with_what_plays_its_user(suite:
         """,
     )
 
-    told = re.sub(r"_\w{20}\b", "", found[1])
-    assert found[0].startswith("2 calls were answered with success; the last: #2 readConnectionSession ")
+    first = re.sub(r"_\w{20}\b", "", found[0])
     assert (
-        "  session connection_session is still pending: complete_session(id) or end_user(id) of the sandbox plays its user"
-        == told
+        "Session connection_session is still pending: mockserver.complete_session(id) or mockserver.end_user(id) plays its user"
+        == first
     )
+    assert found[1].startswith("2 calls were answered with success; the last: #2 readConnectionSession ")
 
 
 def test_a_delivery_that_its_receiver_refuses_is_told_where_no_call_was(suite: Suite):
@@ -567,7 +569,7 @@ def test_a_delivery_that_its_receiver_refuses_is_told_where_no_call_was(suite: S
     )
 
     told = re.sub(r"_\w{20}\b", "", found[0])
-    route = 'where it is an application, `receive_webhooks(app, path="/...")` names its route'
+    route = 'the route of an application is the `path` of `receive_webhooks(app, path="/...")`'
     assert f"the receiver webhook answered 404 to entrypoints.chatapp.connected event; {route}" == told
 
 
@@ -617,5 +619,5 @@ def test_of_many_events_the_last_are_told_and_how_many_came_before(suite: Suite)
     )
 
     at = found.index("events:")
-    assert "  ... 3 before these" == found[at + 1]
+    assert "  ... 3 earlier" == found[at + 1]
     assert 30 == sum(each.endswith("no endpoint") for each in found)

@@ -48,7 +48,7 @@ def test_a_late_call_is_booked_on_the_test_whose_sandbox_it_was(suite: Suite, ru
     result.stdout.fnmatch_lines(
         [
             "test_mine.py::test_first",
-            "*LateCallWarning: a call came to sandbox_1 after * and got 410 (noticed after test_mine.py::test_second)",
+            "*LateCallWarning: a call arrived at sandbox_1 after * and got 410 (noticed after test_mine.py::test_second)",
         ]
     )
 

@@ -284,7 +284,7 @@ def test_a_body_that_the_journal_has_cut_is_not_sent_again_and_the_document_says
     lines = [each for each in out.getvalue().splitlines() if not each.startswith("  {")]
     assert [
         "POST /v1/messaging/media, not sent",
-        "  differs:  its body was larger than the 64 KiB that the journal keeps",
+        "  differs:  its body was larger than the 64 KiB that the journal records",
         "POST /v1/campaigns -> 201",
         "2 calls and commands, 1 with another outcome than recorded",
     ] == lines
@@ -310,7 +310,7 @@ def test_a_document_without_calls_is_refused_since_it_proves_nothing(
     assert 2 == cli.main(["replay", str(file)])
     out, err = capsys.readouterr()
     assert "" == out
-    assert err.startswith("mockserver: the document 'machine' holds no calls, so there is nothing to send again; ")
+    assert err.startswith("mockserver: the document 'machine' has no calls, so there is nothing to send again; ")
 
 
 def test_an_unknown_command_is_refused():

@@ -61,7 +61,7 @@ def test_a_refusal_comes_first_with_its_reason_and_is_spread_out_where_it_happen
     assert [
         "Call #3 startCampaign was refused: 422 CAMPAIGN_ALREADY_PROCESSING",
         "  start.already at path.id: the campaign is processing; only a draft can be started",
-        "sandbox_1: clock stands at 2026-03-01T12:00:00.000Z (mark), seed 0",
+        "sandbox_1: clock at 2026-03-01T12:00:00.000Z (mark), seed 0",
         "what happened:",
         "  12:00:00.000  #1 createCampaign POST /v1/campaigns -> 201",
         "  12:00:00.000     campaign campaign: draft",
@@ -72,7 +72,7 @@ def test_a_refusal_comes_first_with_its_reason_and_is_spread_out_where_it_happen
         f"                answered  {answered}",
         "                because   start.already at path.id: the campaign is processing; only a draft can be started",
         "to repeat it: mockserver replay .mockserver/failures/test_mine.py.test_twice.yaml",
-        "its world alone: @pytest.mark.mockserver(scenario='.mockserver/failures/test_mine.py.test_twice.yaml')",
+        "the same initial state: @pytest.mark.mockserver(scenario='.mockserver/failures/test_mine.py.test_twice.yaml')",
     ] == found
 
 
@@ -118,11 +118,11 @@ def test_no_call_at_all_is_said_with_the_address_that_nobody_went_to(suite: Suit
 
     assert "No call reached sandbox_1;" == alone[0]
     assert (
-        "  the test did not ask for its address: give the client `mockserver.base_url`, or a session that `mockserver` makes"
+        "  the test has not read its address: give the client `mockserver.base_url`, or an HTTP client of `mockserver`, such as `requests_session()`"
         == alone[1]
     )
     assert re.fullmatch(
-        r"  its address is http://127.0.0.1:\d+/sandboxes/sandbox_1: does the client go there\?", asked[1]
+        r"  its address is http://127.0.0.1:\d+/sandboxes/sandbox_1: does the client send its calls there\?", asked[1]
     )
 
 
@@ -133,7 +133,7 @@ def test_a_base_url_with_a_part_too_many_or_too_few_is_named(suite: Suite, path:
     )
 
     assert [
-        f"Call #1 GET {path} is no operation of the API: 404 RESOURCE_NOT_FOUND",
+        f"Call #1 GET {path} is not an operation of the API: 404 RESOURCE_NOT_FOUND",
         "  did you mean /v1/campaigns? The client's base url has a part too many or too few",
     ] == found[:2]
 
@@ -150,7 +150,7 @@ def test_a_test_that_waits_in_vain_is_told_that_time_stands_still_and_what_lets_
     )
 
     assert [
-        'Time stands still at 2026-03-01T12:00:00.000Z: "finish" of execution is due in 60 s; mockserver.advance(60) lets it come',
+        'The clock is frozen at 2026-03-01T12:00:00.000Z: "finish" of execution is due in 60 s; call mockserver.advance(60)',
         "3 calls were answered with success; the last: #3 readCampaign GET /v1/campaigns/campaign -> 200",
     ] == found[:2]
 
@@ -165,9 +165,10 @@ def test_a_call_that_a_rule_bent_comes_first_and_the_rule_is_in_the_order_of_thi
         """,
     )
 
-    assert ["Call #2 startCampaign met rule_1: drop after", "  it took effect, and its client got no answer"] == found[
-        :2
-    ]
+    assert [
+        "Call #2 startCampaign matched rule_1: drop after",
+        "  the operation took effect, and the client got no answer",
+    ] == found[:2]
     assert [
         "what happened:",
         "  12:00:00.000  test: rule on startCampaign: drop after",
@@ -189,9 +190,9 @@ def test_a_call_that_is_still_on_its_way_is_no_silence(suite: Suite):
 
     assert [
         "No call has arrived at sandbox_1 yet: POST /v1/campaigns is delayed by rule_1",
-        'Time stands still at 2026-03-01T12:00:03.000Z: "arrive" of call_1 is due in 27 s; mockserver.advance(27) lets it come',
+        'The clock is frozen at 2026-03-01T12:00:03.000Z: "arrive" of call_1 is due in 27 s; call mockserver.advance(27)',
     ] == found[:2]
-    assert "  12:00:00.000  a rule holds POST /v1/campaigns; its client waits 3 s" in found
+    assert "  12:00:00.000  a rule delays POST /v1/campaigns; its client waits 3 s" in found
 
 
 def test_commands_and_what_they_moved_stand_between_the_calls_and_events_after_them(suite: Suite):
@@ -299,7 +300,7 @@ def test_a_receiver_that_raises_at_an_extra_request_is_a_cause_that_names_it(sui
     )
 
     assert re.fullmatch(
-        r"the receiver raised KeyError: 'sessionId' \(test_mine.py:\d+\) where an event of an unknown kind came to webhook_\w+",
+        r"the receiver raised KeyError: 'sessionId' \(test_mine.py:\d+\) on an event of an unknown kind at webhook_\w+",
         found[0],
     )
 
@@ -317,7 +318,7 @@ def test_a_receiver_that_raises_comes_before_what_came_of_it(suite: Suite):
     )
 
     assert re.fullmatch(
-        r"the receiver raised KeyError: 'tenant' \(test_mine.py:15\) where entrypoints.chatapp.connected event came to webhook_\w+",
+        r"the receiver raised KeyError: 'tenant' \(test_mine.py:15\) on entrypoints.chatapp.connected event at webhook_\w+",
         found[0],
     )
     assert any("waiting after 500 (the receiver raised KeyError: 'tenant'" in each for each in found)
@@ -373,12 +374,11 @@ def test_settings_and_choices_are_told_with_who_said_so(suite: Suite):
     )
 
     assert (
-        "sandbox_1: clock stands at 2026-03-01T12:00:00.000Z (mark), seed 7 (command line), scenario demo (mark)"
-        == found[2]
+        "sandbox_1: clock at 2026-03-01T12:00:00.000Z (mark), seed 7 (command line), scenario demo (mark)" == found[2]
     )
     assert re.fullmatch(
         r"choices: \d\d as in profile hostile, ini file, cancel-final=no-op \(mark\), dual-status=guide \(command line\),"
-        r" media-max-files=2 \(set meanwhile\), success-status=all-200 \(mockserver_settings\)",
+        r" media-max-files=2 \(set by the test\), success-status=all-200 \(mockserver_settings\)",
         found[3],
     )
 
@@ -447,7 +447,7 @@ def test_of_many_sandboxes_the_last_is_told(suite: Suite):
     )
 
     assert "seed 4 (sandbox(...))" in section(result, "mockserver sandbox_5")[2]
-    result.stdout.fnmatch_lines(["this is the last of 5 sandboxes that the test has made"])
+    result.stdout.fnmatch_lines(["this is the last of 5 sandboxes that the test has created"])
     assert 1 == result.stdout.str().count("what happened:")
 
 
@@ -472,7 +472,7 @@ def test_a_machine_whose_client_raises_is_not_told_that_no_call_came(suite: Suit
         """,
     )
 
-    assert found[0].startswith("Nothing of the example that failed is left here: its steps")
+    assert found[0].startswith("The sandbox was reset after the example that failed: its steps")
     assert not any("No call reached" in each for each in found)
 
 
@@ -556,7 +556,7 @@ def test_a_folder_that_takes_no_document_leaves_the_report_as_it_is(suite: Suite
     )
 
     assert any(each.startswith("what happened:") for each in found)
-    assert re.match(r"no document repeats it: \w+Error: .*taken", found[-1])
+    assert re.match(r"no replay document was written: \w+Error: .*taken", found[-1])
 
 
 def test_the_documents_are_kept_from_version_control(suite: Suite):
@@ -609,7 +609,7 @@ def test_a_late_call_is_booked_on_the_test_whose_sandbox_it_was(suite: Suite):
     result.stdout.fnmatch_lines(
         [
             "test_mine.py::test_first",
-            "*LateCallWarning: a call came to sandbox_1 after * and got 410 (noticed after test_mine.py::test_second)",
+            "*LateCallWarning: a call arrived at sandbox_1 after * and got 410 (noticed after test_mine.py::test_second)",
         ]
     )
 

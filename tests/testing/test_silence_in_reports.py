@@ -77,7 +77,7 @@ class TestATestThatRaisesBeforeAnyCall:
         found = reported(suite, "    def test_it(mockserver):\n        {}['campaigns']\n")
 
         assert re.fullmatch(r"The test raised KeyError: 'campaigns' at test_mine\.py:\d+, before any call", found[0])
-        assert found[1].startswith("No call reached sandbox_1; the test did not ask for its address")
+        assert found[1].startswith("No call reached sandbox_1; the test has not read its address")
 
     def test_its_place_is_the_tests_own_line(self, suite: Suite):
         found = reported(
@@ -88,7 +88,7 @@ class TestATestThatRaisesBeforeAnyCall:
 
         lines = (suite.pytester.path / "test_mine.py").read_text(encoding="utf-8").splitlines()
         place = next(at for at, each in enumerate(lines, 1) if "elsewhere" in each)
-        assert found[0].startswith("The test raised ConnectionError: http://elsewhere.example is not this mock")
+        assert found[0].startswith("The test raised ConnectionError: got http://elsewhere.example; expected http://")
         assert found[0].endswith(f"at test_mine.py:{place}, before any call")
 
     @pytest.mark.parametrize(

@@ -34,12 +34,14 @@ def test_a_failing_combination_shrinks_to_the_option_that_matters():
 
 
 def test_an_unknown_family_is_refused_with_those_there_are():
-    with pytest.raises(ValueError, match="sesions; the families are access, campaigns"):
+    with pytest.raises(ValueError, match="got the families sesions; expected some of access, campaigns"):
         choices(families=("sesions",))
 
 
 def test_an_operation_that_is_none_is_refused_with_the_nearest():
-    with pytest.raises(ValueError, match="no operation 'startCampain'; did you mean 'startCampaign'"):
+    with pytest.raises(
+        ValueError, match="got operation 'startCampain'; expected an operation id; did you mean 'startCampaign'"
+    ):
         scripts(operations=("startCampain",))
 
 
