@@ -60,7 +60,7 @@ def test_every_clause_is_listed_with_its_sentence(capsys: pytest.CaptureFixture[
     assert [clause.id for clause in read()] == [row["id"] for row in json.loads(capsys.readouterr().out)]
 
 
-def test_the_version_is_told(capsys: pytest.CaptureFixture[str]):
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit) as end:
         main(["--version"])
 
@@ -86,7 +86,7 @@ def test_a_reader_that_leaves_early_gets_no_traceback():
 
 
 @pytest.mark.parametrize(("platform", "encoding"), [("win32", "utf-8"), ("linux", "cp1252")])
-def test_what_a_program_reads_is_utf_8_on_windows_too(platform: str, encoding: str):
+def test_output_for_programs_is_utf_8_on_windows_too(platform: str, encoding: str):
     stream = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
 
     use_utf8(stream, platform)
@@ -103,7 +103,7 @@ def test_what_a_program_reads_is_utf_8_on_windows_too(platform: str, encoding: s
         (OSError(errno.EINVAL, "Invalid argument"), "linux", False),
     ],
 )
-def test_a_pipe_without_a_reader_is_seen_on_every_system(failure: OSError, platform: str, is_broken: bool):
+def test_a_pipe_without_a_reader_is_detected_on_every_system(failure: OSError, platform: str, is_broken: bool):
     assert is_broken == is_broken_pipe(failure, platform)
 
 

@@ -196,7 +196,7 @@ except ValueError:
 """
 
 
-def test_the_reader_of_source_knows_what_is_caught() -> None:
+def test_the_source_checker_recognises_caught_exceptions() -> None:
     assert [] == list(readings(CAUGHT))
     assert [("a", "loads"), ("a", "int"), ("b", "decode"), ("b", "isdigit"), ("c", "urlsplit")] == list(
         readings(UNCAUGHT)

@@ -20,7 +20,7 @@ HEAVY = (
 
 
 @pytest.mark.deep
-def test_the_wheel_holds_the_package_and_its_data_and_nothing_else(built: Built):
+def test_the_wheel_contains_only_the_package_and_its_data(built: Built):
     package = {name for name in built.checkout if name.startswith("mockserver/")}
     data = {f"mockserver/{name}" for name in built.checkout if name.startswith(DATA_FOLDERS)}
     metadata = {name for name in built.wheel_files if ".dist-info/" in name}
@@ -43,12 +43,12 @@ def test_the_wheel_holds_the_package_and_its_data_and_nothing_else(built: Built)
         "mockserver/server/hosted_page/templates/base.html",
     ],
 )
-def test_the_wheel_holds_what_is_looked_up_at_run_time(built: Built, file: str):
+def test_the_wheel_contains_the_data_read_at_run_time(built: Built, file: str):
     assert file in built.wheel_files
 
 
 @pytest.mark.deep
-def test_the_wheel_holds_no_tests(built: Built):
+def test_the_wheel_contains_no_tests(built: Built):
     assert [] == [name for name in built.wheel_files if "conftest" in name or "tests" in name.split("/")]
 
 
@@ -136,7 +136,7 @@ def test_an_installed_copy_answers_over_its_socket(installed: Path):
 
 
 @pytest.mark.deep
-def test_an_installed_copy_gives_pytest_its_fixture(installed: Path, tmp_path: Path):
+def test_an_installed_copy_provides_the_fixture_to_pytest(installed: Path, tmp_path: Path):
     (tmp_path / "test_mine.py").write_text(
         "import sys\n\n\ndef test_listing(mockserver):\n"
         "    assert 200 == mockserver.call('GET', '/v1/campaigns').status\n"
@@ -177,7 +177,7 @@ def test_an_import_loads_nothing_heavy(module: str):
     assert "[]\n" == done.stdout
 
 
-def test_a_suite_that_asks_for_no_fixture_loads_nothing_heavy(tmp_path: Path):
+def test_a_suite_that_requests_no_fixture_loads_nothing_heavy(tmp_path: Path):
     (tmp_path / "test_mine.py").write_text("def test_nothing():\n    pass\n", encoding="utf-8")
     (tmp_path / "conftest.py").write_text(
         "import sys\n\n\ndef pytest_unconfigure(config):\n"

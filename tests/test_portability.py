@@ -226,7 +226,7 @@ def files() -> Iterator[tuple[str, str]]:
         ("def f():\n    if os.name == 'nt':\n        x = 1\n    os.fork()", "os.fork"),
     ],
 )
-def test_what_only_posix_has_is_seen(source: str, what: str) -> None:
+def test_posix_only_names_are_detected(source: str, what: str) -> None:
     assert [what] == [name for _, name in unguarded(source)]
 
 
@@ -246,7 +246,7 @@ def test_what_only_posix_has_is_seen(source: str, what: str) -> None:
         "os.getpid()\nsubprocess.run([sys.executable, '-c', ''])\ncall('/v1/campaigns')",
     ],
 )
-def test_what_every_system_has_and_what_is_guarded_passes(source: str) -> None:
+def test_portable_and_guarded_names_pass(source: str) -> None:
     assert [] == unguarded(source)
 
 
@@ -267,11 +267,11 @@ def test_what_every_system_has_and_what_is_guarded_passes(source: str) -> None:
         ("tempfile.TemporaryFile('w+')", [1]),
     ],
 )
-def test_text_in_the_systems_own_encoding_is_seen(source: str, lines: list[int]) -> None:
+def test_text_in_the_encoding_of_the_system_is_detected(source: str, lines: list[int]) -> None:
     assert lines == list(without_encoding(source))
 
 
-def test_nothing_of_posix_alone_is_used_without_a_guard() -> None:
+def test_no_posix_only_name_is_used_without_a_guard() -> None:
     used = [(path, line, what) for path, source in files() for line, what in unguarded(source)]
 
     assert [] == [f"{path}:{line}: {what}" for path, line, what in used if (path, what) not in ALLOWED]

@@ -28,7 +28,7 @@ def server() -> Iterator[MockServer]:
 
 @pytest.mark.benchmark(group="a call beside rules, in process")
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_a_call_beside_rules(benchmark: Any, server: MockServer, script: str) -> None:
+def test_a_call_with_unrelated_rules(benchmark: Any, server: MockServer, script: str) -> None:
     sandbox, campaign_id = running(server, 100)
     sandbox.apply({"script": SCRIPTS[script]})
     assert benchmark(lambda: sandbox.call("GET", f"/v1/campaigns/{campaign_id}")).status == 200

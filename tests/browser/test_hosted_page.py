@@ -92,7 +92,7 @@ def test_cancelling_ends_the_session(mockserver, context, session):
     assert "token_exchange_failed" == read(mockserver, session["sessionId"])["reason"]
 
 
-def test_a_number_in_use_is_told(mockserver, context, session):
+def test_a_number_in_use_is_reported(mockserver, context, session):
     mockserver.end_user(create(mockserver)).connect(PHONE)
     page = context.new_page()
 
@@ -103,7 +103,7 @@ def test_a_number_in_use_is_told(mockserver, context, session):
 
 
 @pytest.mark.mockserver(given=FUNNELS)
-def test_a_funnel_removed_meanwhile_is_told(mockserver, context):
+def test_a_funnel_removed_meanwhile_is_reported(mockserver, context):
     session = create_at_socket(mockserver, {"funnelStepId": "funnel_step_new", "returnUrl": BACK})
     page = context.new_page()
     walked(page, session["url"], steps=3)
@@ -115,7 +115,7 @@ def test_a_funnel_removed_meanwhile_is_told(mockserver, context):
     assert "funnel_not_found" == read(mockserver, session["sessionId"])["reason"]
 
 
-def test_a_session_that_expires_while_the_page_is_open_is_told(mockserver, context, session):
+def test_a_session_that_expires_while_the_page_is_open_is_reported(mockserver, context, session):
     page = context.new_page()
     walked(page, session["url"], steps=3)
 
@@ -142,7 +142,7 @@ def test_a_link_used_by_one_leads_the_other_nowhere(mockserver, context, browser
     stranger.close()
 
 
-def test_reload_back_and_a_second_tab_stay_sensible(mockserver, context, session):
+def test_reload_back_and_a_second_tab_show_a_valid_page(mockserver, context, session):
     page = context.new_page()
     walked(page, session["url"], steps=2)
 

@@ -195,7 +195,9 @@ def virtual_sleep(mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("virtual_sleep")
 @pytest.mark.parametrize("situation, library", CASES)
-def test_what_a_retry_library_does_is_named_rightly(mockserver: Sandbox, situation: Situation, library: str):
+def test_the_behaviour_of_a_retry_library_gets_the_right_findings(
+    mockserver: Sandbox, situation: Situation, library: str
+):
     ask = situation.arrange(mockserver)
     with suppress(OSError, urllib3.exceptions.HTTPError, httpx.HTTPError, aiohttp.ClientError, tenacity.RetryError):
         LIBRARIES[library](ask, situation.policy)  # what its last attempt raises does not matter here

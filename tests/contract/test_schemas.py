@@ -212,7 +212,7 @@ def test_a_shared_schema_is_referred_to_alone_and_whole_and_is_used() -> None:
     assert "$ref" not in json.dumps([schemas.load(name) for name in texts])
 
 
-def test_the_table_speaks_of_every_schema_file_of_the_api() -> None:
+def test_the_table_covers_every_schema_file_of_the_api() -> None:
     assert sorted(TABLE) == sorted(
         {name for name in schemas.names() if name != "scenario" and not name.startswith("control.")}
     )
@@ -235,7 +235,7 @@ def test_a_schema_accepts_its_documented_examples() -> None:
     ]
 
 
-def test_a_schema_refuses_what_departs_from_a_documented_field_and_says_where() -> None:
+def test_a_schema_refuses_a_deviation_from_a_documented_field_with_its_place() -> None:
     taken, misplaced = [], []
     for name, place, field in FIELDS:
         example = next(example for example in EXAMPLES[name] if spots(example, place))

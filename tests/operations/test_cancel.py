@@ -178,7 +178,7 @@ LATE = [
 @pytest.mark.clause("cancel.queued", "cancel.processing")
 @pytest.mark.mockserver(now=START)
 @pytest.mark.parametrize(("option", "canceled_after", "last"), LATE)
-def test_what_is_queued_at_a_cancel_is_still_sent_as_far_as_chosen(mockserver, option, canceled_after, last):
+def test_after_a_cancel_the_chosen_number_of_queued_messages_is_still_sent(mockserver, option, canceled_after, last):
     mockserver.choose({"late-sends-after-cancel": option})
     ids = run(mockserver, cadence=60)
     mockserver.advance(seconds=canceled_after)
@@ -200,7 +200,7 @@ def test_what_is_queued_at_a_cancel_is_still_sent_as_far_as_chosen(mockserver, o
 @pytest.mark.clause("cancel.queued", "send.counts")
 @pytest.mark.mockserver(given={"templates": [{"id": "template_plain"}], "chats": [{"id": "chat_a"}, {"id": "chat_b"}]})
 @pytest.mark.parametrize("option", ["five-seconds", "current-minute"])
-def test_late_sends_may_be_all_the_rest_and_the_campaign_stays_canceled(mockserver, option):
+def test_late_sends_may_include_all_remaining_messages_and_the_campaign_remains_canceled(mockserver, option):
     mockserver.choose({"late-sends-after-cancel": option})
     ids = run(mockserver, cadence=60)
     cancel(mockserver, ids[0])

@@ -97,7 +97,9 @@ CHOSEN = st.fixed_dictionaries(
 
 @pytest.mark.clause("filters.groups-and", "filters.combinator", "filters.semantics", "audience.preview")
 @given(seeds=POPULATIONS, filters=FILTERS, chosen=CHOSEN)
-def test_the_preview_is_the_judges_count_whatever_was_chosen(mockserver_server, seeds, filters, chosen):
+def test_the_preview_is_the_count_of_the_reference_filters_under_every_choice(
+    mockserver_server, seeds, filters, chosen
+):
     rules = Rules(**{name: value for _, argument in chosen.values() for name, value in argument.items()})
     judged = [chat["id"] for chat in selected([documented(each) for each in seeds], filters, rules)]
     choices = {choice: option for choice, (option, _) in chosen.items()}

@@ -154,7 +154,7 @@ def test_a_film_of_any_general_brand_is_an_mp4(mockserver, brands):
     ids=str,
 )
 @pytest.mark.clause("media.format")
-def test_a_file_of_another_brand_is_no_mp4_however_long_the_list(mockserver, brands, kind):
+def test_a_file_of_another_brand_is_not_mp4_however_long_the_list(mockserver, brands, kind):
     for declared in ("video/mp4", "audio/mp4", "video/3gpp"):
         reply = upload(mockserver, File(branded(*brands), declared))
 
@@ -198,7 +198,7 @@ def test_a_text_in_a_wide_encoding_is_a_text_by_its_mark_or_its_charset(mockserv
 
 @pytest.mark.parametrize("binary", [b"\0", b"\x01", b"\x08", b"\x0b", b"\x1a", b"\xff\xfe\x01\x00"], ids=repr)
 @pytest.mark.clause("media.format")
-def test_a_content_with_a_binary_byte_is_no_text(mockserver, binary):
+def test_a_content_with_a_binary_byte_is_not_text(mockserver, binary):
     assert (400, "MEDIA_INVALID_FORMAT") == refused(upload(mockserver, File(binary + b" ", "text/plain")))
 
 

@@ -79,7 +79,7 @@ class TestFields:
 @pytest.mark.mockserver(given=SEVEN)
 @pytest.mark.clause("messages.list")
 class TestEnd:
-    def test_the_last_page_says_so_as_it_is_chosen(self, mockserver, option, end):
+    def test_the_last_page_is_marked_by_the_chosen_option(self, mockserver, option, end):
         mockserver.choose({"next-cursor-end": option})
 
         first = page(mockserver, limit=4)
@@ -88,7 +88,7 @@ class TestEnd:
         assert {"records", "nextCursor"} == set(first) and first["nextCursor"]
         assert {"records": last["records"], **end} == last
 
-    def test_a_page_that_is_the_only_one_says_so_too(self, mockserver, option, end):
+    def test_a_single_page_is_marked_as_the_last(self, mockserver, option, end):
         mockserver.choose({"next-cursor-end": option})
 
         for only in (page(mockserver), page(mockserver, "chat_bruno")):
@@ -99,7 +99,7 @@ class TestEnd:
 @pytest.mark.option("short-pages", "short")
 @pytest.mark.clause("messages.list")
 class TestShortPages:
-    def test_a_page_may_hold_less_than_was_asked_for_or_nothing_while_more_remain(self, mockserver):
+    def test_a_page_may_have_fewer_records_than_its_limit_or_none_while_more_remain(self, mockserver):
         sizes = [len(each) for each in walk(mockserver, 4)]
 
         assert 7 == sum(sizes)
@@ -122,7 +122,7 @@ class TestShortPages:
 @pytest.mark.option("page-stability", "offset")
 @pytest.mark.clause("messages.list")
 class TestOffset:
-    def test_messages_that_arrive_push_the_rest_into_the_next_page_again(self, mockserver):
+    def test_new_messages_push_known_ones_into_the_next_page(self, mockserver):
         first = page(mockserver, limit=3)
         add(mockserver, {}, {})
 
@@ -137,7 +137,7 @@ class TestOffset:
 @pytest.mark.mockserver(given=SEVEN, now=NOON)
 @pytest.mark.option("page-stability", "keyset")
 @pytest.mark.clause("messages.list")
-def test_messages_that_arrive_move_nothing_behind_a_keyset_cursor(mockserver):
+def test_new_messages_move_nothing_behind_a_keyset_cursor(mockserver):
     everything, first = ids(page(mockserver)), page(mockserver, limit=3)
     add(mockserver, {}, {})
 
@@ -152,7 +152,7 @@ def test_messages_that_arrive_move_nothing_behind_a_keyset_cursor(mockserver):
     end=st.sampled_from(["null", "absent", "empty"]),
 )
 @pytest.mark.clause("messages.list")
-def test_a_client_that_goes_by_the_cursor_alone_reads_all_under_every_option(
+def test_a_client_that_follows_the_cursor_reads_all_under_every_option(
     mockserver_server, count, limit, stability, short, end
 ):
     choices = {"page-stability": stability, "short-pages": short, "next-cursor-end": end}

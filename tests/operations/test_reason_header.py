@@ -27,7 +27,7 @@ def keys(sandbox):
     return [sandbox.secret_key, sandbox.public_key, *sandbox.keys("tenant_other")]
 
 
-def test_every_refusal_names_the_clause_it_stands_on(mockserver_server):
+def test_every_refusal_names_its_clause(mockserver_server):
     known = {clause.id for clause in clauses.read()}
     wrong = {}
     for refusal in REFUSALS:
@@ -45,7 +45,7 @@ def test_a_success_has_no_reason(mockserver):
     assert "x-mock-reason" not in mockserver.call(*OPERATIONS["listCampaigns"]).headers
 
 
-def test_it_says_what_came_where_and_what_was_wanted(mockserver):
+def test_it_contains_the_place_the_value_and_the_expectation(mockserver):
     said = reason(mockserver.call("POST", "/v1/campaigns", json=DRAFT | {"cadence": "sixty"}))
 
     assert "/cadence" in said
@@ -57,7 +57,7 @@ HOSTILE = ["ã" * 500, "a\r\nSet-Cookie: x=1", "\0\x1b[31m", "😀" * 90, "'\"\\
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
-def test_what_a_caller_wrote_is_shown_in_printable_ascii_and_cut(mockserver, text):
+def test_the_text_of_a_caller_is_printable_ascii_and_truncated(mockserver, text):
     replies = [
         mockserver.call("POST", "/v1/campaigns", json=DRAFT | {"cadence": text}),
         mockserver.call("POST", "/v1/campaigns", json=DRAFT | {"templateId": text}),

@@ -33,7 +33,7 @@ def play(sandbox, ends) -> list[str]:
 
 
 @given(ends=ENDS, failures=st.lists(FAILURES, max_size=7))
-def test_whatever_a_receiver_refuses_within_the_schedule_each_final_session_arrives_once_and_in_order(
+def test_refusals_within_the_schedule_leave_each_final_session_delivered_once_and_in_order(
     mockserver_server, ends, failures
 ):
     accepted: list[str] = []

@@ -69,7 +69,7 @@ def test_a_refused_call_changes_nothing_but_the_journal(program):
 
 
 @given(programs())
-def test_what_was_refused_might_as_well_not_have_been_asked(program):
+def test_refused_calls_do_not_affect_later_responses(program):
     _without_matters_not(program, lambda played: played.is_refused)
 
 
@@ -123,7 +123,7 @@ def _reachable(kind, state):
 
 
 @given(programs())
-def test_every_state_seen_is_in_the_table_and_every_step_is_one_or_more_transitions(program):
+def test_every_observed_state_is_in_the_table_and_every_step_is_one_or_more_transitions(program):
     with world() as player:
         before = {}
         for command in program:
@@ -263,7 +263,7 @@ def _body(played):
 
 
 @given(programs())
-def test_two_tenants_of_one_sandbox_do_not_meet(program):
+def test_two_tenants_of_one_sandbox_never_see_each_other(program):
     mine, theirs = TENANTS
     with world() as one, world() as other:
         played = [each for each in one.play(program) if theirs not in each.command[1:2]]
@@ -275,7 +275,7 @@ def test_two_tenants_of_one_sandbox_do_not_meet(program):
 
 
 @given(st.lists(WAITS, max_size=5))
-def test_waiting_alone_changes_the_clock_alone(waits):
+def test_waiting_changes_only_the_clock(waits):
     with world() as player:
         before = player.sandbox.state()
         player.play([["wait", each] for each in waits])

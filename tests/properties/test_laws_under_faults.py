@@ -79,7 +79,7 @@ def _stand(sandbox):
     return Stand(core.now, *kept, {id: sending.counts(each.schedule, core.now) for id, each in kept[1].items()})
 
 
-def _hold_to_laws(before, after):
+def _assert_laws(before, after):
     """Counts only grow within the target, what has ended stays, and a campaign has one execution at most."""
     assert before.now <= after.now
     for execution_id, counts in after.counts.items():
@@ -103,7 +103,7 @@ def test_no_script_breaks_a_law_of_the_core(profile, program, script, later_scri
         ended = {each.id for each in before.campaign.values() if each.status not in MOVES["campaign"]}
         player.do(command)
         after = _stand(player.sandbox)
-        _hold_to_laws(before, after)
+        _assert_laws(before, after)
         before = after
     lagging = [each for each in after.execution.values() if each.status == "processing"]
     assert [] == [each.id for each in lagging if each.campaign_id in ended]
@@ -129,7 +129,7 @@ def test_a_call_that_was_not_applied_has_changed_nothing(program, script):
 
 
 @given(programs(most=20), scripts(world=False))
-def test_what_a_fault_on_the_wire_has_left_is_what_the_applied_calls_alone_would_have_left(program, script):
+def test_a_wire_fault_leaves_the_state_of_the_applied_calls(program, script):
     """Where no rule lets time pass, a world of faults is the world of the calls that took effect in it."""
     waits = {"delay", "delay-after", "dribble"}
     player = shaken([each for each in script if not waits & set(each["do"])])
@@ -150,7 +150,7 @@ def test_what_a_fault_on_the_wire_has_left_is_what_the_applied_calls_alone_would
 
 
 @given(programs(most=10), programs(most=10), programs(most=10), scripts())
-def test_after_a_checkpoint_is_restored_the_script_goes_on_as_if_nothing_had_followed(before, inside, after, script):
+def test_after_a_restore_the_script_continues_from_the_checkpoint(before, inside, after, script):
     script = [each for each in script if "rate-limit" not in each["do"]]  # budgets are no part of a checkpoint
     one, other = shaken(script), shaken(script)
     assert one.play(before) == other.play(before)
@@ -204,7 +204,7 @@ def test_another_process_plays_the_script_to_the_same_bytes(hash_seed):
 
 
 @given(scripts())
-def test_every_drawn_script_is_a_valid_one(script):
+def test_every_generated_script_is_valid(script):
     assert [] == schemas.check("scenario", {"script": script})
     with MockServer().sandbox() as sandbox:
         assert len(script) == len(sandbox.apply({"script": script})["rules"])

@@ -206,7 +206,7 @@ BREACHES = {
 
 
 @pytest.mark.parametrize(("clause", "ask", "tell"), BREACHES.values(), ids=BREACHES)
-def test_a_breach_is_reported_under_its_clause(mockserver_server, clause, ask, tell):
+def test_a_violation_is_reported_under_its_clause(mockserver_server, clause, ask, tell):
     with world(mockserver_server) as sandbox:
         report = run(sandbox, Bent(sandbox, ask, tell))
 
@@ -217,14 +217,14 @@ def test_a_breach_is_reported_under_its_clause(mockserver_server, clause, ask, t
     assert not report.is_clean
 
 
-def test_a_service_that_bends_nothing_breaks_nothing(mockserver_server):
+def test_a_service_without_a_fault_has_no_violation(mockserver_server):
     with world(mockserver_server) as sandbox:
         report = run(sandbox, Bent(sandbox, _as_asked, _as_told))
 
     assert [] == [each.id for each in report.clauses if each.verdict == "broken"]
 
 
-def test_the_exchange_that_shows_a_breach_is_told_in_words(mockserver_server):
+def test_the_report_describes_the_exchange_of_a_violation(mockserver_server):
     clause, ask, tell = BREACHES["cadence 0 is accepted"]
     with world(mockserver_server) as sandbox:
         report = run(sandbox, Bent(sandbox, ask, tell))
@@ -239,7 +239,7 @@ def test_the_exchange_that_shows_a_breach_is_told_in_words(mockserver_server):
 @pytest.mark.parametrize(
     "nonsense", [b"", b"null", b"[]", b'"text"', b'{"templates": [1]}', b"<html>", b'{"a": {"b": [{}]}}']
 )
-def test_a_service_of_another_kind_is_told_broken_and_breaks_no_run(mockserver_server, nonsense):
+def test_a_service_of_another_kind_is_reported_as_broken_and_the_run_continues(mockserver_server, nonsense):
     with world(mockserver_server) as sandbox:
         report = run(sandbox, Bent(sandbox, _as_asked, lambda sent, came, value: (200, nonsense)))
 
