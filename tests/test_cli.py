@@ -1,4 +1,4 @@
-"""The command line: what the lists say, and what a command line that cannot be obeyed is told."""
+"""The command line: the contents of the lists, and the messages about an invalid command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`mockserver play` in a process of its own: it greets, introduces the scenario, and tells what happens in it."""
+"""`mockserver play` in a process of its own: it greets, introduces the scenario, and prints what happens in it."""
 
 from __future__ import annotations
 

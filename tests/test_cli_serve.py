@@ -71,7 +71,7 @@ class Served:
         return self.process.wait(DEADLINE_SECONDS), time.monotonic() - began
 
     def log(self) -> list[str]:
-        """What stood on standard error by the end."""
+        """The contents of standard error at the end."""
         interrupt(self.process)
         self.process.wait(DEADLINE_SECONDS)
         self._errors.seek(0)

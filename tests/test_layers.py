@@ -43,7 +43,7 @@ VERIFY_IMPORTS = (
     "version",
     "_data",
     "verify",
-)  # `mockserver verify` knows a service by its public API alone
+)  # `mockserver verify` uses a service by its public API alone
 BACKENDS = ("testing.backend", "testing.remote")  # these alone run commands of the control plane
 PURE = ("contract", "core", "conduct")
 WORLD = ("asyncio", "flask", "os", "random", "secrets", "socket", "subprocess", "threading", "time", "uuid", "werkzeug")
@@ -140,7 +140,7 @@ def _reached(graph: Mapping[str, set[str]], start: str) -> set[str]:
 
 
 def control_imports(module: Module) -> set[str]:
-    """What a module takes from the control plane."""
+    """What a module imports from the control plane."""
     return {
         name.removeprefix("mockserver.") for name in imported(module) if name.startswith("mockserver.server.control.")
     }

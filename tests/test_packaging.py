@@ -153,7 +153,7 @@ def test_an_installed_copy_provides_the_fixture_to_pytest(installed: Path, tmp_p
 
 @pytest.mark.deep
 def test_pytest_rewrites_no_module_of_an_installed_copy_but_the_plugin(installed: Path, tmp_path: Path):
-    """All others come as they were compiled: to rewrite them takes longer than whatever else happens at the start."""
+    """All other modules are loaded as compiled: rewriting takes longer than everything else at the start."""
     (tmp_path / "test_mine.py").write_text(
         "import sys\n\n\ndef test_loaders(mockserver):\n"
         "    ours = {name: each for name, each in sys.modules.items() if name.partition('.')[0] == 'mockserver'}\n"

@@ -1,7 +1,7 @@
 """
 Package and suite run on Linux, macOS and Windows: what only POSIX systems have is used behind a guard.
 
-A guard is a condition that names the system (`sys.platform`, `os.name`) or asks for the feature (`hasattr`,
+A guard is a condition that names the system (`sys.platform`, `os.name`) or tests for the feature (`hasattr`,
 `shutil.which`, a path that exists): of an `if`, an expression, a `pytest.mark.skipif`, or a leading `if` that leaves the
 function. Text is read and written with a named encoding, since the default of Windows is not UTF-8.
 The readers of source are shown on small examples first, so that none of them passes by seeing nothing.
@@ -55,9 +55,7 @@ class Reader(ast.NodeVisitor):
         self.offenders: list[tuple[int, str]] = []
         self._guarded = False
         self._guards = set(GUARDS)
-        for (
-            node
-        ) in tree.body:  # names that stand for a guard: `POSIX = pytest.mark.skipif(sys.platform == "win32", ...)`
+        for node in tree.body:  # names of a guard: `POSIX = pytest.mark.skipif(sys.platform == "win32", ...)`
             if isinstance(node, ast.Assign) and self._is_guard(node.value):
                 self._guards |= {target.id for target in node.targets if isinstance(target, ast.Name)}
         if "pytestmark" not in self._guards:
@@ -169,7 +167,7 @@ def _leaves(node: ast.stmt) -> bool:
 
 
 def unguarded(source: str) -> list[tuple[int, str]]:
-    """What a module uses of POSIX alone without a guard, by line."""
+    """The POSIX-only names that a module uses without a guard, by line."""
     return Reader(ast.parse(source)).offenders
 
 

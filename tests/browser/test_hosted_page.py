@@ -34,7 +34,7 @@ def go(page, *, number=None) -> None:
 
 
 def press(page, button) -> None:
-    """Click, and be on the page that comes: the next look must not see the one before."""
+    """Click, and wait for the next page: the next read must not see the previous one."""
     with page.expect_event("framenavigated"):  # also where a returnUrl leads to a site that no test reaches
         button.click()
     page.wait_for_load_state()
@@ -193,7 +193,7 @@ def test_a_frame_shows_nothing_of_the_page(mockserver, context, session, shop):
 
 
 def test_a_form_of_another_site_is_refused(mockserver, context, session, shop):
-    """Even one that knows the link, and the secret of its form."""
+    """Even one that has the link, and the secret of its form."""
     secret = mockserver.end_user(session).open().forms[0].values["secret"]
     page = context.new_page()
     fields = f"<input name=secret value={secret}><input name=step value=intro><button name=press value=continue>"
@@ -262,7 +262,7 @@ def test_no_page_is_wider_than_the_screen_and_each_has_one_heading(mockserver, c
     for _ in range(6):
         assert 1 == page.locator("h1").count()
         wide, seen = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
-        assert wide == seen  # beside a scroll bar, where this browser gives it room
+        assert wide == seen  # next to a scroll bar, if this browser gives it room
         assert page.locator("main").bounding_box()["width"] <= page.viewport_size["width"]
         for each in page.locator("main :is(p, dd, label, button, svg)").all():
             box = each.bounding_box()

@@ -1,4 +1,4 @@
-"""The careful receiver of events, and the bugs that real receivers have, each planted as a small difference from it."""
+"""The careful receiver of events, and the bugs that real receivers have, each seeded as a small difference from it."""
 
 from __future__ import annotations
 

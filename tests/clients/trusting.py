@@ -1,7 +1,7 @@
 """
 Naive receivers of events, each with the bug that its first line names.
 
-They work as long as every event comes once, in order, on time, and from the service.
+They work as long as every event arrives once, in order, on time, and from the service.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Event = dict[str, Any]
 
 class NaiveReceiver:
     """
-    It believes every letter, books each as often as it comes, and takes the last one for the truth.
+    It accepts every webhook request, records each as often as it arrives, and treats the last one as the truth.
 
     `welcomed` names the session for each welcome that went out; `status` and `number` are what the application shows.
     """
@@ -62,7 +62,7 @@ class KnowingReceiver(NaiveReceiver):
         self.known[session_id] = self.status
 
     def at_stranger(self, session_id: str) -> None:
-        raise KeyError(session_id)  # whoever answers for it says 500
+        raise KeyError(session_id)  # the server that runs it answers 500
 
 
 class ForgettingReceiver(KnowingReceiver):
@@ -82,7 +82,7 @@ class NarrowReceiver(NaiveReceiver):
 
 
 class RespellingReceiver(NaiveReceiver):
-    """It verifies what it has read and written out again, and not the bytes that came."""
+    """It verifies what it has parsed and serialized again, and not the bytes that arrived."""
 
     def __init__(self, secret: str) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class RespellingReceiver(NaiveReceiver):
 
 
 class OneSignatureReceiver(NaiveReceiver):
-    """It looks at the first signature alone, of however many there are."""
+    """It checks the first signature alone, of however many there are."""
 
     def __init__(self, secret: str) -> None:
         super().__init__()
@@ -116,7 +116,7 @@ class OneSignatureReceiver(NaiveReceiver):
 
 
 class UndatedReceiver(NaiveReceiver):
-    """It works out the signature by itself, and does not look at how old the letter is."""
+    """It computes the signature by itself, and does not check the age of the webhook request."""
 
     def __init__(self, secret: str) -> None:
         super().__init__()
@@ -146,7 +146,7 @@ class SlowReceiver(NaiveReceiver):
 
 
 class ReceiverBehindAPage(NaiveReceiver):
-    """While it is down, a page that says so answers in its place, with 200."""
+    """While it is down, a maintenance page answers in its place, with 200."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Careless clients of campaigns, each beside a careful one at the same task."""
+"""Careless clients of campaigns, each next to a careful one at the same task."""
 
 from __future__ import annotations
 

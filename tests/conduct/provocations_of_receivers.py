@@ -1,4 +1,4 @@
-"""Careless receivers and careless ways with the hosted page, each beside a careful one at the same task."""
+"""Careless receivers and careless ways with the hosted page, each next to a careful one at the same task."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def connected(c: Watched) -> str:
 
 
 def answering(c: Watched, status: int, **how: Any) -> None:
-    """A session whose event is accepted, and another letter that is answered so."""
+    """A session whose event is accepted, and another webhook request that gets this answer."""
     session = connected(c)
     c.deliver(session, 204)
     c.deliver(session, status, **how)
@@ -51,7 +51,7 @@ def knows_others(c: Watched, *statuses: int) -> None:
 
 
 def forgot_the_id_immediately(c: Watched, status: int) -> None:
-    """No time goes by, and yet the answer of the create was there before the event."""
+    """No time passes, and yet the response of the create precedes the event."""
     session = c.connect()
     c.sandbox.complete_session(session)
     c.deliver(session, status)

@@ -41,7 +41,7 @@ def connection(sandbox: Sandbox, timeout_s: float = 10.0) -> Iterator[http.clien
 
 
 def send(sandbox: Sandbox, over: http.client.HTTPConnection, path: str, method: str = "POST") -> int | None:
-    """The status of a call over a connection; None where no answer arrives."""
+    """The status of a call over a connection; None if no answer arrives."""
     headers = {"X-API-Key": sandbox.secret_key, "User-Agent": "own/1"}
     try:
         over.request(method, urlsplit(sandbox.base_url).path + path, headers=headers)

@@ -13,7 +13,7 @@ from tests.clients.naive import Failed, NeverEnds
 from tests.scenario.staging import staged
 from tests.scenario.test_campaigns_played import ENDS, VALUES
 
-# What the document itself says is nobody's fault to meet: the audience of this scenario crosses channels on purpose.
+# What the document itself causes is not the client's fault: the audience of this scenario crosses channels on purpose.
 ON_PURPOSE = {"audience-crosses-channels": ["platform-is-not-audience"]}
 TAUGHT = {
     "start-timeout-applied": "clone-after-conflict",

@@ -49,7 +49,7 @@ def test_a_receiver_that_refuses_what_is_forged_is_clean(mockserver: Sandbox, fo
 
     def receive(letter: Any) -> int:
         seen.append(letter)
-        return 400 if len(seen) == 1 else 204  # the forged letter comes first
+        return 400 if len(seen) == 1 else 204  # the forged request arrives first
 
     mockserver.receive_webhooks(receive)
     mockserver.on("delivery").do({"deliver": {"forge": forge}})

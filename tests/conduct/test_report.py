@@ -1,4 +1,4 @@
-"""The report as a whole: every rule is judged or told as not assessed, benign look-alikes are let be, every door says the same."""
+"""The report as a whole: every rule is judged or not assessed, legitimate look-alikes pass, every interface agrees."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PROVOKED = {
         *provocations_of_receivers.PAGE,
     )
 }
-# What only the client's own test can tell, or a run with an HTML answer: no evidence of the mock's proves it.
+# What only the client's own test can assert, or a run with an HTML answer: no evidence of the mock proves it.
 BEYOND = {
     "completed-means-sent",
     "dedupe-by-session",

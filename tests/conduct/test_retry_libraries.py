@@ -150,7 +150,7 @@ def refused_create(sandbox: Sandbox) -> Ask:
 
 
 class Situation(NamedTuple):
-    """What a client meets, how it retries, and the rules that it breaks by that, by library where they differ."""
+    """The response to a client, its retries, and the rules that they violate, by library where they differ."""
 
     arrange: Callable[[Sandbox], Ask]
     policy: Policy

@@ -1,4 +1,4 @@
-"""The page of the document's open points is what the tables say."""
+"""The page of the document's open points agrees with the tables."""
 
 from __future__ import annotations
 

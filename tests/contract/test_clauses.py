@@ -13,12 +13,12 @@ TESTS = Path(__file__).parents[1]
 
 
 def marked(tree: ast.AST) -> Iterator[str]:
-    """The ids in every `pytest.mark.clause(...)` of a module, wherever it stands: decorator, `pytestmark`, param."""
+    """The ids in every `pytest.mark.clause(...)` of a module, in any position: decorator, `pytestmark`, param."""
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="mark") | ast.Name(id="mark"), attr="clause")):
                 for argument in node.args:
-                    # What cannot be read here would silently count as shown by nobody.
+                    # What cannot be read here would silently count as shown by no test.
                     assert isinstance(argument, ast.Constant), f"line {node.lineno}: write the clause as a string"
                     yield argument.value
 

@@ -1,4 +1,4 @@
-"""The search for the name that a misspelt one means finds it, and never reads more than it has to."""
+"""The search for the closest name returns it for a mistyped one, and never reads more than it has to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The profiles: legal, complete, and what each of them stands for."""
+"""The profiles: legal, complete, and the purpose of each."""
 
 from __future__ import annotations
 

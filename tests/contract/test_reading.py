@@ -1,4 +1,4 @@
-"""Numbers and dates of text from outside: whatever it holds, a value or None comes of it."""
+"""Numbers and dates of text from outside: any text yields a value or None."""
 
 from __future__ import annotations
 

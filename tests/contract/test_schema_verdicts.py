@@ -56,7 +56,7 @@ SESSIONS = [
 ]
 # fmt: on
 
-# What a schema refuses by a rule that joins several fields: which example, what is put in, where the problem is.
+# Refusals of a schema by a rule that combines several fields: which example, what is put in, where the problem is.
 JOINED: list[tuple[str, int, dict[str, Any], str]] = [
     ("createConnectionSession.request", 0, {"funnelId": "funnel_1"}, "/funnelStepId"),
     ("executionEntry", 0, {"completedAt": None}, "/completedAt"),

@@ -1,7 +1,7 @@
 """
-The schema files say what the API document says: no field less, none more.
+The schema files agree with the API document: no field less, none more.
 
-`documented_fields.txt` is the document's side, transcribed by hand; `documented_examples.json` has values of each
+`documented_fields.txt` is the document's side, transcribed manually; `documented_examples.json` has values of each
 schema, `documented_forms.json` spellings of each form of text.
 """
 
@@ -75,7 +75,7 @@ def with_shared(table: dict[str, dict[str, Field]], section: dict[str, Field]) -
 
 
 def written(schema: dict[str, Any], place: str = "", presence: str = "whole") -> Iterator[tuple[str, Field]]:
-    """The fields that a schema file speaks of, as the table of the document writes them."""
+    """The fields of a schema file, in the form of the document's table."""
     kinds: set[str] = set()
     facts: set[str] = set()
     for part in schema.get("anyOf", [schema]):

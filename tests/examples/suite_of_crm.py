@@ -1,7 +1,7 @@
 """
-The client's own suite, as its author keeps it: one line makes a sweep of it.
+The client's own suite, as its author maintains it: one line makes a sweep of it.
 
-It is no part of this project's tests; `test_crm_swept.py` copies it beside a client and runs it there.
+It is not part of this project's tests; `test_crm_swept.py` copies it next to a client and runs it there.
 """
 
 import pytest

@@ -18,7 +18,7 @@ from tests.operations.filter_world import (
     targets,
 )
 
-# Six chats, of which one can say by heart who matches what.
+# Six chats, few enough to see at a glance which of them match.
 CHATS = [
     {"id": "chat_ana", "platform": "chatapp", "status": "open", "tagIds": ["tag_vip"], "monetization": 10, "isAnswered": True},
     {"id": "chat_bia", "platform": "chatapp", "status": "closed", "tagIds": ["tag_vip", "tag_new"], "attentionReason": ""},
@@ -44,7 +44,7 @@ def group(combinator: str, *made: dict[str, Any]) -> dict[str, Any]:
 
 
 def names(sandbox: Any, filters: Any) -> list[str]:
-    """Who is targeted, which is as many as were estimated."""
+    """The chats that are targeted; the estimate has to be their number."""
     count = estimated(sandbox, filters)
     found = [chat_id.removeprefix("chat_") for chat_id in targets(sandbox, filters)]
     assert count == len(found)

@@ -1,4 +1,4 @@
-"""Keys, tenants and subscriptions: who is let in, and which of several refusals comes first."""
+"""Keys, tenants and subscriptions: which calls have access, and which of several refusals has precedence."""
 
 import pytest
 

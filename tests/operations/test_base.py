@@ -181,7 +181,7 @@ def test_an_unknown_path_gets_the_error_body_with_or_without_a_key(mockserver, m
 @pytest.mark.parametrize("path", sorted({path for _, path in OPERATIONS.values()}))
 def test_a_method_that_the_path_lacks_gets_the_error_body_and_the_methods_it_has(mockserver, path):
     has = {method for method, other in OPERATIONS.values() if other == path}
-    # A GET of the preview may as well ask for a campaign of that id, so nothing is said of it.
+    # A GET of the preview may also read a campaign of that id, so nothing is asserted about it.
     unclear = {"GET"} if path == "/v1/campaigns/audience-preview" else set()
 
     for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "get"} - has - unclear:

@@ -19,7 +19,7 @@ PREVIEW = "/v1/campaigns/audience-preview"
 JSON = {"Content-Type": "application/json"}
 STATEMENT = {"field": "chat.status", "operator": "equals", "value": "open"}
 INVALID = (400, "VALIDATION_ERROR")
-STEPS_MAX = 300_000  # Python calls, of which a core makes some millions a second
+STEPS_MAX = 300_000  # Python calls; a core makes some millions a second
 
 
 def group(*statements: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The cadence is a whole number of messages a minute from 1 to 9007199254740991, compared exactly however it is spelt."""
+"""The cadence is a whole number of messages a minute from 1 to 9007199254740991, compared exactly in every format."""
 
 from __future__ import annotations
 

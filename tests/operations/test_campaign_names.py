@@ -1,4 +1,4 @@
-"""A campaign's name is its organisation's only one, also where many ask for it at once; when two names are the same is a choice."""
+"""The name of a campaign is unique in its organisation, under concurrent creations too; equality of names is a choice."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def create(sandbox: Any, name: str) -> Any:
 
 
 def accepted(sandbox: Any, *names: str) -> list[str]:
-    """Those of the names that were not taken when they were asked for, one after the other."""
+    """Those of the names that were free when they were tried, one after the other."""
     replies = [(name, create(sandbox, name)) for name in names]
     assert {TAKEN} >= {refused(reply) for _, reply in replies if reply.status != 201}
     return [name for name, reply in replies if reply.status == 201]

@@ -32,7 +32,7 @@ def test_a_running_campaign_is_canceled_and_sends_no_more(mockserver):
     assert (204, b"") == (reply.status, reply.body)
     assert "content-type" not in reply.headers
     assert ("canceled", "canceled") == statuses(mockserver, ids)
-    assert (200, 11, 0) == counts(mockserver, ids)  # the send that was due at this very instant had gone
+    assert (200, 11, 0) == counts(mockserver, ids)  # the send that was due at this very instant was sent
     mockserver.advance("1h")
     assert (200, 11, 0) == counts(mockserver, ids)
     assert "2026-03-01T12:00:10.000Z" == entry(mockserver, ids[0])["completedAt"]
@@ -161,7 +161,7 @@ def test_the_two_choices_about_what_has_ended_are_apart(mockserver):
 
 START = "2026-03-01T12:00:30.000000Z"  # half past a minute of the clock, so that the execution's minutes are other ones
 LATE = [
-    # option, canceled so long after the start, the last send that still goes, in seconds from the start
+    # option, seconds from the start to the cancel, seconds from the start to the last send
     pytest.param("none", 10, 10, marks=pytest.mark.option("late-sends-after-cancel", "none")),
     pytest.param("none", 9.999999, 9, marks=pytest.mark.option("late-sends-after-cancel", "none")),
     pytest.param("five-seconds", 10, 15, marks=pytest.mark.option("late-sends-after-cancel", "five-seconds")),

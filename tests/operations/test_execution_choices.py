@@ -20,7 +20,7 @@ from tests.operations.world import refused
 NOBODY = [{"combinator": "and", "statements": [{"field": "chat.status", "operator": "equals", "value": "none"}]}]
 pytestmark = pytest.mark.mockserver(now=NOON, given={"templates": [{"id": "template_plain"}], "chats": {"count": 200}})
 
-# option -> progress shown at so many of 200 processed
+# option -> progress at these numbers of 200 processed
 ROUNDED = {
     "floor": {1: 0, 2: 1, 3: 1, 99: 49, 101: 50, 198: 99, 199: 99, 200: 100},
     "half-up": {1: 1, 2: 1, 3: 2, 99: 50, 101: 51, 198: 99, 199: 100, 200: 100},

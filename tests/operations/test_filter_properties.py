@@ -28,7 +28,7 @@ from tests.operations.filter_world import (
 )
 
 BRAZIL = timezone(timedelta(hours=-3))
-# Texts in which letters, their case, accents and the wildcards of other languages meet often.
+# Texts that often combine letters, their case, accents and the wildcards of other languages.
 TEXTS = st.text(alphabet="aAbBãÃ%_.*\\ '\"", max_size=5)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 AMOUNTS = st.one_of(st.integers(-3, 3), FINITE)
@@ -82,7 +82,7 @@ FILTERS = st.lists(GROUPS, max_size=3)
 POPULATIONS = st.lists(chats(), max_size=8).map(
     lambda seeds: [{"id": f"chat_{n}", **each} for n, each in enumerate(seeds)]
 )
-# Choices, each with the argument by which the judge knows it.
+# Choices, each with the corresponding argument of the reference filters.
 CHOSEN = st.fixed_dictionaries(
     {},
     optional={

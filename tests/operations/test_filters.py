@@ -1,4 +1,4 @@
-"""Every field with every operator of its type selects what the document says, held against an independent judge."""
+"""Every field with every operator of its type selects what the document specifies, compared with independent filters."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def expected(filters: list[dict[str, Any]], rules: Rules) -> list[str]:
 
 
 def disagreements(sandbox: Any, rules: Rules, made: list[dict[str, Any]]) -> list[tuple[dict[str, Any], int, int]]:
-    """The statements whose preview is not what the judge counts: the statement, what it says, and the preview."""
+    """The statements whose preview differs from the reference count: the statement, the reference count, and the preview."""
     counted = [(each, len(expected(alone(each), rules)), estimated(sandbox, alone(each))) for each in made]
     return [row for row in counted if row[1] != row[2]]
 

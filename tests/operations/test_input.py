@@ -1,4 +1,4 @@
-"""What a body may look like where the document does not say: empty, with unknown keys, with nulls."""
+"""Request bodies where the document is silent: empty ones, unknown keys, nulls."""
 
 import json
 
@@ -53,7 +53,7 @@ def test_a_creation_needs_a_body(mockserver, headers):
 
 
 def with_unknown_keys(sandbox):
-    """Bodies with a key that the document does not know, at each depth, and the status without it."""
+    """Bodies with an undocumented key, at each depth, and the status without it."""
     statement = GROUP["statements"][0] | {"colour": "red"}
     return {
         "creation": ("/v1/campaigns", DRAFT | {"colour": "red"}, 201),

@@ -1,4 +1,4 @@
-"""What a file's content has to be for its declared type: real files of each type, brands, codecs and texts."""
+"""The content that a file needs for its declared type: real files of each type, brands, codecs and texts."""
 
 import gzip
 import io
@@ -19,7 +19,7 @@ from tests.operations.world import refused
 FOLDER = Path(__file__).with_name("real_media")
 DOC, XLS, PPT = "application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint"
 
-# By file: the one type of those that an upload takes, or None where it takes none of them.
+# By file: the one type that an upload accepts it as, or None.
 REAL = {
     "baseline.jpg": "image/jpeg",
     "progressive.jpg": "image/jpeg",
@@ -209,7 +209,7 @@ def test_a_text_that_is_longer_than_what_is_read_may_be_cut_within_a_character()
 
 
 def with_needed_version(content: bytes, version: int) -> bytes:
-    """An archive each of whose members asks for a version of the format, in tenths."""
+    """An archive each of whose members requires a version of the format, in tenths."""
     for mark, at in ((b"PK\x01\x02", 6), (b"PK\x03\x04", 4)):
         pieces = content.split(mark)
         content = mark.join([pieces[0], *(p[: at - 4] + bytes([version]) + p[at - 3 :] for p in pieces[1:])])

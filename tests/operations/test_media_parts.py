@@ -1,4 +1,4 @@
-"""The parts of an upload: how they are separated and named, and how many of which size the mock reads."""
+"""The parts of an upload: how they are separated and named, and the number and size that the mock reads."""
 
 import pytest
 from hypothesis import given

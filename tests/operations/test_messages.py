@@ -216,7 +216,7 @@ def test_pages_neither_skip_nor_repeat_while_messages_arrive(mockserver_server, 
 
         assert len(seen) == len(set(seen))
         assert before == [each for each in seen if each in before]
-        # Only what was dated behind the reader can have come in between.
+        # Only messages dated behind the reader can have arrived in between.
         if all(minute is None for arrived in arrivals for minute in arrived):
             assert before == seen
 

@@ -1,4 +1,4 @@
-"""What answers look like where the document does not say: date-times, further fields and values, the order of lists."""
+"""Responses where the document is silent: date-times, further fields and values, the order of lists."""
 
 import re
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Too many requests: a sliding budget for each key, and how long a 429 says to wait."""
+"""Too many requests: a sliding budget for each key, and the wait that a 429 specifies."""
 
 from email.utils import parsedate_to_datetime
 
@@ -101,7 +101,7 @@ def test_a_limited_start_or_creation_changes_nothing(mockserver):
 
 
 def over_budget(sandbox, option, *, requests=1, per=60):
-    """The 429 that comes under this spelling, half a second after the budget's only request."""
+    """The 429 in this format, half a second after the only request of the budget."""
     sandbox.choose({"rate-limit-numbers": {"requests": requests, "per": per}, "rate-limit-headers": option})
     for _ in range(requests):
         assert 200 == sandbox.call(*LIST).status
@@ -116,7 +116,7 @@ def over_budget(sandbox, option, *, requests=1, per=60):
 def test_after_the_seconds_of_retry_after_the_next_request_passes(mockserver, per):
     wait = over_budget(mockserver, "seconds", per=per).headers["retry-after"]
 
-    assert str(per) == wait  # half a second has passed, and a wait is never told too short
+    assert str(per) == wait  # half a second has passed, and a wait is never reported too short
     mockserver.advance(int(wait) - 1)
     assert limited == refused(mockserver.call(*LIST))
     mockserver.advance(1)

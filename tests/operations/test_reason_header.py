@@ -1,4 +1,4 @@
-"""The header X-Mock-Reason: why a call was refused, for the developer, beside a body that is the document's alone."""
+"""The header X-Mock-Reason: why a call was refused, for the developer, next to a body as documented."""
 
 from urllib.parse import urlsplit
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 
 
 def reason(reply):
-    """The header's value, which keeps its rules."""
+    """The value of the header, which respects its rules."""
     said = reply.headers["x-mock-reason"]
 
     assert all(" " <= character <= "~" for character in said), said
@@ -74,7 +74,7 @@ def test_the_text_of_a_caller_is_printable_ascii_and_truncated(mockserver, text)
 
 
 def leaks(sandbox, reply):
-    """The keys of which ten characters or more after the prefix stand in a reason or an error's body."""
+    """The keys of which a reason or the body of an error contains ten characters or more after the prefix."""
     said = reason(reply) + reply.body.decode()
     return [key for key in keys(sandbox) if key[:13] in said]
 

@@ -30,7 +30,7 @@ def _in(sandbox, microseconds, since):
 
 @pytest.mark.clause("send.cadence")
 @pytest.mark.parametrize("cadence", [1, 7, 11, 60, 61, 997, 4799, 4800])
-@pytest.mark.parametrize("start_us", [0, 1, 333, 543])  # within the millisecond in which the clock stands
+@pytest.mark.parametrize("start_us", [0, 1, 333, 543])  # within the millisecond of the clock
 def test_sends_are_spread_evenly_from_the_start_on_to_the_microsecond(mockserver, cadence, start_us):
     mockserver.advance(timedelta(microseconds=start_us))
     started = mockserver.now.replace(microsecond=0)  # as startedAt shows it

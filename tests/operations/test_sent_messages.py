@@ -1,4 +1,4 @@
-"""What a send leaves in its chat's message list: rendered for the recipient, one message an item, none where it failed."""
+"""The messages of a send in the list of its chat: rendered for the recipient, one per item, none if it failed."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Connection sessions: what may be asked for, what is answered at once, and what a pending one shows."""
+"""Connection sessions: what a creation accepts, what it returns, and what a pending session shows."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What the API shows of an instant is what holds, also where the clock stands between two milliseconds."""
+"""The instants that the API returns are exact, also if the clock is between two milliseconds."""
 
 from datetime import UTC, datetime, timedelta
 

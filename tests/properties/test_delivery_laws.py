@@ -1,4 +1,4 @@
-"""Laws of deliveries: nothing that the schedule covers is lost, nothing comes twice, and the order is that of happening."""
+"""Laws of deliveries: nothing within the schedule is lost, nothing is sent twice, and the order is that of the events."""
 
 from __future__ import annotations
 

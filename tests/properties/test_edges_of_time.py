@@ -1,4 +1,4 @@
-"""What lies at the edges: the first and last instants, lengths that are none, deadlines met by another driver."""
+"""The edges of time: the first and last instants, invalid durations, deadlines noticed by another driver."""
 
 import pytest
 

@@ -38,7 +38,7 @@ ACTS = st.one_of(
 
 
 class Tab:
-    """A tab at the link, or at the walk that it led to."""
+    """A tab at the link, or at the flow that it started."""
 
     def __init__(self, sandbox, link):
         self.sandbox, self.at, self.link = sandbox, link, link

@@ -1,4 +1,4 @@
-"""Faults change what is said and when, never what is true: the laws of the core under random scripts."""
+"""Faults change responses and their times, never the rules: the laws of the core under random scripts."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def shaken(script, seed=0, profile="literal"):
 
 
 class Stand(NamedTuple):
-    """How a sandbox stands: of each kind the records by id, and what of each execution is sent."""
+    """The state of a sandbox: the records of each kind by id, and the sends of each execution."""
 
     now: int
     campaign: dict[str, Any]
@@ -130,7 +130,7 @@ def test_a_call_that_was_not_applied_has_changed_nothing(program, script):
 
 @given(programs(most=20), scripts(world=False))
 def test_a_wire_fault_leaves_the_state_of_the_applied_calls(program, script):
-    """Where no rule lets time pass, a world of faults is the world of the calls that took effect in it."""
+    """If no rule advances the clock, the state under faults is the state of the calls that took effect."""
     waits = {"delay", "delay-after", "dribble"}
     player = shaken([each for each in script if not waits & set(each["do"])])
     applied = []
@@ -151,7 +151,7 @@ def test_a_wire_fault_leaves_the_state_of_the_applied_calls(program, script):
 
 @given(programs(most=10), programs(most=10), programs(most=10), scripts())
 def test_after_a_restore_the_script_continues_from_the_checkpoint(before, inside, after, script):
-    script = [each for each in script if "rate-limit" not in each["do"]]  # budgets are no part of a checkpoint
+    script = [each for each in script if "rate-limit" not in each["do"]]  # budgets are not part of a checkpoint
     one, other = shaken(script), shaken(script)
     assert one.play(before) == other.play(before)
     ids = {key: list(value) for key, value in one.ids.items()}

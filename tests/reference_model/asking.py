@@ -12,7 +12,7 @@ from tests.reference_model.naive import EPOCH, Refused, Service
 
 
 class Asking(RuleBasedStateMachine):
-    """A sandbox beside a model of it; `server` and `connection`, a requests session, are the subclass's."""
+    """A sandbox next to a model of it; the subclass has `server` and `connection`, a requests session."""
 
     server = None
     connection = None
@@ -32,7 +32,7 @@ class Asking(RuleBasedStateMachine):
     # asking and comparing
 
     def ask(self, door, tenant, method, path, body=None):
-        """Status and JSON of an answer, through one of the three doors."""
+        """Status and JSON of a response, over one of the three transports."""
         key = self.sandbox.keys(tenant.id)[0]
         if door == "socket":
             with self.connection.request(
@@ -47,7 +47,7 @@ class Asking(RuleBasedStateMachine):
         return reply.status, reply.json() if reply.body else None
 
     def agree(self, asked, status, expected, *arguments):
-        """The mock's success where the model has one, with what the model says; else the same refusal, and None."""
+        """The success of the mock if the model succeeds, with the result of the model; else the same refusal, and None."""
         found_status, body = asked
         try:
             modelled = expected(*arguments)
@@ -59,12 +59,12 @@ class Asking(RuleBasedStateMachine):
         return body, modelled
 
     def same(self, asked, expected, *arguments):
-        """A read whose whole body the model knows."""
+        """A read whose whole body the model computes."""
         agreed = self.agree(asked, 200, expected, *arguments)
         assert agreed is None or agreed[0] == agreed[1]
 
     def pick(self, tenant, owner, table, number):
-        """A record of the caller's or of its neighbour's; None where there is none."""
+        """A record of the caller's or of its neighbour's; None if there is none."""
         position = self.model.tenants.index(tenant) + owner
         records = getattr(self.model.tenants[position % len(TENANTS)], table)
         return records[number % len(records)] if records else None
@@ -94,7 +94,7 @@ class Asking(RuleBasedStateMachine):
             body, records = agreed
             ids = [each.pop("id") for each in body["records"]]
             assert {"records": records, "nextCursor": None} == body
-            # An id is nobody else's, and its message never moves: newer ones come before it.
+            # An id belongs to one message, and a message never moves: newer ones precede it.
             assert self.message_ids.setdefault(chat.id, []) == ids[len(ids) - len(self.message_ids[chat.id]) :]
             self.message_ids[chat.id] = ids
             known = [each for some in self.message_ids.values() for each in some]

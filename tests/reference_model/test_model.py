@@ -1,4 +1,4 @@
-"""The mock answers as the naive model does, whatever is called in whatever order, through each of its doors."""
+"""The mock answers as the naive model does, for any calls in any order, over each of its transports."""
 
 from datetime import timedelta
 
@@ -36,7 +36,7 @@ def some(table):
 
 
 class Machine(Asking):
-    """Every rule asks the mock and the model, and compares."""
+    """Every rule calls the mock and the model, and compares."""
 
     # campaigns
 
@@ -142,7 +142,7 @@ class Machine(Asking):
     def complete(self, which, number, phone):
         session = self.pick(self.model.tenants[which], 0, "sessions", number)
         known = session is None or session.body.get("funnelStepId") in (None, *session.tenant.steps)
-        phone = phone if known else "+5511911111111"  # which of two reasons comes first is nowhere said
+        phone = phone if known else "+5511911111111"  # the order of the two reasons is not documented
         session_id = session.id if session else "none"
         self.force(lambda: self.sandbox.complete_session(session_id, phone=phone), self.model.complete(session, phone))
 

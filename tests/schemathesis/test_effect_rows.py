@@ -1,4 +1,4 @@
-"""Open points whose other answers are no choice but seed data or an effect of a scenario: each is reached."""
+"""Open points whose other answers are seed data or an effect of a scenario instead of a choice: each is reached."""
 
 from __future__ import annotations
 

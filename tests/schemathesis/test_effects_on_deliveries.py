@@ -12,7 +12,7 @@ from tests.clients.operations import SESSIONS
 
 
 class Inbox:
-    """A receiver that accepts everything and keeps it."""
+    """A receiver that accepts and records everything."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self.received: list[tuple[dict[str, str], bytes]] = []

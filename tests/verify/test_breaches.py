@@ -1,4 +1,4 @@
-"""A service that breaks one clause is told so under that clause, with the exchange that shows it."""
+"""A service that violates one clause is reported under that clause, with the exchange that shows it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Sent(NamedTuple):
 
 
 class Bent:
-    """A service that is this mock but for one thing: `ask` bends what it is asked, `tell` what it answers."""
+    """A service that differs from this mock in one point: `ask` modifies its requests, `tell` its responses."""
 
     def __init__(self, sandbox: Any, ask: Callable[[Sent], Sent], tell: Callable[[Sent, int, Any], Any]) -> None:
         self.sandbox, self.ask, self.tell = sandbox, ask, tell
@@ -144,7 +144,7 @@ def _any_number(n: Any) -> dict[str, Any]:
 
 # fmt: off
 BREACHES = {
-    # what is broken: (the clause, what is asked otherwise, what is told otherwise)
+    # the violation: (the clause, how its request is modified, how its response is modified)
     "a session answers 201": ("base.success", _as_asked, answering(SESSIONS, lambda v: v, method="POST", status=201)),
     "a cancel answers 200 with a body": ("base.success", _as_asked,
         lambda sent, came, value: (200, {}) if sent.path.endswith("/cancel") and came == 204 else None),

@@ -1,4 +1,4 @@
-"""What a run learns of a service is what the service does: every observable choice, in many combinations, exactly."""
+"""A run learns exactly what the service does: every observable choice, in many combinations."""
 
 from __future__ import annotations
 

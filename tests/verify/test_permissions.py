@@ -1,4 +1,4 @@
-"""What a run may do to a service: what goes out without leave, what is taken back, how fast, and how long."""
+"""The permissions of a run: what it sends without one, what it cleans up, how fast, and how long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of `verify`: every clause and every choice of the contract is asked about, or it is said why not."""
+"""The tables of `verify`: every clause and every choice of the contract is probed, or has a reason why not."""
 
 from __future__ import annotations
 
