@@ -39,6 +39,8 @@ POSIX_METHODS = frozenset(
 # Folders of the suite, which an f-string may not join to a name by "/".
 FOLDER_NAMES = re.compile(r"tmp_path|ROOT|HERE|FOLDER|PACKAGE|TESTS|\w+\.(rootpath|path)|Path\(.*\)")
 POSIX_PATH = re.compile(r"/(tmp|proc|dev|etc|usr|var|bin|sbin|home|root|opt)(/|$)")
+# A source without any of these needs no closer reading for encodings.
+OPENS_TEXT = re.compile(r"open|_text|TemporaryFile|\btext=|universal_newlines")
 RUNNERS = frozenset({"run", "Popen", "call", "check_call", "check_output"})
 # A place, what it uses, and why it may.
 ALLOWED = {
@@ -173,7 +175,7 @@ def unguarded(source: str) -> list[tuple[int, str]]:
 
 def without_encoding(source: str) -> Iterator[int]:
     """Yield the lines that read or write text in the system's own encoding."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(ast.parse(source)) if OPENS_TEXT.search(source) else ():
         if not isinstance(node, ast.Call):
             continue
         name = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)

@@ -94,7 +94,7 @@ def _killer(tree: Path, selection: Sequence[str], seconds: float) -> str | None:
     environment = {**os.environ, **uncached, "PYTHONPATH": str(tree), "CI": "1"}
     try:
         done = subprocess.run(
-            command, cwd=tree, env=environment, capture_output=True, text=True, timeout=seconds, check=False
+            command, cwd=tree, env=environment, capture_output=True, encoding="utf-8", timeout=seconds, check=False
         )
     except subprocess.TimeoutExpired:
         return UNDECIDED
