@@ -115,11 +115,11 @@ def test_a_taken_port_is_named_with_the_mend(capsys: pytest.CaptureFixture[str])
 
         code = main(["serve", "--port", str(port)])
 
-    said = capsys.readouterr()
+    output = capsys.readouterr()
     assert 2 == code
-    assert "" == said.out
-    assert str(port) in said.err
-    assert "--port 0" in said.err
+    assert "" == output.out
+    assert str(port) in output.err
+    assert "--port 0" in output.err
 
 
 @pytest.mark.parametrize(
@@ -142,10 +142,10 @@ def test_what_it_cannot_do_ends_it_with_2_and_the_nearest_name(
 ):
     code = main(["serve", "--port", "0", *arguments])
 
-    said = capsys.readouterr()
+    output = capsys.readouterr()
     assert 2 == code
-    assert "" == said.out
-    assert [] == [name for name in names if name not in said.err]
+    assert "" == output.out
+    assert [] == [name for name in names if name not in output.err]
 
 
 @pytest.mark.parametrize(
@@ -166,9 +166,9 @@ def test_a_wrong_profile_ends_it_with_2_and_the_nearest_name(
 
     code = main(["serve", "--port", "0", "--profile", str(tmp_path / "profile.yaml")])
 
-    said = capsys.readouterr()
+    output = capsys.readouterr()
     assert 2 == code
-    assert [] == [name for name in names if name not in said.err]
+    assert [] == [name for name in names if name not in output.err]
 
 
 @pytest.mark.parametrize("arguments", [[], ["sevre"], ["serve", "--prot", "1"], ["serve", "--port", "one"]])

@@ -84,9 +84,9 @@ def test_the_version_is_one_and_the_requirements_have_lower_bounds_only(built: B
     with zipfile.ZipFile(built.wheel) as archive:
         metadata = Parser().parsestr(archive.read(listed).decode())
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    told = run(sys.executable, "-c", "import mockserver; print(mockserver.__version__)", PYTHONPATH=str(ROOT))
+    printed = run(sys.executable, "-c", "import mockserver; print(mockserver.__version__)", PYTHONPATH=str(ROOT))
 
-    assert project["version"] == metadata["Version"] == told.stdout.strip()
+    assert project["version"] == metadata["Version"] == printed.stdout.strip()
     assert "crm-gateway-mockserver" == metadata["Name"]
     assert [] == [
         each for each in metadata.get_all("Requires-Dist", []) if "<" in each or "==" in each.partition(";")[0]

@@ -92,7 +92,7 @@ def polls(server: MockServer, sandbox: Sandbox, path: str) -> Iterator[tuple[str
     )
 
 
-def beside_rules(server: MockServer, sandbox: Sandbox, path: str) -> Iterator[tuple[str, Act, Act]]:
+def with_rules(server: MockServer, sandbox: Sandbox, path: str) -> Iterator[tuple[str, Act, Act]]:
     """Two hundred rules that wait for the call and do not fire, compared with none."""
     for name in ("200 by nth", "200 by value"):
         other, campaign = running(server, 100)
@@ -114,7 +114,7 @@ def main() -> None:
         pairs = chain(  # in process last: its peers answer for the whole process's network
             over_sockets(stack, sandbox, url),
             polls(server, sandbox, path),
-            beside_rules(server, sandbox, path),
+            with_rules(server, sandbox, path),
             in_process(stack, sandbox, url),
         )
         for name, ours, theirs in pairs:

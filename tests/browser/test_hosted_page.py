@@ -44,7 +44,7 @@ def heading(page) -> str:
     return page.locator("h1").inner_text()
 
 
-def walked(page, url, *, number=None, steps=4) -> list[str]:
+def complete_flow(page, url, *, number=None, steps=4) -> list[str]:
     """Open the link and go through all steps; answers their headings."""
     page.goto(url)
     seen = []
@@ -57,15 +57,15 @@ def walked(page, url, *, number=None, steps=4) -> list[str]:
 @pytest.mark.parametrize("context", [PHONE_PX, DESKTOP_PX], ids=["phone", "desktop"], indirect=True)
 def test_success_leads_back_to_the_return_url(mockserver, context):
     session = create_at_socket(mockserver, {"returnUrl": BACK})
-    page, told = context.new_page(), []
-    page.on("console", lambda message: told.append(message.text))
+    page, messages = context.new_page(), []
+    page.on("console", lambda message: messages.append(message.text))
 
-    seen = walked(page, session["url"], number="+55 11 99999-0000")
+    seen = complete_flow(page, session["url"], number="+55 11 99999-0000")
 
     page.wait_for_url(BACK)
     assert list(WALK) == seen
     assert PHONE == read(mockserver, session["sessionId"])["entrypoint"]["displayPhone"]
-    assert [] == told
+    assert [] == messages
     assert {"createConnectionSession", "readConnectionSession"} == {
         exchange["operation"] for exchange in mockserver.journal["exchanges"]
     }
@@ -74,7 +74,7 @@ def test_success_leads_back_to_the_return_url(mockserver, context):
 def test_success_without_a_return_url_ends_on_a_page(mockserver, context, session):
     page = context.new_page()
 
-    walked(page, session["url"])
+    complete_flow(page, session["url"])
 
     assert "Número conectado" == heading(page)
     assert "Você já pode fechar esta janela." in page.locator("main").inner_text()
@@ -96,7 +96,7 @@ def test_a_number_in_use_is_reported(mockserver, context, session):
     mockserver.end_user(create(mockserver)).connect(PHONE)
     page = context.new_page()
 
-    walked(page, session["url"], number="5511999990000")
+    complete_flow(page, session["url"], number="5511999990000")
 
     assert "Este número já está vinculado" in page.locator("main").inner_text()
     assert "phone_in_use" == read(mockserver, session["sessionId"])["reason"]
@@ -106,7 +106,7 @@ def test_a_number_in_use_is_reported(mockserver, context, session):
 def test_a_funnel_removed_meanwhile_is_reported(mockserver, context):
     session = create_at_socket(mockserver, {"funnelStepId": "funnel_step_new", "returnUrl": BACK})
     page = context.new_page()
-    walked(page, session["url"], steps=3)
+    complete_flow(page, session["url"], steps=3)
 
     mockserver._hosted.tenant.funnels.clear()
     go(page)
@@ -117,7 +117,7 @@ def test_a_funnel_removed_meanwhile_is_reported(mockserver, context):
 
 def test_a_session_that_expires_while_the_page_is_open_is_reported(mockserver, context, session):
     page = context.new_page()
-    walked(page, session["url"], steps=3)
+    complete_flow(page, session["url"], steps=3)
 
     mockserver.advance("20m")
     go(page)
@@ -144,7 +144,7 @@ def test_a_link_used_by_one_leads_the_other_nowhere(mockserver, context, browser
 
 def test_reload_back_and_a_second_tab_show_a_valid_page(mockserver, context, session):
     page = context.new_page()
-    walked(page, session["url"], steps=2)
+    complete_flow(page, session["url"], steps=2)
 
     page.reload()
     assert "Escolha o número" == heading(page)
@@ -168,7 +168,7 @@ def test_reload_back_and_a_second_tab_show_a_valid_page(mockserver, context, ses
 def test_coexistence_pairs_with_the_phone_app(mockserver, context):
     session = create_at_socket(mockserver, {"coexistence": True, "returnUrl": BACK})
     page = context.new_page()
-    walked(page, session["url"], steps=2)
+    complete_flow(page, session["url"], steps=2)
 
     code = page.get_by_role("img", name="Código QR de pareamento")
     assert "Confirme no aplicativo" == heading(page)

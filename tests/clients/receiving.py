@@ -22,7 +22,7 @@ CONNECTED = "entrypoints.chatapp.connected"
 CONNECTION_FAILED = "entrypoints.chatapp.connection_failed"
 
 
-class Letter(Protocol):
+class WebhookRequest(Protocol):
     """The parts of a request that a receiver reads."""
 
     @property
@@ -64,20 +64,20 @@ class CarefulReceiver:
     def learn(self, read: Connection) -> None:
         """Record a read of the session: the fallback if no event has reported how it ended."""
         if read.status != "pending":
-            self._book(read.session_id, End(read.entrypoint, read.reason))
+            self._record(read.session_id, End(read.entrypoint, read.reason))
 
-    def __call__(self, letter: Letter) -> int:
+    def __call__(self, webhook: WebhookRequest) -> int:
         """The status with which a webhook request is answered; nothing is done about it before."""
-        if not self.is_genuine(letter):
+        if not self.is_genuine(webhook):
             self.refused += 1
             return 401
-        event = json.loads(letter.body)
+        event = json.loads(webhook.body)
         if event.get("data", {}).get("tenantId", self._tenant_id) != self._tenant_id:
             self.refused += 1
             return 403
-        letter_id = _header(letter, "webhook-id")
-        if letter_id not in self._seen:
-            self._seen.add(letter_id)
+        webhook_id = _header(webhook, "webhook-id")
+        if webhook_id not in self._seen:
+            self._seen.add(webhook_id)
             self._inbox.append(event)
         return 204
 
@@ -85,11 +85,11 @@ class CarefulReceiver:
         """Record the received events; an event of an unknown session waits for the session."""
         waiting = []
         for event in self._inbox:
-            kind, told = event["event"], event["data"]
+            kind, data = event["event"], event["data"]
             if kind not in (CONNECTED, CONNECTION_FAILED):
                 continue
-            if told["sessionId"] in self._ends:
-                self._book(told["sessionId"], End(told.get("entrypoint"), told.get("reason")))
+            if data["sessionId"] in self._ends:
+                self._record(data["sessionId"], End(data.get("entrypoint"), data.get("reason")))
             else:
                 waiting.append(event)
         self._inbox = waiting
@@ -106,22 +106,22 @@ class CarefulReceiver:
         end = self.connection
         return None if end is None or end.entrypoint is None else str(end.entrypoint["displayPhone"])
 
-    def is_genuine(self, letter: Letter) -> bool:
+    def is_genuine(self, webhook: WebhookRequest) -> bool:
         for secret in self.secrets:
             try:
-                Webhook(secret).verify(letter.body, dict(letter.headers.items()))
+                Webhook(secret).verify(webhook.body, dict(webhook.headers.items()))
             except (WebhookVerificationError, ValueError):  # the latter for a header that is not a signature at all
                 continue
             return True
         return False
 
-    def _book(self, session_id: str, end: End) -> None:
+    def _record(self, session_id: str, end: End) -> None:
         if self._ends[session_id] is None:
             self._ends[session_id] = end
             if end.entrypoint is not None:
                 self.welcomed.append(session_id)
 
 
-def _header(letter: Letter, name: str) -> str:
+def _header(webhook: WebhookRequest, name: str) -> str:
     """The value of a header, whatever the case of its name."""
-    return next(value for spelt, value in letter.headers.items() if spelt.lower() == name)
+    return next(value for key, value in webhook.headers.items() if key.lower() == name)

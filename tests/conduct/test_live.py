@@ -36,7 +36,7 @@ def finished(sandbox: Sandbox) -> str:
 
 @pytest.mark.parametrize("forge", FORGED)
 def test_a_receiver_that_accepts_forged_requests_has_findings(mockserver: Sandbox, forge: str):
-    mockserver.receive_webhooks(lambda letter: 204)
+    mockserver.receive_webhooks(lambda webhook: 204)
     mockserver.on("delivery").do({"deliver": {"forge": forge}})
     finished(mockserver)
 
@@ -47,8 +47,8 @@ def test_a_receiver_that_accepts_forged_requests_has_findings(mockserver: Sandbo
 def test_a_receiver_that_refuses_what_is_forged_is_clean(mockserver: Sandbox, forge: str):
     seen: list[Any] = []
 
-    def receive(letter: Any) -> int:
-        seen.append(letter)
+    def receive(webhook: Any) -> int:
+        seen.append(webhook)
         return 400 if len(seen) == 1 else 204  # the forged request arrives first
 
     mockserver.receive_webhooks(receive)
@@ -61,7 +61,7 @@ def test_a_receiver_that_refuses_what_is_forged_is_clean(mockserver: Sandbox, fo
 
 def test_refusing_an_unknown_event_kind_is_a_finding(mockserver: Sandbox):
     mockserver.receive_webhooks(
-        lambda letter: 204 if letter.json()["event"].startswith("entrypoints.chatapp.conn") else 422
+        lambda webhook: 204 if webhook.json()["event"].startswith("entrypoints.chatapp.conn") else 422
     )
     mockserver.on("delivery").do({"deliver": {"unknown-kind": "campaigns.completed"}})
     finished(mockserver)
@@ -70,14 +70,14 @@ def test_refusing_an_unknown_event_kind_is_a_finding(mockserver: Sandbox):
 
 
 def test_a_secret_that_is_misread_refuses_every_delivery(mockserver: Sandbox):
-    mockserver.receive_webhooks(lambda letter: 401)
+    mockserver.receive_webhooks(lambda webhook: 401)
     finished(mockserver)
 
     assert ["secret-misread"] == [each.rule for each in mockserver.conduct]
 
 
 def test_the_report_of_a_correct_receiver_lists_only_what_was_not_tried(mockserver: Sandbox):
-    mockserver.receive_webhooks(lambda letter: 204)
+    mockserver.receive_webhooks(lambda webhook: 204)
     finished(mockserver)
 
     assert [] == list(mockserver.conduct)

@@ -34,7 +34,7 @@ def test_a_careful_client_at_the_same_task_is_not(mockserver: Sandbox, provocati
 
 def test_an_event_that_a_rule_sends_during_the_creation_precedes_the_response(mockserver: Sandbox):
     mockserver.on("createConnectionSession").complete_session()
-    mockserver.receive_webhooks(lambda letter: 500)
+    mockserver.receive_webhooks(lambda webhook: 500)
     mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
 
     (found,) = mockserver.conduct
@@ -43,7 +43,7 @@ def test_an_event_that_a_rule_sends_during_the_creation_precedes_the_response(mo
 
 
 def test_a_receiver_that_fails_at_the_instant_of_the_creation_is_not_reported_as_too_early(mockserver: Sandbox):
-    mockserver.receive_webhooks(lambda letter: 500)
+    mockserver.receive_webhooks(lambda webhook: 500)
     session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
     mockserver.complete_session(session)
 

@@ -61,13 +61,13 @@ def test_a_rule_names_a_clause_a_line_and_one_line_of_advice():
 
 
 def test_a_rule_without_evidence_is_not_a_pass(mockserver: Sandbox):
-    told = assessed_not(mockserver)
+    reported = assessed_not(mockserver)
 
-    assert BEYOND <= set(told)
-    assert {row.id for row in RULES.values() if row.sources[0] in "WPD"} <= set(told)
-    assert "no hosted page was visited" == told["iframe"]
-    assert "nothing was delivered to a receiver" == told["no-verify"]
-    assert "differential.compare" in told["match-on-message"]
+    assert BEYOND <= set(reported)
+    assert {row.id for row in RULES.values() if row.sources[0] in "WPD"} <= set(reported)
+    assert "no hosted page was visited" == reported["iframe"]
+    assert "nothing was delivered to a receiver" == reported["no-verify"]
+    assert "differential.compare" in reported["match-on-message"]
 
 
 def test_without_a_forged_request_a_receiver_is_not_judged(mockserver: Sandbox):
@@ -75,8 +75,8 @@ def test_without_a_forged_request_a_receiver_is_not_judged(mockserver: Sandbox):
     session = client.connect()
     client.deliver(session, 204)
 
-    told = {each.rule: each.why for each in client.judged().not_assessed}
-    assert "no such delivery was sent: no-signature" == told["missing-header-passes"]
+    reported = {each.rule: each.why for each in client.judged().not_assessed}
+    assert "no such delivery was sent: no-signature" == reported["missing-header-passes"]
 
 
 def test_polls_with_no_time_between_them_are_not_judged(mockserver: Sandbox):
@@ -285,9 +285,9 @@ class TestWaysToRead:
         )
         mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={mockserver.secret_key: 1})
 
-        told = str(mockserver.conduct) + json.dumps(mockserver.call("GET", "/_mock/conduct", key="").json())
+        reported = str(mockserver.conduct) + json.dumps(mockserver.call("GET", "/_mock/conduct", key="").json())
         assert {"cadence-units", "key-in-wrong-place", "funnel-misuse"} <= {each.rule for each in mockserver.conduct}
-        assert mockserver.secret_key not in told and mockserver.secret_key[:20] not in told
+        assert mockserver.secret_key not in reported and mockserver.secret_key[:20] not in reported
 
     def test_judging_changes_nothing(self, mockserver: Sandbox):
         self.provoke(mockserver)

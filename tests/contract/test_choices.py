@@ -155,9 +155,9 @@ def test_an_unknown_option_is_refused_with_the_closest_match() -> None:
 
     assert [] == [each for each in refusals if f"got {each[1]!r}" not in each[2]]
     assert [] == [
-        (id, misspelt, refusal)
-        for id, misspelt, refusal in refusals
-        if not refusal.endswith(f"did you mean {get_close_matches(misspelt, CHOICES[id].options, n=1)[0]!r}?")
+        (id, typo, refusal)
+        for id, typo, refusal in refusals
+        if not refusal.endswith(f"did you mean {get_close_matches(typo, CHOICES[id].options, n=1)[0]!r}?")
     ]
 
 

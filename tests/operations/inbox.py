@@ -19,8 +19,8 @@ class Inbox:
         self.answers = list(answers)
         self.letters: list[ReceivedWebhook] = []
 
-    def __call__(self, letter: ReceivedWebhook) -> Any:
-        self.letters.append(letter)
+    def __call__(self, webhook: ReceivedWebhook) -> Any:
+        self.letters.append(webhook)
         answer = self.answers.pop(0) if self.answers else None
         if isinstance(answer, Exception):
             raise answer
@@ -29,7 +29,7 @@ class Inbox:
     @property
     def sessions(self) -> list[str]:
         """The ids of the sessions of the webhook requests, in the order of arrival."""
-        return [letter.json()["data"]["sessionId"] for letter in self.letters]
+        return [webhook.json()["data"]["sessionId"] for webhook in self.letters]
 
 
 def attempts(receiver: Any) -> list[list[tuple[str, int | str | None]]]:

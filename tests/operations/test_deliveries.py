@@ -24,7 +24,7 @@ def test_a_completed_session_is_delivered_with_its_channel(mockserver):
 
     entrypoint = mockserver.complete_session(session_id, phone=PHONE, name="São João")["entrypoint"]
 
-    [letter] = inbox.letters
+    [received] = inbox.letters
     assert {
         "event": CONNECTED,
         "data": {
@@ -33,8 +33,8 @@ def test_a_completed_session_is_delivered_with_its_channel(mockserver):
             "occurredAt": "2026-03-01T12:00:00.000Z",
             "entrypoint": entrypoint,
         },
-    } == Webhook(receiver.secret).verify(letter.body, dict(letter.headers))
-    assert "application/json" == letter.headers["content-type"]
+    } == Webhook(receiver.secret).verify(received.body, dict(received.headers))
+    assert "application/json" == received.headers["content-type"]
     assert [[("12:00:00", 200)]] == attempts(receiver)
 
 
@@ -50,7 +50,7 @@ def test_a_session_that_fails_or_expires_is_delivered_with_its_reason(mockserver
     assert [
         {"event": FAILED, "data": {"status": "failed", "reason": "phone_in_use", "sessionId": failed}},
         {"event": FAILED, "data": {"status": "expired", "reason": "expired", "sessionId": expired}},
-    ] == [letter.json() for letter in inbox.letters]
+    ] == [received.json() for received in inbox.letters]
 
 
 @pytest.mark.mockserver(given=FUNNELS)
@@ -171,8 +171,8 @@ def test_deliveries_that_come_due_under_the_lock_are_sent_after_its_release(mock
 def test_a_receiver_that_is_down_for_half_an_hour_then_gets_every_event_once_in_order_of_happening(mockserver):
     inbox, back = Inbox(), mockserver.now.replace(minute=30)
 
-    def receive(letter):
-        return 503 if mockserver.now < back else inbox(letter)
+    def receive(received):
+        return 503 if mockserver.now < back else inbox(received)
 
     receiver = mockserver.receive_webhooks(receive)
     sessions = []
@@ -184,7 +184,7 @@ def test_a_receiver_that_is_down_for_half_an_hour_then_gets_every_event_once_in_
     mockserver.advance("1h")
 
     assert sessions + expired == inbox.sessions
-    assert len(inbox.letters) == len({letter.headers["webhook-id"] for letter in inbox.letters})
+    assert len(inbox.letters) == len({received.headers["webhook-id"] for received in inbox.letters})
     assert {"delivered"} == {each["status"] for each in receiver.deliveries}
 
 
@@ -256,7 +256,7 @@ def test_every_attempt_to_every_endpoint_carries_the_id_of_the_event(mockserver)
     mockserver.advance("1m")
 
     [event] = mockserver.events
-    assert [event["id"]] * 3 == [letter.headers["webhook-id"] for letter in (*one.letters, *two.letters)]
+    assert [event["id"]] * 3 == [received.headers["webhook-id"] for received in (*one.letters, *two.letters)]
 
 
 @pytest.mark.mockserver(choices={"wh-idempotency": "new-per-try"})
@@ -268,9 +268,9 @@ def test_every_attempt_may_carry_an_id_of_its_own(mockserver):
     mockserver.complete_session(begin(mockserver))
     mockserver.advance("10m")
 
-    assert 3 == len({letter.headers["webhook-id"] for letter in inbox.letters})
-    for letter in inbox.letters:
-        Webhook(receiver.secret).verify(letter.body, dict(letter.headers))
+    assert 3 == len({received.headers["webhook-id"] for received in inbox.letters})
+    for received in inbox.letters:
+        Webhook(receiver.secret).verify(received.body, dict(received.headers))
 
 
 @pytest.mark.mockserver(choices={"wh-idempotency": "none"})
@@ -343,14 +343,14 @@ def test_events_that_a_receiver_causes_are_delivered_after_its_response(mockserv
     inbox, second = Inbox(), begin(mockserver)
     depth = []
 
-    def receive(letter):
+    def receive(received):
         depth.append(len(depth))
         if not inbox.letters:
-            inbox(letter)
+            inbox(received)
             mockserver.complete_session(second)
             assert 1 == len(depth)
             return
-        inbox(letter)
+        inbox(received)
 
     mockserver.receive_webhooks(receive)
     first = begin(mockserver)
@@ -394,7 +394,7 @@ def test_an_event_is_sent_again_on_demand(mockserver):
 
     answer = mockserver.redeliver(event["id"])
 
-    assert [letter.body for letter in inbox.letters] == [inbox.letters[0].body] * 2
+    assert [received.body for received in inbox.letters] == [inbox.letters[0].body] * 2
     assert [200, 200] == [each["status"] for each in answer["deliveries"][0]["attempts"]]
 
 
@@ -454,7 +454,7 @@ def test_a_restored_checkpoint_has_pending_again_what_was_pending(mockserver):
     mockserver.advance("1m")
 
     assert 4 == len(inbox.letters)
-    assert 1 == len({letter.headers["webhook-id"] for letter in inbox.letters})
+    assert 1 == len({received.headers["webhook-id"] for received in inbox.letters})
 
 
 def test_a_reset_clears_endpoints_and_deliveries(mockserver):
@@ -500,8 +500,8 @@ def test_no_view_contains_a_secret(mockserver):
     mockserver.rotate_secret(receiver.id, "whsec_b3RoZXItb3RoZXItb3RoZXItb3RoZXI=")
     mockserver.complete_session(begin(mockserver))
 
-    told = str(mockserver.state()) + str(mockserver.events) + str(mockserver.journal) + repr(receiver)
-    assert "c2VjcmV0" not in told and "b3RoZXI" not in told
+    text = str(mockserver.state()) + str(mockserver.events) + str(mockserver.journal) + repr(receiver)
+    assert "c2VjcmV0" not in text and "b3RoZXI" not in text
     [webhook] = mockserver.state()["tenants"][0]["webhooks"]
     assert ("whs...", "whs...") == (webhook["secret"], webhook["oldSecret"])
 
@@ -527,8 +527,8 @@ def test_after_a_jump_of_the_clock_what_was_due_first_is_sent_first(mockserver):
     def receiver(name: str, *answers: int):
         left = [*answers]
 
-        def receive(letter) -> int:
-            order.append((name, letter.json()["data"]["sessionId"]))
+        def receive(received) -> int:
+            order.append((name, received.json()["data"]["sessionId"]))
             return left.pop(0) if left else 200
 
         return receive

@@ -166,8 +166,8 @@ def test_no_event_contains_a_key(mockserver):
     mockserver.complete_session(begin(mockserver), name=mockserver.tenant_id)
     mockserver.fail_session(begin(mockserver))
 
-    told = str(mockserver.events)
-    assert mockserver.secret_key not in told and mockserver.public_key not in told
+    text = str(mockserver.events)
+    assert mockserver.secret_key not in text and mockserver.public_key not in text
 
 
 @pytest.mark.clause("events.once")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.operations.message_pages import CHAT, GIVEN, NOON, add, ids, page, walk
+from tests.operations.message_pages import CHAT, GIVEN, NOON, add, ids, page, read_all_pages
 
 MINIMAL = {"id", "type", "status", "sender", "createdAt"}
 OPTIONAL = {
@@ -100,7 +100,7 @@ class TestEnd:
 @pytest.mark.clause("messages.list")
 class TestShortPages:
     def test_a_page_may_have_fewer_records_than_its_limit_or_none_while_more_remain(self, mockserver):
-        sizes = [len(each) for each in walk(mockserver, 4)]
+        sizes = [len(each) for each in read_all_pages(mockserver, 4)]
 
         assert 7 == sum(sizes)
         assert 0 in sizes[:-1]
@@ -108,14 +108,14 @@ class TestShortPages:
         assert max(sizes) <= 4
 
     def test_all_pages_together_are_the_whole_list(self, mockserver):
-        everything = [each for shown in walk(mockserver, 3) for each in shown]
+        everything = [each for shown in read_all_pages(mockserver, 3) for each in shown]
 
         mockserver.choose({"short-pages": "full"})
 
         assert ids(page(mockserver)) == everything
 
     def test_even_a_page_of_one_gets_to_the_end(self, mockserver):
-        assert 7 == sum(len(each) for each in walk(mockserver, 1))
+        assert 7 == sum(len(each) for each in read_all_pages(mockserver, 1))
 
 
 @pytest.mark.mockserver(given=SEVEN, now=NOON, choices={"page-stability": "offset"})
@@ -131,7 +131,7 @@ class TestOffset:
         assert ids(first)[1:] == ids(second)[:2]
 
     def test_while_nothing_arrives_the_pages_are_the_whole_list(self, mockserver):
-        assert ids(page(mockserver)) == [each for shown in walk(mockserver, 3) for each in shown]
+        assert ids(page(mockserver)) == [each for shown in read_all_pages(mockserver, 3) for each in shown]
 
 
 @pytest.mark.mockserver(given=SEVEN, now=NOON)
@@ -158,7 +158,7 @@ def test_a_client_that_follows_the_cursor_reads_all_under_every_option(
     choices = {"page-stability": stability, "short-pages": short, "next-cursor-end": end}
     given_ = {**GIVEN, "messages": [{"chatId": CHAT} for _ in range(count)]}
     with mockserver_server.sandbox(given=given_, choices=choices) as sandbox:
-        pages = walk(sandbox, limit)
+        pages = read_all_pages(sandbox, limit)
 
         whole = [each for shown in pages for each in shown]
         assert count == len(whole) == len(set(whole))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.scenario import library
-from tests.operations.message_pages import CHAT, FOREIGN, GIVEN, NOON, add, ids, page, page_of, walk
+from tests.operations.message_pages import CHAT, FOREIGN, GIVEN, NOON, add, ids, page, page_of, read_all_pages
 from tests.operations.world import refused
 
 ALWAYS = {"id", "type", "status", "sender", "createdAt"}
@@ -80,7 +80,7 @@ def test_of_one_instant_what_was_made_later_is_the_newer(mockserver):
     made = add(mockserver, *[{"createdAt": NOON}] * 5) + add(mockserver, {}, {"createdAt": "2026-03-01T09:00:00-03:00"})
 
     assert made[::-1] == ids(page(mockserver))
-    assert [[each] for each in made[::-1]] == walk(mockserver, 1)
+    assert [[each] for each in made[::-1]] == read_all_pages(mockserver, 1)
 
 
 @pytest.mark.mockserver(given=GIVEN)
@@ -113,7 +113,7 @@ def test_a_page_has_fifty_records_by_default_and_at_most_a_hundred(mockserver):
     assert 50 == len(page(mockserver)["records"])
     assert 1 == len(page(mockserver, limit=1)["records"])
     assert 100 == len(page(mockserver, limit=100)["records"])
-    assert [50, 50, 1] == [len(each) for each in walk(mockserver, 50)]
+    assert [50, 50, 1] == [len(each) for each in read_all_pages(mockserver, 50)]
 
 
 @pytest.mark.parametrize("limit", ["0", "101", "-1", "+5", "5.0", "1e1", "ten", "", " 5", "5 ", "٥", "99999999999999"])
@@ -126,8 +126,8 @@ def test_a_limit_out_of_bounds_is_refused(mockserver, limit):
 @pytest.mark.mockserver(given={**GIVEN, "messages": [{"chatId": CHAT}] * 4})
 @pytest.mark.clause("messages.list")
 def test_a_page_that_ends_exactly_at_the_last_message_is_the_last(mockserver):
-    assert [4] == [len(each) for each in walk(mockserver, 4)]
-    assert [2, 2] == [len(each) for each in walk(mockserver, 2)]
+    assert [4] == [len(each) for each in read_all_pages(mockserver, 4)]
+    assert [2, 2] == [len(each) for each in read_all_pages(mockserver, 2)]
 
 
 THREE_EACH = {**GIVEN, "messages": [{"chatId": chat} for chat in (CHAT, "chat_bruno") for _ in range(3)]}
@@ -200,7 +200,7 @@ def test_pages_neither_skip_nor_repeat_while_messages_arrive(mockserver_server, 
     with mockserver_server.sandbox(now=NOON, given=GIVEN) as sandbox:
         if old:
             add(sandbox, *[{"createdAt": f"2026-03-01T11:{minute:02}:00Z"} for minute in old])
-        before = [each for shown in walk(sandbox, 100) for each in shown]
+        before = [each for shown in read_all_pages(sandbox, 100) for each in shown]
         seen, query, turn = [], {"limit": limits[0]}, 0
         while True:
             shown = page(sandbox, **query)

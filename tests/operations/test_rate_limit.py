@@ -127,10 +127,10 @@ def test_after_the_seconds_of_retry_after_the_next_request_passes(mockserver, pe
 @pytest.mark.parametrize("per", [1, 7, 60, 3600])
 def test_at_the_date_of_retry_after_the_next_request_passes(mockserver, per):
     reply = over_budget(mockserver, "http-date", per=per)
-    told = reply.headers["retry-after"]
-    date = parsedate_to_datetime(told)
+    retry_after = reply.headers["retry-after"]
+    date = parsedate_to_datetime(retry_after)
 
-    assert told.endswith(" GMT")
+    assert retry_after.endswith(" GMT")
     assert per <= (date - parsedate_to_datetime(reply.headers["date"])).total_seconds() <= per + 1
     mockserver.advance(to=date)
     assert 200 == mockserver.call(*LIST).status
@@ -156,11 +156,11 @@ def test_a_429_may_have_no_retry_after(mockserver):
 
 @pytest.mark.option("rate-limit-headers", "garbage")
 def test_a_429_may_have_an_unreadable_retry_after(mockserver):
-    told = over_budget(mockserver, "garbage").headers["retry-after"]
+    retry_after = over_budget(mockserver, "garbage").headers["retry-after"]
 
-    assert not told.isdigit()
+    assert not retry_after.isdigit()
     with pytest.raises(ValueError):
-        parsedate_to_datetime(told)
+        parsedate_to_datetime(retry_after)
 
 
 @pytest.mark.parametrize("option", ["seconds", "http-date", "garbage", "draft-fields"])

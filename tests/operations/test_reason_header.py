@@ -16,11 +16,11 @@ pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 
 def reason(reply):
     """The value of the header, which respects its rules."""
-    said = reply.headers["x-mock-reason"]
+    value = reply.headers["x-mock-reason"]
 
-    assert all(" " <= character <= "~" for character in said), said
-    assert 0 < len(said) <= 300
-    return said
+    assert all(" " <= character <= "~" for character in value), value
+    assert 0 < len(value) <= 300
+    return value
 
 
 def keys(sandbox):
@@ -46,11 +46,11 @@ def test_a_success_has_no_reason(mockserver):
 
 
 def test_it_contains_the_place_the_value_and_the_expectation(mockserver):
-    said = reason(mockserver.call("POST", "/v1/campaigns", json=DRAFT | {"cadence": "sixty"}))
+    value = reason(mockserver.call("POST", "/v1/campaigns", json=DRAFT | {"cadence": "sixty"}))
 
-    assert "/cadence" in said
-    assert "sixty" in said
-    assert "integer" in said
+    assert "/cadence" in value
+    assert "sixty" in value
+    assert "integer" in value
 
 
 HOSTILE = ["ã" * 500, "a\r\nSet-Cookie: x=1", "\0\x1b[31m", "😀" * 90, "'\"\\" * 90, "\u2028\u202e", "\x7f"]
@@ -75,8 +75,8 @@ def test_the_text_of_a_caller_is_printable_ascii_and_truncated(mockserver, text)
 
 def leaks(sandbox, reply):
     """The keys of which a reason or the body of an error contains ten characters or more after the prefix."""
-    said = reason(reply) + reply.body.decode()
-    return [key for key in keys(sandbox) if key[:13] in said]
+    value = reason(reply) + reply.body.decode()
+    return [key for key in keys(sandbox) if key[:13] in value]
 
 
 @pytest.mark.parametrize("before", ["", "x" * 40, "x" * 55, "x" * 90, "key=", "é"], ids=len)
@@ -102,11 +102,11 @@ def test_an_unexpected_failure_is_explained_without_a_key(mockserver, monkeypatc
         raise RuntimeError(f"broke on {mockserver.secret_key}")
 
     monkeypatch.setattr("mockserver.core.operations.dispatch.READERS", {**READERS, "listTemplates": broken})
-    said = reason(mockserver.call(*OPERATIONS["listTemplates"]))
+    value = reason(mockserver.call(*OPERATIONS["listTemplates"]))
 
-    assert said.startswith("base.internal: ")
-    assert "RuntimeError" in said
-    assert mockserver.secret_key not in said
+    assert value.startswith("base.internal: ")
+    assert "RuntimeError" in value
+    assert mockserver.secret_key not in value
 
 
 def test_a_server_that_does_not_explain_answers_the_same_without_the_header(mockserver_server):

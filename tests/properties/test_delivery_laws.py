@@ -39,10 +39,10 @@ def test_refusals_within_the_schedule_leave_each_final_session_delivered_once_an
     accepted: list[str] = []
     inbox = Inbox(*failures)
 
-    def receive(letter):
-        answered = inbox(letter)
+    def receive(webhook):
+        answered = inbox(webhook)
         if answered is None:
-            accepted.append(letter.json()["data"]["sessionId"])
+            accepted.append(webhook.json()["data"]["sessionId"])
         return answered
 
     with mockserver_server.sandbox(now=NOON) as sandbox:
@@ -57,16 +57,16 @@ def test_refusals_within_the_schedule_leave_each_final_session_delivered_once_an
 
 @given(ends=ENDS, failures=st.lists(FAILURES, max_size=20), cuts=st.lists(st.integers(1, 40), max_size=6))
 def test_many_small_waits_deliver_what_one_long_one_does(mockserver_server, ends, failures, cuts):
-    def told(waits) -> tuple:
+    def observed(waits) -> tuple:
         with mockserver_server.sandbox(now=NOON) as sandbox:
             inbox = Inbox(*failures)
             sandbox.receive_webhooks(inbox)
             play(sandbox, ends)
             for minutes in waits:
                 sandbox.advance(minutes=minutes)
-            return sandbox.state(), sandbox.journal["transitions"], [letter.body for letter in inbox.letters]
+            return sandbox.state(), sandbox.journal["transitions"], [webhook.body for webhook in inbox.letters]
 
-    assert told([sum(cuts)]) == told(cuts)
+    assert observed([sum(cuts)]) == observed(cuts)
 
 
 @given(ends=ENDS, failures=st.lists(FAILURES, max_size=10))
@@ -81,9 +81,9 @@ def test_a_restored_checkpoint_delivers_again_what_it_had_pending(mockserver_ser
 
         with sandbox.checkpoint():
             sandbox.advance("2d")
-            first = [letter.body for letter in inbox.letters]
+            first = [webhook.body for webhook in inbox.letters]
         assert before == sandbox.state()
         inbox.letters.clear()
         sandbox.advance("2d")
 
-        assert first == [letter.body for letter in inbox.letters]
+        assert first == [webhook.body for webhook in inbox.letters]

@@ -251,10 +251,10 @@ DRAWN = re.compile(
 )
 
 
-def _known_by_order(told):
+def _known_by_order(bodies):
     """Drawn ids, tokens and numbers named by the order of their first appearance, which no other tenant moves."""
     names = {}
-    return DRAWN.sub(lambda found: f"<{found[1]} {names.setdefault(found[0], len(names))}>", json.dumps(told))
+    return DRAWN.sub(lambda found: f"<{found[1]} {names.setdefault(found[0], len(names))}>", json.dumps(bodies))
 
 
 def _body(played):
@@ -269,8 +269,8 @@ def test_two_tenants_of_one_sandbox_never_see_each_other(program):
         played = [each for each in one.play(program) if theirs not in each.command[1:2]]
         alone = other.play([each.command for each in played])
 
-        told, told_alone = ([_body(each) for each in run if each.kind != "wait"] for run in (played, alone))
-        assert _known_by_order(told) == _known_by_order(told_alone)
+        bodies, bodies_alone = ([_body(each) for each in run if each.kind != "wait"] for run in (played, alone))
+        assert _known_by_order(bodies) == _known_by_order(bodies_alone)
         assert _known_by_order(list(one.survey(mine).values())) == _known_by_order(list(other.survey(mine).values()))
 
 

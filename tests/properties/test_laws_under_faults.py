@@ -59,7 +59,7 @@ def shaken(script, seed=0, profile="literal"):
     return Shaken(sandbox)
 
 
-class Stand(NamedTuple):
+class Snapshot(NamedTuple):
     """The state of a sandbox: the records of each kind by id, and the sends of each execution."""
 
     now: int
@@ -69,14 +69,14 @@ class Stand(NamedTuple):
     counts: dict[str, sending.Counts]
 
 
-def _stand(sandbox):
+def _snapshot(sandbox):
     """Read from the core itself, since the whole state as JSON after each call takes most of a run."""
     core = sandbox._hosted.sandbox
     tables = ("campaigns", "executions", "sessions")
     kept = [
         {id: each for owner in core.tenants.values() for id, each in getattr(owner, table).items()} for table in tables
     ]
-    return Stand(core.now, *kept, {id: sending.counts(each.schedule, core.now) for id, each in kept[1].items()})
+    return Snapshot(core.now, *kept, {id: sending.counts(each.schedule, core.now) for id, each in kept[1].items()})
 
 
 def _assert_laws(before, after):
@@ -98,11 +98,11 @@ def _assert_laws(before, after):
 @given(programs(most=96), scripts(), scripts(), st.integers(2, 96), st.integers(0, 2**53 - 1))
 def test_no_script_breaks_a_law_of_the_core(profile, program, script, later_script, later, seed):
     player = shaken(script, seed, profile)
-    before = _stand(player.sandbox)
+    before = _snapshot(player.sandbox)
     for command in [*program[:later], ["script", later_script], *program[later:], ["wait", DRAIN_US]]:
         ended = {each.id for each in before.campaign.values() if each.status not in MOVES["campaign"]}
         player.do(command)
-        after = _stand(player.sandbox)
+        after = _snapshot(player.sandbox)
         _assert_laws(before, after)
         before = after
     lagging = [each for each in after.execution.values() if each.status == "processing"]
@@ -196,11 +196,11 @@ def test_another_process_plays_the_script_to_the_same_bytes(hash_seed):
     code = "from tests.properties.test_laws_under_faults import _FIXED, _PROGRAM, _whole; print(_whole(5, _PROGRAM, _FIXED), end='')"
     root = str(Path(__file__).parents[2])
     environment = os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": root}
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", code], cwd=root, env=environment, capture_output=True, check=True, encoding="utf-8"
     )
 
-    assert _whole(5, _PROGRAM, _FIXED) == told.stdout
+    assert _whole(5, _PROGRAM, _FIXED) == done.stdout
 
 
 @given(scripts())

@@ -31,15 +31,15 @@ class Asking(RuleBasedStateMachine):
 
     # asking and comparing
 
-    def ask(self, door, tenant, method, path, body=None):
+    def ask(self, transport, tenant, method, path, body=None):
         """Status and JSON of a response, over one of the three transports."""
         key = self.sandbox.keys(tenant.id)[0]
-        if door == "socket":
+        if transport == "socket":
             with self.connection.request(
                 method, self.sandbox.base_url + path, json=body, headers={"X-API-Key": key}, timeout=10
             ) as reply:
                 return reply.status_code, reply.json() if reply.content else None
-        if door == "flask":
+        if transport == "flask":
             self.flask = self.flask or self.sandbox.app.test_client()
             reply = self.flask.open(path, method=method, json=body, headers={"X-API-Key": key})
             return reply.status_code, json.loads(reply.data) if reply.data else None
@@ -80,15 +80,15 @@ class Asking(RuleBasedStateMachine):
 
     # reads that compare everything
 
-    def read_campaign(self, door, tenant, campaign):
+    def read_campaign(self, transport, tenant, campaign):
         path = f"/v1/campaigns/{campaign.id if campaign else 'campaign_nowhere'}"
-        self.same(self.ask(door, tenant, "GET", path), answers.campaign_detail, self.model, tenant, campaign)
+        self.same(self.ask(transport, tenant, "GET", path), answers.campaign_detail, self.model, tenant, campaign)
         wanted = campaign.execution.id if campaign and campaign.execution else "execution_nowhere"
-        asked = self.ask(door, tenant, "GET", f"{path}/executions/{wanted}")
+        asked = self.ask(transport, tenant, "GET", f"{path}/executions/{wanted}")
         self.same(asked, answers.execution_progress, self.model, tenant, campaign, wanted)
 
-    def read_messages(self, door, tenant, chat):
-        asked = self.ask(door, tenant, "GET", f"/v1/messaging/chats/{chat.id}?limit=100")
+    def read_messages(self, transport, tenant, chat):
+        asked = self.ask(transport, tenant, "GET", f"/v1/messaging/chats/{chat.id}?limit=100")
         agreed = self.agree(asked, 200, answers.message_list, self.model, tenant, chat)
         if agreed:
             body, records = agreed
@@ -100,8 +100,8 @@ class Asking(RuleBasedStateMachine):
             known = [each for some in self.message_ids.values() for each in some]
             assert len(known) == len(set(known))
 
-    def read_session(self, door, tenant, session):
-        asked = self.ask(door, tenant, "GET", f"{SESSIONS}/{session.id if session else 'none'}")
+    def read_session(self, transport, tenant, session):
+        asked = self.ask(transport, tenant, "GET", f"{SESSIONS}/{session.id if session else 'none'}")
         agreed = self.agree(asked, 200, answers.session_read, self.model, tenant, session)
         if agreed is None:
             return
@@ -130,11 +130,11 @@ class Asking(RuleBasedStateMachine):
             self.sandbox.close()
 
     def read_everything(self, tenant):
-        door = "in process"
-        self.same(self.ask(door, tenant, "GET", "/v1/campaigns"), answers.campaign_list, self.model, tenant)
+        transport = "in process"
+        self.same(self.ask(transport, tenant, "GET", "/v1/campaigns"), answers.campaign_list, self.model, tenant)
         for campaign in tenant.campaigns:
-            self.read_campaign(door, tenant, campaign)
+            self.read_campaign(transport, tenant, campaign)
         for session in tenant.sessions:
-            self.read_session(door, tenant, session)
+            self.read_session(transport, tenant, session)
         for chat in tenant.chats:
-            self.read_messages(door, tenant, chat)
+            self.read_messages(transport, tenant, chat)

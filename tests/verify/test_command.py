@@ -14,7 +14,7 @@ from mockserver import cli
 from mockserver.scenario.documents import read_file
 from mockserver.verify import report as reporting
 from mockserver.verify.transport import Http
-from tests.verify.test_breaches import Bent
+from tests.verify.test_breaches import ModifiedService
 from tests.verify.test_learning import GUIDE
 from tests.verify.worlds import IDS, OTHER_TENANT, connected, learnable, run, settings, world
 
@@ -96,7 +96,7 @@ def test_a_service_that_echoes_keys_and_links_does_not_bring_them_into_the_repor
                 return came, value | {"sessionId": value["url"]}
             return (came, value | {"message": echo, "stack": echo}) if came >= 400 else None
 
-        bent = Bent(sandbox, lambda sent: sent, tell)
+        bent = ModifiedService(sandbox, lambda sent: sent, tell)
         report = run(sandbox, bent)
         given = settings(sandbox)
     shown = [json.dumps(report.as_json()), "\n".join(reporting.lines(report)), reporting.profile(report), repr(given)]
@@ -182,7 +182,8 @@ def test_a_run_that_ends_early_is_not_a_success(mockserver, capsys):
 def test_a_violation_sets_the_exit_code_and_is_listed_first(mockserver_server):
     with world(mockserver_server) as sandbox:
         report = run(
-            sandbox, Bent(sandbox, lambda sent: sent, lambda s, c, v: (c, v | {"stack": ""}) if c >= 400 else None)
+            sandbox,
+            ModifiedService(sandbox, lambda sent: sent, lambda s, c, v: (c, v | {"stack": ""}) if c >= 400 else None),
         )
     shown = list(reporting.lines(report))
 

@@ -9,7 +9,7 @@ import pytest
 from mockserver.verify.context import RunContext
 from mockserver.verify.run import verify
 from mockserver.verify.transport import RateLimiter
-from tests.verify.test_breaches import BREACHES, Bent
+from tests.verify.test_breaches import BREACHES, ModifiedService
 from tests.verify.test_learning import HOSTILE
 from tests.verify.worlds import FakeClock, run, settings, world
 
@@ -94,7 +94,7 @@ def test_only_campaigns_without_recipients_are_started(mockserver_server):
 def test_nothing_is_started_if_an_empty_audience_is_estimated_as_not_empty(mockserver_server):
     _, ask, tell = BREACHES["groups are joined by or"]
     with world(mockserver_server) as sandbox:
-        watched = Watched(Bent(sandbox, ask, tell))
+        watched = Watched(ModifiedService(sandbox, ask, tell))
         report = run(sandbox, watched)
 
     started = [path for path in watched.posts() if path.endswith("/start") and "mockserver_verify" not in path]
@@ -110,7 +110,7 @@ def test_a_start_with_recipients_is_canceled_immediately_and_ends_the_run(mockse
         return sent._replace(body=json.dumps({k: v for k, v in sent.json.items() if k != "filters"}).encode())
 
     with world(mockserver_server) as sandbox:
-        watched = Watched(Bent(sandbox, lose_filters, lambda sent, came, value: None))
+        watched = Watched(ModifiedService(sandbox, lose_filters, lambda sent, came, value: None))
         report = run(sandbox, watched)
         made = _statuses(sandbox)
 
