@@ -355,7 +355,8 @@ def test_the_control_plane_is_reached_through_a_backend_alone():
 
 
 def test_a_module_has_at_most_400_lines_without_its_docstrings():
-    lines = {module.name: length(module) for module in ALL}
+    # Only what is too long with its docstrings needs to be parsed.
+    lines = {module.name: length(module) for module in ALL if len(module.source.splitlines()) > LINES_MAX}
 
     assert {} == {name: count for name, count in lines.items() if count > LINES_MAX}
 
@@ -367,7 +368,9 @@ def test_a_function_has_at_most_40_lines_without_its_docstring():
 
 
 def test_a_module_begins_with_a_docstring():
-    assert [] == [module.name for module in ALL if not (ast.get_docstring(ast.parse(module.source)) or "").strip()]
+    others = [module for module in ALL if not module.source.startswith('"""')]
+
+    assert [] == [module.name for module in others if not (ast.get_docstring(ast.parse(module.source)) or "").strip()]
 
 
 def test_the_contract_the_core_and_conduct_have_no_state_at_module_level():
