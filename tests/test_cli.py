@@ -1,4 +1,4 @@
-"""The command line: what the lists say, and what a command line that cannot be obeyed is told."""
+"""The command line: the contents of the lists, and the messages about an invalid command line."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_every_clause_is_listed_with_its_sentence(capsys: pytest.CaptureFixture[
     assert [clause.id for clause in read()] == [row["id"] for row in json.loads(capsys.readouterr().out)]
 
 
-def test_the_version_is_told(capsys: pytest.CaptureFixture[str]):
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit) as end:
         main(["--version"])
 
@@ -86,7 +86,7 @@ def test_a_reader_that_leaves_early_gets_no_traceback():
 
 
 @pytest.mark.parametrize(("platform", "encoding"), [("win32", "utf-8"), ("linux", "cp1252")])
-def test_what_a_program_reads_is_utf_8_on_windows_too(platform: str, encoding: str):
+def test_output_for_programs_is_utf_8_on_windows_too(platform: str, encoding: str):
     stream = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
 
     use_utf8(stream, platform)
@@ -103,7 +103,7 @@ def test_what_a_program_reads_is_utf_8_on_windows_too(platform: str, encoding: s
         (OSError(errno.EINVAL, "Invalid argument"), "linux", False),
     ],
 )
-def test_a_pipe_without_a_reader_is_seen_on_every_system(failure: OSError, platform: str, is_broken: bool):
+def test_a_pipe_without_a_reader_is_detected_on_every_system(failure: OSError, platform: str, is_broken: bool):
     assert is_broken == is_broken_pipe(failure, platform)
 
 
@@ -115,11 +115,11 @@ def test_a_taken_port_is_named_with_the_mend(capsys: pytest.CaptureFixture[str])
 
         code = main(["serve", "--port", str(port)])
 
-    said = capsys.readouterr()
+    output = capsys.readouterr()
     assert 2 == code
-    assert "" == said.out
-    assert str(port) in said.err
-    assert "--port 0" in said.err
+    assert "" == output.out
+    assert str(port) in output.err
+    assert "--port 0" in output.err
 
 
 @pytest.mark.parametrize(
@@ -142,10 +142,10 @@ def test_what_it_cannot_do_ends_it_with_2_and_the_nearest_name(
 ):
     code = main(["serve", "--port", "0", *arguments])
 
-    said = capsys.readouterr()
+    output = capsys.readouterr()
     assert 2 == code
-    assert "" == said.out
-    assert [] == [name for name in names if name not in said.err]
+    assert "" == output.out
+    assert [] == [name for name in names if name not in output.err]
 
 
 @pytest.mark.parametrize(
@@ -166,9 +166,9 @@ def test_a_wrong_profile_ends_it_with_2_and_the_nearest_name(
 
     code = main(["serve", "--port", "0", "--profile", str(tmp_path / "profile.yaml")])
 
-    said = capsys.readouterr()
+    output = capsys.readouterr()
     assert 2 == code
-    assert [] == [name for name in names if name not in said.err]
+    assert [] == [name for name in names if name not in output.err]
 
 
 @pytest.mark.parametrize("arguments", [[], ["sevre"], ["serve", "--prot", "1"], ["serve", "--port", "one"]])

@@ -3,7 +3,7 @@ Text from outside is read where a failure is caught: the package's source holds 
 
 `int`, `float`, `str.isdigit`, `bytes.decode`, `json.loads`, `urlsplit`, `fromisoformat` and `parsedate_to_datetime` each fail
 on some text in a way that is easily forgotten: digits beyond ASCII, five thousand digits, nesting, half a character, a lone
-bracket. Each stands in a `try` that catches what it raises, or in a row of `SAFE` that says why it cannot.
+bracket. Each is in a `try` that catches what it raises, or in a row of `SAFE` with the reason why it cannot.
 `contract/text.py` has the functions that never raise.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[1] / "mockserver"
 VALUE = frozenset({"ValueError", "Exception"})
 NESTING = frozenset({"RecursionError", "Exception"})
-# What a reading may raise: for each of these sets, one of its names has to be caught. The empty tuple stands for never.
+# What a reading may raise: for each of these sets, one of its names has to be caught. The empty tuple means never.
 RAISES = {
     "int": (VALUE,),
     "float": (VALUE,),
@@ -116,13 +116,13 @@ SAFE = {
 
 
 def readings(source: str) -> Iterator[tuple[str, str]]:
-    """Each reading that is not caught: the function that it stands in, and its name."""
+    """Each reading that is not caught: the function that contains it, and its name."""
     yield from _uncaught(ast.parse(source), "", [])
 
 
 def _uncaught(node: ast.AST, function: str, caught: list[set[str]]) -> Iterator[tuple[str, str]]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        function, caught = node.name, []  # a function is called from elsewhere than where it is written
+        function, caught = node.name, []  # a function runs in another place than its definition
     if isinstance(node, ast.Call) and (name := _reading(node)) is not None:
         names = set().union(*caught)
         if not RAISES[name] or any(not names & one_of for one_of in RAISES[name]):
@@ -196,7 +196,7 @@ except ValueError:
 """
 
 
-def test_the_reader_of_source_knows_what_is_caught() -> None:
+def test_the_source_checker_recognises_caught_exceptions() -> None:
     assert [] == list(readings(CAUGHT))
     assert [("a", "loads"), ("a", "int"), ("b", "decode"), ("b", "isdigit"), ("c", "urlsplit")] == list(
         readings(UNCAUGHT)

@@ -1,5 +1,5 @@
 """
-What the choices cost a call under their defaults: beside the same call with each default written straight into the code.
+What the choices cost a call under their defaults: compared with the same call with each default hard-coded.
 
 The bare way reads no choice where it writes the answer; both answer the same bytes.
 """

@@ -17,7 +17,7 @@ from mockserver import Sandbox
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.testing import bodies, hypothesis_types
 from mockserver.testing.strategies import GIVEN
-from tests.machine.steady import STEADY, find
+from tests.machine.steady import STEADY, drawn_one
 
 ROOT = Path(__file__).resolve().parents[2]
 FEW = settings(STEADY, max_examples=5, phases=[Phase.generate])
@@ -65,7 +65,7 @@ def test_a_field_of_any_type_holds_json():
     hypothesis_types.register()
     messages = st.from_type(bodies.ListMessagesAnswer)
 
-    page = find(messages, lambda body: any(each.get("templateComponents") for each in body["records"]))
+    page = drawn_one(messages, lambda body: any(each.get("templateComponents") for each in body["records"]))
 
     assert {dict} == {type(each["templateComponents"]) for each in page["records"] if each.get("templateComponents")}
 

@@ -7,7 +7,7 @@ from threading import Event
 import pytest
 
 from mockserver import MockServer
-from tests.clients.receiving import Letter
+from tests.clients.receiving import WebhookRequest
 from tests.clients.trusting import ForgettingReceiver, KnowingReceiver, NaiveReceiver, NarrowReceiver, SlowReceiver
 from tests.scenario.hearing import begin, careful_app, connect, said, served
 from tests.scenario.staging import staged
@@ -180,7 +180,7 @@ def test_a_receiver_on_a_socket_that_answers_too_late_is_not_waited_for():
     """The limit is made short here, since on a socket it is waited for in earnest."""
     hung_up = Event()
 
-    def slow(letter: Letter) -> int:
+    def slow(letter: WebhookRequest) -> int:
         status = naive(letter)
         if len(naive.welcomed) == 1:
             hung_up.wait(20)

@@ -14,7 +14,7 @@ from mockserver import cli
 from mockserver.scenario.documents import read_file
 from mockserver.verify import report as reporting
 from mockserver.verify.transport import Http
-from tests.verify.test_breaches import Bent
+from tests.verify.test_breaches import ModifiedService
 from tests.verify.test_learning import GUIDE
 from tests.verify.worlds import IDS, OTHER_TENANT, connected, learnable, run, settings, world
 
@@ -59,7 +59,7 @@ def test_the_profile_that_is_saved_makes_the_mock_behave_so(mockserver_server, t
     assert "0 broken" in capsys.readouterr().out
 
 
-def test_the_json_tells_every_clause_and_choice(mockserver_server, capsys):
+def test_the_json_contains_every_clause_and_choice(mockserver_server, capsys):
     with world(mockserver_server) as sandbox:
         code = cli.main(_arguments(sandbox, "--json"))
 
@@ -73,7 +73,7 @@ def test_the_json_tells_every_clause_and_choice(mockserver_server, capsys):
     assert 0 == told["sessionsLeftToLapse"]
 
 
-def test_no_key_stands_in_what_is_printed_or_saved(mockserver_server, tmp_path, capsys):
+def test_no_output_or_file_contains_a_key(mockserver_server, tmp_path, capsys):
     file = tmp_path / "profile.yaml"
     with world(mockserver_server) as sandbox:
         keys = _keys(sandbox)
@@ -96,7 +96,7 @@ def test_a_service_that_echoes_keys_and_links_does_not_bring_them_into_the_repor
                 return came, value | {"sessionId": value["url"]}
             return (came, value | {"message": echo, "stack": echo}) if came >= 400 else None
 
-        bent = Bent(sandbox, lambda sent: sent, tell)
+        bent = ModifiedService(sandbox, lambda sent: sent, tell)
         report = run(sandbox, bent)
         given = settings(sandbox)
     shown = [json.dumps(report.as_json()), "\n".join(reporting.lines(report)), reporting.profile(report), repr(given)]
@@ -107,7 +107,7 @@ def test_a_service_that_echoes_keys_and_links_does_not_bring_them_into_the_repor
     assert [] == [link for link in links for place in shown if link in place]
 
 
-def test_the_key_may_come_from_the_environment(mockserver_server, monkeypatch, capsys):
+def test_the_key_may_be_read_from_the_environment(mockserver_server, monkeypatch, capsys):
     with world(mockserver_server) as sandbox:
         monkeypatch.setenv("MOCKSERVER_KEY", sandbox.secret_key)
         code = cli.main(["verify", sandbox.base_url, "--rate", "1000"])
@@ -146,7 +146,7 @@ def test_what_cannot_be_run_is_refused_without_a_word_of_the_key(arguments, said
         ("http://a/?b=c", "the base url carries a user, a query"),
     ],
 )
-def test_an_address_that_is_no_base_url_is_refused(url, said):
+def test_an_address_that_is_not_a_base_url_is_refused(url, said):
     with pytest.raises(ValueError, match=re.escape(said)):
         Http(url)
 
@@ -171,7 +171,7 @@ def test_a_base_url_may_end_as_it_likes(mockserver_server):
     assert [200] * 4 == statuses
 
 
-def test_a_run_that_ends_early_is_no_success(mockserver, capsys):
+def test_a_run_that_ends_early_is_not_a_success(mockserver, capsys):
     mockserver.on("*").skip(1).times(1000).drop("before")
     code = cli.main(["verify", mockserver.base_url, "--key", mockserver.secret_key, "--rate", "1000"])
 
@@ -179,10 +179,11 @@ def test_a_run_that_ends_early_is_no_success(mockserver, capsys):
     assert "The run ended early: GET /v1/message-templates/" in capsys.readouterr().out
 
 
-def test_a_breach_is_an_exit_code_and_stands_first(mockserver_server):
+def test_a_violation_sets_the_exit_code_and_is_listed_first(mockserver_server):
     with world(mockserver_server) as sandbox:
         report = run(
-            sandbox, Bent(sandbox, lambda sent: sent, lambda s, c, v: (c, v | {"stack": ""}) if c >= 400 else None)
+            sandbox,
+            ModifiedService(sandbox, lambda sent: sent, lambda s, c, v: (c, v | {"stack": ""}) if c >= 400 else None),
         )
     shown = list(reporting.lines(report))
 
@@ -202,7 +203,7 @@ def test_the_bar_fills_and_is_wiped():
     assert drawn.getvalue().endswith(" \r")
 
 
-def test_no_bar_is_drawn_where_nobody_looks(mockserver_server, capsys):
+def test_no_progress_bar_is_printed_without_a_terminal(mockserver_server, capsys):
     with world(mockserver_server) as sandbox:
         cli.main(_arguments(sandbox))
 

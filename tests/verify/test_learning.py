@@ -1,4 +1,4 @@
-"""What a run learns of a service is what the service does: every observable choice, in many combinations, exactly."""
+"""A run learns exactly what the service does: every observable choice, in many combinations."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_the_profile_learnt_is_the_profile_set(mockserver_server, chosen):
     assert [] == [each.why for each in (*report.clauses, *report.choices) if "could not be read" in each.why]
 
 
-def test_the_combinations_show_every_option_that_can_be_told():
+def test_the_combinations_show_every_observable_option():
     few_show = set().union(*(shown(combinations()[number]) for number in FEW))
 
     told = {(row.choice, option) for row in LEARNT for option in row.tells or CHOICES[row.choice].options}
@@ -151,7 +151,7 @@ def test_a_lapsed_tenant_shows_which_calls_that_refuses(mockserver_server, optio
 
 
 @pytest.mark.parametrize("option", CHOICES["rate-limit-headers"].options)
-def test_a_limit_on_the_way_shows_how_it_is_told_and_ends_the_run(mockserver_server, option):
+def test_a_rate_limit_shows_its_headers_and_ends_the_run(mockserver_server, option):
     limited = {"rate-limit-numbers": {"requests": 20, "per": 60}, "rate-limit-headers": option}
     with mockserver_server.sandbox("demo", choices=limited, now=NOW) as sandbox:
         report = run(sandbox, entrypoint="entrypoint_recepcao")

@@ -1,4 +1,4 @@
-"""The tables of `verify`: every clause and every choice of the contract is asked about, or it is said why not."""
+"""The tables of `verify`: every clause and every choice of the contract is probed, or has a reason why not."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ OBSERVED = {choice for row in ROWS for choice in row.choices}
 CLAUSES = {row.id for row in clauses.read()}
 
 
-def test_every_clause_is_judged_or_it_is_said_why_not():
+def test_every_clause_is_judged_or_has_a_reason_why_not():
     assert set() == JUDGED & set(UNOBSERVABLE)
     assert CLAUSES == JUDGED | set(UNOBSERVABLE)
     assert set() == set(UNMET) - JUDGED
 
 
-def test_every_choice_is_observable_or_it_is_said_why_not():
+def test_every_choice_is_observable_or_has_a_reason_why_not():
     assert set() == set(OBSERVABLE) & set(HIDDEN)
     assert set(CHOICES) == set(OBSERVABLE) | set(HIDDEN)
 
@@ -52,7 +52,7 @@ def test_the_names_of_probes_are_distinct():
     assert len({probe.name for probe in PROBES}) == len(PROBES)
 
 
-def test_a_full_run_judges_every_clause_that_a_service_in_order_shows(mockserver_server):
+def test_a_full_run_judges_every_clause_that_a_correct_service_shows(mockserver_server):
     with world(mockserver_server) as sandbox:
         report = run(sandbox)
 
