@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from html import escape
 from typing import NamedTuple
 
-COLUMN, ROW, MARGIN, HEAD = 128, 34, 66, 52
-CHARACTER = 6.3  # the width of one in a label, in pixels
+COLUMN, ROW, MARGIN, HEAD = 92, 32, 50, 58
+BOX = 86  # the width of the box of a participant
+CHARACTER = 5.8  # the width of one in a label
 
 _BLOCK = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PARTICIPANT = re.compile(r"participant (\w+) as (.+)")
@@ -69,13 +70,13 @@ def svg(diagram: Diagram) -> str:
     width, height = 2 * MARGIN + COLUMN * (len(at) - 1), HEAD + ROW * (len(diagram.messages) + 1)
     lines = [
         f'<div class="sequence" tabindex="0" role="img" aria-label="{escape(_spoken(diagram))}">',
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">',
         *(_band(first, last, width) for first, last in diagram.bands),
         *(f'<path class="lifeline" d="M{x} {HEAD}V{height}"/>' for x in at.values()),
         *(_head(x, diagram.participants[name]) for name, x in at.items()),
     ]
     for number, message in enumerate(diagram.messages):
-        lines += _drawn(message, at, HEAD + ROW * (number + 1))
+        lines += _drawn(message, at, HEAD + ROW * (number + 1), width)
     return "\n".join([*lines, "</svg>", "</div>"])
 
 
@@ -90,26 +91,31 @@ def _band(first: int, last: int, width: int) -> str:
 
 
 def _head(x: int, label: list[str]) -> str:
-    box = f'<rect class="head" x="{x - 60}" y="2" width="120" height="{HEAD - 10}" rx="4"/>'
-    top = 27 - 7 * (len(label) - 1)
-    texts = (f'<text class="name" x="{x}" y="{top + 14 * row}">{escape(line)}</text>' for row, line in enumerate(label))
+    box = f'<rect class="head" x="{x - BOX // 2}" y="2" width="{BOX}" height="{HEAD - 10}" rx="4"/>'
+    top = 29 - 6 * (len(label) - 1)
+    texts = (f'<text class="name" x="{x}" y="{top + 12 * row}">{escape(line)}</text>' for row, line in enumerate(label))
     return box + "".join(texts)
 
 
-def _drawn(message: Message, at: dict[str, int], y: int) -> Iterator[str]:
+def _drawn(message: Message, at: dict[str, int], y: int, width: int) -> Iterator[str]:
     start, end = at[message.source], at[message.target]
-    text = escape(message.text)
     if message.kind == "note":
         middle, half = (start + end) / 2, max(CHARACTER * len(message.text) / 2 + 10, abs(end - start) / 2 + 20)
         yield f'<rect class="note" x="{middle - half}" y="{y - 14}" width="{2 * half}" height="22" rx="3"/>'
-        yield f'<text class="on-note" x="{middle}" y="{y + 1}">{text}</text>'
+        yield f'<text class="on-note" x="{middle}" y="{y + 1}">{escape(message.text)}</text>'
         return
-    dashes = ' stroke-dasharray="4 3"' if message.kind == "-->>" else ""
     if start == end:
-        yield f'<path class="arrow" d="M{start} {y - 10}h22v12h-16"/>'
-        yield f'<path class="tip" d="M{start + 1} {y + 2}l7 -4v8z"/><text x="{start + 28}" y="{y}">{text}</text>'
+        yield f'<path class="arrow" d="M{start} {y - 10}h22v12h-16"/><path class="tip" d="M{start + 1} {y + 2}l7 -4v8z"/>'
+        yield _text(message.text, start + 28, start - 8, y, width)
         return
     way = 1 if end > start else -1
-    yield f'<path class="arrow" d="M{start} {y}H{end - way * 7}"{dashes}/>'
-    yield f'<path class="tip" d="M{end} {y}l{-way * 8} -4v8z"/>'
-    yield f'<text x="{min(start, end) + 8}" y="{y - 6}">{text}</text>'
+    dashes = ' stroke-dasharray="4 3"' if message.kind == "-->>" else ""
+    yield f'<path class="arrow" d="M{start} {y}H{end - way * 7}"{dashes}/><path class="tip" d="M{end} {y}l{-way * 8} -4v8z"/>'
+    yield _text(message.text, min(start, end) + 8, max(start, end) - 8, y - 6, width)
+
+
+def _text(text: str, left: int, right: int, y: int, width: int) -> str:
+    """Return the text that begins at `left`, or, if there is no room for it, that ends at `right`."""
+    has_room = left + CHARACTER * len(text) < width
+    place = f'x="{left}"' if has_room else f'x="{right}" text-anchor="end"'
+    return f'<text {place} y="{y}">{escape(text)}</text>'
