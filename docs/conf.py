@@ -76,6 +76,7 @@ def setup(app: Any) -> None:
     app.connect("source-read", _generate)
     app.connect("autodoc-skip-member", _skip_member)
     app.connect("autodoc-process-docstring", _escape_docstring)
+    app.connect("autodoc-process-signature", _shorten_signature)
 
 
 def _generate(app: Any, page: str, source: list[str]) -> None:
@@ -124,6 +125,19 @@ def _escape_docstring(app: Any, what: str, name: str, value: Any, options: Any, 
     for number, line in enumerate(lines):
         parts = _CODE.split(line)
         lines[number] = "".join(part if place % 2 else _escaped(part) for place, part in enumerate(parts))
+
+
+_ALIAS = re.compile(r"TypeAliasForwardRef\('(\w+)'\)")
+
+
+def _shorten_signature(
+    app: Any, what: str, name: str, value: Any, options: Any, signature: str | None, returned: str | None
+) -> tuple[str | None, str | None]:
+    """Write type aliases by their names, `ActiveRule` for what an effect of a builder returns, and defaults by their values."""
+    shown = signature and _ALIAS.sub(r"\1", signature).replace("= _PROXY", "= 'nginx'")
+    return shown, "ActiveRule" if returned and re.search(r"\bPut$", returned) else returned and _ALIAS.sub(
+        r"\1", returned
+    )
 
 
 def _escaped(text: str) -> str:

@@ -64,7 +64,7 @@ class Server:
         self._listener = _listen(host, port)
         # `stop` sends on the one, and so wakes the serving thread, which waits for the other and for clients.
         self._wakeup_recv, self._wakeup_send = socket.socketpair()
-        self._wakeup_send.setblocking(False)
+        self._wakeup_send.setblocking(False)  # as `signal.set_wakeup_fd` demands
         self.host = host
         self.port: int = self._listener.getsockname()[1]
         self._terms = ServerConfig(app, error_body, log, idle_seconds, body_max_bytes, explain, self._environ())
