@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from _pytest.mark import ParameterSet
 from ruamel.yaml import YAML
 
 from mockserver import MockServer
@@ -34,7 +33,7 @@ EXAMPLES = [example for page in pages() for example in examples.examples(blocks(
 SESSIONS = [block for block in every_block("console") if block.is_run]
 
 
-def case(value: Any, block: Block) -> ParameterSet:
+def case(value: Any, block: Block) -> Any:
     """A parameter named after its block, in the deep run alone if the block's marker has it so."""
     return pytest.param(value, id=str(block), marks=[pytest.mark.deep] if "deep" in block.markers else [])
 
@@ -80,6 +79,7 @@ def test_an_example_does_what_its_page_says(example: examples.Example, pytester:
 def test_a_session_prints_what_its_page_shows(block: Block, tmp_path: Path) -> None:
     replayed = sessions.replay(block, tmp_path)
     if is_recording():
+        assert [] == [each for each in replayed if each.is_refused], "a refusal of the mock is not recorded"
         record(block, sessions.recorded(replayed))
         return
 
