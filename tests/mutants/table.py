@@ -55,8 +55,8 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "router-empty-id",
-        "if part and node.any is not None:",
-        "if node.any is not None:",
+        "if part and node.parameter is not None:",
+        "if node.parameter is not None:",
         "an empty path segment is taken for an id",
         ("tests/operations/test_base.py",),
     ),
@@ -134,7 +134,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "cancel-stops-sends",
-        "trigger, cause, sends=left, ended_at=sandbox.now)",
+        "trigger, cause, schedule=left, ended_at=sandbox.now)",
         "trigger, cause, ended_at=sandbox.now)",
         "what a cancel interrupts goes on being sent",
         (f"{_OPERATIONS}test_cancel.py",),
@@ -213,8 +213,8 @@ MUTANTS: tuple[Mutant, ...] = (
     # Webhooks
     Mutant(
         "signature-rotated",
-        'signatures = " ".join(_signature(seal, secret) for secret in secrets)',
-        'signatures = " ".join(_signature(seal, secret) for secret in secrets[:1])',
+        'signatures = " ".join(_signature(signing_input, secret) for secret in secrets)',
+        'signatures = " ".join(_signature(signing_input, secret) for secret in secrets[:1])',
         "after a rotation a request has the signature of one secret only",
         (f"{_SERVER}test_letters.py",),
     ),
@@ -242,15 +242,15 @@ MUTANTS: tuple[Mutant, ...] = (
     # Faults, rules, scenarios
     Mutant(
         "wire-held-pieces",
-        "is_held = bool(said.status and (met.after or _is_slow(call, said)))",
-        "is_held = bool(said.status and met.after)",
+        "is_held = status is not None and bool(match.after or _is_slow(call, answer))",
+        "is_held = status is not None and bool(match.after)",
         "an answer sent in pieces is recorded as received before its last piece",
         ("tests/conduct/test_late_answers.py",),
     ),
     Mutant(
         "wire-reset",
-        'return HttpResponse(0, (), b"", Transmission("reset"))',
-        'return HttpResponse(0, (), b"", Transmission("drop"))',
+        '{"termination": "reset", "skips_operation": when == "before"}',
+        '{"termination": "drop", "skips_operation": when == "before"}',
         "a connection that a rule resets is closed in order",
         (
             "tests/scenario/test_wire_effects.py",
@@ -366,15 +366,15 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "conduct-retry-after",
-        "elif wanted is not None and (waited or 0) < wanted:",
-        "elif wanted is not None and (waited or 0) <= wanted:",
+        "elif asked is not None and (waited or 0) < asked:",
+        "elif asked is not None and (waited or 0) <= asked:",
         "a client that waited exactly as long as Retry-After says is blamed",
         ("tests/conduct/test_campaigns.py",),
     ),
     Mutant(
         "conduct-polls-apart",
-        "if (following.at - last.at) > _SAME_LOOP:",
-        "if (following.at - last.at) < _SAME_LOOP:",
+        "is_of_loop = (later.at - earlier.at <= _SAME_LOOP for",
+        "is_of_loop = (later.at - earlier.at > _SAME_LOOP for",
         "reads of one loop after the final status are not judged, those long after it are",
         ("tests/conduct/test_campaigns.py",),
     ),

@@ -164,7 +164,7 @@ def test_a_removed_rule_is_gone_and_the_others_count_on(mockserver):
 
     assert [200, 404] == [mockserver.call("GET", "/v1/campaigns?a=1").status, _status(mockserver)]
     assert [second.id] == [each["id"] for each in mockserver.rules]
-    with pytest.raises(ValueError, match=f"no rule '{first.id}'; there is {second.id}"):
+    with pytest.raises(ValueError, match=f"rule: got '{first.id}'; expected {second.id}"):
         first.remove()
     mockserver.remove_rules()
     assert [] == mockserver.rules
