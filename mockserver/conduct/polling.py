@@ -290,7 +290,9 @@ def _spent(polls: Sequence[JournalEntry]) -> Duration:
 def _is_call_held(sandbox: SandboxState) -> bool:
     """Return True if a rule holds a call or its response, for which the client waits."""
     journal = sandbox.journal
-    is_deferred_call = any(step.command == "call" and step.exchanges >= journal.last_exchange for step in journal.steps)
+    is_deferred_call = any(
+        step.command == "call" and step.exchanges >= journal.last_exchange for step in journal.commands
+    )
     return is_deferred_call or bool(sandbox.rule_set.deferred_calls) or journal.exchanges[-1].is_held
 
 

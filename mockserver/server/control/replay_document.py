@@ -85,15 +85,15 @@ def _missing(lost: int, cut: int) -> str:
 def _entries(sandbox: SandboxState, hide: Redactor, was_frozen: bool) -> Iterator[JSON]:
     """Yield calls and commands in their order; a call that a rule deferred is at the place where it arrived."""
     journal = sandbox.journal
-    timed = not was_frozen or any("follow" in step.arguments for step in journal.steps)
-    waited = [step for step in journal.steps if step.command == "call"]
+    timed = not was_frozen or any("follow" in step.arguments for step in journal.commands)
+    waited = [step for step in journal.commands if step.command == "call"]
     by_number = {entry.call.number: entry for entry in journal.exchanges if entry.call.number}
     answered = {id(step): by_number.get(step.arguments["call"].number) for step in waited}
     taken = {each.n for each in answered.values() if each is not None}
     places: list[tuple[int, int, JournalEntry | CommandRecord]] = [
         (each.n, 0, each) for each in journal.exchanges if each.n not in taken
     ]
-    places += [(step.exchanges, number + 1, step) for number, step in enumerate(journal.steps)]
+    places += [(step.exchanges, number + 1, step) for number, step in enumerate(journal.commands)]
     for _, _, entry in sorted(places, key=lambda place: place[:2]):
         at = {"at": format_exact(entry.at)} if timed else {}
         if isinstance(entry, JournalEntry):

@@ -105,8 +105,8 @@ def _steps(sandbox: SandboxState) -> JSON:
     return {
         "now": format_exact(sandbox.now),
         "exchanges": sandbox.journal.last_exchange,
-        "steps": [_step(each, hide) for each in sandbox.journal.steps],
-        "unanswered": sandbox.journal.dropped_commands,
+        "steps": [_step(each, hide) for each in sandbox.journal.commands],
+        "dropped": sandbox.journal.dropped_commands,
         "deferred": [
             {**_call(each.call, hide), "rules": list(each.rule_ids)}
             for each in sandbox.rule_set.deferred_calls.values()
