@@ -287,8 +287,8 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "snapshot-instant",
-        "script.latest_snapshot = kept._replace(at=sandbox.now)",
-        "script.latest_snapshot = kept",
+        "rule_set.latest_snapshot = latest._replace(at=sandbox.now)",
+        "rule_set.latest_snapshot = latest",
         "a stale answer is computed for an instant long before the last change",
         ("tests/scenario/test_wire_effects.py",),
     ),

@@ -160,7 +160,7 @@ class SandboxState:
         self.outbox = Outbox()
         self.rule_set = RuleSet()
         self.epoch = 0
-        self.advances = 0  # rules that are letting time pass now, one within another
+        self.advances = 0  # rules that advance the clock now, one within another
         self.rate_budgets: dict[str, deque[Instant]] = {}
         self.cached_previews: dict[tuple[str, str], tuple[Instant, int]] = {}
 
