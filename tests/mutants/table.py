@@ -294,8 +294,8 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "scenario-wait-bound",
-        "elif span > _LONGEST_WAIT:",
-        "elif span > 2 * _LONGEST_WAIT:",
+        "elif duration > _LONGEST_WAIT:",
+        "elif duration > 2 * _LONGEST_WAIT:",
         "a scenario with a wait of two years is accepted",
         ("tests/scenario/test_refused_scripts.py",),
     ),

@@ -152,7 +152,7 @@ WORDED = [
     ({"given": {"messages": [{}]}}, "/given/messages/0/chatId", "nothing", "a string: it is required", None),
     ({"choices": {"rate-limit-numbers": {"requests": {}}}}, "/choices/rate-limit-numbers", '{"requests": {}}', "a whole number", None),
     ({"choices": {"a/b": "x"}}, "/choices/a~1b", '"a/b"', "the id of a choice", None),
-    ({"given": {"templates": [{"variables": [{"key": "var1", "source": "chat.name", "label": "Nome"}]}]}}, "/given/templates/0/variables/0/label", 'the key "label"', "no such key beside source", None),
+    ({"given": {"templates": [{"variables": [{"key": "var1", "source": "chat.name", "label": "Nome"}]}]}}, "/given/templates/0/variables/0/label", 'the key "label"', "no such key next to source", None),
     ([], "", "[]", "an object", None),
 ]  # fmt: skip
 

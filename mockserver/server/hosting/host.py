@@ -343,7 +343,7 @@ class SandboxHost:
         sandbox.outbox.allowed_hosts = self.allow_webhook_hosts
         create_default_tenant(sandbox)
         for part in filter(None, (document, {"given": config.given} if config.given else {})):
-            for kind, ids in apply(sandbox, part, newborn=True).created.items():
+            for kind, ids in apply(sandbox, part, is_new=True).created.items():
                 if created is not None:
                     created.setdefault(kind, []).extend(ids)
         with self._lock:
