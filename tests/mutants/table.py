@@ -27,8 +27,8 @@ MUTANTS: tuple[Mutant, ...] = (
     # Access
     Mutant(
         "auth-public-key",
-        'if endpoint.keys == "secret" and holder.kind != "secret":',
-        'if endpoint.keys == "secret" and holder.kind == "":',
+        'if endpoint.keys == "secret" and owner.kind != "secret":',
+        'if endpoint.keys == "secret" and owner.kind == "":',
         "a public key may call what takes a secret key only",
         (f"{_OPERATIONS}test_auth.py",),
     ),
@@ -134,7 +134,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "cancel-stops-sends",
-        "trigger, cause, schedule=left, ended_at=sandbox.now)",
+        "trigger, cause, schedule=remaining, ended_at=sandbox.now)",
         "trigger, cause, ended_at=sandbox.now)",
         "what a cancel interrupts goes on being sent",
         (f"{_OPERATIONS}test_cancel.py",),
@@ -205,8 +205,8 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "hosted-reopened",
-        "step = first if found.walk.step == CANCELLED else found.walk.step",
-        "step = found.walk.step",
+        "step = first if target.flow.step == CANCELLED else target.flow.step",
+        "step = target.flow.step",
         "an end user who cancelled and opens the link again stays on the page of the cancellation",
         ("tests/operations/test_hosted_page.py",),
     ),

@@ -75,7 +75,7 @@ def _sent(sandbox: SandboxState, page_request: PageRequest, target: FlowTarget) 
     press, step = form.get("press", ""), form.get("step", "")
     if press not in ("continue", "back", "cancel", *(_SIMULATE + end for end in hosted_flow.SIMULATED)):
         return error_page(400)
-    walk = target.walk if page_request.is_walk and target.walk else hosted_flow.start_flow(sandbox, target)
+    walk = target.flow if page_request.is_walk and target.flow else hosted_flow.start_flow(sandbox, target)
     problem = _apply_button(sandbox, page_request, target, press, step)
     now = FlowTarget(
         target.tenant, target.tenant.sessions[target.session.id], target.tenant.hosted_flows[target.session.id]

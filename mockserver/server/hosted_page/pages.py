@@ -112,10 +112,10 @@ def flow_page(
         problem: the field that is wrong.
         given: the values of the form.
     """
-    assert found.walk is not None
-    page = step if problem else hosted_flow.current_page(sandbox, found.session, found.walk)
+    assert found.flow is not None
+    page = step if problem else hosted_flow.current_page(sandbox, found.session, found.flow)
     facts = {
-        "action": walk_path(page_request, found.walk),
+        "action": walk_path(page_request, found.flow),
         "problem": problem,
         "said": _problem(problem, found.tenant.country),
         "given": {**_BLANK, **(given or {})},
