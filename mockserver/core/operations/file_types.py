@@ -165,11 +165,10 @@ def ogg(content: bytes) -> tuple[str, ...]:
 def archive(content: bytes) -> tuple[str, ...]:
     """Return the type of a zip archive: an office document by its folders, the type that its first member names, or zip."""
     names = set(_members(content))
-    if b"[Content_Types].xml" in names:
-        folders = {name.partition(b"/")[0] for name in names}
-        for folder, kind in _OFFICE_FOLDERS.items():
-            if folder in folders:
-                return (kind,)
+    folders = {name.partition(b"/")[0] for name in names} if b"[Content_Types].xml" in names else set()
+    for folder, kind in _OFFICE_FOLDERS.items():
+        if folder in folders:
+            return (kind,)
     if content[30:38] == b"mimetype":  # an OpenDocument file's first member, stored uncompressed
         kind_name = content[38 : 38 + min(struct.unpack_from("<I", content, 18)[0], 100)]
         if kind_name.startswith(b"application/vnd.oasis.") and kind_name.isascii():

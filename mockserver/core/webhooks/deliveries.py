@@ -114,10 +114,9 @@ def _attemptable(sandbox: SandboxState) -> Iterator[Delivery]:
     for webhook_id in [*outbox.queues, *(id for id in outbox.unordered if id not in outbox.queues)]:
         if webhook_id in outbox.in_flight:
             continue
-        for _, delivery_id in [*outbox.queues.get(webhook_id, ())[:1], *outbox.unordered.get(webhook_id, ())]:
-            delivery = outbox.deliveries[delivery_id]
-            if delivery.status == "due":
-                yield delivery
+        keys = [*outbox.queues.get(webhook_id, ())[:1], *outbox.unordered.get(webhook_id, ())]
+        candidates = (outbox.deliveries[delivery_id] for _, delivery_id in keys)
+        yield from (delivery for delivery in candidates if delivery.status == "due")
 
 
 def has_due_attempt(sandbox: SandboxState) -> bool:
