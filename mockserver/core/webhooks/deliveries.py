@@ -130,8 +130,8 @@ def claim_next_attempt(
     """
     Claim the next due attempt, which is in flight until its result is recorded; return None if none is due.
 
-    `faults_of` returns the faults of an attempt. `early` claims only an attempt that a rule wants sent before the response of
-    the current call.
+    `faults_of` returns the faults of an attempt. `early` claims only an attempt that a rule sends before the response
+    of the current call.
     """
     while True:
         ready = sorted(_attemptable(sandbox), key=lambda delivery: (delivery.due, delivery.seq))
