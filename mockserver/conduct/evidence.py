@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Reversible, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from mockserver.contract.effects import UNREADABLE, WITHOUT_RESPONSE
 from mockserver.contract.text import json_value
 from mockserver.core import ledger
 from mockserver.core.instants import MILLISECOND, SECOND, Duration, Instant, retry_after
@@ -77,8 +78,6 @@ def delivery_attempts(sandbox: SandboxState) -> Sequence[DeliveryAttempt]:
 
 
 FINAL = ("completed", "failed", "canceled", "expired")
-_UNREADABLE = frozenset(("truncate", "garble", "MALFORMED_RESPONSE_CHUNK", "RANDOM_DATA_THEN_CLOSE"))
-_NO_BYTE = frozenset(("drop", "reset", "EMPTY_RESPONSE", "CONNECTION_RESET_BY_PEER"))
 _TRANSPORT_REPEATS_WITHIN = 50 * MILLISECOND
 # Libraries whose transport never repeats a POST: a repeated one comes from the client's own retry policy.
 _NEVER_REPEAT = ("python-requests", "python-httpx", "python-urllib", "aiohttp")
@@ -324,7 +323,7 @@ def _is_repeated_by_transport(first: JournalEntry, again: JournalEntry) -> bool:
 
     They do so if a connection that had carried another call ends without a byte: the same bytes, immediately, once.
     """
-    ended = first.status is None and first.fault is not None and not _NO_BYTE.isdisjoint(first.fault.effects)
+    ended = first.status is None and first.fault is not None and not WITHOUT_RESPONSE.isdisjoint(first.fault.effects)
     if not (ended and first.is_reused) or first.monotonic_us is None or again.monotonic_us is None:
         return False
     agent = first.call.headers.get("user-agent", "").lower()
@@ -344,7 +343,7 @@ def _real(earlier: JournalEntry, later: JournalEntry) -> Duration:
 
 def was_received(exchange: JournalEntry) -> bool:
     """Return True if the client received the whole response as the API sent it."""
-    is_unreadable = exchange.fault is not None and not _UNREADABLE.isdisjoint(exchange.fault.effects)
+    is_unreadable = exchange.fault is not None and not UNREADABLE.isdisjoint(exchange.fault.effects)
     return exchange.status is not None and not is_unreadable
 
 

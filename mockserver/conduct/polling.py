@@ -27,7 +27,7 @@ from mockserver.conduct.evidence import (
 )
 from mockserver.conduct.rules import NotAssessable, Proof
 from mockserver.contract.durations import duration_text, parse_duration
-from mockserver.contract.effects import WAITING
+from mockserver.contract.effects import WAITING, deciding
 from mockserver.contract.text import json_value
 from mockserver.core.instants import MINUTE, SECOND, Duration, Instant
 from mockserver.core.state.journal import JournalEntry
@@ -219,7 +219,7 @@ def no_timeout(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
     is_stalled = False
     for exchange in evidence.exchanges:
         effects = exchange.fault.effects if exchange.fault else {}
-        delay = max(parse_duration(effects.get(effect)) or 0 for effect in ("delay", "delay-after"))
+        delay = max(parse_duration(effects.get(effect)) or 0 for effect in _DELAYS)
         is_stalled |= delay >= _STALLED
         if delay >= _STALLED and exchange.status is not None:
             yield Proof(
@@ -230,7 +230,7 @@ def no_timeout(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
 
 
 _LEAST_REPEATS = SECOND // 2  # of real time; a client that calls again sooner does not wait
-_HELD = frozenset(("delay", "delay-after", "dribble"))
+_DELAYS = (*deciding("wait"), *deciding("wait after"))
 _TOO_MANY = 429
 _DIFFERS = SECOND
 
@@ -301,7 +301,9 @@ def _spent(polls: Sequence[JournalEntry]) -> Duration:
 def _is_call_held(sandbox: SandboxState) -> bool:
     """Return True if a rule holds a call or its response, for which the client waits."""
     journal = sandbox.journal
-    is_deferred_call = any(step.command == "call" and step.exchanges >= journal.last_exchange for step in journal.steps)
+    is_deferred_call = any(
+        step.command == "call" and step.exchanges >= journal.last_exchange for step in journal.commands
+    )
     return is_deferred_call or bool(sandbox.rule_set.deferred_calls) or journal.exchanges[-1].is_held
 
 

@@ -192,8 +192,8 @@ def test_problems_are_listed_deepest_first_as_sentences() -> None:
     body = {**CAMPAIGN, "cadence": 0, "filters": [{"combinator": "and", "statements": [{"field": "chat.status"}]}]}
 
     assert [str(problem) for problem in schemas.check("createCampaign.request", body)] == [
-        "/filters/0/statements/0/operator: nothing where a string that is required is wanted",
-        "/cadence: 0 where a number of at least 1 is wanted",
+        "/filters/0/statements/0/operator: got nothing; expected a string that is required",
+        "/cadence: got 0; expected a number of at least 1",
     ]
 
 

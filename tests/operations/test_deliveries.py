@@ -71,7 +71,7 @@ def test_only_the_endpoints_that_are_registered_for_an_event_get_it(mockserver):
 
 @pytest.mark.clause("events.subscribed")
 def test_an_event_that_does_not_exist_cannot_be_registered_for(mockserver):
-    with pytest.raises(ValueError, match="'campaigns'; wanted some of entrypoints"):
+    with pytest.raises(ValueError, match="'campaigns'; expected some of entrypoints"):
         mockserver.receive_webhooks(Inbox(), ["campaigns"])
 
 
@@ -416,9 +416,9 @@ def test_a_pending_delivery_is_not_sent_again(mockserver):
 
     with pytest.raises(ValueError, match="its deliveries are waiting"):
         mockserver.redeliver(mockserver.events[0]["id"])
-    with pytest.raises(ValueError, match="no event 'event_x'"):
+    with pytest.raises(ValueError, match="event: got 'event_x'; expected event_"):
         mockserver.redeliver("event_x")
-    with pytest.raises(ValueError, match="no webhook 'webhook_x'"):
+    with pytest.raises(ValueError, match="webhook: got 'webhook_x'; expected webhook_"):
         mockserver.recover("webhook_x")
     assert before == mockserver.state()
 

@@ -277,7 +277,7 @@ def test_a_final_session_is_moved_by_nothing(mockserver, end, move):
     ENDS[end](mockserver, session_id)
     shown, state, events = read(mockserver, session_id), mockserver.state(), mockserver.events
 
-    with pytest.raises(ValueError, match=f"is {end}; only pending has"):
+    with pytest.raises(ValueError, match=f"in the state {end}; expected pending"):
         ENDS[move](mockserver, session_id)
 
     assert (shown, state, events) == (read(mockserver, session_id), mockserver.state(), mockserver.events)

@@ -45,5 +45,5 @@ def test_a_cancellation_may_be_noticed_only_at_the_deadline(mockserver, session_
 def test_a_session_that_has_ended_cannot_be_canceled(mockserver, session_id):
     mockserver.complete_session(session_id)
 
-    with pytest.raises(ValueError, match="is completed; only pending"):
+    with pytest.raises(ValueError, match="in the state completed; expected pending"):
         mockserver.cancel_session(session_id)

@@ -90,7 +90,7 @@ def test_an_ignored_group_retains_its_place_in_the_reason(mockserver):
 
 def test_an_unknown_or_contradictory_clock_is_refused(mockserver_server):
     for wrong in ({"clock": "folow"}, {"clock": "follow", "now": "2026-03-01T12:00:00Z"}):
-        with pytest.raises(ValueError, match="wanted now=INSTANT"):
+        with pytest.raises(ValueError, match="expected now=INSTANT"):
             mockserver_server.sandbox(**wrong)
 
 

@@ -115,7 +115,7 @@ def test_no_script_breaks_a_law_of_the_core(profile, program, script, later_scri
         stands[kind, id] = step["to"]
 
 
-@given(programs(most=20), scripts(world=False))
+@given(programs(most=20), scripts(state=False))
 def test_a_call_that_was_not_applied_has_changed_nothing(program, script):
     player = shaken(script)
     before, seen = player.sandbox.state(), 0
@@ -128,7 +128,7 @@ def test_a_call_that_was_not_applied_has_changed_nothing(program, script):
         before = after
 
 
-@given(programs(most=20), scripts(world=False))
+@given(programs(most=20), scripts(state=False))
 def test_a_wire_fault_leaves_the_state_of_the_applied_calls(program, script):
     """If no rule advances the clock, the state under faults is the state of the calls that took effect."""
     waits = {"delay", "delay-after", "dribble"}

@@ -146,13 +146,13 @@ WORDED = [
     ({"chat": []}, "/chat", 'the key "chat"', "a key of the document: one of scenario, summary", "given.chats"),
     ({"campaign": "x"}, "/campaign", 'the key "campaign"', "a key of the document", "given.campaigns"),
     ({"script": [{"on": "*", "sent": 3, "do": {"garble": True}}]}, "/script/0/sent", 'the key "sent"', "a key of `script`", "after.sent"),
-    ({"script": [{"on": "*", "do": {"zzz": 1}}]}, "/script/0/do/zzz", 'the key "zzz"', "a key of `do`: one of 37, such as error", None),
+    ({"script": [{"on": "*", "do": {"zzz": 1}}]}, "/script/0/do/zzz", 'the key "zzz"', "a key of `do`: one of 38, such as drop, reset, error", None),
     ({"script": [{"on": "*", "do": {"error": 5}}]}, "/script/0/do/error", "5", "one of 39, such as", None),
-    ({"script": [{"on": "*", "do": {}}]}, "/script/0/do", "{}", "an object of at least 1 property, such as error", None),
+    ({"script": [{"on": "*", "do": {}}]}, "/script/0/do", "{}", "an object of at least 1 property, such as drop", None),
     ({"given": {"messages": [{}]}}, "/given/messages/0/chatId", "nothing", "a string: it is required", None),
     ({"choices": {"rate-limit-numbers": {"requests": {}}}}, "/choices/rate-limit-numbers", '{"requests": {}}', "a whole number", None),
     ({"choices": {"a/b": "x"}}, "/choices/a~1b", '"a/b"', "the id of a choice", None),
-    ({"given": {"templates": [{"variables": [{"key": "var1", "source": "chat.name", "label": "Nome"}]}]}}, "/given/templates/0/variables/0/label", 'the key "label"', "no such key beside source", None),
+    ({"given": {"templates": [{"variables": [{"key": "var1", "source": "chat.name", "label": "Nome"}]}]}}, "/given/templates/0/variables/0/label", 'the key "label"', "no such key next to source", None),
     ([], "", "[]", "an object", None),
 ]  # fmt: skip
 

@@ -164,7 +164,7 @@ def test_a_removed_rule_is_gone_and_the_others_count_on(mockserver):
 
     assert [200, 404] == [mockserver.call("GET", "/v1/campaigns?a=1").status, _status(mockserver)]
     assert [second.id] == [each["id"] for each in mockserver.rules]
-    with pytest.raises(ValueError, match=f"no rule '{first.id}'; there is {second.id}"):
+    with pytest.raises(ValueError, match=f"rule: got '{first.id}'; expected {second.id}"):
         first.remove()
     mockserver.remove_rules()
     assert [] == mockserver.rules
@@ -281,7 +281,7 @@ def test_rules_that_advance_within_one_another_end_at_a_bound_and_break_nothing(
     assert [1] * rules == [rule["fired"] for rule in mockserver.rules]
     refused = {rule["noTarget"] for rule in mockserver.rules if "noTarget" in rule}
     assert {
-        "advance: 20 rules are letting time pass already, one within another (the mock's own bound: 20 rules deep)"
+        "advance: got 21 rules that advance the clock, one within another; expected at most 20 (the mock's own bound)"
     } == refused
 
 

@@ -163,7 +163,7 @@ def test_what_a_creation_or_a_start_would_refuse_is_refused(mockserver):
     for campaign, words in (
         ({"name": "Taken"}, "CAMPAIGN_NAME_ALREADY_EXISTS"),
         ({"templateId": "template_asking", "status": "completed"}, "CAMPAIGN_MISSING_COMMON_VARIABLES"),
-        ({"status": "completed", "executionId": "chat_1"}, "an id that nothing in the sandbox has yet"),
+        ({"status": "completed", "executionId": "chat_1"}, "an id that is not in use in the sandbox"),
     ):
         asking = {"id": "template_asking", "variables": [{"key": "var1", "required": True}]}
         with pytest.raises(ScenarioError, match=words):

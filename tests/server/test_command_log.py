@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer, Sandbox
-from mockserver.core.state.journal import STEPS_MAX
+from mockserver.core.state.journal import COMMANDS_MAX
 from mockserver.server.control.routes import ROUTES
 
 UNRECORDED = {"reset", "createCheckpoint", "restoreCheckpoint", "verifyJournal", "trackChoices"}
@@ -83,10 +83,10 @@ def test_a_restored_checkpoint_takes_the_steps_back(sandbox: Sandbox):
 
 
 def test_of_too_many_the_oldest_goes_and_is_counted(sandbox: Sandbox):
-    for _ in range(STEPS_MAX + 2):
+    for _ in range(COMMANDS_MAX + 2):
         sandbox.advance(1)
 
-    assert STEPS_MAX == len(sandbox.steps)
+    assert COMMANDS_MAX == len(sandbox.steps)
     assert 2 == sandbox._hosted.sandbox.journal.dropped_commands
 
 
@@ -104,4 +104,4 @@ def test_only_a_call_that_a_script_makes_wait_is_a_step_of_its_own(sandbox: Sand
     (waiting,) = (step for step in sandbox.steps if step["command"] == "call")
     assert 1 == waiting["exchanges"]
     assert {"method": "GET", "path": "/v1/campaigns", "waits": 9} == waiting["arguments"]
-    assert sandbox.secret_key not in repr(sandbox._hosted.sandbox.journal.steps[-1])
+    assert sandbox.secret_key not in repr(sandbox._hosted.sandbox.journal.commands[-1])

@@ -94,7 +94,7 @@ def test_a_call_that_waits_is_cut_in_the_steps(sandbox: Sandbox):
     sandbox.on("uploadMedia").delay("5s")
     sandbox.call("POST", MEDIA, body=upload(MEBIBYTE), headers=FORM)
 
-    (step,) = (each for each in sandbox._hosted.sandbox.journal.steps if each.command == "call")
+    (step,) = (each for each in sandbox._hosted.sandbox.journal.commands if each.command == "call")
     call = step.arguments["call"]
     assert (JOURNAL_BODY_MAX_BYTES, len(upload(MEBIBYTE))) == (len(call.body), call.cut_from_bytes)
     assert "not sent again" in sandbox.replay_document()["summary"]
@@ -157,7 +157,7 @@ def test_the_oldest_exchanges_make_room_for_the_latest():
         journal = sandbox._hosted.sandbox.journal
 
         assert journal.size_bytes <= MEBIBYTE
-        assert journal.size_bytes == sum(each.size_bytes for each in [*journal.exchanges, *journal.steps])
+        assert journal.size_bytes == sum(each.size_bytes for each in [*journal.exchanges, *journal.commands])
         assert list(range(41 - len(journal.exchanges), 41)) == [each.n for each in journal.exchanges]
         assert 10 < len(journal.exchanges) < 20
         missing = f"The first {40 - len(journal.exchanges)} calls and commands are missing"
@@ -172,8 +172,8 @@ def test_steps_and_exchanges_are_dropped_oldest_first():
         journal = sandbox._hosted.sandbox.journal
 
         assert journal.size_bytes <= 200_000
-        assert journal.dropped_commands == 100 - len(journal.steps)
-        assert 0 <= journal.steps[0].exchanges - journal.exchanges[0].n + 1 <= 1
+        assert journal.dropped_commands == 100 - len(journal.commands)
+        assert 0 <= journal.commands[0].exchanges - journal.exchanges[0].n + 1 <= 1
 
 
 def test_the_latest_exchange_stays_however_large_it_is():

@@ -53,7 +53,7 @@ def test_the_steps_say_what_was_done_and_what_is_due(made):
         "now": "2026-03-01T12:20:00.000Z",
         "exchanges": 2,
         "steps": [first | {"arguments": {"by": "20m"}}, second | {"arguments": {"dual-status": "guide"}}],
-        "unanswered": 0,
+        "dropped": 0,
         "deferred": [],
         "due": {"at": "2026-03-01T12:21:00.000Z", "what": "execution.finish", "id": execution},
         "unmoved": None,

@@ -120,7 +120,7 @@ def test_refusals_are_those_of_this_process(running: MockServer, sandbox: Sandbo
         sandbox.apply({"given": {"chat": []}})
     with pytest.raises(ValueError, match="did you mean 'dual-status'"):
         sandbox.choose({"dual-statu": "guide"})
-    with pytest.raises(ValueError, match="time only goes forward"):
+    with pytest.raises(ValueError, match="time only moves forward"):
         sandbox.advance(to="2020-01-01T00:00:00Z")
 
 

@@ -328,7 +328,10 @@ def test_a_receiver_that_raises_comes_before_what_came_of_it(suite: Suite):
     ("wrong", "said"),
     [
         ('apply({"given": {"templatez": []}})', "the scenario document is refused; nothing of it was applied"),
-        ('calls("creatCampaign")', "no operation is called 'creatCampaign'; did you mean 'createCampaign'?"),
+        (
+            'calls("creatCampaign")',
+            "got the operation 'creatCampaign'; expected an operation id, METHOD /path or *; did you mean 'createCampaign'?",
+        ),
         ('on("startCampaign").drop("aftr")', "the scenario document is refused; nothing of it was applied"),
     ],
 )

@@ -91,14 +91,14 @@ def _summary(dropped: int, cut: int) -> str:
 def _entries(sandbox: SandboxState, hide: Redactor, was_frozen: bool) -> Iterator[JSON]:
     """Yield calls and commands in their order; a call that a rule deferred is at the place where it arrived."""
     journal = sandbox.journal
-    timed = not was_frozen or any("follow" in step.arguments for step in journal.steps)
+    timed = not was_frozen or any("follow" in step.arguments for step in journal.commands)
     by_number = {entry.call.number: entry for entry in journal.exchanges if entry.call.number}
-    exchange_of = {id(step): by_number.get(_call_number(step)) for step in journal.steps if step.command == "call"}
+    exchange_of = {id(step): by_number.get(_call_number(step)) for step in journal.commands if step.command == "call"}
     deferred = {exchange.n for exchange in exchange_of.values() if exchange is not None}
     places: list[tuple[int, int, JournalEntry | CommandRecord]] = [
         (exchange.n, 0, exchange) for exchange in journal.exchanges if exchange.n not in deferred
     ]
-    places += [(step.exchanges, number + 1, step) for number, step in enumerate(journal.steps)]
+    places += [(step.exchanges, number + 1, step) for number, step in enumerate(journal.commands)]
     for _, _, entry in sorted(places, key=lambda place: place[:2]):
         at = {"at": format_exact(entry.at)} if timed else {}
         if isinstance(entry, JournalEntry):

@@ -105,8 +105,8 @@ def _steps(sandbox: SandboxState) -> JSON:
     return {
         "now": format_exact(sandbox.now),
         "exchanges": sandbox.journal.last_exchange,
-        "steps": [_step(step, hide) for step in sandbox.journal.steps],
-        "unanswered": sandbox.journal.dropped_commands,
+        "steps": [_step(step, hide) for step in sandbox.journal.commands],
+        "dropped": sandbox.journal.dropped_commands,
         "deferred": [
             {**_call(deferred.call, hide), "rules": list(deferred.rule_ids)}
             for deferred in sandbox.rule_set.deferred_calls.values()

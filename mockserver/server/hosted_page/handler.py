@@ -102,7 +102,7 @@ def _submit_form(sandbox: SandboxState, page_request: PageRequest, target: FlowT
     button, step = form.get("press", ""), form.get("step", "")
     if button not in ("continue", "back", "cancel", *(_SIMULATE + end for end in hosted_flow.SIMULATED)):
         return error_page(400)
-    flow = target.walk if page_request.is_flow and target.walk else hosted_flow.start_flow(sandbox, target)
+    flow = target.flow if page_request.is_flow and target.flow else hosted_flow.start_flow(sandbox, target)
     problem = _apply_button(sandbox, page_request, target, button, step)
     tenant, session_id = target.tenant, target.session.id
     current = FlowTarget(tenant, tenant.sessions[session_id], tenant.hosted_flows[session_id])

@@ -122,10 +122,10 @@ def flow_page(
         problem: the field that is wrong.
         given: the values of the form.
     """
-    assert target.walk is not None
-    page = step if problem else hosted_flow.current_page(sandbox, target.session, target.walk)
+    assert target.flow is not None
+    page = step if problem else hosted_flow.current_page(sandbox, target.session, target.flow)
     variables = {
-        "action": flow_path(page_request, target.walk),
+        "action": flow_path(page_request, target.flow),
         "problem": problem,
         "problem_text": _problem(problem, target.tenant.country),
         "given": {**_BLANK, **(given or {})},

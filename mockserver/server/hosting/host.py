@@ -273,7 +273,7 @@ def _seed_sandbox(
     """Give a new sandbox its default tenant, its scenario and the seed data `given`; `created` gets the ids by kind."""
     create_default_tenant(sandbox)
     for part in (document, {"given": given} if given else None):
-        applied = apply(sandbox, part, newborn=True).created if part else {}
+        applied = apply(sandbox, part, is_new=True).created if part else {}
         for kind, ids in applied.items():
             created.setdefault(kind, []).extend(ids)
 
