@@ -51,7 +51,6 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--rate", type=float, default=10, help="maximum of calls per second (default: %(default)s)")
     command.add_argument("--json", action="store_true", help="print the report as JSON")
-    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace, out: TextIO) -> int:
