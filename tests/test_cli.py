@@ -116,7 +116,9 @@ def test_every_option_and_command_has_a_help_text_in_plain_words(capsys: pytest.
         texts.append(capsys.readouterr().out)
 
     assert [] == [text for text in texts if re.search(r"\b(tell|tells|demands|stand|stands|what is there)\b", text)]
-    assert [] == [option for text in texts for option in re.findall(r"^  (--[a-z-]+)(?: [A-Z|=]+)?$\n  -", text, re.MULTILINE)]
+    assert [] == [
+        option for text in texts for option in re.findall(r"^  (--[a-z-]+)(?: [A-Z|=]+)?$\n  -", text, re.MULTILINE)
+    ]
 
 
 def test_a_taken_port_is_named_with_the_mend(capsys: pytest.CaptureFixture[str]):

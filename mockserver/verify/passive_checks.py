@@ -229,17 +229,18 @@ def _successes(context: RunContext) -> list[ShapedExchange]:
 
 def date_time_format(context: RunContext) -> None:
     """Date-times are ISO 8601 in one format; the expiresAt of a session has Z in every format."""
-    for exchange, _ in _successes(context):
-        for key, text in _date_times(exchange.json):
-            is_date_time = _DATE_TIME.fullmatch(text) is not None
-            context.judge("base.output", is_date_time, exchange, f"{key} as ISO 8601 date-time")
-            options = {name for name, pattern in _DATE_TIME_FORMATS.items() if pattern.fullmatch(text)}
-            if key == "expiresAt" and "milliseconds" in options:
-                options.add("offset")
-            context.observe("datetime-spelling", options, exchange)
+    date_times = ((exchange, *field) for exchange, _ in _successes(context) for field in _date_times(exchange.json))
+    for exchange, key, text in date_times:
+        is_date_time = _DATE_TIME.fullmatch(text) is not None
+        context.judge("base.output", is_date_time, exchange, f"{key} as ISO 8601 date-time")
+        options = {name for name, pattern in _DATE_TIME_FORMATS.items() if pattern.fullmatch(text)}
+        if key == "expiresAt" and "milliseconds" in options:
+            options.add("offset")
+        context.observe("datetime-spelling", options, exchange)
 
 
 def _date_times(value: Any) -> Iterator[tuple[str, str]]:
+    """Yield the key and text of each date-time in a JSON value."""
     if isinstance(value, list):
         for element in value:
             yield from _date_times(element)

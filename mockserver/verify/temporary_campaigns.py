@@ -16,6 +16,8 @@ from mockserver.contract.schemas import ABSENT
 from mockserver.verify.context import Exchange, RunContext, Stop, Unexpected, require_success
 from mockserver.verify.previews import empty_audience, preview, size
 
+_ENDED = ("completed", "failed", "canceled")
+
 
 class UsableTemplate(NamedTuple):
     """A template for campaigns: a platform that fits it, the keys of its required variables and of all manual ones."""
@@ -138,11 +140,16 @@ def _stop_if_it_has_targets(context: RunContext, id: str) -> None:
 def clean_up(context: RunContext) -> None:
     """Cancel the campaigns of the run that have not ended; name those that cannot be canceled in `not_cleaned_up`."""
     for id, name in list(context.campaigns.items()):
-        try:
-            status = context.call("readCampaign", id).json.get("status")
-            if status in ("completed", "failed", "canceled") or cancel(context, id).succeeded:
-                continue
-        except Exception as failure:  # noqa: BLE001 - after any failure the next campaign has to be canceled too
-            status = f"unknown: {failure}"
-        context.not_cleaned_up.append(f"campaign {id} {name!r}, {status}")
+        status = _end(context, id)
+        if status not in _ENDED:
+            context.not_cleaned_up.append(f"campaign {id} {name!r}, {status}")
     context.campaigns.clear()
+
+
+def _end(context: RunContext, id: str) -> str:
+    """Cancel a campaign that has not ended, and return its status."""
+    try:
+        status = str(context.call("readCampaign", id).json.get("status"))
+        return "canceled" if status not in _ENDED and cancel(context, id).succeeded else status
+    except Exception as failure:  # noqa: BLE001 - after any failure the next campaign has to be canceled too
+        return f"unknown: {failure}"

@@ -53,7 +53,9 @@ def test_a_rule_that_met_nothing_is_told_with_the_reason(mockserver: Sandbox, to
     mockserver.advance("5m")
     PlayLog(told.append).print_new(mockserver._hosted)
 
-    assert told == ["    * rule_2 fires: 5m from the start: resume-sends; no effect: resume-sends: no campaign is processing"]
+    assert told == [
+        "    * rule_2 fires: 5m from the start: resume-sends; no effect: resume-sends: no campaign is processing"
+    ]
 
 
 @pytest.mark.mockserver(scenario=DOCUMENT)

@@ -234,12 +234,13 @@ def empty_texts(context: RunContext) -> None:
 
 
 def letter_case(context: RunContext) -> None:
+    """Whether a text in capitals selects chats that its usual form selects."""
     for field, operator, text in _CASED:
-        if has_any(context, all_of(is_(field, operator, text))):
-            exchange = statement(context, field, operator, text.upper())
-            if exchange.succeeded:
-                context.observe("case-sensitivity", ["insensitive" if size(exchange) else "sensitive"], exchange)
-                return
+        is_usual = has_any(context, all_of(is_(field, operator, text)))
+        exchange = statement(context, field, operator, text.upper()) if is_usual else None
+        if exchange is not None and exchange.succeeded:
+            context.observe("case-sensitivity", ["insensitive" if size(exchange) else "sensitive"], exchange)
+            return
 
 
 def bounds(context: RunContext) -> None:
