@@ -45,7 +45,7 @@ _PROFILES: Final = """\
 
 A profile is a bundle of options under a name.
 `literal` is the default of every choice.
-`guide` follows the campaign guide where it contradicts the error catalogue.
+`guide` follows the campaign guide on the points on which it contradicts the error catalogue.
 `hostile` has, for each choice, the option that surprises a client most and that the document still allows.
 A YAML or JSON file `{choices: {id: option}}` is a profile too.
 

@@ -87,7 +87,7 @@ _ROWS: Final[tuple[Observability, ...]] = (
     Observability("filters-empty-list",        "a preview with an empty list"),
     Observability("group-no-statements",       "previews with hollow groups", (), "a chat"),
     Observability("platform-value-unknown",    "a preview with an unknown platform"),
-    Observability("platform-text-operators",   "a preview with a part of a platform's name", (), "a chat, where it is not refused"),
+    Observability("platform-text-operators",   "a preview with a part of a platform's name", (), "a chat, unless the service refuses the filter"),
     Observability("missing-value-negative-ops", "a negative operator over chats that lack the value", (),
           "a chat without some number or date"),
     Observability("exists-meaning",            "an exists filter over chats with an empty text", (), "a chat with an empty text"),

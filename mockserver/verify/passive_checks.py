@@ -71,8 +71,8 @@ def _strip(schema: Any, value: Any, place: Place, open_lists: frozenset[Place], 
         known = schema["properties"]
         shape.extras += ["/".join((*place, key)) for key in value if key not in known]
         return {
-            key: _strip(known[key], each, (*place, key), open_lists, shape)
-            for key, each in value.items()
+            key: _strip(known[key], member, (*place, key), open_lists, shape)
+            for key, member in value.items()
             if key in known
         }
     if place in open_lists and isinstance(value, str) and value:
@@ -314,8 +314,8 @@ def no_secrets(context: RunContext) -> None:
 def _keys(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         yield from value
-    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _keys(each)
+    for member in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _keys(member)
 
 
 RUN_CHECKS: Final[tuple[Probe, ...]] = (

@@ -99,7 +99,7 @@ def _result_json(result: ClauseResult | ChoiceResult) -> dict[str, Any]:
 
 
 def make(context: RunContext, base_url: str, reasons: Mapping[str, str], stopped: str) -> VerifyReport:
-    """Return the report of a run; `reasons` says for a clause or choice why a probe did not reach it."""
+    """Return the report of a run; `reasons` has, by clause or choice, why a probe did not reach it."""
     redact = _redactor([*context.settings.secrets, *context.session_urls])
     return VerifyReport(
         redact(base_url),

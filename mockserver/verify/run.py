@@ -74,10 +74,10 @@ def _run(context: RunContext, probe: Probe, reasons: dict[str, str]) -> None:
     except (LookupError, TypeError, ValueError, AttributeError) as failure:
         # A service may send a body of any shape; the response checks have judged the shape already.
         last = context.exchanges[-1] if context.exchanges else None
-        where = f"{last.method} {last.path}" if last else "the service"
+        last_call = f"{last.method} {last.path}" if last else "the service"
         _give_reason(
             probe,
-            f"the response to {where} has another shape than the probe can read ({type(failure).__name__}: {failure})",
+            f"the response to {last_call} has another shape than the probe can read ({type(failure).__name__}: {failure})",
             reasons,
         )
     finally:
