@@ -268,7 +268,7 @@ class RunContext:
             response = self._send(method, path, key, sent, headers)
             if response.status == 429:
                 raise Stop(f"the service limits the rate of calls ({limited.code or 429})")
-        return _usable(self._record(operation, method, path, key, sent, response))
+        return _require_usable(self._record(operation, method, path, key, sent, response))
 
     def _send(self, method: str, path: str, key: KeyRole, sent: bytes, headers: Mapping[str, str]) -> RawResponse:
         self.rate_limiter.wait()
@@ -327,7 +327,7 @@ def _retry_after_s(headers: Mapping[str, str]) -> float:
     return 1.0 if seconds is None else float(seconds)
 
 
-def _usable(exchange: Exchange) -> Exchange:
+def _require_usable(exchange: Exchange) -> Exchange:
     if exchange.status >= 500:
         raise Unexpected(f"{exchange.method} {exchange.path} was answered {exchange.status}")
     if exchange.code == "SUBSCRIPTION_INACTIVE":

@@ -97,10 +97,12 @@ def funnels(context: RunContext) -> None:
     for clause in ("session.funnel-pair", "base.invalid-request"):
         context.judge_refusal(clause, alone, *by_code)
     context.observe("funnelId-alone", [by_code[alone.code]] if alone.code in by_code else [], alone)
-    nowhere = create(context, {"funnelStepId": f"funnel_step_mockserver_verify_{context.settings.tag}"})
-    option = "completion" if nowhere.succeeded else "creation" if nowhere.status in (400, 404, 422) else None
-    context.judge("session.funnel-checked-late", option is not None, nowhere, "202, or a refusal of the unknown step")
-    context.observe("funnel-checked-when", [option] if option else [], nowhere)
+    unknown_step = create(context, {"funnelStepId": f"funnel_step_mockserver_verify_{context.settings.tag}"})
+    option = "completion" if unknown_step.succeeded else "creation" if unknown_step.status in (400, 404, 422) else None
+    context.judge(
+        "session.funnel-checked-late", option is not None, unknown_step, "202, or a refusal of the unknown step"
+    )
+    context.observe("funnel-checked-when", [option] if option else [], unknown_step)
 
 
 def nulls(context: RunContext) -> None:
