@@ -299,7 +299,7 @@ Each condition and each effect is a method of the same name, with the same argum
 Parts of a document are keyword arguments: `sandbox.apply(given={...})`.
 [Faults](faults.md) shows rules in Python at work.
 
-## Campaigns that have already run
+## Campaigns with a past
 
 Seed data may contain drafts, campaigns that are running, and campaigns that have ended, so that a test need not run them.
 
