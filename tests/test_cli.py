@@ -1,4 +1,4 @@
-"""The command line: the contents of the lists, and the messages about an invalid command line."""
+"""The command line: the lists that it prints, and its errors."""
 
 from __future__ import annotations
 
@@ -107,6 +107,20 @@ def test_a_pipe_without_a_reader_is_detected_on_every_system(failure: OSError, p
     assert is_broken == is_broken_pipe(failure, platform)
 
 
+def test_every_option_and_command_has_a_help_text_in_plain_words(capsys: pytest.CaptureFixture[str]):
+    commands = ("serve", "play", "replay", "scenarios", "choices", "clauses", "conduct", "verify")
+    texts = []
+    for arguments in ([], *([command] for command in commands)):
+        with pytest.raises(SystemExit):
+            main([*arguments, "--help"])
+        texts.append(capsys.readouterr().out)
+
+    assert [] == [text for text in texts if re.search(r"\b(tell|tells|demands|stand|stands|what is there)\b", text)]
+    assert [] == [
+        option for text in texts for option in re.findall(r"^  (--[a-z-]+)(?: [A-Z|=]+)?$\n  -", text, re.MULTILINE)
+    ]
+
+
 def test_a_taken_port_is_named_with_the_mend(capsys: pytest.CaptureFixture[str]):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -118,21 +132,26 @@ def test_a_taken_port_is_named_with_the_mend(capsys: pytest.CaptureFixture[str])
     output = capsys.readouterr()
     assert 2 == code
     assert "" == output.out
-    assert str(port) in output.err
-    assert "--port 0" in output.err
+    assert f"mockserver: port {port} of 127.0.0.1 is taken; --port 0 takes a free one\n" == output.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "names"),
     [
         (["--scenario", "dem"], ["dem", "'demo'"]),
-        (["--choose", "dual-statu=guide"], ["dual-statu", "'dual-status'"]),
+        (["--choose", "dual-statu=guide"], ["--choose dual-statu=guide is refused", "'dual-status'"]),
         (["--choose", "dual-status=gide"], ["gide", "'guide'"]),
         (["--choose", "dual-status"], ["dual-status", "ID=OPTION"]),
         (["--scenario", "missing.yaml"], ["missing.yaml"]),
         (["--profile", "missing.yaml"], ["missing.yaml"]),
         (["--profile", "hostil"], ["hostil", "'hostile'"]),
-        (["--freeze", "yesterday"], ["yesterday"]),
+        (["--freeze", "yesterday"], ["got --freeze 'yesterday'; expected an RFC 3339 instant, such as 2026-"]),
+        (
+            ["--host", "192.0.2.1"],
+            ["got 192.0.2.1 port 0, which is refused (", "); expected an address of this machine"],
+        ),
+        (["--journal-max-entries", "0"], ["got --journal-max-entries 0; expected at least 1"]),
+        (["--journal-max-bytes", "-5"], ["got --journal-max-bytes -5; expected at least 1"]),
         (["--port", "99999"], ["99999"]),
     ],
     ids=lambda value: " ".join(value) if value and value[0].startswith("--") else "",

@@ -2,8 +2,8 @@
 Evidence for the rules of conduct: indexes over exchanges, delivery attempts and visits, with the predicates of judges.
 
 1. Only the judge of browsers reads HEAD and OPTIONS calls.
-2. A client did not receive an answer that was cut, garbled, lost, or sent after it had repeated the call: no judge
-   blames a client for the content of such an answer.
+2. A client did not receive a response that was cut, garbled, lost, or sent after it had repeated the call: no judge
+   blames a client for the content of such a response.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class DeliveryAttempt(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The attempt as findings name it."""
+        """The name of the attempt in findings."""
         return f"{self.event_id} at {self.endpoint}"
 
 
@@ -251,10 +251,8 @@ class Evidence:
     def sessions(self) -> Iterator[tuple[Session, JournalEntry]]:
         """Yield the sessions that a call created, each with that call."""
         for tenant in self.sandbox.tenants.values():
-            for session in tenant.sessions.values():
-                made = self.creating_exchange(session.id)
-                if made is not None:
-                    yield session, made
+            creates = ((session, self.creating_exchange(session.id)) for session in tenant.sessions.values())
+            yield from ((session, create) for session, create in creates if create is not None)
 
     def reads(self, session_id: str) -> list[JournalEntry]:
         """Return the reads of a session whose success its client received."""

@@ -1,7 +1,7 @@
 """
 Judges of polling, retries and timeouts; and waits in real time while the sandbox's clock did not move.
 
-1. A poll is a GET that succeeds or is not found, or any call that meets a rate limit; what a rule delays is not one.
+1. A poll is a GET that succeeds or is not found, or any call that gets a 429; a call that a rule delays is not one.
 2. Polls count from the last call that is not one, at one instant of the clock, up to the newest; a final status ends them.
 """
 
@@ -182,13 +182,13 @@ def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
         again = _retries_of_limited(evidence, first)
         if not again:
             continue
-        waited, asked = evidence.gap(first, again[0]), requested_wait(first)
+        waited, requested = evidence.gap(first, again[0]), requested_wait(first)
         if waited is None and not evidence.has_observed_waits:
             is_unmeasured = True
-        elif asked is not None and (waited or 0) < asked:
-            message = f"{first.operation} was repeated after {duration_text(waited or 0)}; its Retry-After was {duration_text(asked)}"
+        elif requested is not None and (waited or 0) < requested:
+            message = f"{first.operation} was repeated after {duration_text(waited or 0)}; its Retry-After was {duration_text(requested)}"
             yield Proof(message, numbers((first, again[0])))
-        elif asked is None and len(again) >= 2 and (evidence.gap(first, again[1]) or 0) < SECOND:
+        elif requested is None and len(again) >= 2 and (evidence.gap(first, again[1]) or 0) < SECOND:
             message = f"{first.operation} was sent three times within a second, despite a 429"
             yield Proof(message, numbers((first, *again[:2])))
     if is_unmeasured:
@@ -235,9 +235,9 @@ _TOO_MANY = 429
 _DIFFERS = SECOND
 
 
-class Unmoved(NamedTuple):
+class FrozenClockPolls(NamedTuple):
     """
-    Calls of one request at one instant of the sandbox's clock.
+    Polls by one request at one instant of the sandbox's clock, which therefore show no change.
 
     `first` and `last` are the numbers of the exchanges, `spent` is the real time between them, and `idle` the real time
     since the sandbox's last call.
@@ -250,7 +250,7 @@ class Unmoved(NamedTuple):
     idle: Duration
 
 
-class Apart(NamedTuple):
+class ClockDifference(NamedTuple):
     """Two clocks that differ: the process's and the sandbox's, at exchange `n` or, if that is None, now."""
 
     process: Instant
@@ -258,7 +258,7 @@ class Apart(NamedTuple):
     n: int | None
 
 
-def unmoved(sandbox: SandboxState, real: Duration | None) -> Unmoved | None:
+def unmoved(sandbox: SandboxState, real: Duration | None) -> FrozenClockPolls | None:
     """Return the waits since the clock last moved, if they took half a second of real time; `real` is the stopwatch."""
     exchanges = sandbox.journal.exchanges
     last = exchanges[-1] if exchanges else None
@@ -269,7 +269,7 @@ def unmoved(sandbox: SandboxState, real: Duration | None) -> Unmoved | None:
     idle = real - last.monotonic_us if waits and real is not None else 0
     if max(_spent(polls), idle) < _LEAST_REPEATS:
         return None
-    return Unmoved(polls[0].n, polls[-1].n, len(polls), _spent(polls), idle)
+    return FrozenClockPolls(polls[0].n, polls[-1].n, len(polls), _spent(polls), idle)
 
 
 def _polls(sandbox: SandboxState) -> Iterator[list[JournalEntry]]:
@@ -307,14 +307,14 @@ def _is_call_held(sandbox: SandboxState) -> bool:
     return is_deferred_call or bool(sandbox.rule_set.deferred_calls) or journal.exchanges[-1].is_held
 
 
-def apart(sandbox: SandboxState, process: Instant) -> Apart | None:
+def apart(sandbox: SandboxState, process: Instant) -> ClockDifference | None:
     """
     Return the clocks if they differ by a second: at the last call if the process was frozen then, or now if the
     sandbox follows the process's clock from the past. `process` is the process's instant.
     """
     last = sandbox.journal.exchanges[-1] if sandbox.journal.exchanges else None
     if last is not None and last.process is not None:
-        return Apart(last.process, last.at, last.n) if abs(last.process - last.at) >= _DIFFERS else None
+        return ClockDifference(last.process, last.at, last.n) if abs(last.process - last.at) >= _DIFFERS else None
     if sandbox.clock.frozen or sandbox.clock.lead > -_DIFFERS:
         return None
-    return Apart(process, sandbox.read_clock(), None)
+    return ClockDifference(process, sandbox.read_clock(), None)

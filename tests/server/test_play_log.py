@@ -53,7 +53,9 @@ def test_a_rule_without_a_target_is_printed_with_the_reason(mockserver: Sandbox,
     mockserver.advance("5m")
     PlayLog(told.append).print_new(mockserver._hosted)
 
-    assert told == ["    * rule_2 fires: 5m from the start: resume-sends - but resume-sends: no campaign is processing"]
+    assert told == [
+        "    * rule_2 fires: 5m from the start: resume-sends; no effect: resume-sends: no campaign is processing"
+    ]
 
 
 @pytest.mark.mockserver(scenario=DOCUMENT)
@@ -73,7 +75,7 @@ def test_a_scenario_is_introduced_by_what_it_shows(told: list[str]):
     assert told == [
         "Scenario short-run",
         "  A run that fails midway.",
-        "  shows: send.failed",
+        "  clauses: send.failed",
         "  chats: chat_a, chat_b",
         "  forms: form_0, form_1, form_2, form_3, form_4, form_5, form_6, form_7, ... (9 in all)",
         "  rule 1: after 3 sent: fail-campaign",

@@ -213,7 +213,7 @@ def test_a_violation_is_reported_under_its_clause(mockserver_server, clause, ask
     found = next(each for each in report.clauses if each.id == clause)
     assert "broken" == found.verdict
     assert all(each.method in ("GET", "POST") and each.path.startswith("/v1/") for each in found.proofs)
-    assert all(each.found.startswith(str(each.status)) and each.wanted for each in found.proofs)
+    assert all(each.response.startswith(str(each.status)) and each.expected for each in found.proofs)
     assert not report.is_clean
 
 
@@ -231,9 +231,9 @@ def test_the_report_describes_the_exchange_of_a_violation(mockserver_server):
 
     proof = next(each for each in report.clauses if each.id == clause).proofs[0]
     assert ("POST", "/v1/campaigns", 201) == proof[:3]
-    assert '"cadence": 0' in proof.asked
-    assert '"status": "draft"' in proof.found
-    assert "the error VALIDATION_ERROR" == proof.wanted
+    assert '"cadence": 0' in proof.request
+    assert '"status": "draft"' in proof.response
+    assert "the error VALIDATION_ERROR" == proof.expected
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from mockserver import cli
 from mockserver.scenario.documents import read_file
 from mockserver.verify import report as reporting
-from mockserver.verify.transport import Http
+from mockserver.verify.transport import HttpClient
 from tests.verify.test_breaches import ModifiedService
 from tests.verify.test_learning import GUIDE
 from tests.verify.worlds import IDS, OTHER_TENANT, connected, learnable, run, settings, world
@@ -65,12 +65,12 @@ def test_the_json_contains_every_clause_and_choice(mockserver_server, capsys):
 
     told = json.loads(capsys.readouterr().out)
     assert 0 == code
-    assert {"holds", "not seen"} == {each["verdict"] for each in told["clauses"]}
-    assert {"observed", "narrowed", "not seen"} == {each["standing"] for each in told["choices"]}
+    assert {"holds", "not observed"} == {each["verdict"] for each in told["clauses"]}
+    assert {"observed", "narrowed", "not observed"} == {each["outcome"] for each in told["choices"]}
     missing = next(each for each in told["clauses"] if each["id"] == "campaigns.create")
-    assert "it takes --allow-writes" == missing["why"]
-    assert [] == told["leftBehind"]
-    assert 0 == told["sessionsLeftToLapse"]
+    assert "it needs --allow-writes" == missing["why"]
+    assert [] == told["notCleanedUp"]
+    assert 0 == told["sessionsLeftToExpire"]
 
 
 def test_no_output_or_file_contains_a_key(mockserver_server, tmp_path, capsys):
@@ -119,12 +119,15 @@ def test_the_key_may_be_read_from_the_environment(mockserver_server, monkeypatch
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "verify needs a key: give --key, or set MOCKSERVER_KEY"),
-        (["--key", "sk_with\nnewline"], "--key is no key"),
-        (["--key", "short"], "--key is no key"),
-        (["--key", "sk_enough_of_it", "--public-key", "pk_não_é_ascii"], "--public-key is no key"),
-        (["--key", "sk_enough_of_it", "--allow-sends"], "--allow-sends needs --allow-writes"),
-        (["--key", "sk_enough_of_it", "--rate", "0"], "wanted more than 0"),
+        ([], "got no key; expected --key, or the variable MOCKSERVER_KEY"),
+        (["--key", "sk_with\nnewline"], "got a value of --key that is not a key; expected at least 8"),
+        (["--key", "short"], "got a value of --key that is not a key; expected at least 8"),
+        (
+            ["--key", "sk_enough_of_it", "--public-key", "pk_não_é_ascii"],
+            "got a value of --public-key that is not a key",
+        ),
+        (["--key", "sk_enough_of_it", "--allow-sends"], "got --allow-sends alone; expected --allow-writes too"),
+        (["--key", "sk_enough_of_it", "--rate", "0"], "got a rate of 0 calls per second; expected more than 0"),
     ],
 )
 def test_what_cannot_be_run_is_refused_without_a_word_of_the_key(arguments, said, capsys):
@@ -141,14 +144,17 @@ def test_what_cannot_be_run_is_refused_without_a_word_of_the_key(arguments, said
     [
         ("service.example", "got a base url without a scheme; expected http(s)://host[:port][/prefix]"),
         ("ftp://service.example", "got the scheme 'ftp'; expected http(s)://host[:port][/prefix]"),
+        ("127.0.0.1:5055", "expected http(s)://host[:port][/prefix]; did you mean 'http://127.0.0.1:5055'?"),
+        ("localhost:5055", "expected http(s)://host[:port][/prefix]; did you mean 'http://localhost:5055'?"),
+        ("http://service.example:99999", "whose port is not a number from 0 to 65535"),
         ("http://", "got a base url without a host; expected http(s)://host[:port][/prefix]"),
-        ("https://user:word@service.example", "the base url carries a user"),
-        ("http://a/?b=c", "the base url carries a user, a query"),
+        ("https://user:word@service.example", "got a base url with a user"),
+        ("http://a/?b=c", "got a base url with a user, a query"),
     ],
 )
 def test_an_address_that_is_not_a_base_url_is_refused(url, said):
     with pytest.raises(ValueError, match=re.escape(said)):
-        Http(url)
+        HttpClient(url)
 
 
 def test_blank_lines_part_the_report(mockserver_server, capsys):
@@ -164,7 +170,7 @@ def test_a_base_url_may_end_as_it_likes(mockserver_server):
     with mockserver_server.sandbox("demo") as sandbox:
         statuses = []
         for end in ("", "/", "/v1", "/v1/"):
-            transport = Http(sandbox.base_url + end)
+            transport = HttpClient(sandbox.base_url + end)
             statuses.append(transport.call("GET", "/v1/message-templates", key=sandbox.secret_key).status)
             transport.close()
 
@@ -187,10 +193,10 @@ def test_a_violation_sets_the_exit_code_and_is_listed_first(mockserver_server):
         )
     shown = list(reporting.lines(report))
 
-    first = shown.index(next(line for line in shown if "broken    " in line))
-    assert "  broken    base.error-body" in shown[first]
+    first = shown.index(next(line for line in shown if "  broken  " in line))
+    assert "  broken       base.error-body" in shown[first]
     assert shown[first + 1].strip().startswith("GET /v1/mockserver-verify-no-such-path")
-    assert "wanted no stack" in shown[first + 3]
+    assert "expected  no stack" in shown[first + 3]
     assert not report.is_clean
 
 
@@ -230,15 +236,22 @@ def test_a_dead_port_is_one_line_and_an_exit_status(mockserver_server, capsys, f
         port = listener.getsockname()[1]
     refused = _refused(capsys, f"http://127.0.0.1:{port}", "--key", "sk_0123456789", *form)
 
-    told = "mockserver: the service gives no answer: ConnectionRefusedError; is it running, and is the url right?\n"
-    assert (2, "", told) == refused
+    code, out, err = refused
+    assert (2, "") == (code, out)
+    assert re.fullmatch(
+        rf"mockserver: got no response \(.+\) from http://127.0.0.1:{port}; start the service, or correct the url\n",
+        err,
+    )
 
 
 def test_a_key_that_the_service_refuses_is_one_line_and_an_exit_status(mockserver, capsys):
     refused = _refused(capsys, mockserver.base_url, "--key", "sk_0123456789")
 
-    told = "mockserver: the service refuses the key: GET /v1/campaigns answered 401 API_KEY_INVALID\n"
-    assert (2, "", told) == refused
+    message = (
+        "mockserver: the service refuses the key: GET /v1/campaigns was answered 401 API_KEY_INVALID; "
+        "expected a secret key of a tenant with access\n"
+    )
+    assert (2, "", message) == refused
 
 
 def test_a_key_without_access_is_one_line_and_an_exit_status(mockserver, capsys):
@@ -246,7 +259,7 @@ def test_a_key_without_access_is_one_line_and_an_exit_status(mockserver, capsys)
     code, out, err = _refused(capsys, mockserver.base_url, "--key", mockserver.secret_key)
 
     assert (2, "") == (code, out)
-    assert err.startswith("mockserver: the service refuses the key: GET /v1/campaigns answered 403 ")
+    assert err.startswith("mockserver: the service refuses the key: GET /v1/campaigns was answered 403 ")
     assert mockserver.secret_key not in err
 
 

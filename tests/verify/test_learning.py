@@ -119,13 +119,13 @@ def test_the_profile_learnt_is_the_profile_set(mockserver_server, chosen):
     assert {} == {id: option for id, option in learnable(chosen).items() if report.profile.get(id) != option}
     assert report.is_clean, [each for each in (*report.clauses, *report.choices) if each.proofs]
     assert not report.stopped
-    assert [] == [each.why for each in (*report.clauses, *report.choices) if "could not be read" in each.why]
+    assert [] == [each.why for each in (*report.clauses, *report.choices) if "has another shape" in each.why]
 
 
 def test_the_combinations_show_every_observable_option():
     few_show = set().union(*(shown(combinations()[number]) for number in FEW))
 
-    told = {(row.choice, option) for row in LEARNT for option in row.tells or CHOICES[row.choice].options}
+    told = {(row.choice, option) for row in LEARNT for option in row.distinguishes or CHOICES[row.choice].options}
     assert set() == told - few_show
 
 
@@ -135,7 +135,7 @@ def test_what_a_hidden_option_leaves_open_is_narrowed_down(mockserver_server):
 
     assert ("exact", "cached") == choices["estimated-count-exactness"].options
     assert ("ignore", "fail-sends") == choices["common-vars-extra-keys"].options
-    assert "narrowed" == choices["common-vars-extra-keys"].standing
+    assert "narrowed" == choices["common-vars-extra-keys"].outcome
 
 
 @pytest.mark.parametrize("option", ["all", "writes-only"])
@@ -188,9 +188,9 @@ def test_answers_that_do_not_agree_are_reported_with_both(mockserver_server):
         report = run(sandbox, TwoMinds())
 
     spelling = next(each for each in report.choices if each.id == "datetime-spelling")
-    assert ("contradictory", "the answers do not agree") == (spelling.standing, spelling.why)
+    assert ("contradictory", "the responses contradict each other") == (spelling.outcome, spelling.why)
     assert {"as under milliseconds or offset", "as under seconds"} | {"as under milliseconds"} >= {
-        proof.wanted for proof in spelling.proofs
+        proof.expected for proof in spelling.proofs
     }
     assert "datetime-spelling" not in report.profile
     assert not report.is_clean

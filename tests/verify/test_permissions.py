@@ -72,9 +72,9 @@ def test_without_leave_to_send_nothing_is_started(mockserver_server):
 def test_a_probe_that_writes_without_leave_is_stopped_before_the_call(mockserver_server, operation):
     with world(mockserver_server) as sandbox:
         clock, watched = FakeClock(), Watched(sandbox)
-        visit = RunContext(watched, settings(sandbox, allow_writes=False), RateLimiter(10, clock, clock.sleep))
+        context = RunContext(watched, settings(sandbox, allow_writes=False), RateLimiter(10, clock, clock.sleep))
         with pytest.raises(PermissionError, match="--allow-writes"):
-            visit.call(operation, *(["campaign_1"] if operation == "startCampaign" else []))
+            context.call(operation, *(["campaign_1"] if operation == "startCampaign" else []))
 
     assert [] == watched.calls
 
@@ -99,8 +99,8 @@ def test_nothing_is_started_if_an_empty_audience_is_estimated_as_not_empty(mocks
 
     started = [path for path in watched.posts() if path.endswith("/start") and "mockserver_verify" not in path]
     assert [] == started
-    whys = {each.id: each.why for each in report.clauses}
-    assert "so nothing was started" in whys["start.response"]
+    reasons = {each.id: each.why for each in report.clauses}
+    assert "so nothing was started" in reasons["start.response"]
 
 
 def test_a_start_with_recipients_is_canceled_immediately_and_ends_the_run(mockserver_server):
@@ -116,18 +116,18 @@ def test_a_start_with_recipients_is_canceled_immediately_and_ends_the_run(mockse
 
     started = [path for path in watched.posts() if path.endswith("/start") and "mockserver_verify" not in path]
     assert 1 == len(started)
-    assert "started for somebody" in report.stopped
-    assert any("it was canceled at once" in line for line in report.not_cleaned_up)
+    assert "started with targets" in report.stopped
+    assert any("it was canceled immediately" in line for line in report.not_cleaned_up)
     assert {"canceled"} == set(made.values())
 
 
 @pytest.mark.parametrize(
     ("given", "clause", "said"),
     [
-        ({"public_key": "pk_of_nobody_at_all"}, "auth.secret-only", "does not know the public key"),
-        ({"other_key": ""}, "base.tenant-scope", "it takes --other-key"),
+        ({"public_key": "pk_of_nobody_at_all"}, "auth.secret-only", "refuses the public key as invalid"),
+        ({"other_key": ""}, "base.tenant-scope", "it needs --other-key"),
         ({"other_key": "the same"}, "base.tenant-scope", "two keys of one tenant"),
-        ({"chat": "chat_of_nobody"}, "messages.record", "answered 404 CHAT_NOT_FOUND"),
+        ({"chat": "chat_of_nobody"}, "messages.record", "was answered 404 CHAT_NOT_FOUND"),
     ],
 )
 def test_a_wrong_key_or_id_is_not_a_violation(mockserver_server, given, clause, said):
@@ -136,7 +136,7 @@ def test_a_wrong_key_or_id_is_not_a_violation(mockserver_server, given, clause, 
         report = run(sandbox, allow_writes=False, allow_sends=False, **changes)
 
     found = next(each for each in report.clauses if each.id == clause)
-    assert "not seen" == found.verdict
+    assert "not observed" == found.verdict
     assert said in found.why
     assert report.is_clean
 
@@ -187,8 +187,8 @@ def test_a_slow_service_ends_the_run_within_the_minute_and_is_still_cleaned(mock
     assert "were over" in report.stopped
     assert 60 > report.seconds
     assert "draft" not in made.values()
-    whys = {each.id: each.why for each in report.clauses}
-    assert "were over" in whys["audience.all"]
+    reasons = {each.id: each.why for each in report.clauses}
+    assert "were over" in reasons["audience.all"]
 
 
 def test_the_run_ends_if_a_service_does_not_answer(mockserver_server):
@@ -197,15 +197,15 @@ def test_the_run_ends_if_a_service_does_not_answer(mockserver_server):
 
         def call(self, method, path, **rest):
             self.calls += 1
-            raise ConnectionError("no answer: TimeoutError")
+            raise ConnectionError("no response (TimeoutError)")
 
     with world(mockserver_server) as sandbox:
         silent = Silent()
         report = run(sandbox, silent)
 
-    assert "GET /v1/message-templates: no answer: TimeoutError" in report.stopped
+    assert "GET /v1/message-templates: no response (TimeoutError)" in report.stopped
     assert 3 == silent.calls
-    assert {"not seen"} == {each.verdict for each in report.clauses}
+    assert {"not observed"} == {each.verdict for each in report.clauses}
 
 
 def test_a_refused_key_ends_the_run_immediately(mockserver_server):
@@ -218,15 +218,15 @@ def test_a_refused_key_ends_the_run_immediately(mockserver_server):
 
 
 @pytest.mark.parametrize("rate", [0, -1, 1001])
-def test_an_impossible_rate_is_refused(rate):
-    with pytest.raises(ValueError, match="wanted more than 0"):
+def test_a_rate_that_cannot_be_kept_is_refused(rate):
+    with pytest.raises(ValueError, match="expected more than 0"):
         RateLimiter(rate, FakeClock(), print)
 
 
 def test_a_retry_after_is_respected_up_to_a_few_seconds():
     clock = FakeClock()
-    pace = RateLimiter(10, clock, clock.sleep)
-    pace.rest(3600)
-    pace.wait()
+    rate_limiter = RateLimiter(10, clock, clock.sleep)
+    rate_limiter.back_off(3600)
+    rate_limiter.wait()
 
     assert [5.0] == clock.sleeps

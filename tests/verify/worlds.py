@@ -111,7 +111,7 @@ def shows(row: Observability, chosen: Mapping[str, object]) -> bool:
     """Return True if a sandbox with these choices shows the option of this one."""
     value = {**DEFAULTS, **chosen}
     under = all(value[choice] in options for choice, options in row.when)
-    return under and (not row.tells or value[row.choice] in row.tells)
+    return under and (not row.distinguishes or value[row.choice] in row.distinguishes)
 
 
 def learnable(chosen: Mapping[str, object]) -> dict[str, object]:
