@@ -51,7 +51,7 @@ def test_a_choice_has_a_section_with_every_column_of_its_row() -> None:
 
 
 def test_a_fixed_decision_is_a_row_of_its_family() -> None:
-    sections = {family: section(f"### Fixed for {family}") for family in {row.family for row in FIXED.values()}}
+    sections = {family: section(f"### Fixed decisions: {family}") for family in {row.family for row in FIXED.values()}}
 
     rows = {row.id: f"| `{row.id}` | {row.decision.replace('|', chr(92) + '|')} | {row.why}" for row in FIXED.values()}
     assert {} == {id: written for id, written in rows.items() if written not in sections[FIXED[id].family]}

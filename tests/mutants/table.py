@@ -242,7 +242,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # Faults, rules, scenarios
     Mutant(
         "wire-held-pieces",
-        "is_held = status is not None and bool(match.after or _is_slow(call, answer))",
+        "is_held = status is not None and bool(match.after or _is_slow(call, response))",
         "is_held = status is not None and bool(match.after)",
         "an answer sent in pieces is recorded as received before its last piece",
         ("tests/conduct/test_late_answers.py",),
@@ -366,8 +366,8 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "conduct-retry-after",
-        "elif asked is not None and (waited or 0) < asked:",
-        "elif asked is not None and (waited or 0) <= asked:",
+        "elif requested is not None and (waited or 0) < requested:",
+        "elif requested is not None and (waited or 0) <= requested:",
         "a client that waited exactly as long as Retry-After says is blamed",
         ("tests/conduct/test_campaigns.py",),
     ),
