@@ -70,7 +70,7 @@ def test_a_refusal_of_the_mock_is_recognised(tmp_path: Path) -> None:
         ("...\nd", "a\nb", False),
     ],
 )
-def test_lines_are_compared_as_they_are_and_dots_stand_for_any(shown: str, printed: str, same: bool) -> None:
+def test_lines_are_compared_exactly_and_dots_match_any(shown: str, printed: str, same: bool) -> None:
     assert same == sessions.is_shown(shown, printed)
 
 

@@ -65,7 +65,7 @@ def test_every_marker_is_known_and_a_block_that_is_not_run_gives_its_reason() ->
 
 
 @pytest.mark.parametrize("example", [case(example, example.block) for example in EXAMPLES])
-def test_an_example_does_what_its_page_says(example: examples.Example, pytester: pytest.Pytester) -> None:
+def test_an_example_behaves_as_its_page_states(example: examples.Example, pytester: pytest.Pytester) -> None:
     outcome = examples.run(example, pytester)
     if is_recording() and example.quote is not None:
         record(example.quote, examples.quoted(example.quote, outcome))
@@ -76,7 +76,7 @@ def test_an_example_does_what_its_page_says(example: examples.Example, pytester:
 
 @pytest.mark.skipif(bool(sessions.MISSING), reason=f"not on this machine: {', '.join(sessions.MISSING)}")
 @pytest.mark.parametrize("block", [case(block, block) for block in SESSIONS])
-def test_a_session_prints_what_its_page_shows(block: Block, tmp_path: Path) -> None:
+def test_a_session_prints_the_output_on_its_page(block: Block, tmp_path: Path) -> None:
     replayed = sessions.replay(block, tmp_path)
     if is_recording():
         assert [] == [each for each in replayed if each.is_refused], "a refusal of the mock is not recorded"

@@ -100,7 +100,7 @@ def test_a_deep_document_is_refused_over_http(mockserver_server, path: str):
     assert "deeper than 64 levels" in reply.json()["message"]
 
 
-def test_a_python_document_that_holds_itself_is_refused(mockserver):
+def test_a_python_document_that_contains_itself_is_refused(mockserver):
     given: dict = {}
     given["chats"] = [given, given]
 
@@ -141,7 +141,7 @@ def test_a_body_of_any_depth_is_in_the_document_of_its_run(mockserver_server, tm
         ("a: b: c\n", f"line 1, column 5: got {NO_YAML} (mapping values are not allowed here); expected YAML 1.2"),
     ],
 )
-def test_what_is_no_yaml_is_told_in_one_sentence(tmp_path: Path, text: str, told: str):
+def test_invalid_yaml_is_reported_in_one_sentence(tmp_path: Path, text: str, told: str):
     (tmp_path / "broken.yaml").write_text(text, encoding="utf-8")
 
     with pytest.raises(ScenarioError) as refused:

@@ -200,13 +200,13 @@ def problems_of(sandbox, rule):
     return []
 
 
-def test_every_problem_of_a_script_is_shown_in_the_order_of_the_document(mockserver):
+def test_every_problem_of_a_script_is_listed_in_the_order_of_the_document(mockserver):
     with pytest.raises(ScenarioError) as refusal:
         mockserver.apply({"script": [{"on": "x", "do": DO}, {"at": "x", "do": {"advance": "y"}}]})
 
     assert ["/script/0/on", "/script/1/at", "/script/1/do/advance"] == [each.path for each in refusal.value.problems]
 
 
-def test_a_list_that_is_no_list_is_refused(mockserver):
+def test_a_value_that_is_not_a_list_is_refused(mockserver):
     with pytest.raises(ScenarioError, match="/script"):
         mockserver.apply({"script": {"on": "*", "do": DO}})

@@ -241,13 +241,13 @@ def test_no_effect_is_left_out():
 
 
 @pytest.mark.parametrize("effect", SEEN)
-def test_an_effect_is_seen_by_clients(mockserver, effect):
+def test_an_effect_is_visible_to_clients(mockserver, effect):
     seen, expected = SEEN[effect]
 
     assert expected == seen(mockserver)
 
 
-def test_sends_that_are_slowed_never_come_before_their_interval_is_over(mockserver):
+def test_slowed_sends_never_precede_the_end_of_their_interval(mockserver):
     """Seven a minute are one each 8571428.57 microseconds."""
     ids = running(mockserver)
     _do(mockserver, "slow-sends", {"perMinute": 7})

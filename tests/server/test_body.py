@@ -55,7 +55,7 @@ def test_a_chunked_body_is_joined_and_its_trailers_dropped(serve: Serve, sent: b
             assert path.encode() + b" " + read == client.answer().body
 
 
-def test_a_chunked_body_may_come_byte_by_byte(serve: Serve) -> None:
+def test_a_chunked_body_may_arrive_byte_by_byte(serve: Serve) -> None:
     with RawClient(serve(echo).port) as client:
         client.say("POST /a HTTP/1.1", CHUNKED)
         for byte in b"3\r\nabc\r\n0\r\nX: y\r\n\r\n":
@@ -173,7 +173,7 @@ def test_an_unread_body_is_skipped_or_ends_the_connection_after_the_answer(
             assert client.ended()
 
 
-def test_a_large_body_can_be_answered_before_it_has_come(serve: Serve) -> None:
+def test_a_large_body_can_be_answered_before_it_has_arrived(serve: Serve) -> None:
     with RawClient(serve(deaf).port) as client:
         client.say("POST / HTTP/1.1", f"Content-Length: {len(LARGE)}")
 

@@ -40,7 +40,7 @@ def test_a_step_has_the_position_before_it(sandbox: Sandbox):
     assert ("2026-03-01T12:00:00.000Z", "2026-03-01T12:20:00.000Z") == (first["at"], second["at"])
 
 
-def test_what_is_only_read_or_refused_is_no_step(sandbox: Sandbox):
+def test_reads_and_refused_commands_are_not_steps(sandbox: Sandbox):
     assert sandbox.journal and sandbox.state()
     sandbox.call("POST", "/_mock/journal/verify", json={"operation": "createCampaign"})
     with pytest.raises(ValueError, match="dual-statu"):
@@ -82,7 +82,7 @@ def test_a_restored_checkpoint_takes_the_steps_back(sandbox: Sandbox):
     assert [] == kept(sandbox)
 
 
-def test_of_too_many_the_oldest_goes_and_is_counted(sandbox: Sandbox):
+def test_of_too_many_the_oldest_is_dropped_and_counted(sandbox: Sandbox):
     for _ in range(COMMANDS_MAX + 2):
         sandbox.advance(1)
 

@@ -53,7 +53,7 @@ FAILING = [
 
 
 @pytest.mark.parametrize("app", FAILING)
-def test_an_app_that_fails_is_an_internal_error_and_keeps_its_traceback(serve: Serve, app: Any) -> None:
+def test_a_failing_app_is_an_internal_error_with_a_logged_traceback(serve: Serve, app: Any) -> None:
     log: list[str] = []
     with RawClient(serve(app, log=log.append).port) as client:
         for _ in range(2):
@@ -66,7 +66,7 @@ def test_an_app_that_fails_is_an_internal_error_and_keeps_its_traceback(serve: S
     assert any("Traceback" in line for line in log)
 
 
-def test_without_a_log_the_traceback_goes_to_stderr(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_log_the_traceback_is_printed_to_stderr(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
     with RawClient(serve(raising).port) as client:
         client.say("GET / HTTP/1.1").answer()
 

@@ -27,9 +27,7 @@ def test_the_server_returns_its_health_and_version(mockserver_server, made):
 
 class TestSandboxes:
     @pytest.mark.parametrize("choice", ["dual-statsu", "key-scopes", "dual-status"])
-    def test_choices_that_are_objects_in_scenario_and_recipe_are_refused_at_their_place(
-        self, mockserver_server, choice
-    ):
+    def test_invalid_choices_in_scenario_and_config_are_refused_with_their_place(self, mockserver_server, choice):
         recipe = {"scenario": {"choices": {choice: {"a": 1}}}, "choices": {choice: {"b": 2}}}
 
         reply = control(mockserver_server.url, "POST", "/sandboxes", recipe)
@@ -52,7 +50,7 @@ class TestSandboxes:
             each["path"][: len(next(iter(scenario))) + 1] for each in reply.json()["problems"]
         ]
 
-    def test_one_is_made_from_a_whole_recipe(self, mockserver_server):
+    def test_one_is_created_from_a_whole_config(self, mockserver_server):
         recipe = {
             "scenario": {"scenario": "mine", "given": {"funnels": [{"id": "funnel_a"}]}},
             "seed": 7,
@@ -96,7 +94,7 @@ class TestSandboxes:
         for path in ("/v1/campaigns", "/_mock/state", "/media/x", ""):
             assert (410, "MOCK_SANDBOX_CLOSED") == refused(requests.get(made.base + path, timeout=5))
 
-    def test_a_prefix_that_never_was_is_not_found(self, mockserver_server):
+    def test_an_unknown_prefix_is_not_found(self, mockserver_server):
         assert (404, "MOCK_NOT_FOUND") == refused(requests.get(f"{mockserver_server.url}/sandboxes/x/v1/a", timeout=5))
 
     @pytest.mark.parametrize(
@@ -118,7 +116,7 @@ class TestSandboxes:
         ],
         ids=str,
     )
-    def test_a_recipe_with_anything_wrong_makes_none(self, mockserver_server, recipe):
+    def test_an_invalid_config_creates_none(self, mockserver_server, recipe):
         before = len(control(mockserver_server.url, "GET", "/sandboxes").json()["sandboxes"])
 
         reply = control(mockserver_server.url, "POST", "/sandboxes", recipe)
@@ -192,7 +190,7 @@ class TestChoices:
             assert (list(row.options), row.default, row.default) == (each["options"], each["default"], each["value"])
             assert each["question"].endswith("?") and each["clause"]
 
-    def test_what_is_set_is_answered_and_holds(self, made):
+    def test_the_set_values_are_returned_and_apply(self, made):
         reply = made.control("PATCH", "/choices", {"dual-status": "guide", "media-max-size": {"image": 5}})
 
         values = {each["id"]: each["value"] for each in reply.json()["choices"]}
@@ -237,7 +235,7 @@ class TestTenants:
             ({"subscription": "canceled", "name": "x"}, 403, "SUBSCRIPTION_INACTIVE"),
         ],
     )
-    def test_a_setting_holds_from_then_on(self, made, setting, status, code):
+    def test_a_setting_applies_to_later_calls(self, made, setting, status, code):
         shown = made.control("PATCH", f"/tenants/{made.tenant}", setting).json()
 
         reply = made.api("GET", "/v1/campaigns")

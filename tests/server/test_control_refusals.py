@@ -46,7 +46,7 @@ class TestStrangers:
         assert (403, "MOCK_FOREIGN_HOST") == refused(reply)
 
     @pytest.mark.parametrize("host", ["[::1", "a b", "[]", "127.0.0.1@evil.example"])
-    def test_a_host_that_is_none_is_refused_and_not_a_crash(self, made, host):
+    def test_an_invalid_host_is_refused(self, made, host):
         reply = made.control("POST", "/reset", headers={"Host": host})
 
         assert 400 <= reply.status_code < 500
@@ -76,7 +76,7 @@ class TestStrangers:
 
         assert "pending" == made.api("GET", f"{SESSIONS}/{session_id}").json()["status"]
 
-    def test_no_page_is_let_in_by_a_header(self, made):
+    def test_no_header_lets_a_web_page_in(self, made):
         for method in ("GET", "OPTIONS"):
             for path in ("/clock", "/../v1/campaigns"):
                 reply = made.control(method, path, headers={"Origin": made.server})
@@ -116,7 +116,7 @@ class TestBodies:
             ("POST", "/sessions/x/fail"),
         ],
     )
-    def test_what_is_no_json_object_is_refused_and_changes_nothing(self, made, method, path):
+    def test_a_body_that_is_not_a_json_object_is_refused_and_changes_nothing(self, made, method, path):
         bodies = [b"{", b"[]", b'"x"', b"5", b"null", b"\xff", b'{"a": NaN}', b"[" * 5000, b"{'a': 1}"]
         before = made.state()
 
@@ -153,7 +153,7 @@ class TestBodies:
         assert nearest in reply.json()["message"]
 
 
-class TestKeysAreNeverShownWhole:
+class TestKeysAreAlwaysRedacted:
     @pytest.fixture
     def used(self, made):
         """A sandbox in which every key has been sent to every place that takes a text."""
@@ -202,7 +202,7 @@ class TestKeysAreNeverShownWhole:
             reason = reply.headers["X-Mock-Reason"]
             assert [] == [key[at : at + 8] for at in range(4, len(key) - 8) if key[at : at + 8] in reason]
 
-    def test_not_in_what_a_scenario_or_a_verification_answers(self, used):
+    def test_not_in_the_response_to_a_scenario_or_a_verification(self, used):
         verified = used.control(
             "POST",
             "/journal/verify",

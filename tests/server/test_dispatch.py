@@ -108,7 +108,7 @@ def test_a_receiver_on_a_socket_is_answered_while_time_passes(server, serve):
     assert "2026-03-01T13:05:00.000Z" == reply["now"]
 
 
-def test_a_receiver_on_a_socket_may_let_time_pass_itself(server, serve):
+def test_a_receiver_on_a_socket_may_advance_the_clock(server, serve):
     with server.sandbox(now=NOON) as sandbox:
         seen = []
 
@@ -125,7 +125,7 @@ def test_a_receiver_on_a_socket_may_let_time_pass_itself(server, serve):
     assert [first, second] == seen
 
 
-def test_what_a_call_on_a_socket_makes_due_is_sent_after_its_answer(server, serve):
+def test_deliveries_of_a_call_on_a_socket_are_sent_after_its_response(server, serve):
     arrived, held = threading.Event(), threading.Event()
     with server.sandbox(now=NOON, choices={"expiry-driver": "on-read"}) as sandbox:
         url = serve(app(lambda _: arrived.set() or held.wait(10) and None)).url
@@ -227,7 +227,7 @@ def test_a_receivers_own_call_is_answered_before_what_waits_for_another_endpoint
     assert [200, True] == told
 
 
-def test_a_server_closes_at_once_whatever_is_under_way(serve):
+def test_a_server_closes_immediately_during_attempts(serve):
     arrived, held = threading.Event(), threading.Event()
     server = MockServer()
     sandbox = server.sandbox(now=NOON)

@@ -60,7 +60,7 @@ def test_every_page_is_guarded_and_dated_by_the_sandbox(mockserver):
         ("https://cl%69nic.example/", "'self' https://clinic.example"),
     ],
 )
-def test_forms_lead_to_the_mock_and_the_return_url_s_origin_alone(mockserver, url, source):
+def test_forms_post_only_to_the_mock_and_the_origin_of_the_return_url(mockserver, url, source):
     page = get(mockserver, link(mockserver, {"returnUrl": url} if url else {}))
 
     assert OWN.format(source) == policy(page)
@@ -203,7 +203,7 @@ def test_other_methods_are_refused_with_those_that_there_are(mockserver, method)
     assert 200 == get(mockserver, path).status
 
 
-def test_everything_that_somebody_wrote_is_escaped(mockserver):
+def test_all_text_of_callers_is_escaped(mockserver):
     mockserver.set_tenant(name=EVIL)
     _, walk = begun(mockserver, {"returnUrl": "https://clinic.example/?q=" + "'><svg/onload=alert(1)>"})
     bodies = [get(mockserver, link(mockserver)), get(mockserver, walk)]
@@ -222,7 +222,7 @@ def test_everything_that_somebody_wrote_is_escaped(mockserver):
     assert "&lt;script&gt;" in bodies[1].body.decode()
 
 
-def test_no_page_holds_an_id_a_key_or_the_link_s_token(mockserver):
+def test_no_page_contains_an_id_a_key_or_the_token_of_the_link(mockserver):
     session = create(mockserver, {"coexistence": True, "returnUrl": "https://clinic.example/"})
     path = inside(mockserver, session["url"])
     replies = [get(mockserver, path)]
@@ -253,7 +253,7 @@ def test_no_page_holds_an_id_a_key_or_the_link_s_token(mockserver):
         ('https://clinic.example/"<>^`{|}', 'https://clinic.example/"<>^`{|}'),
     ],
 )
-def test_a_return_url_stays_one_ascii_header(mockserver, url, told):
+def test_a_return_url_remains_one_ascii_header(mockserver, url, told):
     page = mockserver.end_user(create(mockserver, {"returnUrl": url})).connect()
 
     assert told == page.headers["location"]
@@ -273,7 +273,7 @@ def test_pressing_twice_completes_once_and_returns_twice(mockserver):
     assert b"https://clinic.example/" in get(mockserver, walk).body
 
 
-def test_a_page_is_no_exchange_and_what_it_moves_is_booked_on_its_step(mockserver):
+def test_a_page_is_not_an_exchange_and_its_transitions_are_assigned_to_its_step(mockserver):
     mockserver.end_user(begin(mockserver)).connect()
 
     journal = mockserver.journal
@@ -282,7 +282,7 @@ def test_a_page_is_no_exchange_and_what_it_moves_is_booked_on_its_step(mockserve
 
 
 @pytest.mark.mockserver(now=NOON)
-def test_a_visit_keeps_who_looked_at_what(mockserver):
+def test_a_visit_records_the_user_agent_and_the_page(mockserver):
     session_id = begin(mockserver)
     path = inside(mockserver, mockserver.end_user(session_id).url)
     get(mockserver, path, user_agent="a" * 5000, sec_fetch_dest="iframe", referer="https://clinic.example/")
@@ -363,7 +363,7 @@ def test_a_link_of_one_sandbox_is_unknown_to_another(mockserver, mockserver_serv
         assert 410 == get(other, path).status
 
 
-def test_nothing_draws_a_page_before_one_is_asked_for():
+def test_the_page_code_is_loaded_only_for_the_first_page():
     code = (
         "import sys\nfrom mockserver import MockServer\n"
         "with MockServer().sandbox() as sandbox:\n"

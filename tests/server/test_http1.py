@@ -132,7 +132,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("status", "sent"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
-def test_what_is_not_http_is_refused_in_json_and_never_reaches_the_app(serve: Serve, status: int, sent: str) -> None:
+def test_invalid_http_is_refused_in_json_and_never_reaches_the_app(serve: Serve, status: int, sent: str) -> None:
     calls: list[object] = []
     with RawClient(serve(lambda environ, start: calls.append(environ)).port) as client:
         client.socket.sendall(sent.encode("latin-1"))

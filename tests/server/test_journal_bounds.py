@@ -118,14 +118,14 @@ def test_a_body_that_is_cut_is_marked_with_its_whole_size(sandbox: Sandbox):
     assert "cutFromBytes" not in whole
 
 
-def test_a_json_body_that_is_shown_whole_is_not_marked(sandbox: Sandbox):
+def test_an_untruncated_json_body_is_not_marked(sandbox: Sandbox):
     sandbox.call("POST", PREVIEW, json={"filters": [], "note": "x" * 70_000})
 
     (shown,) = (each["request"] for each in sandbox.journal["exchanges"])
     assert (70_000, False) == (len(shown["body"]["note"]), "cutFromBytes" in shown)
 
 
-def test_an_answer_that_is_cut_is_marked_wherever_it_is_shown(sandbox: Sandbox):
+def test_a_truncated_response_is_marked_in_every_view(sandbox: Sandbox):
     long = "y" * (JOURNAL_ANSWER_MAX_BYTES + 7)
     sandbox.on("listCampaigns").reply(200, long)
     answered = sandbox.call("GET", "/v1/campaigns").body
@@ -150,7 +150,7 @@ def test_a_replay_compares_of_an_answer_that_was_cut_the_status(sandbox: Sandbox
     assert code == print_replay(document, io.StringIO())
 
 
-def test_the_oldest_exchanges_make_room_for_the_latest():
+def test_the_oldest_exchanges_are_dropped_for_the_latest():
     with MockServer(journal_max_bytes=MEBIBYTE) as server, server.sandbox() as sandbox:
         for _ in range(40):
             sandbox.call("POST", MEDIA, body=upload(MEBIBYTE), headers=FORM)
@@ -176,7 +176,7 @@ def test_steps_and_exchanges_are_dropped_oldest_first():
         assert 0 <= journal.commands[0].exchanges - journal.exchanges[0].n + 1 <= 1
 
 
-def test_the_latest_exchange_stays_however_large_it_is():
+def test_the_latest_exchange_is_never_dropped():
     with MockServer(journal_max_bytes=1) as server, server.sandbox() as sandbox:
         sandbox.call("GET", "/v1/campaigns")
         sandbox.call("GET", "/v1/nowhere")
@@ -184,7 +184,7 @@ def test_the_latest_exchange_stays_however_large_it_is():
         assert ["/v1/nowhere"] == [each["request"]["path"] for each in sandbox.journal["exchanges"]]
 
 
-def test_the_journal_holds_as_many_exchanges_as_it_is_set_to():
+def test_the_journal_has_the_configured_number_of_exchanges():
     with MockServer(journal_max_entries=3) as server, server.sandbox() as sandbox:
         for _ in range(5):
             sandbox.call("GET", "/v1/campaigns")
@@ -195,7 +195,7 @@ def test_the_journal_holds_as_many_exchanges_as_it_is_set_to():
 
 
 @pytest.mark.parametrize("bound", ["journal_max_entries", "journal_max_bytes"])
-def test_a_journal_that_could_hold_nothing_is_refused(bound: str):
+def test_a_journal_of_size_zero_is_refused(bound: str):
     with pytest.raises(ValueError, match="expected at least 1 entry and 1 byte"):
         MockServer(**{bound: 0})
 

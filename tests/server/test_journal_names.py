@@ -42,7 +42,7 @@ def test_the_number_of_calls_is_given_in_one_way(mock, also):
     assert "MOCK_BAD_VERIFY" == requests.post(f"{mock}/journal/verify", json=body, timeout=5).json()["code"]
 
 
-def test_the_state_is_written_out_while_the_sandbox_goes_on(mockserver):
+def test_the_state_is_serialized_while_the_sandbox_continues(mockserver):
     with mockserver._hosted.sandbox.lock:
         twin = mockserver._hosted.sandbox.clone()
     mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})

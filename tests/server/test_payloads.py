@@ -95,7 +95,7 @@ def test_requests_may_be_unsigned(mockserver):
 
 
 @pytest.mark.parametrize("secret", ["a plain password", "x", "ü" * 20, "whsec_"])
-def test_a_secret_that_is_no_base64_signs_too(mockserver, secret):
+def test_a_secret_that_is_not_base64_signs_too(mockserver, secret):
     [letter] = told(mockserver, secret=secret).letters
 
     assert letter.headers["webhook-signature"].startswith("v1,")
@@ -173,7 +173,7 @@ def test_a_forged_request_that_every_verifier_refuses_is_sent_in_addition_to_the
     assert [(401, forge), (200, None)] == [(each["status"], each.get("fault")) for each in delivery["attempts"]]
 
 
-def test_a_forgery_about_another_tenant_is_rightly_signed(mockserver, monkeypatch):
+def test_a_forged_request_about_another_tenant_has_a_valid_signature(mockserver, monkeypatch):
     script(monkeypatch, *[DeliveryFaults(forge="other-tenant")] * 3)
     forged, true = told(mockserver).letters
 
@@ -205,7 +205,7 @@ def test_a_forged_request_is_never_the_genuine_one_under_any_scheme(mockserver, 
     }
 
 
-def test_a_lost_event_counts_as_accepted_and_a_forgery_of_it_goes_all_the_same(mockserver, monkeypatch):
+def test_a_lost_event_counts_as_accepted_and_its_forged_request_is_still_sent(mockserver, monkeypatch):
     script(monkeypatch, DeliveryFaults(forge="wrong-secret", lose=True))
     inbox = told(mockserver)
     mockserver.advance("3d")
@@ -239,13 +239,13 @@ def test_duplicates_follow_what_was_accepted_under_the_same_id(mockserver, monke
     assert [None, None, "duplicate", "duplicate"] == [each.get("fault") for each in delivery["attempts"]]
 
 
-def test_what_is_refused_has_no_duplicates(mockserver, monkeypatch):
+def test_a_refused_delivery_has_no_duplicates(mockserver, monkeypatch):
     script(monkeypatch, DeliveryFaults(duplicate=2))
 
     assert 1 == len(told(mockserver, 500).letters)
 
 
-def test_an_event_of_an_unknown_kind_goes_before_the_true_one(mockserver, monkeypatch):
+def test_an_event_of_an_unknown_kind_is_sent_before_the_genuine_one(mockserver, monkeypatch):
     script(monkeypatch, DeliveryFaults(unknown_kind="campaigns.finished"))
     unknown, true = told(mockserver, 400).letters
 
@@ -265,7 +265,7 @@ def three(sandbox, monkeypatch, wanted: DeliveryFaults, *answers) -> tuple[list[
     return sessions, inbox
 
 
-def test_a_late_event_lets_the_others_pass(mockserver, monkeypatch):
+def test_a_late_event_does_not_delay_the_others(mockserver, monkeypatch):
     (a, b, c), inbox = three(mockserver, monkeypatch, DeliveryFaults(delay=30 * MINUTE))
     mockserver.advance("29m")
     assert [b, c] == inbox.sessions
@@ -299,7 +299,7 @@ def test_a_reordered_event_waits_until_the_next_is_accepted(mockserver, monkeypa
     assert [b, b, a, c] == inbox.sessions
 
 
-def test_a_reordered_event_that_nothing_follows_goes_after_five_minutes(mockserver, monkeypatch):
+def test_a_reordered_event_without_a_successor_is_sent_after_five_minutes(mockserver, monkeypatch):
     script(monkeypatch, DeliveryFaults(reorder=True))
     inbox = told(mockserver)
     mockserver.advance("5m")
@@ -307,7 +307,7 @@ def test_a_reordered_event_that_nothing_follows_goes_after_five_minutes(mockserv
     assert 1 == len(inbox.letters)
 
 
-def test_a_reordered_event_that_went_by_itself_rests_as_any_other(mockserver, monkeypatch):
+def test_a_reordered_event_sent_without_a_successor_is_retried_as_any_other(mockserver, monkeypatch):
     script(monkeypatch, DeliveryFaults(reorder=True))
     inbox = Inbox(500)
     receiver = mockserver.receive_webhooks(inbox)
@@ -343,7 +343,7 @@ def test_a_script_may_have_an_event_sent_before_the_answer_of_the_call_that_caus
     assert ([session_id] if early else []) == inbox.sessions
 
 
-def test_a_script_is_asked_once_for_each_attempt(mockserver, monkeypatch):
+def test_a_script_is_evaluated_once_per_attempt(mockserver, monkeypatch):
     asked = []
 
     def ask(sandbox, delivery, attempt_no):

@@ -56,7 +56,7 @@ def test_what_the_server_itself_refuses_has_its_phrase_too(mockserver: Sandbox):
         assert "HTTP/1.1 400 Bad Request" == client.say("NO HTTP").line()
 
 
-def test_a_server_without_an_app_of_ours_keeps_the_apps_own_phrase():
+def test_a_server_with_another_app_sends_the_phrase_of_the_app():
     def app(environ, start):
         start("200 Fine", [])
         return [b""]

@@ -39,7 +39,7 @@ def reads(made: Any) -> tuple[bytes, bytes, bytes]:
     return tuple(made.control("GET", path).content for path in ("/journal", "/steps", "/replay"))
 
 
-def test_the_steps_say_what_was_done_and_what_is_due(made):
+def test_the_steps_contain_what_was_done_and_what_is_due(made):
     made.control("POST", "/clock/advance", {"by": "20m"})
     campaign = made.api("POST", "/v1/campaigns", BODY).json()["campaignId"]
     execution = made.api("POST", f"/v1/campaigns/{campaign}/start").json()["executionId"]
@@ -75,7 +75,7 @@ def test_a_deferred_call_is_listed_without_its_key(sandbox: Sandbox):
     assert sandbox.secret_key not in json.dumps(shown)
 
 
-def test_the_link_of_a_hosted_page_is_for_the_end_user_alone(sandbox: Sandbox):
+def test_the_link_of_a_hosted_page_is_only_for_the_end_user(sandbox: Sandbox):
     session = sandbox.call("POST", SESSIONS, json={}).json()
     with sandbox.end_user(session) as person:
         person.connect()
@@ -131,9 +131,7 @@ def test_the_document_is_json_and_the_one_of_this_process(sandbox: Sandbox):
 
 
 @pytest.mark.parametrize(("size_chars", "replayed"), [(20, []), (100_000, ["not sent"])])
-def test_a_number_that_no_double_keeps_is_not_sent_again_as_another_one(
-    sandbox: Sandbox, size_chars: int, replayed: list[str]
-):
+def test_a_number_that_no_double_represents_is_replayed_exactly(sandbox: Sandbox, size_chars: int, replayed: list[str]):
     """A cadence a little above 1 is refused; the double beside it is 1, which is taken."""
     body = BODY | {"cadence": 2}
     written = json.dumps(body).replace('"cadence": 2', f'"cadence": 1.{"0" * size_chars}1').encode()
@@ -152,7 +150,7 @@ def test_a_query_that_the_document_does_not_take_is_named(made):
     assert "nmae" in reply.json()["message"]
 
 
-def test_the_bytes_of_a_file_stay_as_they_are_where_they_are_no_key(sandbox: Sandbox):
+def test_the_bytes_of_a_file_are_unchanged_unless_they_are_a_key(sandbox: Sandbox):
     body = b"\xff\x00 sk_ab %41 pk_\xfe"
     sandbox.call("POST", "/v1/messaging/media", body=body, headers={"content-type": "multipart/form-data; boundary=x"})
 

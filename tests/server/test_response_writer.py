@@ -86,7 +86,9 @@ def test_an_app_may_end_the_connection_by_header(serve: Serve) -> None:
 
 @pytest.mark.parametrize("pieces", [[b"hello"], two_pieces, []])
 @pytest.mark.parametrize(("method", "status"), [("HEAD", "200 OK"), ("GET", "204 No Content"), ("GET", "304 x")])
-def test_some_answers_have_no_body_whatever_the_app_gives(serve: Serve, pieces: Any, method: str, status: str) -> None:
+def test_some_responses_have_no_body_whatever_the_app_returns(
+    serve: Serve, pieces: Any, method: str, status: str
+) -> None:
     with RawClient(serve(answering(pieces, status)).port) as client:
         for _ in range(2):
             answer = client.say(f"{method} / HTTP/1.1").answer(method)
@@ -125,7 +127,7 @@ def test_an_answer_without_pieces_is_empty(serve: Serve) -> None:
         assert "0" == client.say("GET / HTTP/1.1").answer().headers["content-length"]
 
 
-def test_what_an_app_writes_goes_before_what_it_returns(serve: Serve) -> None:
+def test_data_that_an_app_writes_precedes_what_it_returns(serve: Serve) -> None:
     def app(environ: Any, start: Any) -> list[bytes]:
         start("200 OK", [])(b"written ")
         return [b"returned"]
@@ -200,7 +202,7 @@ def test_a_client_that_reads_nothing_for_the_timeout_counts_as_disconnected() ->
 
 
 @pytest.mark.parametrize("length", ["abc", "", "\xb2", "+5", "-5", "1_0", " 5", "5, 5", "9" * 5000])
-def test_a_length_that_is_no_number_never_leaves(serve: Serve, length: str) -> None:
+def test_a_content_length_that_is_not_a_number_is_never_sent(serve: Serve, length: str) -> None:
     log: list[str] = []
     with RawClient(serve(answering([b"12345"], "200 OK", ("Content-Length", length)), log=log.append).port) as client:
         answer = client.say("GET / HTTP/1.1").answer()

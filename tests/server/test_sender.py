@@ -89,7 +89,7 @@ def test_an_answer_is_read_up_to_a_bound(serve):
     assert (200, RESPONSE_MAX_BYTES) == (outcome.status, len(outcome.body))
 
 
-def test_an_answer_without_end_is_read_up_to_the_bound_alone():
+def test_an_endless_response_is_read_only_up_to_the_bound():
     with raw(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 200_000, hold=threading.Event()) as url:
         outcome = post(url)
 
@@ -97,7 +97,7 @@ def test_an_answer_without_end_is_read_up_to_the_bound_alone():
 
 
 @pytest.mark.parametrize("reply", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"])
-def test_an_endpoint_that_never_finishes_its_answer_meets_the_time_limit(reply):
+def test_an_endpoint_that_never_finishes_its_response_reaches_the_time_limit(reply):
     held = threading.Event()
     with raw(reply, hold=held) as url:
         outcome = post(url, HttpSender(timeout_seconds=0.05))
@@ -113,7 +113,7 @@ def test_an_endpoint_that_never_finishes_its_answer_meets_the_time_limit(reply):
         b"HTTP/1.0 200 OK\r\n\r\n",
     ],
 )
-def test_an_answer_that_drips_meets_the_time_limit_as_a_whole(head):
+def test_the_time_limit_applies_to_a_dripping_response_as_a_whole(head):
     with raw(head, drips=250) as url:
         outcome = post(url, HttpSender(timeout_seconds=0.2))
 
@@ -122,7 +122,7 @@ def test_an_answer_that_drips_meets_the_time_limit_as_a_whole(head):
 
 
 @pytest.mark.parametrize("reply", [b"nonsense\r\n\r\n", b""])
-def test_what_is_no_answer_is_a_failed_attempt(reply):
+def test_an_invalid_response_is_a_failed_attempt(reply):
     with raw(reply) as url:
         outcome = post(url)
 
@@ -222,7 +222,7 @@ def test_the_next_address_is_tried_where_one_does_not_listen(monkeypatch, serve)
     assert 200 == post(f"http://localhost:{server.port}/").status
 
 
-def test_a_certificate_is_asked_for_where_the_target_is_https(serve):
+def test_a_certificate_is_required_if_the_target_is_https(serve):
     outcome = post(serve(app(lambda _: None)).url.replace("http://", "https://"))
 
     assert outcome.status is None and "SSL" in outcome.error
@@ -260,7 +260,7 @@ def test_a_request_to_a_host_that_completes_no_handshake_is_canceled_immediately
     "asked", ["Mon, 01 Jan 2026 00:00:00 +99999999999999", "²", "9" * 5000, "Mon, 01 Jan 2026 00:00:00"]
 )
 @pytest.mark.parametrize("way", ["in process", "socket"])
-def test_a_wait_that_cannot_be_read_is_none(mockserver, serve, way, asked):
+def test_an_unreadable_retry_after_is_ignored(mockserver, serve, way, asked):
     if way == "socket":
         target = serve(
             app(lambda _: Response(status=503, headers={"Retry-After": asked.encode().decode("latin-1")}))
@@ -289,7 +289,7 @@ def test_a_compressed_response_is_recorded_as_received():
     assert (200, bomb) == (outcome.status, outcome.body)
 
 
-def test_letting_go_ends_what_is_under_way():
+def test_cancelling_ends_running_attempts():
     courier, arrived, held = HttpSender(), threading.Event(), threading.Event()
     outcomes = []
     with raw(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", hold=held) as url:
@@ -342,7 +342,7 @@ def without_an_address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     held.set()
 
 
-def post_until_let_go(url: str, let_go: Callable[[HttpSender], None]) -> list[str | None]:
+def post_until_cancelled(url: str, let_go: Callable[[HttpSender], None]) -> list[str | None]:
     """The errors of a letter that is let go while it is under way; fails where it goes on for seconds."""
     courier, errors = HttpSender(frozenset(["hooks.example"])), []
     thread = threading.Thread(target=lambda: errors.append(post(url, courier).error), daemon=True)
@@ -356,25 +356,25 @@ def post_until_let_go(url: str, let_go: Callable[[HttpSender], None]) -> list[st
 
 def test_a_cancel_ends_a_connection_that_is_not_accepted():
     with full() as url:
-        assert ["canceled"] == post_until_let_go(url, HttpSender.cancel_all)
+        assert ["canceled"] == post_until_cancelled(url, HttpSender.cancel_all)
 
 
-def test_letting_go_ends_a_handshake():
+def test_cancelling_ends_a_handshake():
     with silent_tls() as url:
-        assert ["canceled"] == post_until_let_go(url, HttpSender.cancel_all)
+        assert ["canceled"] == post_until_cancelled(url, HttpSender.cancel_all)
 
 
-def test_letting_go_ends_the_resolving_of_a_name(monkeypatch):
+def test_cancelling_ends_the_resolution_of_a_name(monkeypatch):
     with without_an_address(monkeypatch) as url:
-        assert ["canceled"] == post_until_let_go(url, HttpSender.cancel_all)
+        assert ["canceled"] == post_until_cancelled(url, HttpSender.cancel_all)
 
 
-def test_a_name_that_is_never_resolved_meets_the_time_limit(monkeypatch):
+def test_a_name_that_is_never_resolved_reaches_the_time_limit(monkeypatch):
     with without_an_address(monkeypatch) as url:
         assert "timeout" == post(url, HttpSender(frozenset(["hooks.example"]), timeout_seconds=0.05)).error
 
 
-def test_a_handshake_that_is_never_completed_meets_the_time_limit():
+def test_a_handshake_that_is_never_completed_reaches_the_time_limit():
     with silent_tls() as url:
         assert "timeout" == post(url, HttpSender(timeout_seconds=0.05)).error
 

@@ -70,7 +70,7 @@ def test_a_server_serves_only_once() -> None:
         server.start()
 
 
-def test_a_port_given_up_is_free_at_once(serve: Serve) -> None:
+def test_a_released_port_is_free_immediately(serve: Serve) -> None:
     with Server(hello) as first, RawClient(first.port) as client:
         client.say("GET / HTTP/1.1").answer()
     with Server(hello, port=first.port) as second:
@@ -223,7 +223,7 @@ def test_connections_are_served_side_by_side(serve: Serve) -> None:
         assert b"hello" == slow.answer().body
 
 
-def test_a_client_library_keeps_its_connection(serve: Serve) -> None:
+def test_a_client_library_reuses_its_connection(serve: Serve) -> None:
     server = serve(hello)
     client = http.client.HTTPConnection(server.host, server.port, timeout=DEADLINE_SECONDS)
     sockets = set()
@@ -250,7 +250,7 @@ def test_small_answers_do_not_wait_for_an_acknowledgement(serve: Serve) -> None:
     assert seen[0]
 
 
-def test_an_exchange_is_logged_only_where_a_log_is_given(serve: Serve, capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_exchange_is_logged_only_with_a_log(serve: Serve, capfd: pytest.CaptureFixture[str]) -> None:
     lines: list[str] = []
     for server in (serve(hello), serve(hello, log=lines.append)):
         with RawClient(server.port) as client:
@@ -270,7 +270,7 @@ def test_an_idle_connection_ends(serve: Serve) -> None:
         assert fresh.ended()
 
 
-def test_a_request_that_does_not_come_to_its_end_is_refused(serve: Serve) -> None:
+def test_an_incomplete_request_is_refused(serve: Serve) -> None:
     server = serve(hello, idle_seconds=0.05)
     with RawClient(server.port) as head, RawClient(server.port) as body:
         head.socket.sendall(b"GET / HTTP/1.1\r\nHost:")

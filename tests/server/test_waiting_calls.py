@@ -80,7 +80,7 @@ def test_waiting_calls_are_canceled_immediately_and_leave_no_thread(end, effect)
     _wait_until(lambda: set(threading.enumerate()) <= before)
 
 
-def test_a_delay_holds_its_own_call_alone_and_its_own_connection(mockserver):
+def test_a_delay_affects_only_its_own_call_and_connection(mockserver):
     rule = mockserver.on("createCampaign").delay("1h")
     held = Caller(mockserver)
     _wait_until(lambda: rule.fired == 1)
@@ -113,7 +113,7 @@ def test_a_short_delay_on_an_open_connection_takes_no_longer_than_specified(mock
 @pytest.mark.parametrize(
     "effect", [{"drop": "before"}, {"reset": "after"}, {"truncate": 5}, {"garble": True}, {"error": "INTERNAL_ERROR"}]
 )
-def test_a_connection_outlives_what_is_an_answer_and_nothing_else(mockserver, effect):
+def test_a_connection_stays_open_only_after_a_complete_response(mockserver, effect):
     mockserver.apply({"script": [{"on": "listCampaigns", "nth": 2, "do": effect}]})
     parts = urlsplit(mockserver.base_url)
     with RawClient(parts.port) as client, RawClient(parts.port) as other:
@@ -141,7 +141,7 @@ def test_a_cut_beyond_the_end_of_the_body_closes_the_connection_all_the_same(moc
         assert client.ended()
 
 
-def test_http_client_meets_a_dropped_connection(mockserver):
+def test_http_client_reports_a_dropped_connection(mockserver):
     mockserver.on("listCampaigns").drop("before")
     parts = urlsplit(mockserver.base_url)
     connection = HTTPConnection(parts.hostname, parts.port, timeout=10)

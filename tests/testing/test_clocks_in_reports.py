@@ -38,14 +38,14 @@ def reported(suite: Suite, test: str, *arguments: str) -> list[str]:
     return section(suite.run(WORLD + STOPWATCH + test, "--tb=short", *arguments))
 
 
-def test_a_client_that_polls_while_the_clock_stands_still_comes_first_with_the_cure(suite: Suite):
+def test_polling_under_a_frozen_clock_is_the_first_cause_with_its_fix(suite: Suite):
     found = reported(suite, '    def test_it(mockserver):\n        assert "completed" == poll(mockserver, 4)\n')
 
     fine = "6 calls were answered with success; the last: #6 readCampaign GET /v1/campaigns/campaign -> 200"
     assert [POLLED, CURE, fine] == found[:3]
 
 
-def test_a_coroutine_is_given_the_sleep_that_it_can_await(suite: Suite):
+def test_the_fix_for_a_coroutine_is_an_awaitable_sleep(suite: Suite):
     found = reported(
         suite,
         """
@@ -85,7 +85,7 @@ def test_a_sandbox_of_the_tests_own_is_named_sandbox(suite: Suite):
     assert CURE.replace("mockserver.", "sandbox.") == found[1]
 
 
-def test_a_sandbox_that_another_fixture_uses_keeps_the_fixtures_name(suite: Suite):
+def test_a_sandbox_of_another_fixture_has_the_name_of_the_fixture(suite: Suite):
     found = reported(
         suite,
         """
@@ -119,7 +119,7 @@ def test_a_rate_limit_that_is_waited_out_on_a_frozen_clock_is_one_too(suite: Sui
     ] == found[:2]
 
 
-def test_a_session_that_is_polled_is_told_with_what_plays_its_user(suite: Suite):
+def test_the_report_of_a_polled_session_names_the_methods_that_act_as_its_user(suite: Suite):
     found = reported(
         suite,
         """
@@ -171,7 +171,7 @@ def test_a_session_that_is_polled_is_told_with_what_plays_its_user(suite: Suite)
     ],
     ids=["no-call-twice", "moved-between", "moved-after", "nothing-is-due", "delayed-by-a-rule"],
 )
-def test_who_does_not_wait_for_the_clock_is_not_told_so(suite: Suite, test: str):
+def test_a_client_that_does_not_wait_gets_no_hint_about_the_clock(suite: Suite, test: str):
     found = reported(suite, f"    def test_it(mockserver):{test}")
 
     assert not found[0].startswith("The clock of sandbox_1 did not move: ")
@@ -186,7 +186,7 @@ def test_who_does_not_wait_for_the_clock_is_not_told_so(suite: Suite, test: str)
     ],
     ids=["half-a-second", "two-seconds", "stopped"],
 )
-def test_calls_in_close_succession_are_waits_only_if_they_go_on_for_long(
+def test_calls_in_close_succession_are_waits_only_if_they_continue_for_long(
     suite: Suite, times: int, ends: str, is_told: bool
 ):
     test = f"    def test_it(mockserver):\n        poll(mockserver, {times})\n        {ends}\n"
@@ -289,7 +289,7 @@ class TestATestThatIsStopped:
             "The clock of sandbox_1 did not move: the test was stopped 700 ms after its last call, GET "
         )
 
-    def test_a_wait_for_a_call_that_a_rule_holds_is_none(self, suite: Suite):
+    def test_a_wait_for_a_call_delayed_by_a_rule_is_not_reported(self, suite: Suite):
         found = reported(
             suite,
             """
@@ -328,7 +328,7 @@ class TestTwoClocks:
     @pytest.mark.parametrize(
         "mark", ["", '    @pytest.mark.mockserver(now=None, clock="follow")\n'], ids=["now", "follow"]
     )
-    def test_a_decorator_that_freezes_the_process_alone_is_told(
+    def test_a_decorator_that_freezes_only_the_process_is_reported(
         self, suite: Suite, module: str, decorator: str, mark: str
     ):
         test = f"    import {module}\n\n{mark}    @{decorator}\n    def test_it(mockserver):\n        create(mockserver)\n        assert 0\n"
@@ -343,7 +343,7 @@ class TestTwoClocks:
             "or a fixture that freezes before this one"
         )
 
-    def test_a_test_that_has_moved_the_sandbox_is_told_what_that_leaves(self, suite: Suite):
+    def test_the_hint_for_a_moved_sandbox_names_the_remaining_causes(self, suite: Suite):
         found = reported(
             suite,
             """
@@ -366,7 +366,7 @@ class TestTwoClocks:
             "a command that advances this sandbox's clock does not advance the process's"
         ) in found
 
-    def test_a_sandbox_that_follows_from_the_past_is_told(self, suite: Suite):
+    def test_a_sandbox_that_follows_from_the_past_is_reported(self, suite: Suite):
         found = reported(
             suite,
             """
@@ -397,7 +397,7 @@ class TestTwoClocks:
         assert not [each for each in found if each.startswith("two clocks: ")]
 
 
-def test_real_time_goes_on_while_freezegun_stops_the_process(suite: Suite):
+def test_real_time_continues_while_freezegun_stops_the_process(suite: Suite):
     suite.run(
         """
     import freezegun

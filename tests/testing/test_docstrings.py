@@ -74,7 +74,7 @@ class Example:
         """
 
 
-def test_a_member_or_a_parameter_without_words_is_seen() -> None:
+def test_a_member_or_a_parameter_without_description_is_detected() -> None:
     assert ["silent", "partly(two)"] == undocumented(Example)
 
 

@@ -45,7 +45,7 @@ def reported(suite: Suite, test: str, *arguments: str) -> list[str]:
     return section(suite.run(WORLD + test, "--tb=short", *arguments))
 
 
-def test_a_refusal_comes_first_with_its_reason_and_is_spread_out_where_it_happened(suite: Suite):
+def test_a_refusal_is_the_first_cause_with_its_reason_and_is_expanded_in_the_history(suite: Suite):
     found = reported(
         suite,
         """
@@ -76,7 +76,7 @@ def test_a_refusal_comes_first_with_its_reason_and_is_spread_out_where_it_happen
     ] == found
 
 
-def test_a_bug_that_the_conduct_proves_is_named_before_all_that_came_of_it(suite: Suite):
+def test_a_bug_proved_by_conduct_is_named_before_its_consequences(suite: Suite):
     found = reported(
         suite,
         """
@@ -112,7 +112,7 @@ def test_what_fails_by_the_words_of_the_plugin_begins_with_them(suite: Suite):
     ] == found[:2]
 
 
-def test_no_call_at_all_is_said_with_the_address_that_nobody_went_to(suite: Suite):
+def test_the_absence_of_calls_is_reported_with_the_unused_address(suite: Suite):
     alone = reported(suite, "    def test_it(mockserver):\n        assert 1 == 2\n")
     asked = reported(suite, "    def test_it(mockserver):\n        mockserver.base_url\n        assert 1 == 2\n")
 
@@ -138,7 +138,7 @@ def test_a_base_url_with_a_part_too_many_or_too_few_is_named(suite: Suite, path:
     ] == found[:2]
 
 
-def test_a_test_that_waits_in_vain_is_told_that_time_stands_still_and_what_lets_it_pass(suite: Suite):
+def test_the_report_of_a_vain_wait_states_that_the_clock_is_frozen_and_how_to_advance_it(suite: Suite):
     found = reported(
         suite,
         """
@@ -155,7 +155,7 @@ def test_a_test_that_waits_in_vain_is_told_that_time_stands_still_and_what_lets_
     ] == found[:2]
 
 
-def test_a_call_that_a_rule_bent_comes_first_and_the_rule_is_in_the_order_of_things(suite: Suite):
+def test_a_call_modified_by_a_rule_is_the_first_cause_and_the_rule_is_in_the_history(suite: Suite):
     found = reported(
         suite,
         """
@@ -178,7 +178,7 @@ def test_a_call_that_a_rule_bent_comes_first_and_the_rule_is_in_the_order_of_thi
     ] == found[3:8]
 
 
-def test_a_call_that_is_still_on_its_way_is_no_silence(suite: Suite):
+def test_a_pending_call_is_not_reported_as_missing(suite: Suite):
     found = reported(
         suite,
         """
@@ -195,7 +195,7 @@ def test_a_call_that_is_still_on_its_way_is_no_silence(suite: Suite):
     assert "  12:00:00.000  a rule delays POST /v1/campaigns; its client waits 3 s" in found
 
 
-def test_commands_and_what_they_moved_stand_between_the_calls_and_events_after_them(suite: Suite):
+def test_commands_and_their_transitions_are_listed_between_the_calls(suite: Suite):
     found = reported(
         suite,
         """
@@ -222,7 +222,7 @@ def test_commands_and_what_they_moved_stand_between_the_calls_and_events_after_t
     ] == [re.sub(r"connection_session_\w+", "connection_session", each) for each in found[5:13]]
 
 
-def test_deliveries_are_told_with_what_each_attempt_met(suite: Suite):
+def test_deliveries_are_printed_with_the_result_of_each_attempt(suite: Suite):
     found = reported(
         suite,
         """
@@ -273,7 +273,7 @@ def test_a_forged_or_extra_delivery_is_labelled_with_what_the_receiver_answered(
     assert not any("answered 401" in each for each in found)
 
 
-def test_a_receiver_that_raises_at_a_forged_request_is_no_cause(suite: Suite):
+def test_an_exception_of_a_receiver_at_a_forged_request_is_not_a_cause(suite: Suite):
     found = reported(
         suite,
         f"""
@@ -305,7 +305,7 @@ def test_a_receiver_that_raises_at_an_extra_request_is_a_cause_that_names_it(sui
     )
 
 
-def test_a_receiver_that_raises_comes_before_what_came_of_it(suite: Suite):
+def test_an_exception_of_a_receiver_precedes_its_consequences(suite: Suite):
     found = reported(
         suite,
         """
@@ -335,14 +335,14 @@ def test_a_receiver_that_raises_comes_before_what_came_of_it(suite: Suite):
         ('on("startCampaign").drop("aftr")', "the scenario document is refused; nothing of it was applied"),
     ],
 )
-def test_what_the_test_asked_of_the_mock_and_was_refused_comes_first(suite: Suite, wrong: str, said: str):
+def test_a_refused_command_of_the_test_is_the_first_cause(suite: Suite, wrong: str, said: str):
     found = reported(suite, f"    def test_it(mockserver):\n        mockserver.{wrong}\n")
 
     assert said == found[0]
     assert not any("No call reached" in each for each in found)
 
 
-def test_what_an_assertion_missed_comes_first_with_the_call_that_is_nearest(suite: Suite):
+def test_a_failed_assertion_about_calls_is_first_with_the_closest_call(suite: Suite):
     found = reported(
         suite,
         """
@@ -360,7 +360,7 @@ def test_what_an_assertion_missed_comes_first_with_the_call_that_is_nearest(suit
     ] == found[:3]
 
 
-def test_settings_and_choices_are_told_with_who_said_so(suite: Suite):
+def test_settings_and_choices_are_printed_with_their_sources(suite: Suite):
     suite.pytester.makeconftest(
         "import pytest\n\n@pytest.fixture(scope='session')\n"
         "def mockserver_settings():\n    return {'choices': {'success-status': 'all-200'}}\n"
@@ -386,7 +386,7 @@ def test_settings_and_choices_are_told_with_who_said_so(suite: Suite):
     )
 
 
-def test_no_key_stands_in_a_report_or_its_document(suite: Suite):
+def test_no_report_or_document_contains_a_key(suite: Suite):
     result = suite.run(
         WORLD
         + """
@@ -407,7 +407,7 @@ def test_no_key_stands_in_a_report_or_its_document(suite: Suite):
     assert [] == re.findall(r"[sp]k_\w{4,}", said)
 
 
-def test_a_failure_in_a_fixture_is_told_too_and_a_passing_or_expected_one_is_not(suite: Suite):
+def test_a_failure_in_a_fixture_is_reported_and_a_passing_or_expected_one_is_not(suite: Suite):
     result = suite.run(
         WORLD
         + """
@@ -436,7 +436,7 @@ def test_a_failure_in_a_fixture_is_told_too_and_a_passing_or_expected_one_is_not
     assert 1 == result.stdout.str().count("what happened:")
 
 
-def test_of_many_sandboxes_the_last_is_told(suite: Suite):
+def test_of_many_sandboxes_the_last_is_reported(suite: Suite):
     result = suite.run(
         WORLD
         + """
@@ -454,7 +454,7 @@ def test_of_many_sandboxes_the_last_is_told(suite: Suite):
     assert 1 == result.stdout.str().count("what happened:")
 
 
-def test_a_machine_whose_client_raises_is_not_told_that_no_call_came(suite: Suite):
+def test_a_machine_whose_client_raises_is_not_reported_as_without_calls(suite: Suite):
     found = reported(
         suite,
         """
@@ -479,7 +479,7 @@ def test_a_machine_whose_client_raises_is_not_told_that_no_call_came(suite: Suit
     assert not any("No call reached" in each for each in found)
 
 
-def test_a_sandbox_of_the_module_is_told_by_each_test_that_calls_it_and_fails(suite: Suite):
+def test_a_sandbox_of_the_module_is_reported_by_each_failing_test_that_calls_it(suite: Suite):
     result = suite.run(
         WORLD
         + """
@@ -505,7 +505,7 @@ def test_a_sandbox_of_the_module_is_told_by_each_test_that_calls_it_and_fails(su
     assert 1 == result.stdout.str().count("what happened:")
 
 
-def test_a_long_story_is_shortened_in_its_middle(suite: Suite):
+def test_a_long_history_is_truncated_in_the_middle(suite: Suite):
     found = reported(
         suite,
         """
@@ -522,7 +522,7 @@ def test_a_long_story_is_shortened_in_its_middle(suite: Suite):
 
 
 @pytest.mark.deep
-def test_reports_come_through_workers_and_into_junit_xml(suite: Suite, monkeypatch: pytest.MonkeyPatch):
+def test_reports_pass_through_workers_and_into_junit_xml(suite: Suite, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     tests = """
@@ -562,7 +562,7 @@ def test_a_folder_that_takes_no_document_leaves_the_report_as_it_is(suite: Suite
     assert re.match(r"no replay document was written: \w+Error: .*taken", found[-1])
 
 
-def test_the_documents_are_kept_from_version_control(suite: Suite):
+def test_the_documents_are_excluded_from_version_control(suite: Suite):
     reported(suite, "    def test_it(mockserver):\n        assert 0 == create(mockserver)\n")
 
     assert "*\n" == (suite.pytester.path / ".mockserver" / ".gitignore").read_text(encoding="utf-8")
@@ -575,7 +575,7 @@ def test_no_document_is_promised_where_nothing_was_done(suite: Suite):
     assert not (suite.pytester.path / ".mockserver").exists()
 
 
-def test_a_document_that_is_not_the_whole_run_says_so(suite: Suite):
+def test_an_incomplete_document_states_it(suite: Suite):
     found = reported(
         suite,
         """
@@ -589,7 +589,7 @@ def test_a_document_that_is_not_the_whole_run_says_so(suite: Suite):
     assert "The first 5 calls and commands are missing: the journal holds only the last ones." in found
 
 
-def test_a_late_call_is_booked_on_the_test_whose_sandbox_it_was(suite: Suite):
+def test_a_late_call_is_assigned_to_the_test_of_its_sandbox(suite: Suite):
     result = suite.run(
         """
         import urllib.error
@@ -617,7 +617,7 @@ def test_a_late_call_is_booked_on_the_test_whose_sandbox_it_was(suite: Suite):
     )
 
 
-def test_a_call_to_a_sandbox_that_the_test_itself_has_closed_is_no_late_one(suite: Suite):
+def test_a_call_to_a_sandbox_that_the_test_closed_is_not_a_late_call(suite: Suite):
     result = suite.run(
         """
         def test_it(mockserver_server):
