@@ -44,8 +44,14 @@ def test_without_a_bug_nothing_is_reported(mockserver_server: MockServer, machin
         ("forged-accepted", {"on": "delivery", "nth": 1}),
     ],
 )
-def test_a_failure_shrinks_to_the_relevant_call(mockserver_server: MockServer, bug: str, rule: dict):
-    found = hunt(mockserver_server, bug)
+def test_a_failure_shrinks_to_the_relevant_call(
+    mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch, bug: str, rule: dict
+):
+    # A derandomized run takes its seed from the text of the code: each edit would start it at another example, and the
+    # shrinker ends at a local minimum from some of them. This is what `--hypothesis-seed=0` sets.
+    monkeypatch.setattr("hypothesis.core.global_force_seed", 0)
+
+    found = hunt(mockserver_server, bug, settings(ROUNDS, derandomize=False))
 
     assert [rule] == [
         {key: value for key, value in each.items() if key != "do"} for each in found.scenario["script"] if "on" in each and each["on"] != "*"
