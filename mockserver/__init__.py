@@ -5,25 +5,26 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mockserver.version import VERSION as __version__
-
 if TYPE_CHECKING:
     from mockserver.scenario.problems import ScenarioError
     from mockserver.server.app import create_app
     from mockserver.testing.sandbox import Sandbox
     from mockserver.testing.server import MockServer
+    from mockserver.version import VERSION as __version__
 
 __all__ = ["MockServer", "Sandbox", "ScenarioError", "__version__", "create_app"]
 
 _HOMES = {
-    "MockServer": "mockserver.testing.server",
-    "Sandbox": "mockserver.testing.sandbox",
-    "ScenarioError": "mockserver.scenario.documents",
-    "create_app": "mockserver.server.app",
+    "MockServer": ("mockserver.testing.server", "MockServer"),
+    "Sandbox": ("mockserver.testing.sandbox", "Sandbox"),
+    "ScenarioError": ("mockserver.scenario.documents", "ScenarioError"),
+    "__version__": ("mockserver.version", "VERSION"),
+    "create_app": ("mockserver.server.app", "create_app"),
 }
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+        module, attribute = _HOMES[name]
+        return getattr(import_module(module), attribute)
     raise AttributeError(f"module 'mockserver' has no attribute {name!r}")
