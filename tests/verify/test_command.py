@@ -14,8 +14,8 @@ from mockserver import cli
 from mockserver.scenario.documents import read_file
 from mockserver.verify import report as reporting
 from mockserver.verify.transport import HttpClient
-from tests.verify.test_breaches import ModifiedService
 from tests.verify.test_learning import GUIDE
+from tests.verify.test_violations import ModifiedService
 from tests.verify.worlds import IDS, OTHER_TENANT, connected, learnable, run, settings, world
 
 
