@@ -336,7 +336,7 @@ class Sandbox:
 
     @property
     def history(self) -> JSON:
-        """A dict with the `steps` so far, the calls that a rule defers (`held`), and the next timer (`due`); keys redacted."""
+        """A dict with the `steps` so far, the calls that a rule defers (`deferred`), and the next timer (`due`); keys redacted."""
         return self._backend.run("readHistory")
 
     @property
