@@ -1,4 +1,4 @@
-"""Where the package's data folders are: inside an installed package, or beside it in a checkout."""
+"""Where the package's data folders are: inside an installed package, or next to it in a checkout."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -20,7 +20,7 @@ class DataNotFoundError(FileNotFoundError):
 @cache
 def data_dir(name: Literal["schemas", "scenarios"]) -> Path:
     """
-    The folder `name` that holds the marker file: an installed one goes before the checkout's.
+    The folder `name` that holds the marker file: an installed one takes precedence over the checkout's.
 
     Without the marker a stranger's `site-packages/schemas` could be taken for ours.
     """

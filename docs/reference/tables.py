@@ -115,7 +115,7 @@ def machine_settings() -> Iterator[str]:
 
 def effect_arguments() -> Iterator[str]:
     """Yield the effects by group, and the arguments of those that take an object."""
-    for group, title in (("wire", "On the wire"), ("world", "On the state"), ("delivery", "On deliveries")):
+    for group, title in (("wire", "On the wire"), ("state", "On the state"), ("delivery", "On deliveries")):
         yield f"## {title}\n"
         named = [effects.EFFECTS[name] for name in effects.of_group(group)]
         yield from rows(

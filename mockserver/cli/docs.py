@@ -349,7 +349,7 @@ def scenario_schema() -> str:
     schema = json.loads((data_dir("schemas") / "scenario.json").read_text(encoding="utf-8"))
     effects = schema["$defs"]["effects"]
     properties = effects["properties"] | dict(schema_properties())
-    first = [*of_group("wire"), *of_group("world"), *of_group("delivery"), *ALIASES]
+    first = [*of_group("wire"), *of_group("state"), *of_group("delivery"), *ALIASES]
     effects = effects | {"properties": {name: properties[name] for name in first}}
     return (
         json.dumps(
@@ -360,7 +360,7 @@ def scenario_schema() -> str:
 
 
 def _effects() -> Iterator[str]:
-    for group, title in (("wire", "on the wire"), ("world", "on the state"), ("delivery", "on deliveries")):
+    for group, title in (("wire", "on the wire"), ("state", "on the state"), ("delivery", "on deliveries")):
         yield f"## Effects {title}\n"
         yield "| effect | argument | meaning |"
         yield "| --- | --- | --- |"

@@ -79,7 +79,7 @@ def delivery_attempts(sandbox: SandboxState) -> Sequence[DeliveryAttempt]:
 
 FINAL = ("completed", "failed", "canceled", "expired")
 _TRANSPORT_REPEATS_WITHIN = 50 * MILLISECOND
-# Libraries whose transport never repeats a POST: a repeated one comes from the client's own retry policy.
+# Libraries whose transport never repeats a POST: a repeated one is from the client's own retry policy.
 _NEVER_REPEAT = ("python-requests", "python-httpx", "python-urllib", "aiohttp")
 _MOVED = SECOND // 2  # a clock that advanced this much more than real time was moved by the test
 

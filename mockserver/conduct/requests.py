@@ -13,7 +13,7 @@ from typing import Any
 from mockserver.conduct.evidence import Evidence, body_of, numbers, succeeded
 from mockserver.conduct.rules import Proof
 from mockserver.contract.filters import FIELDS
-from mockserver.contract.text import nearest, whole_number
+from mockserver.contract.text import closest_match, whole_number
 from mockserver.core.instants import parse
 from mockserver.core.state.journal import JournalEntry
 
@@ -41,7 +41,7 @@ def lost_filters(evidence: Evidence) -> Iterator[Proof]:
             yield Proof(message, numbers((previews[-1], create, start)))
     for call in evidence.of(*_WITH_FILTERS):
         unknown = (key for key in body_of(call) if key not in _CAMPAIGN_KEYS)
-        similar = [key for key in unknown if nearest(key.lower(), ("filters",), likeness=0.8)]
+        similar = [key for key in unknown if closest_match(key.lower(), ("filters",), likeness=0.8)]
         if similar and succeeded(call):
             message = f"{call.operation} got {similar[0][:40]!r}, which is not `filters` and restricts nothing"
             yield Proof(message, (call.n,))

@@ -1,7 +1,7 @@
 """
 Effects of a scenario's rules: one row per effect, and the other names of some.
 
-A wire effect changes one exchange (`contract/wire_faults.py` has these rows), a world effect changes the state, and a
+A wire effect changes one exchange (`contract/wire_faults.py` has these rows), a state effect changes the state, and a
 delivery effect changes one attempt to deliver an event. `schemas/scenario.json` has each effect's argument: of the wire
 as these rows generate it, of the rest as written there; a test compares the names.
 """
@@ -23,35 +23,35 @@ class Effect(NamedTuple):
     """One effect: its group, its argument's form as the documentation shows it, and its meaning in one clause."""
 
     name: str
-    group: Literal["wire", "world", "delivery"]
+    group: Literal["wire", "state", "delivery"]
     argument: str
     meaning: str
 
 
 # fmt: off
 _ROWS = (
-    Effect("complete-session", "world", "{id?, phone?, name?}",                "the end user finishes the hosted flow"),
-    Effect("fail-session",     "world", "{id?, reason?}",                      "the connection fails"),
-    Effect("expire-session",   "world", "{id?}",                               "the session expires, also before its deadline"),
-    Effect("cancel-session",   "world", "{id?}",                               "the end user cancels the hosted flow"),
-    Effect("visit-link",       "world", "{id?, userAgent?}",                   "a scanner or a second person opens the session's url"),
-    Effect("fail-campaign",    "world", "{id?}",                               "a running campaign fails with an unrecoverable error"),
-    Effect("stall-sends",      "world", "{id?}",                               "the sends stop until resume-sends"),
-    Effect("resume-sends",     "world", "{id?}",                               "the next send is due now, the rest evenly after it at the campaign's own rate"),
-    Effect("slow-sends",       "world", "{id?, perMinute}",                    "the sends have this rate until resume-sends"),
-    Effect("fail-sends",       "world", "{id?, ratio | every | chats, reason?}", "some of the remaining sends fail"),
-    Effect("set-tenant",       "world", "{tenant?, subscription?, developersEnabled?, name?}", "change a tenant's settings"),
-    Effect("revoke-key",       "world", "{tenant?, kind?}",                    "a tenant's key is invalid from the next call on"),
-    Effect("rotate-key",       "world", "{tenant?, kind?, key?}",              "a new key replaces a tenant's key"),
-    Effect("set-template",     "world", "{id?, tenant?, status?, variables?, text?}", "change a template; while it is not approved, its remaining sends fail"),
-    Effect("remove-template",  "world", "{id?, tenant?}",                      "remove a template"),
-    Effect("remove-funnel",    "world", "{id?, tenant?}",                      "remove a funnel with its steps"),
-    Effect("remove-entrypoint","world", "{id?, tenant?}",                      "remove a channel; without another one of its platform the remaining sends fail"),
-    Effect("fail-media",       "world", "{ratio | every | names}",             "storage fails: such a file has `success: false`"),
-    Effect("given",            "world", "seed data",                           "adds records"),
-    Effect("rate-limit",       "world", "off, or {requests, per}",             "sets the choice rate-limit-numbers"),
-    Effect("set-choice",       "world", "{id: option}",                        "sets choices"),
-    Effect("advance",          "world", "duration",                            "advances the clock"),
+    Effect("complete-session", "state", "{id?, phone?, name?}",                "the end user finishes the hosted flow"),
+    Effect("fail-session",     "state", "{id?, reason?}",                      "the connection fails"),
+    Effect("expire-session",   "state", "{id?}",                               "the session expires, also before its deadline"),
+    Effect("cancel-session",   "state", "{id?}",                               "the end user cancels the hosted flow"),
+    Effect("visit-link",       "state", "{id?, userAgent?}",                   "a scanner or a second person opens the session's url"),
+    Effect("fail-campaign",    "state", "{id?}",                               "a running campaign fails with an unrecoverable error"),
+    Effect("stall-sends",      "state", "{id?}",                               "the sends stop until resume-sends"),
+    Effect("resume-sends",     "state", "{id?}",                               "the next send is due now, the rest evenly after it at the campaign's own rate"),
+    Effect("slow-sends",       "state", "{id?, perMinute}",                    "the sends have this rate until resume-sends"),
+    Effect("fail-sends",       "state", "{id?, ratio | every | chats, reason?}", "some of the remaining sends fail"),
+    Effect("set-tenant",       "state", "{tenant?, subscription?, developersEnabled?, name?}", "change a tenant's settings"),
+    Effect("revoke-key",       "state", "{tenant?, kind?}",                    "a tenant's key is invalid from the next call on"),
+    Effect("rotate-key",       "state", "{tenant?, kind?, key?}",              "a new key replaces a tenant's key"),
+    Effect("set-template",     "state", "{id?, tenant?, status?, variables?, text?}", "change a template; while it is not approved, its remaining sends fail"),
+    Effect("remove-template",  "state", "{id?, tenant?}",                      "remove a template"),
+    Effect("remove-funnel",    "state", "{id?, tenant?}",                      "remove a funnel with its steps"),
+    Effect("remove-entrypoint","state", "{id?, tenant?}",                      "remove a channel; without another one of its platform the remaining sends fail"),
+    Effect("fail-media",       "state", "{ratio | every | names}",             "storage fails: such a file has `success: false`"),
+    Effect("given",            "state", "seed data",                           "adds records"),
+    Effect("rate-limit",       "state", "off, or {requests, per}",             "sets the choice rate-limit-numbers"),
+    Effect("set-choice",       "state", "{id: option}",                        "sets choices"),
+    Effect("advance",          "state", "duration",                            "advances the clock"),
     Effect("deliver",          "delivery", "{duplicate, reorder, delay, lose, before-answer, forge, old-secret, spell, unknown-kind}", "changes an attempt to deliver an event"),
 )
 # fmt: on

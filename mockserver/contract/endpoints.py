@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple, get_args
 
-from mockserver.contract.text import nearest_hint
+from mockserver.contract.text import closest_match_hint
 
 Operation = Literal[
     "listTemplates",
@@ -172,6 +172,6 @@ def operations_named(name: str) -> tuple[str, ...]:
     """
     operations = named(name)
     if not operations:
-        hint = nearest_hint(name, (*OPERATIONS, *(f"{row.method} {row.path}" for row in _ROWS)))
+        hint = closest_match_hint(name, (*OPERATIONS, *(f"{row.method} {row.path}" for row in _ROWS)))
         raise ValueError(f"got the operation {name!r}; expected an operation id, METHOD /path or *{hint}")
     return operations

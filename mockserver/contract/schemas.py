@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mockserver._data import data_dir
 from mockserver.contract.limits import PROBLEMS_MAX
-from mockserver.contract.text import nearest_hint
+from mockserver.contract.text import closest_match_hint
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
@@ -167,7 +167,7 @@ def load(name: str) -> dict[str, Any]:
         ValueError: For an unknown name.
     """
     if name not in names():
-        expected = nearest_hint(name, names()) or f": {', '.join(names())}"
+        expected = closest_match_hint(name, names()) or f": {', '.join(names())}"
         raise ValueError(f"got the schema {name!r}; expected the name of one{expected}")
     text = (data_dir("schemas") / f"{name}.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = _inlined(json.loads(text))

@@ -26,7 +26,7 @@ COMPARED_MAX = 250
 _ALPHABET = string.ascii_letters + string.digits + "_-."
 
 
-def nearest(received: object, known: Iterable[str], *, likeness: float = 0.5) -> str | None:
+def closest_match(received: object, known: Iterable[str], *, likeness: float = 0.5) -> str | None:
     """
     Return the valid name that is most like the received one, or None if none is.
 
@@ -47,9 +47,9 @@ def nearest(received: object, known: Iterable[str], *, likeness: float = 0.5) ->
     return same or next(iter(get_close_matches(name, short, n=1, cutoff=likeness)), None)
 
 
-def nearest_hint(received: object, known: Iterable[str], *, likeness: float = 0.5) -> str:
+def closest_match_hint(received: object, known: Iterable[str], *, likeness: float = 0.5) -> str:
     """Return the end of a message, `; did you mean 'NAME'?`, or nothing if no known name is near the one received."""
-    return did_you_mean(nearest(received, known, likeness=likeness))
+    return did_you_mean(closest_match(received, known, likeness=likeness))
 
 
 def did_you_mean(name: str | None) -> str:

@@ -18,7 +18,7 @@ _WRITTEN: Final = re.compile(r"\s*\+?[0-9\s().\-/]+", re.ASCII)
 _BRAZILIAN: Final = re.compile(r"\+55[1-9][0-9]{9,10}")  # the library's rule for Brazil, without its import
 
 
-def e164(text: str, country: str) -> str | None:
+def normalize_phone(text: str, country: str) -> str | None:
     """Return the number as `+` and its digits, read as it is dialled in the country, or None if it cannot be one."""
     if _WRITTEN.fullmatch(text) is None:
         return None

@@ -41,9 +41,9 @@ def problem(value: object) -> str | None:
     """Return the error message for an unknown mode, with the nearest one, or None."""
     if value in MODES:
         return None
-    from mockserver.contract.text import nearest_hint
+    from mockserver.contract.text import closest_match_hint
 
-    return f"got {value!r}; expected error, report or off{nearest_hint(value, MODES)}"
+    return f"got {value!r}; expected error, report or off{closest_match_hint(value, MODES)}"
 
 
 def mode(item: pytest.Item) -> str:

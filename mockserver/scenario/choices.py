@@ -8,7 +8,7 @@ from pathlib import Path
 from mockserver.contract import choices
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.limits import PROBLEMS_MAX
-from mockserver.contract.text import nearest
+from mockserver.contract.text import closest_match
 from mockserver.core.redaction import to_json_text
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.scenario.documents import read_file
@@ -46,7 +46,7 @@ def choice_problem(choice_id: str, value: object, *, hints: bool = True) -> Prob
     """
     path = f"/choices{step(choice_id)}"
     if choice_id not in choices.CHOICES and choice_id not in choices.FIXED:
-        near = nearest(choice_id, choices.CHOICES) if hints else None
+        near = closest_match(choice_id, choices.CHOICES) if hints else None
         return Problem(path, to_json_text(choice_id), "the id of a choice", near)
     if choice_id in choices.FIXED:
         return Problem(path, to_json_text(value), str(choices.problem(choice_id, value)))
@@ -71,7 +71,7 @@ def load_profile(profile: str | Path) -> dict[str, object]:
     file = Path(profile)
     if file.suffix not in _SUFFIXES and not file.is_file():
         wanted = f"one of {', '.join(PROFILES)}, or a file {{choices: {{id: option}}}}"
-        problem = Problem("/profile", repr(str(profile)), wanted, nearest(profile, PROFILES))
+        problem = Problem("/profile", repr(str(profile)), wanted, closest_match(profile, PROFILES))
         raise ScenarioError([problem], "the profile's name")
     document = read_file(file)
     options: dict[str, object] = document.get("choices", {})

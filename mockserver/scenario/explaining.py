@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from mockserver.contract import schemas
-from mockserver.contract.text import brief, nearest
+from mockserver.contract.text import brief, closest_match
 from mockserver.core.redaction import to_json_text
 from mockserver.scenario.problems import Problem, steps
 
@@ -83,7 +83,7 @@ def _unknown_key(schema: Schema, parent: Sequence[Schema], error: schemas.Schema
         near = key
     else:
         inner = {name.partition(".")[2]: name for name in reversed(below)}
-        close = nearest(key, [*known, *inner], likeness=0.6)
+        close = closest_match(key, [*known, *inner], likeness=0.6)
         near = close if close is None or close in known else inner[close]
     return Problem(error.pointer, f"the key {to_json_text(key)}", wanted, near)
 
@@ -163,7 +163,7 @@ def _one_of(values: Sequence[Any], received: object, *, quoted: bool = True) -> 
 
 
 def _close(received: object, known: Sequence[Any]) -> str | None:
-    return nearest(received, known) if isinstance(received, str) else None
+    return closest_match(received, known) if isinstance(received, str) else None
 
 
 def _first(parts: Sequence[Schema]) -> str:

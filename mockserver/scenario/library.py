@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mockserver._data import data_dir
-from mockserver.contract.text import nearest
+from mockserver.contract.text import closest_match
 from mockserver.core.redaction import to_json_text
 from mockserver.scenario.documents import read_file
 from mockserver.scenario.problems import Problem, ScenarioError
@@ -35,6 +35,6 @@ def document(name: str) -> dict[str, Any]:
     if name not in known:
         wanted = f"the name of one of the library's {len(known)} scenarios, which `mockserver scenarios` lists"
         raise ScenarioError(
-            [Problem("/scenario", to_json_text(name), wanted, nearest(name, known))], "the scenario's name"
+            [Problem("/scenario", to_json_text(name), wanted, closest_match(name, known))], "the scenario's name"
         )
     return _document(known[name])

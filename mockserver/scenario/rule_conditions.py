@@ -16,7 +16,7 @@ from mockserver.contract.durations import parse_duration
 from mockserver.contract.effects import DELIVERY
 from mockserver.contract.endpoints import ENDPOINTS, named
 from mockserver.contract.lifecycles import CAMPAIGN, CONNECTED, CONNECTION_FAILED, SESSION
-from mockserver.contract.text import nearest
+from mockserver.contract.text import closest_match
 from mockserver.core.redaction import to_json_text
 from mockserver.core.state.matching import PATH_ROOTS, is_literal
 from mockserver.scenario.problems import Problem, step
@@ -59,7 +59,7 @@ def _check_delivery(key: str, wanted: Any, path: str, problems: list[Problem]) -
     if key not in _OF_DELIVERY:
         known = ", ".join(_OF_DELIVERY)
         problems.append(
-            Problem(path, to_json_text(key), f"a path that begins with {known}", nearest(key, _OF_DELIVERY))
+            Problem(path, to_json_text(key), f"a path that begins with {known}", closest_match(key, _OF_DELIVERY))
         )
     elif key == "event":
         _check_word(wanted, _EVENTS, path, problems)
@@ -72,7 +72,10 @@ def _check_path(key: str, operations: Sequence[str], path: str, problems: list[P
     if root not in PATH_ROOTS:
         problems.append(
             Problem(
-                path, to_json_text(key), f"a path that begins with {', '.join(PATH_ROOTS)}", nearest(key, PATH_ROOTS)
+                path,
+                to_json_text(key),
+                f"a path that begins with {', '.join(PATH_ROOTS)}",
+                closest_match(key, PATH_ROOTS),
             )
         )
         return
@@ -84,12 +87,12 @@ def _check_path(key: str, operations: Sequence[str], path: str, problems: list[P
     known = sorted(f"path.{part[1:-1]}" for part in parts)
     if key not in known:
         valid = ", ".join(known) or "another root, as these paths have no parameters"
-        problems.append(Problem(path, to_json_text(key), valid, nearest(key, known)))
+        problems.append(Problem(path, to_json_text(key), valid, closest_match(key, known)))
 
 
 def _check_word(wanted: Any, words: Sequence[str], path: str, problems: list[Problem]) -> None:
     if is_literal(wanted) and wanted not in words:
-        problems.append(Problem(path, to_json_text(wanted), f"one of {', '.join(words)}", nearest(wanted, words)))
+        problems.append(Problem(path, to_json_text(wanted), f"one of {', '.join(words)}", closest_match(wanted, words)))
 
 
 def _check_number(wanted: Any, path: str, problems: list[Problem]) -> None:

@@ -12,11 +12,11 @@ from mockserver.contract.durations import parse_duration
 from mockserver.contract.effects import ALIASES, DELIVERY, EFFECTS, deciding
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
 from mockserver.contract.limits import PROBLEMS_MAX
-from mockserver.contract.text import nearest
+from mockserver.contract.text import closest_match
 from mockserver.contract.wire_faults import WIRE_FAULTS, ReadWait
 from mockserver.core.instants import DAY, LATEST, Instant, as_shown
 from mockserver.core.operations import campaigns, sending
-from mockserver.core.phone_numbers import BRAZIL, e164, expected
+from mockserver.core.phone_numbers import BRAZIL, expected, normalize_phone
 from mockserver.core.redaction import to_json_text
 from mockserver.core.state.matching import normalize_conditions
 from mockserver.core.state.rules import Latency, Rule, WireFaults
@@ -197,7 +197,7 @@ def _build_rule(
         state_effects=tuple(
             (name, parse_duration(args) if name == "advance" else args)
             for name, args in effects.items()
-            if EFFECTS[name].group == "world"
+            if EFFECTS[name].group == "state"
         ),
         delivery_faults=effects.get("deliver"),
         must_fire=entry.get("mustFire", False),
@@ -216,7 +216,7 @@ def _check_trigger(entry: Entry, path: str, problems: list[Problem]) -> None:
     if on != DELIVERY and not named(on):
         known = (*OPERATIONS, DELIVERY, "*", *(f"{row.method} {row.path}" for row in ENDPOINTS.values()))
         wanted = "an operation id, METHOD /path as in the API document, *, or delivery"
-        problems.append(Problem(f"{path}/on", to_json_text(on), wanted, nearest(on, known)))
+        problems.append(Problem(f"{path}/on", to_json_text(on), wanted, closest_match(on, known)))
 
 
 def _refuse(entry: Entry, keys: Sequence[str], path: str, wanted: str, problems: list[Problem]) -> None:
@@ -251,7 +251,7 @@ def _check_effects(entry: Entry, effects: Entry, path: str, problems: list[Probl
             Problem(f"{path}/deliver", to_json_text(effects["deliver"]), "deliver only with `on: delivery`")
         )
     phone = effects.get("complete-session", {}).get("phone")
-    if phone is not None and e164(phone, BRAZIL) is None:
+    if phone is not None and normalize_phone(phone, BRAZIL) is None:
         problems.append(Problem(f"{path}/complete-session/phone", to_json_text(phone), expected(BRAZIL)))
     _check_new_key(effects.get("rotate-key", {}), f"{path}/rotate-key/key", problems)
     if "advance" in effects:

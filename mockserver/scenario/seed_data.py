@@ -17,7 +17,7 @@ from typing import Any
 from mockserver.contract.filters import PLATFORMS
 from mockserver.core.instants import Instant, as_shown, parse_date
 from mockserver.core.operations.connections import seeded_provider_id
-from mockserver.core.phone_numbers import e164, expected
+from mockserver.core.phone_numbers import expected, normalize_phone
 from mockserver.core.state.records import (
     Chat,
     Entrypoint,
@@ -191,7 +191,7 @@ def entrypoints(context: SeedContext, entries: Sequence[Entry], path: str) -> No
     for number, entry in enumerate(entries):
         at = f"{path}/{number}"
         phone = entry.get("displayPhone")
-        if phone is not None and e164(phone, context.tenant.country) is None:
+        if phone is not None and normalize_phone(phone, context.tenant.country) is None:
             context.add_problem(f"{at}/displayPhone", phone, expected(context.tenant.country))
         if entry.get("isCoexistence") and entry.get("platform", PLATFORMS[0]) != PLATFORMS[0]:
             context.add_problem(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mockserver.contract.text import nearest
+from mockserver.contract.text import closest_match
 from mockserver.core.instants import EARLIEST, LATEST, Instant, as_shown, parse
 from mockserver.core.redaction import to_json_text
 from mockserver.core.state.sandbox import SandboxState
@@ -48,7 +48,7 @@ class SeedContext:
 
     def add_problem(self, path: str, found: object, wanted: str, known: Any = ()) -> None:
         """Add a problem; `known` are the valid names, of which the nearest becomes the hint."""
-        hint = nearest(found, known) if len(self.problems) < _HINTED_MAX else None
+        hint = closest_match(found, known) if len(self.problems) < _HINTED_MAX else None
         self.problems.append(Problem(path, to_json_text(found), wanted, hint))
 
     def assign_id(self, kind: str, prefix: str, entry: Entry, path: str) -> str:

@@ -1,1 +1,1 @@
-"""The tester's face: fixtures and in-process transports."""
+"""The Python interface for tests: servers, sandboxes, transports, reports and strategies."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from mockserver.contract.text import nearest_hint
+from mockserver.contract.text import closest_match_hint
 from mockserver.core.instants import SECOND, format_exact, from_datetime, to_microseconds
 
 _UNITS = ("weeks", "days", "hours", "minutes", "seconds", "milliseconds", "microseconds")
@@ -34,7 +34,7 @@ def length_of_advance(by: str | float | timedelta | None, units: Mapping[str, fl
     unknown = next((unit for unit in units if unit not in _UNITS), None)
     if unknown is not None:
         expected = f"{', '.join(_UNITS)}, to or until"
-        raise TypeError(f"advance: got {unknown!r}; expected {expected}{nearest_hint(unknown, _UNITS)}")
+        raise TypeError(f"advance: got {unknown!r}; expected {expected}{closest_match_hint(unknown, _UNITS)}")
     length = timedelta(**units) if units else by
     if not isinstance(length, timedelta):
         return length

@@ -309,7 +309,7 @@ class Calls(Sequence[Exchange[BodyT_co, AnswerT_co]]):
 
     def none(self) -> None:
         """
-        Check that there is no call.
+        Check that there are no calls.
 
         Raises:
             CallMismatch: There is one.

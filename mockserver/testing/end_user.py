@@ -12,7 +12,7 @@ from http.client import HTTPConnection
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from mockserver.contract.text import nearest_hint
+from mockserver.contract.text import closest_match_hint
 from mockserver.server import front_controller
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import NoResponse
@@ -240,7 +240,7 @@ class EndUser:
         form = next((form for form in page.forms if button in form.buttons), None)
         if form is None or step not in (None, page.step):
             expected = f"the step {step!r}" if step else f"the button {button!r}"
-            hint = nearest_hint(button, page.buttons) if form is None else ""
+            hint = closest_match_hint(button, page.buttons) if form is None else ""
             offered = f"expected one that the page {page.title!r} offers (status {page.status}): the step {page.step!r} or the buttons {', '.join(page.buttons) or 'none'}"
             raise ValueError(f"got {expected}; {offered}{hint}")
         sent = {**form.values, **fields, "press": button}
@@ -248,7 +248,7 @@ class EndUser:
 
     def _go(self, method: str, url: str, body: bytes = b"") -> Page:
         for _ in range(_HOPS_MAX):
-            status, headers, content = self._asked(method, url, body)
+            status, headers, content = self._request(method, url, body)
             location = headers.get("location")
             if location is None:
                 title, text, forms = read_page(content.decode("utf-8", "replace"))
@@ -260,7 +260,7 @@ class EndUser:
                 return self.page
         raise ValueError(f"more than {_HOPS_MAX} redirects, the last one to {url}")
 
-    def _asked(self, method: str, url: str, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
+    def _request(self, method: str, url: str, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
         """Send one request as a browser does, with `Origin: null` for forms, since the pages permit no referrer."""
         headers = dict(self._headers)
         if method == "POST":
@@ -312,5 +312,5 @@ def link_of(hosted: HostedSandbox, session: str | Mapping[str, Any]) -> str:
         return base + token
     if named not in known:
         expected = ", ".join(list(known)[:5]) or "the id of a session; there is none yet"
-        raise ValueError(f"session: got {named!r}; expected {expected}{nearest_hint(named, known)}")
+        raise ValueError(f"session: got {named!r}; expected {expected}{closest_match_hint(named, known)}")
     return base + known[named]

@@ -336,7 +336,7 @@ class Sandbox:
 
     @property
     def history(self) -> JSON:
-        """A dict with the `steps` so far, the calls that a rule defers (`held`), and the next timer (`due`); keys redacted."""
+        """A dict with the `steps` so far, the calls that a rule defers (`deferred`), and the next timer (`due`); keys redacted."""
         return self._backend.run("readHistory")
 
     @property
@@ -408,7 +408,7 @@ class Sandbox:
             The timers that fired, oldest first, each with `at`, `what` (such as `session.expire`) and the record's `id`.
 
         Raises:
-            ValueError: The arguments do not say one end, or time would go back. Nothing has changed then.
+            ValueError: The arguments do not give exactly one end, or time would move backwards. Nothing has changed then.
 
         Example:
             >>> fired = sandbox.advance("20m")

@@ -190,6 +190,6 @@ def _own_port_problem(own_port: Any) -> str | None:
 
 def did_you_mean(received: str, known: Any) -> str:
     """Return the end of a sentence with the nearest known name; empty if none is near."""
-    from mockserver.contract.text import nearest_hint
+    from mockserver.contract.text import closest_match_hint
 
-    return nearest_hint(received, known)
+    return closest_match_hint(received, known)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from mockserver.contract.choices import CHOICES, Choice
-from mockserver.contract.text import nearest_hint
+from mockserver.contract.text import closest_match_hint
 
 TOUCHED = "touched"
 
@@ -64,7 +64,7 @@ def _rows(name: str) -> list[Choice]:
     if name in by_family:
         return [row for row in by_family[name] if len(row.options) > 1]
     if name not in CHOICES:
-        hint = nearest_hint(name, [*by_family, *CHOICES, TOUCHED])
+        hint = closest_match_hint(name, [*by_family, *CHOICES, TOUCHED])
         raise ValueError(f"got {name!r}; expected a choice or a family{hint}")
     if len(CHOICES[name].options) < 2:
         raise ValueError(

@@ -39,12 +39,12 @@ REQUIRED_OPEN: Final = frozenset({"listMessages"})
 
 @dataclass
 class Shape:
-    """Differences of a body from its schema: unlisted fields, listed and unlisted values of open lists, and breaches."""
+    """Differences of a body from its schema: unlisted fields, listed and unlisted values of open lists, and violations."""
 
     extras: list[str] = field(default_factory=list)
     listed: int = 0
     unlisted: list[str] = field(default_factory=list)
-    breaches: list[str] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)
 
 
 def compare(operation: str, body: Any) -> Shape:
@@ -56,7 +56,7 @@ def compare(operation: str, body: Any) -> Shape:
     listed_only = _strip(schemas.load(name), body, (), OPEN_LISTS.get(operation, frozenset()), shape)
     for problem in schemas.check(name, listed_only):
         if problem.keyword != "required" or operation not in REQUIRED_OPEN:
-            shape.breaches.append(str(problem))
+            shape.violations.append(str(problem))
     return shape
 
 
@@ -181,8 +181,8 @@ def success_body(context: RunContext, exchange: Exchange) -> None:
         return
     is_json = exchange.json is not ABSENT and "json" in exchange.headers.get("content-type", "")
     context.judge("base.json", is_json, exchange, "a JSON body with a JSON Content-Type")
-    breaches = compare(operation, exchange.json).breaches
-    context.judge(endpoint.clause, not breaches, exchange, breaches[0] if breaches else "the documented shape")
+    violations = compare(operation, exchange.json).violations
+    context.judge(endpoint.clause, not violations, exchange, violations[0] if violations else "the documented shape")
 
 
 _BODY_CLAUSES: Final = tuple(row.clause for row in ENDPOINTS.values() if row.response_schema is not None)
@@ -205,7 +205,7 @@ _DATE_TIME_FORMATS: Final = {
     "offset": re.compile(_ISO + r"(\.\d+)?\+00:00"),
 }
 _DATE_TIME: Final = re.compile(_ISO + r"(\.\d+)?(Z|[+-]\d\d:\d\d)")
-# Keys of the option `details` of error-extra-keys; any other key in addition to the three is a breach.
+# Keys of the option `details` of error-extra-keys; any other key in addition to the three is a violation.
 _ERROR_DETAILS: Final = frozenset({"details", "requestId"})
 _ENGLISH: Final = re.compile(
     r"\b(the|not found|is required|invalid|must be|should|unauthori[sz]ed|forbidden|bad request)\b", re.IGNORECASE

@@ -15,7 +15,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "conduct.md"
 
 
 def test_the_page_in_the_documentation_is_the_generated_one() -> None:
-    assert PAGE.read_text(encoding="utf-8") == conduct_page(), "write it anew: mockserver conduct --markdown"
+    assert PAGE.read_text(encoding="utf-8") == conduct_page(), "write it again: mockserver conduct --markdown"
 
 
 def test_every_rule_has_its_row() -> None:

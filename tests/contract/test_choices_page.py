@@ -28,7 +28,7 @@ def row(table: str, first: str) -> list[str]:
 
 def test_the_page_in_the_documentation_is_the_generated_one() -> None:
     assert PAGE.read_text(encoding="utf-8") == choices_page(), (
-        "write it anew: mockserver choices --markdown > docs/choices.md"
+        "write it again: mockserver choices --markdown > docs/choices.md"
     )
 
 

@@ -123,7 +123,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "sandbox.now + (-(-MINUTE // per_minute) if first else 0)",
         "sandbox.now + (MINUTE // per_minute if first else 0)",
         "after slow-sends the next send comes a fraction of a microsecond too early",
-        ("tests/scenario/test_world_effects.py",),
+        ("tests/scenario/test_state_effects.py",),
     ),
     Mutant(
         "cancel-late-sends",
@@ -269,7 +269,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "return 0 if scope.started_execution_id == execution.id else",
         "return 0 if scope.started_execution_id is None else",
         "an effect on a running campaign changes what it has sent already",
-        ("tests/scenario/test_world_effects.py",),
+        ("tests/scenario/test_state_effects.py",),
     ),
     Mutant(
         "rule-every-after-skip",

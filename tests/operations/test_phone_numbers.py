@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from mockserver.core.phone_numbers import e164
+from mockserver.core.phone_numbers import normalize_phone
 from tests.operations.session_calls import begin, create
 
 NUMBER = "+5511998765432"
@@ -82,8 +82,8 @@ def test_the_refusal_of_a_command_contains_an_example(mockserver):
 
 @pytest.mark.parametrize("text", [text for text in BRAZILIAN if text.strip().startswith("+")] + ["+55 11 3333-0000"])
 def test_a_brazilian_number_with_its_code_needs_no_library(monkeypatch, text):
-    with_library = e164(text.replace("+", ""), "BR")
+    with_library = normalize_phone(text.replace("+", ""), "BR")
 
     monkeypatch.setitem(sys.modules, "phonenumbers", None)
 
-    assert with_library == e164(text, "BR")
+    assert with_library == normalize_phone(text, "BR")

@@ -222,7 +222,7 @@ def test_more_problems_than_a_schema_explains_are_a_refusal(mockserver):
 )
 def test_the_nearest_choice_is_searched_for_a_bounded_number_of_times(mockserver, monkeypatch, document):
     searched = []
-    monkeypatch.setattr(choices, "nearest", lambda name, known: searched.append(name))
+    monkeypatch.setattr(choices, "closest_match", lambda name, known: searched.append(name))
 
     with pytest.raises(ScenarioError):
         mockserver.apply(document)

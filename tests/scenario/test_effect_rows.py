@@ -17,7 +17,7 @@ from mockserver.contract.wire_faults import WIRE_FAULTS
 from mockserver.core.faults.effects import STATE_EFFECTS
 from mockserver.scenario import library
 from mockserver.scenario.documents import validate
-from tests.scenario import test_world_effects
+from tests.scenario import test_state_effects
 from tests.testing import faults
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schemas" / "scenario.json").read_text(encoding="utf-8"))
@@ -27,7 +27,7 @@ DO = DEFINITIONS["effects"]["properties"]
 # As the page of scenario documents lists them.
 DOCUMENTED = {
     "wire": "error reply bad-gateway delay delay-after drop reset truncate garble dribble stale",
-    "world": "complete-session fail-session expire-session cancel-session visit-link fail-campaign stall-sends"
+    "state": "complete-session fail-session expire-session cancel-session visit-link fail-campaign stall-sends"
     " resume-sends slow-sends fail-sends set-tenant revoke-key rotate-key set-template remove-template remove-funnel"
     " remove-entrypoint fail-media given rate-limit set-choice advance",
     "delivery": "deliver",
@@ -70,14 +70,14 @@ def test_the_schema_has_every_effect_and_every_other_name_and_no_more():
 
 
 def test_every_effect_has_a_test():
-    """World effects are rows of `test_world_effects`, wire effects of the clients' parity, deliveries a list of calls."""
+    """State effects are rows of `test_state_effects`, wire effects of the clients' parity, deliveries a list of calls."""
     wire = {name for rule in faults.EFFECTS.values() for name in rule}
     calls = "".join(file.read_text(encoding="utf-8") for file in Path(__file__).parents[1].rglob("test_*.py"))
     arguments = set(re.findall(r"\.deliver\((?:\w+=[^()=]+, )*(\w+)=", calls))
     arguments |= {name for row in library_deliveries() for name in row}
 
     assert set(of_group("wire")) == wire
-    assert set(of_group("world")) == set(test_world_effects.SEEN)
+    assert set(of_group("state")) == set(test_state_effects.SEEN)
     assert set() == {name.replace("-", "_") for name in DO["deliver"]["properties"]} - {
         name.replace("-", "_") for name in arguments
     }
@@ -91,7 +91,7 @@ def library_deliveries():
 
 
 def test_every_state_effect_has_its_function():
-    assert set(of_group("world")) == set(STATE_EFFECTS)
+    assert set(of_group("state")) == set(STATE_EFFECTS)
 
 
 def test_closed_sets_of_the_schema_are_those_of_the_tables():

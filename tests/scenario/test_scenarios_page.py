@@ -15,7 +15,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "scenarios.md"
 
 
 def test_the_page_in_the_documentation_is_the_generated_one() -> None:
-    assert PAGE.read_text(encoding="utf-8") == scenarios_page(), "write it anew: mockserver scenarios --markdown"
+    assert PAGE.read_text(encoding="utf-8") == scenarios_page(), "write it again: mockserver scenarios --markdown"
 
 
 def test_every_effect_and_every_scenario_has_its_row() -> None:

@@ -9,8 +9,8 @@ import pytest
 from mockserver.verify.context import RunContext
 from mockserver.verify.run import verify
 from mockserver.verify.transport import RateLimiter
-from tests.verify.test_breaches import BREACHES, ModifiedService
 from tests.verify.test_learning import HOSTILE
+from tests.verify.test_violations import VIOLATIONS, ModifiedService
 from tests.verify.worlds import FakeClock, run, settings, world
 
 
@@ -92,7 +92,7 @@ def test_only_campaigns_without_recipients_are_started(mockserver_server):
 
 
 def test_nothing_is_started_if_an_empty_audience_is_estimated_as_not_empty(mockserver_server):
-    _, ask, tell = BREACHES["groups are joined by or"]
+    _, ask, tell = VIOLATIONS["groups are joined by or"]
     with world(mockserver_server) as sandbox:
         watched = Watched(ModifiedService(sandbox, ask, tell))
         report = run(sandbox, watched)
@@ -127,7 +127,7 @@ def test_a_start_with_recipients_is_canceled_immediately_and_ends_the_run(mockse
         ({"public_key": "pk_of_nobody_at_all"}, "auth.secret-only", "refuses the public key as invalid"),
         ({"other_key": ""}, "base.tenant-scope", "it needs --other-key"),
         ({"other_key": "the same"}, "base.tenant-scope", "two keys of one tenant"),
-        ({"chat": "chat_of_nobody"}, "messages.record", "was answered 404 CHAT_NOT_FOUND"),
+        ({"chat": "chat_of_nobody"}, "messages.record", "got 404 CHAT_NOT_FOUND for "),
     ],
 )
 def test_a_wrong_key_or_id_is_not_a_violation(mockserver_server, given, clause, said):

@@ -1,4 +1,4 @@
-"""What the document leaves open about webhooks: signing, retries, order, bodies and endpoints."""
+"""Points that the document leaves open on webhooks: signing, retries, order, bodies and endpoints."""
 
 from typing import Final
 
@@ -18,34 +18,34 @@ CHOICES: Final[tuple[Choice, ...]] = (
            "L374", ("svix", "two-short", "none", "three-days"), "svix",
            "After 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h: the schedule of the service that the portal suggests.",
            "inferred", ("events.nothing-lost", "events.subscribed")),
-    Choice("wh-idempotency", FAMILY, "Which id do the attempts at an event carry?",
+    Choice("wh-idempotency", FAMILY, "Which id do the attempts at an event have?",
            "L374", ("same-per-event", "new-per-try", "none"), "same-per-event",
            "The specification of that signing scheme requires it, and a receiver can then recognise a repetition.", "inferred",
            ("events.subscribed",)),
-    Choice("wh-no-endpoint", FAMILY, "What becomes of an event that no endpoint takes?",
+    Choice("wh-no-endpoint", FAMILY, "What happens to an event that no endpoint accepts?",
            "L362", ("dropped", "stored"), "dropped",
            "Reading the session is the fallback.", "inferred", ("events.subscribed",)),
-    Choice("wh-data-asymmetry", FAMILY, "Does the event of a failure carry the keys of the connected one too?",
+    Choice("wh-data-asymmetry", FAMILY, "Does the event of a failure also have the keys of the connected one?",
            "L366-367", ("literal", "same-keys"), "literal",
            "Each event lists its own keys.", "documented", ("events.failed",)),
 )
 
 FIXED: Final[tuple[Fixed, ...]] = (
     Fixed("wh-clock", FAMILY, "timestamps of the process's clock; occurredAt of the sandbox's",
-          "Verifiers compare the timestamp with their own present."),
+          "Verifiers compare the timestamp with their own clock."),
     Fixed("wh-timeout", FAMILY, "15 seconds", "It is the limit of the service that the portal suggests."),
     Fixed("wh-success", FAMILY, "any 2xx; a redirect is a failure and is not followed",
           "The specification of that signing scheme requires it."),
     Fixed("wh-410-and-429", FAMILY,
           "410 disables the endpoint; 429 and timeouts wait a minute or more; Retry-After counts up to twice the wait",
           "The specification of that signing scheme advises it."),
-    Fixed("wh-duplicates", FAMILY, "once after a 2xx; again by a scenario", "One event is emitted a final session.",
+    Fixed("wh-duplicates", FAMILY, "once after a 2xx; again by a scenario", "One event is emitted per final session.",
           "effect"),
     Fixed("wh-order", FAMILY, "the order of the events: later ones wait behind one that waits for its retry; a scenario can change it",
           "Each event is sent when it happens.", "effect"),
     Fixed("wh-several-endpoints", FAMILY, "each endpoint of the group or kind gets every event",
           "Registrations are independent."),
-    Fixed("wh-disable", FAMILY, "never, but for 410", "No such rule is mentioned."),
+    Fixed("wh-disable", FAMILY, "never, except after 410", "No such rule is mentioned."),
     Fixed("wh-unknown-kind", FAMILY, "never; by a scenario", "No other kind is shown.", "effect"),
     Fixed("wh-latency", FAMILY, "none; by a scenario", "Events are the main channel for the result.", "effect"),
     Fixed("wh-secret-rotation", FAMILY, "one signature; two after a rotation, or by a scenario",

@@ -12,7 +12,7 @@ from reprlib import repr as short
 from typing import Final, Literal, NamedTuple
 
 from mockserver.contract.durations import parse_duration
-from mockserver.contract.text import did_you_mean, nearest
+from mockserver.contract.text import closest_match, did_you_mean
 
 Provenance = Literal["documented", "inferred", "invented"]
 ValueKind = Literal["", "rate", "per-platform", "count", "bytes-per-kind"]
@@ -102,18 +102,18 @@ def _option(choice: Choice, value: object) -> Mismatch:
     expected = f"one of {', '.join(choice.options)}"
     if value is None and "null" in choice.options:
         return Mismatch(short(value), f"{expected} (the word 'null' in quotes)", "null")
-    return Mismatch(short(value), expected, nearest(value, choice.options))
+    return Mismatch(short(value), expected, closest_match(value, choice.options))
 
 
 def _mapping(choice: Choice, value: object) -> Mismatch | None:
     keys = list(RATE_WHEN_ON if choice.value == "rate" else _base(choice, choice.default))
     if not isinstance(value, Mapping):
         words = "".join(f"{option!r} or " for option in choice.options)
-        near = nearest(value, choice.options) if isinstance(value, str) else None
+        near = closest_match(value, choice.options) if isinstance(value, str) else None
         return Mismatch(short(value), f"{words}a mapping of {', '.join(keys)}", near)
     for key, part in value.items():
         if key not in keys:
-            return Mismatch(f"the key {short(key)}", ", ".join(keys), nearest(key, keys))
+            return Mismatch(f"the key {short(key)}", ", ".join(keys), closest_match(key, keys))
         wrong = _period(part) if key == "per" else _whole(choice, part)
         if wrong:
             return wrong._replace(received=f"{key}: {wrong.received}")

@@ -90,21 +90,19 @@ PROFILES: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
     }
 )
 
-_NUMBERS = (
-    "It has numbers instead of options, and any of them would refuse or slow down what a suite does in good faith."
-)
+_NUMBERS = "It has numbers instead of options, and any of them would refuse or slow down ordinary calls of a suite."
 
 # fmt: off
 LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
     {
         "subscription-scope":      "That reads are refused too is the default, and the harder case.",
-        "null-for-optional":       "That null is refused is the default, and what clients that send it trip over.",
+        "null-for-optional":       "That null is refused is the default, and it breaks clients that send it.",
         "platform-required":       "That the platform is demanded is the default, and the harder case.",
         "detail-fields":           "That the two fields are missing is the default, and the harder case.",
-        "repeat-cancel":           "That a second cancel is refused is the default, and what a retry trips over.",
-        "platform-text-operators": "That only whole values are taken is the default, and the harder case.",
+        "repeat-cancel":           "That a second cancel is refused is the default, and it breaks clients that retry.",
+        "platform-text-operators": "That only whole values are accepted is the default, and the harder case.",
         "date-only-and-naive":     "That such dates are refused is the default, and the other options are lenient.",
-        "message-required-fields": "That fields are missing is the default, and a blank text is easier to bear.",
+        "message-required-fields": "That fields are missing is the default, and a blank text is easier to handle.",
         "funnel-checked-when":     "That a session fails long after its creation is the default, and the harder case.",
         "wh-signature":            "Another scheme would need another verifier, which a receiver cannot have in advance.",
         "wh-no-endpoint":          "That the event is dropped is the default, and what needs the fallback.",

@@ -33,7 +33,8 @@ def complete_session(sandbox: SandboxState, rule: Rule, subject: Subject, args: 
 
     def complete(tenant: Tenant, session: Session) -> None:
         number = phone and (
-            phone_numbers.e164(phone, tenant.country) or phone_numbers.e164(phone, phone_numbers.BRAZIL)
+            phone_numbers.normalize_phone(phone, tenant.country)
+            or phone_numbers.normalize_phone(phone, phone_numbers.BRAZIL)
         )
         number = number or connections.unused_phone(sandbox)
         connections.complete(sandbox, tenant, session, number, args.get("name") or tenant.name, {"rule": rule.id})

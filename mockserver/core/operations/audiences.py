@@ -23,7 +23,7 @@ from mockserver.contract.filters import (
     Operator,
     catalog,
 )
-from mockserver.contract.text import nearest_hint
+from mockserver.contract.text import closest_match_hint
 from mockserver.core import ids
 from mockserver.core.instants import MINUTE, Instant, as_shown, parse, parse_date
 from mockserver.core.redaction import masked_excerpt, to_json_text
@@ -260,7 +260,7 @@ def _invalid(statement: Mapping[str, Any], at: str, reason: str, clause: str) ->
 
 
 def _nearest(received: str, known: Iterable[str]) -> str:
-    return nearest_hint(received, known) or f": {', '.join(known)}"
+    return closest_match_hint(received, known) or f": {', '.join(known)}"
 
 
 def _operand_text(sandbox: SandboxState, statement: Mapping[str, Any], key: str) -> str:

@@ -19,7 +19,7 @@ from mockserver.core.lifecycle import can_transition, create, transition
 from mockserver.core.operations import return_urls
 from mockserver.core.operations.campaigns import caused_by_call
 from mockserver.core.operations.validation import validation_error
-from mockserver.core.phone_numbers import bare, e164
+from mockserver.core.phone_numbers import bare, normalize_phone
 from mockserver.core.state.calls import ApiError, Call, Success
 from mockserver.core.state.records import Entrypoint, Session
 from mockserver.core.state.sandbox import SandboxState, require_record
@@ -46,7 +46,7 @@ def is_phone_in_use(sandbox: SandboxState, phone: str) -> bool:
 
 def _linked(display_phone: str, tenant: Tenant) -> str | None:
     """Return an entrypoint's number, valid since it was linked; one with its country code needs no library."""
-    return bare(display_phone) if display_phone.startswith("+") else e164(display_phone, tenant.country)
+    return bare(display_phone) if display_phone.startswith("+") else normalize_phone(display_phone, tenant.country)
 
 
 def unused_phone(sandbox: SandboxState) -> str:
@@ -115,9 +115,9 @@ def _refuse_lost_funnel(tenant: Tenant, funnel_id: str | None, step_id: str | No
         return
     owner = tenant.funnel_of_step(step_id) if step_id else None
     if owner is None:
-        reason = f"no funnel of the tenant has the step {step_id!r} (choice funnel-checked-when)"
+        reason = f"got the step {step_id!r}; expected one of a funnel of the tenant (choice funnel-checked-when)"
     else:
-        reason = f"the step {step_id!r} is of funnel {owner.id!r}, not of {funnel_id!r} (choice funnel-checked-when)"
+        reason = f"got the step {step_id!r} of funnel {owner.id!r}; expected one of {funnel_id!r} (choice funnel-checked-when)"
     at = "/funnelStepId" if owner is None else "/funnelId"
     raise ApiError("RESOURCE_NOT_FOUND", clause="session.funnel-checked-late", location=at, reason=reason)
 

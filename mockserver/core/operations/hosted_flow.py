@@ -223,7 +223,7 @@ def _name(tenant: Tenant, given: Mapping[str, str]) -> Mapping[str, Any] | str:
 def _phone(tenant: Tenant, given: Mapping[str, str]) -> Mapping[str, Any] | str:
     """Return one of the suggested numbers, or another one that the end user has typed, in any format."""
     number = given.get("number", "")
-    phone = phone_numbers.e164(given.get("phone", "") if number == "other" else number, tenant.country)
+    phone = phone_numbers.normalize_phone(given.get("phone", "") if number == "other" else number, tenant.country)
     return {"phone": phone} if phone is not None else "phone"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mockserver.contract.lifecycles import LIFECYCLES
-from mockserver.contract.text import nearest_hint
+from mockserver.contract.text import closest_match_hint
 from mockserver.core import phone_numbers
 from mockserver.core.lifecycle import Kind, can_transition
 from mockserver.core.operations import campaigns, connections
@@ -23,7 +23,7 @@ def _owned(hosted: HostedSandbox, kind: str, record_id: str) -> tuple[Tenant, An
     match = hosted.sandbox.find(kind, record_id)
     if match is None:
         ids = [record.id for _, record in hosted.sandbox.records(kind)]
-        hint = nearest_hint(record_id, ids)
+        hint = closest_match_hint(record_id, ids)
         expected = ", ".join(ids[:5]) or "one that exists; there is none yet"
         raise ControlError(404, "MOCK_NOT_FOUND", f"{kind}: got {record_id!r}; expected {expected}{hint}")
     return match
@@ -51,7 +51,11 @@ def complete_session(hosted: HostedSandbox, args: Arguments) -> JSON:
     tenant, session = _owned(hosted, "session", args["sessionId"])
     _refuse_illegal("session", session, "complete")
     received = args.get("phone")
-    phone = phone_numbers.e164(received, tenant.country) if received is not None else connections.unused_phone(sandbox)
+    phone = (
+        phone_numbers.normalize_phone(received, tenant.country)
+        if received is not None
+        else connections.unused_phone(sandbox)
+    )
     if phone is None:
         reason = f"phone: got {received!r}; expected {phone_numbers.expected(tenant.country)}"
         raise ControlError(400, "MOCK_BAD_PHONE", reason)
@@ -63,7 +67,7 @@ def fail_session(hosted: HostedSandbox, args: Arguments) -> JSON:
     """Let the connection fail for a documented reason."""
     tenant, session = _owned(hosted, "session", args["sessionId"])
     if args["reason"] not in connections.REASONS:
-        hint = nearest_hint(args["reason"], connections.REASONS)
+        hint = closest_match_hint(args["reason"], connections.REASONS)
         raise ControlError(
             400,
             "MOCK_BAD_REASON",

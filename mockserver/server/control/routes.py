@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from mockserver.contract import schemas
-from mockserver.contract.text import nearest_hint
+from mockserver.contract.text import closest_match_hint
 from mockserver.core.operations.validation import parse_json
 from mockserver.core.state.calls import ApiError
 from mockserver.scenario.explaining import explained
@@ -184,7 +184,7 @@ def _match(request: HttpRequest) -> tuple[Route, Mapping[str, str]]:
             f"method: got {request.method} of {path}; expected {allow}",
             headers=(("Allow", allow),),
         )
-    hint = nearest_hint(path, {route.path for route in ROUTES})
+    hint = closest_match_hint(path, {route.path for route in ROUTES})
     raise ControlError(404, "MOCK_NOT_FOUND", f"path: got {path}; expected one of the control plane{hint}")
 
 
@@ -213,7 +213,7 @@ def find_command(name: str) -> CommandId:
     route = COMMANDS.get(name) or _RECORDED.get(name)
     if route is None or route.target == "host":
         known = [*_RECORDED, *(row.id for row in ROUTES if row.target == "sandbox")]
-        raise ValueError(f"command: got {name!r}; expected the id of a command{nearest_hint(name, known)}")
+        raise ValueError(f"command: got {name!r}; expected the id of a command{closest_match_hint(name, known)}")
     return route.id
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.endpoints import operations_named
-from mockserver.contract.text import nearest_hint
+from mockserver.contract.text import closest_match_hint
 from mockserver.core import scheduler
 from mockserver.core.instants import Instant, format_exact, parse
 from mockserver.core.state.matching import PATH_ROOTS, differences
@@ -59,7 +59,7 @@ def set_clock(hosted: HostedSandbox, args: Arguments) -> JSON:
         )
     if "freeze" in args and "catchUp" in args:
         raise ControlError(
-            400, "MOCK_BAD_CLOCK", "got catchUp with freeze; expected it with follow: a frozen clock catches nothing up"
+            400, "MOCK_BAD_CLOCK", "got catchUp with freeze; expected it with follow, which lets the clock run"
         )
     try:
         if "follow" in args:
@@ -125,7 +125,7 @@ def _tenant(hosted: HostedSandbox, tenant_id: str) -> Tenant:
         raise ControlError(
             404,
             "MOCK_NOT_FOUND",
-            f"tenant: got {tenant_id!r}; expected {', '.join(tenants)}{nearest_hint(tenant_id, tenants)}",
+            f"tenant: got {tenant_id!r}; expected {', '.join(tenants)}{closest_match_hint(tenant_id, tenants)}",
         )
     return tenants[tenant_id]
 

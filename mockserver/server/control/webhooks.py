@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mockserver.contract.lifecycles import CONNECTED, CONNECTION_FAILED
-from mockserver.contract.text import nearest_hint
+from mockserver.contract.text import closest_match_hint
 from mockserver.core.redaction import mask
 from mockserver.core.state.records import Webhook
 from mockserver.core.state.sandbox import SandboxState
@@ -79,7 +79,7 @@ def register(
             raise ControlError(
                 400,
                 "MOCK_BAD_EVENT",
-                f"events: got {kind!r}; expected some of {', '.join(KINDS)}{nearest_hint(kind, KINDS)}",
+                f"events: got {kind!r}; expected some of {', '.join(KINDS)}{closest_match_hint(kind, KINDS)}",
             )
     if isinstance(target, str):
         url, expected = target, url_policy.rejection_reason(target, sandbox.outbox.allowed_hosts)
@@ -102,5 +102,5 @@ def _webhook(hosted: HostedSandbox, webhook_id: str) -> tuple[Tenant, Webhook]:
 def _unknown(kind: str, received: str, ids: list[str]) -> ControlError:
     expected = ", ".join(ids[:5]) or "one that exists; there is none yet"
     return ControlError(
-        404, "MOCK_NOT_FOUND", f"{kind}: got {received!r}; expected {expected}{nearest_hint(received, ids)}"
+        404, "MOCK_NOT_FOUND", f"{kind}: got {received!r}; expected {expected}{closest_match_hint(received, ids)}"
     )

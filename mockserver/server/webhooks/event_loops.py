@@ -69,17 +69,17 @@ def _listens(file: Any, port: int) -> bool:
     """Return True for a listening socket of this port."""
     number = file if isinstance(file, int) else file.fileno()
     try:
-        wire = socket.socket(fileno=number)
+        sock = socket.socket(fileno=number)
     except (OSError, ValueError):
         return False  # a pipe, or closed
     try:
-        return wire.family in (socket.AF_INET, socket.AF_INET6) and (
-            wire.getsockname()[1] == port and bool(wire.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
+        return sock.family in (socket.AF_INET, socket.AF_INET6) and (
+            sock.getsockname()[1] == port and bool(sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
         )
     except OSError:
         return False
     finally:
-        wire.detach()
+        sock.detach()
 
 
 class _OwnLoop:

@@ -48,13 +48,13 @@ class _InFlightRequest:
         self._lock = Lock()
         self._handle: socket.socket | None = None  # a duplicate: TLS and the response detach the first one
 
-    def take(self, wire: socket.socket) -> None:
+    def use(self, sock: socket.socket) -> None:
         """Use this socket; raise ConnectionAbortedError if the request is over."""
         with self._lock:
             self._close()
             if self.is_over:
                 raise ConnectionAbortedError(CANCELED)
-            self._handle = wire.dup()
+            self._handle = sock.dup()
 
     def expire(self) -> None:
         self.is_late = True
@@ -176,14 +176,14 @@ class HttpSender:
         self._check_addresses(host, addresses)
         failure: Exception = OSError(f"{host} has no address")
         for family, _, _, _, address in dict.fromkeys(addresses):
-            wire = socket.socket(family, socket.SOCK_STREAM)
+            sock = socket.socket(family, socket.SOCK_STREAM)
             try:
-                wire.settimeout(self.timeout_seconds)
-                request.take(wire)
-                wire.connect(address)
-                return _with_tls(wire, host) if parts.scheme == "https" else wire
+                sock.settimeout(self.timeout_seconds)
+                request.use(sock)
+                sock.connect(address)
+                return _with_tls(sock, host) if parts.scheme == "https" else sock
             except Exception as refused:  # noqa: BLE001 - the next address may accept
-                wire.close()
+                sock.close()
                 failure = refused
             if request.is_over:
                 break
@@ -220,11 +220,11 @@ def _resolve(request: _InFlightRequest, host: str, port: int) -> list[Any]:
     return addresses
 
 
-def _with_tls(wire: socket.socket, host: str) -> socket.socket:
+def _with_tls(sock: socket.socket, host: str) -> socket.socket:
     """Return the connection under TLS, with the certificate verified for the host."""
     import ssl
 
-    return ssl.create_default_context().wrap_socket(wire, server_hostname=host)
+    return ssl.create_default_context().wrap_socket(sock, server_hostname=host)
 
 
 def _is_timeout(failure: BaseException | None) -> bool:

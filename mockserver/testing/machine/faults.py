@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mockserver.contract.effects import DELIVERY, FORGERIES
 from mockserver.contract.endpoints import ENDPOINTS
-from mockserver.contract.text import nearest_hint
+from mockserver.contract.text import closest_match_hint
 from mockserver.contract.wire_faults import WIRE_FAULTS, Seconds
 from mockserver.testing.strategies import durations
 
@@ -117,5 +117,5 @@ def _rules(draw: st.DrawFn, by_operation: Mapping[str, Sequence[Fault]]) -> JSON
 def _refuse_unknown(names: Iterable[str], known: Mapping[str, object], what: str) -> None:
     for name in names:
         if name not in known:
-            hint = nearest_hint(name, known, likeness=0.4) or f": {', '.join(known)}"
+            hint = closest_match_hint(name, known, likeness=0.4) or f": {', '.join(known)}"
             raise ValueError(f"got {name!r}; expected {what}{hint}")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from mockserver.contract.text import nearest_hint
+from mockserver.contract.text import closest_match_hint
 from mockserver.testing.machine import checks
 from mockserver.testing.machine.checks import Check, in_example, in_step
 from mockserver.testing.machine.example_log import ExampleLog, call_line
@@ -90,7 +90,7 @@ def named(names: Iterable[str]) -> tuple[Invariant, ...]:
     rows = []
     for name in names:
         if name not in INVARIANTS:
-            hint = nearest_hint(name, INVARIANTS, likeness=0.4) or f": {', '.join(INVARIANTS)}"
+            hint = closest_match_hint(name, INVARIANTS, likeness=0.4) or f": {', '.join(INVARIANTS)}"
             raise ValueError(f"got {name!r}; expected an invariant{hint}")
         rows.append(INVARIANTS[name])
     return tuple(rows)

@@ -145,8 +145,8 @@ def _send(hosted: HostedSandbox, entry: JSON) -> ReplayedEntry:
     if "cut" in entry:
         return ReplayedEntry(f"{entry['call']}, not sent", None, b"", [_CUT], False)
     method, _, target = entry["call"].partition(" ")
-    wire = HttpRequest(method, target, _headers(hosted, entry), _body(hosted, entry), hosted.base_url)
-    response, _ = front_controller.handle_request(hosted.host, wire, hosted, _client_wait(entry))
+    request = HttpRequest(method, target, _headers(hosted, entry), _body(hosted, entry), hosted.base_url)
+    response, _ = front_controller.handle_request(hosted.host, request, hosted, _client_wait(entry))
     is_lost = entry.get("waits") == "socket" and recorded is None
     received, body = (None, b"") if is_lost else _received(hosted, response)
     return ReplayedEntry(entry["call"], received, body, _differences(recorded, received) if "answer" in entry else [])

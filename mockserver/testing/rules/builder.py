@@ -28,7 +28,7 @@ class ActiveRule:
     def _entry(self) -> JSON:
         entry = next((rule for rule in self._listed() if rule["id"] == self.id), None)
         if entry is None:
-            raise ValueError(f"{self.id} is not in force any more")
+            raise ValueError(f"got {self.id}, which is no longer in force; expected a rule of `sandbox.rules`")
         return entry
 
     @property
@@ -73,7 +73,7 @@ class RuleBuilder(Effects[ActiveRule]):
         self._put = put
         self._entry = dict(trigger)
 
-    def _with(self, **added: Any) -> Self:
+    def _and(self, **added: Any) -> Self:
         return type(self)(self._put, self._entry | added)
 
     def nth(self, number: int) -> Self:
@@ -83,7 +83,7 @@ class RuleBuilder(Effects[ActiveRule]):
         Args:
             number: The number of the match, from 1.
         """
-        return self._with(nth=number)
+        return self._and(nth=number)
 
     def times(self, count: int) -> Self:
         """
@@ -92,7 +92,7 @@ class RuleBuilder(Effects[ActiveRule]):
         Args:
             count: The number of firings, at least 1.
         """
-        return self._with(times=count)
+        return self._and(times=count)
 
     def every(self, number: int) -> Self:
         """
@@ -101,7 +101,7 @@ class RuleBuilder(Effects[ActiveRule]):
         Args:
             number: 2 for the second, the fourth, the sixth match.
         """
-        return self._with(every=number)
+        return self._and(every=number)
 
     def skip(self, count: int) -> Self:
         """
@@ -110,7 +110,7 @@ class RuleBuilder(Effects[ActiveRule]):
         Args:
             count: The number of matches to ignore.
         """
-        return self._with(skip=count)
+        return self._and(skip=count)
 
     def chance(self, chance: float) -> Self:
         """
@@ -119,7 +119,7 @@ class RuleBuilder(Effects[ActiveRule]):
         Args:
             chance: The probability of each match, from 0 to 1.
         """
-        return self._with(chance=chance)
+        return self._and(chance=chance)
 
     def from_(self, start: Length) -> Self:
         """
@@ -128,7 +128,7 @@ class RuleBuilder(Effects[ActiveRule]):
         Args:
             start: The time until then on the sandbox's clock, from now: `"20m"`, seconds, or a timedelta.
         """
-        return self._with(**{"from": length(start)})
+        return self._and(**{"from": length(start)})
 
     def until(self, end: Length) -> Self:
         """
@@ -137,7 +137,7 @@ class RuleBuilder(Effects[ActiveRule]):
         Args:
             end: The time until then on the sandbox's clock, from now: `"20m"`, seconds, or a timedelta.
         """
-        return self._with(until=length(end))
+        return self._and(until=length(end))
 
     def where(self, conditions: Mapping[str, Any] | None = None, **body: Any) -> Self:
         """
@@ -149,7 +149,7 @@ class RuleBuilder(Effects[ActiveRule]):
             **body: Expected members of the body.
         """
         expected = {**(conditions or {}), **{f"body.{key}": value for key, value in body.items()}}
-        return self._with(where={**self._entry.get("where", {}), **expected})
+        return self._and(where={**self._entry.get("where", {}), **expected})
 
     def while_(
         self,
@@ -177,7 +177,7 @@ class RuleBuilder(Effects[ActiveRule]):
         """
         conditions = {"campaign": campaign, "sent": sent, "failed": failed, "target": target}
         conditions |= {"session": session, "subscription": subscription}
-        return self._with(**{"while": {key: value for key, value in conditions.items() if value is not None}})
+        return self._and(**{"while": {key: value for key, value in conditions.items() if value is not None}})
 
     def when(self, when: Literal["before", "after"]) -> Self:
         """
@@ -186,11 +186,11 @@ class RuleBuilder(Effects[ActiveRule]):
         Args:
             when: "before" or "after" the operation; without this condition they happen after it.
         """
-        return self._with(when=when)
+        return self._and(when=when)
 
     def must_fire(self) -> Self:
         """Let a test fail in which the rule never fires."""
-        return self._with(mustFire=True)
+        return self._and(mustFire=True)
 
     def do(self, effects: Mapping[str, Any]) -> ActiveRule:
         """

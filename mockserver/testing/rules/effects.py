@@ -32,7 +32,7 @@ class Effects(WireFaultMethods[Put]):
             phone: The number that is connected; by default one that no entrypoint has.
             name: The name of the account, by default the tenant's.
         """
-        return self._act("complete-session", id=id, phone=phone, name=name)
+        return self._effect("complete-session", id=id, phone=phone, name=name)
 
     def fail_session(self, id: str | None = None, *, reason: str = "token_exchange_failed") -> Put:
         """
@@ -42,7 +42,7 @@ class Effects(WireFaultMethods[Put]):
             id: The session's id; by default that of the call, else any it can act on.
             reason: "token_exchange_failed", "phone_in_use" or "funnel_not_found".
         """
-        return self._act("fail-session", id=id, reason=reason)
+        return self._effect("fail-session", id=id, reason=reason)
 
     def expire_session(self, id: str | None = None) -> Put:
         """
@@ -51,7 +51,7 @@ class Effects(WireFaultMethods[Put]):
         Args:
             id: The session's id; by default that of the call, else any it can act on.
         """
-        return self._act("expire-session", id=id)
+        return self._effect("expire-session", id=id)
 
     def cancel_session(self, id: str | None = None) -> Put:
         """
@@ -60,7 +60,7 @@ class Effects(WireFaultMethods[Put]):
         Args:
             id: The session's id; by default that of the call, else any it can act on.
         """
-        return self._act("cancel-session", id=id)
+        return self._effect("cancel-session", id=id)
 
     def visit_link(self, id: str | None = None, *, user_agent: str | None = None) -> Put:
         """
@@ -70,7 +70,7 @@ class Effects(WireFaultMethods[Put]):
             id: The session's id; by default that of the call, else any it can act on.
             user_agent: Its User-Agent.
         """
-        return self._act("visit-link", id=id, userAgent=user_agent)
+        return self._effect("visit-link", id=id, userAgent=user_agent)
 
     def fail_campaign(self, id: str | None = None) -> Put:
         """
@@ -79,7 +79,7 @@ class Effects(WireFaultMethods[Put]):
         Args:
             id: The campaign's id; by default that of the call, else any it can act on.
         """
-        return self._act("fail-campaign", id=id)
+        return self._effect("fail-campaign", id=id)
 
     def stall_sends(self, id: str | None = None) -> Put:
         """
@@ -88,7 +88,7 @@ class Effects(WireFaultMethods[Put]):
         Args:
             id: The campaign's id; by default that of the call, else any it can act on.
         """
-        return self._act("stall-sends", id=id)
+        return self._effect("stall-sends", id=id)
 
     def resume_sends(self, id: str | None = None) -> Put:
         """
@@ -97,7 +97,7 @@ class Effects(WireFaultMethods[Put]):
         Args:
             id: The campaign's id; by default that of the call, else any it can act on.
         """
-        return self._act("resume-sends", id=id)
+        return self._effect("resume-sends", id=id)
 
     def slow_sends(self, per_minute: int, id: str | None = None) -> Put:
         """
@@ -107,7 +107,7 @@ class Effects(WireFaultMethods[Put]):
             per_minute: The number of messages per minute.
             id: The campaign's id; by default that of the call, else any it can act on.
         """
-        return self._act("slow-sends", id=id, perMinute=per_minute)
+        return self._effect("slow-sends", id=id, perMinute=per_minute)
 
     def fail_sends(
         self,
@@ -128,7 +128,7 @@ class Effects(WireFaultMethods[Put]):
             chats: The ids of the chats.
             reason: A note for readers of the rule.
         """
-        return self._act("fail-sends", id=id, ratio=ratio, every=every, chats=_as_list(chats), reason=reason)
+        return self._effect("fail-sends", id=id, ratio=ratio, every=every, chats=_as_list(chats), reason=reason)
 
     def set_tenant(
         self,
@@ -148,7 +148,7 @@ class Effects(WireFaultMethods[Put]):
             name: The organization's name.
         """
         settings = {"subscription": subscription, "developersEnabled": developers_enabled, "name": name}
-        return self._act("set-tenant", tenant=tenant, **settings)
+        return self._effect("set-tenant", tenant=tenant, **settings)
 
     def revoke_key(self, tenant: str | None = None, *, kind: Kind | None = None) -> Put:
         """
@@ -158,7 +158,7 @@ class Effects(WireFaultMethods[Put]):
             tenant: The tenant's id; by default that of the call, else the default one.
             kind: "secret" (the default) or "public".
         """
-        return self._act("revoke-key", tenant=tenant, kind=kind)
+        return self._effect("revoke-key", tenant=tenant, kind=kind)
 
     def rotate_key(self, tenant: str | None = None, *, kind: Kind | None = None, key: str | None = None) -> Put:
         """
@@ -169,7 +169,7 @@ class Effects(WireFaultMethods[Put]):
             kind: "secret" (the default) or "public".
             key: The new key; by default one that follows from the seed.
         """
-        return self._act("rotate-key", tenant=tenant, kind=kind, key=key)
+        return self._effect("rotate-key", tenant=tenant, kind=kind, key=key)
 
     def set_template(
         self,
@@ -191,7 +191,7 @@ class Effects(WireFaultMethods[Put]):
             text: Its text.
         """
         changes = {"status": status, "variables": _as_list(variables), "text": text}
-        return self._act("set-template", id=id, tenant=tenant, **changes)
+        return self._effect("set-template", id=id, tenant=tenant, **changes)
 
     def remove_template(self, id: str | None = None, *, tenant: str | None = None) -> Put:
         """
@@ -201,7 +201,7 @@ class Effects(WireFaultMethods[Put]):
             id: The template's id; by default that of the call, else any it can act on.
             tenant: The tenant's id; by default that of the call, else the default one.
         """
-        return self._act("remove-template", id=id, tenant=tenant)
+        return self._effect("remove-template", id=id, tenant=tenant)
 
     def remove_funnel(self, id: str | None = None, *, tenant: str | None = None) -> Put:
         """
@@ -211,7 +211,7 @@ class Effects(WireFaultMethods[Put]):
             id: The funnel's id; by default that of the call, else any it can act on.
             tenant: The tenant's id; by default that of the call, else the default one.
         """
-        return self._act("remove-funnel", id=id, tenant=tenant)
+        return self._effect("remove-funnel", id=id, tenant=tenant)
 
     def remove_entrypoint(self, id: str | None = None, *, tenant: str | None = None) -> Put:
         """
@@ -221,7 +221,7 @@ class Effects(WireFaultMethods[Put]):
             id: The entrypoint's id; by default that of the call, else any it can act on.
             tenant: The tenant's id; by default that of the call, else the default one.
         """
-        return self._act("remove-entrypoint", id=id, tenant=tenant)
+        return self._effect("remove-entrypoint", id=id, tenant=tenant)
 
     def fail_media(
         self, *, ratio: float | None = None, every: int | None = None, names: Sequence[str] | None = None
@@ -234,7 +234,7 @@ class Effects(WireFaultMethods[Put]):
             every: 2 for every second file.
             names: The names of the files.
         """
-        return self._act("fail-media", ratio=ratio, every=every, names=_as_list(names))
+        return self._effect("fail-media", ratio=ratio, every=every, names=_as_list(names))
 
     def given(self, given: Mapping[str, Any]) -> Put:
         """
@@ -314,9 +314,9 @@ class Effects(WireFaultMethods[Put]):
             "spell": spell,
             "unknown-kind": unknown_kind,
         }
-        return self._act("deliver", **faults)
+        return self._effect("deliver", **faults)
 
-    def _act(self, effect: str, **arguments: Any) -> Put:
+    def _effect(self, effect: str, **arguments: Any) -> Put:
         return self.do({effect: {key: value for key, value in arguments.items() if value is not None}})
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mockserver.contract import schemas
 from mockserver.contract.endpoints import ENDPOINTS, Operation
 from mockserver.contract.limits import RETURN_URL_MAX_CHARS
-from mockserver.contract.text import nearest_hint
+from mockserver.contract.text import closest_match_hint
 from mockserver.testing.strategies import audiences, values
 
 JSON = dict[str, Any]
@@ -79,7 +79,9 @@ def bodies(operation: Operation, *, given: SeedData = GIVEN, template_id: str | 
         ValueError: The operation or the template is unknown, or the seed data has no template.
     """
     if operation not in ENDPOINTS:
-        raise ValueError(f"got operation {operation!r}; expected an operation id{nearest_hint(operation, ENDPOINTS)}")
+        raise ValueError(
+            f"got operation {operation!r}; expected an operation id{closest_match_hint(operation, ENDPOINTS)}"
+        )
     if operation == "createCampaign":
         return _campaigns(given)
     if operation == "startCampaign":

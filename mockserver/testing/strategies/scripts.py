@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.limits import SESSION_LIFETIME
-from mockserver.contract.text import nearest_hint
+from mockserver.contract.text import closest_match_hint
 from mockserver.contract.wire_faults import WIRE_FAULTS
 
 
@@ -89,7 +89,7 @@ def scripts(
     """
     for operation in operations:
         if operation not in OPERATIONS:
-            hint = nearest_hint(operation, OPERATIONS) or f"; there are {', '.join(OPERATIONS)}"
+            hint = closest_match_hint(operation, OPERATIONS) or f"; there are {', '.join(OPERATIONS)}"
             raise ValueError(f"got operation {operation!r}; expected an operation id{hint}")
     on = st.sampled_from([*operations, "*"])
     wire = st.builds(

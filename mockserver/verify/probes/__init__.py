@@ -1,4 +1,4 @@
-"""The table of probes, in the order of a run: those that are cheap and show most come first."""
+"""The table of probes, in the order of a run: the cheap ones that show most are first."""
 
 from __future__ import annotations
 

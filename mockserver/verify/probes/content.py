@@ -42,11 +42,11 @@ def messages(context: RunContext) -> None:
     records = require_success(exchange)["records"]
     _judge_order(context, exchange, records)
     _observe_end(context, exchange)
-    breaches = [
-        each for each in passive_checks.compare("listMessages", exchange.json).breaches if each.startswith("/records")
+    violations = [
+        each for each in passive_checks.compare("listMessages", exchange.json).violations if each.startswith("/records")
     ]
-    expected = breaches[0] if breaches else "records of the documented fields"
-    context.judge("messages.record", not breaches, exchange, expected)
+    expected = violations[0] if violations else "records of the documented fields"
+    context.judge("messages.record", not violations, exchange, expected)
     for option, fits in (("null", _has_null), ("absent", _lacks)):
         if any(fits(record) for record in records):
             context.observe("message-absent-vs-null", [option], exchange)

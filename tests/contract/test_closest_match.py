@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mockserver.contract.text import COMPARED_MAX, NAME_MAX_CHARS, nearest
+from mockserver.contract.text import COMPARED_MAX, NAME_MAX_CHARS, closest_match
 
 MANY = 100_000
 LOOKUPS_MAX = 150 * NAME_MAX_CHARS
@@ -35,7 +35,7 @@ class CountedNames:
 @pytest.mark.parametrize("typo", ["chat_an", "chat_anna", "chat_nAa", "chat-ana", "chat_aan", "CHAT_ANA", " chat_ana "])
 def test_of_many_names_one_at_edit_distance_one_is_matched_by_lookup(typo) -> None:
     known = CountedNames("chat_ana", "chat_bia")
-    near = nearest(typo, known)
+    near = closest_match(typo, known)
 
     assert ("chat_ana" if typo != "chat_nAa" else None) == near
     assert known.lookups <= LOOKUPS_MAX
@@ -44,13 +44,13 @@ def test_of_many_names_one_at_edit_distance_one_is_matched_by_lookup(typo) -> No
 def test_a_name_without_a_neighbour_among_many_costs_a_bounded_number_of_lookups() -> None:
     known = CountedNames()
 
-    assert nearest("x" * NAME_MAX_CHARS, known) is None
+    assert closest_match("x" * NAME_MAX_CHARS, known) is None
     assert 0 < known.lookups <= LOOKUPS_MAX
 
 
 @pytest.mark.parametrize("known", [CountedNames("x"), ["x" * 10_000]], ids=["many", "few"])
 def test_a_text_too_long_for_a_name_is_searched_for_nowhere(known) -> None:
-    assert nearest("x" * 1_000_000, known) is None
+    assert closest_match("x" * 1_000_000, known) is None
     assert getattr(known, "lookups", 0) == 0
 
 
@@ -58,15 +58,15 @@ def test_of_few_names_the_most_similar_is_matched_in_any_order() -> None:
     names = ["processing", "completed", "canceled"]
 
     for known in (names, tuple(names), set(names), dict.fromkeys(names), (each for each in names)):
-        assert nearest("cancelled", known) == "canceled"
-    assert nearest("zzz", names) is None
+        assert closest_match("cancelled", known) == "canceled"
+    assert closest_match("zzz", names) is None
 
 
 def test_a_list_of_many_names_is_looked_up_too() -> None:
     names = [f"chat_{number:07}" for number in range(COMPARED_MAX + 1)]
 
-    assert nearest("chat_000009", names) in ("chat_0000009", "chat_0000090")
+    assert closest_match("chat_000009", names) in ("chat_0000009", "chat_0000090")
 
 
 def test_a_name_in_another_case_is_the_closest() -> None:
-    assert "PAUSED" == nearest("paused", ["APPROVED", "PAUSED", "caused"])
+    assert "PAUSED" == closest_match("paused", ["APPROVED", "PAUSED", "caused"])

@@ -143,7 +143,7 @@ def _any_number(n: Any) -> dict[str, Any]:
 
 
 # fmt: off
-BREACHES = {
+VIOLATIONS = {
     # the violation: (the clause, how its request is modified, how its response is modified)
     "a session answers 201": ("base.success", _same_request, answering(SESSIONS, lambda v: v, method="POST", status=201)),
     "a cancel answers 200 with a body": ("base.success", _same_request,
@@ -205,7 +205,7 @@ BREACHES = {
 # fmt: on
 
 
-@pytest.mark.parametrize(("clause", "ask", "tell"), BREACHES.values(), ids=BREACHES)
+@pytest.mark.parametrize(("clause", "ask", "tell"), VIOLATIONS.values(), ids=VIOLATIONS)
 def test_a_violation_is_reported_under_its_clause(mockserver_server, clause, ask, tell):
     with world(mockserver_server) as sandbox:
         report = run(sandbox, ModifiedService(sandbox, ask, tell))
@@ -225,7 +225,7 @@ def test_a_service_without_a_fault_has_no_violation(mockserver_server):
 
 
 def test_the_report_describes_the_exchange_of_a_violation(mockserver_server):
-    clause, ask, tell = BREACHES["cadence 0 is accepted"]
+    clause, ask, tell = VIOLATIONS["cadence 0 is accepted"]
     with world(mockserver_server) as sandbox:
         report = run(sandbox, ModifiedService(sandbox, ask, tell))
 
