@@ -17,8 +17,8 @@ from mockserver.scenario.documents import examine, refusal
 from mockserver.scenario.problems import Problem
 from mockserver.scenario.pruning import sound_part
 from mockserver.scenario.rule_parser import add_rules
+from mockserver.scenario.seed_context import SeedContext
 from mockserver.scenario.seed_data import BUILDERS
-from mockserver.scenario.seeding import SeedContext
 
 DEFAULT_TENANT = "tenant_default"
 

@@ -22,7 +22,7 @@ from mockserver.core.instants import MILLISECOND, Instant, as_shown, format_mill
 from mockserver.core.operations import campaigns, sending
 from mockserver.core.state.calls import ApiError
 from mockserver.core.state.records import Campaign, Execution, SendSchedule
-from mockserver.scenario.seeding import Entry, SeedContext
+from mockserver.scenario.seed_context import Entry, SeedContext
 
 _DRAFT, _RUNNING, _COMPLETED = "draft", "processing", "completed"
 _CADENCE = 60

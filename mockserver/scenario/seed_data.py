@@ -31,7 +31,7 @@ from mockserver.core.state.records import (
 )
 from mockserver.core.webhooks import deliveries, url_policy
 from mockserver.scenario.seed_campaigns import seed_campaigns
-from mockserver.scenario.seeding import Entry, SeedContext
+from mockserver.scenario.seed_context import Entry, SeedContext
 
 _MANY = 50_000  # from this number of chats on, the garbage collector would traverse them again and again
 _GROUP_SIZE = 3  # participants of a group chat whose number was not given
