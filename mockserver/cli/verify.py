@@ -94,7 +94,7 @@ def _check_access(transport: HttpTransport, key: str, url: str) -> None:
         raise ConnectionError(f"got {failure} from {url}; start the service, or correct the url") from None
     if response.status in (401, 403):
         raise ValueError(
-            f"the service refuses the key: {method} {path} was answered {response.status}{_code(response.body)}; "
+            f"got {response.status}{_code(response.body)} for {method} {path} with this key; "
             "expected a secret key of a tenant with access"
         )
 

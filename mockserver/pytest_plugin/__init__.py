@@ -63,7 +63,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _check(item: pytest.Item, marker: pytest.Mark) -> None:
     if marker.args:
-        raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.mockserver takes keywords only; got {marker.args!r}")
+        raise pytest.UsageError(
+            f"{item.nodeid}: @pytest.mark.mockserver: got {marker.args!r}; expected keyword arguments only"
+        )
     for name, value in marker.kwargs.items():
         error = _mark_error(name, value)
         if error:

@@ -329,7 +329,7 @@ def _retry_after_s(headers: Mapping[str, str]) -> float:
 
 def _require_usable(exchange: Exchange) -> Exchange:
     if exchange.status >= 500:
-        raise Unexpected(f"{exchange.method} {exchange.path} was answered {exchange.status}")
+        raise Unexpected(f"got {exchange.status} for {exchange.method} {exchange.path}")
     if exchange.code == "SUBSCRIPTION_INACTIVE":
         kind = Stop if exchange.method == "GET" else Unexpected
         raise kind("the subscription of the key's tenant is not active")
@@ -341,7 +341,6 @@ def _require_usable(exchange: Exchange) -> Exchange:
 def require_success(exchange: Exchange, expected: type | tuple[type, ...] = dict) -> Any:
     """Return the body of a success; raise Unexpected if the call failed or the body has another type."""
     if not exchange.succeeded or not isinstance(exchange.json, expected):
-        raise Unexpected(
-            f"{exchange.method} {exchange.path} was answered {exchange.status} {exchange.code or ''}".rstrip()
-        )
+        received = f"{exchange.status} {exchange.code or ''}".rstrip()
+        raise Unexpected(f"got {received} for {exchange.method} {exchange.path}")
     return exchange.json

@@ -164,11 +164,11 @@ def test_an_unknown_option_is_refused_with_the_closest_match() -> None:
 def test_an_unknown_id_is_refused_with_the_closest_match() -> None:
     refusals = {id: problem(f"{id}x", "any") for id in CHOICES}
 
-    assert {id: f"no choice is called '{id}x'; did you mean {id!r}?" for id in CHOICES} == refusals
+    assert {id: f"got the choice '{id}x'; expected the id of one; did you mean {id!r}?" for id in CHOICES} == refusals
 
 
 def test_an_id_like_no_other_is_refused_without_a_guess() -> None:
-    assert problem("zzz", "any") == "no choice is called 'zzz'"
+    assert problem("zzz", "any") == "got the choice 'zzz'; expected the id of one"
 
 
 def test_a_fixed_point_is_not_a_choice_and_the_refusal_contains_its_value() -> None:

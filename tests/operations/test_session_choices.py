@@ -180,13 +180,16 @@ class TestFunnelCheckedAtCreation:
 
         reason = mockserver.call("POST", SESSIONS, json=body).headers["x-mock-reason"]
 
-        assert f"the step 'funnel_step_care' is of funnel {owner!r}, not of 'funnel_sales'" in reason
+        assert f"got the step 'funnel_step_care' of funnel {owner!r}; expected one of 'funnel_sales'" in reason
         assert "no funnel of the tenant" not in reason
 
     def test_the_reason_for_an_unknown_step_names_the_step(self, mockserver):
         reply = mockserver.call("POST", SESSIONS, json={"funnelStepId": "funnel_step_unknown"})
 
-        assert "no funnel of the tenant has the step 'funnel_step_unknown'" in reply.headers["x-mock-reason"]
+        assert (
+            "got the step 'funnel_step_unknown'; expected one of a funnel of the tenant"
+            in reply.headers["x-mock-reason"]
+        )
 
     def test_a_funnel_that_is_there_makes_a_session_that_completes(self, mockserver):
         session_id = begin(mockserver, {"funnelStepId": "funnel_step_new", "funnelId": "funnel_sales"})

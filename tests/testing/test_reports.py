@@ -60,7 +60,7 @@ def test_a_refusal_is_the_first_cause_with_its_reason_and_is_expanded_in_the_his
     answered = '{"statusCode": 422, "code": "CAMPAIGN_ALREADY_PROCESSING", "message": "A campanha já está em execução. Aguarde o término ou cancele a execução atual."}'
     assert [
         "Call #3 startCampaign was refused: 422 CAMPAIGN_ALREADY_PROCESSING",
-        "  start.already at path.id: the campaign is processing; only a draft can be started",
+        "  start.already at path.id: got a campaign that is processing; expected draft",
         "sandbox_1: clock at 2026-03-01T12:00:00.000Z (mark), seed 0",
         "what happened:",
         "  12:00:00.000  #1 createCampaign POST /v1/campaigns -> 201",
@@ -70,7 +70,7 @@ def test_a_refusal_is_the_first_cause_with_its_reason_and_is_expanded_in_the_his
         "  12:00:00.000     campaign campaign: draft -> processing",
         "  12:00:00.000  #3 startCampaign POST /v1/campaigns/campaign/start -> 422 CAMPAIGN_ALREADY_PROCESSING",
         f"                answered  {answered}",
-        "                because   start.already at path.id: the campaign is processing; only a draft can be started",
+        "                because   start.already at path.id: got a campaign that is processing; expected draft",
         "to repeat it: mockserver replay .mockserver/failures/test_mine.py.test_twice.yaml",
         "the same initial state: @pytest.mark.mockserver(scenario='.mockserver/failures/test_mine.py.test_twice.yaml')",
     ] == found
@@ -92,7 +92,7 @@ def test_a_bug_proved_by_conduct_is_named_before_its_consequences(suite: Suite):
     assert [
         "duplicate-start: campaign campaign was started again without a read, after a start without an answer, which had taken effect (#2, #3)",
         "Call #3 startCampaign was refused: 422 CAMPAIGN_ALREADY_PROCESSING",
-        "  start.already at path.id: the campaign is processing; only a draft can be started",
+        "  start.already at path.id: got a campaign that is processing; expected draft",
     ] == found[:3]
 
 

@@ -248,7 +248,7 @@ def test_a_key_that_the_service_refuses_is_one_line_and_an_exit_status(mockserve
     refused = _refused(capsys, mockserver.base_url, "--key", "sk_0123456789")
 
     message = (
-        "mockserver: the service refuses the key: GET /v1/campaigns was answered 401 API_KEY_INVALID; "
+        "mockserver: got 401 API_KEY_INVALID for GET /v1/campaigns with this key; "
         "expected a secret key of a tenant with access\n"
     )
     assert (2, "", message) == refused
@@ -259,7 +259,8 @@ def test_a_key_without_access_is_one_line_and_an_exit_status(mockserver, capsys)
     code, out, err = _refused(capsys, mockserver.base_url, "--key", mockserver.secret_key)
 
     assert (2, "") == (code, out)
-    assert err.startswith("mockserver: the service refuses the key: GET /v1/campaigns was answered 403 ")
+    assert err.startswith("mockserver: got 403 ")
+    assert " for GET /v1/campaigns with this key; expected a secret key" in err
     assert mockserver.secret_key not in err
 
 

@@ -127,7 +127,7 @@ def test_a_start_with_recipients_is_canceled_immediately_and_ends_the_run(mockse
         ({"public_key": "pk_of_nobody_at_all"}, "auth.secret-only", "refuses the public key as invalid"),
         ({"other_key": ""}, "base.tenant-scope", "it needs --other-key"),
         ({"other_key": "the same"}, "base.tenant-scope", "two keys of one tenant"),
-        ({"chat": "chat_of_nobody"}, "messages.record", "was answered 404 CHAT_NOT_FOUND"),
+        ({"chat": "chat_of_nobody"}, "messages.record", "got 404 CHAT_NOT_FOUND for "),
     ],
 )
 def test_a_wrong_key_or_id_is_not_a_violation(mockserver_server, given, clause, said):

@@ -35,7 +35,7 @@ def problem(id: str, value: object) -> str | None:
     if id in FIXED:
         return f"{id!r} is not a choice: it is fixed as {FIXED[id].decision!r}"
     if id not in CHOICES:
-        return f"no choice is called {id!r}{closest_match_hint(id, CHOICES)}"
+        return f"got the choice {id!r}; expected the id of one{closest_match_hint(id, CHOICES)}"
     wrong = mismatch(id, value)
     return f"choice {id!r}: {wrong}" if wrong else None
 

@@ -48,7 +48,7 @@ def require_draft(sandbox: SandboxState, campaign: Campaign) -> None:
         code,
         clause=clause,
         location="path.id",
-        reason=f"the campaign is {campaign.status}; only a draft can be started",
+        reason=f"got a campaign that is {campaign.status}; expected draft",
     )
 
 
@@ -225,14 +225,14 @@ def create_campaign(sandbox: SandboxState, tenant: Tenant, call: Call, body: Map
 
 
 def check_new(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> None:
-    """Refuse a campaign that cannot be created; its template, platform, filters and name are looked at, in this order."""
+    """Refuse a campaign that cannot be created; the checks are of its template, platform, filters and name, in this order."""
     template = templates.for_campaign(sandbox, tenant, campaign.template_id, at="/templateId")
     if template.is_official and campaign.platform == "chatapp_lite":
         raise ApiError(
             "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH",
             clause="campaigns.template-mismatch",
             location="/platform",
-            reason=f"template {template.id!r} is official; got the platform chatapp_lite; expected chatapp or photoapp",
+            reason=f"got chatapp_lite for the official template {template.id!r}; expected chatapp or photoapp",
         )
     audiences.compile_filters(sandbox, campaign.filters)
     _refuse_taken_name(sandbox, tenant, campaign.name)
@@ -248,12 +248,12 @@ def _refuse_taken_name(sandbox: SandboxState, tenant: Tenant, name: str) -> None
                 "CAMPAIGN_NAME_ALREADY_EXISTS",
                 clause="campaigns.name",
                 location="/name",
-                reason=f"campaign {campaign.id!r} ({campaign.status}) is named {campaign.name!r} already",
+                reason=f"got the name {campaign.name!r} of campaign {campaign.id!r} ({campaign.status}); expected another one",
             )
 
 
 def list_campaigns(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
-    """Every campaign of the tenant, in order of creation; the edge turns the order by choice (campaigns.list)."""
+    """Every campaign of the tenant, in order of creation; the serializer sorts them by choice (campaigns.list)."""
     return Success(tuple(tenant.campaigns.values()))
 
 
@@ -287,7 +287,7 @@ def read_execution(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success
             code,
             clause="execution.read",
             location="path.executionId",
-            reason=f"campaign {campaign.id!r} has no execution {wanted!r}; it has {list(campaign.execution_ids) or 'none'}",
+            reason=f"got the execution {wanted!r}; expected one of campaign {campaign.id!r}, which has {', '.join(campaign.execution_ids) or 'none'}",
         )
     return Success(tenant.executions[wanted])
 

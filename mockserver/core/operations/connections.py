@@ -115,9 +115,9 @@ def _refuse_lost_funnel(tenant: Tenant, funnel_id: str | None, step_id: str | No
         return
     owner = tenant.funnel_of_step(step_id) if step_id else None
     if owner is None:
-        reason = f"no funnel of the tenant has the step {step_id!r} (choice funnel-checked-when)"
+        reason = f"got the step {step_id!r}; expected one of a funnel of the tenant (choice funnel-checked-when)"
     else:
-        reason = f"the step {step_id!r} is of funnel {owner.id!r}, not of {funnel_id!r} (choice funnel-checked-when)"
+        reason = f"got the step {step_id!r} of funnel {owner.id!r}; expected one of {funnel_id!r} (choice funnel-checked-when)"
     at = "/funnelStepId" if owner is None else "/funnelId"
     raise ApiError("RESOURCE_NOT_FOUND", clause="session.funnel-checked-late", location=at, reason=reason)
 

@@ -95,9 +95,9 @@ def _require_endpoint(sandbox: SandboxState, call: Call) -> Endpoint:
         return call.endpoint
     path = masked_excerpt(call.path, sandbox.secrets(), 120)
     if call.allowed_methods:
-        reason = f"{call.method} is not a method of {path}; expected {', '.join(call.allowed_methods)}"
+        reason = f"got {call.method} of {path}; expected {', '.join(call.allowed_methods)}"
     else:
-        reason = f"the document has no path {path!r}; endpoints that it only mentions are not emulated"
+        reason = f"got {path!r}; expected a path of the document, other than those that it only mentions"
     raise ApiError("RESOURCE_NOT_FOUND", clause="base.unknown-path", location="path", reason=reason)
 
 
@@ -105,7 +105,10 @@ def _require_key(sandbox: SandboxState, call: Call) -> KeyOwner:
     key = call.headers.get("x-api-key", "").strip()
     if not key:
         raise ApiError(
-            "API_KEY_MISSING", clause="auth.header", location="X-API-Key", reason="the header is absent or blank"
+            "API_KEY_MISSING",
+            clause="auth.header",
+            location="X-API-Key",
+            reason="got no key; expected one of this sandbox",
         )
     owner = sandbox.key_owner(key)
     if owner is None:
@@ -117,13 +120,13 @@ def _require_key(sandbox: SandboxState, call: Call) -> KeyOwner:
 
 def _require_developer_environment(tenant: Tenant) -> None:
     if not tenant.developers_enabled:
-        reason = f"tenant {tenant.id!r} has its developer environment off"
+        reason = f"got a key of tenant {tenant.id!r}, whose developer environment is off; expected it to be on"
         raise ApiError("DEVELOPERS_DISABLED", clause="auth.developers-disabled", location="X-API-Key", reason=reason)
 
 
 def _require_subscription(sandbox: SandboxState, tenant: Tenant, endpoint: Endpoint) -> None:
     if tenant.subscription != "active" and (endpoint.writes or sandbox.choices["subscription-scope"] == "all"):
-        reason = f"the subscription of tenant {tenant.id!r} is {tenant.subscription}; expected active"
+        reason = f"got a key of tenant {tenant.id!r}, whose subscription is {tenant.subscription}; expected active"
         raise ApiError("SUBSCRIPTION_INACTIVE", clause="auth.subscription", location="X-API-Key", reason=reason)
 
 
@@ -134,7 +137,7 @@ def _require_key_type(endpoint: Endpoint, owner: KeyOwner) -> None:
 
 
 def _require_rate_budget(sandbox: SandboxState, call: Call) -> None:
-    """Spend one request of the key's budget; RATE_LIMIT_EXCEEDED, with the true wait, where it is used up."""
+    """Spend one request of the key's budget; RATE_LIMIT_EXCEEDED, with the exact wait, if it is used up."""
     numbers: Any = sandbox.choices["rate-limit-numbers"]
     if numbers == "off":
         return

@@ -59,7 +59,7 @@ def set_clock(hosted: HostedSandbox, args: Arguments) -> JSON:
         )
     if "freeze" in args and "catchUp" in args:
         raise ControlError(
-            400, "MOCK_BAD_CLOCK", "got catchUp with freeze; expected it with follow: a frozen clock catches nothing up"
+            400, "MOCK_BAD_CLOCK", "got catchUp with freeze; expected it with follow, which lets the clock run"
         )
     try:
         if "follow" in args:

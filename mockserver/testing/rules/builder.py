@@ -28,7 +28,7 @@ class ActiveRule:
     def _entry(self) -> JSON:
         entry = next((rule for rule in self._listed() if rule["id"] == self.id), None)
         if entry is None:
-            raise ValueError(f"{self.id} is not in force any more")
+            raise ValueError(f"got {self.id}, which is no longer in force; expected a rule of `sandbox.rules`")
         return entry
 
     @property
