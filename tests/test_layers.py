@@ -140,7 +140,7 @@ def _reached(graph: Mapping[str, set[str]], start: str) -> set[str]:
 
 
 def control_imports(module: Module) -> set[str]:
-    """What a module imports from the control plane."""
+    """Names that a module imports from the control plane."""
     return {
         name.removeprefix("mockserver.") for name in imported(module) if name.startswith("mockserver.server.control.")
     }

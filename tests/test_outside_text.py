@@ -16,7 +16,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[1] / "mockserver"
 VALUE = frozenset({"ValueError", "Exception"})
 NESTING = frozenset({"RecursionError", "Exception"})
-# What a reading may raise: for each of these sets, one of its names has to be caught. The empty tuple means never.
+# Exceptions of a reading: for each of these sets, one of its names has to be caught. The empty tuple means never.
 RAISES = {
     "int": (VALUE,),
     "float": (VALUE,),

@@ -86,7 +86,7 @@ class OnDict(Rules, RuleBasedStateMachine):
 
 
 class OnMock(Rules, GatewayMachine):
-    """Around the mock, without actors or faults, so that the same rules are drawn."""
+    """Around the mock, without actors or faults, so that Hypothesis draws the same rules."""
 
     time = end_user = operator = False
     faults = ()

@@ -71,7 +71,7 @@ def shop() -> Iterator[Callable[[str], str]]:
 
 @pytest.fixture
 def context(browser: Browser, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
-    """A browser profile of its own, on a phone unless a test says otherwise, without scripts; https://clinic.example answers with a page, everything else outside fails."""
+    """A browser profile of its own, on a phone unless a test sets another device, without scripts; https://clinic.example returns a page, every other host fails."""
     context = browser.new_context(viewport=getattr(request, "param", PHONE_PX), java_script_enabled=False)
     context.set_default_timeout(10_000)
     context.route("https://**", lambda route: route.abort())

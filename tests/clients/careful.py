@@ -1,5 +1,5 @@
 """
-A careful client of the API: it relies on what the document promises, and on nothing else.
+A careful client of the API: it relies only on what the document specifies.
 
 A write whose answer is lost is looked up before it is repeated; unknown fields and unknown values are left alone.
 """

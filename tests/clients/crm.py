@@ -1,9 +1,9 @@
 """
 A client of the gateway before and after a sweep of its own suite.
 
-`FirstCrm` is as one writes it after a first reading: it works, and assumes more than the API document promises.
+`FirstCrm` is a first version: it works, and assumes more than the API document specifies.
 What it takes for granted is marked A1 to A10; `tests/examples/test_crm_swept.py` shows which options of the mock find each.
-`Crm` relies on what the document promises, and on nothing else.
+`Crm` relies only on what the document specifies.
 """
 
 from __future__ import annotations

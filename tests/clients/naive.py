@@ -1,5 +1,5 @@
 """
-A naive client of the API, with the bugs that such clients have: it works as long as nothing goes wrong.
+A naive client of the API, with the bugs that such clients have: it works while nothing fails.
 
 Each method's docstring names its bug. Loops that would never end are stopped after `patience` rounds with `NeverEnds`.
 """

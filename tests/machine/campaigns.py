@@ -16,13 +16,13 @@ from mockserver.testing.strategies import GIVEN
 from tests.clients.planted import BUGS, TROUBLE, Crm, NameTaken
 
 TAKEN = "Já existe"
-SINCE = "2020-01-01T00:00:"  # and a second of its own, which tells one launch from the next
+SINCE = "2020-01-01T00:00:"  # and a second of its own, which distinguishes the launches
 MORE = [{"id": f"chat_more_{number}"} for number in range(3)]  # so that a campaign takes its time
 MESSAGES = [{"chatId": "chat_ana", "text": f"Mensagem {number}"} for number in range(5)]
 
 
 class Campaigns(GatewayMachine):
-    """What a CRM does with the gateway."""
+    """The steps of a CRM with the gateway."""
 
     given: ClassVar[Mapping[str, Any]] = {**GIVEN, "chats": [*GIVEN["chats"], *MORE], "messages": MESSAGES}
     invariants = tuple(INVARIANTS)

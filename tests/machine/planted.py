@@ -1,4 +1,4 @@
-"""The planted bugs: how each shows, and a run of the machine that finds it, with what that took."""
+"""The seeded bugs: how each shows, and a run of the machine that finds it, with its cost."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ ROUNDS = settings(
 
 
 class Found(NamedTuple):
-    """What a run came to: the failure, None where there was none; the examples before it and in all; the processor time it took."""
+    """Result of a run: the failure or None, the examples before it and in all, and the processor time."""
 
     failure: Exception | None
     examples_needed: int
@@ -96,6 +96,6 @@ def hunt(
     begun = process_time()
     try:
         Hunting.check(server, settings=rounds)
-    except Exception as raised:  # noqa: BLE001 - whatever the client or the machine says
+    except Exception as raised:  # noqa: BLE001 - any error of the client or the machine
         failure = raised
     return Found(failure, counts["first"], counts["made"], process_time() - begun, counts["scenario"])

@@ -1,4 +1,4 @@
-"""The machine around a receiver of events, careful or with a planted bug."""
+"""The machine around a receiver of events, careful or with a seeded bug."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.clients.receiving import CarefulReceiver
 
 
 class Receiving(GatewayMachine):
-    """Connection sessions and what comes of them by webhook."""
+    """Connection sessions and their webhooks."""
 
     faults = ON_DELIVERIES
     operator = False

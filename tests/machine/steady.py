@@ -17,10 +17,10 @@ STEADY = settings(
 
 
 def find(strategy: SearchStrategy[T], condition: Callable[[T], bool]) -> T:
-    """The simplest value of the strategy that meets the condition; refuses with NoSuchExample."""
+    """The simplest value of the strategy that satisfies the condition; refuses with NoSuchExample."""
     return hypothesis.find(strategy, condition, settings=settings(STEADY, max_examples=2000))
 
 
 def generate_one(strategy: SearchStrategy[T], condition: Callable[[T], bool] = lambda _: True) -> T:
-    """Some value of the strategy that meets the condition, as it was drawn."""
+    """Some value of the strategy that satisfies the condition, as it was drawn."""
     return hypothesis.find(strategy, condition, settings=settings(STEADY, max_examples=2000, phases=[Phase.generate]))

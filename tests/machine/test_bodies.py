@@ -1,4 +1,4 @@
-"""Bodies: every valid one is taken by a sandbox of their world, every invalid one meets the code that it names."""
+"""Bodies: a sandbox with their seed data accepts every valid one and refuses every invalid one with its code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WITH_JSON = [row.id for row in ENDPOINTS.values() if row.body == "json"]
 
 @pytest.fixture(scope="module")
 def world(mockserver_server: MockServer):
-    """A sandbox of the world that bodies speak of, with a draft of the name that is taken."""
+    """A sandbox with the records to which bodies refer, and a draft with the name that is taken."""
     with mockserver_server.sandbox(given=dict(GIVEN), now="2026-03-01T12:00:00Z") as sandbox:
         draft(sandbox, TAKEN)
         yield sandbox

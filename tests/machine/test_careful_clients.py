@@ -1,4 +1,4 @@
-"""What careful clients do in a machine, and no invariant may take for a bug; each beside the bug that looks like it."""
+"""Careful clients in a machine: behaviour that no invariant may report, each next to the bug that resembles it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.clients.operations import SESSIONS
 class Plain(GatewayMachine):
     invariants = tuple(INVARIANTS)
     failures = None
-    given = {  # noqa: RUF012 - a world, never changed
+    given = {  # noqa: RUF012 - seed data, never changed
         "templates": [{"id": "template_t", "name": "T"}],
         "chats": [{"id": f"chat_{n}"} for n in range(9)],
     }
@@ -171,7 +171,7 @@ def test_a_read_delayed_by_a_fault_is_not_too_fast(machine: Plain):
 
 
 def test_a_create_delayed_by_a_fault_is_not_a_blind_retry(machine: Plain):
-    """Looked for and not found, sent again, and then both come."""
+    """The campaign is searched for and not found, created again, and then both exist."""
     machine.inject_fault({"on": "createCampaign", "skip": 0, "times": 2, "do": {"delay": 54}})
     for _ in range(2):
         with pytest.raises(TimeoutError):

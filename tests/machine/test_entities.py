@@ -1,4 +1,4 @@
-"""Worlds, filters, chats and times: what is drawn applies, and the second opinion on audiences is the gateway's."""
+"""Seed data, filters, chats and times: generated ones apply, and the reference audience equals the gateway's."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ LOST = {"on": "startCampaign", "skip": 0, "times": 1, "do": {"drop": "after"}}
 
 
 def played(bug: str | None = None, **attributes: Any) -> Campaigns:
-    """A machine to be driven by hand, on a server of its own."""
+    """A machine whose steps the test calls itself, on a server of its own."""
     return type("Campaigns", (with_bug(bug),), attributes)()
 
 
@@ -40,7 +40,7 @@ def lived(machine: Campaigns) -> None:
 
 
 def calls(machine: Campaigns) -> list[Any]:
-    """What each call met, from the first of the example on."""
+    """The fault of each call, from the first of the example on."""
     exchanges = machine.sandbox.journal["exchanges"]
     return [(each["operation"], each["at"], each["response"] and each["response"]["status"]) for each in exchanges]
 

@@ -1,4 +1,4 @@
-"""Every planted bug is found and named in the first line of the failure; the clean client and receiver pass."""
+"""Every seeded bug is found and named in the first line of the failure; the clean client and receiver pass."""
 
 from __future__ import annotations
 

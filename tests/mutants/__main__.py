@@ -1,7 +1,7 @@
 """
 Apply each mutant to a copy of the tree and report which test kills it: `python -m tests.mutants [NAME ...]`.
 
-All nearest tests have to pass without a mutant. Then each mutant meets its nearest tests and, unless `--near` is given,
+All nearest tests have to pass without a mutant. Then each mutant runs through its nearest tests and, unless `--near` is given,
 all others that are not deep, each up to the first failure. A run that takes too long leaves the mutant undecided.
 The exit code is 1 if a mutant survives or is undecided.
 """
@@ -89,7 +89,7 @@ def _selections(tree: Path, mutant: Mutant, *, near_only: bool) -> Iterator[Sequ
 def _killer(tree: Path, selection: Sequence[str], seconds: float) -> str | None:
     """The first test that fails or does not end, None if all pass, UNDECIDED if they take too long together."""
     command = [sys.executable, "-m", "pytest", *OPTIONS, *selection]
-    # Without a cache of compiled modules: it tells versions of a file apart by second and size, which mutants can share.
+    # Without a cache of compiled modules: it distinguishes versions of a file by second and size, which mutants can share.
     uncached = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": str(tree / ".uncached")}
     environment = {**os.environ, **uncached, "PYTHONPATH": str(tree), "CI": "1"}
     try:
@@ -108,7 +108,7 @@ def _killer(tree: Path, selection: Sequence[str], seconds: float) -> str | None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="the mutants to judge; all where none is named")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="the mutants to judge; all if none is given")
     parser.add_argument("--near", action="store_true", help="run the nearest tests only")
     parser.add_argument("--seconds", type=float, default=900, help="the longest that one run of pytest may take")
     parser.add_argument("--tree", type=Path, default=ROOT, help="the tree to judge, this one by default")

@@ -1,5 +1,5 @@
 """
-The mutants: one broken line each, chosen by hand from every part of the product, and the tests nearest to it.
+The mutants: one broken line each, chosen from every part of the product, and the tests nearest to it.
 
 A line is found by its text, which occurs once in the package, so that a row survives a module that moves.
 """

@@ -2,10 +2,10 @@
 Shell sessions of the pages (`console` blocks), replayed against a server of their own.
 
 1. `$ ` begins a command and `> ` continues it; the lines below are what it prints.
-2. `mockserver serve ... &` and `mockserver play ... &` start a server at a free port; its documented address stands for
+2. `mockserver serve ... &` and `mockserver play ... &` start a server at a free port; its documented address is replaced by
    the real one in commands and in what they print. Of what the server prints, the documented number of lines is compared.
 3. A line `NAME=value` or `name() { ...; }` applies to all commands below it.
-4. A line `...` stands for any lines. Of a command without lines below it only the exit status is checked.
+4. A line `...` matches any lines. Of a command without lines below it only the exit status is checked.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def replay(block: Block, folder: Path) -> list[Replayed]:
 
 
 def is_shown(shown: str, printed: str) -> bool:
-    """Whether the page's lines are what was printed, where a line `...` stands for any lines."""
+    """Return True if the page's lines equal the output; a line `...` matches any lines."""
     pattern = "\n".join(".*" if line == "..." else re.escape(line) for line in shown.splitlines())
     return re.fullmatch(pattern, printed.strip("\n"), re.DOTALL) is not None
 

@@ -1,4 +1,4 @@
-"""Every block of README.md, CONTRIBUTING.md and docs/ does what its page says."""
+"""Every block of README.md, CONTRIBUTING.md and docs/ does what its page describes."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def staged(
     """
     A sandbox that plays this scenario, a fresh one or one that another scenario has made.
 
-    In the end every rule has fired and met something to act on. `to_the_end` is False for a client that does not get so
+    In the end every rule has fired and had a target. `to_the_end` is False for a client that does not get so
     far, `is_heard` where no endpoint takes events, so that none is delivered.
     """
     with server.sandbox(joins or name, now=now) as sandbox, _session(sandbox, on_socket) as http:

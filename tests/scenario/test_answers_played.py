@@ -43,7 +43,7 @@ def test_so_it_has_on_the_socket(mockserver_server: MockServer, name: str):
 
 @pytest.mark.parametrize("name", ["cut-answer", "garbled-answer", "broken-connections"])
 def test_half_an_answer_is_the_end_of_a_naive_client(mockserver_server: MockServer, name: str):
-    """And the same end in process and on the socket: the kind of exception, and how often it has asked."""
+    """The same end in process and on the socket: the kind of exception, and the number of calls."""
     ends = []
     for on_socket in (False, True):
         with staged(mockserver_server, name, on_socket=on_socket, to_the_end=False) as stage:
@@ -116,7 +116,7 @@ def test_a_client_without_a_timeout_waits_the_hour(mockserver_server: MockServer
 
 @pytest.mark.parametrize(("name", "least_s", "most_s"), [("dribbled-answer", 8, 8), ("slow-answers", 0.05, 30)])
 def test_a_slow_answer_is_waited_for(mockserver_server: MockServer, name: str, least_s: float, most_s: float):
-    """Within a client's patience, which is for the next byte and not for the whole."""
+    """Within a client's timeout, which is for the next byte and not for the whole response."""
     with staged(mockserver_server, name) as stage:
         began = stage.sandbox.now
 

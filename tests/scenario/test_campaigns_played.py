@@ -51,7 +51,7 @@ VALUES = {"var1": "SORRISO10", "var2": "31/03"}
 def test_a_careful_client_sends_once_and_learns_how_it_ended(
     mockserver_server: MockServer, name: str, world: str | None
 ):
-    """Also in a sandbox that is full of other things: filters and ids keep to the scenario's own."""
+    """Also in a sandbox with other records: filters and ids concern only the scenario's own."""
     with staged(mockserver_server, name, joins=world) as stage:
         client = stage.careful()
 
@@ -77,7 +77,7 @@ def test_so_it_does_on_the_socket(mockserver_server: MockServer, name: str):
         assert (1, 1) == (len(stage.campaigns), len(stage.executions))
 
 
-# What it met on the way: an operation, and the code or nothing that each of its first calls was answered with.
+# Its first calls: an operation, and the error code or nothing of each response.
 # fmt: off
 MET = {
     "stale-read-after-start": ("startCampaign", [None, "CAMPAIGN_ALREADY_PROCESSING"]),
@@ -122,7 +122,7 @@ def test_an_audience_that_grows_after_the_start_is_not_sent_to(mockserver_server
 
 
 def test_a_slow_channel_takes_its_time_whatever_the_cadence(mockserver_server: MockServer):
-    """Ten messages at two a minute: the last goes after four and a half."""
+    """Ten messages at two per minute: the last is sent after four and a half."""
     with staged(mockserver_server, "slow-run") as stage:
         client = stage.careful()
         ids = client.launch(stage.plan())

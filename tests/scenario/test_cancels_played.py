@@ -1,4 +1,4 @@
-"""Campaign scenarios about cancels, and about answers of which only the code says what they mean."""
+"""Campaign scenarios about cancels, and about responses whose meaning only the code shows."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def test_a_hostile_text_is_refused_in_well_under_a_second(tmp_path: Path, name: 
 
 
 def read_before(folder: Path) -> None:
-    """Have the reader imported, which is no part of what a text costs."""
+    """Import the reader, which is not part of the cost of a text."""
     (folder / "well.yaml").write_text("scenario: well", encoding="utf-8")
     read(folder / "well.yaml")
 

@@ -1,4 +1,4 @@
-"""What effects on the world leave behind: for how long they hold, in which order, and whose moves are whose."""
+"""Effects on the state afterwards: how long they last, in which order, and which rule caused which transition."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """
 The scenarios of the 39 error codes: each is provoked by a call, and answered with the catalogue's status and code.
 
-A code is met at an operation that declares it; those that no documented operation leads to are injected.
+A code is returned by an operation that declares it; those that no documented operation returns are injected.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def test_a_careful_client_recognises_each_error_by_its_code(mockserver_server: M
 
 
 def met(server: MockServer, code: str) -> tuple[type[Exception], int, str | None]:
-    """What a careful client raises at this code, after how many calls, and the code that it names."""
+    """The exception of a careful client at this code, the number of calls, and the code that it names."""
     with server.sandbox() as sandbox:
         sandbox.on("listCampaigns").error(code)
         client = Careful(sandbox.base_url, sandbox.secret_key, sandbox.requests_session(), sandbox.advance)

@@ -1,4 +1,4 @@
-"""Scenarios about events that come oddly, each played by a careful receiver that comes through and a naive one that does damage."""
+"""Scenarios about unusual events, each played by a careful receiver that handles them and a naive one that does damage."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from mockserver import MockServer
 from tests.clients.receiving import WebhookRequest
 from tests.clients.trusting import ForgettingReceiver, KnowingReceiver, NaiveReceiver, NarrowReceiver, SlowReceiver
-from tests.scenario.hearing import begin, careful_app, connect, said, served
+from tests.scenario.receivers import begin, careful_app, connect, said, served
 from tests.scenario.staging import staged
 
 NOON = "2026-03-01T12:00:00Z"
@@ -129,7 +129,7 @@ def test_a_late_event_confirms_the_state_that_a_read_returned(mockserver_server:
     with staged(mockserver_server, "hook-late", now=NOON) as stage:
         stage.sandbox.receive_webhooks(naive)
         begin(stage)
-        stage.sandbox.advance("20m")  # when the end user is told that the link is over
+        stage.sandbox.advance("20m")  # when the end user sees that the link has expired
 
         assert ("completed", None) == (stage.tenant["sessions"][0]["status"], naive.status)
         stage.sandbox.advance("20m")
@@ -201,7 +201,7 @@ def test_a_receiver_on_a_socket_that_answers_too_late_is_not_waited_for():
 
 
 def test_a_careful_app_whose_answer_was_late_books_an_event_once(mockserver_server: MockServer):
-    """Were the answer late all the same, the second letter has the same id."""
+    """If the answer is late, the second webhook request has the same id."""
     with staged(mockserver_server, "hook-slow-receiver", now=NOON) as stage:
         app, _ = careful_app(stage)
         letters: list[int] = []
@@ -243,7 +243,7 @@ def test_a_receiver_of_two_kinds_refuses_an_unknown_kind_or_records_a_failure(mo
         assert ["failed", "connected"] == shown  # an alarm, and then none
 
 
-# The scenario, and what each of several endpoints sees of it: times of day and what a script made of each letter.
+# The scenario, and what each of several endpoints receives: times of day and the fault of each webhook request.
 AT_SEVERAL = [
     ("hook-duplicate", [("12:01:00", None), ("12:01:00", "duplicate")]),
     ("hook-late", [("12:31:00", None)]),

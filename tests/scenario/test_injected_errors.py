@@ -24,7 +24,7 @@ def placeholders(template):
 
 
 def filled(message, template):
-    """What stands in the message for each placeholder of its template."""
+    """The text of the message for each placeholder of its template."""
     pattern = "".join(
         re.escape(literal) + (f"(?P<{name}>.+)" if name else "") for literal, name, _, _ in Formatter().parse(template)
     )

@@ -1,4 +1,4 @@
-"""The library as documents: each applies anywhere, is named and summed up, and is played by some test."""
+"""The library as documents: each applies anywhere, is has a name and a summary, and is played by some test."""
 
 from __future__ import annotations
 
@@ -100,6 +100,6 @@ def test_all_documents_that_bring_records_join_one_sandbox(mockserver):
 
 def test_every_document_is_played_by_a_test():
     played = "".join(file.read_text(encoding="utf-8") for file in Path(__file__).parent.glob("test_*_played.py"))
-    by_code = {f"error-{code.lower().replace('_', '-')}" for code in ERRORS}  # one test goes through them all
+    by_code = {f"error-{code.lower().replace('_', '-')}" for code in ERRORS}  # one test plays them all
 
     assert set() == {name for name in NAMES if f'"{name}"' not in played} - by_code

@@ -1,4 +1,4 @@
-"""Connection scenarios with a person at the hosted page: what they meet there, and which client notices."""
+"""Connection scenarios with a person at the hosted page: what they see there, and which client notices."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def test_a_link_that_a_preview_has_used_up_strands_the_end_user(mockserver_serve
 
 
 def appears_in_a_frame(stage: Stage, url: str) -> bool:
-    """What a browser makes of the page in a frame: it shows it, unless the page forbids that."""
+    """Whether a browser shows the page in a frame: it does, unless the page forbids that."""
     answer = stage.http.get(url, headers={"Sec-Fetch-Dest": "iframe", "Sec-Fetch-Mode": "navigate"})
     assert 200 == answer.status_code
     refusals = {
         answer.headers.get("X-Frame-Options", "").upper() in ("DENY", "SAMEORIGIN"),
         "frame-ancestors 'none'" in answer.headers.get("Content-Security-Policy", ""),
     }
-    assert 1 == len(refusals)  # old and new browsers are told the same
+    assert 1 == len(refusals)  # old and new browsers get the same
     return refusals == {False}
 
 

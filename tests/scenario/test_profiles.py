@@ -1,4 +1,4 @@
-"""Profiles by name or from a file, and what wins where a choice is given beside one."""
+"""Profiles by name or from a file, and which one wins if a choice is given too."""
 
 from __future__ import annotations
 

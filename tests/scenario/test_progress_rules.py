@@ -1,4 +1,4 @@
-"""Rules that wait for sends, and effects that bend them, held against a model that sends one message at a time."""
+"""Rules that wait for sends, and effects that change them, compared with a model that sends one message at a time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.mockserver(given=WORLD, now=NOON)
 
 
 class Naive:
-    """An execution that is a list: of each message still to come, when it is due and whether it fails."""
+    """An execution as a list: of each message that is not sent yet, when it is due and whether it fails."""
 
     def __init__(self, total, per_minute):
         self.own, self.done = per_minute, []

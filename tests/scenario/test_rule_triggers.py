@@ -1,4 +1,4 @@
-"""What a rule waits for, whose the wire is, and what a rule that is removed or restored remembers."""
+"""Triggers of rules, which rule owns the wire, and the counts of a rule that is removed or restored."""
 
 from __future__ import annotations
 
@@ -240,7 +240,7 @@ def test_effects_at_an_instant_are_returned_by_the_clock_and_happen_once(mockser
 
 
 def test_an_instant_of_a_following_clock_retains_the_time_that_a_rule_added(mockserver_server):
-    """The clock goes on from where the rule has put it, and does not stand still until the process catches up."""
+    """The clock continues from where the rule has set it, and does not stop until the process catches up."""
     with mockserver_server.sandbox(clock="follow", given=GIVEN) as sandbox:
         began = sandbox.now
         sandbox.at("1s").advance("1h")

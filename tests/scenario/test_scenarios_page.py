@@ -1,4 +1,4 @@
-"""The page on scenarios is what the tables and the library say."""
+"""The page on scenarios is generated from the tables and the library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What seed data may not say, what it leaves to the mock, and how it joins what is there."""
+"""Invalid seed data, defaults of the mock, and how seed data is merged with existing records."""
 
 import pytest
 

@@ -16,7 +16,7 @@ from tests.scenario.staging import Stage, staged
 # Between two whole minutes, so that a sweeper at the next one is late.
 HALF_PAST = "2026-03-01T12:00:30Z"
 
-# How the last of so many attempts ends for a careful client: attempts, sessions made, status, reason.
+# How the last attempt ends for a careful client: attempts, sessions made, status, reason.
 # fmt: off
 ENDS = {
     "connect-standard":               (1, 1, "completed", None),
@@ -40,7 +40,7 @@ ENDS = {
 
 
 def connect(client: Careful | Naive, **rest: Any) -> tuple[Any, list[str]]:
-    """What becomes of a connection, and what was kept and shown, in order."""
+    """The end of a connection, and what was stored and shown, in order."""
     told: list[str] = []
     ended = client.connect(told.append, told.append, returnUrl="https://loja.example/volta", **rest)
     return ended, told
@@ -146,7 +146,7 @@ def test_a_deadline_may_be_noticed_late(mockserver_server: MockServer, name: str
 
 
 def test_a_client_stops_waiting_for_an_unenforced_deadline(mockserver_server: MockServer):
-    """However long a session lingers, a careful client stops and says so: its own time passes, the service's stands."""
+    """However long a session stays pending, a careful client stops and reports it: its own time passes, the service's does not."""
     with staged(mockserver_server, "connect-expires-unread") as stage:
         client = Careful(stage.sandbox.base_url, stage.sandbox.secret_key, stage.http, lambda seconds: None)
 
@@ -188,10 +188,10 @@ def test_one_429_ends_the_watching_of_a_naive_client(mockserver_server: MockServ
         with pytest.raises(Failed):
             connect(stage.naive())
 
-        assert ["completed"] == sessions(stage)  # connected, and nobody knows
+        assert ["completed"] == sessions(stage)  # connected, and the client does not notice
 
 
-# Scenarios about events, played where no endpoint is registered: what reading the sessions tells, and which events
+# Scenarios about events, played where no endpoint is registered: what reads of the sessions show, and which events
 # there would have been to deliver.
 FAILED, CONNECTED = "entrypoints.chatapp.connection_failed", "entrypoints.chatapp.connected"
 UNHEARD = {

@@ -1,4 +1,4 @@
-"""Every effect on the world, seen from outside: what a client reads before and after."""
+"""Every effect on the state: what a client reads before and after."""
 
 from __future__ import annotations
 

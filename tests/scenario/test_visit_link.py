@@ -1,4 +1,4 @@
-"""A script opens a session's link: whether that uses it up is the choice, and the visit is kept."""
+"""A script opens a session's link: a choice decides whether that uses it up, and the visit is recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A document as it is written: JSON and YAML at once, in lines."""
+"""A written document: both JSON and YAML, in lines."""
 
 from __future__ import annotations
 

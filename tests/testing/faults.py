@@ -1,4 +1,4 @@
-"""One call under a fault by each client, on a socket and in process: what came of it, in words that compare."""
+"""One call under a fault by each client, on a socket and in process: its result as a text that can be compared."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def patience(effect: str) -> float:
     return SHORT_S if "beyond patience" in effect else LONG_S
 
 
-# Every effect on the wire. A wait beyond the client's patience is named so.
+# Every effect on the wire. A wait beyond the client's timeout is named so.
 EFFECTS: Mapping[str, Mapping[str, Any]] = {
     "error": {"error": "INTERNAL_ERROR"},
     "error with a wait": {"error": {"code": "RATE_LIMIT_EXCEEDED", "retryAfter": 9}},

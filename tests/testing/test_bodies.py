@@ -1,4 +1,4 @@
-"""The typed face: bodies as the schemas have them, `calls` typed by operation, and a user's test that mypy accepts whole."""
+"""Types: bodies as the schemas have them, `calls` typed by operation, and a user's test that mypy accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a test asks of a sandbox's calls: which there were, in what order, and what a miss says."""
+"""Assertions on a sandbox's calls: which there were, in what order, and the message of a mismatch."""
 
 from __future__ import annotations
 

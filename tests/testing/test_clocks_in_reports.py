@@ -1,4 +1,4 @@
-"""What a failing test's report says about clocks: a client that waits in vain, and two clocks that differ."""
+"""Clocks in the report of a failing test: a client that waits in vain, and two clocks that differ."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.testing.conftest import PLUGIN, WITHOUT, Suite
 from tests.testing.test_reports import WORLD, section
 
-# Real time goes on by 0.7 s between two calls, and nobody has to wait for it.
+# Real time advances by 0.7 s between two calls, and the test does not wait for it.
 STOPWATCH = """
     from itertools import count
     from mockserver.server.hosting.runtime import HostRuntime

@@ -109,7 +109,7 @@ CARELESS: dict[str, tuple[Callable[[Sandbox], None], str]] = {
 
 
 def careful(sandbox: Sandbox) -> None:
-    """Decides by codes alone, tries again only what may be tried again, and bears what it does not know."""
+    """Decides by codes alone, repeats only what may be repeated, and tolerates unknown values."""
     for _ in range(2):
         sandbox.call("POST", "/v1/campaigns", json=body()).json().get("code")
     for template in sandbox.call("GET", "/v1/message-templates").json()["templates"]:

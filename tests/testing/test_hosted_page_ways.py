@@ -1,4 +1,4 @@
-"""The hosted page by every access into a sandbox: its links, files and forms stay under the access that it was asked by."""
+"""The hosted page by every access into a sandbox: its links, files and forms stay under the address of the request."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The ledger: each kind of side effect is told with its ids and exchanges, and good behaviour leaves the lists empty."""
+"""The ledger: each kind of side effect is listed with its ids and exchanges, and good behaviour leaves the lists empty."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def test_it_ends_with_its_server():
 
     with pytest.raises(requests.ConnectionError):
         requests.get(f"{address}/_mock/health", timeout=10)
-    assert server._server is None  # nobody has asked for the address that others share
+    assert server._server is None  # no caller has read the shared address
 
 
 def test_settings_and_marks_enable_it(suite: Suite):

@@ -39,7 +39,7 @@ def _play(server, ask_by, effect, request):
         plain = ask_by(sandbox, LONG_S)
         outcomes = [outcome(plain, *OTHER), outcome(ask_by(sandbox, patience(effect)), *request)]
         sandbox.advance(1)  # a call whose client of this process has given up arrives
-        # On the socket it arrives, and its answer finds nobody, when its time has really come.
+        # On the socket it arrives late, and its response is not received.
         gives_up = effect.startswith("delay") and "beyond" in effect
         _wait_until(lambda: _is_told(sandbox, gives_up))
         return [*outcomes, outcome(plain, *OTHER)], _left(sandbox)

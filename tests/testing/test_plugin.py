@@ -1,4 +1,4 @@
-"""The pytest plugin, in suites of its own: what a test is given, how a mark changes it, and what a misspelt one says."""
+"""The pytest plugin, in suites of its own: the sandbox of a test, how a mark changes it, and the message of a misspelt one."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_a_setting_without_its_name_fails_at_collection(suite: Suite):
     result = suite.run("import pytest\n\n@pytest.mark.mockserver('demo')\ndef test_it(mockserver):\n    pass\n")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
-    assert "keywords" in result.stderr.str() + result.stdout.str()
+    assert "got ('demo',); expected keyword arguments only" in result.stderr.str() + result.stdout.str()
 
 
 def test_a_wrong_document_fails_its_own_test_and_names_the_problem(suite: Suite):

@@ -1,4 +1,4 @@
-"""The pytest plugin beside others: xdist, Hypothesis, unittest, freezegun, time-machine, and an installed copy of itself."""
+"""The pytest plugin next to others: xdist, Hypothesis, unittest, freezegun, time-machine, and an installed copy of itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a suite against a server elsewhere shares with one in process beside its reports: late calls, sweeps, sandboxes kept open."""
+"""What a suite against a remote server shares with one in process in addition to its reports: late calls, sweeps, sandboxes kept open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The law of a suite that runs against a server elsewhere: a failing test's report is the one that it has in process."""
+"""A suite against a remote server: a failing test's report equals the one that it has in process."""
 
 from __future__ import annotations
 

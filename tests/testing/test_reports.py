@@ -1,4 +1,4 @@
-"""What a failing test's report says, read line by line, in suites of their own."""
+"""The report of a failing test, line by line, in suites of their own."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WORLD = """
 
 
 def section(result: pytest.RunResult, title: str = "mockserver") -> list[str]:
-    """The lines of a report's section, ids shortened and drawn tails left out."""
+    """The lines of a report's section, ids shortened and random tails left out."""
     lines = result.outlines
     start = next(at for at, each in enumerate(lines) if re.fullmatch(rf"-+ {title} -+", each))
     ends = (

@@ -1,4 +1,4 @@
-"""Rules in pytest's reports: one that must fire fails its test, and a failing test tells which never fired."""
+"""Rules in pytest's reports: one that must fire fails its test, and the report of a failing test lists those that never fired."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a sandbox's settings come from: the nearest source wins, choices are joined, and a misspelt one names the nearest."""
+"""Where a sandbox's settings come from: the nearest source wins, choices are merged, and the error of a misspelt one names the nearest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def layers(*said: dict[str, Any]) -> list[Layer]:
 
 @pytest.mark.parametrize("nearest", range(len(SOURCES) + 1))
 def test_the_nearest_source_wins(suite: Suite, nearest: int):
-    """Of the sources up to `nearest` each says its own number; what holds is the last one's."""
+    """Each source up to `nearest` sets its own number; the last one's is in force."""
     arguments = ["-o", "mockserver_seed=1"] if nearest > 0 else []
     arguments += ["--mockserver-seed", "2"] if nearest > 1 else []
     if nearest > 2:

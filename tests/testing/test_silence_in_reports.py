@@ -1,4 +1,4 @@
-"""What a failing test's report says where no call has reached the sandbox: what the test raised, and calls that went astray."""
+"""The report of a failing test if no call has reached the sandbox: the test's exception, and calls to other addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sweeps, in suites of their own: what is run, under which ids, and what a failure says."""
+"""Sweeps, in suites of their own: the cases, their ids, and the message of a failure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAIVE = """
 
 
 def outcomes(result: pytest.RunResult) -> dict[str, str]:
-    """The word of each test by what stands in its brackets, or by its name where nothing does."""
+    """The outcome of each test by the text in its brackets, or by its name without brackets."""
     found = re.findall(
         r"^(?:\[gw\d\] \[ *\d+%\] )?(\w+)? ?test_mine\.py::(\S+)(?: (\w+))?", result.stdout.str(), re.MULTILINE
     )

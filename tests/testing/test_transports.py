@@ -22,12 +22,12 @@ UPLOAD = (
     b'--frontier\r\nContent-Disposition: form-data; name="files"; filename="or\xc3\xa7amento.txt"\r\n'
     b"Content-Type: text/plain\r\n\r\nOr\xc3\xa7amento\r\n--frontier--\r\n"
 )
-# What a connection adds of its own; a Content-Length is held to its body instead.
+# Headers that a connection adds; a Content-Length is compared with its body instead.
 OF_THE_CONNECTION = {"connection", "content-length", "keep-alive", "server"}
 
 
 class Step(NamedTuple):
-    """A call; `{campaignId}` and its like in the path stand for what an earlier answer gave."""
+    """A call; `{campaignId}` and its like in the path are replaced by values of an earlier response."""
 
     method: str
     path: str
@@ -144,15 +144,16 @@ def test_every_transport_is_recorded_in_the_same_journal(demo: Sandbox, name: st
 @pytest.mark.clause("media.upload")
 def test_a_returned_url_starts_with_the_base_url_of_its_request(demo: Sandbox, name: str):
     access = ALL[name](demo)
+    base_url = access.base_url  # reading it may open the socket, which changes the urls in process too
     headers = {"X-API-Key": demo.secret_key, "Content-Type": "multipart/form-data; boundary=frontier"}
     uploaded = json.loads(access.ask("POST", "/v1/messaging/media", headers, UPLOAD).body)[0]["url"]
     session = json.loads(
         access.ask("POST", "/v1/entrypoints/chatapp/connection-sessions", {"X-API-Key": demo.secret_key}, b"").body
     )["url"]
 
-    assert uploaded.startswith(access.base_url + "/media/")
-    assert session.startswith(access.base_url + "/")
-    assert "Orçamento".encode() == access.ask("GET", uploaded.removeprefix(access.base_url), {}, b"").body
+    assert uploaded.startswith(base_url + "/media/")
+    assert session.startswith(base_url + "/")
+    assert "Orçamento".encode() == access.ask("GET", uploaded.removeprefix(base_url), {}, b"").body
 
 
 def test_create_app_serves_a_default_sandbox_under_any_mount():

@@ -31,7 +31,7 @@ def capital(name: str) -> str:
 
 
 class Writer:
-    """Writes one module; a class comes before whatever mentions it."""
+    """Write one module; a class precedes those that mention it."""
 
     def __init__(self) -> None:
         self.classes: dict[str, str] = {}

@@ -25,7 +25,7 @@ THIRDS = [
     {"combinator": "and", "statements": [{"field": "chat.tagIds", "operator": "has-any", "value": ["tag_terco"]}]}
 ]
 
-# What a run cannot observe in one and the same sandbox: these have tests of their own.
+# Points that a run cannot observe in a single sandbox; they have tests of their own.
 APART = frozenset({"subscription-scope", "rate-limit-headers"})
 LEARNT = [row for row in OBSERVABLE.values() if row.choice not in APART]
 
@@ -115,7 +115,7 @@ def shows(row: Observability, chosen: Mapping[str, object]) -> bool:
 
 
 def learnable(chosen: Mapping[str, object]) -> dict[str, object]:
-    """What a run has to learn of a sandbox with these choices."""
+    """The options that a run must observe on a sandbox with these choices."""
     value = {**DEFAULTS, **chosen}
     return {row.choice: value[row.choice] for row in LEARNT if shows(row, chosen)}
 

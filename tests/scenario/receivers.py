@@ -1,4 +1,4 @@
-"""Playing scenarios about events: receivers registered before anything happens, and what was said to them."""
+"""Playing scenarios about events: receivers that are registered first, and the requests that they receive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.scenario.staging import Stage
 
 
 class Arrived(NamedTuple):
-    """A letter that came over a socket."""
+    """A webhook request that arrived over a socket."""
 
     headers: dict[str, str]
     body: bytes
@@ -29,7 +29,7 @@ class _Quiet(WSGIRequestHandler):
 
 
 def careful_app(stage: Stage, arrived: list[str] | None = None) -> tuple[CarefulReceiver, Receiver]:
-    """A careful application, registered; `arrived` gets the session of each letter in the order of arrival."""
+    """A careful application, registered; `arrived` gets the session of each webhook request in the order of arrival."""
     app = CarefulReceiver([], stage.sandbox.tenant_id)
 
     def noted(letter: Any) -> int:
@@ -43,7 +43,7 @@ def careful_app(stage: Stage, arrived: list[str] | None = None) -> tuple[Careful
 
 
 def begin(stage: Stage, count: int = 1, app: Any = None) -> list[str]:
-    """So many sessions, made and kept, that nobody polls."""
+    """`count` sessions that no client polls."""
     made = [stage.sandbox.call("POST", SESSIONS).json()["sessionId"] for _ in range(count)]
     for session_id in made if app is not None else ():
         app.keep(session_id)
@@ -51,7 +51,7 @@ def begin(stage: Stage, count: int = 1, app: Any = None) -> list[str]:
 
 
 def connect(stage: Stage, app: CarefulReceiver, attempts: int = 1) -> None:
-    """A connection by an application that hears events, and polls beside."""
+    """A connection by an application that receives events and also polls."""
     ended = stage.careful().connect(app.keep, lambda url: None, attempts=attempts)
     app.work()
     app.learn(ended)
@@ -59,7 +59,7 @@ def connect(stage: Stage, app: CarefulReceiver, attempts: int = 1) -> None:
 
 @contextmanager
 def served(app: Any, is_down: Callable[[], bool]) -> Iterator[str]:
-    """The receiver as a web application on a real socket of this machine; while it is down it says 503."""
+    """The receiver as a web application on a real socket of this machine; while it is down it returns 503."""
 
     @Request.application
     def answer(request: Request) -> Response:
@@ -77,7 +77,7 @@ def served(app: Any, is_down: Callable[[], bool]) -> Iterator[str]:
 
 
 def said(receiver: Receiver) -> list[list[tuple[str, str | None, int | str]]]:
-    """Of each delivery the letters: the time of day, what a script made of it, and what the receiver said."""
+    """The webhook requests of each delivery: the time of day, the fault of the script, and the receiver's status."""
     return [
         [(each["at"][11:19], each.get("fault"), each.get("status", each.get("error"))) for each in delivery["attempts"]]
         for delivery in receiver.deliveries

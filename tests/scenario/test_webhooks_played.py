@@ -1,4 +1,4 @@
-"""Scenarios about what a letter is worth, and about a receiver that is down: forgeries, spellings, rotations, retries."""
+"""Scenarios about genuine and forged webhook requests, and about a receiver that is down: formats, rotations, retries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.clients.trusting import (
     RespellingReceiver,
     UndatedReceiver,
 )
-from tests.scenario.hearing import begin, careful_app, said, served
+from tests.scenario.receivers import begin, careful_app, said, served
 from tests.scenario.staging import staged
 
 NOON = "2026-03-01T12:00:00Z"
@@ -46,11 +46,11 @@ def test_a_receiver_without_checks_accepts_each_forged_request(mockserver_server
 
         assert [2] * 7 == [len(letters) for letters in said(receiver)]
         assert 14 == len(app.welcomed)
-        assert 1 == len(set(app.welcomed) - set(made))  # a welcome for a session that nobody has made
+        assert 1 == len(set(app.welcomed) - set(made))  # a welcome for a session that does not exist
 
 
 def test_a_receiver_that_ignores_date_and_tenant_accepts_two_forged_requests(mockserver_server: MockServer):
-    """An old letter may be one that somebody has kept; a letter about another tenant is rightly signed."""
+    """An old webhook request may be a recorded one; one about another tenant has a valid signature."""
     with staged(mockserver_server, "hook-forged") as stage:
         app = UndatedReceiver(SECRET)
         receiver = stage.sandbox.receive_webhooks(app, secret=SECRET)
@@ -85,7 +85,7 @@ def test_who_verifies_what_it_wrote_itself_refuses_true_events(mockserver_server
 
         assert [[401, 200]] * 3 == [[status for _, _, status in letters] for letters in said(receiver)]
         late = [letters[-1][0] for letters in said(receiver)]
-        assert ["12:01:05", "12:01:10", "12:01:15"] == late  # each refusal holds up whatever comes behind
+        assert ["12:01:05", "12:01:10", "12:01:15"] == late  # each refusal delays what follows
 
 
 def test_a_request_with_two_signatures_is_valid_if_one_is(mockserver_server: MockServer):
@@ -116,7 +116,7 @@ def test_a_receiver_that_checks_one_signature_refuses_a_genuine_event_during_a_r
         begin(stage, 2)
         stage.sandbox.advance("1m")
 
-        assert [[("12:01:00", None, 401)], []] == said(receiver)  # and what comes behind it waits too
+        assert [[("12:01:00", None, 401)], []] == said(receiver)  # and what follows it waits too
         stage.sandbox.advance("5s")
         assert [[401, 200], [200]] == [[status for _, _, status in letters] for letters in said(receiver)]
 
@@ -134,7 +134,7 @@ def test_a_receiver_that_was_down_gets_its_event_when_it_is_back(mockserver_serv
         receiver = stage.sandbox.receive_webhooks(url or (lambda letter: 503 if is_down() else app(letter)))
         app.secrets.append(receiver.secret)
         ended = stage.careful().connect(app.keep, lambda url: None)
-        app.learn(ended)  # reading tells at once what the event tells after half an hour
+        app.learn(ended)  # a read shows immediately what the event reports after half an hour
         known = (app.number, list(app.welcomed))
         stage.sandbox.advance("1h")
         app.work()
