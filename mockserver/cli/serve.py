@@ -98,11 +98,11 @@ def _serve(
     log: Callable[[str], None] | None,
 ) -> int:
     from mockserver.core.state.journal import Limits
-    from mockserver.server import app
     from mockserver.server.api.response import ResponseOptions
     from mockserver.server.hosting.background import BackgroundWorker
     from mockserver.server.hosting.host import DEFAULT_ID, SEED_MAX, SandboxHost
     from mockserver.server.http1.server import Server
+    from mockserver.server.socket_handler import SocketHandler, error_body
 
     manner = ResponseOptions(explain=not options.no_reason, strict=options.strict)
     limits = Limits(options.journal_max_entries, options.journal_max_bytes)
@@ -114,7 +114,7 @@ def _serve(
     created: dict[str, list[str]] = {}
     hosted = host.create(_recipe(options), id=DEFAULT_ID, created=created)
     explain = host.response_options.explain
-    server = Server(app.build(host), options.host, options.port, explain=explain, error_body=app.error_body)
+    server = Server(SocketHandler(host), options.host, options.port, explain=explain, error_body=error_body)
     host.origin = server.url
     for number in _STOP_SIGNALS:
         signal.signal(number, lambda *_: server.stop())

@@ -1,14 +1,17 @@
 """
 Front controller: from a request's path to its sandbox, and to the API, the control plane, the media or the hosted page.
 
-Flask and the in-process transports call `handle_request` alike. The API takes every path that no other part takes, so
-that a client with a wrong base path gets the documented error and an entry in the journal.
+Flask and the in-process transports call `handle_request`; the socket, which never waits, takes the same steps one by
+one. The API takes every path that no other part takes, so that a client with a wrong base path gets the documented error
+and an entry in the journal.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
+from typing import Literal, NamedTuple
 from urllib.parse import quote
 
 from mockserver.contract.text import printable
@@ -17,13 +20,28 @@ from mockserver.core.state.records import Media
 from mockserver.server.api import formats
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait
 from mockserver.server.api.request import SANDBOXES, HttpRequest, handle_api_request, parse_call
-from mockserver.server.api.response import HttpResponse, NoResponse, redactor
+from mockserver.server.api.response import Answer, HeldCall, HttpResponse, NoResponse, redactor, with_response
 from mockserver.server.control import routes
 from mockserver.server.hosted_page import handler
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 
 Response = HttpResponse | NoResponse
 After = Callable[[], None]
+
+
+class RoutedRequest(NamedTuple):
+    """
+    A request with its sandbox.
+
+    Attributes:
+        request: below the prefix of its sandbox.
+        hosted: None if there is no such sandbox.
+        part: of the server that responds.
+    """
+
+    request: HttpRequest
+    hosted: HostedSandbox | None
+    part: Literal["api", "control", "media", "page"]
 
 
 def handle_request(
@@ -40,43 +58,90 @@ def handle_request(
         request: its target is the whole path.
         root: the sandbox at the root, by default the host's default one. If it has a port of its own, no prefix reaches
             another sandbox.
-        client: how a wait of a rule is spent.
+        client: how a wait of a rule is spent; not one whose server spends it.
 
     Returns:
         The response, and a function that sends the webhooks which the request has made due. A caller in process need not
         call it: the sandbox's next request does.
     """
-    answer, after = _routed(host, request, root, client)
-    if request.method == "HEAD" and isinstance(answer, HttpResponse) and answer.body:
-        is_sized = any(name == "Content-Length" for name, _ in answer.headers)
-        size = () if is_sized else (("Content-Length", str(len(answer.body))),)
-        answer = answer._replace(headers=(*answer.headers, *size), body=b"")  # as GET would have it, refusals too
-    return answer, after
+    routed = route(host, request, root)
+    answer = answer_request(host, routed, client)
+    assert not isinstance(answer, HeldCall)
+    announce(host, routed)
+    return answer, _nothing if routed.hosted is None else routed.hosted.dispatch_webhooks
 
 
-def _routed(
-    host: SandboxHost, request: HttpRequest, root: HostedSandbox | None, client: ClientWait
-) -> tuple[Response, After]:
+def route(host: SandboxHost, request: HttpRequest, root: HostedSandbox | None = None) -> RoutedRequest:
+    """Return the request with its sandbox, and the part of the server that it is for; the arguments are as above."""
+    hosted: HostedSandbox | None
     if root is not None and host.sandboxes.get(root.id) is not root:
-        return _no_sandbox(host, request._replace(target=f"{SANDBOXES}{root.id}{request.target}")), _nothing
-    if request.target.startswith(SANDBOXES) and (root is None or root.own_origin is None):
+        hosted, request = None, request._replace(target=f"{SANDBOXES}{root.id}{request.target}")
+    elif request.target.startswith(SANDBOXES) and (root is None or root.own_origin is None):
         hosted, request = _below_prefix(host, request)
     else:
         hosted = root or host.sandboxes.get(DEFAULT_ID)
+    return RoutedRequest(request, hosted, _part(request))
+
+
+def _part(request: HttpRequest) -> Literal["api", "control", "media", "page"]:
+    target = request.target
+    if target.startswith("/v1/"):
+        return "api"
+    if target.startswith("/_mock/"):
+        return "control"
+    if target.startswith("/media/") and request.method in ("GET", "HEAD"):
+        return "media"
+    return "page" if target.startswith("/connect/") else "api"
+
+
+def answer_request(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> Answer:
+    """Return the response to a request, or its call while it is held; `announce` follows the response."""
+    answer = _respond(host, routed, client)
+    return with_response(answer, _without_body) if routed.request.method == "HEAD" else answer
+
+
+def _without_body(answer: Response) -> Response:
+    """Return the response to HEAD, with the length that GET would have, refusals too."""
+    if isinstance(answer, NoResponse) or not answer.body:
+        return answer
+    is_sized = any(name == "Content-Length" for name, _ in answer.headers)
+    size = () if is_sized else (("Content-Length", str(len(answer.body))),)
+    return answer._replace(headers=(*answer.headers, *size), body=b"")
+
+
+def _respond(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> Answer:
+    request, hosted, part = routed
     if hosted is None:
-        return _no_sandbox(host, request), _nothing
+        return _no_sandbox(host, request)
     outbox = hosted.sandbox.outbox
     if (
         outbox.queues or outbox.unordered
     ):  # made due by an earlier call in process, whose caller has its response by now
         hosted.dispatch_webhooks()
-    is_api = request.target.startswith("/v1/")
-    answer = (_run_api if is_api else _run_other)(host, hosted, request, client)
+    if part == "control":
+        return routes.handle_control_request(host, hosted, request)
+    if part == "media":
+        return _media(hosted, request)
+    if part == "page":
+        return _visit(hosted, request)
+    answer = handle_api_request(hosted.sandbox, request, host.response_options, client)
+    if host.log is None:
+        return answer
+    return with_response(answer, partial(_logged, host.log, hosted, request))
+
+
+def announce(host: SandboxHost, routed: RoutedRequest) -> None:
+    """Send the webhooks that a rule wants sent before the response, and notify those who wait for a request."""
+    hosted = routed.hosted
+    if hosted is None:
+        return
+    outbox = hosted.sandbox.outbox  # read again: another thread may have reset the sandbox
+    if (outbox.queues or outbox.unordered) and routed.part in ("api", "page"):
+        hosted.dispatch.deliver_early()
     if hosted.listeners:
         hosted.notify_listeners()
     if host.on_exchange is not None:
         host.on_exchange(hosted)
-    return answer, hosted.dispatch_webhooks
 
 
 def _nothing() -> None:
@@ -92,29 +157,16 @@ def _below_prefix(host: SandboxHost, request: HttpRequest) -> tuple[HostedSandbo
     return hosted, request._replace(target=slash + rest, base_url=request.base_url + SANDBOXES + sandbox_id)
 
 
-def _run_other(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client: ClientWait) -> Response:
-    """Run a request whose path is not below /v1/."""
-    if request.target.startswith("/_mock/"):
-        return routes.handle_control_request(host, hosted, request)
-    if request.target.startswith("/media/") and request.method in ("GET", "HEAD"):
-        return _media(hosted, request)
-    if not request.target.startswith("/connect/"):
-        return _run_api(host, hosted, request, client)
+def _visit(hosted: HostedSandbox, request: HttpRequest) -> HttpResponse:
+    """Return a page of the hosted flow; a visit is not an exchange of the journal, and yet moves a session."""
     if not handler.is_static_asset(request.target):
-        with hosted.sandbox.lock:  # a visit of the page is not an exchange of the journal, and yet moves a session
+        with hosted.sandbox.lock:
             hosted.sandbox.journal.add_command("visit", {"call": parse_call(request)}, *hosted.sandbox.position())
-    answer = handler.serve(hosted, request)
-    hosted.dispatch.deliver_early()
-    return answer
+    return handler.serve(hosted, request)
 
 
-def _run_api(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client: ClientWait) -> Response:
-    answer = handle_api_request(hosted.sandbox, request, host.response_options, client)
-    outbox = hosted.sandbox.outbox  # read again: another thread may have reset the sandbox
-    if outbox.queues or outbox.unordered:
-        hosted.dispatch.deliver_early()
-    if host.log is not None:
-        host.log(_access_log_line(hosted, request, answer))
+def _logged(log: Callable[[str], None], hosted: HostedSandbox, request: HttpRequest, answer: Response) -> Response:
+    log(_access_log_line(hosted, request, answer))
     return answer
 
 

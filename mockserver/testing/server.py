@@ -98,11 +98,11 @@ class MockServer:
 
     def _new_server(self, root: HostedSandbox | None, port: int = 0) -> Server:
         """Return a server with this sandbox at its root, not started yet."""
-        from mockserver.server import app
         from mockserver.server.http1.server import Server
+        from mockserver.server.socket_handler import SocketHandler, error_body
 
         explain = self._host.response_options.explain
-        return Server(app.build(self._host, root), port=port, explain=explain, error_body=app.error_body)
+        return Server(SocketHandler(self._host, root), port=port, explain=explain, error_body=error_body)
 
     def _open_own_port(self, hosted: HostedSandbox) -> None:
         """Open a port for this sandbox alone, and close the ports of sandboxes that were closed long before."""

@@ -51,9 +51,12 @@ class Runtime:
     def pass_virtual_time(self, sandbox: SandboxState, by: Duration) -> None:
         """Advance the clock while a call waits, the lock free."""
 
-    def wait_real_time(self, sandbox: SandboxState, epoch: int, seconds: float) -> bool:
-        """Wait in real time, the lock free; return True immediately when the sandbox leaves this epoch."""
-        return sandbox.epoch != epoch
+    def add_wait(self, sandbox: SandboxState, epoch: int, release: Callable[[], None]) -> bool:
+        """Have `release` called once the sandbox leaves this epoch; return False if it has left it."""
+        return sandbox.epoch == epoch
+
+    def remove_wait(self, release: Callable[[], None]) -> None:
+        """Forget a wait that is over."""
 
     def monotonic_us(self) -> Duration | None:
         """Return the monotonic clock in microseconds, or None if there is none."""
@@ -64,7 +67,7 @@ class Runtime:
         return None
 
     def cancel_waits(self) -> None:
-        """Cancel every wait of an older epoch."""
+        """Release every wait of an older epoch."""
 
 
 NULL_RUNTIME = Runtime()

@@ -31,7 +31,7 @@ from mockserver.core.state.calls import ApiError, Call, UploadedFile
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.server.api import router
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait, ExchangeWithRules, run_call
-from mockserver.server.api.response import HttpResponse, NoResponse, ResponseOptions
+from mockserver.server.api.response import Answer, HttpResponse, NoResponse, ResponseOptions, with_response
 
 SANDBOXES = "/sandboxes/"  # followed by a sandbox's id: the prefix of that sandbox
 _FIELD = "files"
@@ -209,7 +209,7 @@ def handle_api_request(
     request: HttpRequest,
     options: ResponseOptions = ResponseOptions(),  # noqa: B008 - an immutable default
     client: ClientWait = NO_TIMEOUT,
-) -> HttpResponse | NoResponse:
+) -> Answer:
     """
     Run the timers that are due, then the request, and record it in the journal.
 
@@ -220,19 +220,25 @@ def handle_api_request(
         client: how a wait of a rule is spent.
 
     Returns:
-        The documented response or error, unless a rule changes it; INTERNAL_ERROR for an unexpected failure.
+        The documented response or error, unless a rule changes it; INTERNAL_ERROR for an unexpected failure. A call that
+        waits in real time is held.
 
     Lock: takes the sandbox's lock; waits without it.
     """
     call = parse_call(request)
-    answer: HttpResponse | NoResponse
+    answer: Answer
     if sandbox.rule_set.rules and call.endpoint is not None:
         answer = ExchangeWithRules(sandbox, call, options, client).run()
     else:
         with sandbox.lock:
             run_until(sandbox, sandbox.read_clock())
             answer = run_call(sandbox, call, options)
-    if call.method != "HEAD" or isinstance(answer, NoResponse):
+    return answer if call.method != "HEAD" else with_response(answer, _without_body)
+
+
+def _without_body(answer: HttpResponse | NoResponse) -> HttpResponse | NoResponse:
+    """Return the response to HEAD."""
+    if isinstance(answer, NoResponse):
         return answer
     length = ("Content-Length", str(len(answer.body)))  # as GET would have it
     return answer._replace(headers=(*answer.headers, length), body=b"")

@@ -7,7 +7,8 @@ A server with `strict` options validates each response against its schema.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing
 from errno import ECONNRESET
 from http.client import RemoteDisconnected
 from itertools import pairwise
@@ -58,6 +59,14 @@ _UNCHECKED = (("additive-fields", "unknown-fields"), ("new-enum-values", "unseen
 Waited = Literal["passed", "released", "gone"]
 
 
+class PendingWait(NamedTuple):
+    """A wait in real time that the server of the client's connection is to spend, without a thread of its own."""
+
+    sandbox: SandboxState
+    epoch: int  # the wait ends early when the sandbox leaves it
+    span: Duration
+
+
 class Transmission(NamedTuple):
     """
     How a response's body is sent, if a rule changes that.
@@ -66,14 +75,14 @@ class Transmission(NamedTuple):
         truncate_bytes: the connection ends after this many bytes of the body; None for the whole body.
         chunks: the number of pieces of the body, 0 for one piece without a wait.
         over: the sum of the waits between the pieces, in microseconds.
-        wait: spends one of these waits.
+        wait: spends one of these waits, or returns it to be spent.
         ended: called once: with True when the last piece is sent, with False if the client gives up before.
     """
 
     truncate_bytes: int | None = None
     chunks: int = 0
     over: Duration = 0
-    wait: Callable[[Duration], Waited] = lambda span: "passed"
+    wait: Callable[[Duration], Waited | PendingWait] = lambda span: "passed"
     ended: Callable[[bool], None] = lambda is_whole: None
 
 
@@ -114,6 +123,28 @@ class NoResponse(NamedTuple):
         return RemoteDisconnected("Remote end closed connection without response")
 
 
+class HeldCall(NamedTuple):
+    """A call in the middle of its wait; `resume` gets the result of the wait, and returns the response or the next wait."""
+
+    wait: PendingWait
+    resume: Callable[[Waited], Answer]
+
+
+Answer = HttpResponse | NoResponse | HeldCall
+
+
+def after_wait(waited: Waited | PendingWait, resume: Callable[[Waited], Answer]) -> Answer:
+    """Go on after a wait, or hold the call until its server has spent the wait."""
+    return HeldCall(waited, resume) if isinstance(waited, PendingWait) else resume(waited)
+
+
+def with_response(answer: Answer, change: Callable[[HttpResponse | NoResponse], Answer]) -> Answer:
+    """Apply a function to the response, of a held call once it has one."""
+    if isinstance(answer, HeldCall):
+        return answer._replace(resume=lambda waited: with_response(answer.resume(waited), change))
+    return change(answer)
+
+
 def iter_chunks(answer: HttpResponse) -> Iterator[bytes | None]:
     """
     Yield the pieces of the body as they are sent: the first immediately, a wait before each other one.
@@ -122,6 +153,14 @@ def iter_chunks(answer: HttpResponse) -> Iterator[bytes | None]:
         A piece; None, as the last value, if the client has given up. The pieces end early if the body is truncated, and
         if the sandbox releases the call.
     """
+    with closing(chunk_steps(answer)) as steps:
+        for step in steps:
+            assert not isinstance(step, PendingWait)  # of a client on a connection
+            yield step
+
+
+def chunk_steps(answer: HttpResponse) -> Generator[bytes | PendingWait | None, Waited | None, None]:
+    """Yield the same for a client on a connection, with each wait that is to be spent: its result is sent back."""
     sending = answer.transmission or Transmission()
     body = answer.body[: sending.truncate_bytes]
     count = min(sending.chunks, len(body)) or 1
@@ -132,6 +171,8 @@ def iter_chunks(answer: HttpResponse) -> Iterator[bytes | None]:
             # Whole microseconds, whose sum is `over` for any number of pieces.
             gap = sending.over * number // (count - 1) - sending.over * (number - 1) // (count - 1) if number else 0
             waited = sending.wait(gap) if number else "passed"
+            if isinstance(waited, PendingWait):
+                waited = (yield waited) or "released"
             if waited == "released":
                 return
             if waited == "gone":

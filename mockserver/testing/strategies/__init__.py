@@ -7,7 +7,7 @@ They hold under the default choices, and are biased to boundaries: the values at
 # An example is timed: what a sandbox loads when it is first used would count against the deadline of the first one.
 import jsonschema_rs  # noqa: F401
 
-from mockserver.server import app as _app  # noqa: F401
+from mockserver.server import socket_handler as _handler  # noqa: F401
 from mockserver.server.http1 import server as _server  # noqa: F401
 from mockserver.testing import sandbox as _sandbox  # noqa: F401
 from mockserver.testing.strategies.audiences import audience, filters, filters_with_audience, invalid_filters
