@@ -30,7 +30,7 @@ class Wire:
     """
 
     __slots__ = (
-        "_is_draining", "_is_reading", "_linger_bytes", "_linger_timer", "_loop", "_on_close", "_on_received", "_sent", "_socket",
+        "_has_edges", "_is_draining", "_is_reading", "_linger_bytes", "_linger_timer", "_loop", "_on_close", "_on_received", "_sent", "_socket",
         "_unsent", "active_at", "is_at_end", "is_closed", "is_lost",
     )  # fmt: skip
 
@@ -49,6 +49,8 @@ class Wire:
         self._unsent: memoryview | None = None
         self._sent: asyncio.Future[None] | None = None  # done once `_unsent` is sent
         self._is_reading = self._is_draining = False
+        # uvloop does not report a reset that arrives together with bytes.
+        self._has_edges = not isinstance(loop, asyncio.SelectorEventLoop)
         self._linger_bytes = _LINGER_BYTES
         self._linger_timer: asyncio.TimerHandle | None = None
         self.active_at = loop.time()
@@ -96,6 +98,8 @@ class Wire:
             self.pause_reading()
         if not self._is_draining:
             self._on_received(received)
+            if self._has_edges and not self.is_closed and self.is_refused():
+                self._lose()
             return
         self._linger_bytes -= len(received)
         if self.is_at_end or self._linger_bytes < 0:

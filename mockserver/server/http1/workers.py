@@ -9,14 +9,26 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
 
-_Job = tuple[Callable[[], Any], "asyncio.Future[Any]"]
+_PATIENCE_SECONDS = 0.005
+
+
+class _Job:
+    """A function to run, and the future of its result."""
+
+    __slots__ = ("function", "future", "is_begun")
+
+    def __init__(self, function: Callable[[], Any], future: asyncio.Future[Any]) -> None:
+        self.function = function
+        self.future = future
+        self.is_begun = False
 
 
 class Workers:
     """
-    Threads that run functions for a loop, started on demand.
+    Threads that run functions for a loop.
 
-    They are daemons: those of an executor would delay the end of the process.
+    The first one starts with the first function, another one when a function has waited some milliseconds: many short
+    functions need few threads. They are daemons: those of an executor would delay the end of the process.
     Lifetime: that of the loop.
     """
 
@@ -25,8 +37,7 @@ class Workers:
         self._name = name
         self._threads_max = threads_max
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        self._pending = 0  # jobs that are not finished; of the loop's thread alone, as is the list
-        self._threads: list[threading.Thread] = []
+        self._threads: list[threading.Thread] = []  # of the loop's thread alone
 
     @property
     def threads(self) -> list[threading.Thread]:
@@ -36,14 +47,25 @@ class Workers:
     def run(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
         """Run the function on a thread, once one is free; called on the loop."""
         future: asyncio.Future[Any] = self._loop.create_future()
-        self._pending += 1
-        self._jobs.put((function, future))
-        if len(self._threads) < min(self._pending, self._threads_max):
-            thread = threading.Thread(target=self._work, name=f"{self._name} worker", daemon=True)
-            with suppress(RuntimeError):  # no thread is available: one of the others runs the job
-                thread.start()
-                self._threads.append(thread)
+        job = _Job(function, future)
+        self._jobs.put(job)
+        if not self._threads:
+            self._start_thread()
+            if not self._threads:
+                future.set_exception(RuntimeError("the system has no thread for a request"))
+        elif len(self._threads) < self._threads_max:
+            self._loop.call_later(_PATIENCE_SECONDS, self._grow, job)
         return future
+
+    def _grow(self, job: _Job) -> None:
+        if not job.is_begun and len(self._threads) < self._threads_max:
+            self._start_thread()
+
+    def _start_thread(self) -> None:
+        thread = threading.Thread(target=self._work, name=f"{self._name} worker", daemon=True)
+        with suppress(RuntimeError):  # no thread is available: one of the others, if there is one, runs the job
+            thread.start()
+            self._threads.append(thread)
 
     def stop(self) -> None:
         """Have each thread end after its job."""
@@ -52,23 +74,23 @@ class Workers:
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
-            function, future = job
+            job.is_begun = True
             result, failure = None, None
             try:
-                result = function()
+                result = job.function()
             except Exception as error:  # noqa: BLE001 - raised where the result is awaited
                 failure = error
             except BaseException as error:  # noqa: BLE001 - an exit of this thread must not end the loop's
                 failure = RuntimeError(f"a worker got {error!r}")
             with suppress(RuntimeError):  # the loop is closed
-                self._loop.call_soon_threadsafe(self._finish, future, result, failure)
-            del job, function, future, result, failure
+                self._loop.call_soon_threadsafe(_finish, job.future, result, failure)
+            del job, result, failure  # a request is freed as soon as it is answered
 
-    def _finish(self, future: asyncio.Future[Any], result: Any, failure: Exception | None) -> None:
-        self._pending -= 1
-        if future.done():  # cancelled
-            return
-        if failure is not None:
-            future.set_exception(failure)
-        else:
-            future.set_result(result)
+
+def _finish(future: asyncio.Future[Any], result: Any, failure: Exception | None) -> None:
+    if future.done():  # cancelled
+        return
+    if failure is not None:
+        future.set_exception(failure)
+    else:
+        future.set_result(result)

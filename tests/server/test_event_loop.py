@@ -1,0 +1,322 @@
+"""The server's event loop: real time whatever freezes the process's, no wait for a sandbox, few threads, forks and exits."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+import time_machine
+from freezegun import freeze_time
+
+from mockserver import MockServer, Sandbox
+from mockserver.server import front_controller
+from mockserver.server.http1.messages import Answer, Request, Response
+from mockserver.server.http1.server import Server
+from tests.server.rawclient import DEADLINE_SECONDS, RawClient
+
+Serve = Callable[..., Server]
+PATH = "/v1/campaigns"
+DAY = "2026-03-01T12:00:00+00:00"
+
+
+def ask(client: RawClient, sandbox: Sandbox, method: str = "GET", path: str = PATH) -> RawClient:
+    parts = urlsplit(sandbox.base_url)
+    return client.say(f"{method} {parts.path}{path} HTTP/1.1", f"X-API-Key: {sandbox.secret_key}")
+
+
+def connected(sandbox: Sandbox) -> RawClient:
+    return RawClient(urlsplit(sandbox.base_url).port or 0)
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not holds():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.002)
+
+
+FREEZERS = {
+    "freezegun": lambda: freeze_time(DAY),
+    "time-machine": lambda: time_machine.travel(datetime.fromisoformat(DAY), tick=False),
+}
+
+
+@pytest.mark.parametrize("freeze", FREEZERS.values(), ids=FREEZERS)
+def test_a_delay_takes_real_time_where_the_processs_clock_is_frozen(freeze: Callable[[], object]) -> None:
+    with freeze(), MockServer() as server, server.sandbox() as sandbox:
+        sandbox.on("listCampaigns").delay("50ms")
+        with connected(sandbox) as client:
+            assert 200 == ask(client, sandbox).answer().status
+
+
+@pytest.mark.parametrize("freeze", FREEZERS.values(), ids=FREEZERS)
+def test_a_clock_that_is_frozen_while_a_call_is_held_does_not_hold_it_longer(freeze: Callable[[], object]) -> None:
+    with MockServer() as server, server.sandbox() as sandbox:
+        rule = sandbox.on("listCampaigns").delay("100ms")
+        with connected(sandbox) as client:
+            ask(client, sandbox)
+            wait_until(lambda: rule.fired == 1)
+            with freeze():
+                assert 200 == client.answer().status
+
+
+@pytest.mark.parametrize("freezer", ["freezegun", "time_machine"])
+def test_a_server_that_is_imported_under_a_frozen_clock_keeps_real_time(freezer: str) -> None:
+    frozen = {
+        "freezegun": f"from freezegun import freeze_time; freeze_time('{DAY}').start()",
+        "time_machine": f"import time_machine, datetime; time_machine.travel(datetime.datetime.fromisoformat('{DAY}'), tick=False).start()",
+    }[freezer]
+    code = f"""
+{frozen}
+from mockserver import MockServer
+import urllib.request
+with MockServer() as server, server.sandbox() as sandbox:
+    sandbox.on("listCampaigns").delay("50ms")
+    request = urllib.request.Request(sandbox.base_url + "{PATH}", headers={{"X-API-Key": sandbox.secret_key}})
+    print(urllib.request.urlopen(request, timeout=10).status)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=30, check=False)
+
+    assert ("200\n", "") == (done.stdout, done.stderr)
+
+
+def test_a_sandbox_that_is_busy_holds_up_its_own_calls_alone(mockserver_server: MockServer) -> None:
+    busy, free = mockserver_server.sandbox(), mockserver_server.sandbox()
+    with busy, free, connected(busy) as waiting, connected(free) as other:
+        with busy._hosted.sandbox.lock:
+            ask(waiting, busy)
+            for _ in range(20):
+                assert 200 == ask(other, free).answer().status
+            assert [] == busy.journal["exchanges"]
+        assert 200 == waiting.answer().status
+
+
+def test_responses_keep_the_order_of_their_requests(serve: Serve) -> None:
+    """Also where one runs in a worker, one waits and one is answered on the loop."""
+
+    class Handler:
+        def body_max_bytes(self, target: str) -> int:
+            return 0
+
+        def respond(self, request: Request) -> Answer | Awaitable[Answer]:
+            response = Response(200, (), request.target.encode())
+            if request.target == "/worker":
+                return request.in_worker(lambda: time.sleep(0.01) or response)  # type: ignore[func-returns-value]
+            return self.late(response) if request.target == "/late" else response
+
+        async def late(self, response: Response) -> Answer:
+            await asyncio.sleep(0.01)
+            return response
+
+    targets = ["/worker", "/late", "/now", "/worker", "/now", "/late"]
+    with RawClient(serve(Handler()).port) as client:
+        client.socket.sendall(b"".join(f"GET {each} HTTP/1.1\r\nHost: x\r\n\r\n".encode() for each in targets))
+
+        assert targets == [client.answer().body.decode() for _ in targets]
+
+
+@contextmanager
+def many_descriptors(count: int) -> Iterator[None]:
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limits[1] != resource.RLIM_INFINITY and limits[1] < count:
+        pytest.skip(f"the system lets a process have {limits[1]} descriptors")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(limits[0], count), limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+def server_threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("mockserver http")]
+
+
+def test_a_thousand_held_calls_take_fewer_than_ten_threads_and_end_within_a_moment() -> None:
+    count, before = 1_000, server_threads()
+    with many_descriptors(2 * count + 200), MockServer() as server, ExitStack() as clients:
+        sandbox = server.sandbox()
+        rule = sandbox.on("listCampaigns").delay("1h")
+        callers = [clients.enter_context(connected(sandbox)) for _ in range(count)]
+        for caller in callers:
+            ask(caller, sandbox)
+        wait_until(lambda: rule.fired == count)
+
+        assert len(server_threads()) - len(before) < 10
+        began = time.perf_counter()
+        server.close()
+        assert time.perf_counter() - began < 2
+        assert all(caller.ended() for caller in callers)
+    assert before == server_threads()
+
+
+@pytest.mark.deep
+def test_ten_thousand_idle_connections_take_fewer_than_ten_threads() -> None:
+    count, before = 10_000, server_threads()
+    with many_descriptors(2 * count + 200), MockServer() as server, server.sandbox() as sandbox, ExitStack() as clients:
+        parts = urlsplit(sandbox.base_url)
+        for _ in range(count):
+            clients.enter_context(socket.create_connection((parts.hostname, parts.port), DEADLINE_SECONDS))
+        with connected(sandbox) as client:
+            assert 200 == ask(client, sandbox).answer().status
+        assert len(server_threads()) - len(before) < 10
+
+
+def test_a_reset_lets_every_held_call_go_and_the_server_serves_on() -> None:
+    with MockServer() as server, server.sandbox() as sandbox, ExitStack() as clients:
+        rule = sandbox.on("listCampaigns").delay("1h")
+        callers = [clients.enter_context(connected(sandbox)) for _ in range(100)]
+        for caller in callers:
+            ask(caller, sandbox)
+        wait_until(lambda: rule.fired == len(callers))
+
+        sandbox.reset()
+
+        assert all(caller.ended() for caller in callers)
+        with connected(sandbox) as client:
+            assert 200 == ask(client, sandbox).answer().status
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_fork_leaves_the_child_without_the_server_and_says_so() -> None:
+    code = f"""
+import os, sys, socket
+from mockserver.server.http1.server import Server
+from tests.server.test_event_loop import Quiet
+server = Server(Quiet())
+server.start()
+unstarted = Server(Quiet())
+if not (child := os.fork()):
+    server.stop()
+    try:
+        unstarted.start()
+    except RuntimeError as refusal:
+        print(refusal, flush=True)
+    sys.stdin.readline()  # the child lives on
+    os._exit(0)
+with socket.create_connection((server.host, server.port), {DEADLINE_SECONDS}) as client:
+    client.sendall(b"GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
+    print(client.recv(15).decode())
+server.stop()
+try:
+    socket.create_connection((server.host, server.port), {DEADLINE_SECONDS})
+except ConnectionRefusedError:
+    print("closed", flush=True)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], input="", capture_output=True, encoding="utf-8", timeout=30, check=False
+    )
+
+    assert "which this one was forked from; make a new one" in done.stdout, done
+    assert "HTTP/1.1 200 OK" in done.stdout, done
+    assert "closed" in done.stdout, done
+
+
+class Quiet:
+    """A handler that answers with nothing."""
+
+    def body_max_bytes(self, target: str) -> int:
+        return 0
+
+    def respond(self, request: Request) -> Response:
+        return Response(200, ())
+
+
+def test_the_interpreters_exit_waits_neither_for_the_loop_nor_for_a_worker() -> None:
+    code = f"""
+import threading, time, socket
+from mockserver.server.http1.messages import Response
+from mockserver.server.http1.server import Server
+class Busy:
+    def body_max_bytes(self, target): return 0
+    def respond(self, request): return request.in_worker(lambda: reached.set() or time.sleep(60))
+reached = threading.Event()
+server = Server(Busy())
+server.start()
+client = socket.create_connection((server.host, server.port))
+client.sendall(b"GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
+reached.wait({DEADLINE_SECONDS})
+"""
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, encoding="utf-8", timeout=30, check=False
+    )
+
+    assert ("", "", 0) == (done.stdout, done.stderr, done.returncode)
+    assert time.monotonic() - began < 10
+
+
+def test_the_tests_own_event_loop_is_left_alone(mockserver: Sandbox) -> None:
+    async def main() -> int:
+        loop = asyncio.get_running_loop()
+        reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(mockserver.base_url).port)
+        writer.write(b"GET /_mock/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        answer = await reader.read()
+        writer.close()
+        assert asyncio.get_running_loop() is loop
+        return int(answer.split(b" ")[1])
+
+    assert 200 == asyncio.run(main())
+    with pytest.raises(RuntimeError):
+        asyncio.get_running_loop()
+
+
+def test_a_large_upload_and_a_slow_one_hold_up_no_other_call(mockserver: Sandbox) -> None:
+    with connected(mockserver) as slow, connected(mockserver) as quick:
+        parts = urlsplit(mockserver.base_url)
+        slow.say(
+            f"POST {parts.path}/v1/messaging/media HTTP/1.1",
+            f"X-API-Key: {mockserver.secret_key}",
+            "Content-Type: multipart/form-data; boundary=b",
+            f"Content-Length: {8 * 1024 * 1024}",
+            body=b"x" * 4 * 1024 * 1024,
+        )
+
+        assert 200 == ask(quick, mockserver).answer().status
+        slow.socket.sendall(b"x" * 4 * 1024 * 1024)
+        assert 400 <= slow.answer().status < 500
+
+
+def test_a_call_that_walks_many_chats_leaves_the_loop(
+    mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+    answer_request = front_controller.answer_request
+
+    def watched(*arguments: Any) -> Any:
+        threads.append(threading.current_thread().name)
+        return answer_request(*arguments)
+
+    monkeypatch.setattr(front_controller, "answer_request", watched)
+    with mockserver_server.sandbox(given={"chats": {"count": 3_000}}) as sandbox:
+        url, headers = sandbox.base_url, {"X-API-Key": sandbox.secret_key}
+        requests.get(url + PATH, headers=headers, timeout=10)
+        requests.post(url + PATH + "/audience-preview", json={"filters": []}, headers=headers, timeout=10)
+
+    assert [False, True] == [name.endswith("worker") for name in threads]
+
+
+def test_an_error_of_a_worker_is_the_error_of_its_call(serve: Serve) -> None:
+    log: list[str] = []
+
+    class Handler(Quiet):
+        def respond(self, request: Request) -> Awaitable[Answer]:  # type: ignore[override]
+            return request.in_worker(lambda: json.loads("{") if request.target == "/a" else sys.exit(3))
+
+    with RawClient(serve(Handler(), log=log.append).port) as client:
+        assert [500, 500] == [client.say(f"GET {path} HTTP/1.1").answer().status for path in ("/a", "/b")]
+    assert "JSONDecodeError" in log[0]
+    assert "SystemExit" in log[2]
