@@ -276,9 +276,9 @@ def test_the_tests_own_event_loop_is_left_alone(mockserver: Sandbox) -> None:
 
 def test_a_large_upload_and_a_slow_one_hold_up_no_other_call(mockserver: Sandbox) -> None:
     with connected(mockserver) as slow, connected(mockserver) as quick:
-        parts = urlsplit(mockserver.base_url)
+        target = urlsplit(f"{mockserver.base_url}/v1/messaging/media").path
         slow.say(
-            f"POST {parts.path}/v1/messaging/media HTTP/1.1",
+            f"POST {target} HTTP/1.1",
             f"X-API-Key: {mockserver.secret_key}",
             "Content-Type: multipart/form-data; boundary=b",
             f"Content-Length: {8 * 1024 * 1024}",
@@ -304,7 +304,7 @@ def test_a_call_that_walks_many_chats_leaves_the_loop(
     with mockserver_server.sandbox(given={"chats": {"count": 3_000}}) as sandbox:
         url, headers = sandbox.base_url, {"X-API-Key": sandbox.secret_key}
         requests.get(url + PATH, headers=headers, timeout=10)
-        requests.post(url + PATH + "/audience-preview", json={"filters": []}, headers=headers, timeout=10)
+        requests.post(f"{url}/v1/campaigns/audience-preview", json={"filters": []}, headers=headers, timeout=10)
 
     assert [False, True] == [name.endswith("worker") for name in threads]
 

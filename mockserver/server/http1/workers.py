@@ -13,14 +13,18 @@ _PATIENCE_SECONDS = 0.005
 
 
 class _Job:
-    """A function to run, and the future of its result."""
+    """A function to run, and the future of its result, until a thread takes the two."""
 
-    __slots__ = ("function", "future", "is_begun")
+    __slots__ = ("work",)
 
     def __init__(self, function: Callable[[], Any], future: asyncio.Future[Any]) -> None:
-        self.function = function
-        self.future = future
-        self.is_begun = False
+        self.work: tuple[Callable[[], Any], asyncio.Future[Any]] | None = (function, future)
+
+    def take(self) -> tuple[Callable[[], Any], asyncio.Future[Any]]:
+        """Return the function and the future, which a timer that refers to this job then does not keep from being freed."""
+        assert self.work is not None
+        work, self.work = self.work, None
+        return work
 
 
 class Workers:
@@ -58,7 +62,7 @@ class Workers:
         return future
 
     def _grow(self, job: _Job) -> None:
-        if not job.is_begun and len(self._threads) < self._threads_max:
+        if job.work is not None and len(self._threads) < self._threads_max:
             self._start_thread()
 
     def _start_thread(self) -> None:
@@ -74,17 +78,17 @@ class Workers:
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
-            job.is_begun = True
+            function, future = job.take()
             result, failure = None, None
             try:
-                result = job.function()
+                result = function()
             except Exception as error:  # noqa: BLE001 - raised where the result is awaited
                 failure = error
             except BaseException as error:  # noqa: BLE001 - an exit of this thread must not end the loop's
                 failure = RuntimeError(f"a worker got {error!r}")
             with suppress(RuntimeError):  # the loop is closed
-                self._loop.call_soon_threadsafe(_finish, job.future, result, failure)
-            del job, result, failure  # a request is freed as soon as it is answered
+                self._loop.call_soon_threadsafe(_finish, future, result, failure)
+            del job, function, future, result, failure  # a request is freed as soon as it is answered
 
 
 def _finish(future: asyncio.Future[Any], result: Any, failure: Exception | None) -> None:
