@@ -23,7 +23,7 @@ from mockserver.server import front_controller
 from mockserver.server.api.exchange import RealTimeWait
 from mockserver.server.api.request import HttpRequest, body_limit_bytes
 from mockserver.server.api.response import Answer, HeldCall, HttpResponse, NoResponse, PendingWait, Waited, chunk_steps
-from mockserver.server.front_controller import RoutedRequest
+from mockserver.server.front_controller import Part, RoutedRequest
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 from mockserver.server.http1 import messages
 from mockserver.server.http1.messages import Disconnect, InWorker, Request, Response
@@ -65,12 +65,13 @@ class SocketHandler:
         if incoming.is_spooled or (incoming.size_bytes or 0) > _INLINE_BODY_MAX_BYTES:
             return call.respond_later(None)
         routed = call.routed()
-        if routed.hosted is None or routed.part != "api":
+        _, hosted, part = routed
+        if hosted is None or part != "api":
             return call.respond_later(routed)
-        answer = call.try_inline(routed, routed.hosted)
-        if answer is None or isinstance(answer, HeldCall) or not call.is_quiet(routed, routed.hosted):
+        answer = call.try_inline(routed, hosted)
+        if answer is None or isinstance(answer, HeldCall) or not call.is_quiet(hosted, part):
             return call.respond_later(routed, answer)
-        return call.as_response(answer, routed)
+        return call.as_response(answer, hosted)
 
 
 def _is_short(sandbox: SandboxState, method: str) -> bool:
@@ -108,17 +109,17 @@ class _SocketCall:
         if not lock.acquire(blocking=False):
             return None
         try:
-            if not _is_short(hosted.sandbox, routed.request.method):
+            if not _is_short(hosted.sandbox, routed[0].method):
                 return None
             return front_controller.answer_request(self._host, routed, self._client)
         finally:
             lock.release()
 
-    def is_quiet(self, routed: RoutedRequest, hosted: HostedSandbox) -> bool:
+    def is_quiet(self, hosted: HostedSandbox, part: Part) -> bool:
         """Notify those who wait for a request; return False if that may take long, since something is to be sent."""
         if not hosted.sandbox.outbox.is_idle or self._host.on_exchange is not None:
             return False
-        front_controller.announce(self._host, routed)
+        front_controller.announce(self._host, hosted, part)
         return True
 
     async def respond_later(self, routed: RoutedRequest | None, answer: Answer | None = None) -> messages.Answer:
@@ -129,16 +130,21 @@ class _SocketCall:
             waited = await _spend(current.wait)
             current = await self._with_lock(current.wait.sandbox, partial(current.resume, waited))
         if not is_announced:
-            await self._in_worker(partial(front_controller.announce, self._host, ran))
-        return self.as_response(current, ran)
+            await self._in_worker(partial(self._announce, ran))
+        return self.as_response(current, ran[1])
 
     def _run(self, routed: RoutedRequest | None) -> tuple[RoutedRequest, Answer]:
         """Run the request in this thread, up to its response or its wait."""
         routed = routed or self.routed()
         answer = front_controller.answer_request(self._host, routed, self._client)
         if not isinstance(answer, HeldCall):
-            front_controller.announce(self._host, routed)
+            self._announce(routed)
         return routed, answer
+
+    def _announce(self, routed: RoutedRequest) -> None:
+        _, hosted, part = routed
+        if hosted is not None:
+            front_controller.announce(self._host, hosted, part)
 
     async def _with_lock(self, sandbox: SandboxState, function: Callable[[], Result]) -> Result:
         """Run a function that takes the sandbox's lock: here if that is free, else in a worker."""
@@ -150,9 +156,8 @@ class _SocketCall:
         finally:
             lock.release()
 
-    def as_response(self, answer: HttpResponse | NoResponse, routed: RoutedRequest) -> messages.Answer:
+    def as_response(self, answer: HttpResponse | NoResponse, hosted: HostedSandbox | None) -> messages.Answer:
         """Return the answer as the server sends it."""
-        hosted = routed.hosted
         after = None if hosted is None or hosted.sandbox.outbox.is_idle else hosted.dispatch_webhooks
         if isinstance(answer, NoResponse):
             return Disconnect(answer.reason == "reset", after)

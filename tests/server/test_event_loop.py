@@ -13,6 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,6 +24,7 @@ from freezegun import freeze_time
 
 from mockserver import MockServer, Sandbox
 from mockserver.server import front_controller
+from mockserver.server.http1 import event_loop
 from mockserver.server.http1.messages import Answer, Request, Response
 from mockserver.server.http1.server import Server
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
@@ -320,3 +322,16 @@ def test_an_error_of_a_worker_is_the_error_of_its_call(serve: Serve) -> None:
         assert [500, 500] == [client.say(f"GET {path} HTTP/1.1").answer().status for path in ("/a", "/b")]
     assert "JSONDecodeError" in log[0]
     assert "SystemExit" in log[2]
+
+
+def test_uvloop_serves_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    def new() -> asyncio.AbstractEventLoop:
+        loops.append(asyncio.SelectorEventLoop())
+        return loops[0]
+
+    monkeypatch.setitem(sys.modules, "uvloop", SimpleNamespace(new_event_loop=new))
+
+    assert event_loop.new_event_loop() is loops[0]
+    loops[0].close()

@@ -79,22 +79,37 @@ class Workers:
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             function, future = job.take()
-            result, failure = None, None
+            outcome = _Outcome(future)
             try:
-                result = function()
+                outcome.result = function()
             except Exception as error:  # noqa: BLE001 - raised where the result is awaited
-                failure = error
+                outcome.failure = error
             except BaseException as error:  # noqa: BLE001 - an exit of this thread must not end the loop's
-                failure = RuntimeError(f"a worker got {error!r}")
+                outcome.failure = RuntimeError(f"a worker got {error!r}")
+            del job, function, future
             with suppress(RuntimeError):  # the loop is closed
-                self._loop.call_soon_threadsafe(_finish, future, result, failure)
-            del job, function, future, result, failure  # a request is freed as soon as it is answered
+                self._loop.call_soon_threadsafe(outcome.deliver)
+            del outcome
 
 
-def _finish(future: asyncio.Future[Any], result: Any, failure: Exception | None) -> None:
-    if future.done():  # cancelled
-        return
-    if failure is not None:
-        future.set_exception(failure)
-    else:
-        future.set_result(result)
+class _Outcome:
+    """What a function returned or raised, until the loop takes it; then the thread keeps nothing of it from being freed."""
+
+    __slots__ = ("_future", "failure", "result")
+
+    def __init__(self, future: asyncio.Future[Any]) -> None:
+        self._future: asyncio.Future[Any] | None = future
+        self.result: Any = None
+        self.failure: Exception | None = None
+
+    def deliver(self) -> None:
+        """Set the future, unless it was cancelled."""
+        future, self._future = self._future, None
+        result, self.result = self.result, None
+        failure, self.failure = self.failure, None
+        if future is None or future.done():
+            return
+        if failure is not None:
+            future.set_exception(failure)
+        else:
+            future.set_result(result)
