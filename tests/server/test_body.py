@@ -110,6 +110,20 @@ def test_pipelined_requests_are_answered_in_their_order(serve: Serve) -> None:
         assert [b"/1 ab", b"/2 c", b"/3 "] == [client.answer().body for _ in range(3)]
 
 
+def test_pipelined_requests_are_all_answered_to_a_client_that_has_ended_its_side(serve: Serve) -> None:
+    class Handler(WsgiHandler):
+        def respond(self, request: Request) -> Answer:  # type: ignore[override]
+            return Response(200, (), request.target.encode())
+
+    server, count = serve(Handler(None)), 50
+    with RawClient(server.port) as client:
+        client.socket.sendall(b"".join(b"GET /%d HTTP/1.1\r\nHost: x\r\n\r\n" % number for number in range(count)))
+        client.socket.shutdown(socket.SHUT_WR)
+
+        assert [b"/%d" % number for number in range(count)] == [client.answer().body for _ in range(count)]
+        assert client.ended()
+
+
 @pytest.mark.parametrize("header", ["Content-Length: 3", CHUNKED])
 def test_the_client_is_bidden_to_continue_when_the_app_reads(serve: Serve, header: str) -> None:
     with RawClient(serve(echo).port) as client:

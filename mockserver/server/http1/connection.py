@@ -126,6 +126,7 @@ class Connection:
         if self.wire.is_lost:
             self.wire.close()
             return
+        exchanges = self._exchanges
         try:
             if self._body is None:
                 self._read_head()
@@ -139,7 +140,7 @@ class Connection:
             self._report()
             self.wire.abort()
             return
-        if self.wire.is_at_end and not self._is_answering:
+        if self.wire.is_at_end and not self._is_answering and exchanges == self._exchanges:  # else it is called again
             self._end_of_client()
 
     def _end_of_client(self) -> None:
