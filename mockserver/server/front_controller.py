@@ -56,9 +56,11 @@ def handle_request(
         call it: the sandbox's next request does.
     """
     routed = route(host, request, root)
+    hosted = routed[1]
+    if hosted is not None:
+        dispatch_earlier(hosted)
     answer = answer_request(host, routed, client)
     assert not isinstance(answer, HeldCall)
-    hosted = routed[1]
     if hosted is None:
         return answer, _nothing
     announce(host, hosted, routed[2])
@@ -86,8 +88,15 @@ def _part(request: HttpRequest) -> Part:
     return "page" if target.startswith("/connect/") else "api"
 
 
+def dispatch_earlier(hosted: HostedSandbox) -> None:
+    """Send what an earlier call in process has made due, whose caller has its response by now."""
+    outbox = hosted.sandbox.outbox
+    if outbox.queues or outbox.unordered:
+        hosted.dispatch_webhooks()
+
+
 def answer_request(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> Answer:
-    """Return the response to a request, or its call while it is held; `announce` follows the response."""
+    """Return the response to a request, or its call while it is held; `dispatch_earlier` precedes, `announce` follows."""
     answer = _respond(host, routed, client)
     return with_response(answer, _without_body) if routed[0].method == "HEAD" else answer
 
@@ -105,11 +114,6 @@ def _respond(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> An
     request, hosted, part = routed
     if hosted is None:
         return _no_sandbox(host, request)
-    outbox = hosted.sandbox.outbox
-    if (
-        outbox.queues or outbox.unordered
-    ):  # made due by an earlier call in process, whose caller has its response by now
-        hosted.dispatch_webhooks()
     if part == "control":
         return routes.handle_control_request(host, hosted, request)
     if part == "media":

@@ -18,12 +18,14 @@ from typing import Any, TypeVar
 
 from mockserver.contract.errors import ERRORS
 from mockserver.core.instants import SECOND
+from mockserver.core.scheduler import run_until
 from mockserver.core.state.sandbox import SandboxState
+from mockserver.core.webhooks.deliveries import has_due_attempt
 from mockserver.server import front_controller
 from mockserver.server.api.exchange import RealTimeWait
 from mockserver.server.api.request import HttpRequest, body_limit_bytes
 from mockserver.server.api.response import Answer, HeldCall, HttpResponse, NoResponse, PendingWait, Waited, chunk_steps
-from mockserver.server.front_controller import Part, RoutedRequest
+from mockserver.server.front_controller import RoutedRequest
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 from mockserver.server.http1 import messages
 from mockserver.server.http1.messages import Disconnect, InWorker, Request, Response
@@ -69,24 +71,36 @@ class SocketHandler:
         if hosted is None or part != "api":
             return call.respond_later(routed)
         answer = call.try_inline(routed, hosted)
-        if answer is None or isinstance(answer, HeldCall) or not call.is_quiet(hosted, part):
+        if answer is None or isinstance(answer, HeldCall) or not call.is_quiet:
             return call.respond_later(routed, answer)
+        hosted.notify_listeners()
         return call.as_response(answer, hosted)
 
 
 def _is_short(sandbox: SandboxState, method: str) -> bool:
     """Return True if a call of the API neither sends anything nor walks much. Lock: the caller holds it."""
-    if sandbox.outbox.queues or sandbox.outbox.unordered or len(sandbox.timers) > _INLINE_TIMERS_MAX:
+    if len(sandbox.timers) > _INLINE_TIMERS_MAX:
         return False
+    if not sandbox.outbox.is_idle:
+        run_until(sandbox, sandbox.read_clock())
+        if has_due_attempt(sandbox):
+            return False
     if method != "POST":
         return True
     return sum(len(tenant.chats) for tenant in sandbox.tenants.values()) <= _INLINE_CHATS_MAX
 
 
 class _SocketCall:
-    """One request on its way through the front controller. Lifetime: until its response is sent."""
+    """
+    One request on its way through the front controller.
 
-    __slots__ = ("_client", "_host", "_in_worker", "_incoming", "_root")
+    Attributes:
+        is_quiet: True after a call on the loop that leaves nothing to do but to notify the listeners.
+
+    Lifetime: until its response is sent.
+    """
+
+    __slots__ = ("_client", "_host", "_in_worker", "_incoming", "_root", "is_quiet")
 
     def __init__(self, host: SandboxHost, root: HostedSandbox | None, incoming: Request) -> None:
         self._host = host
@@ -94,6 +108,7 @@ class _SocketCall:
         self._incoming = incoming
         self._in_worker: InWorker = incoming.in_worker
         self._client = RealTimeWait(incoming.exchanges_before)
+        self.is_quiet = False
 
     def routed(self) -> RoutedRequest:
         """Return the request with its sandbox."""
@@ -111,16 +126,12 @@ class _SocketCall:
         try:
             if not _is_short(hosted.sandbox, routed[0].method):
                 return None
-            return front_controller.answer_request(self._host, routed, self._client)
+            answer = front_controller.answer_request(self._host, routed, self._client)
+            is_loud = isinstance(answer, HeldCall) or has_due_attempt(hosted.sandbox)
+            self.is_quiet = not is_loud and self._host.on_exchange is None
+            return answer
         finally:
             lock.release()
-
-    def is_quiet(self, hosted: HostedSandbox, part: Part) -> bool:
-        """Notify those who wait for a request; return False if that may take long, since something is to be sent."""
-        if not hosted.sandbox.outbox.is_idle or self._host.on_exchange is not None:
-            return False
-        front_controller.announce(self._host, hosted, part)
-        return True
 
     async def respond_later(self, routed: RoutedRequest | None, answer: Answer | None = None) -> messages.Answer:
         """Return the response of a request that runs in a worker, or is held."""
@@ -136,6 +147,8 @@ class _SocketCall:
     def _run(self, routed: RoutedRequest | None) -> tuple[RoutedRequest, Answer]:
         """Run the request in this thread, up to its response or its wait."""
         routed = routed or self.routed()
+        if routed[1] is not None:
+            front_controller.dispatch_earlier(routed[1])
         answer = front_controller.answer_request(self._host, routed, self._client)
         if not isinstance(answer, HeldCall):
             self._announce(routed)
@@ -157,8 +170,9 @@ class _SocketCall:
             lock.release()
 
     def as_response(self, answer: HttpResponse | NoResponse, hosted: HostedSandbox | None) -> messages.Answer:
-        """Return the answer as the server sends it."""
-        after = None if hosted is None or hosted.sandbox.outbox.is_idle else hosted.dispatch_webhooks
+        """Return the answer as the server sends it, and after it the webhooks that are due."""
+        is_idle = self.is_quiet or hosted is None or hosted.sandbox.outbox.is_idle
+        after = None if is_idle or hosted is None else hosted.dispatch_webhooks
         if isinstance(answer, NoResponse):
             return Disconnect(answer.reason == "reset", after)
         status, headers, body, transmission = answer

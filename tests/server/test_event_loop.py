@@ -195,20 +195,25 @@ def test_a_reset_lets_every_held_call_go_and_the_server_serves_on() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_a_fork_leaves_the_child_without_the_server_and_says_so() -> None:
     code = f"""
-import os, sys, socket
+import os, socket
 from mockserver.server.http1.server import Server
 from tests.server.test_event_loop import Quiet
 server = Server(Quiet())
 server.start()
 unstarted = Server(Quiet())
+reading, writing = os.pipe()
+other_reading, other_writing = os.pipe()
 if not (child := os.fork()):
     server.stop()
     try:
         unstarted.start()
     except RuntimeError as refusal:
         print(refusal, flush=True)
-    sys.stdin.readline()  # the child lives on
+    os.close(other_writing)
+    os.write(writing, b"!")
+    os.read(other_reading, 1)  # the child lives on until its parent ends
     os._exit(0)
+os.read(reading, 1)
 with socket.create_connection((server.host, server.port), {DEADLINE_SECONDS}) as client:
     client.sendall(b"GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
     print(client.recv(15).decode())
