@@ -31,7 +31,7 @@ from mockserver.server.http1 import messages
 from mockserver.server.http1.messages import Disconnect, InWorker, Request, Response
 
 _INLINE_BODY_MAX_BYTES = 64 * 1024
-_INLINE_CHATS_MAX = 2_000  # of a sandbox whose audiences are walked on the loop
+_INLINE_RECORDS_MAX = 2_000  # chats, or campaigns and templates, of a sandbox whose calls run on the loop
 _INLINE_TIMERS_MAX = 1_000  # which may all be due
 
 Result = TypeVar("Result")
@@ -85,9 +85,10 @@ def _is_short(sandbox: SandboxState, method: str) -> bool:
         run_until(sandbox, sandbox.read_clock())
         if has_due_attempt(sandbox):
             return False
-    if method != "POST":
-        return True
-    return sum(len(tenant.chats) for tenant in sandbox.tenants.values()) <= _INLINE_CHATS_MAX
+    tenants = sandbox.tenants.values()
+    if method == "POST":  # previews and starts walk the chats
+        return sum(len(tenant.chats) for tenant in tenants) <= _INLINE_RECORDS_MAX
+    return sum(len(tenant.campaigns) + len(tenant.templates) for tenant in tenants) <= _INLINE_RECORDS_MAX
 
 
 class _SocketCall:
