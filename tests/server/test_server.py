@@ -288,6 +288,18 @@ class Inline:
         return Response(200, ())
 
 
+def test_what_follows_the_last_request_of_a_connection_is_dropped(serve: Serve) -> None:
+    lines: list[str] = []
+    server = serve(hello, log=lines.append, idle_seconds=0.05)
+    with RawClient(server.port) as client:
+        client.say("GET /a HTTP/1.1", "Connection: close", body=b"GET /b HTTP/1.1\r\n")
+        assert 200 == client.answer().status
+        assert client.ended()
+        wait_until_ended(server)
+
+    assert ['127.0.0.1 "GET /a" 200'] == lines
+
+
 def test_open_connections_take_no_thread(serve: Serve) -> None:
     server = serve(Inline())
     with ExitStack() as clients:
@@ -305,6 +317,11 @@ def test_connections_that_have_ended_are_forgotten(serve: Serve) -> None:
             client.say("GET / HTTP/1.1", "Connection: close").answer()
             assert client.ended()
 
+    wait_until_ended(server)
+
+
+def wait_until_ended(server: http1_server.Server) -> None:
+    """Wait until the server has no connection."""
     deadline = time.monotonic() + DEADLINE_SECONDS
     while server.connections:
         assert time.monotonic() < deadline

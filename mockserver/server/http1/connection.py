@@ -98,6 +98,8 @@ class Connection:
     def _check_idle(self) -> None:
         """End a connection on which nothing has passed for a while, unless a request is being answered."""
         wire, idle_seconds = self.wire, self._config.idle_seconds
+        if wire.is_ending:
+            return
         left = wire.active_at + idle_seconds - self._loop.time()
         is_waiting = wire.has_unsent or not self._is_answering
         if left > 0 or not is_waiting:
@@ -121,7 +123,7 @@ class Connection:
 
     def _proceed(self) -> None:
         """Read on in the next request, and have it answered once it is complete."""
-        if self._is_answering or self.wire.is_closed:
+        if self._is_answering or self.wire.is_ending or self.wire.is_closed:
             return
         if self.wire.is_lost:
             self.wire.close()

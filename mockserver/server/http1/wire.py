@@ -24,14 +24,15 @@ class Wire:
         active_at: when bytes last passed, by the loop's clock.
         is_at_end: the client sends nothing more.
         is_lost: the client has reset the connection, or cannot be reached.
+        is_ending: nothing more is sent, and what is received is dropped.
         is_closed: the socket is closed.
 
     Lifetime: until `on_close` is called.
     """
 
     __slots__ = (
-        "_has_edges", "_is_draining", "_is_reading", "_linger_bytes", "_linger_timer", "_loop", "_on_close", "_on_received", "_sent", "_socket",
-        "_unsent", "active_at", "is_at_end", "is_closed", "is_lost",
+        "_has_edges", "_is_reading", "_linger_bytes", "_linger_timer", "_loop", "_on_close", "_on_received", "_sent", "_socket",
+        "_unsent", "active_at", "is_at_end", "is_closed", "is_ending", "is_lost",
     )  # fmt: skip
 
     def __init__(
@@ -48,7 +49,7 @@ class Wire:
         self._on_close = on_close
         self._unsent: memoryview | None = None
         self._sent: asyncio.Future[None] | None = None  # done once `_unsent` is sent
-        self._is_reading = self._is_draining = False
+        self._is_reading = self.is_ending = False
         # uvloop does not report a reset that arrives together with bytes.
         self._has_edges = not isinstance(loop, asyncio.SelectorEventLoop)
         self._linger_bytes = _LINGER_BYTES
@@ -96,7 +97,7 @@ class Wire:
         if not received:
             self.is_at_end = True
             self.pause_reading()
-        if not self._is_draining:
+        if not self.is_ending:
             self._on_received(received)
             if self._has_edges and not self.is_closed and self.is_refused():
                 self._lose()
@@ -110,7 +111,7 @@ class Wire:
         self.is_lost = True
         self.pause_reading()
         self._drop_unsent()
-        if self._is_draining:
+        if self.is_ending:
             self.close()
         else:
             self._on_received(b"")
@@ -177,9 +178,9 @@ class Wire:
         """
         if self.is_lost:
             self.close()
-        if self.is_closed or self._is_draining:
+        if self.is_closed or self.is_ending:
             return
-        self._is_draining = True
+        self.is_ending = True
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
         if self.is_at_end:
