@@ -340,3 +340,18 @@ def test_uvloop_serves_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) ->
 
     assert event_loop.new_event_loop() is loops[0]
     loops[0].close()
+
+
+def test_a_socket_needs_neither_flask_nor_werkzeug() -> None:
+    code = f"""
+import sys, urllib.request
+from mockserver import MockServer
+with MockServer() as server, server.sandbox() as sandbox:
+    request = urllib.request.Request(sandbox.base_url + "{PATH}", headers={{"X-API-Key": sandbox.secret_key}})
+    print(urllib.request.urlopen(request, timeout=10).status)
+    urllib.request.urlopen(server.url + "/_mock/health", timeout=10)
+print([name for name in ("flask", "werkzeug", "jinja2") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=30, check=False)
+
+    assert ("200\n[]\n", "") == (done.stdout, done.stderr)

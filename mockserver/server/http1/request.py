@@ -2,7 +2,7 @@
 Requests of HTTP/1.1 (RFC 9112): the head and its bounds. `httptools` parses the headers.
 
 1. A break of the grammar or of a bound is a `BadRequest`.
-2. The request line is read here: the parser takes lines that are none, and knows a list of methods.
+2. The request line is read here: the parser accepts lines that are none, and no method that its table does not have.
 3. Bare line feeds, folded headers, two lengths and unknown codings are refused: two parsers that guess differently read
    two different requests.
 4. No byte after the end of a request is consumed, so that pipelined requests follow one another.
@@ -177,7 +177,7 @@ def _target(headers: dict[str, str], method: str, raw_target: str, minor: int) -
 
 
 def _length(headers: dict[str, str], minor: int) -> int | None:
-    """Return the size of the body; the parser has refused what is not one whole number, and a number beside a coding."""
+    """Return the size of the body; the parser has refused what is not one whole number, and a number with a coding."""
     coding = headers.get("transfer-encoding")
     if coding is not None:
         if minor == 0:

@@ -107,7 +107,7 @@ class Wire:
             self.close()
 
     def _lose(self) -> None:
-        """Note that the client is gone; whoever uses the wire closes it."""
+        """Note that the client is gone; the connection closes the wire."""
         self.is_lost = True
         self.pause_reading()
         self._drop_unsent()
