@@ -129,6 +129,15 @@ def test_stop_is_harmless_twice_and_without_a_start() -> None:
         socket.create_connection((server.host, server.port), DEADLINE_SECONDS)
 
 
+def test_a_server_that_is_stopped_before_it_starts_serves_nothing() -> None:
+    server = Server(hello)
+    server.stop()
+    server.start()
+    server.stop()
+
+    assert not server.threads
+
+
 def test_an_app_may_stop_its_server() -> None:
     def app(environ: Any, start: Any) -> list[bytes]:
         server.stop()

@@ -115,10 +115,12 @@ class Server:
             raise RuntimeError(
                 f"this server belongs to process {self._pid}, which this one was forked from; make a new one"
             )
-        if self._thread is not None:
-            raise RuntimeError("a Server serves only once; make a new one")
-        self._thread = threading.Thread(target=self._run, name=f"mockserver {self.url}", daemon=True)
-        self._thread.start()
+        with self._lock:
+            if self._thread is not None:
+                raise RuntimeError("a Server serves only once; make a new one")
+            thread = threading.Thread(target=self._run, name=f"mockserver {self.url}", daemon=True)
+            thread.start()
+            self._thread = thread  # a signal handler that stops the server before waits for no thread
 
     def serve_forever(self) -> None:
         """Serve until `stop` is called, by another thread or by a signal handler of this one."""
@@ -166,8 +168,10 @@ class Server:
         finally:
             with self._lock:
                 self._loop = None
-            self._close_all(loop, workers)
-            self._ended.set()
+            try:
+                self._close_all(loop, workers)
+            finally:
+                self._ended.set()
             if self._wakeup is not None:
                 with suppress(OSError):
                     self._wakeup.send(b"!")
@@ -192,8 +196,9 @@ class Server:
             connection.start()
 
     def _close_all(self, loop: asyncio.AbstractEventLoop, workers: Workers) -> None:
-        loop.remove_reader(self._listener)
-        self._listener.close()
+        if self._listener.fileno() >= 0:  # else it was stopped before it started
+            loop.remove_reader(self._listener)
+            self._listener.close()
         connections = list(self._open)
         for connection in connections:
             connection.abort()
