@@ -149,7 +149,7 @@ class ExchangeWithRules:
         number: the number of the call's journal entry; 0 until `operate` has run.
 
     Lifetime: one call.
-    Lock: the caller of `run` does not hold the sandbox's lock; no wait holds it.
+    Lock: no wait holds the sandbox's lock. The caller of `run` may hold it only for a client whose server spends the waits.
     """
 
     __slots__ = ("_arrived_at", "_call", "_client", "_epoch", "_match", "_options", "_sandbox", "number", "response")
