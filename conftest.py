@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
 from mockserver import MockServer
 from mockserver.core.instants import MILLISECOND, format_exact, from_datetime, parse
 from tests.depth import register_profiles
+
+BYTECODE = Path(__file__).parent / ".pytest_cache" / "bytecode"
+
+
+def _cache_bytecode() -> None:
+    """Store compiled modules in a folder of the suite if the environment forbids them next to the sources.
+
+    Else each worker and each of the many processes of a run would compile everything that it imports.
+    """
+    if sys.dont_write_bytecode and sys.pycache_prefix is None:
+        sys.dont_write_bytecode, sys.pycache_prefix = False, str(BYTECODE)
+        os.environ["PYTHONPYCACHEPREFIX"] = str(BYTECODE)
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+_cache_bytecode()
 
 os.environ["TZ"] = "UTC"
 if hasattr(time, "tzset"):  # Windows has its own zone alone
@@ -55,6 +75,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker("law")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the compiled modules of the folders that pytest has made for the tests of a run."""
+    if not hasattr(config, "workerinput"):
+        temporary = Path(tempfile.gettempdir()).resolve()
+        for folder in (BYTECODE / temporary.relative_to(temporary.anchor)).glob("pytest-of-*"):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -2,7 +2,8 @@
 Sphinx configuration of the documentation site: `python -m sphinx -W --keep-going -b html docs docs/_build/html`.
 
 The pages are Markdown files. The reference is generated while the site is built: docstrings by autodoc, and tables by
-`docs/reference/tables.py`, which replaces each line `<!-- generated: NAME -->` of a page.
+`docs/reference/tables.py`, which replaces each line `<!-- generated: NAME -->` of a page. `docs/sequence_diagram.py` draws
+the diagrams.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 DOCS = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOCS.parent))
 
+from docs import sequence_diagram
 from docs.reference import tables
 from mockserver.version import VERSION
 
@@ -63,10 +65,10 @@ html_show_sphinx = False
 
 # The order of the site's navigation. A page that is not named here comes after those that are, by name.
 GUIDES = (
-    "pytest", "other-languages", "control-plane", "time", "async", "faults", "scenarios", "webhooks", "reports",
+    "pytest", "other-languages", "control-plane", "time", "faults", "scenarios", "webhooks", "reports",
     "hypothesis", "planted-bugs", "sweeps", "choices", "conduct", "verify",
 )  # fmt: skip
-PROJECT = ("architecture", "performance", "glossary")
+PROJECT = ("architecture", "design", "testing", "performance", "glossary")
 
 
 def setup(app: Any) -> None:
@@ -74,10 +76,11 @@ def setup(app: Any) -> None:
     app.connect("source-read", _generate)
     app.connect("autodoc-skip-member", _skip_member)
     app.connect("autodoc-process-docstring", _escape_docstring)
+    app.connect("autodoc-process-signature", _shorten_signature)
 
 
 def _generate(app: Any, page: str, source: list[str]) -> None:
-    source[0] = _inside(page, tables.fill(source[0]))
+    source[0] = sequence_diagram.replace_blocks(_inside(page, tables.fill(source[0])))
     if page == root_doc:
         source[0] += "\n" + "\n".join(_navigation())
 
@@ -122,6 +125,19 @@ def _escape_docstring(app: Any, what: str, name: str, value: Any, options: Any, 
     for number, line in enumerate(lines):
         parts = _CODE.split(line)
         lines[number] = "".join(part if place % 2 else _escaped(part) for place, part in enumerate(parts))
+
+
+_ALIAS = re.compile(r"TypeAliasForwardRef\('(\w+)'\)")
+
+
+def _shorten_signature(
+    app: Any, what: str, name: str, value: Any, options: Any, signature: str | None, returned: str | None
+) -> tuple[str | None, str | None]:
+    """Write type aliases by their names, `ActiveRule` for what an effect of a builder returns, and defaults by their values."""
+    shown = signature and _ALIAS.sub(r"\1", signature).replace("= _PROXY", "= 'nginx'")
+    return shown, "ActiveRule" if returned and re.search(r"\bPut$", returned) else returned and _ALIAS.sub(
+        r"\1", returned
+    )
 
 
 def _escaped(text: str) -> str:

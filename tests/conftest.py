@@ -17,7 +17,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 @pytest.fixture(scope="session")
 def installed(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheel installed in it, of the name by which tools tell what is installed from what is one's own."""
+    """A folder with the wheel installed in it, named so that tools recognise it as a folder of installed packages."""
     place = tmp_path_factory.mktemp("site") / "site-packages"
     wheels.install(built.wheel, place)
     return place

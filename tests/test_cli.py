@@ -1,4 +1,4 @@
-"""The command line: what the lists say, and what a command line that cannot be obeyed is told."""
+"""The command line: the lists that it prints, and its errors."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_every_clause_is_listed_with_its_sentence(capsys: pytest.CaptureFixture[
     assert [clause.id for clause in read()] == [row["id"] for row in json.loads(capsys.readouterr().out)]
 
 
-def test_the_version_is_told(capsys: pytest.CaptureFixture[str]):
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit) as end:
         main(["--version"])
 
@@ -86,7 +86,7 @@ def test_a_reader_that_leaves_early_gets_no_traceback():
 
 
 @pytest.mark.parametrize(("platform", "encoding"), [("win32", "utf-8"), ("linux", "cp1252")])
-def test_what_a_program_reads_is_utf_8_on_windows_too(platform: str, encoding: str):
+def test_output_for_programs_is_utf_8_on_windows_too(platform: str, encoding: str):
     stream = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
 
     use_utf8(stream, platform)
@@ -103,8 +103,22 @@ def test_what_a_program_reads_is_utf_8_on_windows_too(platform: str, encoding: s
         (OSError(errno.EINVAL, "Invalid argument"), "linux", False),
     ],
 )
-def test_a_pipe_without_a_reader_is_seen_on_every_system(failure: OSError, platform: str, is_broken: bool):
+def test_a_pipe_without_a_reader_is_detected_on_every_system(failure: OSError, platform: str, is_broken: bool):
     assert is_broken == is_broken_pipe(failure, platform)
+
+
+def test_every_option_and_command_has_a_help_text_in_plain_words(capsys: pytest.CaptureFixture[str]):
+    commands = ("serve", "play", "replay", "scenarios", "choices", "clauses", "conduct", "verify")
+    texts = []
+    for arguments in ([], *([command] for command in commands)):
+        with pytest.raises(SystemExit):
+            main([*arguments, "--help"])
+        texts.append(capsys.readouterr().out)
+
+    assert [] == [text for text in texts if re.search(r"\b(tell|tells|demands|stand|stands|what is there)\b", text)]
+    assert [] == [
+        option for text in texts for option in re.findall(r"^  (--[a-z-]+)(?: [A-Z|=]+)?$\n  -", text, re.MULTILINE)
+    ]
 
 
 def test_a_taken_port_is_named_with_the_mend(capsys: pytest.CaptureFixture[str]):
@@ -115,24 +129,29 @@ def test_a_taken_port_is_named_with_the_mend(capsys: pytest.CaptureFixture[str])
 
         code = main(["serve", "--port", str(port)])
 
-    said = capsys.readouterr()
+    output = capsys.readouterr()
     assert 2 == code
-    assert "" == said.out
-    assert str(port) in said.err
-    assert "--port 0" in said.err
+    assert "" == output.out
+    assert f"mockserver: port {port} of 127.0.0.1 is taken; --port 0 takes a free one\n" == output.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "names"),
     [
         (["--scenario", "dem"], ["dem", "'demo'"]),
-        (["--choose", "dual-statu=guide"], ["dual-statu", "'dual-status'"]),
+        (["--choose", "dual-statu=guide"], ["--choose dual-statu=guide is refused", "'dual-status'"]),
         (["--choose", "dual-status=gide"], ["gide", "'guide'"]),
         (["--choose", "dual-status"], ["dual-status", "ID=OPTION"]),
         (["--scenario", "missing.yaml"], ["missing.yaml"]),
         (["--profile", "missing.yaml"], ["missing.yaml"]),
         (["--profile", "hostil"], ["hostil", "'hostile'"]),
-        (["--freeze", "yesterday"], ["yesterday"]),
+        (["--freeze", "yesterday"], ["got --freeze 'yesterday'; expected an RFC 3339 instant, such as 2026-"]),
+        (
+            ["--host", "192.0.2.1"],
+            ["got 192.0.2.1 port 0, which is refused (", "); expected an address of this machine"],
+        ),
+        (["--journal-max-entries", "0"], ["got --journal-max-entries 0; expected at least 1"]),
+        (["--journal-max-bytes", "-5"], ["got --journal-max-bytes -5; expected at least 1"]),
         (["--port", "99999"], ["99999"]),
     ],
     ids=lambda value: " ".join(value) if value and value[0].startswith("--") else "",
@@ -142,10 +161,10 @@ def test_what_it_cannot_do_ends_it_with_2_and_the_nearest_name(
 ):
     code = main(["serve", "--port", "0", *arguments])
 
-    said = capsys.readouterr()
+    output = capsys.readouterr()
     assert 2 == code
-    assert "" == said.out
-    assert [] == [name for name in names if name not in said.err]
+    assert "" == output.out
+    assert [] == [name for name in names if name not in output.err]
 
 
 @pytest.mark.parametrize(
@@ -166,9 +185,9 @@ def test_a_wrong_profile_ends_it_with_2_and_the_nearest_name(
 
     code = main(["serve", "--port", "0", "--profile", str(tmp_path / "profile.yaml")])
 
-    said = capsys.readouterr()
+    output = capsys.readouterr()
     assert 2 == code
-    assert [] == [name for name in names if name not in said.err]
+    assert [] == [name for name in names if name not in output.err]
 
 
 @pytest.mark.parametrize("arguments", [[], ["sevre"], ["serve", "--prot", "1"], ["serve", "--port", "one"]])

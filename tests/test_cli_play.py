@@ -1,4 +1,4 @@
-"""`mockserver play` in a process of its own: it greets, introduces the scenario, and tells what happens in it."""
+"""`mockserver play` in a process of its own: it greets, introduces the scenario, and prints what happens in it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def document(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_scenario_is_played_and_told(document: Path):
+def test_play_prints_the_calls_of_a_scenario(document: Path):
     command = [sys.executable, "-W", "error", "-m", "mockserver", "play", str(document), "--port", "0"]
     command += ["--freeze", "2026-03-01T12:00:00Z", "--log-format", "off"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8", **OWN_GROUP) as process:
@@ -55,7 +55,7 @@ def test_a_scenario_is_played_and_told(document: Path):
 
 
 @pytest.mark.deep
-def test_a_story_that_is_not_read_stops_no_call_and_no_end(document: Path):
+def test_an_unread_play_log_blocks_neither_calls_nor_the_exit(document: Path):
     command = [sys.executable, "-m", "mockserver", "play", str(document), "--port", "0", "--log-format", "off"]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8", **OWN_GROUP)
     assert process.stdout is not None

@@ -71,7 +71,7 @@ class Served:
         return self.process.wait(DEADLINE_SECONDS), time.monotonic() - began
 
     def log(self) -> list[str]:
-        """What stood on standard error by the end."""
+        """The contents of standard error at the end."""
         interrupt(self.process)
         self.process.wait(DEADLINE_SECONDS)
         self._errors.seek(0)
@@ -110,7 +110,7 @@ def serve() -> Iterator[Serve]:
         each.close()
 
 
-def test_serve_tells_its_address_first_and_then_its_keys(serve: Serve):
+def test_serve_prints_its_address_and_then_its_keys(serve: Serve):
     served = serve()
 
     assert re.search(r"http://127\.0\.0\.1:[1-9][0-9]*$", served.first_line.rstrip())
@@ -185,7 +185,7 @@ def test_it_takes_a_profile_by_its_name(serve: Serve):
 
 
 @pytest.mark.deep
-def test_without_an_instant_its_time_goes_by(serve: Serve):
+def test_without_an_instant_its_clock_follows_the_process(serve: Serve):
     assert False is serve().ask("GET", "/_mock/clock", key=None).json()["frozen"]
 
 
@@ -196,7 +196,7 @@ def test_a_choice_of_numbers_takes_json(serve: Serve):
     assert [200, 429] == [served.ask("GET", "/v1/campaigns").status_code for _ in range(2)]
 
 
-def test_a_token_guards_the_control_plane_alone(serve: Serve):
+def test_a_token_guards_only_the_control_plane(serve: Serve):
     served = serve("--token", "open-sesame")
 
     assert "open-sesame" in served.greeting
@@ -206,7 +206,7 @@ def test_a_token_guards_the_control_plane_alone(serve: Serve):
     assert 200 == served.ask("GET", "/v1/campaigns").status_code
 
 
-def test_it_logs_one_line_a_call_and_no_whole_key(serve: Serve):
+def test_it_logs_one_line_per_call_and_no_whole_key(serve: Serve):
     served = serve()
     key = served.secret_key
     served.ask("GET", "/v1/campaigns")
@@ -237,7 +237,7 @@ def test_a_log_in_json_is_one_object_a_line(serve: Serve):
 
 
 @pytest.mark.deep
-def test_its_journal_holds_as_much_as_it_is_told_to(serve: Serve):
+def test_its_journal_has_the_configured_size(serve: Serve):
     few, small = serve("--journal-max-entries", "2"), serve("--journal-max-bytes", "1")
     for served in (few, small):
         for _ in range(3):
@@ -251,7 +251,7 @@ def test_its_journal_holds_as_much_as_it_is_told_to(serve: Serve):
 
 
 @pytest.mark.deep
-def test_a_log_that_is_off_says_nothing(serve: Serve):
+def test_a_log_that_is_off_prints_nothing(serve: Serve):
     served = serve("--log-format", "off")
     served.ask("GET", "/v1/campaigns", key=None)
 
@@ -274,7 +274,7 @@ def test_a_log_that_is_not_read_stops_no_call_and_no_end(serve: Serve, form: str
 
 @pytest.mark.skipif(sys.platform == "win32", reason="closes a stream by a shell of POSIX")
 @pytest.mark.deep
-def test_a_log_that_is_closed_stops_no_call_and_goes_nowhere_else(serve: Serve):
+def test_a_closed_log_blocks_no_call_and_is_written_to_no_other_stream(serve: Serve):
     served = serve(before=["sh", "-c", 'exec "$@" 2>&-', "sh"])
     for _ in range(3):
         assert 200 == served.ask("GET", "/v1/campaigns").status_code
@@ -285,7 +285,7 @@ def test_a_log_that_is_closed_stops_no_call_and_goes_nowhere_else(serve: Serve):
 
 
 @pytest.mark.deep
-def test_a_log_whose_reader_is_gone_stops_no_call(serve: Serve):
+def test_a_log_without_a_reader_blocks_no_call(serve: Serve):
     served = serve(errors=subprocess.PIPE)
     assert served.process.stderr is not None
     served.process.stderr.close()
@@ -328,7 +328,7 @@ FORGED = [{"on": "delivery", "do": {"deliver": {"forge": "wrong-secret", "duplic
 @pytest.mark.deep
 @pytest.mark.parametrize("script", [[], FORGED], ids=["plain", "forged"])
 @pytest.mark.parametrize("webhook", SILENT.values(), ids=SILENT)
-def test_letters_to_a_host_that_is_silent_do_not_hold_up_its_end(serve: Serve, webhook: dict, script: list):
+def test_deliveries_to_a_silent_host_do_not_delay_its_exit(serve: Serve, webhook: dict, script: list):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(DEADLINE_SECONDS)
         served = serve()
@@ -374,7 +374,7 @@ def test_beyond_loopback_no_key_link_or_form_secret_is_known_beforehand(serve: S
 
 
 @pytest.mark.deep
-def test_beyond_loopback_a_given_seed_counts(serve: Serve):
+def test_beyond_loopback_a_given_seed_is_used(serve: Serve):
     assert keys_of(serve("--seed", "7")) == keys_of(serve("--host", "0.0.0.0", "--seed", "7"))
 
 

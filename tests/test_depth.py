@@ -27,7 +27,7 @@ def test_a_hypothesis_test_is_a_law(request: pytest.FixtureRequest, _: None):
 
 
 @pytest.mark.law
-def test_a_law_runs_as_many_examples_as_its_depth_asks_for():
+def test_a_law_runs_the_examples_of_its_depth():
     seen: list[int] = []
 
     @settings(database=None)

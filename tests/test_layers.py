@@ -43,7 +43,7 @@ VERIFY_IMPORTS = (
     "version",
     "_data",
     "verify",
-)  # `mockserver verify` knows a service by its public API alone
+)  # `mockserver verify` uses a service by its public API alone
 BACKENDS = ("testing.backend", "testing.remote")  # these alone run commands of the control plane
 PURE = ("contract", "core", "conduct")
 WORLD = ("asyncio", "flask", "os", "random", "secrets", "socket", "subprocess", "threading", "time", "uuid", "werkzeug")
@@ -140,7 +140,7 @@ def _reached(graph: Mapping[str, set[str]], start: str) -> set[str]:
 
 
 def control_imports(module: Module) -> set[str]:
-    """What a module takes from the control plane."""
+    """What a module imports from the control plane."""
     return {
         name.removeprefix("mockserver.") for name in imported(module) if name.startswith("mockserver.server.control.")
     }
@@ -184,7 +184,7 @@ def docstring_lines(tree: ast.AST) -> int:
     return sum((node.body[0].end_lineno or 0) - node.body[0].lineno + 1 for node in nodes)
 
 
-def loose_collections(module: Module) -> list[str]:
+def mutable_collections(module: Module) -> list[str]:
     """Names at the top of a module that are bound to a dict, list or set, and are neither private nor Final."""
     found: list[str] = []
     for node in ast.parse(module.source).body:
@@ -225,7 +225,7 @@ KNOWN = ("__init__", "server.__init__", "server.app", "core.__init__", "core.ids
         pytest.param("import mockserver_other", set(), id="another package"),
     ],
 )
-def test_an_import_is_seen_however_it_is_written(source: str, modules: set[str]):
+def test_an_import_is_detected_in_every_form(source: str, modules: set[str]):
     assert modules == imported_modules(Module("core.example", source), KNOWN)
 
 
@@ -241,11 +241,11 @@ def test_an_import_is_seen_however_it_is_written(source: str, modules: set[str])
         ("verify.run", "core.ids", True),
     ],
 )
-def test_an_import_that_points_up_is_seen(importer: str, imported_name: str, is_upward: bool):
+def test_an_import_that_points_up_is_detected(importer: str, imported_name: str, is_upward: bool):
     assert is_upward == upward(importer, imported_name)
 
 
-def test_a_cycle_is_seen():
+def test_a_cycle_is_detected():
     assert [["a", "b", "c"]] == cycles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()})
 
 
@@ -258,16 +258,16 @@ def test_a_cycle_is_seen():
         ("from datetime import datetime, UTC", set()),
     ],
 )
-def test_the_world_is_seen_however_it_is_imported(source: str, seen: set[str]):
+def test_an_impure_import_is_detected_in_every_form(source: str, seen: set[str]):
     assert seen == worldly_imports(Module("core.example", source))
 
 
 @pytest.mark.parametrize("source", ["datetime.now(UTC)", "datetime.datetime.utcnow()", "date.today()", "now()"])
-def test_a_read_of_the_clock_is_seen(source: str):
+def test_a_read_of_the_clock_is_detected(source: str):
     assert [1] == clock_reads(Module("core.example", source))
 
 
-def test_the_clock_of_a_sandbox_is_no_read_of_the_processs():
+def test_the_clock_of_a_sandbox_is_not_a_read_of_the_process_clock():
     assert [] == clock_reads(Module("core.example", "later = sandbox.now + LIFETIME"))
 
 
@@ -280,8 +280,8 @@ def test_the_clock_of_a_sandbox_is_no_read_of_the_processs():
         ("def f():\n    local = []", []),
     ],
 )
-def test_a_loose_collection_is_seen(source: str, names: list[str]):
-    assert names == loose_collections(Module("core.example", source))
+def test_a_mutable_collection_is_detected(source: str, names: list[str]):
+    assert names == mutable_collections(Module("core.example", source))
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ def test_a_loose_collection_is_seen(source: str, names: list[str]):
         ('A = """\nNot one.\n"""\n', 3),
     ],
 )
-def test_a_docstring_is_no_line_of_its_module(source: str, lines: int):
+def test_a_docstring_does_not_count_as_lines_of_its_module(source: str, lines: int):
     assert lines == length(Module("core.example", source))
 
 
@@ -355,7 +355,8 @@ def test_the_control_plane_is_reached_through_a_backend_alone():
 
 
 def test_a_module_has_at_most_400_lines_without_its_docstrings():
-    lines = {module.name: length(module) for module in ALL}
+    # Only what is too long with its docstrings needs to be parsed.
+    lines = {module.name: length(module) for module in ALL if len(module.source.splitlines()) > LINES_MAX}
 
     assert {} == {name: count for name, count in lines.items() if count > LINES_MAX}
 
@@ -367,8 +368,10 @@ def test_a_function_has_at_most_40_lines_without_its_docstring():
 
 
 def test_a_module_begins_with_a_docstring():
-    assert [] == [module.name for module in ALL if not (ast.get_docstring(ast.parse(module.source)) or "").strip()]
+    others = [module for module in ALL if not module.source.startswith('"""')]
+
+    assert [] == [module.name for module in others if not (ast.get_docstring(ast.parse(module.source)) or "").strip()]
 
 
-def test_the_contract_the_core_and_conduct_hold_no_state_at_module_level():
-    assert {} == {module.name: found for module in INNER if (found := loose_collections(module))}
+def test_the_contract_the_core_and_conduct_have_no_state_at_module_level():
+    assert {} == {module.name: found for module in INNER if (found := mutable_collections(module))}

@@ -57,7 +57,7 @@ def broken(page: Path, text: str) -> Iterator[str]:
             yield f"{page.relative_to(ROOT)}: no heading {target}"
 
 
-def test_a_broken_link_is_seen() -> None:
+def test_a_broken_link_is_detected() -> None:
     text = "# A b\n[x](#a-b) [y](#gone) [z](gone.md) [w](README.md) [v](README.md#gone) [u](https://x.example/#y)\n"
     text += "`[c](gone.md)`\n```\n[d](gone.md)\n```\n"
 

@@ -3,7 +3,7 @@ Text from outside is read where a failure is caught: the package's source holds 
 
 `int`, `float`, `str.isdigit`, `bytes.decode`, `json.loads`, `urlsplit`, `fromisoformat` and `parsedate_to_datetime` each fail
 on some text in a way that is easily forgotten: digits beyond ASCII, five thousand digits, nesting, half a character, a lone
-bracket. Each stands in a `try` that catches what it raises, or in a row of `SAFE` that says why it cannot.
+bracket. Each is in a `try` that catches what it raises, or in a row of `SAFE` with the reason why it cannot.
 `contract/text.py` has the functions that never raise.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[1] / "mockserver"
 VALUE = frozenset({"ValueError", "Exception"})
 NESTING = frozenset({"RecursionError", "Exception"})
-# What a reading may raise: for each of these sets, one of its names has to be caught. The empty tuple stands for never.
+# What a reading may raise: for each of these sets, one of its names has to be caught. The empty tuple means never.
 RAISES = {
     "int": (VALUE,),
     "float": (VALUE,),
@@ -51,8 +51,8 @@ SAFE = {
     ("core.operations.campaigns", "send_rate", "int"): "a choice that was checked when it was given",
     ("core.faults.effects", "_chosen", "int"): "a ratio that the scenario's schema has taken",
     ("server.http1.framing", "_fields", "int"): "the clock, or at most fifteen ASCII digits",
-    ("server.webhooks.sender", "_connected", "urlsplit"): "after core.targets has taken the url",
-    ("server.webhooks.sender", "_delivered", "urlsplit"): "after core.targets has taken the url",
+    ("server.webhooks.sender", "_connect", "urlsplit"): "after core.targets has taken the url",
+    ("server.webhooks.sender", "_post", "urlsplit"): "after core.targets has taken the url",
     ("server.http1.request", "_length", "int"): "a number that the parser has taken, below 2**64",
     ("server.api.response", "explanation_header", "decode"): "ASCII, escaped just before",
     ("server.webhooks.local_receivers", "_by_wsgi", "int"): "`hand` takes whatever a receiver raises for its answer",
@@ -60,7 +60,7 @@ SAFE = {
     ("server.webhooks.local_receivers", "json", "loads"): "called by the receiver, about a body of the mock's own",
     ("server.control.replay_document", "_body", "decode"): "decoded once already, by the line that did not fail",
     ("server.control.replay_document", "_exact_double", "float"): "what the JSON grammar takes for a number",
-    ("server.control.replay_document", "_long_body", "loads"): "written by json.dumps just before",
+    ("server.control.replay_document", "_cut_body", "loads"): "written by json.dumps just before",
     ("server.api.response", "json", "loads"): "called by a test, which wants to know",
     ("server.webhooks.signing", "_signature", "decode"): "a body of the mock's own",
     ("testing.transports.requests_adapter", "no_response_error", "urlsplit"): "a url that requests has prepared",
@@ -78,9 +78,9 @@ SAFE = {
     ("testing.transports.in_process", "json", "loads"): "called by a test, which wants to know",
     ("testing.transports.requests_adapter", "send", "urlsplit"): "a url that requests has prepared",
     ("verify.previews", "size", "int"): "`run` takes a ValueError for a broken promise of the service",
-    ("verify.probes.content", "_newest_first", "fromisoformat"): "as above",
+    ("verify.probes.content", "_judge_order", "fromisoformat"): "as above",
     ("verify.transport", "__init__", "urlsplit"): "ValueError is for who gave the url",
-    ("verify.context", "_wait_s", "float"): "an int",
+    ("verify.context", "_retry_after_s", "float"): "an int",
     ("cli.serve", "_default_seed", "int"): "a number that argparse has read",
     ("cli.docs", "scenario_schema", "loads"): "the package's own schema",
     ("contract.text", "printable", "decode"): "ASCII, escaped just before",
@@ -105,8 +105,8 @@ SAFE = {
     ("scenario.explaining", "_parts", "isdigit"): "as above",
     ("scenario.parsing", "_below", "int"): "the place of a problem in a list, as the schema gave it",
     ("scenario.parsing", "_below", "isdecimal"): "as above",
-    ("scenario.pruning", "_leave_out", "int"): "the place of a problem in a list, as the schema gave it",
-    ("scenario.pruning", "_leave_out", "isdecimal"): "as above",
+    ("scenario.pruning", "_remove", "int"): "the place of a problem in a list, as the schema gave it",
+    ("scenario.pruning", "_remove", "isdecimal"): "as above",
     ("scenario.pruning", "_place", "int"): "the place of a problem in a list, as the schema gave it",
     ("scenario.pruning", "_place", "isdecimal"): "as above",
     ("scenario.seed_campaigns", "_campaign", "int"): "a whole number, checked by the schema",
@@ -114,13 +114,13 @@ SAFE = {
 
 
 def readings(source: str) -> Iterator[tuple[str, str]]:
-    """Each reading that is not caught: the function that it stands in, and its name."""
+    """Each reading that is not caught: the function that contains it, and its name."""
     yield from _uncaught(ast.parse(source), "", [])
 
 
 def _uncaught(node: ast.AST, function: str, caught: list[set[str]]) -> Iterator[tuple[str, str]]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        function, caught = node.name, []  # a function is called from elsewhere than where it is written
+        function, caught = node.name, []  # a function runs in another place than its definition
     if isinstance(node, ast.Call) and (name := _reading(node)) is not None:
         names = set().union(*caught)
         if not RAISES[name] or any(not names & one_of for one_of in RAISES[name]):
@@ -194,7 +194,7 @@ except ValueError:
 """
 
 
-def test_the_reader_of_source_knows_what_is_caught() -> None:
+def test_the_source_checker_recognises_caught_exceptions() -> None:
     assert [] == list(readings(CAUGHT))
     assert [("a", "loads"), ("a", "int"), ("b", "decode"), ("b", "isdigit"), ("c", "urlsplit")] == list(
         readings(UNCAUGHT)

@@ -20,7 +20,7 @@ HEAVY = (
 
 
 @pytest.mark.deep
-def test_the_wheel_holds_the_package_and_its_data_and_nothing_else(built: Built):
+def test_the_wheel_contains_only_the_package_and_its_data(built: Built):
     package = {name for name in built.checkout if name.startswith("mockserver/")}
     data = {f"mockserver/{name}" for name in built.checkout if name.startswith(DATA_FOLDERS)}
     metadata = {name for name in built.wheel_files if ".dist-info/" in name}
@@ -43,12 +43,12 @@ def test_the_wheel_holds_the_package_and_its_data_and_nothing_else(built: Built)
         "mockserver/server/hosted_page/templates/base.html",
     ],
 )
-def test_the_wheel_holds_what_is_looked_up_at_run_time(built: Built, file: str):
+def test_the_wheel_contains_the_data_read_at_run_time(built: Built, file: str):
     assert file in built.wheel_files
 
 
 @pytest.mark.deep
-def test_the_wheel_holds_no_tests(built: Built):
+def test_the_wheel_contains_no_tests(built: Built):
     assert [] == [name for name in built.wheel_files if "conftest" in name or "tests" in name.split("/")]
 
 
@@ -84,9 +84,9 @@ def test_the_version_is_one_and_the_requirements_have_lower_bounds_only(built: B
     with zipfile.ZipFile(built.wheel) as archive:
         metadata = Parser().parsestr(archive.read(listed).decode())
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    told = run(sys.executable, "-c", "import mockserver; print(mockserver.__version__)", PYTHONPATH=str(ROOT))
+    printed = run(sys.executable, "-c", "import mockserver; print(mockserver.__version__)", PYTHONPATH=str(ROOT))
 
-    assert project["version"] == metadata["Version"] == told.stdout.strip()
+    assert project["version"] == metadata["Version"] == printed.stdout.strip()
     assert "crm-gateway-mockserver" == metadata["Name"]
     assert [] == [
         each for each in metadata.get_all("Requires-Dist", []) if "<" in each or "==" in each.partition(";")[0]
@@ -136,7 +136,7 @@ def test_an_installed_copy_answers_over_its_socket(installed: Path):
 
 
 @pytest.mark.deep
-def test_an_installed_copy_gives_pytest_its_fixture(installed: Path, tmp_path: Path):
+def test_an_installed_copy_provides_the_fixture_to_pytest(installed: Path, tmp_path: Path):
     (tmp_path / "test_mine.py").write_text(
         "import sys\n\n\ndef test_listing(mockserver):\n"
         "    assert 200 == mockserver.call('GET', '/v1/campaigns').status\n"
@@ -153,7 +153,7 @@ def test_an_installed_copy_gives_pytest_its_fixture(installed: Path, tmp_path: P
 
 @pytest.mark.deep
 def test_pytest_rewrites_no_module_of_an_installed_copy_but_the_plugin(installed: Path, tmp_path: Path):
-    """All others come as they were compiled: to rewrite them takes longer than whatever else happens at the start."""
+    """All other modules are loaded as compiled: rewriting takes longer than everything else at the start."""
     (tmp_path / "test_mine.py").write_text(
         "import sys\n\n\ndef test_loaders(mockserver):\n"
         "    ours = {name: each for name, each in sys.modules.items() if name.partition('.')[0] == 'mockserver'}\n"
@@ -177,7 +177,7 @@ def test_an_import_loads_nothing_heavy(module: str):
     assert "[]\n" == done.stdout
 
 
-def test_a_suite_that_asks_for_no_fixture_loads_nothing_heavy(tmp_path: Path):
+def test_a_suite_that_requests_no_fixture_loads_nothing_heavy(tmp_path: Path):
     (tmp_path / "test_mine.py").write_text("def test_nothing():\n    pass\n", encoding="utf-8")
     (tmp_path / "conftest.py").write_text(
         "import sys\n\n\ndef pytest_unconfigure(config):\n"

@@ -96,7 +96,7 @@ class Undocumented:
         return 1
 
 
-def test_a_member_without_a_docstring_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_member_without_a_docstring_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "PACKAGES", (__name__,))
 
     assert ["Undocumented.silent", "Undocumented.value"] == list(without_docstring({"Undocumented": Undocumented}))
@@ -173,7 +173,7 @@ def test_the_reference_has_every_option_of_a_command(command: str, capsys: pytes
     assert "" != section
 
 
-def test_a_read_of_the_environment_is_seen() -> None:
+def test_a_read_of_the_environment_is_detected() -> None:
     source = "KEY = 'A'\nos.environ.get(KEY, '')\nos.environ['B']\nos.getenv('C')\n"
 
     assert {"A", "B", "C"} == environment_reads(source)

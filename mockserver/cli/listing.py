@@ -1,10 +1,4 @@
-"""
-`mockserver scenarios`, `choices`, `clauses`, `conduct` and `replay`.
-
-`mockserver scenarios`, `choices`, `clauses` and `conduct`: lists for people and for programs.
-
-`mockserver replay`: a run that failed, sent again.
-"""
+"""`mockserver scenarios`, `choices`, `clauses` and `conduct`, which print lists as text or JSON, and `mockserver replay`."""
 
 from __future__ import annotations
 
@@ -15,14 +9,16 @@ from typing import Any, TextIO
 
 
 def list_scenarios(options: argparse.Namespace, out: TextIO) -> int:
-    """The library's names with what each shows; of one scenario what it seeds and does."""
+    """List the library with the summary of each scenario, or print one scenario."""
     from mockserver.cli import docs
     from mockserver.scenario import library
 
     if options.scenario is not None:
         if options.markdown or options.schema:
             form = "markdown" if options.markdown else "schema"
-            raise ValueError(f"got {options.scenario!r} and --{form}; expected one of them: it is of all scenarios")
+            raise ValueError(
+                f"got {options.scenario!r} and --{form}; expected one of them, since --{form} concerns all scenarios"
+            )
         return _show_scenario(options, out)
     if options.markdown:
         print(docs.scenarios_page(), end="", file=out)
@@ -32,8 +28,8 @@ def list_scenarios(options: argparse.Namespace, out: TextIO) -> int:
         return 0
     documents = [library.document(name) for name in library.paths()]
     rows = [
-        {"name": each["scenario"], "summary": each.get("summary", ""), "clauses": each.get("clauses", [])}
-        for each in documents
+        {"name": document["scenario"], "summary": document.get("summary", ""), "clauses": document.get("clauses", [])}
+        for document in documents
     ]
     width = max(len(row["name"]) for row in rows) + 2
     _print(options, out, rows, lambda row: f"{row['name']:<{width}}{row['summary']}")
@@ -41,15 +37,13 @@ def list_scenarios(options: argparse.Namespace, out: TextIO) -> int:
 
 
 def _show_scenario(options: argparse.Namespace, out: TextIO) -> int:
-    """What one scenario shows, the ids that it seeds, and its rules."""
+    """Print one scenario: its clauses, the ids of its seed data, its rules."""
     from mockserver.cli.play_log import PlayLog
-    from mockserver.cli.serve import document_of
-    from mockserver.scenario import library
+    from mockserver.cli.serve import load_scenario
     from mockserver.scenario.documents import to_plain
     from mockserver.server.hosting.host import SandboxConfig, SandboxHost
 
-    named = document_of(options.scenario)
-    document = library.document(named) if isinstance(named, str) else named
+    document = load_scenario(options.scenario)
     created: dict[str, list[str]] = {}
     SandboxHost().create(SandboxConfig(document), created=created)
     if not options.json:
@@ -66,7 +60,7 @@ def _show_scenario(options: argparse.Namespace, out: TextIO) -> int:
 
 
 def list_choices(options: argparse.Namespace, out: TextIO) -> int:
-    """Every choice: its question, its options with the default first told, and why."""
+    """List every choice: its question, its options, its default and the reason."""
     from mockserver.contract.choices import CHOICES
 
     if options.markdown:
@@ -80,22 +74,27 @@ def list_choices(options: argparse.Namespace, out: TextIO) -> int:
 
 
 def _choice_text(row: dict[str, Any]) -> str:
-    options = ", ".join(f"{each} (default)" if each == row["default"] else each for each in row["options"])
+    options = ", ".join(f"{option} (default)" if option == row["default"] else option for option in row["options"])
     default = "" if row["default"] in row["options"] else f"\n  default: {json.dumps(row['default'])}"
-    return f"{row['id']}  [{row['where']}, {row['provenance']}]\n  {row['question']}\n  options: {options or 'a value'}{default}\n  why: {row['why']}\n"
+    return (
+        f"{row['id']}  [{row['where']}, {row['provenance']}]\n"
+        f"  {row['question']}\n"
+        f"  options: {options or 'a value'}{default}\n"
+        f"  why: {row['why']}\n"
+    )
 
 
 def list_clauses(options: argparse.Namespace, out: TextIO) -> int:
-    """Every testable sentence of the API document, with its id."""
+    """List every testable sentence of the API document, with its id."""
     from mockserver.contract.clauses import read
 
-    rows = [each._asdict() | {"choices": list(each.choices)} for each in read()]
+    rows = [clause._asdict() | {"choices": list(clause.choices)} for clause in read()]
     _print(options, out, rows, lambda row: f"{row['id']:<30}{row['text']}")
     return 0
 
 
 def list_conduct(options: argparse.Namespace, out: TextIO) -> int:
-    """Every rule of conduct, with what proves it and what to do instead."""
+    """List every rule of conduct, with what proves it and what to do instead."""
     from mockserver.cli import docs
 
     if options.markdown:
@@ -114,7 +113,7 @@ def _print(options: argparse.Namespace, out: TextIO, rows: list[Any], text: Call
 
 
 def replay(options: argparse.Namespace, out: TextIO) -> int:
-    """Send a document's calls to a fresh sandbox; 0 when every answer is as recorded, else 1."""
+    """Send the calls of a document to a new sandbox; return 0 if every response is as recorded, else 1."""
     from mockserver.scenario.documents import read
     from mockserver.testing.report.replay import print_replay
 

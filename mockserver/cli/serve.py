@@ -3,172 +3,219 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import json
 import secrets
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
 from mockserver.contract.text import json_value
 from mockserver.version import VERSION
 
+if TYPE_CHECKING:
+    from mockserver.server.hosting.host import SandboxHost
+
 DEFAULT_PORT = 5055
 _STOP_SIGNALS: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM)
-if sys.platform == "win32":  # where another process can send Ctrl-Break alone
+if sys.platform == "win32":  # Ctrl-Break is the only signal that another process can send there
     _STOP_SIGNALS += (signal.SIGBREAK,)
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
+# fmt: off
+_OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+    ("--host", {"default": "127.0.0.1",
+        "help": "address to listen on; one beyond loopback requires a token (default: %(default)s)"}),
+    ("--port", {"type": int, "default": DEFAULT_PORT,
+        "help": "port to listen on, 0 for a free one (default: %(default)s)"}),
+    ("--choose", {"action": "append", "default": [], "metavar": "ID=OPTION",
+        "help": "select the option of a choice; may be repeated"}),
+    ("--profile", {"metavar": "NAME|FILE",
+        "help": "select options by a profile: literal, guide, hostile, or a file with `choices`"}),
+    ("--freeze", {"metavar": "INSTANT", "help": "freeze the clock at this instant, such as 2026-03-01T12:00:00Z"}),
+    ("--seed", {"type": int, "help": "seed of ids, keys and tokens (default: 0; random beyond loopback)"}),
+    ("--token", {"help": "token that the control plane requires (default: none; generated beyond loopback)"}),
+    ("--strict", {"action": "store_true", "help": "check every response against its schema"}),
+    ("--no-reason", {"action": "store_true", "help": "omit the response header X-Mock-Reason"}),
+    ("--allow-webhook-host", {"action": "append", "default": [], "metavar": "HOST",
+        "help": "allow webhooks to this host in addition to this machine; may be repeated"}),
+    ("--journal-max-entries", {"type": int, "default": JOURNAL_MAX_ENTRIES, "metavar": "COUNT",
+        "help": "maximum of exchanges in the journal of a sandbox (default: %(default)s)"}),
+    ("--journal-max-bytes", {"type": int, "default": JOURNAL_MAX_BYTES, "metavar": "BYTES",
+        "help": "maximum of their bytes; the oldest are removed first (default: %(default)s)"}),
+    ("--log-format", {"choices": ("text", "json", "off"), "default": "text",
+        "help": "format of the log on standard error, one line per call (default: %(default)s)"}),
+)
+# fmt: on
+
+
 def add_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--host", default="127.0.0.1", help="address to listen on; any but loopback demands a token")
-    command.add_argument("--port", type=int, default=DEFAULT_PORT, help="0 takes a free one (default: %(default)s)")
-    command.add_argument(
-        "--choose", action="append", default=[], metavar="ID=OPTION", help="set a choice; may be repeated"
-    )
-    command.add_argument(
-        "--profile", metavar="NAME|FILE", help="literal, guide, hostile, or a file {choices: {id: option}}"
-    )
-    command.add_argument("--freeze", metavar="INSTANT", help="stand still at this instant; without it time goes by")
-    command.add_argument(
-        "--seed", type=int, help="ids, keys and tokens follow from it (default: 0; random beyond loopback)"
-    )
-    command.add_argument("--token", help="what the control plane demands; generated where it must have one")
-    command.add_argument("--strict", action="store_true", help="check every answer against its schema")
-    command.add_argument("--no-reason", action="store_true", help="leave the header X-Mock-Reason out")
-    command.add_argument(
-        "--allow-webhook-host",
-        action="append",
-        default=[],
-        metavar="HOST",
-        help="send webhooks to this host too, not to this machine alone; may be repeated",
-    )
-    command.add_argument(
-        "--journal-max-entries",
-        type=int,
-        default=JOURNAL_MAX_ENTRIES,
-        metavar="COUNT",
-        help="how many exchanges the journal of a sandbox holds (default: %(default)s)",
-    )
-    command.add_argument(
-        "--journal-max-bytes",
-        type=int,
-        default=JOURNAL_MAX_BYTES,
-        metavar="BYTES",
-        help="and how many bytes of them; the oldest make room (default: %(default)s)",
-    )
-    command.add_argument(
-        "--log-format", choices=("text", "json", "off"), default="text", help="a line a call, on standard error"
-    )
+    """Add the options that `serve` and `play` share."""
+    for name, arguments in _OPTIONS:
+        command.add_argument(name, **arguments)
 
 
 def play(options: argparse.Namespace, out: TextIO) -> int:
-    """Serve a scenario until SIGINT or SIGTERM, and tell what happens in it."""
+    """Serve a scenario until SIGINT or SIGTERM, and print what happens in it."""
     from mockserver.cli.play_log import PlayLog
-    from mockserver.scenario import library
     from mockserver.server.log import LogWriter
 
-    document = document_of(options.scenario)
-    loaded = library.document(document) if isinstance(document, str) else document
+    document = load_scenario(options.scenario)
     with LogWriter(out, _dropped_text) as writer:
-        narrator = PlayLog(lambda line: writer.write(line + "\n"))
-        return serve(options, out, lambda created: narrator.print_scenario(loaded, created), narrator.print_new)
+        log = PlayLog(lambda line: writer.write(line + "\n"))
+        return serve(options, out, lambda created: log.print_scenario(document, created), log.print_new)
 
 
 def serve(
     options: argparse.Namespace,
     out: TextIO,
-    greet: Callable[[Mapping[str, list[str]]], None] = lambda created: None,
-    watch: Callable[[Any], None] | None = None,
+    on_start: Callable[[Mapping[str, list[str]]], None] = lambda created: None,
+    on_exchange: Callable[[Any], None] | None = None,
 ) -> int:
-    """Serve until SIGINT or SIGTERM; the first line printed is the base url, once it listens. `greet` gets the seeded ids."""
+    """
+    Serve until SIGINT or SIGTERM, and return 0.
+
+    Args:
+        options: The parsed command line.
+        out: Gets the start lines once the server listens; the first one ends in the base url.
+        on_start: Gets the ids of the seed data, by kind.
+        on_exchange: Gets the sandbox after each exchange.
+    """
     from mockserver.server.log import unblocked_stderr
 
     with unblocked_stderr(_dropped_json if options.log_format == "json" else _dropped_text) as writer:
-        return _serve(options, out, greet, watch, _logger(options.log_format, writer.write))
+        return _serve(options, out, on_start, on_exchange, _logger(options.log_format, writer.write))
 
 
 def _serve(
     options: argparse.Namespace,
     out: TextIO,
-    greet: Callable[[Mapping[str, list[str]]], None],
-    watch: Callable[[Any], None] | None,
+    on_start: Callable[[Mapping[str, list[str]]], None],
+    on_exchange: Callable[[Any], None] | None,
     log: Callable[[str], None] | None,
 ) -> int:
-    from mockserver.core.state.journal import Limits
-    from mockserver.server.api.response import ResponseOptions
     from mockserver.server.hosting.background import BackgroundWorker
-    from mockserver.server.hosting.host import DEFAULT_ID, SEED_MAX, SandboxHost
+    from mockserver.server.hosting.host import DEFAULT_ID
     from mockserver.server.http1.server import Server
     from mockserver.server.socket_handler import SocketHandler, error_body
 
-    manner = ResponseOptions(explain=not options.no_reason, strict=options.strict)
-    limits = Limits(options.journal_max_entries, options.journal_max_bytes)
-    host = SandboxHost(response_options=manner, allow_webhook_hosts=options.allow_webhook_host, journal_limits=limits)
-    host.token = options.token or (None if options.host in _LOOPBACK else secrets.token_urlsafe(24))
-    host.allowed_hosts |= {options.host.lower()} - {"0.0.0.0", "::"}
+    host = _create_host(options)
     host.log = log
-    host.default_seed = _default_seed(options, SEED_MAX)
     created: dict[str, list[str]] = {}
-    hosted = host.create(_recipe(options), id=DEFAULT_ID, created=created)
-    explain = host.response_options.explain
-    server = Server(SocketHandler(host), options.host, options.port, explain=explain, error_body=error_body)
+    hosted = host.create(_sandbox_config(options), id=DEFAULT_ID, created=created)
+    explain = not options.no_reason
+    with _explained(options.host, options.port):
+        server = Server(SocketHandler(host), options.host, options.port, explain=explain, error_body=error_body)
     host.origin = server.url
     for number in _STOP_SIGNALS:
         signal.signal(number, lambda *_: server.stop())
-    print(_greeting(hosted, host.token), file=out, flush=True)
-    greet(created)
-    host.on_exchange = watch
+    print(_start_lines(hosted, host.token), file=out, flush=True)
+    on_start(created)
+    host.on_exchange = on_exchange
     background = BackgroundWorker(host)
     background.start()
     try:
         server.serve_forever()
     finally:
         background.stop()
-        for each in list(host.sandboxes):
-            host.close(each)
+        for sandbox_id in list(host.sandboxes):
+            host.close(sandbox_id)
     return 0
 
 
+def _create_host(options: argparse.Namespace) -> SandboxHost:
+    """Return the host without sandboxes; beyond loopback it requires a token."""
+    from mockserver.core.state.journal import Limits
+    from mockserver.server.api.response import ResponseOptions
+    from mockserver.server.hosting.host import SEED_MAX, SandboxHost
+
+    host = SandboxHost(
+        response_options=ResponseOptions(explain=not options.no_reason, strict=options.strict),
+        allow_webhook_hosts=options.allow_webhook_host,
+        journal_limits=Limits(
+            _at_least_one(options, "journal_max_entries"), _at_least_one(options, "journal_max_bytes")
+        ),
+    )
+    host.token = options.token or (None if options.host in _LOOPBACK else secrets.token_urlsafe(24))
+    host.allowed_hosts |= {options.host.lower()} - {"0.0.0.0", "::"}
+    host.default_seed = _default_seed(options, SEED_MAX)
+    return host
+
+
+@contextmanager
+def _explained(host: str, port: int) -> Iterator[None]:
+    """Add the address and the cure to an error of the operating system."""
+    try:
+        yield
+    except OSError as failure:
+        if failure.errno == errno.EADDRINUSE:
+            raise
+        expected = "an address of this machine, such as 127.0.0.1 or 0.0.0.0, and a port that is open to this user"
+        raise OSError(f"got {host} port {port}, which is refused ({failure.strerror}); expected {expected}") from None
+
+
+def _at_least_one(options: argparse.Namespace, name: str) -> int:
+    value: int = getattr(options, name)
+    if value < 1:
+        raise ValueError(f"got --{name.replace('_', '-')} {value}; expected at least 1")
+    return value
+
+
 def _default_seed(options: argparse.Namespace, most: int) -> Callable[[], int]:
-    """Draw the seeds of sandboxes that are given none: beyond loopback no stranger may know the keys beforehand."""
+    """Return the source of seeds for sandboxes without one: beyond loopback the keys are not predictable."""
     if options.seed is not None:
         return lambda: int(options.seed)
     return (lambda: 0) if options.host in _LOOPBACK else (lambda: secrets.randbelow(most) + 1)
 
 
-def _recipe(options: argparse.Namespace) -> Any:
+def _sandbox_config(options: argparse.Namespace) -> Any:
+    from mockserver.core.instants import parse
     from mockserver.scenario import choices
     from mockserver.server.hosting.host import SandboxConfig
 
     scenario = document_of(options.scenario)
     chosen: dict[str, object] = choices.load_profile(options.profile) if options.profile else {}
     for setting in options.choose:
-        choice, sign, option = setting.partition("=")
-        if not sign:
-            raise ValueError(f"--choose {setting!r}: wanted ID=OPTION, such as dual-status=guide")
+        choice, equals, option = setting.partition("=")
+        if not equals:
+            raise ValueError(f"got --choose {setting!r}; expected ID=OPTION, such as dual-status=guide")
         chosen[choice] = _value(option)
+        if problem := choices.choice_problem(choice, chosen[choice]):
+            raise ValueError(f"--choose {setting} is refused; {problem}")
+    if options.freeze and parse(options.freeze) is None:
+        raise ValueError(f"got --freeze {options.freeze!r}; expected an RFC 3339 instant, such as 2026-03-01T12:00:00Z")
     return SandboxConfig(scenario, options.seed, chosen or None, {"freeze": options.freeze} if options.freeze else None)
 
 
-def document_of(written: str) -> Any:
-    """The document of a file, or the name of a library scenario as it is."""
+def load_scenario(name: str) -> Any:
+    """Return the document of a library scenario or of a file."""
+    from mockserver.scenario import library
+
+    document = document_of(name)
+    return library.document(document) if isinstance(document, str) else document
+
+
+def document_of(name: str) -> Any:
+    """Return the document of a file, or the name of a library scenario unchanged."""
     from mockserver.scenario.documents import read
 
-    file = Path(written)
-    return read(file) if file.suffix in (".yaml", ".yml", ".json") else written
+    file = Path(name)
+    return read(file) if file.suffix in (".yaml", ".yml", ".json") else name
 
 
 def _value(written: str) -> object:
-    """An option's name, or the JSON value of a number-valued choice."""
-    read = json_value(written)
-    return read if isinstance(read, dict | int) and not isinstance(read, bool) else written
+    """Return the name of an option, or the JSON value of a choice with numbers."""
+    value = json_value(written)
+    return value if isinstance(value, dict | int) and not isinstance(value, bool) else written
 
 
-def _greeting(hosted: Any, token: str | None) -> str:
-    """What a newcomer needs: the address, the keys, and calls to begin with."""
+def _start_lines(hosted: Any, token: str | None) -> str:
+    """Return the start lines: the address, the keys, and two calls to try."""
     url, tenant = hosted.base_url, hosted.tenant
     bearer = f" -H 'Authorization: Bearer {token}'" if token else ""
     lines = [
@@ -176,12 +223,12 @@ def _greeting(hosted: Any, token: str | None) -> str:
         "",
         f"  secret key   {tenant.secret_key}",
         f"  public key   {tenant.public_key}",
-        *([f"  token        {token}   (for the control plane)"] if token else []),
+        *([f"  token        {token}   (for the control plane, /_mock)"] if token else []),
         f"  health       {url}/_mock/health",
         f"  state        {url}/_mock/state",
         f"  journal      {url}/_mock/journal",
         "",
-        "A first call, and twenty minutes gone by:",
+        "Try a call, then advance the clock by twenty minutes:",
         f"  curl -H 'X-API-Key: {tenant.secret_key}' {url}/v1/message-templates",
         f'  curl -X POST{bearer} -d \'{{"by": "20m"}}\' {url}/_mock/clock/advance',
         "",

@@ -1,4 +1,4 @@
-"""The subcommand `verify`: its options, and a run by them."""
+"""The subcommand `verify`: its options, and one run."""
 
 from __future__ import annotations
 
@@ -23,44 +23,57 @@ _KEY_MIN_CHARS = 8
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """The options of `mockserver verify`."""
-    command.add_argument("url", metavar="URL", help="the base url of a service, without /v1")
-    command.add_argument("--key", help=f"a secret key of the tenant to verify with; or set {KEY_VARIABLE}")
-    command.add_argument("--public-key", default="", metavar="KEY", help="a public key of the same tenant")
-    command.add_argument("--other-key", default="", metavar="KEY", help="a secret key of another tenant")
-    command.add_argument("--chat", default="", metavar="ID", help="a chat whose messages may be read")
-    command.add_argument("--form", default="", metavar="ID", help="a form whose embed policy may be read")
+    """Add the options of `mockserver verify`."""
+    command.add_argument("url", metavar="URL", help="base url of the service, such as https://crm.example/api")
     command.add_argument(
-        "--entrypoint", default="", metavar="ID", help="an entrypoint that may be read, best one with a phone number"
+        "--key", help=f"secret key of a tenant; the variable {KEY_VARIABLE} is used if this option is absent"
+    )
+    command.add_argument("--public-key", default="", metavar="KEY", help="public key of the same tenant")
+    command.add_argument("--other-key", default="", metavar="KEY", help="secret key of another tenant")
+    command.add_argument("--chat", default="", metavar="ID", help="chat whose messages the run may read")
+    command.add_argument("--form", default="", metavar="ID", help="form whose embed policy the run may read")
+    command.add_argument(
+        "--entrypoint",
+        default="",
+        metavar="ID",
+        help="entrypoint that the run may read, preferably with a phone number",
     )
     command.add_argument(
-        "--allow-writes", action="store_true", help="create drafts and cancel them, create sessions and let them lapse"
+        "--allow-writes", action="store_true", help="create drafts and cancel them; create sessions, which expire"
     )
     command.add_argument(
-        "--allow-sends", action="store_true", help="start such drafts too, only while their audience is empty"
+        "--allow-sends",
+        action="store_true",
+        help="also start drafts, only with an empty audience; requires --allow-writes",
     )
-    command.add_argument("--write-profile", metavar="FILE", help="save the observed choices for `serve --profile FILE`")
-    command.add_argument("--rate", type=float, default=10, help="calls a second at most (default: %(default)s)")
-    command.add_argument("--json", action="store_true", help="for programs")
-    command.set_defaults(run=run)
+    command.add_argument(
+        "--write-profile", metavar="FILE", help="save the observed options, for `mockserver serve --profile FILE`"
+    )
+    command.add_argument("--rate", type=float, default=10, help="maximum of calls per second (default: %(default)s)")
+    command.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
 def run(options: argparse.Namespace, out: TextIO) -> int:
-    """Verify a service; 0 when nothing is broken or contradictory, 1 when something is, 2 when the run ended early."""
+    """
+    Verify a service and print the report.
+
+    Returns:
+        0 if no clause is broken and no choice contradictory, 1 if one is, 2 if the run ended early.
+    """
     from mockserver.contract.text import printable
     from mockserver.verify import report as reporting
     from mockserver.verify.run import verify
-    from mockserver.verify.transport import Http, RateLimiter
+    from mockserver.verify.transport import HttpClient, RateLimiter
 
-    given = settings(options)
-    transport, pace = Http(options.url), RateLimiter(options.rate, time.monotonic, time.sleep)
+    run_settings = settings(options)
+    transport, rate_limiter = HttpClient(options.url), RateLimiter(options.rate, time.monotonic, time.sleep)
     is_terminal = sys.stderr.isatty()
     progress = (
         partial(reporting.bar, sys.stderr) if is_terminal else reporting.progress_lines(sys.stderr, time.monotonic)
     )
     try:
-        _refuse_without_entrance(transport, given.key)
-        report = verify(transport, given, pace, options.url, progress)
+        _check_access(transport, run_settings.key, options.url)
+        report = verify(transport, run_settings, rate_limiter, options.url, progress)
     finally:
         transport.close()
     if options.write_profile:
@@ -72,28 +85,29 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     return 2 if report.stopped else 0 if report.is_clean else 1
 
 
-def _refuse_without_entrance(transport: HttpTransport, key: str) -> None:
-    """Refuse a service that does not answer, or that refuses the key: every probe would fail alike."""
+def _check_access(transport: HttpTransport, key: str, url: str) -> None:
+    """Raise an error if the service does not respond, or refuses the key: every probe would fail in the same way."""
     method, path = "GET", "/v1/campaigns"
     try:
-        answered = transport.call(method, path, key=key)
+        response = transport.call(method, path, key=key)
     except OSError as failure:
-        raise ConnectionError(f"the service gives {failure}; is it running, and is the url right?") from None
-    if answered.status in (401, 403):
+        raise ConnectionError(f"got {failure} from {url}; start the service, or correct the url") from None
+    if response.status in (401, 403):
         raise ValueError(
-            f"the service refuses the key: {method} {path} answered {answered.status}{_code(answered.body)}"
+            f"the service refuses the key: {method} {path} was answered {response.status}{_code(response.body)}; "
+            "expected a secret key of a tenant with access"
         )
 
 
 def _code(body: bytes) -> str:
-    """The error code of an answer, after a space; nothing if it has none."""
-    answer = json_value(body)
-    code = answer.get("code") if isinstance(answer, dict) else None
+    """Return a space and the error code of a response, or nothing if it has none."""
+    content = json_value(body)
+    code = content.get("code") if isinstance(content, dict) else None
     return f" {code[:60]}" if isinstance(code, str) and code.isidentifier() else ""
 
 
 def settings(options: argparse.Namespace) -> RunSettings:
-    """The settings of a run; a ValueError that shows no key where they cannot be used."""
+    """Return the settings of a run; raise a ValueError, without the text of any key, if they are not usable."""
     from mockserver.verify.context import RunSettings
 
     keys = {
@@ -102,12 +116,13 @@ def settings(options: argparse.Namespace) -> RunSettings:
         "--other-key": options.other_key,
     }
     if not keys["--key"]:
-        raise ValueError(f"verify needs a key: give --key, or set {KEY_VARIABLE}")
+        raise ValueError(f"got no key; expected --key, or the variable {KEY_VARIABLE}")
     for name, key in keys.items():
         if key and (len(key) < _KEY_MIN_CHARS or not key.isascii() or not key.isprintable() or " " in key):
-            raise ValueError(f"{name} is no key: wanted at least {_KEY_MIN_CHARS} ASCII characters without spaces")
+            expected = f"at least {_KEY_MIN_CHARS} ASCII characters without spaces"
+            raise ValueError(f"got a value of {name} that is not a key; expected {expected}")
     if options.allow_sends and not options.allow_writes:
-        raise ValueError("--allow-sends needs --allow-writes, since it starts drafts that it makes itself")
+        raise ValueError("got --allow-sends alone; expected --allow-writes too, since a run starts its own drafts")
     return RunSettings(
         keys["--key"],
         secrets.token_hex(4),

@@ -20,13 +20,18 @@ _SAME_RUN = 5 * MINUTE  # a later cancel is a new decision of the user, not a re
 
 def duplicate_start(evidence: Evidence) -> Iterator[Proof]:
     """The client cannot know whether a lost start took effect, and so may not start again without a read."""
+    for campaign_id, first, again in _repeated_starts(evidence):
+        is_own = not again.arrived_late and again.n not in evidence.transport_repeats
+        if not was_received(first) and is_own and not _has_read(evidence, first, again):
+            effect = "had taken effect" if first.applied else "had not reached the service"
+            message = f"campaign {campaign_id} was started again without a read, after a start without an answer, which {effect}"
+            yield Proof(message, numbers((first, again)))
+
+
+def _repeated_starts(evidence: Evidence) -> Iterator[tuple[str, JournalEntry, JournalEntry]]:
+    """Yield each start that follows another one of the same campaign, with the campaign's id and the earlier start."""
     for campaign_id, starts in evidence.grouped_by("id", "startCampaign"):
-        for first, again in pairwise(starts):
-            is_own = not again.arrived_late and again.n not in evidence.transport_repeats
-            if not was_received(first) and is_own and not _has_read(evidence, first, again):
-                effect = "had taken effect" if first.applied else "had not reached the service"
-                message = f"campaign {campaign_id} was started again without a read, after a start without an answer, which {effect}"
-                yield Proof(message, numbers((first, again)))
+        yield from ((campaign_id, first, again) for first, again in pairwise(starts))
 
 
 def _has_read(evidence: Evidence, first: JournalEntry, last: JournalEntry) -> bool:
@@ -132,23 +137,24 @@ def wrong_variable_keys(evidence: Evidence) -> Iterator[Proof]:
             wrong = sorted(set(values) - manual) if isinstance(values, dict) else []
             if template and wrong:
                 keys, known = ", ".join(key[:40] for key in wrong), ", ".join(sorted(manual)) or "none"
-                message = f"the start of {campaign.id} has values for {keys}; template {template.id} has {known}"
+                message = f"the start has values for {keys}; template {template.id} has {known}"
                 yield Proof(message, (start.n,))
 
 
 def stale_template(evidence: Evidence) -> Iterator[Proof]:
     templates = {campaign.id: campaign.template_id for _, campaign in evidence.campaigns()}
-    for campaign_id, starts in evidence.grouped_by("id", "startCampaign"):
-        for first, again in pairwise(starts):
-            if evidence.code(first) != "CAMPAIGN_MISSING_COMMON_VARIABLES":
-                continue
-            calls = evidence.concerning(templates.get(campaign_id))
-            reads = [call for call in calls if call.operation == "readTemplate"]
-            is_read_after = any(first.n < read.n < again.n for read in reads)
-            before = [read for read in reads if read.n < first.n and succeeded(read)]
-            if not is_read_after and (evidence.code(again) == evidence.code(first) or _lacked(evidence, before, again)):
-                message = f"campaign {campaign_id} was started again without a read of its template, after a variable was missing"
-                yield Proof(message, numbers((*before[-1:], first, again)))
+    for campaign_id, first, again in _repeated_starts(evidence):
+        if evidence.code(first) != "CAMPAIGN_MISSING_COMMON_VARIABLES":
+            continue
+        calls = evidence.concerning(templates.get(campaign_id))
+        reads = [call for call in calls if call.operation == "readTemplate"]
+        is_read_after = any(first.n < read.n < again.n for read in reads)
+        before = [read for read in reads if read.n < first.n and succeeded(read)]
+        if not is_read_after and (evidence.code(again) == evidence.code(first) or _lacked(evidence, before, again)):
+            message = (
+                f"campaign {campaign_id} was started again without a read of its template, after a variable was missing"
+            )
+            yield Proof(message, numbers((*before[-1:], first, again)))
 
 
 def _lacked(evidence: Evidence, reads: list[JournalEntry], start: JournalEntry) -> bool:

@@ -2,8 +2,8 @@
 Evidence for the rules of conduct: indexes over exchanges, delivery attempts and visits, with the predicates of judges.
 
 1. Only the judge of browsers reads HEAD and OPTIONS calls.
-2. A client did not receive an answer that was cut, garbled, lost, or sent after it had repeated the call: no judge
-   blames a client for the content of such an answer.
+2. A client did not receive a response that was cut, garbled, lost, or sent after it had repeated the call: no judge
+   blames a client for the content of such a response.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Reversible, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from mockserver.contract.effects import UNREADABLE, WITHOUT_RESPONSE
 from mockserver.contract.text import json_value
 from mockserver.core import ledger
 from mockserver.core.instants import MILLISECOND, SECOND, Duration, Instant, retry_after
@@ -49,7 +50,7 @@ class DeliveryAttempt(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The attempt as findings name it."""
+        """The name of the attempt in findings."""
         return f"{self.event_id} at {self.endpoint}"
 
 
@@ -77,8 +78,6 @@ def delivery_attempts(sandbox: SandboxState) -> Sequence[DeliveryAttempt]:
 
 
 FINAL = ("completed", "failed", "canceled", "expired")
-_UNREADABLE = frozenset(("truncate", "garble", "MALFORMED_RESPONSE_CHUNK", "RANDOM_DATA_THEN_CLOSE"))
-_NO_BYTE = frozenset(("drop", "reset", "EMPTY_RESPONSE", "CONNECTION_RESET_BY_PEER"))
 _TRANSPORT_REPEATS_WITHIN = 50 * MILLISECOND
 # Libraries whose transport never repeats a POST: a repeated one comes from the client's own retry policy.
 _NEVER_REPEAT = ("python-requests", "python-httpx", "python-urllib", "aiohttp")
@@ -252,10 +251,8 @@ class Evidence:
     def sessions(self) -> Iterator[tuple[Session, JournalEntry]]:
         """Yield the sessions that a call created, each with that call."""
         for tenant in self.sandbox.tenants.values():
-            for session in tenant.sessions.values():
-                made = self.creating_exchange(session.id)
-                if made is not None:
-                    yield session, made
+            creates = ((session, self.creating_exchange(session.id)) for session in tenant.sessions.values())
+            yield from ((session, create) for session, create in creates if create is not None)
 
     def reads(self, session_id: str) -> list[JournalEntry]:
         """Return the reads of a session whose success its client received."""
@@ -324,7 +321,7 @@ def _is_repeated_by_transport(first: JournalEntry, again: JournalEntry) -> bool:
 
     They do so if a connection that had carried another call ends without a byte: the same bytes, immediately, once.
     """
-    ended = first.status is None and first.fault is not None and not _NO_BYTE.isdisjoint(first.fault.effects)
+    ended = first.status is None and first.fault is not None and not WITHOUT_RESPONSE.isdisjoint(first.fault.effects)
     if not (ended and first.is_reused) or first.monotonic_us is None or again.monotonic_us is None:
         return False
     agent = first.call.headers.get("user-agent", "").lower()
@@ -344,7 +341,7 @@ def _real(earlier: JournalEntry, later: JournalEntry) -> Duration:
 
 def was_received(exchange: JournalEntry) -> bool:
     """Return True if the client received the whole response as the API sent it."""
-    is_unreadable = exchange.fault is not None and not _UNREADABLE.isdisjoint(exchange.fault.effects)
+    is_unreadable = exchange.fault is not None and not UNREADABLE.isdisjoint(exchange.fault.effects)
     return exchange.status is not None and not is_unreadable
 
 

@@ -1,5 +1,5 @@
 """
-Judge of conduct: runs the judge of every rule, which yields findings, nothing, or why this run does not show it.
+Run the judges of all rules. A judge yields findings, nothing, or the reason why this run cannot show its rule.
 
 What only the client's own test or a comparison of two runs can show is reported as not assessed.
 """

@@ -1,12 +1,13 @@
 """
 Judges of polling, retries and timeouts; and waits in real time while the sandbox's clock did not move.
 
-1. A poll is a GET that succeeds or is not found, or any call that meets a rate limit; what a rule delays is not one.
+1. A poll is a GET that succeeds or is not found, or any call that gets a 429; a call that a rule delays is not one.
 2. Polls count from the last call that is not one, at one instant of the clock, up to the newest; a final status ends them.
 """
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise, takewhile
 from statistics import median_high
@@ -26,7 +27,7 @@ from mockserver.conduct.evidence import (
 )
 from mockserver.conduct.rules import NotAssessable, Proof
 from mockserver.contract.durations import duration_text, parse_duration
-from mockserver.contract.effects import WAITING
+from mockserver.contract.effects import WAITING, deciding
 from mockserver.contract.text import json_value
 from mockserver.core.instants import MINUTE, SECOND, Duration, Instant
 from mockserver.core.state.journal import JournalEntry
@@ -109,22 +110,32 @@ def poll_final_set_incomplete(evidence: Evidence) -> Iterator[Proof]:
 
 
 def poll_too_fast(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
-    unmeasured = 0
+    unmeasured: set[str] = set()
+    for loop in _poll_loops(evidence):
+        gaps = [evidence.gap(*pair) for pair in pairwise(loop.reads) if not _is_retry(pair[0])]
+        if len(gaps) < _MANY[loop.operation]:
+            continue
+        median, least = median_high([gap or 0 for gap in gaps]), _LEAST[loop.operation]
+        if all(gap is None for gap in gaps) and _spent(loop.reads) < 3 * least:
+            unmeasured.add(loop.id)
+        elif median < least:
+            every, count = duration_text(median), len(loop.reads)
+            message = f"{loop.id} was polled every {every}, {count} times; the least is {least // SECOND} s"
+            yield Proof(message, numbers(loop.reads[:3]))
+    if unmeasured:
+        yield NotAssessable(f"no clock moved between the polls of {len(unmeasured)} executions or sessions")
+
+
+def _poll_loops(evidence: Evidence) -> Iterator[PollSequence]:
+    """Yield the polls up to a final status; a start or a cancel of the campaign ends a loop, since it needs a read."""
+    writes = evidence.of("startCampaign", "cancelCampaign")
     for sequence in poll_sequences(evidence, _ALL_POLLED):
         final = final_read(evidence, sequence)
         polls = [poll for poll in sequence.reads if final is None or poll.n <= final.exchange.n]
-        gaps = [evidence.gap(*pair) for pair in pairwise(polls) if not _is_retry(pair[0])]
-        if len(gaps) < _MANY[sequence.operation]:
-            continue
-        median, least = median_high([gap or 0 for gap in gaps]), _LEAST[sequence.operation]
-        if all(gap is None for gap in gaps) and _spent(polls) < 3 * least:
-            unmeasured += 1
-        elif median < least:
-            every = duration_text(median)
-            message = f"{sequence.id} was polled every {every}, {len(polls)} times; the least is {least // SECOND} s"
-            yield Proof(message, numbers(polls[:3]))
-    if unmeasured:
-        yield NotAssessable(f"no clock moved between the polls of {unmeasured} executions or sessions")
+        ends = [write.n for write in writes if write.call.params["id"] == polls[0].call.params.get("id")]
+        cuts = [bisect([poll.n for poll in polls], end) for end in ends]
+        for first, last in pairwise([0, *cuts, len(polls)]):
+            yield sequence._replace(reads=polls[first:last])
 
 
 def _is_retry(earlier: JournalEntry) -> bool:
@@ -171,13 +182,13 @@ def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
         again = _retries_of_limited(evidence, first)
         if not again:
             continue
-        waited, asked = evidence.gap(first, again[0]), requested_wait(first)
+        waited, requested = evidence.gap(first, again[0]), requested_wait(first)
         if waited is None and not evidence.has_observed_waits:
             is_unmeasured = True
-        elif asked is not None and (waited or 0) < asked:
-            message = f"{first.operation} was repeated after {duration_text(waited or 0)}; its Retry-After was {duration_text(asked)}"
+        elif requested is not None and (waited or 0) < requested:
+            message = f"{first.operation} was repeated after {duration_text(waited or 0)}; its Retry-After was {duration_text(requested)}"
             yield Proof(message, numbers((first, again[0])))
-        elif asked is None and len(again) >= 2 and (evidence.gap(first, again[1]) or 0) < SECOND:
+        elif requested is None and len(again) >= 2 and (evidence.gap(first, again[1]) or 0) < SECOND:
             message = f"{first.operation} was sent three times within a second, despite a 429"
             yield Proof(message, numbers((first, *again[:2])))
     if is_unmeasured:
@@ -208,7 +219,7 @@ def no_timeout(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
     is_stalled = False
     for exchange in evidence.exchanges:
         effects = exchange.fault.effects if exchange.fault else {}
-        delay = max(parse_duration(effects.get(effect)) or 0 for effect in ("delay", "delay-after"))
+        delay = max(parse_duration(effects.get(effect)) or 0 for effect in _DELAYS)
         is_stalled |= delay >= _STALLED
         if delay >= _STALLED and exchange.status is not None:
             yield Proof(
@@ -219,14 +230,14 @@ def no_timeout(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
 
 
 _LEAST_REPEATS = SECOND // 2  # of real time; a client that calls again sooner does not wait
-_HELD = frozenset(("delay", "delay-after", "dribble"))
+_DELAYS = (*deciding("wait"), *deciding("wait after"))
 _TOO_MANY = 429
 _DIFFERS = SECOND
 
 
-class Unmoved(NamedTuple):
+class FrozenClockPolls(NamedTuple):
     """
-    Calls of one request at one instant of the sandbox's clock.
+    Polls by one request at one instant of the sandbox's clock, which therefore show no change.
 
     `first` and `last` are the numbers of the exchanges, `spent` is the real time between them, and `idle` the real time
     since the sandbox's last call.
@@ -239,7 +250,7 @@ class Unmoved(NamedTuple):
     idle: Duration
 
 
-class Apart(NamedTuple):
+class ClockDifference(NamedTuple):
     """Two clocks that differ: the process's and the sandbox's, at exchange `n` or, if that is None, now."""
 
     process: Instant
@@ -247,7 +258,7 @@ class Apart(NamedTuple):
     n: int | None
 
 
-def unmoved(sandbox: SandboxState, real: Duration | None) -> Unmoved | None:
+def unmoved(sandbox: SandboxState, real: Duration | None) -> FrozenClockPolls | None:
     """Return the waits since the clock last moved, if they took half a second of real time; `real` is the stopwatch."""
     exchanges = sandbox.journal.exchanges
     last = exchanges[-1] if exchanges else None
@@ -258,7 +269,7 @@ def unmoved(sandbox: SandboxState, real: Duration | None) -> Unmoved | None:
     idle = real - last.monotonic_us if waits and real is not None else 0
     if max(_spent(polls), idle) < _LEAST_REPEATS:
         return None
-    return Unmoved(polls[0].n, polls[-1].n, len(polls), _spent(polls), idle)
+    return FrozenClockPolls(polls[0].n, polls[-1].n, len(polls), _spent(polls), idle)
 
 
 def _polls(sandbox: SandboxState) -> Iterator[list[JournalEntry]]:
@@ -290,18 +301,20 @@ def _spent(polls: Sequence[JournalEntry]) -> Duration:
 def _is_call_held(sandbox: SandboxState) -> bool:
     """Return True if a rule holds a call or its response, for which the client waits."""
     journal = sandbox.journal
-    is_deferred_call = any(step.command == "call" and step.exchanges >= journal.last_exchange for step in journal.steps)
+    is_deferred_call = any(
+        step.command == "call" and step.exchanges >= journal.last_exchange for step in journal.commands
+    )
     return is_deferred_call or bool(sandbox.rule_set.deferred_calls) or journal.exchanges[-1].is_held
 
 
-def apart(sandbox: SandboxState, process: Instant) -> Apart | None:
+def apart(sandbox: SandboxState, process: Instant) -> ClockDifference | None:
     """
     Return the clocks if they differ by a second: at the last call if the process was frozen then, or now if the
     sandbox follows the process's clock from the past. `process` is the process's instant.
     """
     last = sandbox.journal.exchanges[-1] if sandbox.journal.exchanges else None
     if last is not None and last.process is not None:
-        return Apart(last.process, last.at, last.n) if abs(last.process - last.at) >= _DIFFERS else None
+        return ClockDifference(last.process, last.at, last.n) if abs(last.process - last.at) >= _DIFFERS else None
     if sandbox.clock.frozen or sandbox.clock.lead > -_DIFFERS:
         return None
-    return Apart(process, sandbox.read_clock(), None)
+    return ClockDifference(process, sandbox.read_clock(), None)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 from mockserver.conduct.evidence import Evidence, body_of, numbers, succeeded
@@ -215,13 +215,12 @@ def _multipart_fault(content_type: str, body: bytes) -> str:
 def media_all_or_nothing(evidence: Evidence) -> Iterator[Proof]:
     uploads = [(upload, _results(evidence, upload)) for upload in evidence.of("uploadMedia")]
     for place, (first, results) in enumerate(uploads):
-        for again, later in uploads[place + 1 :]:
-            sent_again = results.keys() & later.keys()
-            if {results[name] for name in sent_again} == {True, False}:
-                names = ", ".join(sorted(name for name in sent_again if results[name]))[:80]
-                message = f"{names} had been uploaded, and was sent again with the file that failed"
-                yield Proof(message, numbers((first, again)))
-                break
+        repetitions = ((again, results.keys() & later.keys()) for again, later in uploads[place + 1 :])
+        mixed = ((again, files) for again, files in repetitions if {results[file] for file in files} == {True, False})
+        for again, files in islice(mixed, 1):
+            names = ", ".join(sorted(file for file in files if results[file]))[:80]
+            message = f"{names} had been uploaded, and was sent again with the file that failed"
+            yield Proof(message, numbers((first, again)))
 
 
 def _results(evidence: Evidence, upload: JournalEntry) -> dict[str, bool]:

@@ -2,7 +2,7 @@
 The table of the rules of conduct, one row per kind of client bug, and the types of the conduct report.
 
 1. A finding cites the exchanges that prove it; without proof there is no finding.
-2. The report lists each rule that the run does not show, with the reason: an absent finding is not praise.
+2. The report lists each rule that the run does not show, with the reason: the absence of a finding proves nothing about it.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def reuse_dead_session(evidence: Evidence) -> Iterator[Proof]:
 
 
 def _is_opened_after(evidence: Evidence, session_id: str, final: JournalEntry) -> bool:
-    """Return True if a visit opened a dead link; a POST to it comes from a tab that was open before."""
+    """Return True if a visit opened a dead link; a POST to it is sent by a tab that was open before."""
     dead = (visit for visit in evidence.visits if visit.method == "GET" and visit.status == 410)
     return any(visit.session_id == session_id and visit.at > final.at for visit in dead)
 

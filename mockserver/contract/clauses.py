@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Clause(NamedTuple):
-    """One sentence of the contract; `choices` are the ids of what the document leaves open in it."""
+    """One sentence of the contract; `choices` are the ids of the questions that it leaves open."""
 
     id: str
     part: str
@@ -21,8 +21,8 @@ class Clause(NamedTuple):
 
 @cache
 def read() -> tuple[Clause, ...]:
-    """Every clause, in the document's order."""
-    # Imported here: a server reads no clauses, and the YAML reader takes long to load.
+    """Return every clause, in the document's order."""
+    # Imported here: a server reads no clauses, and the YAML parser takes long to import.
     from ruamel.yaml import YAML
 
     rows = YAML(typ="safe", pure=True).load(Path(__file__).with_name("clauses.yaml").read_text(encoding="utf-8"))

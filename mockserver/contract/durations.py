@@ -14,14 +14,14 @@ _ISO = re.compile(
     rf"P(?:(?P<d>{_NUMBER})D)?(?:T(?=\d)(?:(?P<h>{_NUMBER})H)?(?:(?P<m>{_NUMBER})M)?(?:(?P<s>{_NUMBER})S)?)?", re.ASCII
 )
 _MICROSECONDS = {"d": 86_400_000_000, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "ms": 1_000}
-_MOST_SECONDS = 10**12
+_MAX_SECONDS = 10**12
 
 
-Length = str | float | timedelta  # as Python code gives one
+Length = str | float | timedelta  # of Python callers
 
 
 def length(value: Length) -> str | float:
-    """Return a length of time as a document has it."""
+    """Return a length of time in the format of documents."""
     return value.total_seconds() if isinstance(value, timedelta) else value
 
 
@@ -33,16 +33,16 @@ def parse_duration(written: object) -> int | None:
     if isinstance(written, bool):
         return None
     if isinstance(written, int | float):
-        return round(written * _MICROSECONDS["s"]) if 0 <= written <= _MOST_SECONDS else None
+        return round(written * _MICROSECONDS["s"]) if 0 <= written <= _MAX_SECONDS else None
     if not isinstance(written, str):
         return None
-    found = _PLAIN.fullmatch(written) or _ISO.fullmatch(written)
-    parts = {unit: count for unit, count in found.groupdict().items() if count} if found else {}
+    match = _PLAIN.fullmatch(written) or _ISO.fullmatch(written)
+    parts = {unit: count for unit, count in match.groupdict().items() if count} if match else {}
     return sum(round(float(count) * _MICROSECONDS[unit]) for unit, count in parts.items()) if parts else None
 
 
 def duration_text(microseconds: int) -> str:
-    """The duration as a person reads it: `0.588 ms`, `250 ms`, `2.1 s`."""
+    """Return the duration for messages: `0.588 ms`, `250 ms`, `2.1 s`."""
     if abs(microseconds) < 1_000_000:
         return f"{microseconds / 1000:g} ms" if microseconds else "0 s"
     return f"{round(microseconds / 1_000_000, 3):.10g} s"

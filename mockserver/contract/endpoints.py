@@ -67,11 +67,11 @@ class Endpoint(NamedTuple):
 
     @property
     def writes(self) -> bool:
-        """True for every operation that can change the state, which the audience preview cannot."""
+        """Return True if the operation can change the state; the audience preview cannot."""
         return self.method == "POST" and self.id != "previewAudience"
 
 
-# Every operation may refuse a call for these reasons, whatever it does (choice-free: the document's rules of keys,
+# Every operation may refuse a call for these reasons (choice-free: the document's rules of keys,
 # tenants, request rates and failures hold for "every request").
 COMMON_ERRORS: tuple[str, ...] = (
     "API_KEY_MISSING",
@@ -165,7 +165,7 @@ def named(written: str) -> tuple[str, ...]:
 
 def operations_named(name: str) -> tuple[str, ...]:
     """
-    Return the operations that a name stands for, as `named` does; there is at least one.
+    Return the operations of a name, as `named` does, at least one.
 
     Raises:
         ValueError: No operation has this name; the message contains the nearest one.
@@ -173,5 +173,5 @@ def operations_named(name: str) -> tuple[str, ...]:
     operations = named(name)
     if not operations:
         hint = nearest_hint(name, (*OPERATIONS, *(f"{row.method} {row.path}" for row in _ROWS)))
-        raise ValueError(f"no operation is called {name!r}{hint}")
+        raise ValueError(f"got the operation {name!r}; expected an operation id, METHOD /path or *{hint}")
     return operations

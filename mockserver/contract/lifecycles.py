@@ -33,7 +33,7 @@ class Step(NamedTuple):
 
 
 class Deadline(NamedTuple):
-    """What happens to a record that stays in `state` for `after`."""
+    """The trigger for a record that stays in `state` for `after`."""
 
     state: str
     after: timedelta
@@ -41,7 +41,7 @@ class Deadline(NamedTuple):
 
 
 class Lifecycle(NamedTuple):
-    """One kind's states: the first is where a record begins."""
+    """One kind's states: the first is the initial one."""
 
     kind: Kind
     states: tuple[str, ...]
@@ -62,7 +62,7 @@ class Lifecycle(NamedTuple):
         return next((row for row in self.steps if row.source == source and row.trigger == trigger), None)
 
     def sources(self, trigger: str) -> tuple[str, ...]:
-        """The states that have a move by this trigger."""
+        """Return the states that have a transition by this trigger."""
         return tuple(row.source for row in self.steps if row.trigger == trigger)
 
 
@@ -105,7 +105,7 @@ SESSION = Lifecycle(
     (Deadline("pending", SESSION_LIFETIME, "expire"),),
     "session.final",
 )
-# A delivery is one event on its way to one endpoint. An attempt leaves it delivered, waiting for the next attempt,
+# A delivery sends one event to one endpoint. An attempt leaves it delivered, waiting for the next attempt,
 # or abandoned when the schedule has no further attempt; a resend makes one that has ended due again.
 DELIVERY = Lifecycle(
     "delivery",

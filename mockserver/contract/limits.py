@@ -16,14 +16,14 @@ JSON_DEPTH_MAX = 64
 DOCUMENT_DEPTH_MAX = JSON_DEPTH_MAX + 8  # a body within its own bound is some levels deep in the document of a run
 JSON_VALUES_MAX = 10_000  # elements and members in a body of the public API
 FILTER_ENTRIES_MAX = 1_000  # groups and statements together
-PROBLEMS_MAX = 100  # that are explained of one value
+PROBLEMS_MAX = 100  # explained problems of one value
 UPLOAD_MAX_BYTES = 256 * 1024 * 1024
-UPLOAD_OTHER_PARTS_MAX = 100  # besides as many parts as there may be files (choice `media-max-files`)
+UPLOAD_OTHER_PARTS_MAX = 100  # in addition to the files (choice `media-max-files`)
 PART_HEAD_MAX_BYTES = 4 * 1024  # of one part of an upload
 PAGE_LIMIT_DEFAULT = 50  # fixed decision `message-page-params`
 PAGE_LIMIT_MAX = 100
 JOURNAL_MAX_ENTRIES = 10_000  # of exchanges, and of transitions; a server may set another
-JOURNAL_MAX_BYTES = 64 * 1024 * 1024  # of exchanges and steps together; a server may set another
+JOURNAL_MAX_BYTES = 64 * 1024 * 1024  # of exchanges and commands together; a server may set another
 JOURNAL_BODY_MAX_BYTES = 64 * 1024  # of one request's body
 JOURNAL_ANSWER_MAX_BYTES = 1024 * 1024  # of one response body
 FORM_BODY_MAX_BYTES = 16 * 1024  # of the hosted page
@@ -35,5 +35,5 @@ OWN_BOUND = "the mock's own bound; the document sets none"
 
 
 def own_bound(choice: str) -> str:
-    """What the reason of a refusal by an invented number says, whose choice is this one."""
+    """Return the remark for a refusal by an invented number, which this choice sets."""
     return f"the mock's own bound, settable by the choice {choice}"

@@ -38,5 +38,5 @@ KINDS: Mapping[str, str] = MappingProxyType(
 
 
 def kind_of(mime_type: str) -> str | None:
-    """image, video, audio, document or sticker; None for a type that is not taken."""
+    """Return image, video, audio, document or sticker, or None for a type that an upload refuses."""
     return KINDS.get(mime_type)

@@ -57,7 +57,7 @@ class SchemaError(NamedTuple):
     keyword: str
 
     def __str__(self) -> str:
-        return f"{self.pointer or 'the whole'}: {reprlib.repr(self.found)} where {self.wanted} is wanted"
+        return f"{self.pointer or 'the whole'}: got {reprlib.repr(self.found)}; expected {self.wanted}"
 
 
 _Error = Any  # a jsonschema.ValidationError, whose attributes are all set when the engine yields it
@@ -83,13 +83,13 @@ _WANTED: Final[Mapping[str, Callable[[Any], str]]] = {
 
 
 def explained(error: _Error) -> Iterator[SchemaError]:
-    """The problems that one error of the explaining engine stands for; of alternatives, those of the nearest ones."""
+    """Yield the problems of one error of the explaining engine; of alternatives, those of the nearest ones."""
     pointer = "".join(_step(key) for key in error.absolute_path)
     keyword = str(error.validator)
     nearest = [cause for cause in error.context or () if not _is_of_other_kind(cause, error)]
     if keyword in _BY_KEY:
-        for key, found, wanted in _BY_KEY[keyword](error):
-            yield SchemaError(pointer + _step(key), found, wanted, keyword)
+        for key, value, wanted in _BY_KEY[keyword](error):
+            yield SchemaError(pointer + _step(key), value, wanted, keyword)
     elif nearest:
         for cause in nearest:
             yield from explained(cause)
@@ -139,9 +139,9 @@ def _dependent(error: _Error) -> Iterator[_Finding]:
 def _unknown(error: _Error) -> Iterator[_Finding]:
     assert isinstance(error.schema, dict)
     known, patterns = error.schema.get("properties", {}), error.schema.get("patternProperties", {})
-    for key, found in error.instance.items():
+    for key, value in error.instance.items():
         if key not in known and not any(re.search(pattern, key) for pattern in patterns):
-            yield key, found, f"no property but {', '.join(known) or 'none'}"
+            yield key, value, f"no property but {', '.join(known) or 'none'}"
 
 
 _BY_KEY: Final[Mapping[str, Callable[[_Error], Iterator[_Finding]]]] = {
@@ -167,28 +167,31 @@ def load(name: str) -> dict[str, Any]:
         ValueError: For an unknown name.
     """
     if name not in names():
-        hint = nearest_hint(name, names()) or f"; expected one of {', '.join(names())}"
-        raise ValueError(f"no schema is named {name!r}{hint}")
+        expected = nearest_hint(name, names()) or f": {', '.join(names())}"
+        raise ValueError(f"got the schema {name!r}; expected the name of one{expected}")
     text = (data_dir("schemas") / f"{name}.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = _inlined(json.loads(text))
     return schema
 
 
 def is_valid(name: str, value: object) -> bool:
-    """Whether `value` fits the schema `name`."""
+    """Return True if the schema `name` accepts `value`."""
     try:
         fits = _compiled(name).is_valid(value)
     except (ValueError, TypeError, OverflowError, RecursionError):
         return not problems(name, value)
-    if fits:
-        for place in _integer_places(name):
-            if _is_decimal_at(value, place):
-                return not problems(name, value)
+    if fits and any(_is_decimal_at(value, place) for place in _integer_places(name)):
+        return not problems(name, value)
     return fits
 
 
 def problems(name: str, value: object) -> list[SchemaError]:
-    """Return why `value` does not fit the schema `name`: its first `PROBLEMS_MAX` problems, deepest place first; empty if it fits."""
+    """
+    Return the problems of `value` by the schema `name`; empty if the schema accepts it.
+
+    Returns:
+        The first `PROBLEMS_MAX` problems, one per place and keyword, the deepest place first.
+    """
     unique = {(problem.pointer, problem.keyword): problem for problem in _first_problems(name, value)}
     return sorted(unique.values(), key=lambda problem: (-problem.pointer.count("/"), problem.keyword != "type"))
 
@@ -199,17 +202,17 @@ def explains_all(name: str, value: object) -> bool:
 
 
 def _first_problems(name: str, value: object) -> list[SchemaError]:
-    found: list[SchemaError] = []
+    first: list[SchemaError] = []
     try:
         errors = _explaining(name).iter_errors(value)
-        found.extend(islice((problem for error in errors for problem in explained(error)), PROBLEMS_MAX))
-    except (RecursionError, ValueError):  # the engine writes out the value that it refuses, which can be beyond writing
-        found.append(SchemaError("", "a value too deep or too long to write", "one that can be written", "size"))
-    return found
+        first.extend(islice((problem for error in errors for problem in explained(error)), PROBLEMS_MAX))
+    except (RecursionError, ValueError):  # the engine formats the refused value, which can be too deep or too long
+        first.append(SchemaError("", "a value too deep or too long to write", "one that can be written", "size"))
+    return first
 
 
 def check(name: str, value: object) -> list[SchemaError]:
-    """As `problems`, at the price of `is_valid` where there are none."""
+    """Return the same as `problems`, as fast as `is_valid` if there are none."""
     return [] if is_valid(name, value) else problems(name, value)
 
 
@@ -246,7 +249,7 @@ def _explaining(name: str) -> Any:
 
 
 def _properties(engine: Any, known: Any, value: Any, schema: Any) -> Iterator[Any]:
-    """The engine's own keyword, but with the place of a property that is `false`: the engine names its object alone."""
+    """Validate as the engine does, but report the place of a property that is `false`; the engine reports only its object."""
     import jsonschema
 
     if isinstance(value, dict):
@@ -257,16 +260,16 @@ def _properties(engine: Any, known: Any, value: Any, schema: Any) -> Iterator[An
 
 
 def _additional_properties(engine: Any, allowed: Any, value: Any, schema: Any) -> Iterator[Any]:
-    """The engine's own keyword, but in the order of the value: a set's order differs from process to process."""
+    """Validate as the engine does, but in the order of the value; the engine's order differs between processes."""
     import jsonschema
 
     if not isinstance(allowed, dict) or not isinstance(value, dict):
         yield from jsonschema.Draft202012Validator.VALIDATORS["additionalProperties"](engine, allowed, value, schema)
         return
     known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
-    for key, found in value.items():
+    for key, inner in value.items():
         if key not in known and not any(re.search(pattern, key) for pattern in patterns):
-            yield from engine.descend(found, allowed, path=key)
+            yield from engine.descend(inner, allowed, path=key)
 
 
 def _is_array(_: object, value: object) -> bool:
@@ -279,9 +282,9 @@ def _is_number(_: object, value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) or isinstance(value, float) and math.isfinite(value)
 
 
-# The places of integers: the compiled engine takes Decimal("60") for one, so what it accepts is checked again.
+# The places of integers: the compiled engine accepts Decimal("60") as one, so its verdict is checked again.
 
-_EACH: Final = None
+_ANY_ELEMENT: Final = None
 _Place = tuple[str | None, ...]
 
 
@@ -298,15 +301,15 @@ def _places(schema: Any, place: _Place) -> Iterator[_Place]:
     for key, below in schema.get("properties", {}).items():
         yield from _places(below, (*place, key))
     for keyword in ("items", "additionalProperties"):
-        yield from _places(schema.get(keyword), (*place, _EACH))
+        yield from _places(schema.get(keyword), (*place, _ANY_ELEMENT))
     for alternative in schema.get("anyOf", ()):
         yield from _places(alternative, place)
 
 
 def _is_decimal_at(value: Any, place: _Place) -> bool:
-    """Whether a Decimal stands at the place, or at one of its places where it goes through each element."""
+    """Return True if a Decimal is at the place, or in any element if the place includes all elements."""
     for number, key in enumerate(place):
-        if key is _EACH:
+        if key is _ANY_ELEMENT:
             elements = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
             rest = place[number + 1 :]
             return any(_is_decimal_at(element, rest) for element in elements)

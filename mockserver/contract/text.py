@@ -28,11 +28,11 @@ _ALPHABET = string.ascii_letters + string.digits + "_-."
 
 def nearest(received: object, known: Iterable[str], *, likeness: float = 0.5) -> str | None:
     """
-    Return the known name that is most like the one received, or None if none is.
+    Return the valid name that is most like the received one, or None if none is.
 
     Args:
-        received: The name as it was received; anything but a text counts as its text.
-        known: The valid names. Of more than `COMPARED_MAX`, only a container with a fast `in` is searched as it is.
+        received: The received name; any other value counts as its text.
+        known: The valid names. Of more than `COMPARED_MAX`, only a container with a fast `in` is searched unchanged.
         likeness: How alike the two have to be, from 0 to 1.
     """
     name = str(received)
@@ -106,7 +106,7 @@ def json_value(text: str | bytes, fallback: Any = None) -> Any:
         return fallback
 
 
-_WHOLE = re.compile("[0-9]{1,15}")  # exact as a double too; a longer one is not a count, a size or a wait
+_WHOLE = re.compile("[0-9]{1,15}")  # exact as a double; no count, size or wait is longer
 
 
 def whole_number(text: str) -> int | None:

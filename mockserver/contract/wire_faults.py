@@ -147,7 +147,12 @@ class WireFaultMethods(Generic[Put]):
     """The faults of the wire, each a method that adds the rule with this fault alone; `do` takes several effects."""
 
     def do(self, effects: Mapping[str, Any]) -> Put:
-        """Add the rule with these effects, by their names in scenario documents."""
+        """
+        Add the rule with these effects, by their names in scenario documents.
+
+        Args:
+            effects: Arguments by the effect's name, such as `{"drop": "after"}`.
+        """
         raise NotImplementedError
 
     @_row(
@@ -165,7 +170,12 @@ class WireFaultMethods(Generic[Put]):
         alias=("EMPTY_RESPONSE", "before"),
     )
     def drop(self, when: When) -> Put:
-        """Close without an answer, before or after the operation took effect."""
+        """
+        Close without an answer, before or after the operation took effect.
+
+        Args:
+            when: "before" (the operation does not run) or "after" (it took effect).
+        """
         return self.do({"drop": when})
 
     @_row(
@@ -183,7 +193,12 @@ class WireFaultMethods(Generic[Put]):
         alias=("CONNECTION_RESET_BY_PEER", "before"),
     )
     def reset(self, when: When) -> Put:
-        """Reset the TCP connection without an answer, before or after the operation took effect."""
+        """
+        Reset the TCP connection without an answer, before or after the operation took effect.
+
+        Args:
+            when: "before" (the operation does not run) or "after" (it took effect).
+        """
         return self.do({"reset": when})
 
     @_row(
@@ -216,7 +231,13 @@ class WireFaultMethods(Generic[Put]):
         ),
     )
     def error(self, code: str, *, retry_after: int | None = None) -> Put:
-        """Refuse with a code of the catalogue instead of running the operation; `retryAfter` in seconds."""
+        """
+        Refuse with a code of the catalogue instead of running the operation; `retryAfter` in seconds.
+
+        Args:
+            code: A code of the API document, such as "RATE_LIMIT_EXCEEDED".
+            retry_after: The `Retry-After` of the response in seconds; by default the one that the choices set.
+        """
         return self.do({"error": code if retry_after is None else {"code": code, "retryAfter": retry_after}})
 
     @_row(
@@ -231,7 +252,14 @@ class WireFaultMethods(Generic[Put]):
         examples=({"status": 413, "headers": {"Content-Type": "text/plain"}, "body": "too large"},),
     )
     def reply(self, status: int, body: Any = None, headers: Mapping[str, str] | None = None) -> Put:
-        """Send this answer instead of running the operation; text as it is, any other body as JSON."""
+        """
+        Send this answer instead of running the operation; text as it is, any other body as JSON.
+
+        Args:
+            status: The HTTP status.
+            body: A text, which is sent unchanged, or a value, which is sent as JSON; None for an empty body.
+            headers: Headers by name.
+        """
         return self.do({"reply": {"status": status, "headers": dict(headers or {}), "body": body}})
 
     @_row(
@@ -246,7 +274,12 @@ class WireFaultMethods(Generic[Put]):
         alias=("MALFORMED_RESPONSE_CHUNK", 20),
     )
     def truncate(self, body_bytes: int) -> Put:
-        """Send the first bytes of the body under the full Content-Length, then close."""
+        """
+        Send the first bytes of the body under the full Content-Length, then close.
+
+        Args:
+            body_bytes: The number of bytes of the body that are sent.
+        """
         return self.do({"truncate": body_bytes})
 
     @_row(
@@ -279,7 +312,14 @@ class WireFaultMethods(Generic[Put]):
         ),
     )  # fmt: skip
     def bad_gateway(self, when: When = "before", *, status: Literal[502, 503, 504] = 502, server: str = _PROXY) -> Put:
-        """Send a proxy's 502, 503 or 504 in HTML, before or after the operation took effect."""
+        """
+        Send a proxy's 502, 503 or 504 in HTML, before or after the operation took effect.
+
+        Args:
+            when: "before" (the operation does not run) or "after" (it took effect).
+            status: The HTTP status of the proxy.
+            server: The proxy's name, in the header `Server` and in the page.
+        """
         is_plain = (status, server) == (502, _PROXY)
         return self.do({"bad-gateway": when if is_plain else {"when": when, "status": status, "server": server}})
 
@@ -304,7 +344,14 @@ class WireFaultMethods(Generic[Put]):
         """
         Wait before the operation; in process the wait moves the clock.
 
-        The wait is `by`, or a length drawn through `median` and `p99`, at most `max`.
+        Args:
+            by: The wait: `"5s"`, seconds, or a timedelta; without it, a length is drawn by the other arguments.
+            median: The wait of half of the calls.
+            p99: The wait that one call in a hundred exceeds; by default `median`.
+            max: The longest wait; by default none.
+
+        Raises:
+            ValueError: Both `by` and another argument are given.
         """
         return self.do({"delay": _wait(by, median=median, p99=p99, max=max)})
 
@@ -329,7 +376,14 @@ class WireFaultMethods(Generic[Put]):
         """
         Send the answer late, after the operation took effect.
 
-        The wait is `by`, or a length drawn through `median` and `p99`, at most `max`.
+        Args:
+            by: The wait: `"5s"`, seconds, or a timedelta; without it, a length is drawn by the other arguments.
+            median: The wait of half of the calls.
+            p99: The wait that one call in a hundred exceeds; by default `median`.
+            max: The longest wait; by default none.
+
+        Raises:
+            ValueError: Both `by` and another argument are given.
         """
         return self.do({"delay-after": _wait(by, median=median, p99=p99, max=max)})
 
@@ -351,7 +405,13 @@ class WireFaultMethods(Generic[Put]):
         keeps_waiting=True,
     )
     def dribble(self, chunks: int, over: Length) -> Put:
-        """Send the body slowly, in this number of pieces over this length of time."""
+        """
+        Send the body slowly, in this number of pieces over this length of time.
+
+        Args:
+            chunks: The number of pieces, from 2 to 1000.
+            over: The length of time from the first piece to the last: `"10s"`, seconds, or a timedelta.
+        """
         return self.do({"dribble": {"chunks": chunks, "over": length(over)}})
 
     @_row(

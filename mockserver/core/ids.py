@@ -1,4 +1,4 @@
-"""Ids, keys and tokens: a hash of the sandbox's seed, a purpose and a count, so that the same run draws the same ones."""
+"""Ids, keys and tokens: a hash of the sandbox's seed, a purpose and a count, so that equal runs have equal ones."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def seeded_id(seed: int, purpose: str, *counts: object, chars: int = 20) -> str:
 
 
 def seeded_int(seed: int, purpose: str, *counts: object, below: int) -> int:
-    """A whole number from 0 to `below` - 1, drawn the same way."""
+    """Return a whole number from 0 to `below` - 1, determined in the same way."""
     return int.from_bytes(blake2b(repr((seed, purpose, counts)).encode(), digest_size=16).digest(), "big") % below

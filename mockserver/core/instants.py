@@ -28,7 +28,7 @@ MILLISECOND: Duration = 1_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _BRAZIL = timezone(timedelta(hours=-3))
 _MICROSECOND = timedelta(microseconds=1)
-# The form that nearly every text has; what does not match it may still match the next.
+# The form of nearly every text; one that does not match may still match the next pattern.
 _USUAL = re.compile(r"(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}(?::\d{2})?)(?:\.(\d+))?([Zz]|[+-]\d{2}:[0-5]\d)?", re.ASCII)
 # Every date-time of ISO 8601-1:2019: calendar, week and ordinal dates, in the extended and the basic format.
 _ISO_8601 = re.compile(
@@ -49,17 +49,19 @@ LATEST: Instant = (datetime(9999, 12, 30, tzinfo=UTC) - _EPOCH) // _MICROSECOND
 def from_datetime(moment: datetime) -> Instant:
     """Return the instant of an aware datetime; raises ValueError for a naive one, whose instant is unknown."""
     if moment.tzinfo is None:
-        raise ValueError(f"{moment!r} has no time zone; give an aware datetime, for example with tzinfo=timezone.utc")
+        raise ValueError(
+            f"got {moment!r} without a time zone; expected an aware datetime, such as one with tzinfo=timezone.utc"
+        )
     return (moment - _EPOCH) // _MICROSECOND
 
 
 def to_datetime(instant: Instant) -> datetime:
-    """The aware UTC datetime of an instant."""
+    """Return the aware UTC datetime of an instant."""
     return _EPOCH + timedelta(microseconds=instant)
 
 
 def to_microseconds(duration: timedelta) -> Duration:
-    """A timedelta in microseconds."""
+    """Return a timedelta in microseconds."""
     return duration // _MICROSECOND
 
 

@@ -76,12 +76,9 @@ def abandoned(sandbox: SandboxState, made: Mapping[str, int]) -> list[Row]:
 
 def creating_exchanges(sandbox: SandboxState) -> Mapping[str, int]:
     """Return the number of the exchange that created each campaign, execution and session."""
-    found = {}
-    for moved in sandbox.journal.transitions:
-        exchange = moved.cause.get("exchange")
-        if moved.source is None and isinstance(exchange, int):
-            found[moved.id] = exchange
-    return found
+    created = (transition for transition in sandbox.journal.transitions if transition.source is None)
+    causes = ((transition.id, transition.cause.get("exchange")) for transition in created)
+    return {record_id: exchange for record_id, exchange in causes if isinstance(exchange, int)}
 
 
 def _execution(sandbox: SandboxState, tenant: Tenant, execution: Execution, made: Mapping[str, int]) -> Row:
@@ -100,7 +97,7 @@ def _execution(sandbox: SandboxState, tenant: Tenant, execution: Execution, made
 
 
 def _duplicate_executions(tenant: Tenant, made: Mapping[str, int]) -> Iterator[Row]:
-    """Executions of one template, with the same values, to the same chats, begun within a day of one another."""
+    """Yield pairs of executions of one template, with the same values and chats, that began within a day of each other."""
     groups: dict[Any, list[Execution]] = {}
     for execution in tenant.executions.values():
         chats = tuple(chat.id for chat in execution.targets)
@@ -118,7 +115,7 @@ def _duplicate_executions(tenant: Tenant, made: Mapping[str, int]) -> Iterator[R
 
 
 def _sends(sandbox: SandboxState, tenant: Tenant, execution: Execution) -> Iterator[Row]:
-    """What was sent up to now, failed sends left out."""
+    """Yield the sends of an execution so far, except failed ones."""
     for position in range(sending.processed_count(execution.schedule, sandbox.now)):
         if not sending.is_failed(execution.schedule, position):
             yield {
@@ -156,7 +153,7 @@ def _clones(sandbox: SandboxState, tenant: Tenant, made: Mapping[str, int]) -> I
     earlier: list[Campaign] = []
     for campaign in tenant.campaigns.values() if troubles else ():
         made_in = made.get(campaign.id, 0)
-        originals = (original for original in reversed(earlier) if _is_twin(original, campaign))
+        originals = (original for original in reversed(earlier) if _is_copy(original, campaign))
         proofs = ((original, _why_cloned(troubles, original, made_in)) for original in originals)
         row = next((_clone(tenant, original, campaign, proof, made_in) for original, proof in proofs if proof), None)
         if row is not None:
@@ -176,15 +173,15 @@ def _clone(tenant: Tenant, original: Campaign, clone: Campaign, proof: tuple[int
     }
 
 
-def _is_twin(one: Campaign, other: Campaign) -> bool:
-    sent, again = ((each.template_id, each.platform, each.filters, each.cadence) for each in (one, other))
-    return sent == again and is_derived_name(other.name, one.name)
+def _is_copy(one: Campaign, other: Campaign) -> bool:
+    first, second = ((row.template_id, row.platform, row.filters, row.cadence) for row in (one, other))
+    return first == second and is_derived_name(other.name, one.name)
 
 
 def _why_cloned(
     troubles: Sequence[tuple[JournalEntry, str]], original: Campaign, before: int
 ) -> tuple[int, str] | None:
-    """The exchange about the original, before the clone's create, that said it was done already or whose answer was lost."""
+    """Return the exchange about the original that made the client create a clone, with the reason, or None."""
     for exchange, why in troubles:
         if exchange.n < before and _is_about(exchange, original):
             return exchange.n, why
@@ -192,21 +189,21 @@ def _why_cloned(
 
 
 def _failed_creates_and_starts(sandbox: SandboxState, tenant: Tenant) -> list[tuple[JournalEntry, str]]:
-    """The creates and starts that were refused as done already, or whose answer was lost; the latest first."""
-    found = []
+    """Return the creates and starts that were refused as done already, or whose response was lost; the latest first."""
+    failed = []
     for exchange in reversed(sandbox.journal.exchanges):
         if exchange.tenant_id != tenant.id or exchange.operation not in ("createCampaign", "startCampaign"):
             continue
         code = exchange.error.code if exchange.error else None
         if code in _DONE_ALREADY:
-            found.append((exchange, str(code)))
+            failed.append((exchange, str(code)))
         elif exchange.applied and _is_lost(exchange):
-            found.append((exchange, "answer lost"))
-    return found
+            failed.append((exchange, "answer lost"))
+    return failed
 
 
 def _is_lost(exchange: JournalEntry) -> bool:
-    """Return True if the client has no answer, not yet, or one that says that the service has failed."""
+    """Return True if the client has no response yet, or one with an injected 5xx."""
     return exchange.status is None or exchange.is_held or (exchange.fault is not None and exchange.status >= 500)
 
 
@@ -217,7 +214,7 @@ def _is_about(exchange: JournalEntry, campaign: Campaign) -> bool:
 
 
 def _abandoned(sandbox: SandboxState, tenant: Tenant, made: Mapping[str, int]) -> Iterator[Row]:
-    """Sessions that the client left behind: over without success, or still open, and never read."""
+    """Yield the sessions that the client never read and that did not complete."""
     read_ids = {
         exchange.call.params["sessionId"]
         for exchange in sandbox.journal.exchanges
@@ -238,7 +235,7 @@ def _is_abandoned(session: Session) -> bool:
 
 
 def _unused_media(sandbox: SandboxState, tenant: Tenant) -> Iterator[Row]:
-    """Uploaded files that no template and no message uses."""
+    """Yield the uploaded files that no template and no message uses."""
     used = {item.media_id for template in tenant.templates.values() for item in template.items}
     used |= {(message.fields.get("media") or {}).get("id") for rows in tenant.messages.values() for message in rows}
     uploads = {
@@ -253,8 +250,7 @@ def _unused_media(sandbox: SandboxState, tenant: Tenant) -> Iterator[Row]:
 
 
 def _named(exchange: JournalEntry) -> list[str]:
-    """The ids of the files that an upload's answer named."""
+    """Return the ids of the files in the response to an upload."""
     answer = json_value(exchange.answer)
-    return (
-        [each["id"] for each in answer if isinstance(each, dict) and "id" in each] if isinstance(answer, list) else []
-    )
+    entries = answer if isinstance(answer, list) else []
+    return [entry["id"] for entry in entries if isinstance(entry, dict) and "id" in entry]

@@ -48,9 +48,7 @@ def transition(
     """
     step = LIFECYCLES[kind].step(record.status, trigger)
     if step is None:
-        raise ValueError(
-            f"a {kind} that is {record.status} has no transition '{trigger}'; check `can_transition` first"
-        )
+        raise ValueError(f"got '{trigger}' for a {kind} that is {record.status}; expected a transition of the table")
     moved = replace(record, status=step.target, state_version=sandbox.next_number("state_version"), **changes)
     moved = _enter(sandbox, tenant, kind, moved, record.status, cause)
     if step.event is not None and isinstance(moved, Session):

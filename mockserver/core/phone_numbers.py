@@ -15,7 +15,7 @@ BRAZIL: Final = "BR"
 BRAZILIAN_EXAMPLE: Final = "11 99876-5432"
 
 _WRITTEN: Final = re.compile(r"\s*\+?[0-9\s().\-/]+", re.ASCII)
-_BRAZILIAN: Final = re.compile(r"\+55[1-9][0-9]{9,10}")  # what the library says of Brazil, without loading it
+_BRAZILIAN: Final = re.compile(r"\+55[1-9][0-9]{9,10}")  # the library's rule for Brazil, without its import
 
 
 def e164(text: str, country: str) -> str | None:
@@ -56,12 +56,12 @@ def example(country: str) -> str:
 
 
 def expected(country: str) -> str:
-    """Say what a number is, for a reason: with an example of the country, and one with a country code."""
+    """Return a description of a valid number for a reason, with an example of the country and one with a country code."""
     return f"a phone number as it is dialled in {country}, such as {example(country)}, or one with its country code, such as +55 11 99876-5432"
 
 
 def is_country(country: str) -> bool:
-    """Return True if numbers of the country, a code of two letters, are known."""
+    """Return True if numbers of the country, a code of two letters, are supported."""
     if country == BRAZIL:
         return True
     import phonenumbers

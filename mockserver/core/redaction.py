@@ -53,9 +53,9 @@ class Redactor:
     """Masks the given secrets, and everything in the form of a key, in texts and JSON values."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        known = sorted((secret for secret in secrets if len(secret) > 3), key=len, reverse=True)
-        self._known = re.compile("|".join(map(re.escape, known))) if known else None
-        self._longest_chars = len(known[0]) if known else 0
+        longest_first = sorted((secret for secret in secrets if len(secret) > 3), key=len, reverse=True)
+        self._known = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+        self._longest_chars = len(longest_first[0]) if longest_first else 0
 
     def text(self, written: str) -> str:
         """
@@ -91,15 +91,15 @@ class Redactor:
 
     def _hidden(self, written: str) -> str:
         if self._known is not None:
-            written = self._known.sub(lambda found: mask(found[0]), written)
-        return _KEY_LIKE.sub(lambda found: mask(found[0]), written)
+            written = self._known.sub(lambda match: mask(match[0]), written)
+        return _KEY_LIKE.sub(lambda match: mask(match[0]), written)
 
     def value(self, value: Any) -> Any:
         """Return the JSON value with every secret in its texts and keys masked."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
-            return {self.text(str(key)): self.value(each) for key, each in value.items()}
+            return {self.text(str(key)): self.value(inner) for key, inner in value.items()}
         if isinstance(value, list | tuple):
-            return [self.value(each) for each in value]
+            return [self.value(element) for element in value]
         return value

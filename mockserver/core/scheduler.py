@@ -22,7 +22,7 @@ from mockserver.core.webhooks import deliveries
 
 
 class FiredTimer(NamedTuple):
-    """One thing that time did: `what` is `kind.trigger`."""
+    """A timer that has fired; `what` is `kind.trigger`."""
 
     at: Instant
     what: str
@@ -46,7 +46,7 @@ def _wake(sandbox: SandboxState, timer: Timer) -> None:
 
 
 def _fire(sandbox: SandboxState, timer: Timer) -> None:
-    """The instant of a rule has come."""
+    """Fire a rule at its instant."""
     rule = sandbox.rule_set.rules[timer.id]
     if conditions.condition_holds(sandbox, rule.condition, Subject()) and rule.passes_chance(sandbox.seed, 1):
         sandbox.rule_set.record_fired(rule)
@@ -55,23 +55,23 @@ def _fire(sandbox: SandboxState, timer: Timer) -> None:
 
 
 def _reach(sandbox: SandboxState, timer: Timer) -> None:
-    """An execution has sent as many as a rule waits for."""
+    """Fire a rule that waits for the progress of an execution."""
     rule = sandbox.rule_set.rules.get(timer.rule_id)
     if rule is None:
         return
-    script, tenant = sandbox.rule_set, sandbox.tenants[timer.tenant_id]
-    script.reached_progress |= {(rule.id, timer.id)}
+    rule_set, tenant = sandbox.rule_set, sandbox.tenants[timer.tenant_id]
+    rule_set.reached_progress |= {(rule.id, timer.id)}
     campaign = tenant.campaigns[tenant.executions[timer.id].campaign_id]
-    scope = Subject(tenant.id, campaign)
-    if conditions.condition_holds(sandbox, rule.condition, scope) and rule.passes_chance(
-        sandbox.seed, len(script.reached_progress)
+    subject = Subject(tenant.id, campaign)
+    if conditions.condition_holds(sandbox, rule.condition, subject) and rule.passes_chance(
+        sandbox.seed, len(rule_set.reached_progress)
     ):
-        script.record_fired(rule)
-        script.no_target.pop(rule.id, None)
-        effects.run(sandbox, rule, scope)
+        rule_set.record_fired(rule)
+        rule_set.no_target.pop(rule.id, None)
+        effects.run(sandbox, rule, subject)
 
 
-# What a timer does when it falls due, by kind and trigger.
+# The function of a due timer, by kind and trigger.
 TIMER_HANDLERS: Mapping[tuple[str, str], Callable[[SandboxState, Timer], None]] = MappingProxyType(
     {
         ("execution", "finish"): _finish,
@@ -85,7 +85,7 @@ TIMER_HANDLERS: Mapping[tuple[str, str], Callable[[SandboxState, Timer], None]] 
 )
 
 
-_ALWAYS_REPORTED = ("rule", "call")  # these happen whenever they fall due; a record's timer may find nothing to do
+_ALWAYS_REPORTED = ("rule", "call")  # a record's timer may change nothing, these always do
 
 
 def run_until(
@@ -125,19 +125,24 @@ def next_due(sandbox: SandboxState) -> Instant | None:
 
 
 def has_history(sandbox: SandboxState) -> bool:
-    """True once a call was answered or something is scheduled: from then on nothing can be put back."""
+    """Return True if the sandbox has a recorded call, a transition or a timer: then its clock cannot go back."""
     return sandbox.journal.last_exchange > 0 or sandbox.journal.last_transition > 0 or bool(sandbox.timers)
 
 
 def freeze(sandbox: SandboxState, at: Instant | None = None) -> None:
-    """Stand still at this instant, or where the clock is; going back is for a sandbox without a past."""
+    """
+    Freeze the clock at an instant, by default at now, after running the timers due until then.
+
+    Raises:
+        ValueError: For an instant before now if the sandbox has a history, or one beyond the calendar.
+    """
     now = sandbox.read_clock()
     instant = now if at is None else at
     _refuse_beyond(instant)
     if instant < now:
         if has_history(sandbox):
             raise ValueError(
-                f"freeze at {format_exact(instant)} is before now, {format_exact(now)}; time only goes forward: make a fresh sandbox"
+                f"got a freeze at {format_exact(instant)}; expected at least now, {format_exact(now)}, since time only moves forward: create a new sandbox"
             )
         sandbox.clock = sandbox.clock._replace(now=instant, frozen=True)
         return
@@ -146,7 +151,7 @@ def freeze(sandbox: SandboxState, at: Instant | None = None) -> None:
 
 
 def follow(sandbox: SandboxState, *, catch_up: bool = False) -> None:
-    """Go with the process's clock: on from where the sandbox stands, or with `catch_up` at the process's own time."""
+    """Follow the process's clock: from the sandbox's now on or, with `catch_up`, at the process's own time."""
     if sandbox.clock.frozen or catch_up:
         lead = 0 if catch_up else sandbox.now - sandbox.process_now()
         sandbox.clock = sandbox.clock._replace(frozen=False, lead=lead)
@@ -154,15 +159,22 @@ def follow(sandbox: SandboxState, *, catch_up: bool = False) -> None:
 
 
 def advance_target(sandbox: SandboxState, *, by: Duration | None = None, to: Instant | None = None) -> Instant:
-    """The instant to which an advance leads: `by` a length from now, or `to` itself."""
+    """
+    Return the instant to which an advance leads: `by` a duration from now, or `to` itself.
+
+    Raises:
+        ValueError: For an instant before now, or one beyond the calendar.
+    """
     now = sandbox.read_clock()
     if by is not None and by < 0:
-        raise ValueError(f"advance by {by / 1_000_000:g} s is negative; time only goes forward")
+        raise ValueError(
+            f"got an advance by {by / 1_000_000:g} s; expected no negative duration, since time only moves forward"
+        )
     instant = to if to is not None else now + (by or 0)
     _refuse_beyond(instant)
     if instant < now:
         raise ValueError(
-            f"advance to {format_exact(instant)} is before now, {format_exact(now)}; time only goes forward"
+            f"got an advance to {format_exact(instant)}; expected at least now, {format_exact(now)}, since time only moves forward"
         )
     return instant
 
@@ -171,10 +183,13 @@ def advance_step(
     sandbox: SandboxState, end: Instant | None, pause: Callable[[SandboxState], bool] | None = None
 ) -> tuple[list[FiredTimer], bool]:
     """
-    Let time pass to `end`, or to the next due thing where it is None; less far where `pause` says so (see `settle`).
+    Advance the clock to `end`, or to the next due timer if it is None; `pause` may stop it earlier, as in `run_until`.
 
-    Answers what happened, and whether there is nothing left to come before the end. Refuses where something is
-    scheduled for an instant that cannot be shown; what came before it has then happened.
+    Returns:
+        The fired timers, and True if the clock has reached the end.
+
+    Raises:
+        ValueError: If a timer is due at an instant beyond the calendar; the earlier ones have fired then.
     """
     instant = next_due(sandbox) if end is None else end
     if instant is None:
@@ -188,12 +203,12 @@ def advance_step(
 
 
 def advance(sandbox: SandboxState, by: Duration) -> list[FiredTimer]:
-    """Let this much time pass at one go, within whatever holds the lock: what falls due on the way is delivered after it."""
+    """Advance the clock by a duration in one step, the lock held; deliveries that fall due are sent afterwards."""
     return advance_step(sandbox, advance_target(sandbox, by=by))[0]
 
 
 def _refuse_beyond(instant: Instant) -> None:
     if not EARLIEST <= instant <= LATEST:
         raise ValueError(
-            f"that is outside of {format_exact(EARLIEST)} to {format_exact(LATEST)}, the instants that can be shown"
+            f"got an instant out of range; expected {format_exact(EARLIEST)} to {format_exact(LATEST)}, the instants that can be shown"
         )

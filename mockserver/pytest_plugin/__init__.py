@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 _OF_A_MARK = (*NAMES, "conduct")
 MARKERS = (
-    f"mockserver(*, {', '.join(_OF_A_MARK)}): how this test's sandbox is made.",
+    f"mockserver(*, {', '.join(_OF_A_MARK)}): settings of this test's sandbox.",
     "mockserver_sweep(*names): run the test once for each option of these choices or families, or of those 'touched'.",
 )
-_SWEEP_WANTED = '@pytest.mark.mockserver_sweep takes names of choices, of families, or \'touched\', such as ("dual-status", "sessions")'
-_BOOK: pytest.StashKey[SandboxOwnership] = pytest.StashKey()
+_SWEEP_USAGE = '@pytest.mark.mockserver_sweep takes names of choices, of families, or \'touched\', such as ("dual-status", "sessions")'
+_OWNERSHIP: pytest.StashKey[SandboxOwnership] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -45,7 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
     config.pluginmanager.register(conduct.ConductPlugin(config), conduct.NAME)
     try:
-        for layer in options.layers(config):  # a misspelt option ends the run before any test, with the nearest name
+        for layer in options.layers(config):  # an unknown option ends the run before any test, with the nearest name
             check_clock(layer)
     except ValueError as refusal:
         raise pytest.UsageError(str(refusal)) from None
@@ -56,34 +56,32 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for marker in item.iter_markers("mockserver"):
             _check(item, marker)
-        for marker in item.iter_markers("mockserver_sweep"):
-            if not marker.args or marker.kwargs:
-                raise pytest.UsageError(f"{item.nodeid}: {_SWEEP_WANTED}")
+        sweeps = item.iter_markers("mockserver_sweep")
+        if any(not marker.args or marker.kwargs for marker in sweeps):
+            raise pytest.UsageError(f"{item.nodeid}: {_SWEEP_USAGE}")
 
 
 def _check(item: pytest.Item, marker: pytest.Mark) -> None:
     if marker.args:
-        raise pytest.UsageError(
-            f"{item.nodeid}: @pytest.mark.mockserver takes keywords only; it was given {marker.args!r}"
-        )
+        raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.mockserver takes keywords only; got {marker.args!r}")
     for name, value in marker.kwargs.items():
-        wrong = _wrong(name, value)
-        if wrong:
-            raise pytest.UsageError(f"{item.nodeid}: {wrong}")
+        error = _mark_error(name, value)
+        if error:
+            raise pytest.UsageError(f"{item.nodeid}: {error}")
     try:
         check_clock(Layer("@pytest.mark.mockserver", marker.kwargs))
     except ValueError as refusal:
         raise pytest.UsageError(f"{item.nodeid}: {refusal}") from None
 
 
-def _wrong(name: str, value: Any) -> str | None:
-    """What is wrong with a setting of a mark, with the nearest name."""
+def _mark_error(name: str, value: Any) -> str | None:
+    """Return the error message for a setting of a mark, with the nearest name, or None."""
     if name not in _OF_A_MARK:
         known = ", ".join(_OF_A_MARK)
         return f"@pytest.mark.mockserver has no {name!r}; it has {known}{did_you_mean(name, _OF_A_MARK)}"
     if name == "conduct":
-        wrong = conduct.problem(value)
-        return f"conduct={wrong}" if wrong else None
+        error = conduct.problem(value)
+        return f"conduct: {error}" if error else None
     return setting_error(name, value)
 
 
@@ -112,52 +110,52 @@ def _swept(item: pytest.Item) -> list[str]:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
-    """A test answers for its own sandboxes alone; Ctrl-C in a fixture leaves its report."""
-    if _BOOK in item.config.stash:
-        item.config.stash[_BOOK].open(item.nodeid)
+    """Start the test's list of sandboxes; Ctrl-C in a fixture stores the test's report."""
+    if _OWNERSHIP in item.config.stash:
+        item.config.stash[_OWNERSHIP].start_test(item.nodeid)
     try:
         return (yield)
     except KeyboardInterrupt as interrupt:
-        _keep_report(item, interrupt)
+        _store_report(item, interrupt)
         raise
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """A rule that had to fire and has not, fails the test that passed otherwise; Ctrl-C leaves its report."""
+    """Fail a test that passed otherwise if a rule that must fire has not fired; Ctrl-C stores the test's report."""
     try:
         result = yield
     except KeyboardInterrupt as interrupt:
-        _keep_report(item, interrupt)
+        _store_report(item, interrupt)
         raise
-    if _BOOK in item.config.stash:
-        item.config.stash[_BOOK].judge()
+    if _OWNERSHIP in item.config.stash:
+        item.config.stash[_OWNERSHIP].check_must_fire()
     return result
 
 
-def _keep_report(item: pytest.Item, interrupt: KeyboardInterrupt) -> None:
-    if _BOOK in item.config.stash:
+def _store_report(item: pytest.Item, interrupt: KeyboardInterrupt) -> None:
+    if _OWNERSHIP in item.config.stash:
         from mockserver.pytest_plugin import stopping
 
-        stopping.keep(item, interrupt, item.config.stash[_BOOK])
+        stopping.store_sections(item, interrupt, item.config.stash[_OWNERSHIP])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Show the report of a test that Ctrl-C has stopped: pytest makes none of its own."""
-    if _BOOK in config.stash:
+    """Print the report of a test that Ctrl-C has stopped: pytest creates none of its own."""
+    if _OWNERSHIP in config.stash:
         from mockserver.pytest_plugin import stopping
 
-        stopping.show(terminalreporter, config)
+        stopping.print_sections(terminalreporter, config)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> bool | None:
-    """Where pytest-timeout's method ends the whole process, print the test's report before that."""
+    """Print the test's report before pytest-timeout's `thread` method ends the whole process."""
     if settings.method != "thread" or "mockserver_server" not in getattr(item, "fixturenames", ()):
         return None
     from mockserver.pytest_plugin import stopping
 
-    return stopping.set_timer(item, settings, _BOOK)
+    return stopping.set_timer(item, settings, _OWNERSHIP)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -168,27 +166,27 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         from mockserver.pytest_plugin import sweep
 
         sweep.add_option_section(item, report)
-    if report.failed and _BOOK in item.config.stash:
+    if report.failed and _OWNERSHIP in item.config.stash:
         from mockserver.pytest_plugin import failure_report
 
-        failure_report.add_report_sections(item, report, call.excinfo, item.config.stash[_BOOK])
+        failure_report.add_report_sections(item, report, call.excinfo, item.config.stash[_OWNERSHIP])
     return report
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
     result = yield
-    _book_late_calls(item.config)
+    _end_test(item.config)
     return result
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    _book_late_calls(session.config)
+    _end_test(session.config)
 
 
-def _book_late_calls(config: pytest.Config) -> None:
-    if _BOOK in config.stash:
-        config.stash[_BOOK].close(config)
+def _end_test(config: pytest.Config) -> None:
+    if _OWNERSHIP in config.stash:
+        config.stash[_OWNERSHIP].end_test(config)
 
 
 @pytest.fixture(scope="session")
@@ -203,8 +201,8 @@ def mockserver_server(pytestconfig: pytest.Config, mockserver_settings: dict[str
     from mockserver.pytest_plugin import ownership
 
     server = ownership.server(pytestconfig, mockserver_settings)
-    book = pytestconfig.stash[_BOOK] = ownership.SandboxOwnership(server)
-    book.open(os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0])
+    owned = pytestconfig.stash[_OWNERSHIP] = ownership.SandboxOwnership(server)
+    owned.start_test(os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0])
     yield server
     server.close()
 
@@ -223,17 +221,17 @@ def mockserver_option(request: pytest.FixtureRequest) -> dict[str, str]:
 def mockserver(
     request: pytest.FixtureRequest, mockserver_server: MockServer, mockserver_option: dict[str, str]
 ) -> Iterator[Sandbox]:
-    """Sandbox of this test alone, its clock frozen at the present; `@pytest.mark.mockserver(...)` has its settings."""
+    """A sandbox of this test only, its clock frozen at the present; `@pytest.mark.mockserver(...)` has its settings."""
     from mockserver.pytest_plugin import ownership
 
     layers = [*mockserver_server.layers]
     for mark in reversed(list(request.node.iter_markers("mockserver"))):
         layers.append(Layer("mark", {name: value for name, value in mark.kwargs.items() if name != "conduct"}))
     layers.append(Layer("sweep", {"choices": mockserver_option}))
-    if _BOOK not in request.config.stash:  # the server is one of the suite's own
-        request.config.stash[_BOOK] = ownership.SandboxOwnership(mockserver_server)
+    if _OWNERSHIP not in request.config.stash:  # the suite has replaced the fixture of the server
+        request.config.stash[_OWNERSHIP] = ownership.SandboxOwnership(mockserver_server)
     with mockserver_server.make(layers) as sandbox:
-        request.config.stash[_BOOK].enter(request.node, sandbox)
+        request.config.stash[_OWNERSHIP].assign(request.node, sandbox)
         unittest = sys.modules.get("unittest")
         if unittest is not None and isinstance(request.instance, unittest.TestCase):
             request.instance.mockserver = sandbox  # its class takes no fixtures as arguments

@@ -1,9 +1,9 @@
 """
-Conduct in pytest: findings fail a test that asks for it, stand in the report of one that fails, and are counted at the end.
+Conduct in pytest: findings fail a test in the mode `error`, are part of a failing test's report, and are counted at the end.
 
-1. `@pytest.mark.mockserver(conduct="error" | "report" | "off")` says it for a test, the ini option `mockserver_conduct` for all.
-2. A finding fails the test in its call phase, so that xfail holds, and only where the test has passed otherwise.
-3. Findings travel on the test's report, so that they come together under xdist too.
+1. `@pytest.mark.mockserver(conduct="error" | "report" | "off")` sets the mode of a test, the ini option `mockserver_conduct` that of all.
+2. A finding fails the test in its call phase, so that xfail applies, and only if the test has passed otherwise.
+3. Findings are part of the test's report, so that xdist sends them to the process that counts them.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _FINDINGS: pytest.StashKey[list[Finding]] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options of this plugin; they are asked for before it is there."""
+    """Declare the options of this plugin, before pytest registers it."""
     parser.addini(
-        "mockserver_conduct", "what findings on the client's conduct do: error, report or off", default="report"
+        "mockserver_conduct", "effect of findings on the client's conduct: error, report or off", default="report"
     )
     parser.getgroup("mockserver").addoption(
         "--mockserver-conduct-json",
         metavar="FILE",
         type=Path,
-        help="write what the client did against the advice to FILE",
+        help="write the findings on the client's conduct to FILE",
     )
 
 
@@ -43,7 +43,7 @@ def problem(value: object) -> str | None:
         return None
     from mockserver.contract.text import nearest_hint
 
-    return f"{value!r} is none of {', '.join(MODES)}{nearest_hint(value, MODES)}"
+    return f"got {value!r}; expected error, report or off{nearest_hint(value, MODES)}"
 
 
 def mode(item: pytest.Item) -> str:
@@ -53,11 +53,11 @@ def mode(item: pytest.Item) -> str:
 
 
 class ConductPlugin:
-    """Judges each test's sandboxes once its call is over. Lives as long as the session."""
+    """Judge of each test's sandboxes after its call. Lifetime: that of the session."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._before: set[str] = set()  # the sandboxes of earlier tests, which a test does not answer for
+        self._before: set[str] = set()  # ids of the sandboxes of earlier tests
         self._server: Any = None
         self.findings: list[dict[str, Any]] = []  # the findings of all reports, in the process that collects them
         wrong = problem(config.getini("mockserver_conduct"))
@@ -65,27 +65,27 @@ class ConductPlugin:
             raise pytest.UsageError(f"mockserver_conduct: {wrong}")
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """A misspelt mode fails the run before any test has run."""
-        for item in items:
-            for marker in item.iter_markers("mockserver"):
-                wrong = problem(marker.kwargs.get("conduct", "off"))
-                if wrong:
-                    raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.mockserver(conduct=...): {wrong}")
+        """Refuse an unknown mode before the first test."""
+        marks = ((item, marker) for item in items for marker in item.iter_markers("mockserver"))
+        for item, marker in marks:
+            error = problem(marker.kwargs.get("conduct", "off"))
+            if error:
+                raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.mockserver(conduct=...): {error}")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        self._before = {each.id for each in self._server.made} if self._server is not None else set()
+        self._before = {sandbox.id for sandbox in self._server.made} if self._server is not None else set()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """Judge after every test; findings fail only a test that has passed."""
-        asked = mode(item)
+        test_mode = mode(item)
         try:
             result = yield
         finally:
-            item.stash[_FINDINGS] = self._judged(item) if asked != "off" else []
+            item.stash[_FINDINGS] = self._judged(item) if test_mode != "off" else []
         findings = item.stash[_FINDINGS]
-        if asked == "error" and findings:
+        if test_mode == "error" and findings:
             from mockserver.testing.conduct import format_findings
 
             pytest.fail(format_findings(findings), pytrace=False)
@@ -93,8 +93,7 @@ class ConductPlugin:
 
     def _judged(self, item: pytest.Item) -> list[Finding]:
         """Return the findings in this test's sandboxes, closed ones included."""
-        held = getattr(item, "funcargs", {})
-        server = held.get("mockserver_server")
+        server = getattr(item, "funcargs", {}).get("mockserver_server")
         if server is None:
             return []
         self._server = server
@@ -107,14 +106,16 @@ class ConductPlugin:
         if report.when == "call" and findings:
             from mockserver.testing.conduct import format_findings
 
-            report.mockserver_conduct = [each._asdict() | {"exchanges": list(each.exchanges)} for each in findings]
+            report.mockserver_conduct = [
+                finding._asdict() | {"exchanges": list(finding.exchanges)} for finding in findings
+            ]
             if report.failed and mode(item) != "error":
                 report.sections.append((_TITLE, format_findings(findings)))
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         findings: Iterable[dict[str, Any]] = getattr(report, "mockserver_conduct", ())
-        self.findings += [{"test": report.nodeid, **each} for each in findings]
+        self.findings += [{"test": report.nodeid, **finding} for finding in findings]
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print how often each rule was broken in the whole session, the most severe first."""
@@ -134,10 +135,10 @@ class ConductPlugin:
 
 
 def summary(findings: Iterable[dict[str, Any]]) -> list[str]:
-    """A line a rule: severity, how often and in how many tests, and the advice."""
+    """Return one line per rule: severity, number of findings and of tests, and the advice."""
     by_rule: dict[tuple[int, str], list[dict[str, Any]]] = {}
-    for each in findings:
-        by_rule.setdefault((each["severity"], each["rule"]), []).append(each)
+    for finding in findings:
+        by_rule.setdefault((finding["severity"], finding["rule"]), []).append(finding)
     lines = []
     for (severity, rule), rows in sorted(by_rule.items()):
         tests = len({row["test"] for row in rows})

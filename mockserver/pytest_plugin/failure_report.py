@@ -23,74 +23,80 @@ from mockserver.testing.report.diagnosis import SelfExplainingError, diagnose
 from mockserver.testing.report.render import SandboxSnapshot, render_sections
 from mockserver.testing.sandbox import Sandbox
 
-_SHOWN = 3  # sandboxes of one test: of many, as under `@given`, the last are those that failed
+_SANDBOXES_MAX = 3  # of one test; of more, as under `@given`, the last one is that of the failure
 _DEFAULT_FOLDER = ".mockserver/failures"
 _OFF = "off"
 _NAME_CHARS = 120
-_TAKEN_BACK = "Nothing of the example that failed is left here: its steps and its scenario stand with the error above"
+_ROLLED_BACK = "The sandbox was reset after the example that failed: its steps and its scenario are in the error above"
 
 
 def add_report_sections(
     item: pytest.Item,
     report: pytest.TestReport,
     raised: pytest.ExceptionInfo[BaseException] | None,
-    book: SandboxOwnership,
+    ownership: SandboxOwnership,
 ) -> None:
     """Add a section for each sandbox of the test, and properties for JUnit XML; never an error of its own."""
-    report.sections.extend(sections(item, raised.value if raised else None, book))
+    report.sections.extend(sections(item, raised.value if raised else None, ownership))
 
 
-def sections(item: pytest.Item, failure: BaseException | None, book: SandboxOwnership) -> Iterator[tuple[str, str]]:
-    """The title and the text for each sandbox of the test, the latest ones of many."""
-    made = book.told_of
-    reported = made if len(made) <= _SHOWN else made[-1:]
+def sections(
+    item: pytest.Item, failure: BaseException | None, ownership: SandboxOwnership
+) -> Iterator[tuple[str, str]]:
+    """Yield title and text for each sandbox of the test; of many only for the latest."""
+    sandboxes = ownership.sandboxes_of_test
+    reported = sandboxes if len(sandboxes) <= _SANDBOXES_MAX else sandboxes[-1:]
     for place, sandbox in enumerate(reported):
         own = failure if sandbox is reported[-1] else None
-        title = "mockserver" if len(made) == 1 else f"mockserver {sandbox.id}"
+        title = "mockserver" if len(sandboxes) == 1 else f"mockserver {sandbox.id}"
         try:
-            lines = list(_lines(item, sandbox, place, own, book))
+            lines = list(_lines(item, sandbox, place, own, ownership))
         except Exception as problem:  # noqa: BLE001 - a report must not hide the failure that it is about
-            lines = [f"{sandbox.id} cannot be told: {type(problem).__name__}: {problem}"]
+            lines = [f"no report of {sandbox.id}: {type(problem).__name__}: {problem}"]
         yield title, printable("\n".join(lines), keep="\n")
-    if len(made) > len(reported):
-        yield "mockserver", f"this is the last of {len(made)} sandboxes that the test has made"
+    if len(sandboxes) > len(reported):
+        yield "mockserver", f"this is the last of {len(sandboxes)} sandboxes that the test has created"
 
 
 def _lines(
-    item: pytest.Item, sandbox: Sandbox, place: int, failure: BaseException | None, book: SandboxOwnership
+    item: pytest.Item, sandbox: Sandbox, place: int, failure: BaseException | None, ownership: SandboxOwnership
 ) -> Iterator[str]:
     is_async = inspect.iscoroutinefunction(getattr(item, "obj", None))
-    seen = snapshot(sandbox)._replace(name=book.name(item, sandbox), is_async=is_async, strays=book.strays)
+    views = snapshot(sandbox)._replace(
+        name=ownership.name(item, sandbox),
+        is_async=is_async,
+        calls_without_prefix=ownership.calls_without_prefix,
+    )
     if conduct.mode(item) == "off":
-        seen = seen._replace(findings=())
-    diagnosis = diagnose(seen, failure)
-    is_gone = sandbox.taken_back and not seen.exchanges and not isinstance(failure, SelfExplainingError)
-    yield from [_TAKEN_BACK] if is_gone else diagnosis.lines
-    yield from render_sections(seen, diagnosis.cited, failure.nearest if isinstance(failure, CallMismatch) else None)
+        views = views._replace(findings=())
+    diagnosis = diagnose(views, failure)
+    is_empty = sandbox.is_rolled_back and not views.exchanges and not isinstance(failure, SelfExplainingError)
+    yield from [_ROLLED_BACK] if is_empty else diagnosis.lines
+    yield from render_sections(views, diagnosis.cited, failure.nearest if isinstance(failure, CallMismatch) else None)
     if _folder(item) == _OFF:
         return
     document = sandbox.replay_document(item.nodeid)
     if document.get("calls"):
         try:
-            file = _written(item, document, place)
-        except OSError as refusal:
-            yield f"no document repeats it: {type(refusal).__name__}: {refusal}"
+            file = _write(item, document, place)
+        except OSError as problem:
+            yield f"no replay document was written: {type(problem).__name__}: {problem}"
             return
-        yield from filter(None, [document.get("summary")])  # there where it is not the whole run
+        yield from filter(None, [document.get("summary")])  # set if the document is not the whole run
         item.user_properties.append(("mockserver_replay", file))
         yield f"to repeat it: mockserver replay {file}"
         yield f"{_replay_hint(document['calls'])}: @pytest.mark.mockserver(scenario={file!r})"
 
 
 def _replay_hint(entries: Iterable[Mapping[str, Any]]) -> str:
-    """What the document gives where its calls are not sent again: not what the test itself has applied before them."""
+    """Return what the document sets up without its calls: all but the seed data that the test itself has applied."""
     before = takewhile(lambda entry: "call" not in entry, entries)
-    is_furnished = any(entry["do"] == "apply_scenario" and "given" in entry.get("with", {}) for entry in before)
-    return "its seed, choices and clock, for the test to apply its world to" if is_furnished else "its world alone"
+    has_own_data = any(entry["do"] == "apply_scenario" and "given" in entry.get("with", {}) for entry in before)
+    return "the same seed, choices and clock" if has_own_data else "the same initial state"
 
 
 def snapshot(sandbox: Sandbox) -> SandboxSnapshot:
-    """What there is to tell of a sandbox."""
+    """Return the views of a sandbox that its report needs."""
     journal, state, history = sandbox.journal, sandbox.state(), sandbox.history
     return SandboxSnapshot(
         sandbox.id,
@@ -116,8 +122,8 @@ def _folder(item: pytest.Item) -> str:
     return options.run_option(item.config, "failures") or _DEFAULT_FOLDER
 
 
-def _written(item: pytest.Item, document: Mapping[str, Any], place: int) -> str:
-    """The path of the document that repeats the run, from where pytest was started."""
+def _write(item: pytest.Item, document: Mapping[str, Any], place: int) -> str:
+    """Write the document that repeats the run, and return its path from the working directory."""
     folder = _folder(item)
     home = item.config.rootpath / folder
     home.mkdir(parents=True, exist_ok=True)
@@ -139,7 +145,7 @@ def shown_path(file: Path) -> str:
 
 
 def _slug(nodeid: str) -> str:
-    """A name for a file, of the test's own; a long one ends in a digest."""
+    """Return a file name for the test; a long one ends in a digest."""
     name = re.sub(r"[^\w.=\-]+", "-", nodeid.replace("::", ".")).strip("-.")
     return (
         name

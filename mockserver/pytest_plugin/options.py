@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Option(NamedTuple):
-    """One setting: `--mockserver-NAME` and `mockserver_NAME`. `read` makes its value of the text that was written."""
+    """One setting: `--mockserver-NAME` and `mockserver_NAME`. `read` returns the value of its text."""
 
     name: str
     read: Callable[[str], Any]
@@ -20,40 +20,40 @@ class Option(NamedTuple):
     help: str
 
 
-def _whole(written: str) -> int:
+def _whole(text: str) -> int:
     from mockserver.contract.text import whole_number
 
-    number = whole_number(written.strip())
+    number = whole_number(text.strip())
     if number is None:
-        raise ValueError(f"{written!r}; wanted a whole number")
+        raise ValueError(f"got {text!r}; expected a whole number")
     return number
 
 
-def _follow(written: str) -> str:
-    if written != "follow":
-        raise ValueError(f"{written!r}; wanted 'follow'")
-    return written
+def _follow(text: str) -> str:
+    if text != "follow":
+        raise ValueError(f"got {text!r}; expected 'follow'")
+    return text
 
 
 # fmt: off
 OPTIONS = (
     #      name        read     metavar      help
-    Option("scenario", str,     "NAME|FILE", "what is there at the start of each test"),
+    Option("scenario", str,     "NAME|FILE", "initial state of each sandbox"),
     Option("profile",  str,     "NAME|FILE", "literal, guide, hostile, or a file {choices: {id: option}}"),
     Option("seed",     _whole,  "NUMBER",    "ids, keys and tokens follow from it (default: 0)"),
     Option("now",      str,     "INSTANT",   "instant of each sandbox's clock (default: the present)"),
-    Option("clock",    _follow, "follow",    "let each sandbox's clock go with the process's"),
+    Option("clock",    _follow, "follow",    "let each sandbox's clock follow the process's"),
 )
 RUN = (
-    Option("url",      str,     "URL",       "run the suite against the mockserver that listens there"),
-    Option("token",    str,     "TOKEN",     "what the control plane of that server demands"),
-    Option("failures", str,     "FOLDER",    "where replay documents go, `off` for none (default: .mockserver/failures)"),
+    Option("url",      str,     "URL",       "run the suite against the server at this address"),
+    Option("token",    str,     "TOKEN",     "token for the control plane of that server"),
+    Option("failures", str,     "FOLDER",    "folder for replay documents, `off` for none (default: .mockserver/failures)"),
 )
 # fmt: on
 
 
 def add(parser: pytest.Parser) -> None:
-    """Declare them all."""
+    """Declare all options."""
     group = parser.getgroup("mockserver", "mockserver")
     for option in (*OPTIONS, *RUN):
         group.addoption(f"--mockserver-{option.name}", metavar=option.metavar, help=option.help)
@@ -61,8 +61,8 @@ def add(parser: pytest.Parser) -> None:
     choices = "a choice, such as dual-status=guide"
     several = f"{choices}; may be repeated"
     group.addoption("--mockserver-choices", action="append", default=[], metavar="ID=OPTION", help=several)
-    parser.addini("mockserver_choices", f"{choices}, one a line", type="linelist")
-    strict = "check every answer against its schema"
+    parser.addini("mockserver_choices", f"{choices}, one per line", type="linelist")
+    strict = "check every response against its schema"
     group.addoption("--mockserver-strict", action="store_true", default=None, help=strict)
     group.addoption("--mockserver-no-strict", dest="mockserver_strict", action="store_false", help="do not")
     parser.addini("mockserver_strict", strict, type="bool")
@@ -70,45 +70,46 @@ def add(parser: pytest.Parser) -> None:
 
 def layers(config: pytest.Config) -> Iterator[Layer]:
     """Return the settings of the ini file and of the command line; ValueError for an unknown or invalid one."""
-    yield Layer("ini file", _said(lambda name: config.getini(f"mockserver_{name}"), "mockserver_{}"))
-    yield Layer("command line", _said(lambda name: config.getoption(f"mockserver_{name}"), "--mockserver-{}"))
+    yield Layer("ini file", _values(lambda name: config.getini(f"mockserver_{name}"), "mockserver_{}"))
+    yield Layer("command line", _values(lambda name: config.getoption(f"mockserver_{name}"), "--mockserver-{}"))
 
 
 def run_option(config: pytest.Config, name: str) -> Any:
-    """A setting of the whole run: the command line's, else the ini file's, else None."""
+    """Return an option of the whole run: from the command line, else from the ini file, else None."""
     given = config.getoption(f"mockserver_{name}")
     return given if given is not None else config.getini(f"mockserver_{name}") or None
 
 
-def _said(written: Callable[[str], Any], form: str) -> dict[str, Any]:
-    said: dict[str, Any] = {}
+def _values(text_of: Callable[[str], Any], form: str) -> dict[str, Any]:
+    values: dict[str, Any] = {}
     for option in OPTIONS:
-        if written(option.name):
-            said[option.name] = _read(form.format(option.name), option.read, written(option.name))
-    if written("choices"):
-        said["choices"] = dict(_choice(form.format("choices"), each) for each in _lines(written("choices")))
-    for name, value in said.items():
-        wrong = setting_error(name, value)
-        if wrong:
-            raise ValueError(f"{form.format(name)}: {wrong}")
-    return said
+        if text_of(option.name):
+            values[option.name] = _read(form.format(option.name), option.read, text_of(option.name))
+    if text_of("choices"):
+        lines = _not_blank(text_of("choices"))
+        values["choices"] = dict(_choice(form.format("choices"), line) for line in lines)
+    for name, value in values.items():
+        error = setting_error(name, value)
+        if error:
+            raise ValueError(f"{form.format(name)}: {error}")
+    return values
 
 
-def _lines(written: Sequence[str]) -> list[str]:
-    return [each.strip() for each in written if each.strip()]
+def _not_blank(lines: Sequence[str]) -> list[str]:
+    return [line.strip() for line in lines if line.strip()]
 
 
-def _read(where: str, read: Callable[[str], Any], written: str) -> Any:
+def _read(where: str, read: Callable[[str], Any], text: str) -> Any:
     try:
-        return read(written)
+        return read(text)
     except ValueError as refusal:
         raise ValueError(f"{where}: {refusal}") from None
 
 
-def _choice(where: str, written: str) -> tuple[str, Any]:
-    choice, sign, option = written.partition("=")
+def _choice(where: str, text: str) -> tuple[str, Any]:
+    choice, sign, option = text.partition("=")
     if not sign:
-        raise ValueError(f"{where}: {written!r}; wanted ID=OPTION, such as dual-status=guide")
+        raise ValueError(f"{where}: got {text!r}; expected ID=OPTION, such as dual-status=guide")
     from mockserver.contract.text import json_value
 
     value = json_value(option)

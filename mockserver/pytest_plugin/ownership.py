@@ -1,5 +1,5 @@
 """
-Which sandbox is which test's: what a test answers for, and calls that come after it has ended.
+The sandboxes of each test, and the calls that arrive at a sandbox after its test has ended.
 
 Created with the first fixture of the plugin. Lifetime: that of the session's server.
 """
@@ -29,40 +29,40 @@ class SandboxOwnership:
     def __init__(self, server: MockServer) -> None:
         self.server = server
         self.test = ""
-        self._kept: list[tuple[Sandbox, int]] = []  # of a module or a class, with how many calls each had had
-        self._owners: dict[str, str] = {}
-        self._told: dict[str, int] = {}
-        self._strays_before = 0
+        self._shared: list[tuple[Sandbox, int]] = []  # of a module or a class, with their calls before this test
+        self._owners: dict[str, str] = {}  # the test by sandbox id
+        self._late_calls: dict[str, int] = {}  # those counted so far, by sandbox id
+        self._without_prefix_before = 0
         self._of_fixture: set[str] = set()
 
-    def open(self, test: str) -> None:
-        """A test begins."""
+    def start_test(self, test: str) -> None:
+        """Start a test: the sandboxes that earlier tests have created are not its own."""
         self.test = test
-        still = [*(sandbox for sandbox, _ in self._kept), *self.server.made]
-        self._kept = [(each, each.call_count) for each in still if self.server.keeps(each)]
+        earlier = [*(sandbox for sandbox, _ in self._shared), *self.server.made]
+        self._shared = [(sandbox, sandbox.call_count) for sandbox in earlier if self.server.is_open(sandbox)]
         self.server.made.clear()
-        self._strays_before = self.server.calls_without_prefix
+        self._without_prefix_before = self.server.calls_without_prefix
 
     @property
-    def strays(self) -> int:
-        """The calls without a sandbox's prefix since the test under way began."""
-        return self.server.calls_without_prefix - self._strays_before
+    def calls_without_prefix(self) -> int:
+        """The calls without a sandbox's prefix since the start of the test."""
+        return self.server.calls_without_prefix - self._without_prefix_before
 
     @property
-    def told_of(self) -> list[Sandbox]:
-        """The sandboxes of the test under way: those that earlier tests have left open and it has called, and its own."""
-        return [*(sandbox for sandbox, calls in self._kept if sandbox.call_count != calls), *self.server.made]
+    def sandboxes_of_test(self) -> list[Sandbox]:
+        """The sandboxes of the current test: those that earlier tests have left open and it has called, and its own."""
+        return [*(sandbox for sandbox, calls in self._shared if sandbox.call_count != calls), *self.server.made]
 
     def name(self, item: pytest.Item, sandbox: Sandbox) -> str:
-        """What the test calls a sandbox: the fixture that has given it; `sandbox` if none has."""
-        given: Mapping[str, Any] = getattr(item, "funcargs", None) or {}
+        """Return the name of a sandbox in the test: the argument whose value it is, or `sandbox`."""
+        arguments: Mapping[str, Any] = getattr(item, "funcargs", None) or {}
         if getattr(getattr(item, "instance", None), "mockserver", None) is sandbox:
             return "self.mockserver"
-        named = (name for name, value in given.items() if value is sandbox)
-        return next(named, "mockserver" if sandbox.id in self._of_fixture else "sandbox")
+        names = (name for name, value in arguments.items() if value is sandbox)
+        return next(names, "mockserver" if sandbox.id in self._of_fixture else "sandbox")
 
-    def enter(self, item: pytest.Item, sandbox: Sandbox) -> None:
-        """A test has been given a sandbox by the fixture."""
+    def assign(self, item: pytest.Item, sandbox: Sandbox) -> None:
+        """Assign a sandbox of the fixture to its test."""
         from mockserver.pytest_plugin import sweep
 
         self._owners[sandbox.id] = item.nodeid
@@ -71,45 +71,43 @@ class SandboxOwnership:
         if sweep.CHOICES_READ in item.stash:
             sandbox.watch_choices(item.stash[sweep.CHOICES_READ])
 
-    def judge(self) -> None:
-        """Fail the test under way where a rule that had to fire has not."""
-        lines = [line for sandbox in self.server.made for line in _idle(sandbox)]
+    def check_must_fire(self) -> None:
+        """Fail the current test if a rule that must fire has not fired."""
+        lines = [line for sandbox in self.server.made for line in _unfired(sandbox)]
         if lines:
             pytest.fail("\n".join(["a rule that must fire never fired:", *lines]), pytrace=False)
 
-    def close(self, config: pytest.Config) -> None:
+    def end_test(self, config: pytest.Config) -> None:
         """End a test, and assign late calls to the test of their sandbox, if that is another."""
         late = self.server.late_calls()
         for sandbox in self.server.made:
             self._owners.setdefault(sandbox.id, self.test)
-            self._told[sandbox.id] = late.get(
-                sandbox.id, 0
-            )  # what a test sends to a sandbox that it has closed is its own
+            self._late_calls[sandbox.id] = late.get(sandbox.id, 0)  # of the test itself, after it closed the sandbox
         for sandbox_id, count in list(late.items()):
-            if count > self._told.get(sandbox_id, 0) and sandbox_id in self._owners:
-                self._told[sandbox_id] = count
+            if count > self._late_calls.get(sandbox_id, 0) and sandbox_id in self._owners:
+                self._late_calls[sandbox_id] = count
                 _warn(config, self._owners[sandbox_id], sandbox_id, count, self.test)
 
 
-def _idle(sandbox: Sandbox) -> list[str]:
-    """The rules that had to fire and have not."""
-    idle = [rule for rule in sandbox.rules if rule.get("mustFire") and not rule["fired"]]
-    return render_unfired_rules(idle, sandbox.exchanges) if idle else []
+def _unfired(sandbox: Sandbox) -> list[str]:
+    """Return the lines about rules that must fire and have not fired."""
+    rules = [rule for rule in sandbox.rules if rule.get("mustFire") and not rule["fired"]]
+    return render_unfired_rules(rules, sandbox.exchanges) if rules else []
 
 
-def _warn(config: pytest.Config, owner: str, sandbox_id: str, count: int, meanwhile: str) -> None:
-    """In pytest's summary, under the test whose sandbox it was; a filter that makes warnings errors has no part in it."""
+def _warn(config: pytest.Config, owner: str, sandbox_id: str, count: int, latest_test: str) -> None:
+    """Add a warning about late calls to pytest's summary; a filter that makes warnings errors does not change it."""
     calls = "a call" if count == 1 else f"{count} calls"
-    text = f"{calls} came to {sandbox_id} after its test had ended, and got 410 (noticed after {meanwhile})"
+    text = f"{calls} arrived at {sandbox_id} after its test had ended, and got 410 (noticed after {latest_test})"
     warning = warnings.WarningMessage(LateCallWarning(text), LateCallWarning, owner.partition("::")[0], 1, line="")
     config.hook.pytest_warning_recorded.call_historic(
         kwargs={"warning_message": warning, "when": "runtest", "nodeid": owner, "location": None}
     )
 
 
-def server(config: pytest.Config, said: Mapping[str, Any]) -> MockServer:
-    """The session's server as ini file, command line and `mockserver_settings` have it."""
-    own = dict(said)
+def server(config: pytest.Config, settings: Mapping[str, Any]) -> MockServer:
+    """Return the session's server, with the settings of ini file, command line and `mockserver_settings`."""
+    own = dict(settings)
     strict = own.pop("strict", None)
     for name, value in own.items():
         wrong = setting_error(name, value)

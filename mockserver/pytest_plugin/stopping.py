@@ -1,8 +1,8 @@
 """
 The report of a test that is stopped from outside: by Ctrl-C, or by pytest-timeout.
 
-Neither the first nor the `thread` method of the second makes a report of the test; the first is shown in the terminal's
-summary, the second as soon as the time is over, since pytest-timeout ends the process then.
+Neither the first nor the `thread` method of the second makes a report of the test; the first is printed in the
+terminal's summary, the second when the time is over, since pytest-timeout ends the process then.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 
     from mockserver.pytest_plugin.ownership import SandboxOwnership
 
-_PATIENCE_S = 5.0  # the stopped thread may hold a lock that the report needs
+_TIMEOUT_S = 5.0  # the stopped thread may hold a lock that the report needs
 _SECTIONS: pytest.StashKey[list[tuple[str, str]]] = pytest.StashKey()
 
 
-def keep(item: pytest.Item, interrupt: KeyboardInterrupt, book: SandboxOwnership) -> None:
+def store_sections(item: pytest.Item, interrupt: KeyboardInterrupt, ownership: SandboxOwnership) -> None:
     """Store the sections of a test that Ctrl-C has stopped, for the terminal's summary; under --pdb it has a report."""
     if item.config.getoption("usepdb", default=False):
         return
-    item.config.stash[_SECTIONS] = list(failure_report.sections(item, interrupt, book))
+    item.config.stash[_SECTIONS] = list(failure_report.sections(item, interrupt, ownership))
 
 
-def show(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def print_sections(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Print the sections of a test that was stopped, if one was."""
     for title, text in config.stash.get(_SECTIONS, []):
         reporter.write_sep("-", title)
         reporter.write_line(text)
 
 
-def set_timer(item: pytest.Item, settings: Any, book: pytest.StashKey[SandboxOwnership]) -> bool:
+def set_timer(item: pytest.Item, settings: Any, key: pytest.StashKey[SandboxOwnership]) -> bool:
     """Set the timer of pytest-timeout's `thread` method, which prints the sections before the process ends."""
-    timer = threading.Timer(settings.timeout, _end, (item, settings, book))
+    timer = threading.Timer(settings.timeout, _end, (item, settings, key))
     timer.name = f"{__name__} {item.nodeid}"
     timer.daemon = True
 
@@ -49,7 +49,7 @@ def set_timer(item: pytest.Item, settings: Any, book: pytest.StashKey[SandboxOwn
         timer.cancel()
         timer.join()
 
-    item.cancel_timeout = cancel  # type: ignore[attr-defined]  # where pytest-timeout looks for it
+    item.cancel_timeout = cancel  # type: ignore[attr-defined]  # pytest-timeout reads it there
     timer.start()
     return True
 
@@ -62,13 +62,13 @@ def _end(item: pytest.Item, settings: Any, key: pytest.StashKey[SandboxOwnership
     pytest_timeout.timeout_timer(item, settings)
 
 
-def _print(item: pytest.Item, book: SandboxOwnership) -> None:
+def _print(item: pytest.Item, ownership: SandboxOwnership) -> None:
     sections: list[tuple[str, str]] = []
     reading = threading.Thread(
-        target=lambda: sections.extend(failure_report.sections(item, Stopped(), book)), daemon=True
+        target=lambda: sections.extend(failure_report.sections(item, Stopped(), ownership)), daemon=True
     )
     reading.start()
-    reading.join(_PATIENCE_S)
+    reading.join(_TIMEOUT_S)
     capture: CaptureManager | None = item.config.pluginmanager.getplugin("capturemanager")
     if capture is not None:
         capture.suspend_global_capture()

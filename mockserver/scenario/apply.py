@@ -1,4 +1,4 @@
-"""Applying a document to a sandbox: choices, clock, seed data and script, all or nothing."""
+"""Application of a document to a sandbox: choices, clock, seed data and script, all or nothing."""
 
 from __future__ import annotations
 
@@ -18,15 +18,22 @@ from mockserver.scenario.problems import Problem
 from mockserver.scenario.pruning import sound_part
 from mockserver.scenario.rule_parser import add_rules
 from mockserver.scenario.seed_data import BUILDERS
-from mockserver.scenario.seeding import Seeding
+from mockserver.scenario.seeding import SeedContext
 
 DEFAULT_TENANT = "tenant_default"
 
 
 class Applied(NamedTuple):
     """
-    The result of applying a document: its name, the new tenants with their keys, every id by kind, and the ignored
-    keys.
+    Result of applying a document.
+
+    Attributes:
+        scenario: The document's name, if it has one.
+        tenants: The new tenants, in order of creation.
+        created: The ids of all new records, by kind: `{"chats": ["chat_...", ...], ...}`.
+        ignored_keys: The keys of the document that this sandbox ignores: `calls`, and `seed` unless it is new.
+        secrets: The signing secrets assigned to webhooks that have none in the document, by webhook id.
+        rules: The ids of the new rules, in the order of the script.
     """
 
     scenario: str | None
@@ -37,8 +44,8 @@ class Applied(NamedTuple):
     rules: list[str]
 
     def as_json(self) -> dict[str, Any]:
-        """The answer of the control plane; the one place where keys and signing secrets that were assigned stand whole."""
-        tenants = [{"id": each.id, "secretKey": each.secret_key, "publicKey": each.public_key} for each in self.tenants]
+        """Return the response of the control plane, the only one with whole keys and assigned signing secrets."""
+        tenants = [{"id": row.id, "secretKey": row.secret_key, "publicKey": row.public_key} for row in self.tenants]
         return {
             "scenario": self.scenario,
             "tenants": tenants,
@@ -49,36 +56,42 @@ class Applied(NamedTuple):
 
 
 def create_default_tenant(sandbox: SandboxState) -> Tenant:
-    """The default tenant of a newborn sandbox, with its two keys and nothing else."""
+    """Create the default tenant of a new sandbox, with its two keys and no records."""
     return _new_tenant(sandbox, {"id": DEFAULT_TENANT, "name": "Default tenant"})
 
 
-def apply(sandbox: SandboxState, document: Mapping[str, Any], *, newborn: bool = False) -> Applied:
+def apply(sandbox: SandboxState, document: Mapping[str, Any], *, is_new: bool = False) -> Applied:
     """
-    Apply a document to the sandbox, all or nothing. `seed` applies only to a new sandbox (`is_new`).
+    Apply a document to the sandbox, all or nothing.
 
-    Lock: the caller holds the sandbox's.
+    Args:
+        sandbox: The sandbox to change.
+        document: The document, not validated yet.
+        is_new: The sandbox was created from this document, so its `seed` is in effect.
 
     Raises:
         ScenarioError: With every problem of the document; nothing of it was applied.
+
+    Lock:
+        The caller holds the sandbox's.
     """
     values, problems = examine(document)
-    kept = sandbox.checkpoint()
+    before = sandbox.checkpoint()
     try:
         if problems:
             raise refusal(_all(sandbox, values, problems), document)
-        applied = _applied(sandbox, values, problems, newborn=newborn)
+        applied = _applied(sandbox, values, problems, is_new=is_new)
         if problems:
             raise refusal(problems, document)
     except BaseException:
-        sandbox.load(kept)
+        sandbox.load(before)
         raise
     return applied
 
 
-def _applied(sandbox: SandboxState, document: Mapping[str, Any], problems: list[Problem], *, newborn: bool) -> Applied:
-    """Put each part of a document into the sandbox, and collect what is wrong with it."""
-    applied = Applied(document.get("scenario"), [], {}, _ignored(document, newborn), {}, [])
+def _applied(sandbox: SandboxState, document: Mapping[str, Any], problems: list[Problem], *, is_new: bool) -> Applied:
+    """Apply each part of a document to the sandbox, and append its problems to `problems`."""
+    applied = Applied(document.get("scenario"), [], {}, _ignored(document, is_new), {}, [])
     set_choices(sandbox, document.get("choices", {}), problems)
     _set_clock(sandbox, document.get("clock"), problems)
     _add_seed_data(sandbox, document.get("given", {}), problems, applied)
@@ -87,22 +100,22 @@ def _applied(sandbox: SandboxState, document: Mapping[str, Any], problems: list[
 
 
 def _all(sandbox: SandboxState, values: Mapping[str, Any], problems: list[Problem]) -> list[Problem]:
-    """Everything that is wrong with a document that its schema refuses; the caller takes the sandbox back to where it was."""
-    if not schemas.explains_all("scenario", values):  # what it does not name cannot be left out below
+    """Return every problem of a document that its schema refuses; the caller restores the sandbox."""
+    if not schemas.explains_all("scenario", values):  # a part whose problem is not in the list cannot be pruned
         return problems
     sound = sound_part(values, problems)
-    found: list[Problem] = []
-    _applied(sandbox, sound.document, found, newborn=True)
-    further = sound.own(found)
+    of_part: list[Problem] = []
+    _applied(sandbox, sound.document, of_part, is_new=True)
+    further = sound.own(of_part)
     of_choices = {problem.path for problem in further if problem.path.startswith("/choices/")}  # these name the options
-    shown = [problem for problem in problems if "/".join(problem.path.split("/")[:3]) not in of_choices]
-    named = {problem.path for problem in shown}
-    return shown + [problem for problem in further if problem.path not in named]
+    of_schema = [problem for problem in problems if "/".join(problem.path.split("/")[:3]) not in of_choices]
+    paths = {problem.path for problem in of_schema}
+    return of_schema + [problem for problem in further if problem.path not in paths]
 
 
-def _ignored(document: Mapping[str, Any], newborn: bool) -> list[str]:
-    """What of a document is not for this: a seed makes a sandbox, and calls are for who repeats them."""
-    return [key for key in ("seed", "calls") if key in document and (key == "calls" or not newborn)]
+def _ignored(document: Mapping[str, Any], is_new: bool) -> list[str]:
+    """Return the keys without effect here: `seed` is for the creation of a sandbox, `calls` for a replay."""
+    return [key for key in ("seed", "calls") if key in document and (key == "calls" or not is_new)]
 
 
 def _set_clock(sandbox: SandboxState, clock: Mapping[str, Any] | None, problems: list[Problem]) -> None:
@@ -111,22 +124,22 @@ def _set_clock(sandbox: SandboxState, clock: Mapping[str, Any] | None, problems:
     if "follow" in clock:
         scheduler.follow(sandbox, catch_up=clock.get("catchUp", False))
         return
-    read, wanted = parse(clock["freeze"]), ""
-    if read is None:
+    parsed, wanted = parse(clock["freeze"]), ""
+    if parsed is None:
         wanted = "a day and time that exist, as RFC 3339, such as 2026-03-01T12:00:00Z"
-    elif not EARLIEST <= read[0] <= LATEST:
+    elif not EARLIEST <= parsed[0] <= LATEST:
         wanted = f"an instant that can be shown, from {format_exact(EARLIEST)} to {format_exact(LATEST)}"
     else:
         try:
-            scheduler.freeze(sandbox, read[0])
-        except ValueError as backwards:
-            wanted = f"an instant from the sandbox's present on: {backwards}"
+            scheduler.freeze(sandbox, parsed[0])
+        except ValueError as refused:
+            wanted = f"an instant that is not before the sandbox's now: {refused}"
     if wanted:
         problems.append(Problem("/clock/freeze", to_json_text(clock["freeze"]), wanted))
 
 
 def _add_seed_data(sandbox: SandboxState, given: Mapping[str, Any], problems: list[Problem], applied: Applied) -> None:
-    """Make the records of every tenant, the default one's first."""
+    """Add the records of every tenant, those of the default tenant first."""
     own = {kind: entries for kind, entries in given.items() if kind != "tenants"}
     others = ((f"/given/tenants/{number}", entry) for number, entry in enumerate(given.get("tenants", ())))
     for path, entry in (("/given", own), *others):
@@ -137,10 +150,10 @@ def _add_seed_data(sandbox: SandboxState, given: Mapping[str, Any], problems: li
             applied.created.setdefault("tenants", []).append(tenant.id)
         else:
             _set_tenant(sandbox, tenant, entry, problems, path)
-        seeding = Seeding(sandbox, tenant, problems, applied.created, applied.secrets)
+        context = SeedContext(sandbox, tenant, problems, applied.created, applied.secrets)
         for kind, build in BUILDERS.items():
             if kind in entry:
-                build(seeding, entry[kind], f"{path}/{kind}")
+                build(context, entry[kind], f"{path}/{kind}")
 
 
 def _new_tenant(
@@ -157,10 +170,12 @@ def _new_tenant(
     _set_country(tenant, entry, problems, path)
     for kind, key in keys.items():
         if key in sandbox.keys and problems is not None:
-            problems.append(Problem(f"{path}/{kind}Key", f"{key[:3]}...", "a key that no tenant of the sandbox has"))
+            problems.append(
+                Problem(f"{path}/{kind}Key", f"{key[:3]}...", "a key that no tenant of the sandbox has yet")
+            )
         sandbox.keys[key] = KeyOwner(tenant_id, kind)
     if sandbox.has_id(tenant_id) and problems is not None:
-        problems.append(Problem(f"{path}/id", to_json_text(tenant_id), "an id that nothing in the sandbox has yet"))
+        problems.append(Problem(f"{path}/id", to_json_text(tenant_id), "an id that is not in use in the sandbox"))
     sandbox.tenants[tenant_id] = tenant
     return tenant
 
@@ -178,7 +193,7 @@ def _set_country(tenant: Tenant, entry: Mapping[str, Any], problems: list[Proble
 def _set_tenant(
     sandbox: SandboxState, tenant: Tenant, entry: Mapping[str, Any], problems: list[Problem], path: str
 ) -> None:
-    """Set a living tenant's fields; a new key takes the place of the old one, which is then unknown."""
+    """Set the fields of an existing tenant; a new key replaces the old one, which becomes invalid."""
     tenant.name = entry.get("name", tenant.name)
     tenant.developers_enabled = entry.get("developersEnabled", tenant.developers_enabled)
     tenant.subscription = entry.get("subscription", tenant.subscription)
@@ -188,7 +203,9 @@ def _set_tenant(
         if key is None or key == getattr(tenant, attribute):
             continue
         if key in sandbox.keys:
-            problems.append(Problem(f"{path}/{kind}Key", f"{key[:3]}...", "a key that no tenant of the sandbox has"))
+            problems.append(
+                Problem(f"{path}/{kind}Key", f"{key[:3]}...", "a key that no tenant of the sandbox has yet")
+            )
             continue
         del sandbox.keys[getattr(tenant, attribute)]
         sandbox.keys[key] = KeyOwner(tenant.id, kind)

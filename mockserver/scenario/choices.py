@@ -16,12 +16,19 @@ from mockserver.scenario.problems import Problem, ScenarioError, step
 
 
 def set_choices(sandbox: SandboxState, wanted: Mapping[str, object], problems: list[Problem]) -> None:
-    """Set these choices, keys left out of a number-valued one keeping what they had; collects what is no option."""
+    """
+    Set choices of the sandbox; a key missing in a number-valued one keeps its number.
+
+    Args:
+        sandbox: The sandbox to change.
+        wanted: Options by choice id.
+        problems: Receives a problem for each unknown choice or option; with any problem in it nothing is set.
+    """
     chosen = sandbox.choices.copy() if isinstance(sandbox.choices, dict) else dict(sandbox.choices)
     for choice_id, value in wanted.items():
-        wrong = choice_problem(choice_id, value, hints=len(problems) < PROBLEMS_MAX)
-        if wrong is not None:
-            problems.append(wrong)
+        problem = choice_problem(choice_id, value, hints=len(problems) < PROBLEMS_MAX)
+        if problem is not None:
+            problems.append(problem)
         else:
             chosen[choice_id] = choices.merged(choice_id, chosen[choice_id], value)
     if wanted and not problems:
@@ -29,15 +36,22 @@ def set_choices(sandbox: SandboxState, wanted: Mapping[str, object], problems: l
 
 
 def choice_problem(choice_id: str, value: object, *, hints: bool = True) -> Problem | None:
-    """Return what is wrong with this value of a choice, or None; the nearest id is searched for only with `hints`."""
+    """
+    Return the problem of this value of a choice, or None if it is valid.
+
+    Args:
+        choice_id: The choice's id, perhaps unknown.
+        value: The option.
+        hints: Search for the nearest id, which takes longer.
+    """
     path = f"/choices{step(choice_id)}"
     if choice_id not in choices.CHOICES and choice_id not in choices.FIXED:
         near = nearest(choice_id, choices.CHOICES) if hints else None
         return Problem(path, to_json_text(choice_id), "the id of a choice", near)
     if choice_id in choices.FIXED:
         return Problem(path, to_json_text(value), str(choices.problem(choice_id, value)))
-    wrong = choices.mismatch(choice_id, value)
-    return wrong and Problem(path, to_json_text(value), wrong.expected, wrong.nearest)
+    mismatch = choices.mismatch(choice_id, value)
+    return mismatch and Problem(path, to_json_text(value), mismatch.expected, mismatch.nearest)
 
 
 _SUFFIXES = (".yaml", ".yml", ".json")
@@ -60,21 +74,21 @@ def load_profile(profile: str | Path) -> dict[str, object]:
         problem = Problem("/profile", repr(str(profile)), wanted, nearest(profile, PROFILES))
         raise ScenarioError([problem], "the profile's name")
     document = read_file(file)
-    found: dict[str, object] = document.get("choices", {})
+    options: dict[str, object] = document.get("choices", {})
     wanted = f"only {', '.join(_KEYS)} in a profile"
     problems = [Problem(f"/{key}", "a key of scenarios", wanted) for key in document if key not in _KEYS]
-    for id, value in found.items():
-        wrong = choice_problem(id, value, hints=len(problems) < PROBLEMS_MAX)
-        problems += [wrong] if wrong else []
+    for id, value in options.items():
+        invalid = choice_problem(id, value, hints=len(problems) < PROBLEMS_MAX)
+        problems += [invalid] if invalid else []
     if problems:
         raise ScenarioError(problems, str(profile))
-    return dict(found)
+    return dict(options)
 
 
 def merge_choices(first: Mapping[str, object], second: Mapping[str, object]) -> dict[str, object]:
     """Return both sets of choices: the second replaces the first, in a value with keys key by key."""
-    taken = dict(first)
+    merged = dict(first)
     for id, value in second.items():
-        both = isinstance(value, Mapping) and isinstance(taken.get(id), Mapping)
-        taken[id] = choices.merged(id, taken[id], value) if both and id in choices.CHOICES else value
-    return taken
+        both = isinstance(value, Mapping) and isinstance(merged.get(id), Mapping)
+        merged[id] = choices.merged(id, merged[id], value) if both and id in choices.CHOICES else value
+    return merged

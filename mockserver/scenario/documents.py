@@ -2,7 +2,7 @@
 Scenario documents: parsing, validation and writing.
 
 A document is a YAML 1.2 file or a plain value; the result is one validated form, or a refusal with every place.
-A bare `on`, `no` or `off` is a word; an unquoted instant means the same as a quoted one.
+An unquoted `on`, `no` or `off` is a text; an unquoted instant equals a quoted one.
 
 Documents are written as JSON, which is YAML 1.2 too, laid out in lines: block YAML is not easier to read with recorded
 responses in it, and takes some hundred times as long to write and to parse.
@@ -30,9 +30,10 @@ _INTEGER_MAX_BITS = 4096
 
 class Document(dict[str, Any]):
     """
-    The document of a file. `file` is where its problems are found.
+    The document of a file.
 
-    `added` are the pointers that settings beside the file have set, so that the file has no line of them.
+    `file` is the file whose lines the problems name. `added` are the pointers of values that settings have added, which
+    have no line in the file.
     """
 
     file: Path | None = None
@@ -41,19 +42,24 @@ class Document(dict[str, Any]):
     def with_settings(
         self, choices: Mapping[str, object], clock: Mapping[str, Any] | None, own: Iterable[str]
     ) -> Document:
-        """A copy with these choices, and this clock if any; `own` are the choices that are not the file's."""
-        joined = Document(self)
-        joined.file = self.file
+        """Return a copy with these choices, and this clock if any; `own` are the choices that the file does not have."""
+        merged = Document(self)
+        merged.file = self.file
         if choices:
-            joined["choices"] = choices
+            merged["choices"] = choices
         if clock:
-            joined["clock"] = clock
-        joined.added = (*self.added, *(f"/choices{step(id)}" for id in own), *(["/clock"] if clock else []))
-        return joined
+            merged["clock"] = clock
+        merged.added = (*self.added, *(f"/choices{step(id)}" for id in own), *(["/clock"] if clock else []))
+        return merged
 
 
 def read(path: Path) -> Document:
-    """The document of a YAML or JSON file, not checked yet; refuses text that cannot be read with its line and column."""
+    """
+    Return the document of a YAML or JSON file, not validated yet.
+
+    Raises:
+        ScenarioError: If the file cannot be read or parsed, with the line and column.
+    """
     from mockserver.scenario import parsing
 
     try:
@@ -73,7 +79,12 @@ def read(path: Path) -> Document:
 
 
 def read_file(path: Path) -> Document:
-    """The checked document of a YAML or JSON file; refuses it with the line and column of every problem."""
+    """
+    Return the validated document of a YAML or JSON file.
+
+    Raises:
+        ScenarioError: With the line and column of every problem.
+    """
     document = read(path)
     values, problems = examine(document)
     if problems:
@@ -84,16 +95,26 @@ def read_file(path: Path) -> Document:
 
 
 def to_plain(value: Any) -> Any:
-    """The value as JSON has it: dates as text, as if they had been quoted; refuses what JSON cannot say."""
+    """
+    Return the value with the types of JSON: a date becomes its text.
+
+    Raises:
+        ScenarioError: For a value that JSON cannot represent, and for one that is nested too deeply.
+    """
     problems: list[Problem] = []
-    found = _plain(value, None, 0, problems)
+    plain = _plain(value, None, 0, problems)
     if problems:
         raise ScenarioError(problems)
-    return found
+    return plain
 
 
 def validate(document: Any) -> dict[str, Any]:
-    """The document, held to `schemas/scenario.json`; refuses it whole with every problem found."""
+    """
+    Return the document's values if `schemas/scenario.json` accepts them.
+
+    Raises:
+        ScenarioError: With every problem of the document.
+    """
     values, problems = examine(document)
     if problems:
         raise refusal(problems, document)
@@ -101,7 +122,12 @@ def validate(document: Any) -> dict[str, Any]:
 
 
 def examine(document: Any) -> tuple[dict[str, Any], list[Problem]]:
-    """The document's values as JSON has them, and what its schema finds wrong; in no order."""
+    """
+    Return the document's values with the types of JSON, and the problems that the schema finds, unordered.
+
+    Raises:
+        ScenarioError: For a document that is nested too deeply.
+    """
     from mockserver.scenario.explaining import explained
 
     problems: list[Problem] = []
@@ -117,7 +143,7 @@ def examine(document: Any) -> tuple[dict[str, Any], list[Problem]]:
 
 
 def refusal(problems: Iterable[Problem], document: Any) -> ScenarioError:
-    """The refusal of a document: its problems in its own order, with the lines and columns of its file where it has one."""
+    """Return the error of an invalid document: its problems in document order, with lines and columns if it has a file."""
     ordered = in_order(problems, document)
     if not isinstance(document, Document) or document.file is None:
         return ScenarioError(ordered)
@@ -140,7 +166,7 @@ def _placed(problem: Problem, place: Callable[[str], str | None]) -> Problem:
 
 
 def in_order(problems: Iterable[Problem], document: Any) -> list[Problem]:
-    """The problems in the order in which the document has their places, each once; what is missing comes with its parent."""
+    """Return the unique problems in document order; a missing value is ordered as its parent is."""
 
     tables: dict[int, dict[str, tuple[int, Any]]] = {}  # by the identity of a mapping: the place and value of each key
 
@@ -149,7 +175,7 @@ def in_order(problems: Iterable[Problem], document: Any) -> list[Problem]:
         for key in steps(problem.path):
             if isinstance(value, Mapping):
                 if id(value) not in tables:
-                    tables[id(value)] = {str(own): (at, each) for at, (own, each) in enumerate(value.items())}
+                    tables[id(value)] = {str(own): (at, inner) for at, (own, inner) in enumerate(value.items())}
                 number, value = tables[id(value)].get(key, (-1, None))
             elif isinstance(value, list | tuple) and key.isdecimal() and int(key) < len(value):
                 number = int(key)
@@ -166,21 +192,21 @@ _Place = tuple[Any, str | int] | None  # the place of the parent, and the key be
 
 
 def _plain(value: Any, place: _Place, depth: int, problems: list[Problem]) -> Any:
-    """The value as JSON has it, with null for what JSON cannot say; collects what that is. Too deep a value ends it."""
+    """Return the value with the types of JSON, with null for what JSON cannot represent, which is added to `problems`."""
     if isinstance(value, str):
         return value if value.isascii() or _is_text(value) else _refused(place, "half of a surrogate pair", problems)
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, Mapping):
         _bound(place, depth)
-        return {str(key): _plain(each, (place, str(key)), depth + 1, problems) for key, each in value.items()}
+        return {str(key): _plain(inner, (place, str(key)), depth + 1, problems) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         _bound(place, depth)
-        return [_plain(each, (place, number), depth + 1, problems) for number, each in enumerate(value)]
+        return [_plain(inner, (place, number), depth + 1, problems) for number, inner in enumerate(value)]
     if isinstance(value, int):
         return value if value.bit_length() <= _INTEGER_MAX_BITS else _refused(place, "too long a number", problems)
     if isinstance(value, float | Decimal):
-        # A run's own calls and answers are as they were.
+        # Recorded calls of a run stay unchanged.
         return value if math.isfinite(value) or _is_of_run(place) else _refused(place, f"{value}", problems)
     if isinstance(value, datetime):
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).isoformat()
@@ -201,13 +227,13 @@ def _bound(place: _Place, depth: int) -> None:
     if depth >= DEPTH_MAX:
         path = "".join(step(key) for key in _keys(place)[:2])
         raise ScenarioError(
-            [Problem(path, f"a value nested deeper than {DEPTH_MAX} levels", "fewer: this is the mock's own bound")]
+            [Problem(path, f"a value nested deeper than {DEPTH_MAX} levels", "fewer levels (the mock's own bound)")]
         )
 
 
 def _refused(place: _Place, found: str, problems: list[Problem]) -> None:
     path = "".join(step(key) for key in _keys(place)) if place else ""
-    problems.append(Problem(path, found, "a value that JSON has a form for"))
+    problems.append(Problem(path, found, "a value that JSON can represent"))
 
 
 def _is_of_run(place: _Place) -> bool:
@@ -223,20 +249,20 @@ def _keys(place: _Place) -> list[str | int]:
     return keys[::-1] or [""]
 
 
-_BY_LINES = ("script", "calls")  # lists of which each entry is a line of its own
-_UNSEEN = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # what YAML does not take as it is
+_BY_LINES = ("script", "calls")  # lists with one entry per line
+_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # YAML does not allow these unescaped
 
 
 def dump(document: Mapping[str, Any]) -> str:
-    """The document with a line for each key, and one for each rule of its script and each of its calls."""
+    """Return the document as JSON, with one line per key, per rule of the script and per call."""
     return "{\n" + ",\n".join(f"  {json.dumps(key)}: {_value(key, value)}" for key, value in document.items()) + "\n}\n"
 
 
 def _value(key: str, value: Any) -> str:
     if key not in _BY_LINES or not value:
-        return _spelt(value)
-    return "[\n" + ",\n".join(f"    {_spelt(each)}" for each in value) + "\n  ]"
+        return _json_line(value)
+    return "[\n" + ",\n".join(f"    {_json_line(entry)}" for entry in value) + "\n  ]"
 
 
-def _spelt(value: Any) -> str:
-    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
+def _json_line(value: Any) -> str:
+    return _ESCAPED.sub(lambda char: f"\\u{ord(char[0]):04x}", json.dumps(value, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""A schema's problem in the words of documents: the key or value that is there, what belongs there, and the nearest name."""
+"""Explanations of a schema's errors: the key or value of the document, what is valid there, and the nearest name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mockserver.contract.text import brief, nearest
 from mockserver.core.redaction import to_json_text
 from mockserver.scenario.problems import Problem, steps
 
-_LISTED_MAX = 15  # a longer list of names is shown by those that are nearest
+_LISTED_MAX = 15  # of a longer list of names a message has the nearest ones
 _SHOWN_CHARS = 80
 _KINDS = {"string": "a string", "integer": "an integer", "number": "a number", "boolean": "true or false"}
 _KINDS |= {"object": "an object", "array": "an array", "null": "null"}
@@ -21,57 +21,57 @@ Schema = Mapping[str, Any]
 
 
 def explained(schema_name: str, value: object) -> list[Problem]:
-    """Every problem of a value with a schema, one for each place and rule."""
+    """Return every problem of a value with a schema, one per place and keyword."""
     schema = schemas.load(schema_name)
-    told = (_explained(schema, problem) for problem in _without_echoes(schemas.check(schema_name, value)))
-    return list(dict.fromkeys(told))
+    problems = (_explained(schema, error) for error in _without_echoes(schemas.check(schema_name, value)))
+    return list(dict.fromkeys(problems))
 
 
-def _without_echoes(problems: Sequence[schemas.SchemaError]) -> Iterator[schemas.SchemaError]:
-    """The problems without those that only follow from a wrong kind at the same place, or from another alternative."""
-    wrong_kind = {problem.pointer for problem in problems if problem.keyword == "type"}
+def _without_echoes(errors: Sequence[schemas.SchemaError]) -> Iterator[schemas.SchemaError]:
+    """Yield the errors except those that follow from a wrong type at the same place, or from another alternative."""
+    wrong_type = {error.pointer for error in errors if error.keyword == "type"}
     parents = {
-        "/".join(keys[:depth]) for keys in (each.pointer.split("/") for each in problems) for depth in range(len(keys))
+        "/".join(keys[:depth]) for keys in (error.pointer.split("/") for error in errors) for depth in range(len(keys))
     }
-    for problem in problems:
-        is_echo = problem.keyword != "type" and problem.pointer in wrong_kind
-        is_other = problem.keyword == "enum" and problem.pointer in parents
+    for error in errors:
+        is_echo = error.keyword != "type" and error.pointer in wrong_type
+        is_other = error.keyword == "enum" and error.pointer in parents
         if not is_echo and not is_other:
-            yield problem
+            yield error
 
 
-def _explained(schema: Schema, problem: schemas.SchemaError) -> Problem:
-    path, keyword = problem.pointer, problem.keyword
+def _explained(schema: Schema, error: schemas.SchemaError) -> Problem:
+    path, keyword = error.pointer, error.keyword
     parent, own = _parts(schema, path[: path.rfind("/")] if path else ""), _parts(schema, path)
     if keyword == "additionalProperties":
-        return _unknown_key(schema, parent, problem)
+        return _unknown_key(schema, parent, error)
     if keyword in ("enum", "const"):
         values = [value for part in own for value in _values(part)]
-        return Problem(path, _short(problem.found), _one_of(values, problem.found), _close(problem.found, values))
+        return Problem(path, _short(error.found), _one_of(values, error.found), _close(error.found, values))
     if keyword == "required":
         alternatives = _alternatives(parent)
         if alternatives and steps(path)[-1] in alternatives:
             return Problem(path[: path.rfind("/")], "neither", f"exactly one of {' and '.join(alternatives)}")
         return Problem(path, "nothing", f"{_kinds(own)}: it is required")
     if keyword == "dependentRequired":
-        return Problem(path, "nothing", problem.wanted.rstrip(","))
+        return Problem(path, "nothing", error.wanted.rstrip(","))
     if keyword == "oneOf" and _alternatives(own):
         return Problem(path, "both", f"exactly one of {' and '.join(_alternatives(own))}")
     if keyword == "false":
         return Problem(
-            path, f"the key {to_json_text(steps(path)[-1])}", f"no such key beside {_excluding(parent, path)}"
+            path, f"the key {to_json_text(steps(path)[-1])}", f"no such key next to {_excluding(parent, path)}"
         )
     if keyword == "type":
-        return Problem(path, _short(problem.found), _kinds(own))
+        return Problem(path, _short(error.found), _kinds(own))
     if keyword == "minProperties":
-        return Problem(path, _short(problem.found), f"an object of at least 1 property, such as {_first(own)}")
-    return Problem(path, _short(problem.found), problem.wanted)
+        return Problem(path, _short(error.found), f"an object of at least 1 property, such as {_first(own)}")
+    return Problem(path, _short(error.found), error.wanted)
 
 
-def _unknown_key(schema: Schema, parent: Sequence[Schema], problem: schemas.SchemaError) -> Problem:
-    keys = steps(problem.pointer)
+def _unknown_key(schema: Schema, parent: Sequence[Schema], error: schemas.SchemaError) -> Problem:
+    keys = steps(error.pointer)
     known = list(dict.fromkeys(name for part in parent for name in part.get("properties", ())))
-    above = _names(schema, _parts(schema, "/".join(["", *problem.pointer.split("/")[1:-2]]))) if len(keys) > 1 else []
+    above = _names(schema, _parts(schema, "/".join(["", *error.pointer.split("/")[1:-2]]))) if len(keys) > 1 else []
     below = [f"{name}.{inner}" for name in known for inner in _below(schema, parent, name)]
     key, near = keys[-1], None
     wanted = f"a key of {_name_of(keys[:-1])}: {_one_of(known, key, quoted=False)}"
@@ -85,13 +85,13 @@ def _unknown_key(schema: Schema, parent: Sequence[Schema], problem: schemas.Sche
         inner = {name.partition(".")[2]: name for name in reversed(below)}
         close = nearest(key, [*known, *inner], likeness=0.6)
         near = close if close is None or close in known else inner[close]
-    return Problem(problem.pointer, f"the key {to_json_text(key)}", wanted, near)
+    return Problem(error.pointer, f"the key {to_json_text(key)}", wanted, near)
 
 
 def _below(schema: Schema, parent: Sequence[Schema], name: str) -> list[str]:
-    """The names that belong under this key of the object, where it holds an object."""
+    """Return the valid names below this key of the object, if its value is an object."""
     inner = [part["properties"][name] for part in parent if name in part.get("properties", {})]
-    return _names(schema, [each for part in inner for each in _resolved(schema, part)])
+    return _names(schema, [below for part in inner for below in _resolved(schema, part)])
 
 
 def _names(schema: Schema, parts: Sequence[Schema]) -> list[str]:
@@ -103,35 +103,35 @@ def _name_of(keys: Sequence[str]) -> str:
 
 
 def _parts(schema: Schema, pointer: str) -> list[Schema]:
-    """The parts of the schema that say what belongs at this place: one, or one for each alternative."""
+    """Return the parts of the schema for this place: one, or one per alternative."""
     parts = _resolved(schema, schema)
     for key in steps(pointer):
         inner = [part.get("properties", {}).get(key) or part.get("additionalProperties") for part in parts]
         inner += [part.get("items") for part in parts if key.isdigit()]
-        parts = [each for part in inner if isinstance(part, Mapping) for each in _resolved(schema, part)]
+        parts = [below for part in inner if isinstance(part, Mapping) for below in _resolved(schema, part)]
     return parts
 
 
 def _resolved(schema: Schema, part: Schema) -> list[Schema]:
-    """The part with its reference followed, and each of its alternatives."""
+    """Return the part with its reference resolved, and each of its alternatives."""
     if "$ref" in part:
         target = schema["$defs"][part["$ref"].rpartition("/")[2]]
         part = {**target, **{key: value for key, value in part.items() if key != "$ref"}}
-    found = [part]
+    parts = [part]
     for alternative in (*part.get("anyOf", ()), *part.get("oneOf", ())):
         if set(alternative) != {"required"}:
-            found += _resolved(schema, alternative)
-    return found
+            parts += _resolved(schema, alternative)
+    return parts
 
 
 def _alternatives(parts: Sequence[Schema]) -> list[str]:
-    """The keys of which an object has exactly one."""
+    """Return the keys of which an object must have exactly one."""
     rows = [row for part in parts for row in part.get("oneOf", ()) if set(row) == {"required"}]
     return [key for row in rows for key in row["required"]]
 
 
 def _excluding(parent: Sequence[Schema], path: str) -> str:
-    """The keys of an object that exclude the key at the path."""
+    """Return the keys of an object that exclude the key at the path, as text."""
     rules = [(key, rule) for part in parent for key, rule in part.get("dependentSchemas", {}).items()]
     return " or ".join(key for key, rule in rules if rule.get("properties", {}).get(steps(path)[-1]) is False)
 
@@ -141,7 +141,7 @@ def _values(part: Schema) -> list[Any]:
 
 
 def _kinds(parts: Sequence[Schema]) -> str:
-    """What kinds of value belong at a place; a few values are named themselves."""
+    """Return the valid types of a place as text; an enumeration without a type is listed."""
     kinds: list[str] = []
     for part in parts:
         types = part.get("type", ())
@@ -151,24 +151,24 @@ def _kinds(parts: Sequence[Schema]) -> str:
     return " or ".join(dict.fromkeys(kinds)) or "a value"
 
 
-def _one_of(values: Sequence[Any], found: object, *, quoted: bool = True) -> str:
+def _one_of(values: Sequence[Any], received: object, *, quoted: bool = True) -> str:
     texts = [json.dumps(value, ensure_ascii=False) if quoted else str(value) for value in values]
     if len(texts) == 1:
         return texts[0]
     if len(texts) <= _LISTED_MAX:
         return f"one of {', '.join(texts)}"
-    close = get_close_matches(str(found), [str(value) for value in values], n=3, cutoff=0.5)
-    shown = [text for text in texts if text.strip('"') in close] or texts[:3]
-    return f"one of {len(texts)}, such as {', '.join(shown)}"
+    close = get_close_matches(str(received), [str(value) for value in values], n=3, cutoff=0.5)
+    examples = [text for text in texts if text.strip('"') in close] or texts[:3]
+    return f"one of {len(texts)}, such as {', '.join(examples)}"
 
 
-def _close(found: object, known: Sequence[Any]) -> str | None:
-    return nearest(found, known) if isinstance(found, str) else None
+def _close(received: object, known: Sequence[Any]) -> str | None:
+    return nearest(received, known) if isinstance(received, str) else None
 
 
 def _first(parts: Sequence[Schema]) -> str:
     return next((name for part in parts for name in part.get("properties", ())), "NAME: VALUE")
 
 
-def _short(found: object) -> str:
-    return brief(to_json_text(found), _SHOWN_CHARS)
+def _short(received: object) -> str:
+    return brief(to_json_text(received), _SHOWN_CHARS)

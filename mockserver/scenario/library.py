@@ -26,9 +26,10 @@ def _document(path: Path) -> dict[str, Any]:
 
 def document(name: str) -> dict[str, Any]:
     """
-    The library scenario of this name, read once a process; callers leave it as it is.
+    Return the library scenario of this name, read once per process; callers must not modify it.
 
-    Refuses an unknown name with the nearest one.
+    Raises:
+        ScenarioError: For an unknown name, with the nearest one.
     """
     known = paths()
     if name not in known:

@@ -92,7 +92,16 @@ def _reader() -> YAML:
 
 
 def value_of(text: str, name: str) -> Any:
-    """Return the value of a text; raises ScenarioError if it is neither JSON nor YAML 1.2."""
+    """
+    Return the value of a text.
+
+    Args:
+        text: JSON or YAML 1.2.
+        name: The name of the document in the error.
+
+    Raises:
+        ScenarioError: If the text is neither JSON nor YAML 1.2, or exceeds a bound.
+    """
     value = _json(text)
     if value is not None:
         return value
@@ -101,9 +110,9 @@ def value_of(text: str, name: str) -> Any:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         position = _position(mark) if mark else None
-        told = str(error.problem or error)
-        told = told if isinstance(error, _Refused) else _syntax(told)
-        problem = Problem("", told, "YAML 1.2", position=position)
+        message = str(error.problem or error)
+        message = message if isinstance(error, _Refused) else _syntax(message)
+        problem = Problem("", message, "YAML 1.2", position=position)
     except YAMLError as error:
         problem = Problem("", str(error), "YAML 1.2")
     except (ValueError, RecursionError) as error:
@@ -111,37 +120,40 @@ def value_of(text: str, name: str) -> Any:
     raise ScenarioError([problem], name)
 
 
-def _syntax(told: str) -> str:
-    """Return the YAML parser's error, without its own "expected X, but got Y" inside ours."""
-    if told.startswith("found "):
-        return told.removeprefix("found ")
-    wanted, but, found = told.partition(", but got ") if ", but got " in told else told.partition(", but found ")
-    told = f"{found} instead of {wanted.removeprefix('expected ')}" if but else told
+def _syntax(message: str) -> str:
+    """Return the YAML parser's error, reworded to fit after "got"."""
+    if message.startswith("found "):
+        return message.removeprefix("found ")
+    separator = ", but got " if ", but got " in message else ", but found "
+    expected, has_both, got = message.partition(separator)
+    if has_both:
+        message = f"{got} instead of {expected.removeprefix('expected ')}"
     for token, words in (("'<stream end>'", "the end of the text"), ("<block end>", "the end of the block")):
-        told = told.replace(token, words)
-    return f"text that the YAML parser refuses ({told})"
+        message = message.replace(token, words)
+    return f"text that the YAML parser refuses ({message})"
 
 
 def _json(text: str) -> Any:
-    """The object that the text is as JSON; None if it is not one, or has a key twice: the YAML parser then gives the error."""
+    """Return the object of a JSON text, or None if it is not one or has a key twice; the YAML parser then reports the error."""
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        read = dict(pairs)
-        if len(read) < len(pairs):
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        members = dict(pairs)
+        if len(members) < len(pairs):
             raise ValueError("a key twice")
-        return read
+        return members
 
     try:
-        return json.loads(text, object_pairs_hook=once) if text.lstrip().startswith("{") else None
+        return json.loads(text, object_pairs_hook=unique) if text.lstrip().startswith("{") else None
     except (ValueError, RecursionError):
         return None
 
 
 def places(text: str) -> Callable[[str], str | None]:
     """
-    A function from a JSON pointer to its line and column in the text.
+    Return a function from a JSON pointer to its line and column in the text.
 
-    Of a place that is not there it answers the one around it; None where the text cannot be read.
+    For a place that does not exist the function returns the position of the nearest place around it; for a text that
+    cannot be parsed it returns None.
     """
     try:
         root = _reader().compose(text)
@@ -168,7 +180,7 @@ def _position(mark: Any) -> str:
 
 
 def _below(node: Any, key: str) -> tuple[Any, Any] | None:
-    """The mark and the node of a key of a mapping, or of an element of a sequence."""
+    """Return the mark and the node of a key of a mapping, or of an element of a sequence; None if there is none."""
     if isinstance(node, MappingNode):
         return next(((own.start_mark, value) for own, value in node.value if own.value == key), None)
     if isinstance(node, SequenceNode) and key.isdecimal() and int(key) < len(node.value):

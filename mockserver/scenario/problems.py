@@ -1,4 +1,4 @@
-"""Problems of a scenario document with their places, and the exception that carries all of them."""
+"""Problems of a scenario document with their places, and the exception that contains all of them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,14 @@ _SHOWN_MAX = 100
 
 class Problem(NamedTuple):
     """
-    One problem: a JSON pointer, what is there, what is expected, and the nearest valid name if any.
+    One problem of a document; `str()` returns one line, `PLACE: got X; expected Y; did you mean Z?`.
 
-    `position` is the line and column of the place in the file, where the document is a file.
+    Attributes:
+        path: A JSON pointer, "" for the whole document.
+        found: What the document has at the place, as text.
+        wanted: What is valid there.
+        nearest: The nearest valid name, if any.
+        position: The line and column in the file, if the document is a file.
     """
 
     path: str
@@ -25,11 +30,11 @@ class Problem(NamedTuple):
     position: str | None = None
 
     def redacted(self) -> Problem:
-        """The problem with whatever has the form of a key in its short form."""
+        """Return the problem with everything in the form of a key masked."""
         return Problem(*Redactor(()).value(self))
 
     def as_json(self) -> dict[str, str]:
-        """The problem as the control plane shows it."""
+        """Return the problem as the control plane shows it."""
         return {key: value for key, value in self._asdict().items() if value is not None}
 
     def __str__(self) -> str:
@@ -51,10 +56,10 @@ class ScenarioError(ValueError):
 
 
 def step(key: object) -> str:
-    """A key as one step of a JSON pointer."""
+    """Return a key as one step of a JSON pointer."""
     return "/" + str(key).replace("~", "~0").replace("/", "~1")
 
 
 def steps(pointer: str) -> list[str]:
-    """The keys of a JSON pointer."""
+    """Return the keys of a JSON pointer."""
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]

@@ -15,16 +15,16 @@ from mockserver.contract import schemas
 from mockserver.core.redaction import to_json_text
 from mockserver.scenario.problems import Problem, step, steps
 
-_GONE: Final = object()
-_LEFT_OUT: Final = "left out"  # no key of a rule
+_REMOVED: Final = object()
+_LEFT_OUT: Final = "left out"  # not a key that a document's rule can have
 
 
 class Sound(NamedTuple):
     """
     The part of a document that can be checked.
 
-    `places` gives, by the pointer of a list, the indices that its elements have in the document. `refused` are the
-    records with a problem of their own, `ids` those of records that were left out.
+    `places` has, by the pointer of a shortened list, the indices of its elements in the document. `refused` has the
+    pointers of the records with a problem of their own, `ids` the ids of the removed records.
     """
 
     document: Mapping[str, Any]
@@ -33,10 +33,10 @@ class Sound(NamedTuple):
     ids: frozenset[str]
 
     def own(self, problems: Sequence[Problem]) -> list[Problem]:
-        """Those problems of the part that are ones of the document, at their places in it."""
-        there = [problem._replace(path=self._place(problem.path)) for problem in problems]
+        """Return the problems of the part that the document has too, with their places in the document."""
+        placed = [problem._replace(path=self._place(problem.path)) for problem in problems]
         return [
-            problem for problem in there if _record(problem.path) not in self.refused and problem.found not in self.ids
+            problem for problem in placed if _record(problem.path) not in self.refused and problem.found not in self.ids
         ]
 
     def _place(self, pointer: str) -> str:
@@ -49,7 +49,7 @@ class Sound(NamedTuple):
 
 
 def left_out(rule: Mapping[str, Any]) -> frozenset[str]:
-    """The keys of a rule that were left out because the schema refuses them."""
+    """Return the keys that were removed from a rule because the schema refuses them."""
     keys: frozenset[str] = rule.get(_LEFT_OUT, frozenset())
     return keys
 
@@ -71,9 +71,9 @@ def sound_part(document: Mapping[str, Any], problems: Sequence[Problem]) -> Soun
     within = [problem for problem in problems if steps(problem.path)[:1] == ["given"]]
     if within and "given" in parts:
         for problem in within:
-            _leave_out(parts, problem, ids)
+            _remove(parts, problem, ids)
         given = _purged(parts["given"], "/given", places)
-        if given is _GONE or not schemas.is_valid("scenario", {"given": given}):
+        if given is _REMOVED or not schemas.is_valid("scenario", {"given": given}):
             del parts["given"]
         else:
             parts["given"] = given
@@ -81,7 +81,7 @@ def sound_part(document: Mapping[str, Any], problems: Sequence[Problem]) -> Soun
 
 
 def _sound_rules(script: Sequence[Any], wrong: Sequence[Sequence[str]]) -> list[Mapping[str, Any]]:
-    """Return the rules without what is refused, given the pointers of all problems of the document."""
+    """Return the rules without their refused parts, given the pointers of all problems of the document."""
     of_rules: dict[str, list[Sequence[str]]] = {}
     for keys in wrong:
         if keys[:1] == ["script"] and len(keys) > 2:
@@ -93,41 +93,41 @@ _CHECKED: Final = ("scenario", "choices", "clock", "given", "script")
 
 
 def _rule(rule: Any, wrong: Sequence[Sequence[str]]) -> Mapping[str, Any]:
-    """A rule without the keys and effects that the schema refuses; what it does is then an object, perhaps an empty one."""
+    """Return a rule without the keys and effects that the schema refuses; its `do` is an object, perhaps empty."""
     if not isinstance(rule, Mapping):
         return {"do": {}, _LEFT_OUT: frozenset({"on", "at", "after"})}
     keys = frozenset(keys[0] for keys in wrong if keys[0] != "do")
     effects = {keys[1] for keys in wrong if keys[0] == "do" and len(keys) > 1}
-    kept = {key: value for key, value in rule.items() if key not in keys}
+    accepted = {key: value for key, value in rule.items() if key not in keys}
     do = rule.get("do")
-    kept["do"] = {name: args for name, args in do.items() if name not in effects} if isinstance(do, Mapping) else {}
-    return kept | ({_LEFT_OUT: keys} if keys else {})
+    accepted["do"] = {name: args for name, args in do.items() if name not in effects} if isinstance(do, Mapping) else {}
+    return accepted | ({_LEFT_OUT: keys} if keys else {})
 
 
-def _leave_out(root: Any, problem: Problem, ids: set[str]) -> None:
-    """Take out of the copy what is wrong: the value at the place, or the object that lacks something there."""
+def _remove(root: Any, problem: Problem, ids: set[str]) -> None:
+    """Mark the invalid part of the copy as removed: the value at the place, or the object that lacks a value there."""
     parent, key, value = None, None, root
     for part in steps(problem.path):
         below: Any = int(part) if isinstance(value, list) and part.isdecimal() else part
         try:
             inner = value[below]
         except (KeyError, IndexError, TypeError):
-            break  # it is missing: the object itself is left out
-        if inner is _GONE:
+            break  # the value is missing: the object that lacks it is removed
+        if inner is _REMOVED:
             return
         parent, key, value = value, below, inner
     if parent is not None:
         if isinstance(value, Mapping) and isinstance(value.get("id"), str):
             ids.add(to_json_text(value["id"]))
-        parent[key] = _GONE
+        parent[key] = _REMOVED
 
 
 def _purged(value: Any, path: str, places: dict[str, Sequence[int]]) -> Any:
-    """The value without what was left out of it; notes where the elements of a shortened list were."""
+    """Return the value without its removed parts; `places` receives the former indices of a shortened list."""
     if isinstance(value, dict):
-        return {key: _purged(each, path + step(key), places) for key, each in value.items() if each is not _GONE}
+        return {key: _purged(inner, path + step(key), places) for key, inner in value.items() if inner is not _REMOVED}
     if isinstance(value, list):
-        indices = [number for number, each in enumerate(value) if each is not _GONE]
+        indices = [number for number, inner in enumerate(value) if inner is not _REMOVED]
         if len(indices) < len(value):
             places[path] = indices
         return [_purged(value[number], f"{path}/{at}", places) for at, number in enumerate(indices)]
@@ -135,6 +135,6 @@ def _purged(value: Any, path: str, places: dict[str, Sequence[int]]) -> Any:
 
 
 def _record(pointer: str) -> str:
-    """The pointer of the seeded record that a place belongs to, or of the kind where that is no list."""
+    """Return the pointer of the record in `given` that a place belongs to, or of its kind if that is not a list."""
     keys = steps(pointer)
     return "".join(step(key) for key in keys[: 5 if keys[1:2] == ["tenants"] else 3])

@@ -1,7 +1,7 @@
 """
 Checks of a rule's `where`, `while`, `from` and `until`: a name or value that can never occur is a problem.
 
-A value with an operator (`!=`, `~`, `>=` ...) is accepted as it is; a plain one has to be one of the existing words.
+A value with an operator (`!=`, `~`, `>=` ...) is accepted; a literal one has to be one of the existing words.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SIGNED_NUMBER = re.compile(r"(>=|<=|!=|>|<)\s*-?[0-9]{1,15}\s*")
 
 
 def check(entry: Entry, path: str, problems: list[Problem]) -> None:
-    """Collect what is wrong with the conditions of an entry, whose trigger is well."""
+    """Append the problems of a rule's conditions to `problems`; its trigger is valid."""
     for key, wanted in entry.get("where", {}).items():
         if entry.get("on") == DELIVERY:
             _check_delivery(key, wanted, f"{path}/where{step(key)}", problems)
@@ -44,13 +44,13 @@ def check(entry: Entry, path: str, problems: list[Problem]) -> None:
             _check_word(wanted, _subscriptions(), place, problems)
         else:
             _check_number(wanted, place, problems)
-    opens, closes = (parse_duration(entry[key]) if key in entry else None for key in ("from", "until"))
-    if opens is not None and closes is not None and closes <= opens:
+    active_from, active_until = (parse_duration(entry[key]) if key in entry else None for key in ("from", "until"))
+    if active_from is not None and active_until is not None and active_until <= active_from:
         problems.append(Problem(f"{path}/until", to_json_text(entry["until"]), f"more than from, {entry['from']}"))
 
 
 def _subscriptions() -> Sequence[str]:
-    """What a tenant's subscription may be, as the format of documents has it."""
+    """Return the values of a tenant's `subscription` in the schema of documents."""
     words: Sequence[str] = schemas.load("scenario")["$defs"]["tenant"]["properties"]["subscription"]["enum"]
     return words
 
@@ -80,11 +80,11 @@ def _check_path(key: str, operations: Sequence[str], path: str, problems: list[P
         problems.append(Problem(path, to_json_text(key), f"{root}.NAME"))
     if not name or root != "path":
         return
-    parts = {part for each in operations for part in ENDPOINTS[each].path.split("/") if part.startswith("{")}
+    parts = {part for operation in operations for part in ENDPOINTS[operation].path.split("/") if part.startswith("{")}
     known = sorted(f"path.{part[1:-1]}" for part in parts)
     if key not in known:
-        there = ", ".join(known) or "another root, as these paths have no parameters"
-        problems.append(Problem(path, to_json_text(key), there, nearest(key, known)))
+        valid = ", ".join(known) or "another root, as these paths have no parameters"
+        problems.append(Problem(path, to_json_text(key), valid, nearest(key, known)))
 
 
 def _check_word(wanted: Any, words: Sequence[str], path: str, problems: list[Problem]) -> None:

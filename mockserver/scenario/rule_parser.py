@@ -33,13 +33,13 @@ _LENGTH = re.compile("[0-9]{1,15}")  # RFC 9110 8.6: digits alone
 _OF_THE_CONNECTION = frozenset(
     ("connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade")
 )
-# A rule has at most one fault for each of these phases; waits go with every fault.
+# A rule has at most one fault for each of these phases; it may have waits with any fault.
 _FRAMING = ", ".join(deciding("transmission"))
 _EXCLUSIVE = (deciding("operation"), deciding("transmission"), deciding("response"))
 
 
 def parse_wire_faults(effects: Mapping[str, Any], path: str, problems: list[Problem]) -> WireFaults | None:
-    """Return the faults of the wire as one record, None if there are none; append what is wrong to `problems`."""
+    """Return the faults of the wire as one record, None if there are none; append their problems to `problems`."""
     rows = [row for name, row in WIRE_FAULTS.items() if name in effects]
     if not rows:
         return None
@@ -61,7 +61,7 @@ def _wait_reader(path: str, problems: list[Problem]) -> ReadWait:
 
 
 def _check_headers(headers: Mapping[str, str], path: str, problems: list[Problem]) -> None:
-    """A header that would break the framing of the answer is refused; the effects on the wire bend that."""
+    """Refuse headers that would break the framing of the response, which only faults of the wire do."""
     lengths = [name for name in headers if name.lower() == "content-length"]
     for name in headers:
         if name.lower() in _OF_THE_CONNECTION:
@@ -80,29 +80,25 @@ def _check_headers(headers: Mapping[str, str], path: str, problems: list[Problem
             )
 
 
-def _timed(error: Mapping[str, Any]) -> tuple[str, int | None]:
-    return error["code"], error.get("retryAfter")
-
-
 def _wait(written: Any, path: str, problems: list[Problem]) -> int | Latency:
     if not isinstance(written, Mapping):
         return wait(written, path, problems)
     median = wait(written["median"], f"{path}/median", problems)
     p99 = wait(written.get("p99", written["median"]), f"{path}/p99", problems)
-    most = wait(written.get("max", max(p99, median) / 1_000_000 * 10), f"{path}/max", problems)
+    maximum = wait(written.get("max", max(p99, median) / 1_000_000 * 10), f"{path}/max", problems)
     if not 0 < median <= p99:
-        problems.append(Problem(path, to_json_text(written), "a median above zero and a p99 that is not below it"))
-    return Latency(median, p99, most)
+        problems.append(Problem(path, to_json_text(written), "a median above zero and a p99 of at least the median"))
+    return Latency(median, p99, maximum)
 
 
 def wait(written: object, path: str, problems: list[Problem]) -> int:
-    """A length of time that something waits, in microseconds; collects what is none, or too long."""
-    span = parse_duration(written)
-    if span is None:
+    """Return a wait in microseconds, 0 for an invalid one, which is added to `problems`."""
+    duration = parse_duration(written)
+    if duration is None:
         problems.append(Problem(path, to_json_text(written), _DURATION))
-    elif span > _LONGEST_WAIT:
+    elif duration > _LONGEST_WAIT:
         problems.append(Problem(path, to_json_text(written), "a wait of at most 366 days"))
-    return span or 0
+    return duration or 0
 
 
 _TRIGGERS = ("on", "at", "after")
@@ -114,16 +110,27 @@ Entry = Mapping[str, Any]
 def add_rules(
     sandbox: SandboxState, script: Sequence[Entry], scenario: str | None, problems: list[Problem]
 ) -> list[str]:
-    """Add the rules of a script to the sandbox, in order; return their ids, and collect the problems."""
-    made = []
+    """
+    Add the rules of a script to the sandbox, in order.
+
+    Args:
+        sandbox: The sandbox; rules that wait for an instant or for progress are scheduled in it.
+        script: The entries of the document's `script`, which the schema accepts.
+        scenario: The document's name, for lists of rules.
+        problems: Receives the problems of the entries; an entry with a problem adds no rule.
+
+    Returns:
+        The ids of the new rules.
+    """
+    rule_ids = []
     for number, entry in enumerate(script):
         rule = _rule(sandbox, entry, scenario, f"/script/{number}", problems)
         if rule is None:
             continue
         sandbox.rule_set.add(rule)
-        made.append(rule.id)
+        rule_ids.append(rule.id)
         _schedule(sandbox, rule)
-    return made
+    return rule_ids
 
 
 def _schedule(sandbox: SandboxState, rule: Rule) -> None:
@@ -139,20 +146,20 @@ def _schedule(sandbox: SandboxState, rule: Rule) -> None:
 
 
 def _rule(sandbox: SandboxState, entry: Entry, scenario: str | None, path: str, problems: list[Problem]) -> Rule | None:
-    found = len(problems)
+    count_before = len(problems)
     if left_out(entry).isdisjoint(_TRIGGERS):
         _check_trigger(entry, path, problems)
-        if len(problems) == found:
+        if len(problems) == count_before:
             rule_conditions.check(entry, path, problems)
     effects = _effects(entry["do"], f"{path}/do", problems)
     _check_effects(entry, effects, f"{path}/do", problems)
-    spans = {key: _duration(entry.get(key), f"{path}/{key}", problems) for key in ("at", "from", "until")}
+    durations = {key: _duration(entry.get(key), f"{path}/{key}", problems) for key in ("at", "from", "until")}
     wire = parse_wire_faults(effects, f"{path}/do", problems)
     since = as_shown(sandbox.now)  # counted like deadlines, so that a rule can be due at one
-    due = {key: None if span is None else since + span for key, span in spans.items()}
+    due = {key: None if duration is None else since + duration for key, duration in durations.items()}
     if due["at"] is not None and due["at"] > LATEST:
         problems.append(Problem(f"{path}/at", to_json_text(entry["at"]), "an instant before the year 10000"))
-    if len(problems) > found:
+    if len(problems) > count_before:
         return None
     return _build_rule(sandbox, entry, scenario, effects, wire, due)
 
@@ -203,12 +210,12 @@ def _check_trigger(entry: Entry, path: str, problems: list[Problem]) -> None:
         problems.append(Problem(path, " and ".join(triggers) or "none", "exactly one of on, at and after"))
         return
     if "on" not in entry:
-        _refuse(entry, _CALLS_ONLY, path, f"no {{}} beside {triggers[0]}: it belongs to `on`", problems)
+        _refuse(entry, _CALLS_ONLY, path, f"no {{}} next to {triggers[0]}: it belongs to `on`", problems)
         return
     on = entry["on"]
     if on != DELIVERY and not named(on):
         known = (*OPERATIONS, DELIVERY, "*", *(f"{row.method} {row.path}" for row in ENDPOINTS.values()))
-        wanted = "an operation id, METHOD /path as the document writes it, *, or delivery"
+        wanted = "an operation id, METHOD /path as in the API document, *, or delivery"
         problems.append(Problem(f"{path}/on", to_json_text(on), wanted, nearest(on, known)))
 
 
@@ -219,7 +226,7 @@ def _refuse(entry: Entry, keys: Sequence[str], path: str, wanted: str, problems:
 
 
 def _effects(written: Entry, path: str, problems: list[Problem]) -> dict[str, Any]:
-    """The effects under their own names, those known by another name translated."""
+    """Return the effects by their own names, each alias replaced by the effect it means."""
     effects: dict[str, Any] = {}
     for name, args in written.items():
         own, meant = ALIASES.get(name, (name, None))
@@ -237,8 +244,8 @@ def _check_effects(entry: Entry, effects: Entry, path: str, problems: list[Probl
     groups = {EFFECTS[name].group for name in effects}
     on = entry.get("on")
     if "wire" in groups and on in (None, DELIVERY):
-        bent = ", ".join(name for name in effects if EFFECTS[name].group == "wire")
-        problems.append(Problem(path, bent, "wire effects only with `on` an operation"))
+        names = ", ".join(name for name in effects if EFFECTS[name].group == "wire")
+        problems.append(Problem(path, names, "wire effects only with `on` an operation"))
     if "delivery" in groups and on != DELIVERY:
         problems.append(
             Problem(f"{path}/deliver", to_json_text(effects["deliver"]), "deliver only with `on: delivery`")
@@ -256,7 +263,7 @@ def _check_effects(entry: Entry, effects: Entry, path: str, problems: list[Probl
 
 
 def _check_new_key(rotated: Entry, path: str, problems: list[Problem]) -> None:
-    """A secret key begins with sk_, and a public one with pk_: nothing else opens a door."""
+    """Refuse a new key without the prefix of its kind: no call with it would be authenticated."""
     prefix = {"secret": "sk_", "public": "pk_"}[rotated.get("kind", "secret")]
     if "key" in rotated and not rotated["key"].startswith(prefix):
         problems.append(Problem(path, to_json_text(rotated["key"]), f"a key that begins with {prefix}"))
@@ -267,16 +274,16 @@ def _check_choices(effects: Entry, path: str, problems: list[Problem]) -> None:
     if "rate-limit" in effects:
         settings["rate-limit-numbers"] = effects["rate-limit"]
     for choice_id, value in settings.items():
-        wrong = choice_problem(choice_id, value, hints=len(problems) < PROBLEMS_MAX)
-        if wrong is None and choice_id not in choices.CHOICES:
-            wrong = Problem("", to_json_text(choice_id), "a choice; this is a fixed decision")
-        if wrong is not None:
+        problem = choice_problem(choice_id, value, hints=len(problems) < PROBLEMS_MAX)
+        if problem is None and choice_id not in choices.CHOICES:
+            problem = Problem("", to_json_text(choice_id), "a choice; this is a fixed decision")
+        if problem is not None:
             place = f"/set-choice{step(choice_id)}" if choice_id in effects.get("set-choice", {}) else "/rate-limit"
-            problems.append(wrong._replace(path=f"{path}{place}"))
+            problems.append(problem._replace(path=f"{path}{place}"))
 
 
 def _check_one_way(effects: Entry, path: str, problems: list[Problem]) -> None:
-    """Arguments of which only one can hold: which sends or files fail."""
+    """Refuse two ways to select the sends or files that fail."""
     for name, ways in (("fail-sends", ("ratio", "every", "chats")), ("fail-media", ("ratio", "every", "names"))):
         given = [way for way in ways if way in effects.get(name, {})]
         if len(given) > 1:
@@ -286,17 +293,17 @@ def _check_one_way(effects: Entry, path: str, problems: list[Problem]) -> None:
 def _duration(written: object, path: str, problems: list[Problem]) -> int | None:
     if written is None:
         return None
-    span = parse_duration(written)
-    if span is None:
+    duration = parse_duration(written)
+    if duration is None:
         problems.append(Problem(path, to_json_text(written), _DURATION))
-    return span
+    return duration
 
 
 _CONDITIONS = ("where", "while", "skip", "nth", "every", "times", "chance", "from", "until")
 
 
 def describe_rule(rule: Mapping[str, Any]) -> str:
-    """A rule in one line: when, and what."""
+    """Return a rule, as in its document, in one line: trigger, conditions and effects."""
     if "at" in rule:
         when = f"{rule['at']} from the start"
     elif "after" in rule:
@@ -309,7 +316,7 @@ def describe_rule(rule: Mapping[str, Any]) -> str:
 
 def _inline(value: Any) -> str:
     if isinstance(value, Mapping):
-        inner = ", ".join(f"{key} {_inline(each)}".strip() for key, each in value.items())
+        inner = ", ".join(f"{key} {_inline(argument)}".strip() for key, argument in value.items())
         return inner or ""
     text = "yes" if value is True else str(value)
     return textwrap.shorten(text, 60, placeholder="...")

@@ -1,4 +1,4 @@
-"""The seeding of one tenant: its records, the problems, and the ids created."""
+"""The context in which the seed data of one tenant becomes records."""
 
 from __future__ import annotations
 
@@ -17,8 +17,19 @@ Entry = Mapping[str, Any]
 _HINTED_MAX = 100  # problems with a nearest name, each of which has to be searched for
 
 
-class Seeding:
-    """The seeding of one tenant: its records, the problems, and the ids created, by kind."""
+class SeedContext:
+    """
+    The tenant that receives seed data, with the problems and the created ids.
+
+    Args:
+        sandbox: The tenant's sandbox.
+        tenant: The tenant; the builders add records to it.
+        problems: Receives the problems of the entries.
+        created: Receives the ids of the new records, by kind.
+        secrets: Receives the assigned signing secrets, by webhook id.
+
+    Lifetime: one application of a document.
+    """
 
     def __init__(
         self,
@@ -32,40 +43,41 @@ class Seeding:
         self.tenant = tenant
         self.problems = problems
         self.created = created
-        self.secrets = secrets  # assigned to webhooks, by id
-        self._made: dict[str, set[str]] = {}  # the ids of `created` that were asked for, to be looked up
+        self.secrets = secrets
+        self._given_ids: dict[str, set[str]] = {}  # by kind, for a fast search
 
     def add_problem(self, path: str, found: object, wanted: str, known: Any = ()) -> None:
+        """Add a problem; `known` are the valid names, of which the nearest becomes the hint."""
         hint = nearest(found, known) if len(self.problems) < _HINTED_MAX else None
         self.problems.append(Problem(path, to_json_text(found), wanted, hint))
 
     def assign_id(self, kind: str, prefix: str, entry: Entry, path: str) -> str:
-        """The entry's own id, refused where it is taken, or a fresh one."""
-        given = entry.get("id")
-        if given is None:
-            made = self.sandbox.new_id(prefix)
+        """Return the entry's own id, or a new one; an own id in use is a problem."""
+        record_id = entry.get("id")
+        if record_id is None:
+            record_id = self.sandbox.new_id(prefix)
         else:
-            made = given
-            if kind not in self._made:
-                self._made[kind] = set(self.created.get(kind, ()))
-            if self.sandbox.has_id(made) or made in self._made[kind]:
-                self.add_problem(f"{path}/id", made, "an id that nothing in the sandbox has yet")
-            self._made[kind].add(made)
-        self.created.setdefault(kind, []).append(made)
-        return made
+            if kind not in self._given_ids:
+                self._given_ids[kind] = set(self.created.get(kind, ()))
+            if self.sandbox.has_id(record_id) or record_id in self._given_ids[kind]:
+                self.add_problem(f"{path}/id", record_id, "an id that is not in use in the sandbox")
+            self._given_ids[kind].add(record_id)
+        self.created.setdefault(kind, []).append(record_id)
+        return str(record_id)
 
     def instant(self, entry: Entry, key: str, path: str, default: Instant) -> Instant:
+        """Return the instant of a field as responses show it, or the default; a text that is not one is a problem."""
         written = entry.get(key)
         if written is None:
             return default
-        read = parse(written)
-        if read is None or not EARLIEST <= read[0] <= LATEST:
+        parsed = parse(written)
+        if parsed is None or not EARLIEST <= parsed[0] <= LATEST:
             self.add_problem(f"{path}/{key}", written, "a day and time that exist, as RFC 3339")
             return default
-        return as_shown(read[0])
+        return as_shown(parsed[0])
 
     def require_funnel_step(self, entry: Entry, path: str) -> str | None:
-        """The funnel step that an entry names, which must be there."""
+        """Return the funnel step of an entry, if it names one; an unknown step is a problem."""
         step_id: str | None = entry.get("funnelStepId")
         if step_id is not None and self.tenant.funnel_of_step(step_id) is None:
             steps = [step for funnel in self.tenant.funnels.values() for step, _ in funnel.steps]

@@ -1,1 +1,1 @@
-"""Where the world comes in: clocks, the gateway function, Flask, sockets and the control plane."""
+"""Everything between the network and the core: HTTP, the public API, hosted sandboxes, control plane, webhooks, hosted page."""

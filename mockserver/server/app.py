@@ -30,7 +30,7 @@ _URLS: Final = frozenset({"location", "content-location"})
 
 
 class _Request(Request):
-    """Flask's request; each call sets the limit of its body, which Flask 3.0 has in its config alone."""
+    """Flask's request; each call sets the limit of its body, which Flask 3.0 has in its config only."""
 
     max_content_length: int | None = None
 
@@ -66,10 +66,10 @@ def build(host: SandboxHost, root: HostedSandbox | None = None) -> Flask:
     def serve() -> Response:
         # Flask's routing has matched nothing, and its exception would hold this call in a cycle of frames.
         request.routing_exception = None
-        answer, after = front_controller.handle_request(host, read(request, host.origin), root)
-        if isinstance(answer, NoResponse):
-            raise answer.as_error()
-        response = _response(answer)
+        result, after = front_controller.handle_request(host, read(request, host.origin), root)
+        if isinstance(result, NoResponse):
+            raise result.as_error()
+        response = _flask_response(result)
         response.call_on_close(after)
         return response
 
@@ -124,25 +124,25 @@ def _body(incoming: Request, limit_bytes: int) -> bytes | None:
         return None
 
 
-def _pieces(answer: HttpResponse) -> Iterator[bytes]:
+def _pieces(response: HttpResponse) -> Iterator[bytes]:
     """Yield the body piece by piece; raise IncompleteRead at a truncated one."""
     sent = 0
-    for piece in iter_chunks(answer):
+    for piece in iter_chunks(response):
         if piece is None:
             raise NoResponse("timeout").as_error()
         sent += len(piece)
         yield piece
-    if sent < len(answer.body):
-        raise IncompleteRead(b"", len(answer.body) - sent)
+    if sent < len(response.body):
+        raise IncompleteRead(b"", len(response.body) - sent)
 
 
-def _response(answer: HttpResponse) -> Response:
-    status = f"{answer.status} {reason_phrases.reason_phrase(answer.status)}"
-    transmission = answer.transmission
-    response = _Response(answer.body if transmission is None else _pieces(answer), status=status)
-    response.headers.clear()
-    for name, value in answer.headers:
-        response.headers.add(name, value)
-    if answer.status != 204 and "Content-Length" not in response.headers:
-        response.headers["Content-Length"] = str(len(answer.body))
-    return response
+def _flask_response(response: HttpResponse) -> Response:
+    status = f"{response.status} {reason_phrases.reason_phrase(response.status)}"
+    transmission = response.transmission
+    outgoing = _Response(response.body if transmission is None else _pieces(response), status=status)
+    outgoing.headers.clear()
+    for name, value in response.headers:
+        outgoing.headers.add(name, value)
+    if response.status != 204 and "Content-Length" not in outgoing.headers:
+        outgoing.headers["Content-Length"] = str(len(response.body))
+    return outgoing

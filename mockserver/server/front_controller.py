@@ -1,8 +1,8 @@
 """
 Front controller: from a request's path to its sandbox, and to the API, the control plane, the media or the hosted page.
 
-Flask and the in-process transports call `handle_request`; the socket, which never waits, takes the same steps one by
-one. The API takes every path that no other part takes, so that a client with a wrong base path gets the documented error
+Flask and the in-process transports call `handle_request`; the handler of the socket, which never waits, calls its steps one
+by one. The API takes every path that no other part takes, so that a client with a wrong base path gets the documented error
 and an entry in the journal.
 """
 
@@ -20,17 +20,23 @@ from mockserver.core.state.records import Media
 from mockserver.server.api import formats
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait
 from mockserver.server.api.request import SANDBOXES, HttpRequest, handle_api_request, parse_call
-from mockserver.server.api.response import Answer, HeldCall, HttpResponse, NoResponse, redactor, with_response
+from mockserver.server.api.response import (
+    HttpResponse,
+    NoResponse,
+    ResponseOrWait,
+    WaitingCall,
+    map_response,
+    redactor,
+    without_body,
+)
 from mockserver.server.control import routes
 from mockserver.server.hosted_page import handler
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 
 Response = HttpResponse | NoResponse
 After = Callable[[], None]
-
-
 Part = Literal["api", "control", "media", "page"]
-# A request below the prefix of its sandbox; that sandbox, None if there is none; and the part of the server that responds.
+# A request below the prefix of its sandbox; that sandbox, None if it does not exist; and the part of the server that responds.
 # A plain tuple: a named one takes a fiftieth of a call.
 RoutedRequest = tuple[HttpRequest, HostedSandbox | None, Part]
 
@@ -49,7 +55,7 @@ def handle_request(
         request: its target is the whole path.
         root: the sandbox at the root, by default the host's default one. If it has a port of its own, no prefix reaches
             another sandbox.
-        client: how a wait of a rule is spent; not one whose server spends it.
+        client: how a wait of a rule is spent; not a client on a connection, whose server spends it.
 
     Returns:
         The response, and a function that sends the webhooks which the request has made due. A caller in process need not
@@ -58,13 +64,13 @@ def handle_request(
     routed = route(host, request, root)
     hosted = routed[1]
     if hosted is not None:
-        dispatch_earlier(hosted)
-    answer = answer_request(host, routed, client)
-    assert not isinstance(answer, HeldCall)
+        dispatch_due_before(hosted)
+    response = run_request(host, routed, client)
+    assert not isinstance(response, WaitingCall)
     if hosted is None:
-        return answer, _nothing
-    announce(host, hosted, routed[2])
-    return answer, hosted.dispatch_webhooks
+        return response, _nothing
+    complete_request(host, hosted, routed[2])
+    return response, hosted.dispatch_webhooks
 
 
 def route(host: SandboxHost, request: HttpRequest, root: HostedSandbox | None = None) -> RoutedRequest:
@@ -73,7 +79,7 @@ def route(host: SandboxHost, request: HttpRequest, root: HostedSandbox | None = 
     if root is not None and host.sandboxes.get(root.id) is not root:
         hosted, request = None, request._replace(target=f"{SANDBOXES}{root.id}{request.target}")
     elif request.target.startswith(SANDBOXES) and (root is None or root.own_origin is None):
-        hosted, request = _below_prefix(host, request)
+        hosted, request = _strip_prefix(host, request)
     else:
         hosted = root or host.sandboxes.get(DEFAULT_ID)
     return request, hosted, "api" if request.target.startswith("/v1/") else _part(request)
@@ -88,29 +94,24 @@ def _part(request: HttpRequest) -> Part:
     return "page" if target.startswith("/connect/") else "api"
 
 
-def dispatch_earlier(hosted: HostedSandbox) -> None:
-    """Send what an earlier call in process has made due, whose caller has its response by now."""
+def dispatch_due_before(hosted: HostedSandbox) -> None:
+    """Send the webhooks that an earlier call in process has made due: its caller has its response by now."""
     outbox = hosted.sandbox.outbox
     if outbox.queues or outbox.unordered:
         hosted.dispatch_webhooks()
 
 
-def answer_request(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> Answer:
-    """Return the response to a request, or its call while it is held; `dispatch_earlier` precedes, `announce` follows."""
-    answer = _respond(host, routed, client)
-    return with_response(answer, _without_body) if routed[0].method == "HEAD" else answer
+def run_request(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> ResponseOrWait:
+    """
+    Return the response to a request, or its call with a wait.
+
+    The caller calls `dispatch_due_before` first, and `complete_request` once it has the response.
+    """
+    response = _run_part(host, routed, client)
+    return map_response(response, without_body) if routed[0].method == "HEAD" else response
 
 
-def _without_body(answer: Response) -> Response:
-    """Return the response to HEAD, with the length that GET would have, refusals too."""
-    if isinstance(answer, NoResponse) or not answer.body:
-        return answer
-    is_sized = any(name == "Content-Length" for name, _ in answer.headers)
-    size = () if is_sized else (("Content-Length", str(len(answer.body))),)
-    return answer._replace(headers=(*answer.headers, *size), body=b"")
-
-
-def _respond(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> Answer:
+def _run_part(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> ResponseOrWait:
     request, hosted, part = routed
     if hosted is None:
         return _no_sandbox(host, request)
@@ -120,17 +121,17 @@ def _respond(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> An
         return _media(hosted, request)
     if part == "page":
         return _visit(hosted, request)
-    answer = handle_api_request(hosted.sandbox, request, host.response_options, client)
+    response = handle_api_request(hosted.sandbox, request, host.response_options, client)
     if host.log is None:
-        return answer
-    return with_response(answer, partial(_logged, host.log, hosted, request))
+        return response
+    return map_response(response, partial(_log_response, host.log, hosted, request))
 
 
-def announce(host: SandboxHost, hosted: HostedSandbox, part: Part) -> None:
-    """Send the webhooks that a rule wants sent before the response, and notify those who wait for a request."""
+def complete_request(host: SandboxHost, hosted: HostedSandbox, part: Part) -> None:
+    """Send the webhooks that a rule has sent before the response, and notify the listeners of the sandbox and the host."""
     outbox = hosted.sandbox.outbox  # read again: another thread may have reset the sandbox
     if (outbox.queues or outbox.unordered) and part in ("api", "page"):
-        hosted.dispatch.deliver_early()
+        hosted.dispatch.send_early()
     if hosted.listeners:
         hosted.notify_listeners()
     if host.on_exchange is not None:
@@ -141,7 +142,7 @@ def _nothing() -> None:
     """Nothing is due: the request has reached no sandbox."""
 
 
-def _below_prefix(host: SandboxHost, request: HttpRequest) -> tuple[HostedSandbox | None, HttpRequest]:
+def _strip_prefix(host: SandboxHost, request: HttpRequest) -> tuple[HostedSandbox | None, HttpRequest]:
     """Return the sandbox of the path's prefix, and the request below that prefix."""
     sandbox_id, slash, rest = request.target[len(SANDBOXES) :].partition("/")
     hosted = host.sandboxes.get(sandbox_id)
@@ -158,9 +159,11 @@ def _visit(hosted: HostedSandbox, request: HttpRequest) -> HttpResponse:
     return handler.serve(hosted, request)
 
 
-def _logged(log: Callable[[str], None], hosted: HostedSandbox, request: HttpRequest, answer: Response) -> Response:
-    log(_access_log_line(hosted, request, answer))
-    return answer
+def _log_response(
+    log: Callable[[str], None], hosted: HostedSandbox, request: HttpRequest, response: Response
+) -> Response:
+    log(_access_log_line(hosted, request, response))
+    return response
 
 
 def _no_sandbox(host: SandboxHost, request: HttpRequest) -> HttpResponse:
@@ -171,20 +174,24 @@ def _no_sandbox(host: SandboxHost, request: HttpRequest) -> HttpResponse:
         return _refusal(
             404,
             "MOCK_NOT_FOUND",
-            "this server has no default sandbox; make one with POST /_mock/sandboxes and use its baseUrl, "
+            "this server has no default sandbox; create one with POST /_mock/sandboxes and use its baseUrl, "
             'with its path: urljoin(baseUrl, "/v1/...") drops that',
         )
     sandbox_id = request.target[len(SANDBOXES) :].partition("/")[0]
-    named = masked_excerpt(sandbox_id, _secrets(host), 60)
+    excerpt = masked_excerpt(sandbox_id, _secrets(host), 60)
     if host.is_closed(sandbox_id):
         if not handler.is_static_asset(request.target):
             host.note_late_call(sandbox_id)
         return _refusal(
             410,
             "MOCK_SANDBOX_CLOSED",
-            f"sandbox {named!r} is closed; this call arrived after its test had ended",
+            f"sandbox {excerpt!r} is closed; this call arrived after its test had ended",
         )
-    return _refusal(404, "MOCK_NOT_FOUND", f"no sandbox {named!r}; make one with POST /_mock/sandboxes")
+    return _refusal(
+        404,
+        "MOCK_NOT_FOUND",
+        f"sandbox: got {excerpt!r}; expected one that GET /_mock/sandboxes lists, or create one with POST /_mock/sandboxes",
+    )
 
 
 def _secrets(host: SandboxHost) -> list[str]:
@@ -209,8 +216,9 @@ def _media(hosted: HostedSandbox, request: HttpRequest) -> HttpResponse:
         hide, now = redactor(hosted.sandbox), hosted.sandbox.read_clock()
     date = ("Date", formats.http_date(now))
     if match is None:
-        refused = _refusal(404, "MOCK_NOT_FOUND", f"no media {hide.brief(media_id, 60)!r} in this sandbox")
-        return refused._replace(headers=(*refused.headers, date))
+        expected = "the id of a file that was uploaded to this sandbox"
+        refusal = _refusal(404, "MOCK_NOT_FOUND", f"media: got {hide.brief(media_id, 60)!r}; expected {expected}")
+        return refusal._replace(headers=(*refusal.headers, date))
     media = match[1]
     return HttpResponse(200, (*_media_headers(media), date), b"" if request.method == "HEAD" else media.content)
 
@@ -226,22 +234,22 @@ def _media_headers(media: Media) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _access_log_line(hosted: HostedSandbox, request: HttpRequest, answer: Response) -> str:
+def _access_log_line(hosted: HostedSandbox, request: HttpRequest, response: Response) -> str:
     """Return one line: time by the sandbox's clock, status, method and path, and for a refusal its code and reason."""
     with hosted.sandbox.lock:
         hide, now = redactor(hosted.sandbox), hosted.sandbox.now
     time_of_day, target = formats.http_date(now)[17:25], hide.text(request.target)
     call = f"{request.method[:20]} {hosted.prefix}{target}"
-    if isinstance(answer, NoResponse):
-        return printable(f"{time_of_day} {answer.reason} {call}")
-    reason = next((f"  {value}" for name, value in answer.headers if name == "X-Mock-Reason"), "")
-    return printable(f"{time_of_day} {answer.status} {call}{_code(answer)}{reason}")
+    if isinstance(response, NoResponse):
+        return printable(f"{time_of_day} {response.reason} {call}")
+    reason = next((f"  {value}" for name, value in response.headers if name == "X-Mock-Reason"), "")
+    return printable(f"{time_of_day} {response.status} {call}{_code(response)}{reason}")
 
 
-def _code(answer: HttpResponse) -> str:
+def _code(response: HttpResponse) -> str:
     """Return the error code of the response after a space; nothing if a rule has replaced the API's body."""
     try:
-        body = answer.json() if answer.status >= 400 and answer.body else {}
+        body = response.json() if response.status >= 400 and response.body else {}
     except ValueError:
         return ""
     return f" {body['code']}" if isinstance(body, dict) and "code" in body else ""

@@ -61,7 +61,7 @@ class LogWriter:
             self._changed.notify()
 
     def close(self) -> None:
-        """Take no more texts, and wait a moment for those that the stream still takes."""
+        """Accept no more texts, and wait a moment for the stream to accept those in the queue."""
         with self._changed:
             self._is_closed = True
             self._changed.notify()
@@ -93,12 +93,18 @@ def _write(stream: Any, text: str) -> None:
         return
     left = memoryview(text.encode(getattr(stream, "encoding", None) or "utf-8", "backslashreplace"))
     while left:
-        try:
-            left = left[os.write(descriptor, left) :]
-        except BlockingIOError:  # a terminal that another program has made non-blocking
-            if sys.platform == "win32":  # where `select` waits for sockets alone, and no terminal is non-blocking
-                raise
-            select.select([], [descriptor], [])
+        left = left[_write_some(descriptor, left) :]
+
+
+def _write_some(descriptor: int, content: memoryview) -> int:
+    """Write the beginning of the content and return its size in bytes, 0 after a wait."""
+    try:
+        return os.write(descriptor, content)
+    except BlockingIOError:  # a terminal that another program has made non-blocking
+        if sys.platform == "win32":  # `select` waits for sockets only there, and no terminal is non-blocking
+            raise
+        select.select([], [descriptor], [])
+        return 0
 
 
 class _Errors(io.TextIOBase):

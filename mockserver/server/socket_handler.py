@@ -1,10 +1,10 @@
 """
-The handler of the HTTP/1.1 server: its requests to the front controller.
+The handler of the HTTP/1.1 server: passes its requests to the front controller.
 
-1. A call of the API that is short and whose sandbox is free is answered on the event loop. The loop never waits for a
-   sandbox's lock: a call that does not get it, and everything that may take long, runs in a worker.
-2. A call that a rule holds is a timer of the loop; a new epoch of its sandbox releases it.
-3. Webhooks are sent by workers, after the last byte of the response.
+1. A short call of the API runs on the event loop if its sandbox's lock is free. The loop never waits for a lock: a call
+   that does not get it, and every request that may take long, runs in a worker.
+2. A call that waits is a timer of the loop; the next epoch of its sandbox cancels it.
+3. Workers send the webhooks, after the last byte of the response.
 """
 
 from __future__ import annotations
@@ -24,11 +24,18 @@ from mockserver.core.webhooks.deliveries import has_due_attempt
 from mockserver.server import front_controller
 from mockserver.server.api.exchange import RealTimeWait
 from mockserver.server.api.request import HttpRequest, body_limit_bytes
-from mockserver.server.api.response import Answer, HeldCall, HttpResponse, NoResponse, PendingWait, Waited, chunk_steps
+from mockserver.server.api.response import (
+    HttpResponse,
+    NoResponse,
+    PendingWait,
+    ResponseOrWait,
+    Waited,
+    WaitingCall,
+    chunk_steps,
+)
 from mockserver.server.front_controller import RoutedRequest
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
-from mockserver.server.http1 import messages
-from mockserver.server.http1.messages import Disconnect, InWorker, Request, Response
+from mockserver.server.http1.messages import Disconnect, InWorker, Request, Response, ResponseOrDisconnect
 
 _INLINE_BODY_MAX_BYTES = 64 * 1024
 _INLINE_RECORDS_MAX = 2_000  # chats, or campaigns and templates, of a sandbox whose calls run on the loop
@@ -46,7 +53,7 @@ def error_body(is_mock_failure: bool) -> tuple[int, bytes]:
 
 class SocketHandler:
     """
-    Answers the requests of one server.
+    Responds to the requests of one server.
 
     Args:
         host: may get and lose sandboxes while the server runs.
@@ -61,8 +68,8 @@ class SocketHandler:
         """Return the bound of a body that is sent to this target."""
         return body_limit_bytes(target)
 
-    def respond(self, incoming: Request) -> messages.Answer | Awaitable[messages.Answer]:
-        """Return the response to a request, or a coroutine for a request that waits or may take long."""
+    def respond(self, incoming: Request) -> ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]:
+        """Return the response to a request, or a coroutine for a request that may take long."""
         call = _SocketCall(self._host, self._root, incoming)
         if incoming.is_spooled or (incoming.size_bytes or 0) > _INLINE_BODY_MAX_BYTES:
             return call.respond_later(None)
@@ -70,15 +77,15 @@ class SocketHandler:
         _, hosted, part = routed
         if hosted is None or part != "api":
             return call.respond_later(routed)
-        answer = call.try_inline(routed, hosted)
-        if answer is None or isinstance(answer, HeldCall) or not call.is_quiet:
-            return call.respond_later(routed, answer)
+        current = call.try_inline(routed, hosted)
+        if current is None or isinstance(current, WaitingCall) or not call.is_quiet:
+            return call.respond_later(routed, current)
         hosted.notify_listeners()
-        return call.as_response(answer, hosted)
+        return call.as_response(current, hosted)
 
 
 def _is_short(sandbox: SandboxState, method: str) -> bool:
-    """Return True if a call of the API neither sends anything nor walks much. Lock: the caller holds it."""
+    """Return True if a call of the API sends no webhook and reads few records. Lock: the caller holds it."""
     if len(sandbox.timers) > _INLINE_TIMERS_MAX:
         return False
     if not sandbox.outbox.is_idle:
@@ -86,17 +93,17 @@ def _is_short(sandbox: SandboxState, method: str) -> bool:
         if has_due_attempt(sandbox):
             return False
     tenants = sandbox.tenants.values()
-    if method == "POST":  # previews and starts walk the chats
+    if method == "POST":  # previews and starts read every chat
         return sum(len(tenant.chats) for tenant in tenants) <= _INLINE_RECORDS_MAX
     return sum(len(tenant.campaigns) + len(tenant.templates) for tenant in tenants) <= _INLINE_RECORDS_MAX
 
 
 class _SocketCall:
     """
-    One request on its way through the front controller.
+    One request, from the server to the front controller and back.
 
     Attributes:
-        is_quiet: True after a call on the loop that leaves nothing to do but to notify the listeners.
+        is_quiet: True after a call on the loop if no webhook is due, and only the sandbox's listeners are to be notified.
 
     Lifetime: until its response is sent.
     """
@@ -119,49 +126,51 @@ class _SocketCall:
         request = HttpRequest(incoming.method, incoming.target, incoming.headers, incoming.body(), base_url)
         return front_controller.route(self._host, request, self._root)
 
-    def try_inline(self, routed: RoutedRequest, hosted: HostedSandbox) -> Answer | None:
-        """Return the answer, or None if the call may take long, or another thread holds the sandbox."""
+    def try_inline(self, routed: RoutedRequest, hosted: HostedSandbox) -> ResponseOrWait | None:
+        """Return the result of the call, or None if it may take long, or another thread holds the sandbox's lock."""
         lock: Any = hosted.sandbox.lock
         if not lock.acquire(blocking=False):
             return None
         try:
             if not _is_short(hosted.sandbox, routed[0].method):
                 return None
-            answer = front_controller.answer_request(self._host, routed, self._client)
-            is_loud = isinstance(answer, HeldCall) or has_due_attempt(hosted.sandbox)
-            self.is_quiet = not is_loud and self._host.on_exchange is None
-            return answer
+            current = front_controller.run_request(self._host, routed, self._client)
+            is_followed = isinstance(current, WaitingCall) or has_due_attempt(hosted.sandbox)
+            self.is_quiet = not is_followed and self._host.on_exchange is None
+            return current
         finally:
             lock.release()
 
-    async def respond_later(self, routed: RoutedRequest | None, answer: Answer | None = None) -> messages.Answer:
-        """Return the response of a request that runs in a worker, or is held."""
-        ran, current = (routed, answer) if routed and answer else await self._in_worker(partial(self._run, routed))
-        is_announced = answer is None and not isinstance(current, HeldCall)
-        while isinstance(current, HeldCall):
+    async def respond_later(
+        self, routed: RoutedRequest | None, result: ResponseOrWait | None = None
+    ) -> ResponseOrDisconnect:
+        """Return the response of a request that runs in a worker, or that waits; `result` is that of a run on the loop."""
+        ran, current = (routed, result) if routed and result else await self._in_worker(partial(self._run, routed))
+        is_complete = result is None and not isinstance(current, WaitingCall)
+        while isinstance(current, WaitingCall):
             waited = await _spend(current.wait)
             current = await self._with_lock(current.wait.sandbox, partial(current.resume, waited))
-        if not is_announced:
-            await self._in_worker(partial(self._announce, ran))
+        if not is_complete:
+            await self._in_worker(partial(self._complete, ran))
         return self.as_response(current, ran[1])
 
-    def _run(self, routed: RoutedRequest | None) -> tuple[RoutedRequest, Answer]:
+    def _run(self, routed: RoutedRequest | None) -> tuple[RoutedRequest, ResponseOrWait]:
         """Run the request in this thread, up to its response or its wait."""
         routed = routed or self.routed()
         if routed[1] is not None:
-            front_controller.dispatch_earlier(routed[1])
-        answer = front_controller.answer_request(self._host, routed, self._client)
-        if not isinstance(answer, HeldCall):
-            self._announce(routed)
-        return routed, answer
+            front_controller.dispatch_due_before(routed[1])
+        current = front_controller.run_request(self._host, routed, self._client)
+        if not isinstance(current, WaitingCall):
+            self._complete(routed)
+        return routed, current
 
-    def _announce(self, routed: RoutedRequest) -> None:
+    def _complete(self, routed: RoutedRequest) -> None:
         _, hosted, part = routed
         if hosted is not None:
-            front_controller.announce(self._host, hosted, part)
+            front_controller.complete_request(self._host, hosted, part)
 
     async def _with_lock(self, sandbox: SandboxState, function: Callable[[], Result]) -> Result:
-        """Run a function that takes the sandbox's lock: here if that is free, else in a worker."""
+        """Run a function that takes the sandbox's lock: on the loop if the lock is free, else in a worker."""
         lock: Any = sandbox.lock
         if not lock.acquire(blocking=False):
             return await self._in_worker(function)
@@ -170,27 +179,27 @@ class _SocketCall:
         finally:
             lock.release()
 
-    def as_response(self, answer: HttpResponse | NoResponse, hosted: HostedSandbox | None) -> messages.Answer:
-        """Return the answer as the server sends it, and after it the webhooks that are due."""
+    def as_response(self, response: HttpResponse | NoResponse, hosted: HostedSandbox | None) -> ResponseOrDisconnect:
+        """Return the response for the server, with the dispatch of the due webhooks after it."""
         is_idle = self.is_quiet or hosted is None or hosted.sandbox.outbox.is_idle
         after = None if is_idle or hosted is None else hosted.dispatch_webhooks
-        if isinstance(answer, NoResponse):
-            return Disconnect(answer.reason == "reset", after)
-        status, headers, body, transmission = answer
+        if isinstance(response, NoResponse):
+            return Disconnect(response.reason == "reset", after)
+        status, headers, body, transmission = response
         if transmission is None:
-            return Response(status, headers, body, False, after, self._client.lost)
+            return Response(status, headers, body, False, after, self._client.on_lost)
         if not any(name == "Content-Length" for name, _ in headers):
             headers = (*headers, ("Content-Length", str(len(body))))
         cut_bytes = transmission.truncate_bytes
         closes = cut_bytes is not None and cut_bytes >= len(body)  # after this body too, though it is whole
         if not transmission.chunks or hosted is None:
-            return Response(status, headers, body[:cut_bytes], closes, after, self._client.lost)
-        pieces = self._pieces(hosted.sandbox, answer)
-        return Response(status, headers, pieces, closes, after, self._client.lost)
+            return Response(status, headers, body[:cut_bytes], closes, after, self._client.on_lost)
+        pieces = self._pieces(hosted.sandbox, response)
+        return Response(status, headers, pieces, closes, after, self._client.on_lost)
 
-    async def _pieces(self, sandbox: SandboxState, answer: HttpResponse) -> AsyncIterator[bytes]:
+    async def _pieces(self, sandbox: SandboxState, response: HttpResponse) -> AsyncIterator[bytes]:
         """Yield the pieces of a body that is sent slowly, each when it is due."""
-        steps = chunk_steps(answer)
+        steps = chunk_steps(response)
         waited: Waited | None = None
         try:
             while True:
@@ -216,7 +225,7 @@ def _next_step(steps: Any, waited: Waited | None) -> bytes | PendingWait | None:
 
 
 async def _spend(wait: PendingWait) -> Waited:
-    """Wait in real time; the sandbox's next epoch releases the wait."""
+    """Wait in real time; the sandbox's next epoch cancels the wait."""
     loop = asyncio.get_running_loop()
     result: asyncio.Future[Waited] = loop.create_future()
 
@@ -224,16 +233,16 @@ async def _spend(wait: PendingWait) -> Waited:
         if not result.done():
             result.set_result(waited)
 
-    def release() -> None:
+    def cancel() -> None:
         with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(end, "released")
+            loop.call_soon_threadsafe(end, "canceled")
 
     runtime = wait.sandbox.runtime
-    if not runtime.add_wait(wait.sandbox, wait.epoch, release):
-        return "released"
+    if not runtime.add_wait(wait.sandbox, wait.epoch, cancel):
+        return "canceled"
     timer = loop.call_later(wait.span / SECOND, end, "passed")
     try:
         return await result
     finally:
         timer.cancel()
-        runtime.remove_wait(release)
+        runtime.remove_wait(cancel)

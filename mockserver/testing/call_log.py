@@ -1,4 +1,4 @@
-"""The calls that a sandbox has received: by operation, in their order, and waits for those that are still to come."""
+"""The calls that a sandbox has received: by operation, in their order, and waits for later ones."""
 
 from __future__ import annotations
 

@@ -44,12 +44,12 @@ class Exchange(Generic[BodyT_co, AnswerT_co]):
         headers: The headers by lower-case name.
         body: The JSON value of the request's body, or its text.
         status: The status of the response; None if no response reached the client.
-        said: The JSON value of the response's body, or its text; None if no response reached the client.
+        body_received: The JSON value of the response's body, or its text; None if no response reached the client.
         applied: True if the operation took effect.
         code: The API's error code; None for a success.
         reason: The mock's reason for the error; None for a success.
         fault: The rule that changed the exchange and its effects; None if none did.
-        cut_from_bytes: The size of a response's body of which `said` is only the beginning; else None.
+        cut_from_bytes: The size of a response's body of which `body_received` is only the beginning; else None.
     """
 
     n: int

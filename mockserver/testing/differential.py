@@ -92,19 +92,20 @@ class Difference(NamedTuple):
         run: The run.
         place: The index of the first step that differs.
         plain: This step of the plain run; empty if it has none.
-        came: This step of the run; empty if it has none.
+        received: This step of the run; empty if it has none.
         rules: The rules on conduct that a client breaks if its calls depend on these choices.
     """
 
     run: Run
     place: int
     plain: str
-    came: str
+    received: str
     rules: tuple[str, ...]
 
     def __str__(self) -> str:
         return (
-            f"{self.run.name}: step {self.place + 1} was {self.came or 'none'}, and is {self.plain or 'none'} otherwise"
+            f"{self.run.name}: step {self.place + 1} is {self.received or 'missing'}; "
+            f"in the plain run it is {self.plain or 'missing'}"
         )
 
 
@@ -173,8 +174,8 @@ def compare(
     varied_choices = {choice for _, choices in variants for choice in choices}
     not_assessed += [
         NotAssessed(rule, "no run had another choice")
-        for rule, about in BLAMED.items()
-        if varied_choices.isdisjoint(about)
+        for rule, choices in BLAMED.items()
+        if varied_choices.isdisjoint(choices)
     ]
     return Comparison(tuple(runs), tuple(differences), tuple(findings), tuple(not_assessed))
 
@@ -235,12 +236,10 @@ def _profile(profile: Profile) -> tuple[str, Mapping[str, object]]:
 
 
 def _single_choices() -> Iterator[tuple[str, Mapping[str, object]]]:
-    for about in BLAMED.values():
-        for choice in about:
-            row = CHOICES.get(choice)
-            for option in row.options if row is not None else ():
-                if row is not None and option != row.default:
-                    yield f"{choice}={option}", {choice: option}
+    rows = [CHOICES[choice] for choices in BLAMED.values() for choice in choices if choice in CHOICES]
+    for row in rows:
+        others = (option for option in row.options if option != row.default)
+        yield from ((f"{row.id}={option}", {row.id: option}) for option in others)
 
 
 def _blamed(run: _Runner, plain: Run, varied: Run) -> Iterator[Difference]:
@@ -252,8 +251,8 @@ def _blamed(run: _Runner, plain: Run, varied: Run) -> Iterator[Difference]:
     for cause in causes or [varied]:
         rules = tuple(
             rule
-            for rule, about in BLAMED.items()
-            if len(cause.choices) == 1 and not cause.choices.keys().isdisjoint(about)
+            for rule, choices in BLAMED.items()
+            if len(cause.choices) == 1 and not cause.choices.keys().isdisjoint(choices)
         )
         yield _difference(plain, cause, rules)
 

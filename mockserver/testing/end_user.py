@@ -304,7 +304,7 @@ def link_of(hosted: HostedSandbox, session: str | Mapping[str, Any]) -> str:
     named = session if isinstance(session, str) else str(session.get("url") or session.get("sessionId") or "")
     base = f"{hosted.base_url}/connect/"
     with hosted.sandbox.lock:
-        known: dict[str, str] = {each.id: each.token for _, each in hosted.sandbox.records("session")}
+        known: dict[str, str] = {session.id: session.token for _, session in hosted.sandbox.records("session")}
     if "/" in named:
         token = named.rpartition("/")[2]
         if token not in known.values():

@@ -266,7 +266,7 @@ class RemoteServer(MockServer):
         self._backends = [*(other for other in self._backends if other.is_open), backend]
         return Sandbox(backend, settings)
 
-    def keeps(self, sandbox: Sandbox) -> bool:
+    def is_open(self, sandbox: Sandbox) -> bool:
         """
         Return True if this object has created a sandbox and it is open.
 

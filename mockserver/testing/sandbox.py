@@ -65,6 +65,7 @@ class Sandbox:
     Attributes:
         calls: The calls that it has received: `sandbox.calls("startCampaign")` returns those of an operation (see `CallLog`).
         settings: The settings from which it was created, with the source of each.
+        is_rolled_back: True for the sandbox of a state machine, which is reset after each example.
 
     Example:
         >>> response = sandbox.call("GET", "/v1/campaigns")
@@ -72,9 +73,7 @@ class Sandbox:
         200
     """
 
-    taken_back = (
-        False  # True if Hypothesis resets it before each example, so that nothing of an example is left after it
-    )
+    is_rolled_back = False
 
     def __init__(self, backend: Backend, settings: Settings) -> None:
         self._backend = backend

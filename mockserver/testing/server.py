@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -33,7 +34,8 @@ class MockServer:
     """
     A server on the loopback interface with any number of sandboxes. Two servers share nothing.
 
-    `with`, `open`, or the first read of an address opens its socket; calls in process need none.
+    `with`, `open`, or the first read of an address opens its socket; calls in process need none. A fork of the process has no
+    socket: a sandbox that it creates has calls in process only.
 
     Lifetime: until it is closed.
 
@@ -180,9 +182,18 @@ class MockServer:
         hosted = self._host.create(config, clock=clock)
         if settings.get("own_port"):
             self._open_own_port(hosted)
-        return Sandbox(LocalBackend(hosted, self.open), settings)
+        server = self._server
+        is_forked = server is not None and server.process_id != os.getpid()
+        return Sandbox(LocalBackend(hosted, self._refuse_fork if is_forked else self.open), settings)
 
-    def keeps(self, sandbox: Sandbox) -> bool:
+    def _refuse_fork(self) -> None:
+        """Raise the error of an address that the socket of the parent process does not serve."""
+        assert self._server is not None
+        raise RuntimeError(
+            f"got a sandbox of a fork; its server belongs to process {self._server.process_id}; make a new MockServer"
+        )
+
+    def is_open(self, sandbox: Sandbox) -> bool:
         """
         Return True if a sandbox of this server is open.
 

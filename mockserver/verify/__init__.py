@@ -1,1 +1,1 @@
-"""`mockserver verify`: the contract, asked of any service by its public API alone, and what the service makes of the open points."""
+"""`mockserver verify`: compare any service with the contract, through its public API alone."""

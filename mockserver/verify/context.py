@@ -1,14 +1,10 @@
 """
-The context of a run: its settings, records, and the calls that it makes.
+The context of a run: its settings, its calls, what they show, and the records that it creates.
 
-The records of a run: its settings, exchanges, findings and observations, and the row of a probe.
-
-A visit to a service: the calls of one run, what was found by them, and what the run has made and must take back.
-
-1. Every call goes through `Visit.call`, at the run's pace. It is the one place where a call can be refused to a probe:
-   without `allow_writes` no POST but the audience preview goes out, without `allow_sends` no start.
-2. Keys are sent and never stored: an exchange has the role of its key, and stored responses have their secrets redacted.
-3. A probe judges and observes only what its row names.
+1. Every call is sent by `RunContext.call`, within the run's rate. It is the one place where a call of a probe is refused:
+   without `allow_writes` each POST but the audience preview, without `allow_sends` each start.
+2. Keys are sent and never recorded: an exchange has the role of its key, and recorded responses have the keys redacted.
+3. A probe judges and observes only the clauses and choices that its row names.
 """
 
 from __future__ import annotations
@@ -23,12 +19,12 @@ from urllib.parse import quote
 from mockserver.contract.endpoints import ENDPOINTS, Endpoint
 from mockserver.contract.schemas import ABSENT
 from mockserver.contract.text import brief, json_value, whole_number
-from mockserver.verify.transport import Answered, HttpTransport, RateLimiter
+from mockserver.verify.transport import HttpTransport, RateLimiter, RawResponse
 
 Need = Literal["writes", "sends", "public-key", "other-key", "chat", "form", "entrypoint"]
 KeyRole = Literal["secret", "public", "other", "none", "unknown", "unprefixed"]
 
-# What a user gives for each need.
+# The option that supplies each need.
 NEEDS: Mapping[Need, str] = {
     "writes": "--allow-writes",
     "sends": "--allow-sends",
@@ -44,9 +40,9 @@ _EXCERPT_CHARS = 300
 @dataclass(frozen=True)
 class RunSettings:
     """
-    What a run was given: keys, ids, and what it may do. Its text shows no key.
+    Settings of a run: keys, ids, and what it may do. Its `repr` shows no key.
 
-    `tag` distinguishes the names of this run from those of others.
+    `tag` is part of every name that this run gives, so that no two runs give the same name.
     """
 
     key: str = field(repr=False)
@@ -60,7 +56,7 @@ class RunSettings:
     allow_sends: bool = False
 
     def has(self, need: Need) -> bool:
-        """Return True if the user gave what a probe needs."""
+        """Return True if the settings supply this need."""
         return bool(
             {
                 "writes": self.allow_writes,
@@ -75,16 +71,16 @@ class RunSettings:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What no output may show."""
+        """The keys, which no output may show."""
         return tuple(key for key in (self.key, self.public_key, self.other_key) if key)
 
 
 class Exchange(NamedTuple):
     """
-    One call and its answer.
+    One call and its response.
 
-    `operation` is None for a path that the document does not have; `key` is the role of the key that was sent, never
-    the key; `json` is ABSENT where the body is no JSON.
+    `operation` is None for a path that the document does not contain; `key` is the role of the key that was sent, never
+    the key; `json` is ABSENT if the body is not JSON.
     """
 
     n: int
@@ -104,40 +100,39 @@ class Exchange(NamedTuple):
 
     @property
     def code(self) -> str | None:
-        """Return the error's code, or None."""
+        """The error's code, or None."""
         return self.json.get("code") if self.status >= 400 and isinstance(self.json, dict) else None
 
     @property
-    def asked(self) -> str:
+    def request_text(self) -> str:
         """The call in one line."""
         role = "" if self.key == "secret" else f" ({self.key} key)" if self.key != "none" else " (no key)"
         return f"{self.method} {self.path}{role}{' ' + excerpt(self.sent) if self.sent else ''}"
 
     @property
-    def found(self) -> str:
-        """The answer in one line."""
-        shown = (
-            json.dumps(self.json, ensure_ascii=False) if self.json is not ABSENT else repr(self.body[:_EXCERPT_CHARS])
-        )
-        return f"{self.status} {excerpt(shown) if self.body else '(no content)'}"
+    def response_text(self) -> str:
+        """The response in one line."""
+        is_json = self.json is not ABSENT
+        text = json.dumps(self.json, ensure_ascii=False) if is_json else repr(self.body[:_EXCERPT_CHARS])
+        return f"{self.status} {excerpt(text) if self.body else '(no content)'}"
 
 
 def excerpt(text: str) -> str:
-    """The beginning of a text."""
+    """Return the beginning of a text."""
     return brief(text, _EXCERPT_CHARS)
 
 
 class Judgement(NamedTuple):
-    """One look at a clause: whether it held there, and what it wants."""
+    """Whether a clause holds in one exchange, and the response that it expects."""
 
     clause: str
     holds: bool
     exchange: Exchange
-    wanted: str
+    expected: str
 
 
 class Observation(NamedTuple):
-    """One look at a choice: the options that would have answered so; none where no option would."""
+    """The options of a choice that lead to the response of one exchange; none if no option does."""
 
     choice: str
     options: frozenset[str]
@@ -145,7 +140,7 @@ class Observation(NamedTuple):
 
 
 class Probe(NamedTuple):
-    """A question to the service: what it needs, the clauses it judges, and the choices it can observe."""
+    """A few calls with one purpose: what they need, the clauses they judge, and the choices they can observe."""
 
     name: str
     run: Callable[[RunContext], None]
@@ -155,46 +150,56 @@ class Probe(NamedTuple):
 
 
 class Unexpected(Exception):
-    """An answer that a probe cannot go on from; its clauses that were not judged by then stay unseen."""
+    """A response after which a probe cannot continue; its other clauses are reported as not observed."""
 
 
 class Stop(Exception):
-    """An answer after which no probe makes sense: the key is refused, or the service limits the rate."""
+    """A response that ends the run: the service refuses the key, or limits the rate of calls."""
 
 
-Watcher = Callable[["RunContext", Exchange], None]
+Check = Callable[["RunContext", Exchange], None]
 JSON = {"Content-Type": "application/json"}
-_UNANSWERED_MAX = 3
-_HEADERS_KEPT = ("content-type", "date", "retry-after", "ratelimit", "ratelimit-policy")
+_FAILURES_IN_A_ROW_MAX = 3
+_HEADERS_RECORDED = ("content-type", "date", "retry-after", "ratelimit", "ratelimit-policy")
 
 
 class RunContext:
     """
-    One run's state; lives as long as the run.
+    The state of one run.
 
-    `templates` and `details` are what the template endpoints showed, `others` the ids of another tenant's; `campaigns` maps the id of each campaign that the
-    run made to its name, until it has ended; `sessions` are the ids of the sessions it made, `links` their one-use urls; `left` tells what could not be taken back.
+    Attributes:
+        findings: Judgements of clauses, in the order of the calls.
+        templates: The templates that the service lists.
+        template_details: The details that the run has read, by template id.
+        other_templates: The ids of another tenant's templates.
+        campaigns: The names of the campaigns that the run created and that have not ended, by id.
+        sessions: The ids of the sessions that the run created.
+        session_urls: Their one-use urls, which no output may show.
+        not_cleaned_up: One text for each record that the run created and could not remove.
+        row: The probe that runs; None between probes.
+
+    Lifetime: one run.
     """
 
     def __init__(
-        self, transport: HttpTransport, settings: RunSettings, pace: RateLimiter, watchers: Iterable[Watcher] = ()
+        self, transport: HttpTransport, settings: RunSettings, rate_limiter: RateLimiter, checks: Iterable[Check] = ()
     ) -> None:
         self.settings = settings
-        self.pace = pace
+        self.rate_limiter = rate_limiter
         self.exchanges: list[Exchange] = []
         self.findings: list[Judgement] = []
         self.observations: list[Observation] = []
         self.templates: list[dict[str, Any]] = []
-        self.others: list[str] = []
-        self.details: dict[str, dict[str, Any]] = {}
+        self.other_templates: list[str] = []
+        self.template_details: dict[str, dict[str, Any]] = {}
         self.campaigns: dict[str, str] = {}
         self.not_cleaned_up: list[str] = []
         self.sessions: list[str] = []
-        self.links: list[str] = []
+        self.session_urls: list[str] = []
         self.row: Probe | None = None
         self._transport = transport
-        self._watchers = tuple(watchers)
-        self._unanswered = 0
+        self._checks = tuple(checks)
+        self._failures_in_a_row = 0
         self._keys: Mapping[KeyRole, str] = {
             "secret": settings.key,
             "public": settings.public_key,
@@ -215,10 +220,21 @@ class RunContext:
         key: KeyRole = "secret",
     ) -> Exchange:
         """
-        One call of an operation, its path's parameters in order; `json` becomes the body with its Content-Type.
+        Call an operation and return the exchange.
 
-        Unexpected where no answer came, the service failed, or the subscription has lapsed; Stop where the service refuses
-        to be asked any more.
+        Args:
+            operation: The operation's id in `ENDPOINTS`.
+            ids: The parameters of its path, in order.
+            query: The query string with its `?`.
+            json: A value to send as JSON, with the Content-Type; it replaces `body`.
+            body: The bytes to send.
+            headers: More headers.
+            key: Which key to send.
+
+        Raises:
+            PermissionError: If the settings do not allow the call; nothing is sent.
+            Unexpected: If no response arrives, the service fails, or the subscription refuses this write.
+            Stop: If the key's tenant is refused altogether, or the service limits the rate, or does not respond at all.
         """
         endpoint = ENDPOINTS[operation]
         self._refuse_unless_allowed(endpoint)
@@ -231,7 +247,7 @@ class RunContext:
         return self._exchange(operation, endpoint.method, path + query, key, sent, {**content_type, **(headers or {})})
 
     def get(self, path: str) -> Exchange:
-        """A GET of a path that the document does not have."""
+        """Read a path that the document does not contain."""
         return self._exchange(None, "GET", path, "secret", b"", {})
 
     def _refuse_unless_allowed(self, endpoint: Endpoint) -> None:
@@ -245,75 +261,75 @@ class RunContext:
     def _exchange(
         self, operation: str | None, method: str, path: str, key: KeyRole, sent: bytes, headers: Mapping[str, str]
     ) -> Exchange:
-        answered = self._answered(method, path, key, sent, headers)
-        if answered.status == 429:
-            self.pace.rest(_wait_s(answered.headers))
-            limited = self._kept(operation, method, path, key, sent, answered)
-            answered = self._answered(method, path, key, sent, headers)
-            if answered.status == 429:
+        response = self._send(method, path, key, sent, headers)
+        if response.status == 429:
+            self.rate_limiter.back_off(_retry_after_s(response.headers))
+            limited = self._record(operation, method, path, key, sent, response)
+            response = self._send(method, path, key, sent, headers)
+            if response.status == 429:
                 raise Stop(f"the service limits the rate of calls ({limited.code or 429})")
-        return _judged(self._kept(operation, method, path, key, sent, answered))
+        return _require_usable(self._record(operation, method, path, key, sent, response))
 
-    def _answered(self, method: str, path: str, key: KeyRole, sent: bytes, headers: Mapping[str, str]) -> Answered:
-        self.pace.wait()
+    def _send(self, method: str, path: str, key: KeyRole, sent: bytes, headers: Mapping[str, str]) -> RawResponse:
+        self.rate_limiter.wait()
         try:
-            answered = self._transport.call(method, path, key=self._keys[key], body=sent, headers=headers)
+            response = self._transport.call(method, path, key=self._keys[key], body=sent, headers=headers)
         except OSError as failure:
-            self._unanswered += 1
-            if self._unanswered >= _UNANSWERED_MAX:
+            self._failures_in_a_row += 1
+            if self._failures_in_a_row >= _FAILURES_IN_A_ROW_MAX:
                 raise Stop(f"{method} {path}: {failure}") from None
             raise Unexpected(f"{method} {path}: {failure}") from None
-        self._unanswered = 0
-        return answered
+        self._failures_in_a_row = 0
+        return response
 
-    def _kept(
-        self, operation: str | None, method: str, path: str, key: KeyRole, sent: bytes, answered: Answered
+    def _record(
+        self, operation: str | None, method: str, path: str, key: KeyRole, sent: bytes, response: RawResponse
     ) -> Exchange:
-        body = self._blotted(answered.body)
+        body = self._redacted(response.body)
         number = len(self.exchanges) + 1
         text = sent.decode("utf-8", "replace")
-        headers = {name: value for name, value in answered.headers.items() if name in _HEADERS_KEPT}
+        headers = {name: value for name, value in response.headers.items() if name in _HEADERS_RECORDED}
         exchange = Exchange(
-            number, operation, method, path, key, text, answered.status, headers, json_value(body, ABSENT), body
+            number, operation, method, path, key, text, response.status, headers, json_value(body, ABSENT), body
         )
         self.exchanges.append(exchange)
-        row, self.row = self.row, None  # a watcher has a row of its own
-        for watch in self._watchers:
-            watch(self, exchange)
+        row, self.row = self.row, None  # a check has a row of its own
+        for check in self._checks:
+            check(self, exchange)
         self.row = row
         return exchange
 
-    def _blotted(self, body: bytes) -> bytes:
+    def _redacted(self, body: bytes) -> bytes:
         for secret in self.settings.secrets:
             body = body.replace(secret.encode(), f"{secret[:3]}...".encode())
         return body
 
-    def judge(self, clause: str, holds: bool, exchange: Exchange, wanted: str) -> bool:
-        """Take note of whether a clause held in an exchange."""
+    def judge(self, clause: str, holds: bool, exchange: Exchange, expected: str) -> bool:
+        """Record whether a clause holds in an exchange, and return it; `expected` describes the response that would hold."""
         if self.row is not None and clause not in self.row.clauses:
             raise AssertionError(f"the probe {self.row.name!r} does not name the clause {clause}")
-        self.findings.append(Judgement(clause, holds, exchange, wanted))
+        self.findings.append(Judgement(clause, holds, exchange, expected))
         return holds
 
     def observe(self, choice: str, options: Iterable[str], exchange: Exchange) -> None:
-        """Take note of the options of a choice that would have answered so."""
+        """Record the options of a choice that lead to this response."""
         if self.row is not None and choice not in self.row.choices:
             raise AssertionError(f"the probe {self.row.name!r} does not name the choice {choice}")
         self.observations.append(Observation(choice, frozenset(options), exchange))
 
-    def refused(self, clause: str, exchange: Exchange, *codes: str) -> bool:
-        """Judge that the call was refused with one of these codes."""
+    def judge_refusal(self, clause: str, exchange: Exchange, *codes: str) -> bool:
+        """Record whether the call was refused with one of these codes, as the clause demands, and return it."""
         return self.judge(clause, exchange.code in codes, exchange, f"the error {' or '.join(codes)}")
 
 
-def _wait_s(headers: Mapping[str, str]) -> float:
+def _retry_after_s(headers: Mapping[str, str]) -> float:
     seconds = whole_number(headers.get("retry-after", ""))
     return 1.0 if seconds is None else float(seconds)
 
 
-def _judged(exchange: Exchange) -> Exchange:
+def _require_usable(exchange: Exchange) -> Exchange:
     if exchange.status >= 500:
-        raise Unexpected(f"{exchange.method} {exchange.path} answered {exchange.status}")
+        raise Unexpected(f"{exchange.method} {exchange.path} was answered {exchange.status}")
     if exchange.code == "SUBSCRIPTION_INACTIVE":
         kind = Stop if exchange.method == "GET" else Unexpected
         raise kind("the subscription of the key's tenant is not active")
@@ -322,8 +338,10 @@ def _judged(exchange: Exchange) -> Exchange:
     return exchange
 
 
-def succeeded(exchange: Exchange, wanted: type | tuple[type, ...] = dict) -> Any:
-    """The body of a success; Unexpected where it is no success, or of another kind."""
-    if not exchange.succeeded or not isinstance(exchange.json, wanted):
-        raise Unexpected(f"{exchange.method} {exchange.path} answered {exchange.status} {exchange.code or ''}".rstrip())
+def require_success(exchange: Exchange, expected: type | tuple[type, ...] = dict) -> Any:
+    """Return the body of a success; raise Unexpected if the call failed or the body has another type."""
+    if not exchange.succeeded or not isinstance(exchange.json, expected):
+        raise Unexpected(
+            f"{exchange.method} {exchange.path} was answered {exchange.status} {exchange.code or ''}".rstrip()
+        )
     return exchange.json

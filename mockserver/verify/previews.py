@@ -1,4 +1,4 @@
-"""Asking the audience preview: groups of filters, how many chats they select, and an audience that is empty by logic."""
+"""Calls of the audience preview: groups of filters, how many chats they select, and an audience that is empty by logic."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from mockserver.contract.schemas import ABSENT
-from mockserver.verify.context import Exchange, RunContext, succeeded
+from mockserver.verify.context import Exchange, RunContext, require_success
 
 Group = dict[str, Any]
 NUMBERS_AND_DATES: Final = (
@@ -23,9 +23,9 @@ _HOUR: Final = timedelta(hours=1)
 
 
 def is_(field: str, operator: str, value: Any = ABSENT, value2: Any = ABSENT) -> dict[str, Any]:
-    """One statement; what is ABSENT is left out."""
-    said = {"field": field, "operator": operator, "value": value, "value2": value2}
-    return {key: each for key, each in said.items() if each is not ABSENT}
+    """Return one statement, without the values that are ABSENT."""
+    statement = {"field": field, "operator": operator, "value": value, "value2": value2}
+    return {key: part for key, part in statement.items() if part is not ABSENT}
 
 
 def all_of(*statements: dict[str, Any]) -> Group:
@@ -36,8 +36,8 @@ def any_of(*statements: dict[str, Any]) -> Group:
     return {"combinator": "or", "statements": list(statements)}
 
 
-def nobody() -> list[Group]:
-    """Filters that no chat can satisfy: two booleans, each both true and false, once in a group and once across groups."""
+def empty_audience() -> list[Group]:
+    """Return filters that no chat can satisfy: two booleans, each both true and false, one in a group, one across groups."""
     return [
         all_of(is_("chat.isGroupChat", "equals", True), is_("chat.isGroupChat", "equals", False)),
         all_of(is_("chat.isAnswered", "equals", True)),
@@ -45,55 +45,55 @@ def nobody() -> list[Group]:
     ]
 
 
-def preview(visit: RunContext, *groups: Group) -> Exchange:
-    """The preview of these groups, whatever it answers."""
-    return visit.call("previewAudience", json={"filters": list(groups)})
+def preview(context: RunContext, *groups: Group) -> Exchange:
+    """Call the preview with these groups, and return the exchange, also of a refusal."""
+    return context.call("previewAudience", json={"filters": list(groups)})
 
 
-def statement(visit: RunContext, field: str, operator: str, value: Any = ABSENT, value2: Any = ABSENT) -> Exchange:
-    """The preview of one statement."""
-    return preview(visit, all_of(is_(field, operator, value, value2)))
+def statement(context: RunContext, field: str, operator: str, value: Any = ABSENT, value2: Any = ABSENT) -> Exchange:
+    """Call the preview with one statement, and return the exchange."""
+    return preview(context, all_of(is_(field, operator, value, value2)))
 
 
 def size(exchange: Exchange) -> int:
-    """The estimated count of a preview; Unexpected where it was refused."""
-    return int(succeeded(exchange)["estimatedCount"])
+    """Return the estimated count of a preview; raise Unexpected if the call was refused."""
+    return int(require_success(exchange)["estimatedCount"])
 
 
-def has_any(visit: RunContext, *groups: Group) -> bool:
+def has_any(context: RunContext, *groups: Group) -> bool:
     """
-    True where the groups select at least one chat.
+    Return True if the groups select at least one chat.
 
-    None or some is the one thing that an estimate cannot blur, so the probes ask for nothing finer.
+    A rough estimate still distinguishes none from some, so the probes use no finer difference.
     """
-    return size(preview(visit, *groups)) > 0
+    return size(preview(context, *groups)) > 0
 
 
-def first_with(visit: RunContext, fields: Sequence[str], *operators: str) -> str | None:
-    """The first field for which each of these operators, which need no value, selects some chat."""
+def first_with(context: RunContext, fields: Sequence[str], *operators: str) -> str | None:
+    """Return the first field with which each of these operators, which need no value, selects a chat; None if there is none."""
     for field in fields:
-        if all(has_any(visit, all_of(is_(field, operator))) for operator in operators):
+        if all(has_any(context, all_of(is_(field, operator))) for operator in operators):
             return field
     return None
 
 
-def earliest_hour(visit: RunContext, field: str) -> datetime | None:
-    """The hour in which the earliest date of this field lies, found by halving; None where no chat has one."""
+def earliest_hour(context: RunContext, field: str) -> datetime | None:
+    """Return the hour of the earliest date in this field, by bisection; None if no chat has a date."""
     low, high = datetime(_FIRST_YEAR, 1, 1, tzinfo=UTC), datetime(_LAST_YEAR, 1, 1, tzinfo=UTC)
-    if has_before(visit, field, low) or not has_before(visit, field, high):
+    if has_date_before(context, field, low) or not has_date_before(context, field, high):
         return None
     while high - low > _HOUR:
         middle = low + (high - low) // _HOUR // 2 * _HOUR
-        if has_before(visit, field, middle):
+        if has_date_before(context, field, middle):
             high = middle
         else:
             low = middle
     return low
 
 
-def has_before(visit: RunContext, field: str, instant: datetime) -> bool:
-    """True where some chat's date lies before the instant."""
-    return has_any(visit, all_of(is_(field, "less-than", zulu(instant))))
+def has_date_before(context: RunContext, field: str, instant: datetime) -> bool:
+    """Return True if the date of some chat is before the instant."""
+    return has_any(context, all_of(is_(field, "less-than", zulu(instant))))
 
 
 def zulu(instant: datetime) -> str:

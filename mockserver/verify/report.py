@@ -1,9 +1,7 @@
 """
-The report of a run: clause by clause and choice by choice, as data, text and profile.
+The report of a run: each clause and each choice, as data, as text, and as the profile that `mockserver serve` reads.
 
-What a run found, clause by clause and choice by choice; no text in it holds a key or a session's link.
-
-A report as text for people, and as the profile that `mockserver serve --profile FILE` reads.
+No text in it contains a key or a session's url.
 """
 
 from __future__ import annotations
@@ -14,49 +12,54 @@ from typing import Any, Literal, NamedTuple, TextIO
 
 from mockserver.contract import clauses
 from mockserver.contract.choices import CHOICES
-from mockserver.verify.context import NEEDS, Judgement, Observation, RunContext
-from mockserver.verify.coverage import HIDDEN, OBSERVABLE, UNMET, UNOBSERVABLE
+from mockserver.verify.context import NEEDS, Exchange, Judgement, Observation, RunContext
+from mockserver.verify.coverage import HIDDEN, NOT_PROVOKED, OBSERVABLE, UNOBSERVABLE
 
-Verdict = Literal["holds", "broken", "not seen"]
-Standing = Literal["observed", "narrowed", "contradictory", "not seen"]
-_SHOWN_MAX = 3
+Verdict = Literal["holds", "broken", "not observed"]
+Outcome = Literal["observed", "narrowed", "contradictory", "not observed"]
+_PROOFS_MAX = 3
 
 
 class ExchangeExcerpt(NamedTuple):
-    """An exchange that shows something, in words."""
+    """An exchange as a proof: the request, the response, and the response that was expected, each in one line."""
 
     method: str
     path: str
     status: int
-    asked: str
-    found: str
-    wanted: str
+    request: str
+    response: str
+    expected: str
 
 
 class ClauseResult(NamedTuple):
-    """`why` tells what kept a clause from being seen; `looks` counts the exchanges it was judged in."""
+    """`why` is the reason why a clause was not observed; `exchanges` counts those in which it was judged."""
 
     id: str
     text: str
     verdict: Verdict
     why: str
-    looks: int
+    exchanges: int
     proofs: tuple[ExchangeExcerpt, ...]
 
 
 class ChoiceResult(NamedTuple):
-    """`options` are those that would have answered as the service did: one where it is observed."""
+    """`options` are those that lead to the service's responses: exactly one if the choice was observed."""
 
     id: str
     question: str
-    standing: Standing
+    outcome: Outcome
     options: tuple[str, ...]
     why: str
     proofs: tuple[ExchangeExcerpt, ...]
 
 
 class VerifyReport(NamedTuple):
-    """A run's results; `left` is what it could not take back, `stopped` why it ended early, if it did."""
+    """
+    The results of a run.
+
+    `not_cleaned_up` has one text for each record that the run could not remove; `sessions` counts the sessions that it
+    created, which expire by themselves; `stopped` is the reason why the run ended early, or empty.
+    """
 
     base_url: str
     calls: int
@@ -69,14 +72,14 @@ class VerifyReport(NamedTuple):
 
     @property
     def is_clean(self) -> bool:
-        """True where no clause is broken and no choice contradicts itself."""
-        broken = any(each.verdict == "broken" for each in self.clauses)
-        return not broken and not any(each.standing == "contradictory" for each in self.choices)
+        """Whether no clause is broken and no choice is contradictory."""
+        is_broken = any(clause.verdict == "broken" for clause in self.clauses)
+        return not is_broken and not any(choice.outcome == "contradictory" for choice in self.choices)
 
     @property
     def profile(self) -> dict[str, str]:
-        """The option of each choice that was observed."""
-        return {each.id: each.options[0] for each in self.choices if each.standing == "observed"}
+        """The options of the observed choices, by the choice's id."""
+        return {each.id: each.options[0] for each in self.choices if each.outcome == "observed"}
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -84,100 +87,113 @@ class VerifyReport(NamedTuple):
             "calls": self.calls,
             "seconds": round(self.seconds, 1),
             "stopped": self.stopped or None,
-            "clauses": [each._asdict() | {"proofs": [one._asdict() for one in each.proofs]} for each in self.clauses],
-            "choices": [each._asdict() | {"proofs": [one._asdict() for one in each.proofs]} for each in self.choices],
-            "leftBehind": list(self.not_cleaned_up),
-            "sessionsLeftToLapse": self.sessions,
+            "clauses": [_result_json(clause) for clause in self.clauses],
+            "choices": [_result_json(choice) for choice in self.choices],
+            "notCleanedUp": list(self.not_cleaned_up),
+            "sessionsLeftToExpire": self.sessions,
         }
 
 
-def make(visit: RunContext, base_url: str, whys: Mapping[str, str], stopped: str) -> VerifyReport:
-    """The report of a visit; `whys` maps the clauses and choices that a probe did not come to, to the reason."""
-    hide = _hider([*visit.settings.secrets, *visit.links])
+def _result_json(result: ClauseResult | ChoiceResult) -> dict[str, Any]:
+    return result._asdict() | {"proofs": [proof._asdict() for proof in result.proofs]}
+
+
+def make(context: RunContext, base_url: str, reasons: Mapping[str, str], stopped: str) -> VerifyReport:
+    """Return the report of a run; `reasons` has, by clause or choice, why a probe did not reach it."""
+    redact = _redactor([*context.settings.secrets, *context.session_urls])
     return VerifyReport(
-        hide(base_url),
-        len(visit.exchanges),
-        visit.pace.spent_s,
-        tuple(_clause(row, visit.findings, whys, hide) for row in clauses.read()),
-        tuple(_choice(id, visit.observations, whys, hide) for id in CHOICES),
-        tuple(hide(each) for each in visit.not_cleaned_up),
-        len(visit.sessions),
-        hide(stopped),
+        redact(base_url),
+        len(context.exchanges),
+        context.rate_limiter.elapsed_s,
+        tuple(_clause(row, context.findings, reasons, redact) for row in clauses.read()),
+        tuple(_choice(id, context.observations, reasons, redact) for id in CHOICES),
+        tuple(redact(each) for each in context.not_cleaned_up),
+        len(context.sessions),
+        redact(stopped),
     )
 
 
-def _hider(secrets: Sequence[str]) -> Callable[[str], str]:
-    def hide(text: str) -> str:
+def _redactor(secrets: Sequence[str]) -> Callable[[str], str]:
+    def redact(text: str) -> str:
         for secret in secrets:
             text = text.replace(secret, f"{secret[:3]}...") if secret else text
         return text
 
-    return hide
+    return redact
 
 
-def _proof(each: Judgement | Observation, wanted: str, hide: Callable[[str], str]) -> ExchangeExcerpt:
-    exchange = each.exchange
+def _proof(exchange: Exchange, expected: str, redact: Callable[[str], str]) -> ExchangeExcerpt:
     return ExchangeExcerpt(
-        exchange.method, hide(exchange.path), exchange.status, hide(exchange.asked), hide(exchange.found), hide(wanted)
+        exchange.method,
+        redact(exchange.path),
+        exchange.status,
+        redact(exchange.request_text),
+        redact(exchange.response_text),
+        redact(expected),
     )
 
 
 def _clause(
-    row: clauses.Clause, findings: Sequence[Judgement], whys: Mapping[str, str], hide: Callable[[str], str]
+    row: clauses.Clause, findings: Sequence[Judgement], reasons: Mapping[str, str], redact: Callable[[str], str]
 ) -> ClauseResult:
-    own = [each for each in findings if each.clause == row.id]
-    broken = [each for each in own if not each.holds]
+    own = [judgement for judgement in findings if judgement.clause == row.id]
+    broken = [judgement for judgement in own if not judgement.holds]
     if broken:
-        proofs = tuple(_proof(each, each.wanted, hide) for each in broken[:_SHOWN_MAX])
+        proofs = tuple(_proof(judgement.exchange, judgement.expected, redact) for judgement in broken[:_PROOFS_MAX])
         return ClauseResult(row.id, row.text, "broken", "", len(own), proofs)
     if own:
         return ClauseResult(row.id, row.text, "holds", "", len(own), ())
-    why = UNOBSERVABLE.get(row.id) or whys.get(row.id) or UNMET.get(row.id) or "no exchange of the run could show it"
-    return ClauseResult(row.id, row.text, "not seen", hide(why), 0, ())
+    why = (
+        UNOBSERVABLE.get(row.id)
+        or reasons.get(row.id)
+        or NOT_PROVOKED.get(row.id)
+        or "no exchange of the run concerns it"
+    )
+    return ClauseResult(row.id, row.text, "not observed", redact(why), 0, ())
 
 
 def _choice(
-    id: str, observations: Sequence[Observation], whys: Mapping[str, str], hide: Callable[[str], str]
+    id: str, observations: Sequence[Observation], reasons: Mapping[str, str], redact: Callable[[str], str]
 ) -> ChoiceResult:
-    own = [each for each in observations if each.choice == id]
-    left = frozenset(CHOICES[id].options).intersection(*(each.options for each in own))
-    options = tuple(option for option in CHOICES[id].options if option in left)
+    own = [observation for observation in observations if observation.choice == id]
+    common = frozenset(CHOICES[id].options).intersection(*(observation.options for observation in own))
+    options = tuple(option for option in CHOICES[id].options if option in common)
     if not own:
-        return ChoiceResult(id, CHOICES[id].question, "not seen", (), hide(_why_unseen(id, whys)), ())
+        return ChoiceResult(id, CHOICES[id].question, "not observed", (), redact(_why_not_observed(id, reasons)), ())
     if len(options) == 1:
         return ChoiceResult(id, CHOICES[id].question, "observed", options, "", ())
     if options:
-        return ChoiceResult(id, CHOICES[id].question, "narrowed", options, "what came fits each of these", ())
-    kinds = {each.options: each for each in own}
+        return ChoiceResult(id, CHOICES[id].question, "narrowed", options, "the responses fit each of these", ())
+    exchanges = {observation.options: observation.exchange for observation in own}
     proofs = tuple(
-        _proof(each, f"as under {' or '.join(sorted(options)) or 'no known option'}", hide)
-        for options, each in list(kinds.items())[:_SHOWN_MAX]
+        _proof(exchange, f"as under {' or '.join(sorted(options)) or 'no known option'}", redact)
+        for options, exchange in list(exchanges.items())[:_PROOFS_MAX]
     )
-    why = "no option answers so" if len(kinds) == 1 else "the answers do not agree"
+    why = "no option leads to this response" if len(exchanges) == 1 else "the responses contradict each other"
     return ChoiceResult(id, CHOICES[id].question, "contradictory", (), why, proofs)
 
 
-def _why_unseen(id: str, whys: Mapping[str, str]) -> str:
+def _why_not_observed(id: str, reasons: Mapping[str, str]) -> str:
     if id in HIDDEN:
         return HIDDEN[id]
-    if id in whys:
-        return whys[id]
+    if id in reasons:
+        return reasons[id]
     row = OBSERVABLE[id]
     needs = [NEEDS[need] for need in row.needs] + ([row.population] if row.population else [])
     under = [f"{choice} is {' or '.join(options)}" for choice, options in row.when]
-    shows = f"; it shows only where {' and '.join(under)}" if under else ""
-    takes = f"; it takes {', '.join(needs)}" if needs else ""
-    return f"seen in {row.how}{takes}{shows}"
+    required = f"; it needs {', '.join(needs)}" if needs else ""
+    condition = f", and only if {' and '.join(under)}" if under else ""
+    return f"it would show in {row.how}{condition}{required}"
 
 
-_VERDICTS = ("broken", "holds", "not seen")
-_STANDINGS = ("contradictory", "observed", "narrowed", "not seen")
+_VERDICTS = ("broken", "holds", "not observed")
+_OUTCOMES = ("contradictory", "observed", "narrowed", "not observed")
 _BAR_CHARS = 30
 _LINE_EVERY_S = 5.0
 
 
 def lines(report: VerifyReport) -> Iterator[str]:
-    """The report, the worst first."""
+    """Yield the lines of the report, broken and contradictory rows first."""
     yield f"{report.base_url}: {report.calls} calls in {report.seconds:.1f} s"
     if report.stopped:
         yield f"The run ended early: {report.stopped}."
@@ -185,59 +201,55 @@ def lines(report: VerifyReport) -> Iterator[str]:
     yield from _choices(report)
     if report.not_cleaned_up:
         yield ""
-        yield "Left behind, for you to look at:"
+        yield "Not cleaned up; check and remove:"
         yield from (f"  {each}" for each in report.not_cleaned_up)
     if report.sessions:
         yield ""
-        yield f"{report.sessions} connection sessions were made and are left to lapse within twenty minutes."
+        yield f"Connection sessions created by the run: {report.sessions}; they expire within twenty minutes."
 
 
 def _clauses(report: VerifyReport) -> Iterator[str]:
     counts = {verdict: sum(each.verdict == verdict for each in report.clauses) for verdict in _VERDICTS}
     yield ""
-    yield f"Clauses: {counts['holds']} hold, {counts['broken']} broken, {counts['not seen']} not seen"
-    for verdict in _VERDICTS:
-        for each in report.clauses:
-            if each.verdict == verdict:
-                note = {"broken": each.text, "holds": "", "not seen": f"({each.why})"}[verdict]
-                yield f"  {verdict:<9} {each.id:<30} {note}".rstrip()
-                yield from _proofs(each.proofs)
+    yield f"Clauses: {counts['holds']} hold, {counts['broken']} broken, {counts['not observed']} not observed"
+    for clause in sorted(report.clauses, key=lambda clause: _VERDICTS.index(clause.verdict)):
+        note = {"broken": clause.text, "holds": "", "not observed": f"({clause.why})"}[clause.verdict]
+        yield f"  {clause.verdict:<13}{clause.id:<30} {note}".rstrip()
+        yield from _proofs(clause.proofs)
 
 
 def _choices(report: VerifyReport) -> Iterator[str]:
-    counts = {standing: sum(each.standing == standing for each in report.choices) for standing in _STANDINGS}
+    counts = {outcome: sum(each.outcome == outcome for each in report.choices) for outcome in _OUTCOMES}
     yield ""
     yield (
         f"Choices: {counts['observed']} observed, {counts['narrowed']} narrowed down, "
-        f"{counts['contradictory']} contradictory, {counts['not seen']} not seen"
+        f"{counts['contradictory']} contradictory, {counts['not observed']} not observed"
     )
-    for standing in _STANDINGS:
-        for each in report.choices:
-            if each.standing == standing:
-                shown = " or ".join(each.options) or standing
-                yield f"  {each.id:<32}{shown}{f'  ({each.why})' if each.why else ''}"
-                yield from _proofs(each.proofs)
+    for choice in sorted(report.choices, key=lambda choice: _OUTCOMES.index(choice.outcome)):
+        result = " or ".join(choice.options) or choice.outcome
+        yield f"  {choice.id:<32}{result}{f'  ({choice.why})' if choice.why else ''}"
+        yield from _proofs(choice.proofs)
 
 
 def _proofs(proofs: tuple[ExchangeExcerpt, ...]) -> Iterator[str]:
     for proof in proofs:
-        yield f"      {proof.asked}"
-        yield f"        found  {proof.found}"
-        yield f"        wanted {proof.wanted}"
+        yield f"      {proof.request}"
+        yield f"        got       {proof.response}"
+        yield f"        expected  {proof.expected}"
 
 
 def profile(report: VerifyReport) -> str:
-    """The observed options as YAML; each is quoted, since `null` and `none` are options too."""
+    """Return the observed options as a profile in YAML; each is quoted, since `null` and `none` are options too."""
     rows = "".join(f"  {id}: {json.dumps(option)}\n" for id, option in report.profile.items())
     return (
-        f"# What `mockserver verify` observed. Choices that it did not see keep their defaults.\nchoices:\n{rows}"
+        f"# Options observed by `mockserver verify`. A choice without a line has its default.\nchoices:\n{rows}"
         if rows
         else "choices: {}\n"
     )
 
 
 def bar(out: TextIO, done: int, total: int, name: str) -> None:
-    """The progress of a run, drawn over itself; wiped once all is done."""
+    """Draw the progress of a run over the line before; clear the line at the end."""
     if done == total:
         out.write("\r" + " " * (_BAR_CHARS + 40) + "\r")
     else:
@@ -247,7 +259,7 @@ def bar(out: TextIO, done: int, total: int, name: str) -> None:
 
 
 def progress_lines(out: TextIO, clock: Callable[[], float]) -> Callable[[int, int, str], None]:
-    """Return a progress for what is not a terminal: one line every five seconds. `clock` returns seconds."""
+    """Return a progress for a file or pipe: one line every five seconds. `clock` returns seconds."""
     printed_at = [clock()]
 
     def show(done: int, total: int, name: str) -> None:

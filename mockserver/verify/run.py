@@ -1,4 +1,4 @@
-"""A run: every probe whose needs are met, in the table's order, then the surveys, then the report."""
+"""A run: every probe whose needs are supplied, in the table's order, then the checks of the whole run, then the report."""
 
 from __future__ import annotations
 
@@ -16,63 +16,74 @@ Progress = Callable[[int, int, str], None]
 def verify(
     transport: HttpTransport,
     settings: RunSettings,
-    pace: RateLimiter,
+    rate_limiter: RateLimiter,
     base_url: str = "",
     progress: Progress | None = None,
 ) -> report.VerifyReport:
     """
-    The report of one run against a service; what the run made is taken back by the time this returns.
+    Run all probes against a service and return the report.
 
-    `progress` is told how many of all probes are done, and the name of the next.
+    Before it returns, the run has canceled the campaigns that it created, or reports them in `not_cleaned_up`.
+
+    Args:
+        transport: Sends the calls.
+        settings: Keys, ids and permissions.
+        rate_limiter: Spaces the calls and ends the run in time.
+        base_url: The service's address, for the report.
+        progress: Gets how many probes are done, how many there are, and the name of the next one.
     """
-    visit = RunContext(transport, settings, pace, [watch.run for watch in RESPONSE_CHECKS])
-    whys: dict[str, str] = {}
-    stopped = _probe(visit, whys, progress or _unseen)
-    pace.allow_cleaning()
-    temporary_campaigns.clean_up(visit)
-    for survey in RUN_CHECKS:
-        _run(visit, survey, whys)
-    return report.make(visit, base_url, whys, stopped)
+    context = RunContext(transport, settings, rate_limiter, [check.run for check in RESPONSE_CHECKS])
+    reasons: dict[str, str] = {}
+    stopped = _probe(context, reasons, progress or _no_progress)
+    rate_limiter.extend_for_clean_up()
+    temporary_campaigns.clean_up(context)
+    for check in RUN_CHECKS:
+        _run(context, check, reasons)
+    return report.make(context, base_url, reasons, stopped)
 
 
-def _unseen(done: int, total: int, name: str) -> None:
-    """No progress is shown."""
+def _no_progress(done: int, total: int, name: str) -> None:
+    """Show no progress."""
 
 
-def _probe(visit: RunContext, whys: dict[str, str], progress: Progress) -> str:
-    """Run every probe whose needs are met; why the run ended early, or nothing."""
+def _probe(context: RunContext, reasons: dict[str, str], progress: Progress) -> str:
+    """Run every probe whose needs are supplied; return why the run ended early, or nothing."""
     stopped = ""
     for done, probe in enumerate(PROBES):
         progress(done, len(PROBES), probe.name)
-        lacking = [NEEDS[need] for need in probe.needs if not visit.settings.has(need)]
+        lacking = [NEEDS[need] for need in probe.needs if not context.settings.has(need)]
         if lacking or stopped:
-            _leave(probe, stopped or f"it takes {' and '.join(lacking)}", whys)
+            _give_reason(probe, stopped or f"it needs {' and '.join(lacking)}", reasons)
             continue
         try:
-            _run(visit, probe, whys)
+            _run(context, probe, reasons)
         except (Stop, OutOfTime) as end:
             stopped = str(end)
-            _leave(probe, stopped, whys)
+            _give_reason(probe, stopped, reasons)
     progress(len(PROBES), len(PROBES), "")
     return stopped
 
 
-def _run(visit: RunContext, probe: Probe, whys: dict[str, str]) -> None:
-    """Run one probe; what it could not go on from is why the rest of it stays unseen."""
-    visit.row = probe
+def _run(context: RunContext, probe: Probe, reasons: dict[str, str]) -> None:
+    """Run one probe; if it cannot continue, its remaining clauses and choices get the reason."""
+    context.row = probe
     try:
-        probe.run(visit)
+        probe.run(context)
     except Unexpected as end:
-        _leave(probe, str(end), whys)
+        _give_reason(probe, str(end), reasons)
     except (LookupError, TypeError, ValueError, AttributeError) as failure:
-        # Any service may be asked: an answer of another shape than a probe reads is its breach, judged by the watchers.
-        last = visit.exchanges[-1] if visit.exchanges else None
-        where = f"{last.method} {last.path}" if last else "the service"
-        _leave(probe, f"the answer to {where} could not be read ({type(failure).__name__}: {failure})", whys)
+        # A service may send a body of any shape; the response checks have judged the shape already.
+        last = context.exchanges[-1] if context.exchanges else None
+        last_call = f"{last.method} {last.path}" if last else "the service"
+        _give_reason(
+            probe,
+            f"the response to {last_call} has another shape than the probe can read ({type(failure).__name__}: {failure})",
+            reasons,
+        )
     finally:
-        visit.row = None
+        context.row = None
 
 
-def _leave(probe: Probe, why: str, whys: dict[str, str]) -> None:
+def _give_reason(probe: Probe, why: str, reasons: dict[str, str]) -> None:
     for id in (*probe.clauses, *probe.choices):
-        whys.setdefault(id, why)
+        reasons.setdefault(id, why)

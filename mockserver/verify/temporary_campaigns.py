@@ -1,11 +1,11 @@
 """
-The campaigns that a run makes: unmistakable names, an audience that no chat can satisfy, and their end.
+The campaigns that a run creates: distinct names, an audience that no chat can satisfy, and their end.
 
-1. Whatever a creation answers, a campaign that came of it is noted, so that it can be taken back.
-2. A start goes out only for a campaign of this run, and only while the preview of its filters is exactly 0: nobody can
-   be sent anything. Where the preview says anything else nothing is started, not even for a small audience.
-3. A service could still lose the filters on the way. The cadence is therefore one message a minute, and a start that
-   has a target after all is canceled with the next call, and ends the run.
+1. Every campaign that a creation returns is recorded, so that `clean_up` cancels it.
+2. Only a campaign of this run is started, and only while the preview of its filters returns exactly 0: no chat gets a
+   message. With any other count nothing is started, not even for a small audience.
+3. A service could still lose the filters of a campaign. The cadence is therefore one message per minute, and a start
+   that has a target after all is canceled by the next call, and ends the run.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from mockserver.contract.schemas import ABSENT
-from mockserver.verify.context import Exchange, RunContext, Stop, Unexpected, succeeded
-from mockserver.verify.previews import nobody, preview, size
+from mockserver.verify.context import Exchange, RunContext, Stop, Unexpected, require_success
+from mockserver.verify.previews import empty_audience, preview, size
+
+_ENDED = ("completed", "failed", "canceled")
 
 
-class Chosen(NamedTuple):
-    """A template to make campaigns with, the platform that it certainly may have, and its required variables."""
+class UsableTemplate(NamedTuple):
+    """A template for campaigns: a platform that fits it, the keys of its required variables and of all manual ones."""
 
     id: str
     platform: str
@@ -26,111 +28,128 @@ class Chosen(NamedTuple):
     manual: tuple[str, ...]
 
 
-def name(visit: RunContext, purpose: str) -> str:
-    """A name that says where it comes from and that no other run gives."""
-    return f"mockserver verify {visit.settings.tag} {purpose}"
+def name(context: RunContext, purpose: str) -> str:
+    """Return a name that shows its origin and that no other run gives."""
+    return f"mockserver verify {context.settings.tag} {purpose}"
 
 
-def official(visit: RunContext) -> list[dict[str, Any]]:
-    return [each for each in visit.templates if each.get("isOfficial") is True]
+def official(context: RunContext) -> list[dict[str, Any]]:
+    return [each for each in context.templates if each.get("isOfficial") is True]
 
 
-def unapproved(visit: RunContext) -> list[dict[str, Any]]:
-    """Templates that the provider knows and has not approved."""
-    return [each for each in visit.templates if each.get("isOfficial") is False and each.get("providerTemplateStatus")]
+def unapproved(context: RunContext) -> list[dict[str, Any]]:
+    """Return the templates that the provider has and has not approved."""
+    return [
+        each for each in context.templates if each.get("isOfficial") is False and each.get("providerTemplateStatus")
+    ]
 
 
-def sendable(visit: RunContext) -> list[dict[str, Any]]:
-    """Templates that a campaign can certainly use: official ones, and internal ones, which no provider knows."""
-    doubtful = {each["id"] for each in unapproved(visit)}
-    return [each for each in visit.templates if each["id"] not in doubtful]
+def sendable(context: RunContext) -> list[dict[str, Any]]:
+    """Return the templates that a campaign can use in any case: official ones, and internal ones without a provider."""
+    unapproved_ids = {template["id"] for template in unapproved(context)}
+    return [template for template in context.templates if template["id"] not in unapproved_ids]
 
 
-def chosen(visit: RunContext, templates: list[dict[str, Any]]) -> list[Chosen]:
-    """These templates with what their details say; only those whose details were read."""
-    found = []
-    for each in templates:
-        detail = visit.details.get(each["id"])
+def usable(context: RunContext, templates: list[dict[str, Any]]) -> list[UsableTemplate]:
+    """Return these templates with their variables, without those whose details were not read."""
+    usable_templates = []
+    for template in templates:
+        detail = context.template_details.get(template["id"])
         if detail is not None:
             variables = detail["commonVariables"]
-            required = tuple(one["key"] for one in variables if one["required"])
-            platform = "chatapp" if each["isOfficial"] else "chatapp_lite"
-            found.append(Chosen(each["id"], platform, required, tuple(one["key"] for one in variables)))
-    return found
+            required = tuple(variable["key"] for variable in variables if variable["required"])
+            platform = "chatapp" if template["isOfficial"] else "chatapp_lite"
+            manual = tuple(variable["key"] for variable in variables)
+            usable_templates.append(UsableTemplate(template["id"], platform, required, manual))
+    return usable_templates
 
 
-def any_template(visit: RunContext) -> Chosen:
-    """A template for drafts; Unexpected where the tenant has none."""
-    found = chosen(visit, sendable(visit)) or chosen(visit, visit.templates)
-    if not found:
-        raise Unexpected("the tenant has no template to make a campaign with")
-    return found[0]
+def any_template(context: RunContext) -> UsableTemplate:
+    """Return a template for drafts; raise Unexpected if the tenant has none."""
+    templates = usable(context, sendable(context)) or usable(context, context.templates)
+    if not templates:
+        raise Unexpected("the tenant has no template for a campaign")
+    return templates[0]
 
 
-def body(visit: RunContext, purpose: str, template: Chosen, **changes: Any) -> dict[str, Any]:
-    """The body of a creation; a change to ABSENT leaves its field out."""
-    plain = {
-        "name": name(visit, purpose),
+def body(context: RunContext, purpose: str, template: UsableTemplate, **changes: Any) -> dict[str, Any]:
+    """Return the body of a creation; a change to ABSENT omits the field."""
+    default = {
+        "name": name(context, purpose),
         "platform": template.platform,
         "templateId": template.id,
         "cadence": 1,
-        "filters": nobody(),
+        "filters": empty_audience(),
     }
-    return {key: value for key, value in (plain | changes).items() if value is not ABSENT}
+    return {key: value for key, value in (default | changes).items() if value is not ABSENT}
 
 
-def create(visit: RunContext, content: dict[str, Any]) -> Exchange:
-    """The creation, whatever it answers; what came of it is noted."""
-    exchange = visit.call("createCampaign", json=content)
+def create(context: RunContext, content: dict[str, Any]) -> Exchange:
+    """Create a campaign and return the exchange, also of a refusal; a created campaign is recorded for `clean_up`."""
+    exchange = context.call("createCampaign", json=content)
     if exchange.succeeded and isinstance(exchange.json, dict) and "campaignId" in exchange.json:
-        visit.campaigns[str(exchange.json["campaignId"])] = str(content.get("name"))
+        context.campaigns[str(exchange.json["campaignId"])] = str(content.get("name"))
     return exchange
 
 
-def created(visit: RunContext, content: dict[str, Any]) -> str:
-    """The id of a new draft; Unexpected where none came of it."""
-    return str(succeeded(create(visit, content))["campaignId"])
+def create_draft(context: RunContext, content: dict[str, Any]) -> str:
+    """Create a draft and return its id; raise Unexpected if the service refuses it."""
+    return str(require_success(create(context, content))["campaignId"])
 
 
-def cancel(visit: RunContext, id: str) -> Exchange:
-    """The cancel, whatever it answers; a campaign that it ended is no longer to be taken back."""
-    exchange = visit.call("cancelCampaign", id)
+def cancel(context: RunContext, id: str) -> Exchange:
+    """Cancel a campaign and return the exchange, also of a refusal; `clean_up` skips a canceled campaign."""
+    exchange = context.call("cancelCampaign", id)
     if exchange.succeeded:
-        visit.campaigns.pop(id, None)
+        context.campaigns.pop(id, None)
     return exchange
 
 
-def start(visit: RunContext, id: str, variables: dict[str, Any] | None = None) -> Exchange:
-    """The start of a draft that this run made, once more found to have nobody in its audience."""
-    if id not in visit.campaigns:
-        raise PermissionError(f"{id} is no draft of this run")
-    audience = preview(visit, *nobody())
+def start(context: RunContext, id: str, variables: dict[str, Any] | None = None) -> Exchange:
+    """
+    Start a draft of this run, after a preview of its filters, and return the exchange, also of a refusal.
+
+    Raises:
+        PermissionError: If the run has not created this draft.
+        Unexpected: If the preview does not return 0; nothing is started.
+        Stop: If the campaign has a target after all; it is canceled.
+    """
+    if id not in context.campaigns:
+        raise PermissionError(f"got {id}; expected a draft of this run")
+    audience = preview(context, *empty_audience())
     if size(audience) != 0:
-        raise Unexpected(f"an audience of nobody was estimated as {size(audience)}, so nothing was started")
-    exchange = visit.call("startCampaign", id, json={} if variables is None else {"commonVariables": variables})
+        raise Unexpected(
+            f"an audience that no chat can satisfy was estimated as {size(audience)}, so nothing was started"
+        )
+    exchange = context.call("startCampaign", id, json={} if variables is None else {"commonVariables": variables})
     if exchange.succeeded:
-        _stop_if_anybody(visit, id)
+        _stop_if_it_has_targets(context, id)
     return exchange
 
 
-def _stop_if_anybody(visit: RunContext, id: str) -> None:
-    """Cancel what was started for somebody, and end the run."""
-    executions = succeeded(visit.call("readCampaign", id)).get("executions", [])
-    if any(each["targetCount"] for each in executions):
-        given = visit.campaigns[id]
-        outcome = "it was canceled at once" if cancel(visit, id).succeeded else "it could not be canceled"
-        visit.not_cleaned_up.append(f"campaign {id} {given!r} was started for somebody; {outcome}")
-        raise Stop("a campaign whose filters select nobody was started for somebody")
+def _stop_if_it_has_targets(context: RunContext, id: str) -> None:
+    """Cancel a started campaign that has targets, and end the run."""
+    executions = require_success(context.call("readCampaign", id)).get("executions", [])
+    if any(execution["targetCount"] for execution in executions):
+        name = context.campaigns[id]
+        outcome = "it was canceled immediately" if cancel(context, id).succeeded else "it could not be canceled"
+        context.not_cleaned_up.append(f"campaign {id} {name!r} was started with targets; {outcome}")
+        raise Stop("a campaign whose filters no chat satisfies was started with targets")
 
 
-def clean_up(visit: RunContext) -> None:
-    """Cancel what the run made and has not ended; what cannot be canceled is named as left behind."""
-    for id, given in list(visit.campaigns.items()):
-        try:
-            status = visit.call("readCampaign", id).json.get("status")
-            if status in ("completed", "failed", "canceled") or cancel(visit, id).succeeded:
-                continue
-        except Exception as failure:  # noqa: BLE001 - whatever it is, the next campaign is to be taken back too
-            status = f"unknown: {failure}"
-        visit.not_cleaned_up.append(f"campaign {id} {given!r}, {status}")
-    visit.campaigns.clear()
+def clean_up(context: RunContext) -> None:
+    """Cancel the campaigns of the run that have not ended; name those that cannot be canceled in `not_cleaned_up`."""
+    for id, name in list(context.campaigns.items()):
+        status = _end(context, id)
+        if status not in _ENDED:
+            context.not_cleaned_up.append(f"campaign {id} {name!r}, {status}")
+    context.campaigns.clear()
+
+
+def _end(context: RunContext, id: str) -> str:
+    """Cancel a campaign that has not ended, and return its status."""
+    try:
+        status = str(context.call("readCampaign", id).json.get("status"))
+        return "canceled" if status not in _ENDED and cancel(context, id).succeeded else status
+    except Exception as failure:  # noqa: BLE001 - after any failure the next campaign has to be canceled too
+        return f"unknown: {failure}"

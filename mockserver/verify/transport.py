@@ -1,24 +1,27 @@
 """
-Calls to a service over HTTP, at the pace of a run.
+Calls to a service over HTTP, and their rate.
 
-How a call reaches a service: the protocol that a run speaks, and its implementation over HTTP.
-
-The pace of a run: so many calls a second, and an end before the minute is over. Clock and sleep are given.
+Clock and sleep are parameters, so that a test takes no time.
 """
 
 from __future__ import annotations
 
 import http.client
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
-TIMEOUT_S = 8.0  # a call that begins in the last second of a run still ends within the minute
+from mockserver.contract.text import did_you_mean
+
+TIMEOUT_S = 8.0  # a call that begins in the last second of a run still ends within a minute of its start
 BODY_MAX_BYTES = 8 * 1024 * 1024
+_BASE_URL = "http(s)://host[:port][/prefix]"
+_HOST_AND_PORT = re.compile(r"[\w.-]+(:\d+)?(/.*)?")
 
 
-class Answered(Protocol):
-    """What a transport brings back; header names are lower-case."""
+class RawResponse(Protocol):
+    """A response of the service; header names are in lower case."""
 
     @property
     def status(self) -> int: ...
@@ -29,7 +32,7 @@ class Answered(Protocol):
 
 
 class HttpTransport(Protocol):
-    """One call of the public API; `path` begins with /v1, and an empty `key` sends none."""
+    """Sends one call of the public API; `path` begins with /v1, and an empty `key` sends none."""
 
     def call(
         self,
@@ -40,37 +43,38 @@ class HttpTransport(Protocol):
         json: Any = None,
         body: bytes = b"",
         headers: Mapping[str, str] | None = None,
-    ) -> Answered: ...
+    ) -> RawResponse: ...
 
 
 class Response(NamedTuple):
-    """An answer that came over HTTP."""
+    """A response received over HTTP."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
 
 
-class Http:
+class HttpClient:
     """
-    Calls over one kept connection. Redirects are not followed, so the key goes to no other host.
+    Sends calls over one persistent connection. It follows no redirect, so that no other host receives the key.
 
-    Refuses with ValueError a base url that is not http(s), or that carries a user, a query or a fragment.
+    Raises:
+        ValueError: If the base url is not http(s), or has a user, a query or a fragment.
     """
 
     def __init__(self, base_url: str) -> None:
         parts = urlsplit(base_url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            got = f"the scheme {parts.scheme!r}" if parts.scheme else "a base url without a scheme"
-            got = "a base url without a host" if parts.scheme in ("http", "https") else got
-            raise ValueError(f"got {got}; expected http(s)://host[:port][/prefix]")
+            raise ValueError(f"got {_fault_of(parts)}; expected {_BASE_URL}{_hint(base_url)}")
         if "@" in parts.netloc or parts.query or parts.fragment:
-            raise ValueError(
-                "the base url carries a user, a query or a fragment; wanted http(s)://host[:port][/prefix]"
-            )
+            raise ValueError(f"got a base url with a user, a query or a fragment; expected {_BASE_URL}")
+        try:
+            port = parts.port
+        except ValueError:
+            raise ValueError(f"got the base url {base_url!r}, whose port is not a number from 0 to 65535") from None
         self._prefix = parts.path.rstrip("/").removesuffix("/v1")
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        self._connection = kind(parts.hostname, parts.port, timeout=TIMEOUT_S)
+        self._connection = kind(parts.hostname, port, timeout=TIMEOUT_S)
 
     def call(
         self,
@@ -82,19 +86,19 @@ class Http:
         body: bytes = b"",
         headers: Mapping[str, str] | None = None,
     ) -> Response:
-        """The answer; ConnectionError or another OSError where none came."""
+        """Send one call and return its response; raise ConnectionError if none arrives."""
         sent = {"Accept": "application/json", "User-Agent": "mockserver-verify", **(headers or {})}
         if key:
             sent["X-API-Key"] = key
         try:
             return self._exchange(method, path, body, sent)
         except (http.client.HTTPException, OSError) as failure:
-            # The next call opens the connection anew; this one is not repeated, since it may have been carried out.
+            # The next call opens a new connection. This one is not repeated, since the service may have carried it out.
             self.close()
-            raise ConnectionError(f"no answer: {type(failure).__name__}") from None
+            raise ConnectionError(f"no response ({_describe(failure)})") from None
 
     def _exchange(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Response:
-        # A POST without a body says so; a GET has none to speak of.
+        # A POST without a body has a Content-Length of 0; a GET has no such header.
         content = body if body or method != "GET" else None
         self._connection.request(method, self._prefix + path, body=content, headers=dict(headers))
         response = self._connection.getresponse()
@@ -107,49 +111,68 @@ class Http:
         self._connection.close()
 
 
+def _fault_of(parts: SplitResult) -> str:
+    if parts.scheme in ("http", "https"):
+        return "a base url without a host"
+    return f"the scheme {parts.scheme!r}" if parts.scheme else "a base url without a scheme"
+
+
+def _hint(base_url: str) -> str:
+    """Return the proposal for an address without a scheme, whose host `urlsplit` takes for one if a port follows."""
+    return did_you_mean(f"http://{base_url}") if _HOST_AND_PORT.fullmatch(base_url) else ""
+
+
+def _describe(failure: Exception) -> str:
+    """Return the reason of the operating system, such as `Connection refused`, or the name of the exception."""
+    return str(getattr(failure, "strerror", None) or type(failure).__name__)
+
+
 RUN_MAX_S = 46.0
-CLEANING_MAX_S = 51.0
+CLEAN_UP_MAX_S = 51.0
 WAIT_MAX_S = 5.0  # the longest wait after a 429
 
 
 class OutOfTime(Exception):
-    """The time of a run is over; what was not seen by then stays unseen."""
+    """The time of a run is over; the remaining clauses are reported as not observed."""
 
 
 class RateLimiter:
     """
-    Lets at most `per_second` calls through a second, evenly spaced.
+    Spaces calls evenly, and ends a run in time. The time of the run begins with the creation.
 
-    `clock` answers seconds that only grow; `sleep` takes seconds. The time of a run begins here.
+    Args:
+        per_second: Calls per second at most, above 0 and up to 1000.
+        clock: Returns seconds that never decrease.
+        sleep: Waits for a number of seconds.
     """
 
     def __init__(self, per_second: float, clock: Callable[[], float], sleep: Callable[[float], object]) -> None:
         if not 0 < per_second <= 1000:
-            raise ValueError(f"a rate of {per_second} calls a second; wanted more than 0 and at most 1000")
+            raise ValueError(f"got a rate of {per_second:g} calls per second; expected more than 0 and at most 1000")
         self._gap_s = 1 / per_second
         self._clock, self._sleep = clock, sleep
-        self._begun = self._free_at = clock()
+        self._started_at_s = self._free_at_s = clock()
         self._max_s = RUN_MAX_S
 
     @property
-    def spent_s(self) -> float:
+    def elapsed_s(self) -> float:
         """Seconds since the run began."""
-        return self._clock() - self._begun
+        return self._clock() - self._started_at_s
 
     def wait(self) -> None:
-        """Come back when the next call may go out; OutOfTime where that would be too late."""
+        """Wait until the next call may be sent; raise OutOfTime if the run would be over by then."""
         now = self._clock()
-        at = max(now, self._free_at)
-        if at - self._begun > self._max_s:
-            raise OutOfTime(f"the {self._max_s:.0f} seconds of a run were over")
+        at = max(now, self._free_at_s)
+        if at - self._started_at_s > self._max_s:
+            raise OutOfTime(f"the {self._max_s:.0f} seconds that a run may take were over")
         if at > now:
             self._sleep(at - now)
-        self._free_at = at + self._gap_s
+        self._free_at_s = at + self._gap_s
 
-    def rest(self, seconds: float) -> None:
-        """Make the next call wait at least this long, and never longer than a few seconds."""
-        self._free_at = max(self._free_at, self._clock() + min(seconds, WAIT_MAX_S))
+    def back_off(self, seconds: float) -> None:
+        """Delay the next call by this time, at most by `WAIT_MAX_S`."""
+        self._free_at_s = max(self._free_at_s, self._clock() + min(seconds, WAIT_MAX_S))
 
-    def allow_cleaning(self) -> None:
-        """Grant the few seconds more in which a run takes back what it made."""
-        self._max_s = CLEANING_MAX_S
+    def extend_for_clean_up(self) -> None:
+        """Add the few seconds in which a run cancels the campaigns that it created."""
+        self._max_s = CLEAN_UP_MAX_S

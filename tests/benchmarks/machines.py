@@ -102,13 +102,13 @@ class OnMock(Rules, GatewayMachine):
 
 
 class Judged(OnMock):
-    """The same with the invariants on that its aimless calls keep."""
+    """The same with the invariants on that its random calls satisfy."""
 
     invariants = tuple(set(INVARIANTS) - set(_AIMLESS))
 
 
 class OnSocket(OnMock):
-    """Over the socket, on one kept connection an example."""
+    """Over the socket, on one persistent connection per example."""
 
     def make_client(self) -> None:
         super().make_client()

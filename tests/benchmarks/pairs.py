@@ -1,7 +1,7 @@
 """
-One call beside another, by turns, so that whatever else the machine does meets both: `python -m tests.benchmarks.pairs`.
+One call next to another, by turns, so that whatever else the machine does affects both: `python -m tests.benchmarks.pairs`.
 
-A round is some calls of each; told is the median of the rounds' ratios, with the range of their middle half.
+A round is some calls of each; the result is the median of the rounds' ratios, with the range of their middle half.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def compared(ours: Act, theirs: Act) -> str:
 
 
 def in_process(stack: ExitStack, sandbox: Sandbox, url: str) -> Iterator[tuple[str, Act, Act]]:
-    """Clients in process beside the libraries that answer for the network."""
+    """Clients in process next to the libraries that answer for the network."""
     headers = {"X-API-Key": sandbox.secret_key}
     session, client, plain = sandbox.requests_session(), sandbox.httpx_client(), requests.Session()
     canned = stack.enter_context(responses.RequestsMock(assert_all_requests_are_fired=False))
@@ -83,7 +83,7 @@ def over_sockets(stack: ExitStack, sandbox: Sandbox, url: str) -> Iterator[tuple
 
 
 def polls(server: MockServer, sandbox: Sandbox, path: str) -> Iterator[tuple[str, Act, Act]]:
-    """A campaign of a million beside one of a hundred."""
+    """A campaign of a million next to one of a hundred."""
     large, campaign = running(server, 1_000_000)
     yield (
         "polling 1,000,000 targets, beside 100",
@@ -92,8 +92,8 @@ def polls(server: MockServer, sandbox: Sandbox, path: str) -> Iterator[tuple[str
     )
 
 
-def beside_rules(server: MockServer, sandbox: Sandbox, path: str) -> Iterator[tuple[str, Act, Act]]:
-    """Two hundred rules that wait for the call and do not fire, beside none."""
+def with_rules(server: MockServer, sandbox: Sandbox, path: str) -> Iterator[tuple[str, Act, Act]]:
+    """Two hundred rules that wait for the call and do not fire, compared with none."""
     for name in ("200 by nth", "200 by value"):
         other, campaign = running(server, 100)
         other.apply({"script": SCRIPTS[name]})
@@ -106,7 +106,7 @@ def beside_rules(server: MockServer, sandbox: Sandbox, path: str) -> Iterator[tu
 
 
 def main() -> None:
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # or the peer would write a line a call
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # or the peer would write one line per call
     with MockServer() as server, ExitStack() as stack:
         sandbox, campaign = running(server, 100)
         path = f"/v1/campaigns/{campaign}"
@@ -114,7 +114,7 @@ def main() -> None:
         pairs = chain(  # in process last: its peers answer for the whole process's network
             over_sockets(stack, sandbox, url),
             polls(server, sandbox, path),
-            beside_rules(server, sandbox, path),
+            with_rules(server, sandbox, path),
             in_process(stack, sandbox, url),
         )
         for name, ours, theirs in pairs:

@@ -8,7 +8,7 @@ A soak of `mockserver serve` in a process of its own: memory, threads and descri
 
 It runs in rounds. In each, four clients make calls of all kinds while a script breaks some of them; then the receiver of
 webhooks is down for 30 minutes of the sandbox's time while sessions end, and up again; then each event must have been
-accepted exactly once; then the sandbox is reset, so that what the world holds does not count. The first round is a
+accepted exactly once; then the sandbox is reset, so that its records do not count. The first round is a
 warm-up: what follows is compared with the second.
 """
 
@@ -93,14 +93,14 @@ class Process:
 
 
 class Client:
-    """One kept connection, opened again where a fault has ended it."""
+    """One persistent connection, opened again if a fault has ended it."""
 
     def __init__(self, served: Process) -> None:
         self._host, self._key = urlsplit(served.url).netloc, served.key
         self._connection = HTTPConnection(self._host, timeout=DEADLINE_SECONDS)
 
     def call(self, method: str, path: str, body: Any = None, key: str | None = None, kind: str = "") -> bytes | None:
-        """The answer's body, None where the fault left none."""
+        """The body of the response, None if the fault left none."""
         headers = {"X-API-Key": key or self._key, "Content-Type": kind or "application/json"}
         sent = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
         try:

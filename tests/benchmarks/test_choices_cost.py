@@ -1,5 +1,5 @@
 """
-What the choices cost a call under their defaults: beside the same call with each default written straight into the code.
+What the choices cost a call under their defaults: compared with the same call with each default hard-coded.
 
 The bare way reads no choice where it writes the answer; both answer the same bytes.
 """
@@ -37,7 +37,9 @@ def bare_entry(view: formats.SerializationContext, execution: Execution) -> dict
     return {
         **serializers._counted(execution, sending.counts(execution.schedule, view.now)),
         "startedAt": format_milliseconds(execution.started_at),
-        "completedAt": None if execution.ended_at is None else format_milliseconds(serializers._end_shown(execution)),
+        "completedAt": None
+        if execution.ended_at is None
+        else format_milliseconds(serializers._displayed_end(execution)),
     }
 
 

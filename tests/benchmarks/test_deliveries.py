@@ -45,7 +45,7 @@ def test_a_thousand_sessions_expire(benchmark: Any, server: MockServer, way: str
             seen.clear()
             sandbox = _pending(server)
             if way == "in process":
-                sandbox.receive_webhooks(lambda letter: seen.append(1))
+                sandbox.receive_webhooks(lambda webhook: seen.append(1))
             elif way == "over a socket":
                 sandbox.receive_webhooks(receiver.url)
             return (sandbox,), {}

@@ -1,4 +1,4 @@
-"""Figures of scripts: what a call costs beside rules, and what a checkpoint does; taken like those of `test_speed`."""
+"""Figures of scripts: the cost of rules to a call, and of a checkpoint; taken like those of `test_speed`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mockserver import MockServer, Sandbox
 from tests.benchmarks.worlds import draft, running
 
 ERROR = {"error": "INTERNAL_ERROR"}
-# 200 rules of one operation, none of which fires: told apart by the number of the call, by a value of it, by a condition.
+# 200 rules of one operation, none of which fires: by the number of the call, by a value of it, by a condition.
 SCRIPTS: dict[str, list[dict[str, Any]]] = {
     "no rule": [],
     "one rule of another operation": [{"on": "createCampaign", "do": ERROR}],
@@ -28,7 +28,7 @@ def server() -> Iterator[MockServer]:
 
 @pytest.mark.benchmark(group="a call beside rules, in process")
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_a_call_beside_rules(benchmark: Any, server: MockServer, script: str) -> None:
+def test_a_call_with_unrelated_rules(benchmark: Any, server: MockServer, script: str) -> None:
     sandbox, campaign_id = running(server, 100)
     sandbox.apply({"script": SCRIPTS[script]})
     assert benchmark(lambda: sandbox.call("GET", f"/v1/campaigns/{campaign_id}")).status == 200

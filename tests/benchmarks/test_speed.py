@@ -1,5 +1,5 @@
 """
-Figures, not tests: how long things take, measured beside each other in one run.
+Figures, not tests: how long things take, measured side by side in one run.
 
 They are left out of the test run; `python -m pytest tests/benchmarks --benchmark-only` takes them.
 """

@@ -1,4 +1,4 @@
-"""The worlds that the benchmarks run in: a tenant with one template, and as many chats as asked for."""
+"""The seed data of the benchmarks: a tenant with one template, and a number of chats."""
 
 from __future__ import annotations
 

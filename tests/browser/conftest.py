@@ -19,13 +19,13 @@ PHONE_PX = {"width": 390, "height": 844}
 
 
 def missing(what: str) -> None:
-    """Skip with one sentence, or fail where MOCKSERVER_BROWSER=required says that a browser has to be there."""
+    """Skip with one sentence, or fail if MOCKSERVER_BROWSER=required declares that there is a browser."""
     if os.environ.get("MOCKSERVER_BROWSER") == "required":
         pytest.fail(f"MOCKSERVER_BROWSER=required, but {what}")
     pytest.skip(f"{what}, so no test of the hosted page runs in a real browser")
 
 
-# Of one module: playwright keeps an event loop running in the thread, which tests elsewhere could not bear.
+# Of one module: playwright leaves an event loop running in the thread, which other modules could not tolerate.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     try:
@@ -43,7 +43,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def shop() -> Iterator[Callable[[str], str]]:
-    """A site of somebody else's: give it a page, and it answers the url of that page."""
+    """A site of another origin: give it a page, and it returns the url of that page."""
     pages: dict[str, bytes] = {}
 
     class Shop(BaseHTTPRequestHandler):

@@ -34,7 +34,7 @@ def go(page, *, number=None) -> None:
 
 
 def press(page, button) -> None:
-    """Click, and be on the page that comes: the next look must not see the one before."""
+    """Click, and wait for the next page: the next read must not see the previous one."""
     with page.expect_event("framenavigated"):  # also where a returnUrl leads to a site that no test reaches
         button.click()
     page.wait_for_load_state()
@@ -44,7 +44,7 @@ def heading(page) -> str:
     return page.locator("h1").inner_text()
 
 
-def walked(page, url, *, number=None, steps=4) -> list[str]:
+def complete_flow(page, url, *, number=None, steps=4) -> list[str]:
     """Open the link and go through all steps; answers their headings."""
     page.goto(url)
     seen = []
@@ -57,15 +57,15 @@ def walked(page, url, *, number=None, steps=4) -> list[str]:
 @pytest.mark.parametrize("context", [PHONE_PX, DESKTOP_PX], ids=["phone", "desktop"], indirect=True)
 def test_success_leads_back_to_the_return_url(mockserver, context):
     session = create_at_socket(mockserver, {"returnUrl": BACK})
-    page, told = context.new_page(), []
-    page.on("console", lambda message: told.append(message.text))
+    page, messages = context.new_page(), []
+    page.on("console", lambda message: messages.append(message.text))
 
-    seen = walked(page, session["url"], number="+55 11 99999-0000")
+    seen = complete_flow(page, session["url"], number="+55 11 99999-0000")
 
     page.wait_for_url(BACK)
     assert list(WALK) == seen
     assert PHONE == read(mockserver, session["sessionId"])["entrypoint"]["displayPhone"]
-    assert [] == told
+    assert [] == messages
     assert {"createConnectionSession", "readConnectionSession"} == {
         exchange["operation"] for exchange in mockserver.journal["exchanges"]
     }
@@ -74,7 +74,7 @@ def test_success_leads_back_to_the_return_url(mockserver, context):
 def test_success_without_a_return_url_ends_on_a_page(mockserver, context, session):
     page = context.new_page()
 
-    walked(page, session["url"])
+    complete_flow(page, session["url"])
 
     assert "Número conectado" == heading(page)
     assert "Você já pode fechar esta janela." in page.locator("main").inner_text()
@@ -92,21 +92,21 @@ def test_cancelling_ends_the_session(mockserver, context, session):
     assert "token_exchange_failed" == read(mockserver, session["sessionId"])["reason"]
 
 
-def test_a_number_in_use_is_told(mockserver, context, session):
+def test_a_number_in_use_is_reported(mockserver, context, session):
     mockserver.end_user(create(mockserver)).connect(PHONE)
     page = context.new_page()
 
-    walked(page, session["url"], number="5511999990000")
+    complete_flow(page, session["url"], number="5511999990000")
 
     assert "Este número já está vinculado" in page.locator("main").inner_text()
     assert "phone_in_use" == read(mockserver, session["sessionId"])["reason"]
 
 
 @pytest.mark.mockserver(given=FUNNELS)
-def test_a_funnel_removed_meanwhile_is_told(mockserver, context):
+def test_a_funnel_removed_meanwhile_is_reported(mockserver, context):
     session = create_at_socket(mockserver, {"funnelStepId": "funnel_step_new", "returnUrl": BACK})
     page = context.new_page()
-    walked(page, session["url"], steps=3)
+    complete_flow(page, session["url"], steps=3)
 
     mockserver._hosted.tenant.funnels.clear()
     go(page)
@@ -115,9 +115,9 @@ def test_a_funnel_removed_meanwhile_is_told(mockserver, context):
     assert "funnel_not_found" == read(mockserver, session["sessionId"])["reason"]
 
 
-def test_a_session_that_expires_while_the_page_is_open_is_told(mockserver, context, session):
+def test_a_session_that_expires_while_the_page_is_open_is_reported(mockserver, context, session):
     page = context.new_page()
-    walked(page, session["url"], steps=3)
+    complete_flow(page, session["url"], steps=3)
 
     mockserver.advance("20m")
     go(page)
@@ -142,9 +142,9 @@ def test_a_link_used_by_one_leads_the_other_nowhere(mockserver, context, browser
     stranger.close()
 
 
-def test_reload_back_and_a_second_tab_stay_sensible(mockserver, context, session):
+def test_reload_back_and_a_second_tab_show_a_valid_page(mockserver, context, session):
     page = context.new_page()
-    walked(page, session["url"], steps=2)
+    complete_flow(page, session["url"], steps=2)
 
     page.reload()
     assert "Escolha o número" == heading(page)
@@ -168,7 +168,7 @@ def test_reload_back_and_a_second_tab_stay_sensible(mockserver, context, session
 def test_coexistence_pairs_with_the_phone_app(mockserver, context):
     session = create_at_socket(mockserver, {"coexistence": True, "returnUrl": BACK})
     page = context.new_page()
-    walked(page, session["url"], steps=2)
+    complete_flow(page, session["url"], steps=2)
 
     code = page.get_by_role("img", name="Código QR de pareamento")
     assert "Confirme no aplicativo" == heading(page)
@@ -193,7 +193,7 @@ def test_a_frame_shows_nothing_of_the_page(mockserver, context, session, shop):
 
 
 def test_a_form_of_another_site_is_refused(mockserver, context, session, shop):
-    """Even one that knows the link, and the secret of its form."""
+    """Even one that has the link, and the secret of its form."""
     secret = mockserver.end_user(session).open().forms[0].values["secret"]
     page = context.new_page()
     fields = f"<input name=secret value={secret}><input name=step value=intro><button name=press value=continue>"
@@ -262,7 +262,7 @@ def test_no_page_is_wider_than_the_screen_and_each_has_one_heading(mockserver, c
     for _ in range(6):
         assert 1 == page.locator("h1").count()
         wide, seen = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
-        assert wide == seen  # beside a scroll bar, where this browser gives it room
+        assert wide == seen  # next to a scroll bar, if this browser gives it room
         assert page.locator("main").bounding_box()["width"] <= page.viewport_size["width"]
         for each in page.locator("main :is(p, dd, label, button, svg)").all():
             box = each.bounding_box()

@@ -24,7 +24,7 @@ RETRY_AFTER_MAX_S = 300.0
 
 
 class Refused(Exception):
-    """The service refused, and nothing happened. `code` is None where a proxy on the way refused."""
+    """The service refused, and nothing happened. `code` is None if a proxy in between refused."""
 
     def __init__(self, status: int, code: str | None, message: str = "") -> None:
         super().__init__(f"{status} {code}")
@@ -38,7 +38,7 @@ class Unsure(Exception):
 
 
 class Busy(Exception):
-    """Too many calls, and nothing happened; `wait_s` is how long to wait, None where the answer does not say."""
+    """Too many calls, and nothing happened; `wait_s` is the time to wait, None if the answer has none."""
 
     def __init__(self, wait_s: float | None) -> None:
         super().__init__(f"wait {wait_s} s")
@@ -51,7 +51,7 @@ class Unreachable(Exception):
 
 class Calls(Operations):
     """
-    The operations as a careful client calls them: each returns the body of a success, None where it has none.
+    The operations as a careful client calls them: each returns the body of a success, None if it has none.
 
     `renew_key` returns the present key, for the case that the one in use has become unknown.
     """
@@ -120,7 +120,7 @@ def back_off_s(attempt: int) -> float:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """The wait that an answer asks for, in seconds or as a date by its own clock; None if it has none of use."""
+    """The wait that an answer specifies, in seconds or as a date by its own clock; None if it is missing or unreadable."""
     written = headers.get("Retry-After", "")
     if written.isdigit():
         return min(float(written), RETRY_AFTER_MAX_S)

@@ -43,7 +43,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How far an execution is; a status that is not a final one, known or not, means that it goes on."""
+    """The progress of an execution; a status that is not a final one, documented or not, means that it continues."""
 
     status: str
     target: int
@@ -83,7 +83,7 @@ class Careful(Connecting):
         return found
 
     def audience(self, filters: Sequence[JSON]) -> int:
-        """How many chats the filters select now; a start may meet more or fewer."""
+        """The number of chats that the filters select now; a start may target more or fewer."""
         counted = self.preview_audience({"filters": list(filters)})
         return int(counted["estimatedCount"])
 
@@ -157,7 +157,7 @@ class Careful(Connecting):
         return found
 
     def follow(self, campaign_id: str, execution_id: str, patience_s: float = 3600) -> Outcome:
-        """Poll until the status is final or the patience is over; what was read last."""
+        """Poll until the status is final or the timeout has passed; return the last read."""
         waited_s = 0.0
         while True:
             outcome = self.outcome(campaign_id, execution_id)
@@ -196,7 +196,7 @@ class Careful(Connecting):
         return refusal.code == "CAMPAIGN_NAME_ALREADY_EXISTS"
 
     def _draft_of(self, plan: Plan) -> str | None:
-        """The campaign that is this plan's: the name alone might be somebody else's."""
+        """The campaign of this plan: the name alone might be that of another."""
         wanted = {key: value for key, value in plan.body().items() if key != "filters"}
         for campaign in self.campaigns():
             if all(campaign[key] == value for key, value in wanted.items()) and campaign["status"] == "draft":
@@ -206,7 +206,7 @@ class Careful(Connecting):
     # Media and messages
 
     def upload(self, files: Mapping[str, tuple[bytes, str]]) -> Uploaded:
-        """Store files, given as content and type by name; what storage lost is sent once more, and it alone."""
+        """Store files, given as content and type by name; send only those again that the storage lost."""
         ids: dict[str, str] = {}
         for attempt in range(2):
             left = {name: file for name, file in files.items() if name not in ids}
@@ -225,7 +225,7 @@ class Careful(Connecting):
         except Refused as refusal:
             if refusal.code is not None or len(files) == 1:
                 raise
-            # Something on the way found the request too large, so that each file goes by itself.
+            # A proxy refused the request as too large, so each file is sent by itself.
             return {name: id for each in files for name, id in self._upload({each: files[each]}).items()}
         return {result["name"]: result["id"] for result in results if result["success"]}
 

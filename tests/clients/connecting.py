@@ -1,5 +1,5 @@
 """
-Connecting a number, as a careful client does it: the link is for an end user, and reading the session tells how it ended.
+Connecting a number, as a careful client does it: the link is for an end user, and a read of the session returns its end.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SESSION_GRACE_S = 60  # a service may take its time to notice that a deadline ha
 
 @dataclass(frozen=True)
 class Connection:
-    """How a session ended; `pending` where its deadline passed and the service still says so."""
+    """How a session ended; `pending` if its deadline passed and the service still returns that."""
 
     session_id: str
     status: str
@@ -37,8 +37,8 @@ class Connecting(Calls):
         """
         Have an end user connect a number; a further attempt only for a reason that may pass.
 
-        `keep` gets the session's id before `show` gets the link to open. Where `show` answers False, the end user has
-        said that the link leads nowhere: then they get a new one, and the old session is left to its deadline.
+        `keep` gets the session's id before `show` gets the link to open. If `show` returns False, the end user has reported
+        that the link is broken: then they get a new one, and the old session is left to its deadline.
         """
         links = LINKS_MAX
         while True:

@@ -1,7 +1,7 @@
 """
 A client of the gateway before and after a sweep of its own suite.
 
-`FirstCrm` is as one writes it after a first reading: it works, and takes more for granted than the API document says.
+`FirstCrm` is as one writes it after a first reading: it works, and assumes more than the API document promises.
 What it takes for granted is marked A1 to A10; `tests/examples/test_crm_swept.py` shows which options of the mock find each.
 `Crm` relies on what the document promises, and on nothing else.
 """
@@ -28,7 +28,7 @@ class NameTakenError(Exception):
 
 
 class VariableMissingError(Exception):
-    """The template asks for a variable that the launch did not give."""
+    """The template uses a variable that the launch did not give."""
 
 
 class RefusedError(Exception):
@@ -73,7 +73,7 @@ class Message:
 
 
 class Crm:
-    """The gateway, as one tenant sees it; `sleep` waits for so many seconds between polls."""
+    """The gateway, as one tenant sees it; `sleep` waits for the seconds between polls."""
 
     def __init__(
         self, base_url: str, key: str, http: requests.Session, sleep: Callable[[float], object] = time.sleep
@@ -113,7 +113,7 @@ class Crm:
         session = self.api.create_session({})
         show(session["sessionId"], session["url"])
         while (read := self.api.read_session(session["sessionId"]))["status"] == "pending":
-            self.sleep(3)
+            self.sleep(15)
         if read["status"] != "completed":
             raise NotConnectedError(read.get("reason") or read["status"])
         channel = read["entrypoint"]
@@ -122,7 +122,7 @@ class Crm:
 
 @dataclass(frozen=True)
 class WholeProgress:
-    """How far an execution is. (A5: no other field will ever come.)"""
+    """The progress of an execution. (A5: no other field will ever be added.)"""
 
     id: str
     status: str

@@ -15,7 +15,7 @@ from tests.clients.operations import JSON, Operations, Wait
 
 
 class Failed(Exception):
-    """An answer that is no success, with the text that people read."""
+    """An answer that is not a success, with its text for people."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(f"{status} {message}")
@@ -28,7 +28,7 @@ class NeverEnds(Exception):
 
 
 class Naive(Operations):
-    """The API as somebody sees it who has tried it out on a good day."""
+    """The API as seen by someone who has tried it on a good day."""
 
     def __init__(
         self, base_url: str, key: str, http: requests.Session, wait: Wait, *, clones: bool = True, patience: int = 200
@@ -63,7 +63,7 @@ class Naive(Operations):
         return clone_id, self.start(clone_id, values)
 
     def create(self, body: JSON) -> str:
-        """A draft; any 422 means bad filters, which are then left out, and a taken name, told by its text, gets a "(2)"."""
+        """Create a draft; it omits the filters after any 422, and adds "(2)" to a taken name, recognised by its text."""
         try:
             return str(self.create_campaign(dict(body))["campaignId"])
         except Failed as failed:
@@ -74,12 +74,12 @@ class Naive(Operations):
         return self.create({**body, "name": f"{body['name']} (2)"})
 
     def start(self, campaign_id: str, values: Mapping[str, str] | None = None) -> str:
-        """Start, and start again where no answer comes."""
+        """Start, and start again if no answer arrives."""
         body = {"commonVariables": dict(values)} if values else {}
         return str(self.start_campaign(campaign_id, body)["executionId"])
 
     def follow(self, campaign_id: str, execution_id: str) -> JSON:
-        """Poll each second for `completed`, the one end it knows of."""
+        """Poll each second for `completed`, the only end it handles."""
         return self._poll(lambda: self.read_execution(campaign_id, execution_id), lambda read: _is(read, "completed"))
 
     def follow_bar(self, campaign_id: str, execution_id: str) -> JSON:
@@ -112,7 +112,7 @@ class Naive(Operations):
         raise NeverEnds(chat_id)
 
     def connect(self, keep: Callable[[str], object], show: Callable[[str], object], **body: Any) -> JSON:
-        """Show the link, keep the session's id once there is time for it, and poll for `completed` alone."""
+        """Show the link, store the session's id later, and poll for `completed` alone."""
         created = self.create_session(body)
         show(created["url"])
         keep(created["sessionId"])
@@ -122,7 +122,7 @@ class Naive(Operations):
         return self._poll(lambda: self.read_session(session_id), lambda read: _is(read, "completed"))
 
     def returned(self, url: str) -> bool:
-        """True where the end user is back from a success, which every visit of the returnUrl is taken for."""
+        """Return True if the end user is back from a success, which it assumes of every visit of the returnUrl."""
         return "error=" not in url
 
     def _poll(self, read_once: Callable[[], JSON], is_over: Callable[[JSON], bool]) -> JSON:
@@ -134,7 +134,7 @@ class Naive(Operations):
         raise NeverEnds
 
     def _send(self, method: str, path: str, **rest: Any) -> Any:
-        """Any call, up to three times where no answer comes or the service fails; no timeout, and every answer is JSON."""
+        """Send a call up to three times if no answer arrives or the service fails; no timeout, and every answer is JSON."""
         for attempt in range(3):
             try:
                 answer = self._exchange(method, path, **rest)

@@ -1,5 +1,5 @@
 """
-The careful client at work for a CRM, and the bugs that real clients have, each planted as a small difference from it.
+The careful client at work for a CRM, and the bugs that real clients have, each seeded as a small difference from it.
 
 `BUGS` has the client of each bug by its name; what the bug does is the first line of its class.
 """
@@ -141,7 +141,7 @@ class PollAfterFinal(Crm):
 
 
 class PageEarlyStop(Crm):
-    """stops at a page that is shorter than asked for"""
+    """stops at a page that is shorter than its limit"""
 
     def _next_cursor(self, page: JSON, limit: int) -> str | None:
         return super()._next_cursor(page, limit) if len(page["records"]) == limit else None
@@ -206,7 +206,7 @@ class WaitsOnlyForCompleted(Crm):
 
 
 class CadenceUnit(Crm):
-    """sends messages per hour where messages per minute are asked for, the wrong way round"""
+    """sends messages per hour as messages per minute, converted the wrong way round"""
 
     def create(self, plan: Plan) -> str:
         return super().create(replace(plan, cadence=plan.cadence * 3600))
@@ -236,7 +236,7 @@ class PollTooFast(Crm):
 
 
 class CancelAndForget(Crm):
-    """does not repeat a cancel that met an error"""
+    """does not repeat a cancel that failed"""
 
     def cancel(self, campaign_id: str) -> str:
         with suppress(Busy, Unsure):

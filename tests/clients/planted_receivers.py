@@ -1,29 +1,29 @@
-"""The careful receiver of events, and the bugs that real receivers have, each planted as a small difference from it."""
+"""The careful receiver of events, and the bugs that real receivers have, each seeded as a small difference from it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tests.clients.receiving import CarefulReceiver, End, Letter
+from tests.clients.receiving import CarefulReceiver, End, WebhookRequest
 
 
 class NoDedupe(CarefulReceiver):
     """does everything again when an event is repeated"""
 
-    def __call__(self, letter: Letter) -> int:
+    def __call__(self, webhook: WebhookRequest) -> int:
         self._seen.clear()
-        return super().__call__(letter)
+        return super().__call__(webhook)
 
-    def _book(self, session_id: str, end: End) -> None:
+    def _record(self, session_id: str, end: End) -> None:
         self._ends[session_id] = None
-        super()._book(session_id, end)
+        super()._record(session_id, end)
 
 
 class ForgedAccepted(CarefulReceiver):
     """acknowledges an event without checking its signature"""
 
-    def is_genuine(self, letter: Letter) -> bool:
+    def is_genuine(self, webhook: WebhookRequest) -> bool:
         return True
 
 
@@ -32,8 +32,8 @@ class LateEventOverwrites(CarefulReceiver):
 
     latest: End | None = None
 
-    def _book(self, session_id: str, end: End) -> None:
-        super()._book(session_id, end)
+    def _record(self, session_id: str, end: End) -> None:
+        super()._record(session_id, end)
         self.latest = end
 
     @property

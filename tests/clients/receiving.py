@@ -1,9 +1,9 @@
 """
 A careful receiver of events, and what its application makes of them.
 
-1. A letter is believed if its signature holds for its bytes, with any secret that is in use, and it is about this tenant.
-2. It is answered at once, and booked later; one that came before is not booked again. What is of no use is accepted too.
-3. Each session has one end, however often and in whatever way it is told; reading a session tells it as an event does.
+1. A webhook request is genuine if its signature is valid for its bytes, with any secret in use, and it concerns this tenant.
+2. It is answered immediately, and recorded later; an event received before is not recorded again. Useless ones are accepted.
+3. Each session has one end, however often it is reported; a read of the session reports it as an event does.
 4. A number that is connected stays so until a newer session connects another one: no late failure takes it back.
 """
 
@@ -22,8 +22,8 @@ CONNECTED = "entrypoints.chatapp.connected"
 CONNECTION_FAILED = "entrypoints.chatapp.connection_failed"
 
 
-class Letter(Protocol):
-    """What a receiver looks at in a request."""
+class WebhookRequest(Protocol):
+    """The parts of a request that a receiver reads."""
 
     @property
     def headers(self) -> Mapping[str, str]: ...
@@ -41,10 +41,10 @@ class End:
 
 class CarefulReceiver:
     """
-    The connections of one tenant, as its own application knows them.
+    The connections of one tenant, as recorded by its own application.
 
-    `welcomed` names the sessions for which a welcome went out, once each; `refused` counts the letters that were not
-    believed. `secrets` are all that are in use: a former one stays until its successor is everywhere.
+    `welcomed` names the sessions for which a welcome was sent, once each; `refused` counts the requests that were not
+    genuine. `secrets` are all that are in use: a former one remains until its successor is everywhere.
     """
 
     def __init__(self, secrets: Sequence[str], tenant_id: str) -> None:
@@ -57,39 +57,39 @@ class CarefulReceiver:
         self._inbox: list[Mapping[str, Any]] = []
 
     def keep(self, session_id: str) -> None:
-        """A session was made; its event may have come before."""
+        """Record a new session; its event may have arrived before."""
         self._ends.setdefault(session_id, None)
         self.work()
 
     def learn(self, read: Connection) -> None:
-        """The session was read: the fallback where no event has told how it ended."""
+        """Record a read of the session: the fallback if no event has reported how it ended."""
         if read.status != "pending":
-            self._book(read.session_id, End(read.entrypoint, read.reason))
+            self._record(read.session_id, End(read.entrypoint, read.reason))
 
-    def __call__(self, letter: Letter) -> int:
-        """The status with which a letter is answered; nothing is done about it before."""
-        if not self.is_genuine(letter):
+    def __call__(self, webhook: WebhookRequest) -> int:
+        """The status with which a webhook request is answered; nothing is done about it before."""
+        if not self.is_genuine(webhook):
             self.refused += 1
             return 401
-        event = json.loads(letter.body)
+        event = json.loads(webhook.body)
         if event.get("data", {}).get("tenantId", self._tenant_id) != self._tenant_id:
             self.refused += 1
             return 403
-        letter_id = _header(letter, "webhook-id")
-        if letter_id not in self._seen:
-            self._seen.add(letter_id)
+        webhook_id = _header(webhook, "webhook-id")
+        if webhook_id not in self._seen:
+            self._seen.add(webhook_id)
             self._inbox.append(event)
         return 204
 
     def work(self) -> None:
-        """Book what has come; an event of a session that is not known yet stays until it is."""
+        """Record the received events; an event of an unknown session waits for the session."""
         waiting = []
         for event in self._inbox:
-            kind, told = event["event"], event["data"]
+            kind, data = event["event"], event["data"]
             if kind not in (CONNECTED, CONNECTION_FAILED):
                 continue
-            if told["sessionId"] in self._ends:
-                self._book(told["sessionId"], End(told.get("entrypoint"), told.get("reason")))
+            if data["sessionId"] in self._ends:
+                self._record(data["sessionId"], End(data.get("entrypoint"), data.get("reason")))
             else:
                 waiting.append(event)
         self._inbox = waiting
@@ -106,22 +106,22 @@ class CarefulReceiver:
         end = self.connection
         return None if end is None or end.entrypoint is None else str(end.entrypoint["displayPhone"])
 
-    def is_genuine(self, letter: Letter) -> bool:
+    def is_genuine(self, webhook: WebhookRequest) -> bool:
         for secret in self.secrets:
             try:
-                Webhook(secret).verify(letter.body, dict(letter.headers.items()))
-            except (WebhookVerificationError, ValueError):  # the latter for a header that is no signature at all
+                Webhook(secret).verify(webhook.body, dict(webhook.headers.items()))
+            except (WebhookVerificationError, ValueError):  # the latter for a header that is not a signature at all
                 continue
             return True
         return False
 
-    def _book(self, session_id: str, end: End) -> None:
+    def _record(self, session_id: str, end: End) -> None:
         if self._ends[session_id] is None:
             self._ends[session_id] = end
             if end.entrypoint is not None:
                 self.welcomed.append(session_id)
 
 
-def _header(letter: Letter, name: str) -> str:
-    """The value of a header, however its name is spelt."""
-    return next(value for spelt, value in letter.headers.items() if spelt.lower() == name)
+def _header(webhook: WebhookRequest, name: str) -> str:
+    """The value of a header, whatever the case of its name."""
+    return next(value for key, value in webhook.headers.items() if key.lower() == name)

@@ -1,7 +1,7 @@
 """
 Naive receivers of events, each with the bug that its first line names.
 
-They work as long as every event comes once, in order, on time, and from the service.
+They work as long as every event arrives once, in order, on time, and from the service.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from tests.clients.receiving import CONNECTED, CONNECTION_FAILED, Letter
+from tests.clients.receiving import CONNECTED, CONNECTION_FAILED, WebhookRequest
 
 Event = dict[str, Any]
 
 
 class NaiveReceiver:
     """
-    It believes every letter, books each as often as it comes, and takes the last one for the truth.
+    It accepts every webhook request, records each as often as it arrives, and treats the last one as the truth.
 
     `welcomed` names the session for each welcome that went out; `status` and `number` are what the application shows.
     """
@@ -29,16 +29,16 @@ class NaiveReceiver:
         self.number: str | None = None
         self.welcomed: list[str] = []
 
-    def __call__(self, letter: Letter) -> int:
-        self.book(json.loads(letter.body))
+    def __call__(self, webhook: WebhookRequest) -> int:
+        self.record(json.loads(webhook.body))
         return 200
 
-    def book(self, event: Event) -> None:
+    def record(self, event: Event) -> None:
         """A success is a success, and everything else is a failure."""
-        told = event["data"]
+        data = event["data"]
         if event["event"] == CONNECTED:
-            self.status, self.number = "connected", told["entrypoint"]["displayPhone"]
-            self.welcomed.append(told["sessionId"])
+            self.status, self.number = "connected", data["entrypoint"]["displayPhone"]
+            self.welcomed.append(data["sessionId"])
         else:
             self.status, self.number = "failed", None
 
@@ -53,16 +53,16 @@ class KnowingReceiver(NaiveReceiver):
     def keep(self, session_id: str) -> None:
         self.known[session_id] = None
 
-    def book(self, event: Event) -> None:
+    def record(self, event: Event) -> None:
         session_id = event["data"]["sessionId"]
         if session_id not in self.known:
             self.at_stranger(session_id)
             return
-        super().book(event)
+        super().record(event)
         self.known[session_id] = self.status
 
     def at_stranger(self, session_id: str) -> None:
-        raise KeyError(session_id)  # whoever answers for it says 500
+        raise KeyError(session_id)  # the server that runs it answers 500
 
 
 class ForgettingReceiver(KnowingReceiver):
@@ -75,59 +75,59 @@ class ForgettingReceiver(KnowingReceiver):
 class NarrowReceiver(NaiveReceiver):
     """It refuses kinds of events that the document does not list."""
 
-    def __call__(self, letter: Letter) -> int:
-        if json.loads(letter.body)["event"] not in (CONNECTED, CONNECTION_FAILED):
+    def __call__(self, webhook: WebhookRequest) -> int:
+        if json.loads(webhook.body)["event"] not in (CONNECTED, CONNECTION_FAILED):
             return 400
-        return super().__call__(letter)
+        return super().__call__(webhook)
 
 
 class RespellingReceiver(NaiveReceiver):
-    """It verifies what it has read and written out again, and not the bytes that came."""
+    """It verifies what it has parsed and serialized again, and not the bytes that arrived."""
 
     def __init__(self, secret: str) -> None:
         super().__init__()
         self._webhook = Webhook(secret)
 
-    def __call__(self, letter: Letter) -> int:
-        read = json.loads(letter.body)
+    def __call__(self, webhook: WebhookRequest) -> int:
+        read = json.loads(webhook.body)
         written = {"event": read["event"], "data": read["data"]}
         text = json.dumps(written, ensure_ascii=False, separators=(",", ":"))
         try:
-            self._webhook.verify(text, dict(letter.headers.items()))
+            self._webhook.verify(text, dict(webhook.headers.items()))
         except WebhookVerificationError:
             return 401
-        return super().__call__(letter)
+        return super().__call__(webhook)
 
 
 class OneSignatureReceiver(NaiveReceiver):
-    """It looks at the first signature alone, of however many there are."""
+    """It checks the first signature alone, of however many there are."""
 
     def __init__(self, secret: str) -> None:
         super().__init__()
         self._webhook = Webhook(secret)
 
-    def __call__(self, letter: Letter) -> int:
-        first, *_ = letter.headers["webhook-signature"].split(" ")
+    def __call__(self, webhook: WebhookRequest) -> int:
+        first, *_ = webhook.headers["webhook-signature"].split(" ")
         try:
-            self._webhook.verify(letter.body, {**letter.headers, "webhook-signature": first})
+            self._webhook.verify(webhook.body, {**webhook.headers, "webhook-signature": first})
         except WebhookVerificationError:
             return 401
-        return super().__call__(letter)
+        return super().__call__(webhook)
 
 
 class UndatedReceiver(NaiveReceiver):
-    """It works out the signature by itself, and does not look at how old the letter is."""
+    """It computes the signature by itself, and does not check the age of the webhook request."""
 
     def __init__(self, secret: str) -> None:
         super().__init__()
         self._webhook = Webhook(secret)
 
-    def __call__(self, letter: Letter) -> int:
-        sent = datetime.fromtimestamp(int(letter.headers["webhook-timestamp"]), UTC)
-        right = self._webhook.sign(letter.headers["webhook-id"], sent, letter.body.decode())
-        if letter.headers.get("webhook-signature") != right:
+    def __call__(self, webhook: WebhookRequest) -> int:
+        sent = datetime.fromtimestamp(int(webhook.headers["webhook-timestamp"]), UTC)
+        right = self._webhook.sign(webhook.headers["webhook-id"], sent, webhook.body.decode())
+        if webhook.headers.get("webhook-signature") != right:
             return 401
-        return super().__call__(letter)
+        return super().__call__(webhook)
 
 
 class SlowReceiver(NaiveReceiver):
@@ -137,8 +137,8 @@ class SlowReceiver(NaiveReceiver):
         super().__init__()
         self._is_warm = False
 
-    def __call__(self, letter: Letter) -> int:
-        status = super().__call__(letter)
+    def __call__(self, webhook: WebhookRequest) -> int:
+        status = super().__call__(webhook)
         if not self._is_warm:
             self._is_warm = True
             raise TimeoutError
@@ -146,11 +146,11 @@ class SlowReceiver(NaiveReceiver):
 
 
 class ReceiverBehindAPage(NaiveReceiver):
-    """While it is down, a page that says so answers in its place, with 200."""
+    """While it is down, a maintenance page answers in its place, with 200."""
 
     def __init__(self) -> None:
         super().__init__()
         self.is_down = True
 
-    def __call__(self, letter: Letter) -> int:
-        return 200 if self.is_down else super().__call__(letter)
+    def __call__(self, webhook: WebhookRequest) -> int:
+        return 200 if self.is_down else super().__call__(webhook)

@@ -1,4 +1,4 @@
-"""What a provocation is, and the world in which all of them happen."""
+"""The type of a provocation, and the seed data of all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Careless clients of campaigns, each beside a careful one at the same task."""
+"""Careless clients of campaigns, each next to a careful one at the same task."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def polled_on(c: Client) -> None:
         c.wait("15s")
 
 
-def read_once_more(c: Client) -> None:
+def read_again(c: Client) -> None:
     pair = finished(c)
     for _ in range(2):
         c.execution(pair)
@@ -130,6 +130,16 @@ def campaign_every(c: Client, length: str) -> None:
         c.wait(length)
 
 
+def reads_between_starts(c: Client) -> None:
+    c.sandbox.on("startCampaign").times(4).drop("before")
+    campaign = c.create()
+    for _ in range(4):
+        c.start(campaign)
+        c.wait("1s")
+        c.campaign(campaign)
+        c.campaign(campaign)
+
+
 def every(c: Client, length: str, times: int = 4) -> None:
     pair = c.launch(cadence=1)
     for _ in range(times):
@@ -145,7 +155,7 @@ def failed_and_polled(c: Client, times: int = 4) -> None:
         c.wait("15s")
 
 
-def poll_meets_500(c: Client, again: bool = False) -> None:
+def poll_gets_500(c: Client, again: bool = False) -> None:
     pair = c.launch(cadence=1)
     c.sandbox.on("readExecution").nth(2).error("INTERNAL_ERROR")
     for _ in range(3 if again else 2):
@@ -197,7 +207,7 @@ def repeated_a_202(c: Client, again: bool = True) -> None:
         c.start(campaign)
 
 
-def poll_met_trouble(c: Client) -> None:
+def poll_got_errors(c: Client) -> None:
     c.sandbox.on("readExecution").every(2).error("INTERNAL_ERROR")
     pair = c.launch(cadence=1)
     for length in ("15s", "2s") * 3:
@@ -235,11 +245,11 @@ def filters_lost(c: Client) -> None:
     c.launch()
 
 
-def filters_misspelt(c: Client) -> None:
+def filters_with_a_typo(c: Client) -> None:
     c.create(filter=TAGGED)
 
 
-def filters_kept(c: Client) -> None:
+def filters_reused(c: Client) -> None:
     c.preview(filters=TAGGED)
     c.launch(filters=TAGGED)
 
@@ -302,7 +312,7 @@ def key_in(c: Client, where: str) -> None:
         c.create(description=key)
 
 
-def upload_by_hand(c: Client, how: str) -> None:
+def upload_with_own_multipart(c: Client, how: str) -> None:
     if how == "field":
         c.upload("a.png", field="file")
     elif how == "json":
@@ -381,13 +391,14 @@ PROVOCATIONS = (
     Provocation("blind-post-retry", (1, 2), retried_the_create, looked_before_retry),
     Provocation("blind-post-retry", (2, 3), retried_the_start, read_before_restart),
     Provocation("no-timeout", (1,), waits_for_ever, has_a_timeout),
-    Provocation("poll-after-final", (3, 4, 5), polled_on, read_once_more),
+    Provocation("poll-after-final", (3, 4, 5), polled_on, read_again),
     Provocation("poll-after-final", (3, 4, 5), campaign_polled, _with(campaign_polled, "looked at again", times=6)),
     Provocation("poll-too-fast", (3, 4, 5), _with(campaign_every, "each second", "1s"), _with(campaign_every, "gently", "10s")),
+    Provocation("poll-too-fast", (3, 4, 5), _with(campaign_every, "every two seconds", "2s"), reads_between_starts),
     Provocation("poll-too-fast", (3, 4, 5), _with(every, "poll_too_fast", "3s"), _with(every, "slowly", "15s")),
-    Provocation("poll-too-fast", (3, 4, 5), _with(every, "hastily", "1s"), poll_met_trouble),
+    Provocation("poll-too-fast", (3, 4, 5), _with(every, "hastily", "1s"), poll_got_errors),
     Provocation("poll-final-set-incomplete", (3, 4, 5), failed_and_polled, _with(failed_and_polled, "once", 1)),
-    Provocation("poll-dies-on-error", (3, 4), poll_meets_500, _with(poll_meets_500, "went_on", again=True)),
+    Provocation("poll-dies-on-error", (3, 4), poll_gets_500, _with(poll_gets_500, "went_on", again=True)),
     Provocation("ignore-retry-after", (1, 2), too_early, _with(too_early, "patient", "7s")),
     Provocation("ignore-retry-after", (1, 2), too_early_by_date, _with(too_early, "patient", "7s")),
     Provocation("ignore-retry-after", (3, 4, 5), burst, backed_off),
@@ -396,8 +407,8 @@ PROVOCATIONS = (
     Provocation("json-on-204", (3, 4), canceled, _with(canceled, "once", 1)),
     Provocation("progress-is-done", (3,), believed_the_progress, _with(believed_the_progress, "to_the_end", 2)),
     Provocation("restart-canceled", (3, 4), restarted, _with(restarted, "anew", again=False)),
-    Provocation("lost-filters", (1, 2, 3), filters_lost, filters_kept),
-    Provocation("lost-filters", (1,), filters_misspelt, filters_kept),
+    Provocation("lost-filters", (1, 2, 3), filters_lost, filters_reused),
+    Provocation("lost-filters", (1,), filters_with_a_typo, filters_reused),
     Provocation("platform-is-not-audience", (1, 2), other_platforms, _with(other_platforms, "f", filters=ON_CHATAPP)),
     Provocation("wrong-variable-keys", (2,), _with(with_variables, "by_number", var1="X", **{"1": "X"}), _with(with_variables, "k", var1="X")),
     Provocation("wrong-variable-keys", (2,), _with(with_variables, "by_label", var1="X", Cupom="X"), _with(with_variables, "k", var1="X")),
@@ -415,9 +426,9 @@ PROVOCATIONS = (
     Provocation("key-in-wrong-place", (1,), _with(key_in, "in_the_query", "query"), cadence),
     Provocation("key-in-wrong-place", (1,), _with(key_in, "in_a_header", "header"), cadence),
     Provocation("key-in-wrong-place", (1,), _with(key_in, "in_a_body", "body"), cadence),
-    Provocation("multipart-by-hand", (1,), _with(upload_by_hand, "field", "field"), _with(upload_again, "b", "b.png")),
-    Provocation("multipart-by-hand", (1,), _with(upload_by_hand, "json", "json"), _with(upload_again, "b", "b.png")),
-    Provocation("multipart-by-hand", (1,), _with(upload_by_hand, "no_boundary", ""), _with(upload_again, "b", "b.png")),
+    Provocation("multipart-by-hand", (1,), _with(upload_with_own_multipart, "field", "field"), _with(upload_again, "b", "b.png")),
+    Provocation("multipart-by-hand", (1,), _with(upload_with_own_multipart, "json", "json"), _with(upload_again, "b", "b.png")),
+    Provocation("multipart-by-hand", (1,), _with(upload_with_own_multipart, "no_boundary", ""), _with(upload_again, "b", "b.png")),
     Provocation("media-all-or-nothing", (1, 2), _with(upload_again, "all", "a.png", "b.png"), _with(upload_again, "b", "b.png")),
     Provocation("page-early-stop", (1,), stopped_short, pages),
     Provocation("page-early-stop", (1,), stopped_short, read_the_newest),

@@ -1,4 +1,4 @@
-"""Careless receivers and careless ways with the hosted page, each beside a careful one at the same task."""
+"""Careless receivers and careless ways with the hosted page, each next to a careful one at the same task."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def connected(c: Watched) -> str:
 
 
 def answering(c: Watched, status: int, **how: Any) -> None:
-    """A session whose event is accepted, and another letter that is answered so."""
+    """A session whose event is accepted, and another webhook request that gets this answer."""
     session = connected(c)
     c.deliver(session, 204)
     c.deliver(session, status, **how)
@@ -50,14 +50,14 @@ def knows_others(c: Watched, *statuses: int) -> None:
     c.deliver(connected(c), *statuses)
 
 
-def forgot_the_id_at_once(c: Watched, status: int) -> None:
-    """No time goes by, and yet the answer of the create was there before the event."""
+def forgot_the_id_immediately(c: Watched, status: int) -> None:
+    """No time passes, and yet the response of the create precedes the event."""
     session = c.connect()
     c.sandbox.complete_session(session)
     c.deliver(session, status)
 
 
-def met_the_event_early(c: Watched, *statuses: int) -> None:
+def received_the_event_early(c: Watched, *statuses: int) -> None:
     c.sandbox.on("createConnectionSession").complete_session()
     c.deliver(c.connect(), *statuses)
 
@@ -168,8 +168,8 @@ RECEIVERS = (
     Provocation("failure-shape-assumed", (2,), _with(failing_on_failure, "broke", 500), _with(failing_on_failure, "taken", 200)),
     Provocation("id-not-stored-first", (1,), _with(forgot_the_id, "unknown", 410), _with(forgot_the_id, "known", 200)),
     Provocation("id-not-stored-first", (2,), _with(knows_others, "unknown", 404), _with(knows_others, "known", 200)),
-    Provocation("id-not-stored-first", (1,), _with(forgot_the_id_at_once, "unknown", 409), _with(forgot_the_id_at_once, "nowhere", 404)),
-    Provocation("event-before-answer", (1,), _with(met_the_event_early, "refused", 404), _with(met_the_event_early, "again", 404, 200)),
+    Provocation("id-not-stored-first", (1,), _with(forgot_the_id_immediately, "unknown", 409), _with(forgot_the_id_immediately, "nowhere", 404)),
+    Provocation("event-before-answer", (1,), _with(received_the_event_early, "refused", 404), _with(received_the_event_early, "again", 404, 200)),
     Provocation("double-provision", (2, 3, 4), _with(provisioned, "twice", 2), _with(provisioned, "once", 1)),
     Provocation("late-event-overwrites", (1, 2, 3), _with(overwritten, "created", True), _with(overwritten, "let_be", False)),
     Provocation("ack-then-lose", (1, 2), _with(lost_after_ack, "lost", False), _with(lost_after_ack, "again", True)),

@@ -1,4 +1,4 @@
-"""Careless clients of connection sessions, each beside a careful one at the same task."""
+"""Careless clients of connection sessions, each next to a careful one at the same task."""
 
 from __future__ import annotations
 

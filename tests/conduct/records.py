@@ -1,4 +1,4 @@
-"""Deliveries and visits made by hand, for what a receiver or a browser would have to be made to do."""
+"""Explicitly constructed deliveries and visits, for behaviour that a receiver or a browser hardly shows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BROWSER = "Mozilla/5.0"
 
 
 class Watched(Client):
-    """A client whose sandbox is given deliveries and visits by hand."""
+    """A client whose sandbox gets explicitly constructed deliveries and visits."""
 
     def __init__(self, sandbox: Any) -> None:
         super().__init__(sandbox)

@@ -1,4 +1,4 @@
-"""The page on conduct is what the table says."""
+"""The page on conduct agrees with the table."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def connection(sandbox: Sandbox, timeout_s: float = 10.0) -> Iterator[http.clien
 
 
 def send(sandbox: Sandbox, over: http.client.HTTPConnection, path: str, method: str = "POST") -> int | None:
-    """The status of a call over a connection; None where no answer arrives."""
+    """The status of a call over a connection; None if no answer arrives."""
     headers = {"X-API-Key": sandbox.secret_key, "User-Agent": "own/1"}
     try:
         over.request(method, urlsplit(sandbox.base_url).path + path, headers=headers)
@@ -55,7 +55,7 @@ def send(sandbox: Sandbox, over: http.client.HTTPConnection, path: str, method: 
 
 class TestAHeldAnswer:
     @pytest.mark.parametrize("hold", [{"delay-after": "1h"}, {"dribble": {"chunks": 2, "over": "1h"}}])
-    def test_it_has_reached_nobody_while_it_is_held(self, mockserver: Sandbox, hold: dict[str, Any]):
+    def test_it_is_not_received_while_it_is_delayed(self, mockserver: Sandbox, hold: dict[str, Any]):
         campaign = Client(mockserver).create()
         mockserver.on("startCampaign").nth(1).do(hold)
 
@@ -77,7 +77,7 @@ class TestAHeldAnswer:
 
         assert rules == [rule for rule, _ in found(mockserver)]
 
-    def test_a_cancel_repeated_before_its_answer_is_sent_is_no_misread_204(self, mockserver: Sandbox):
+    def test_a_cancel_repeated_before_its_response_is_not_a_misread_204(self, mockserver: Sandbox):
         client = Client(mockserver)
         campaign = client.create()
         client.cancel(campaign)
@@ -104,7 +104,7 @@ class TestAHeldAnswer:
 
         assert [("only-200-is-ok", (2, 3))] == found(mockserver)
 
-    def test_a_slow_body_that_its_client_gives_up_has_not(self, mockserver: Sandbox):
+    def test_a_slow_body_is_not_received_by_a_client_that_disconnects(self, mockserver: Sandbox):
         client = Client(mockserver)
         campaign = client.create()
         mockserver.on("startCampaign").nth(1).do({"dribble": {"chunks": 3, "over": "20s"}})
@@ -113,7 +113,7 @@ class TestAHeldAnswer:
 
         assert [("duplicate-start", (2, 3))] == found(mockserver)
 
-    def test_a_clone_made_while_the_answer_is_held_is_one_of_a_lost_answer(self, mockserver: Sandbox):
+    def test_a_clone_made_during_a_delayed_response_is_a_clone_after_a_lost_response(self, mockserver: Sandbox):
         client = Client(mockserver)
         client.launch("Spring")
         client.launch("Spring (2)")
@@ -135,7 +135,7 @@ def repeat_start(sandbox: Sandbox, ends: str = "drop") -> None:
 
 class TestWhatATransportRepeats:
     @pytest.mark.parametrize("ends", ["drop", "reset"])
-    def test_the_same_bytes_after_a_reused_connection_without_a_byte_are_no_retry(self, mockserver: Sandbox, ends: str):
+    def test_a_repetition_after_a_reused_connection_without_a_byte_is_not_a_retry(self, mockserver: Sandbox, ends: str):
         repeat_start(mockserver, ends)
 
         assert [] == found(mockserver)
@@ -231,7 +231,7 @@ class TestWhatATransportRepeats:
         assert [] == found(mockserver)
 
 
-def test_polls_that_a_rule_held_and_that_arrive_together_are_not_too_fast(mockserver: Sandbox):
+def test_polls_that_a_rule_delayed_to_one_instant_are_not_too_fast(mockserver: Sandbox):
     client = Client(mockserver)
     campaign, execution = client.launch(cadence=1)
     path = f"/v1/campaigns/{campaign}/executions/{execution}"

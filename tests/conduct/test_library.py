@@ -13,7 +13,7 @@ from tests.clients.naive import Failed, NeverEnds
 from tests.scenario.staging import staged
 from tests.scenario.test_campaigns_played import ENDS, VALUES
 
-# What the document itself says is nobody's fault to meet: the audience of this scenario crosses channels on purpose.
+# What the document itself causes is not the client's fault: the audience of this scenario crosses channels on purpose.
 ON_PURPOSE = {"audience-crosses-channels": ["platform-is-not-audience"]}
 TAUGHT = {
     "start-timeout-applied": "clone-after-conflict",
@@ -24,7 +24,7 @@ TAUGHT = {
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_a_careful_client_is_found_nowhere(mockserver_server: MockServer, name: str):
+def test_a_careful_client_has_no_finding(mockserver_server: MockServer, name: str):
     with staged(mockserver_server, name) as stage:
         client = stage.careful()
         client.follow(*client.launch(stage.plan(), VALUES))
@@ -33,7 +33,7 @@ def test_a_careful_client_is_found_nowhere(mockserver_server: MockServer, name: 
 
 
 @pytest.mark.parametrize("name", TAUGHT)
-def test_a_naive_client_is_found_by_what_the_scenario_teaches(mockserver_server: MockServer, name: str):
+def test_a_naive_client_has_the_findings_that_the_scenario_names(mockserver_server: MockServer, name: str):
     with staged(mockserver_server, name) as stage:
         client = stage.naive(patience=30)
         with suppress(Failed, NeverEnds, Refused, requests.RequestException):

@@ -35,8 +35,8 @@ def finished(sandbox: Sandbox) -> str:
 
 
 @pytest.mark.parametrize("forge", FORGED)
-def test_a_receiver_that_takes_everything_is_found_by_what_was_forged(mockserver: Sandbox, forge: str):
-    mockserver.receive_webhooks(lambda letter: 204)
+def test_a_receiver_that_accepts_forged_requests_has_findings(mockserver: Sandbox, forge: str):
+    mockserver.receive_webhooks(lambda webhook: 204)
     mockserver.on("delivery").do({"deliver": {"forge": forge}})
     finished(mockserver)
 
@@ -47,9 +47,9 @@ def test_a_receiver_that_takes_everything_is_found_by_what_was_forged(mockserver
 def test_a_receiver_that_refuses_what_is_forged_is_clean(mockserver: Sandbox, forge: str):
     seen: list[Any] = []
 
-    def receive(letter: Any) -> int:
-        seen.append(letter)
-        return 400 if len(seen) == 1 else 204  # the forged letter comes first
+    def receive(webhook: Any) -> int:
+        seen.append(webhook)
+        return 400 if len(seen) == 1 else 204  # the forged request arrives first
 
     mockserver.receive_webhooks(receive)
     mockserver.on("delivery").do({"deliver": {"forge": forge}})
@@ -59,9 +59,9 @@ def test_a_receiver_that_refuses_what_is_forged_is_clean(mockserver: Sandbox, fo
     assert [] == list(mockserver.conduct)
 
 
-def test_an_unknown_kind_that_is_refused_is_found(mockserver: Sandbox):
+def test_refusing_an_unknown_event_kind_is_a_finding(mockserver: Sandbox):
     mockserver.receive_webhooks(
-        lambda letter: 204 if letter.json()["event"].startswith("entrypoints.chatapp.conn") else 422
+        lambda webhook: 204 if webhook.json()["event"].startswith("entrypoints.chatapp.conn") else 422
     )
     mockserver.on("delivery").do({"deliver": {"unknown-kind": "campaigns.completed"}})
     finished(mockserver)
@@ -70,21 +70,21 @@ def test_an_unknown_kind_that_is_refused_is_found(mockserver: Sandbox):
 
 
 def test_a_secret_that_is_misread_refuses_every_delivery(mockserver: Sandbox):
-    mockserver.receive_webhooks(lambda letter: 401)
+    mockserver.receive_webhooks(lambda webhook: 401)
     finished(mockserver)
 
     assert ["secret-misread"] == [each.rule for each in mockserver.conduct]
 
 
-def test_a_receiver_that_answers_well_is_told_only_what_was_not_tried(mockserver: Sandbox):
-    mockserver.receive_webhooks(lambda letter: 204)
+def test_the_report_of_a_correct_receiver_lists_only_what_was_not_tried(mockserver: Sandbox):
+    mockserver.receive_webhooks(lambda webhook: 204)
     finished(mockserver)
 
     assert [] == list(mockserver.conduct)
     assert {"no-verify", "missing-header-passes"} <= {each.rule for each in mockserver.conduct.not_assessed}
 
 
-def test_a_person_who_walks_to_the_end_leaves_nothing_to_find(mockserver: Sandbox):
+def test_an_end_user_who_completes_the_flow_causes_no_finding(mockserver: Sandbox):
     client = Client(mockserver)
     session = client.connect()
     with mockserver.end_user(session) as person:
@@ -95,7 +95,7 @@ def test_a_person_who_walks_to_the_end_leaves_nothing_to_find(mockserver: Sandbo
     assert "iframe" not in {each.rule for each in mockserver.conduct.not_assessed}
 
 
-def test_a_second_user_agent_on_the_link_is_found(mockserver: Sandbox):
+def test_a_second_user_agent_on_the_link_is_a_finding(mockserver: Sandbox):
     client = Client(mockserver)
     session = client.connect()
     for agent in ("One/1.0", "Other/2.0"):
@@ -104,7 +104,7 @@ def test_a_second_user_agent_on_the_link_is_found(mockserver: Sandbox):
     assert [("link-shared-or-cached", (1,))] == [(each.rule, each.exchanges) for each in mockserver.conduct]
 
 
-def test_who_needs_parameters_behind_the_return_url_is_found(mockserver_server: MockServer):
+def test_requiring_parameters_on_the_return_url_is_a_finding(mockserver_server: MockServer):
     def client(sandbox: Sandbox) -> None:
         session = sandbox.call("POST", SESSIONS, json={"returnUrl": "https://crm.example/back"}).json()["sessionId"]
         with sandbox.end_user(session) as person:
@@ -115,4 +115,4 @@ def test_who_needs_parameters_behind_the_return_url_is_found(mockserver_server: 
     found = compare(mockserver_server, client, now=NOON)
 
     assert ["require-return-params"] == [each.rule for each in found.findings]
-    assert "return-query=session-and-status: step 2 was GET" in found.findings[0].message
+    assert "return-query=session-and-status: step 2 is GET" in found.findings[0].message

@@ -15,7 +15,7 @@ EACH = pytest.mark.parametrize("provocation", (*RECEIVERS, *PAGE), ids=lambda ea
 
 @EACH
 @pytest.mark.clause("advice.top-level", "advice.store-session")
-def test_a_careless_client_is_found_with_the_exchanges_that_prove_it(mockserver: Sandbox, provocation: Provocation):
+def test_a_careless_client_has_a_finding_with_its_exchanges(mockserver: Sandbox, provocation: Provocation):
     client = Watched(mockserver)
     provocation.careless(client)
 
@@ -32,9 +32,9 @@ def test_a_careful_client_at_the_same_task_is_not(mockserver: Sandbox, provocati
     assert () == client.judged().findings
 
 
-def test_an_event_that_a_rule_sends_during_the_creation_came_before_the_answer(mockserver: Sandbox):
+def test_an_event_that_a_rule_sends_during_the_creation_precedes_the_response(mockserver: Sandbox):
     mockserver.on("createConnectionSession").complete_session()
-    mockserver.receive_webhooks(lambda letter: 500)
+    mockserver.receive_webhooks(lambda webhook: 500)
     mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
 
     (found,) = mockserver.conduct
@@ -42,15 +42,15 @@ def test_an_event_that_a_rule_sends_during_the_creation_came_before_the_answer(m
     assert "arrived before the create's response, got 500" in found.message
 
 
-def test_a_receiver_that_breaks_in_the_instant_of_the_creation_is_not_told_to_have_been_too_early(mockserver: Sandbox):
-    mockserver.receive_webhooks(lambda letter: 500)
+def test_a_receiver_that_fails_at_the_instant_of_the_creation_is_not_reported_as_too_early(mockserver: Sandbox):
+    mockserver.receive_webhooks(lambda webhook: 500)
     session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
     mockserver.complete_session(session)
 
     assert [] == list(mockserver.conduct)
 
 
-def test_a_scanners_visit_is_no_sign_that_there_are_users_whose_popup_could_be_blocked(mockserver: Sandbox):
+def test_the_visit_of_a_scanner_does_not_imply_users_with_a_popup(mockserver: Sandbox):
     client = Watched(mockserver)
     scanned, unopened = client.connect(), client.connect(funnelStepId="funnel_step_a")
     client.visit(scanned, agent="TelegramBot (like TwitterBot)")

@@ -1,4 +1,4 @@
-"""The report as a whole: every rule is judged or told as not assessed, benign look-alikes are let be, every door says the same."""
+"""The report as a whole: every rule is judged or not assessed, legitimate look-alikes pass, every interface agrees."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PROVOKED = {
         *provocations_of_receivers.PAGE,
     )
 }
-# What only the client's own test can tell, or a run with an HTML answer: no evidence of the mock's proves it.
+# What only the client's own test can assert, or a run with an HTML answer: no evidence of the mock proves it.
 BEYOND = {
     "completed-means-sent",
     "dedupe-by-session",
@@ -60,23 +60,23 @@ def test_a_rule_names_a_clause_a_line_and_one_line_of_advice():
     assert [] == [row.id for row in RULES.values() if "\n" in row.advice or not row.advice.endswith(".")]
 
 
-def test_silence_is_no_praise(mockserver: Sandbox):
-    told = assessed_not(mockserver)
+def test_a_rule_without_evidence_is_not_a_pass(mockserver: Sandbox):
+    reported = assessed_not(mockserver)
 
-    assert BEYOND <= set(told)
-    assert {row.id for row in RULES.values() if row.sources[0] in "WPD"} <= set(told)
-    assert "no hosted page was visited" == told["iframe"]
-    assert "nothing was delivered to a receiver" == told["no-verify"]
-    assert "differential.compare" in told["match-on-message"]
+    assert BEYOND <= set(reported)
+    assert {row.id for row in RULES.values() if row.sources[0] in "WPD"} <= set(reported)
+    assert "no hosted page was visited" == reported["iframe"]
+    assert "nothing was delivered to a receiver" == reported["no-verify"]
+    assert "differential.compare" in reported["match-on-message"]
 
 
-def test_what_was_not_forged_says_nothing_of_a_receiver(mockserver: Sandbox):
+def test_without_a_forged_request_a_receiver_is_not_judged(mockserver: Sandbox):
     client = Watched(mockserver)
     session = client.connect()
     client.deliver(session, 204)
 
-    told = {each.rule: each.why for each in client.judged().not_assessed}
-    assert "no such delivery was sent: no-signature" == told["missing-header-passes"]
+    reported = {each.rule: each.why for each in client.judged().not_assessed}
+    assert "no such delivery was sent: no-signature" == reported["missing-header-passes"]
 
 
 def test_polls_with_no_time_between_them_are_not_judged(mockserver: Sandbox):
@@ -88,7 +88,7 @@ def test_polls_with_no_time_between_them_are_not_judged(mockserver: Sandbox):
     assert "no clock moved between the polls of 1 executions or sessions" == assessed_not(mockserver)["poll-too-fast"]
 
 
-def test_real_time_judges_polls_only_where_the_run_lasted_long_enough(mockserver: Sandbox):
+def test_real_time_judges_polls_only_in_runs_of_sufficient_length(mockserver: Sandbox):
     client, core = Client(mockserver), mockserver._hosted.sandbox
     ticks = iter(range(0, 1000, 1))
     stopwatch = SimpleNamespace(monotonic_us=lambda: next(ticks) * 4_000_000, process_frozen_at=lambda: None)
@@ -101,7 +101,7 @@ def test_real_time_judges_polls_only_where_the_run_lasted_long_enough(mockserver
     assert [("poll-too-fast", (3, 4, 5))] == [(each.rule, each.exchanges) for each in mockserver.conduct]
 
 
-def test_a_retry_after_that_no_clock_can_tell_is_not_judged(mockserver: Sandbox):
+def test_an_unreadable_retry_after_is_not_judged(mockserver: Sandbox):
     client = Client(mockserver)
     mockserver.on("listTemplates").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=7)
     for _ in range(2):
@@ -122,7 +122,7 @@ def test_a_last_poll_that_failed_at_the_end_of_the_run_is_not_judged(mockserver:
     assert "the run ended there" in assessed_not(mockserver)["poll-dies-on-error"]
 
 
-class TestBenignLookAlikes:
+class TestLegitimateLookAlikes:
     def test_workers_that_share_a_key_each_read_the_end(self, mockserver: Sandbox):
         client = Client(mockserver)
         pair = client.launch()
@@ -143,7 +143,7 @@ class TestBenignLookAlikes:
 
         assert [] == list(mockserver.conduct)
 
-    def test_a_last_look_that_failed_and_its_repetition_are_one_read(self, mockserver: Sandbox):
+    def test_a_failed_last_read_and_its_repetition_are_one_read(self, mockserver: Sandbox):
         client = Client(mockserver)
         mockserver.on("readExecution").nth(2).error("INTERNAL_ERROR")
         mockserver.on("readExecution").nth(3).drop("before")
@@ -155,7 +155,7 @@ class TestBenignLookAlikes:
 
         assert [] == list(mockserver.conduct)
 
-    def test_head_and_options_are_no_reads(self, mockserver: Sandbox):
+    def test_head_and_options_are_not_reads(self, mockserver: Sandbox):
         client = Client(mockserver)
         campaign, execution = client.launch()
         mockserver.advance("10s")
@@ -175,14 +175,14 @@ class TestBenignLookAlikes:
 
         assert () == client.judged().findings
 
-    def test_who_asks_for_a_taken_name_is_told_so(self, mockserver: Sandbox):
+    def test_a_creation_with_a_taken_name_is_refused(self, mockserver: Sandbox):
         client = Client(mockserver)
         client.create()
         client.create()
 
         assert [] == list(mockserver.conduct)
 
-    def test_a_start_that_arrives_late_is_no_second_one(self, mockserver: Sandbox):
+    def test_a_delayed_start_is_not_a_second_start(self, mockserver: Sandbox):
         client = Client(mockserver)
         mockserver.on("startCampaign").nth(1).delay("1m")
         campaign = client.create()
@@ -193,7 +193,7 @@ class TestBenignLookAlikes:
 
         assert [] == list(mockserver.conduct)
 
-    def test_next_weeks_campaign_is_no_clone(self, mockserver: Sandbox):
+    def test_the_campaign_of_next_week_is_not_a_clone(self, mockserver: Sandbox):
         client = Client(mockserver)
         client.launch("Week 1")
         mockserver.advance("7d")
@@ -217,7 +217,7 @@ class TestBenignLookAlikes:
 
         assert [] == list(mockserver.conduct)
 
-    def test_users_who_come_back_later_after_phone_in_use_are_no_storm(self, mockserver: Sandbox):
+    def test_users_who_return_later_after_phone_in_use_are_not_a_storm(self, mockserver: Sandbox):
         client = Client(mockserver)
         for _ in range(4):
             session = client.connect()
@@ -228,7 +228,7 @@ class TestBenignLookAlikes:
 
         assert [] == list(mockserver.conduct)
 
-    def test_sessions_of_two_users_are_no_storm(self, mockserver: Sandbox):
+    def test_sessions_of_two_users_are_not_a_storm(self, mockserver: Sandbox):
         client = Client(mockserver)
         for session in (client.connect(), client.connect()):
             mockserver.complete_session(session)
@@ -245,14 +245,14 @@ class TestBenignLookAlikes:
         assert [] == list(mockserver.conduct)
 
 
-class TestDoors:
+class TestWaysToRead:
     def provoke(self, sandbox: Sandbox) -> None:
         client = Client(sandbox)
         provocations_of_campaigns.started_again(client)
         client.create("Another", filter=TAGGED, description=None)
         client.create("Third", description=None)
 
-    def test_the_control_plane_tells_the_same(self, mockserver: Sandbox):
+    def test_the_control_plane_returns_the_same_report(self, mockserver: Sandbox):
         self.provoke(mockserver)
         answer = mockserver.call("GET", "/_mock/conduct", key="").json()
 
@@ -260,7 +260,7 @@ class TestDoors:
         assert [each["rule"] for each in answer["findings"]] == [each.rule for each in mockserver.conduct]
         assert {"rule": "iframe", "why": "no hosted page was visited"} in answer["notAssessed"]
 
-    def test_the_worst_comes_first(self, mockserver: Sandbox):
+    def test_the_most_severe_finding_is_first(self, mockserver: Sandbox):
         self.provoke(mockserver)
 
         severities = [each.severity for each in mockserver.conduct]
@@ -279,17 +279,17 @@ class TestDoors:
         ]
         assert "1 findings (duplicate-start)" in repr(mockserver.conduct)
 
-    def test_no_key_stands_in_a_message(self, mockserver: Sandbox):
+    def test_no_message_contains_a_key(self, mockserver: Sandbox):
         mockserver.call(
             "POST", "/v1/campaigns", json={"name": "A", mockserver.secret_key: 1, "cadence": mockserver.secret_key}
         )
         mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={mockserver.secret_key: 1})
 
-        told = str(mockserver.conduct) + json.dumps(mockserver.call("GET", "/_mock/conduct", key="").json())
+        reported = str(mockserver.conduct) + json.dumps(mockserver.call("GET", "/_mock/conduct", key="").json())
         assert {"cadence-units", "key-in-wrong-place", "funnel-misuse"} <= {each.rule for each in mockserver.conduct}
-        assert mockserver.secret_key not in told and mockserver.secret_key[:20] not in told
+        assert mockserver.secret_key not in reported and mockserver.secret_key[:20] not in reported
 
-    def test_to_judge_changes_nothing(self, mockserver: Sandbox):
+    def test_judging_changes_nothing(self, mockserver: Sandbox):
         self.provoke(mockserver)
         before = mockserver.state(), mockserver.journal
         assert [*mockserver.conduct] == [*mockserver.conduct]
@@ -299,7 +299,7 @@ class TestDoors:
 
 class TestAssertion:
     def test_its_first_line_names_the_worst_bug(self, mockserver: Sandbox):
-        TestDoors().provoke(mockserver)
+        TestWaysToRead().provoke(mockserver)
 
         with pytest.raises(AssertionError, match=r"\A(duplicate-start|lost-filters), severity 1 ") as raised:
             mockserver.assert_conduct()
@@ -315,7 +315,7 @@ class TestAssertion:
             with pytest.raises(AssertionError, match="nulls-for-omitted"):
                 mockserver.assert_conduct(max_severity=most)
 
-    def test_what_is_worse_than_may_pass_fails(self, mockserver: Sandbox):
+    def test_a_finding_above_the_threshold_fails(self, mockserver: Sandbox):
         provocations_of_campaigns.started_again(Client(mockserver))
 
         with pytest.raises(AssertionError, match="duplicate-start"):

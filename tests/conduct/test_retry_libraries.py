@@ -150,7 +150,7 @@ def refused_create(sandbox: Sandbox) -> Ask:
 
 
 class Situation(NamedTuple):
-    """What a client meets, how it retries, and the rules that it breaks by that, by library where they differ."""
+    """The response to a client, its retries, and the rules that they violate, by library where they differ."""
 
     arrange: Callable[[Sandbox], Ask]
     policy: Policy
@@ -195,7 +195,9 @@ def virtual_sleep(mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("virtual_sleep")
 @pytest.mark.parametrize("situation, library", CASES)
-def test_what_a_retry_library_does_is_named_rightly(mockserver: Sandbox, situation: Situation, library: str):
+def test_the_behaviour_of_a_retry_library_gets_the_right_findings(
+    mockserver: Sandbox, situation: Situation, library: str
+):
     ask = situation.arrange(mockserver)
     with suppress(OSError, urllib3.exceptions.HTTPError, httpx.HTTPError, aiohttp.ClientError, tenacity.RetryError):
         LIBRARIES[library](ask, situation.policy)  # what its last attempt raises does not matter here

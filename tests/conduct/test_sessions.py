@@ -15,7 +15,7 @@ EACH = pytest.mark.parametrize("provocation", PROVOCATIONS, ids=lambda each: eac
 
 @EACH
 @pytest.mark.clause("advice.poll-session")
-def test_a_careless_client_is_found_with_the_exchanges_that_prove_it(mockserver: Sandbox, provocation: Provocation):
+def test_a_careless_client_has_a_finding_with_its_exchanges(mockserver: Sandbox, provocation: Provocation):
     provocation.careless(Client(mockserver))
 
     assert [(provocation.rule, tuple(provocation.exchanges))] == [

@@ -123,7 +123,7 @@ def test_an_id_has_one_row() -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_row_names_the_family_whose_module_it_stands_in(family) -> None:
+def test_a_row_names_the_family_of_its_module(family) -> None:
     assert {family.__name__.rpartition(".")[2]} == {row.family for row in (*family.CHOICES, *family.FIXED)}
 
 
@@ -150,18 +150,18 @@ def test_every_option_is_legal() -> None:
     assert [] == [refusal for id, option in NAMED if (refusal := problem(id, option))]
 
 
-def test_a_misspelt_option_is_refused_with_the_nearest_one() -> None:
+def test_an_unknown_option_is_refused_with_the_closest_match() -> None:
     refusals = [(id, f"{option}x", problem(id, f"{option}x") or "") for id, option in NAMED]
 
     assert [] == [each for each in refusals if f"got {each[1]!r}" not in each[2]]
     assert [] == [
-        (id, misspelt, refusal)
-        for id, misspelt, refusal in refusals
-        if not refusal.endswith(f"did you mean {get_close_matches(misspelt, CHOICES[id].options, n=1)[0]!r}?")
+        (id, typo, refusal)
+        for id, typo, refusal in refusals
+        if not refusal.endswith(f"did you mean {get_close_matches(typo, CHOICES[id].options, n=1)[0]!r}?")
     ]
 
 
-def test_a_misspelt_id_is_refused_with_the_nearest_one() -> None:
+def test_an_unknown_id_is_refused_with_the_closest_match() -> None:
     refusals = {id: problem(f"{id}x", "any") for id in CHOICES}
 
     assert {id: f"no choice is called '{id}x'; did you mean {id!r}?" for id in CHOICES} == refusals
@@ -171,7 +171,7 @@ def test_an_id_like_no_other_is_refused_without_a_guess() -> None:
     assert problem("zzz", "any") == "no choice is called 'zzz'"
 
 
-def test_a_fixed_point_is_no_choice_and_says_what_it_is_fixed_as() -> None:
+def test_a_fixed_point_is_not_a_choice_and_the_refusal_contains_its_value() -> None:
     assert problem("public-key-prefix", "pub_") == "'public-key-prefix' is not a choice: it is fixed as 'pk_'"
 
 
@@ -188,13 +188,13 @@ def test_numbers_within_their_bounds_are_legal() -> None:
     assert [] == [refusal for id, value in LEGAL_NUMBERS if (refusal := problem(id, value))]
 
 
-def test_a_wrong_number_is_refused_with_what_was_wanted() -> None:
+def test_a_wrong_number_is_refused_with_the_expectation() -> None:
     refusals = [(id, value, problem(id, value) or "", words) for id, value, words in WRONG_NUMBERS]
 
     assert [] == [each for each in refusals if f"choice {each[0]!r}" not in each[2] or each[3] not in each[2]]
 
 
-def test_keys_left_out_keep_what_they_had() -> None:
+def test_omitted_keys_retain_their_values() -> None:
     old = {"chatapp": 5, "chatapp_lite": None, "photoapp": 7}
 
     new = merged("size-limit-values", old, {"photoapp": None})
@@ -203,7 +203,7 @@ def test_keys_left_out_keep_what_they_had() -> None:
     assert old == {"chatapp": 5, "chatapp_lite": None, "photoapp": 7}
 
 
-def test_a_rate_that_was_off_takes_the_usual_numbers_for_what_is_left_out() -> None:
+def test_a_rate_that_was_off_takes_the_default_for_omitted_numbers() -> None:
     assert merged("rate-limit-numbers", "off", {"requests": 3}) == {"requests": 3, "per": 60}
 
 
@@ -245,7 +245,7 @@ def claimed() -> dict[tuple[str, str], Path]:
         "CASES = [cases.option_case('a', 'b')]",
     ],
 )
-def test_a_claim_is_read_wherever_it_stands(source) -> None:
+def test_a_claim_is_read_in_every_position(source) -> None:
     assert list(claims(source)) == [("a", "b")]
 
 

@@ -1,4 +1,4 @@
-"""The page of the document's open points is what the tables say."""
+"""The page of the document's open points agrees with the tables."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_command_prints_the_page(capsys: pytest.CaptureFixture[str]) -> None
     assert choices_page() == capsys.readouterr().out
 
 
-def test_a_choice_has_a_section_with_all_that_its_row_says() -> None:
+def test_a_choice_has_a_section_with_every_column_of_its_row() -> None:
     missing = {}
     for choice in CHOICES.values():
         default = choice.default if isinstance(choice.default, str) else json.dumps(choice.default)
@@ -51,13 +51,13 @@ def test_a_choice_has_a_section_with_all_that_its_row_says() -> None:
 
 
 def test_a_fixed_decision_is_a_row_of_its_family() -> None:
-    sections = {family: section(f"### Fixed for {family}") for family in {row.family for row in FIXED.values()}}
+    sections = {family: section(f"### Fixed decisions: {family}") for family in {row.family for row in FIXED.values()}}
 
     rows = {row.id: f"| `{row.id}` | {row.decision.replace('|', chr(92) + '|')} | {row.why}" for row in FIXED.values()}
     assert {} == {id: written for id, written in rows.items() if written not in sections[FIXED[id].family]}
 
 
-def test_the_profiles_stand_side_by_side() -> None:
+def test_the_profiles_are_columns_of_one_table() -> None:
     table = section("## Profiles")
 
     assert ["dual-status", "catalog", "guide", "guide"] == row(table, "dual-status")

@@ -13,12 +13,12 @@ TESTS = Path(__file__).parents[1]
 
 
 def marked(tree: ast.AST) -> Iterator[str]:
-    """The ids in every `pytest.mark.clause(...)` of a module, wherever it stands: decorator, `pytestmark`, param."""
+    """The ids in every `pytest.mark.clause(...)` of a module, in any position: decorator, `pytestmark`, param."""
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="mark") | ast.Name(id="mark"), attr="clause")):
                 for argument in node.args:
-                    # What cannot be read here would silently count as shown by nobody.
+                    # What cannot be read here would silently count as shown by no test.
                     assert isinstance(argument, ast.Constant), f"line {node.lineno}: write the clause as a string"
                     yield argument.value
 
@@ -65,7 +65,7 @@ def test_a_clause_is_a_readable_sentence_with_its_choices_apart():
     assert [] == [each for each in clauses if len(each.choices) != len(set(each.choices))]
 
 
-def test_reading_twice_gives_the_same_list():
+def test_reading_twice_returns_the_same_list():
     assert read() is read()
 
 
@@ -92,7 +92,7 @@ def test_every_mark_names_a_clause():
     assert {} == {id: files for id, files in marks_of(TESTS.rglob("*.py")).items() if id not in clauses}
 
 
-def test_marks_are_found_wherever_pytest_takes_them():
+def test_marks_are_read_in_every_position_that_pytest_accepts():
     source = """
 pytestmark = [pytest.mark.slow, pytest.mark.clause("in.list")]
 
@@ -111,6 +111,6 @@ async def test_other(): ...
     )
 
 
-def test_a_mark_that_is_not_written_out_is_refused():
+def test_a_mark_without_literal_arguments_is_refused():
     with pytest.raises(AssertionError, match="line 1: write the clause as a string"):
         list(marked(ast.parse("pytest.mark.clause(name)")))

@@ -92,7 +92,7 @@ def test_every_form_of_a_date_time_is_its_instant(text):
 
 
 @pytest.mark.parametrize("text", NO_DATE_TIMES, ids=ascii)
-def test_what_is_no_date_time_is_no_instant(text):
+def test_a_text_that_is_not_a_date_time_is_not_an_instant(text):
     assert parse(text) is None
 
 
@@ -115,7 +115,7 @@ def test_a_fraction_belongs_to_the_last_unit_and_a_day_may_end_with_its_last_sec
 
 
 @pytest.mark.parametrize("text", ["2026-03-01T12:00:00", "20260301T120000", "2026-W09-7T12", "2026-060T12:00,0"])
-def test_a_text_without_an_offset_is_read_as_utc_and_told_apart(text):
+def test_a_text_without_an_offset_is_read_as_utc_and_marked(text):
     assert (NOON, False) == parse(text)
 
 
@@ -141,7 +141,7 @@ def test_each_format_of_one_moment_is_one_instant(moment, zone):
 
 
 @given(text=st.from_regex(r"2[0-9]{3}-?(W?[0-9-]{2,6})T[0-9:.,]{2,12}([Z]|[+-][0-9:]{2,5})?", fullmatch=True))
-def test_a_text_that_looks_like_a_date_time_is_read_or_not_and_never_an_exception(text):
+def test_a_text_that_resembles_a_date_time_never_raises(text):
     read = parse(text)
 
     assert read is None or to_datetime(read[0]).year in range(int(text[:4]) - 1, int(text[:4]) + 2)

@@ -111,7 +111,7 @@ def test_a_code_has_one_row_under_its_own_name():
     assert list(ERRORS) == [row.code for row in ERRORS.values()]
 
 
-def test_the_campaign_guide_says_422_for_four_codes_and_agrees_about_the_rest():
+def test_the_campaign_guide_has_422_for_four_codes_and_agrees_on_the_others():
     differing = {code: row.guide_status for code, row in ERRORS.items() if row.guide_status != row.status}
 
     assert dict.fromkeys(GUIDE_422, 422) == differing
@@ -141,11 +141,11 @@ def test_the_reworded_text_shares_no_word_with_the_canonical_one():
     assert {} == {name: words for name, words in shared.items() if words}
 
 
-def test_words_are_compared_without_accents_letter_case_and_placeholders():
+def test_words_are_compared_without_accents_case_and_placeholders():
     assert {"orgao", "valido"} == long_words("Órgão VÁLIDO é {field}")
 
 
-def test_no_text_stands_for_two_codes():
+def test_no_text_belongs_to_two_codes():
     texts = [text for row in ERRORS.values() for text in (row.message, row.reworded)]
 
     assert len(texts) == len(set(texts))
@@ -157,7 +157,7 @@ def test_a_code_names_an_existing_clause():
     assert set() == {row.clause for row in ERRORS.values()} - clauses
 
 
-def test_the_orphans_of_the_document_come_by_injection_or_by_a_choice():
+def test_the_orphans_of_the_document_are_injected_or_chosen():
     assert set(ORPHANS.split()) == INJECTED_ONLY | BY_CHOICE
     assert set() == INJECTED_ONLY & BY_CHOICE
     assert set(ERRORS) >= INJECTED_ONLY | BY_CHOICE

@@ -8,7 +8,7 @@ TABLES = pytest.mark.parametrize("lifecycle", LIFECYCLES.values(), ids=lambda ea
 
 
 @TABLES
-def test_every_step_stays_within_the_states(lifecycle: Lifecycle) -> None:
+def test_every_transition_leads_to_a_declared_state(lifecycle: Lifecycle) -> None:
     named = {state for step in lifecycle.steps for state in (step.source, step.target)}
     named |= {deadline.state for deadline in lifecycle.deadlines}
 
@@ -36,7 +36,7 @@ def test_a_deadline_has_its_step(lifecycle: Lifecycle) -> None:
     assert [d for d in lifecycle.deadlines if lifecycle.step(d.state, d.trigger) is None] == []
 
 
-def test_the_campaign_moves_as_the_document_says() -> None:
+def test_the_campaign_has_the_documented_transitions() -> None:
     documented = {
         ("draft", "processing"),
         ("processing", "completed"),

@@ -1,4 +1,4 @@
-"""The search for the name that a misspelt one means finds it, and never reads more than it has to."""
+"""The search for the closest name returns it for a mistyped one, and never reads more than it has to."""
 
 from __future__ import annotations
 
@@ -32,14 +32,12 @@ class CountedNames:
         pytest.fail("the search read the names one by one")
 
 
-@pytest.mark.parametrize(
-    "misspelt", ["chat_an", "chat_anna", "chat_nAa", "chat-ana", "chat_aan", "CHAT_ANA", " chat_ana "]
-)
-def test_of_many_names_one_that_is_an_edit_away_is_found_by_looking_it_up(misspelt) -> None:
+@pytest.mark.parametrize("typo", ["chat_an", "chat_anna", "chat_nAa", "chat-ana", "chat_aan", "CHAT_ANA", " chat_ana "])
+def test_of_many_names_one_at_edit_distance_one_is_matched_by_lookup(typo) -> None:
     known = CountedNames("chat_ana", "chat_bia")
-    near = nearest(misspelt, known)
+    near = nearest(typo, known)
 
-    assert ("chat_ana" if misspelt != "chat_nAa" else None) == near
+    assert ("chat_ana" if typo != "chat_nAa" else None) == near
     assert known.lookups <= LOOKUPS_MAX
 
 
@@ -56,7 +54,7 @@ def test_a_text_too_long_for_a_name_is_searched_for_nowhere(known) -> None:
     assert getattr(known, "lookups", 0) == 0
 
 
-def test_of_few_names_the_most_alike_is_found_however_they_are_given() -> None:
+def test_of_few_names_the_most_similar_is_matched_in_any_order() -> None:
     names = ["processing", "completed", "canceled"]
 
     for known in (names, tuple(names), set(names), dict.fromkeys(names), (each for each in names)):
@@ -70,5 +68,5 @@ def test_a_list_of_many_names_is_looked_up_too() -> None:
     assert nearest("chat_000009", names) in ("chat_0000009", "chat_0000090")
 
 
-def test_a_name_in_other_letter_case_is_the_nearest() -> None:
+def test_a_name_in_another_case_is_the_closest() -> None:
     assert "PAUSED" == nearest("paused", ["APPROVED", "PAUSED", "caused"])

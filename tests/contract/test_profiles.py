@@ -1,4 +1,4 @@
-"""The profiles: legal, complete, and what each of them stands for."""
+"""The profiles: legal, complete, and the purpose of each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_literal_is_the_default_of_every_choice() -> None:
     assert dict(DEFAULTS) == DEFAULTS | PROFILES["literal"]
 
 
-def test_hostile_names_a_choice_or_it_is_said_why_not() -> None:
+def test_hostile_names_a_choice_or_has_a_reason_why_not() -> None:
     assert set() == set(HOSTILE) & set(LEFT_OUT)
     assert set(CHOICES) == set(HOSTILE) | set(LEFT_OUT)
 

@@ -1,4 +1,4 @@
-"""Numbers and dates of text from outside: whatever it holds, a value or None comes of it."""
+"""Numbers and dates of text from outside: any text yields a value or None."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_an_http_date_is_a_moment() -> None:
 
 
 @pytest.mark.parametrize("text", NO_DATES, ids=lambda text: text[:45])
-def test_what_is_no_date_is_none(text: str) -> None:
+def test_a_text_that_is_not_a_date_is_none(text: str) -> None:
     assert http_date(text) is None
 
 

@@ -56,7 +56,7 @@ SESSIONS = [
 ]
 # fmt: on
 
-# What a schema refuses by a rule that joins several fields: which example, what is put in, where the problem is.
+# Refusals of a schema by a rule that combines several fields: which example, what is put in, where the problem is.
 JOINED: list[tuple[str, int, dict[str, Any], str]] = [
     ("createConnectionSession.request", 0, {"funnelId": "funnel_1"}, "/funnelStepId"),
     ("executionEntry", 0, {"completedAt": None}, "/completedAt"),
@@ -163,7 +163,7 @@ some_property = st.fixed_dictionaries(
 
 @given(name=st.sampled_from(REQUESTS), put_in=some_property, keep=st.booleans(), data=st.data())
 @settings(deadline=None, max_examples=at_depth(60, 1000))
-def test_the_two_engines_give_one_verdict(name: str, put_in: dict[str, Any], keep: bool, data: st.DataObject) -> None:
+def test_the_two_engines_have_one_verdict(name: str, put_in: dict[str, Any], keep: bool, data: st.DataObject) -> None:
     example = data.draw(st.sampled_from(EXAMPLES[name])) if keep else {}
     known = schemas.load(name)["properties"].keys() | ({"unheardOf"} if keep else set())
     body = {**example, **{key: value for key, value in put_in.items() if key in known}}
@@ -174,7 +174,7 @@ def test_the_two_engines_give_one_verdict(name: str, put_in: dict[str, Any], kee
 
 @given(name=st.sampled_from(REQUESTS), body=odd)
 @settings(deadline=None)
-def test_the_two_engines_give_one_verdict_on_what_is_no_object(name: str, body: object) -> None:
+def test_the_two_engines_have_one_verdict_on_other_types(name: str, body: object) -> None:
     assert schemas.is_valid(name, body) == (schemas.problems(name, body) == [])
 
 
@@ -188,12 +188,12 @@ def test_a_value_nested_beyond_writing_is_refused_and_not_an_error() -> None:
     ]
 
 
-def test_problems_come_deepest_first_and_read_as_sentences() -> None:
+def test_problems_are_listed_deepest_first_as_sentences() -> None:
     body = {**CAMPAIGN, "cadence": 0, "filters": [{"combinator": "and", "statements": [{"field": "chat.status"}]}]}
 
     assert [str(problem) for problem in schemas.check("createCampaign.request", body)] == [
-        "/filters/0/statements/0/operator: nothing where a string that is required is wanted",
-        "/cadence: 0 where a number of at least 1 is wanted",
+        "/filters/0/statements/0/operator: got nothing; expected a string that is required",
+        "/cadence: got 0; expected a number of at least 1",
     ]
 
 

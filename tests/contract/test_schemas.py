@@ -1,7 +1,7 @@
 """
-The schema files say what the API document says: no field less, none more.
+The schema files agree with the API document: no field less, none more.
 
-`documented_fields.txt` is the document's side, transcribed by hand; `documented_examples.json` has values of each
+`documented_fields.txt` is the document's side, transcribed manually; `documented_examples.json` has values of each
 schema, `documented_forms.json` spellings of each form of text.
 """
 
@@ -75,7 +75,7 @@ def with_shared(table: dict[str, dict[str, Field]], section: dict[str, Field]) -
 
 
 def written(schema: dict[str, Any], place: str = "", presence: str = "whole") -> Iterator[tuple[str, Field]]:
-    """The fields that a schema file speaks of, as the table of the document writes them."""
+    """The fields of a schema file, in the form of the document's table."""
     kinds: set[str] = set()
     facts: set[str] = set()
     for part in schema.get("anyOf", [schema]):
@@ -212,7 +212,7 @@ def test_a_shared_schema_is_referred_to_alone_and_whole_and_is_used() -> None:
     assert "$ref" not in json.dumps([schemas.load(name) for name in texts])
 
 
-def test_the_table_speaks_of_every_schema_file_of_the_api() -> None:
+def test_the_table_covers_every_schema_file_of_the_api() -> None:
     assert sorted(TABLE) == sorted(
         {name for name in schemas.names() if name != "scenario" and not name.startswith("control.")}
     )
@@ -235,7 +235,7 @@ def test_a_schema_accepts_its_documented_examples() -> None:
     ]
 
 
-def test_a_schema_refuses_what_departs_from_a_documented_field_and_says_where() -> None:
+def test_a_schema_refuses_a_deviation_from_a_documented_field_with_its_place() -> None:
     taken, misplaced = [], []
     for name, place, field in FIELDS:
         example = next(example for example in EXAMPLES[name] if spots(example, place))

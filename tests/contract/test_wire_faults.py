@@ -30,8 +30,9 @@ ELSEWHERE = {
     "core/operations/hosted_flow.py": {"error": "a query parameter of the return url"},
     "core/webhooks/deliveries.py": {"delay": "of `deliver`"},
     "server/control/views.py": {"error": "a key of an attempt"},
-    "server/hosting/command_log.py": {"reset": "a command"},
+    "server/control/routes.py": {"reset": "a command"},
     "pytest_plugin/conduct.py": {"error": "a mode of the marker"},
+    "testing/remote.py": {"reset": "a command"},
     "testing/machine/faults.py": {"delay": "of `deliver`"},
     "testing/report/diagnosis.py": {"error": "a key of an attempt"},
     "testing/report/render.py": {"error": "a key of an attempt"},
@@ -56,11 +57,11 @@ def found() -> dict[str, set[str]]:
     }
 
 
-def test_a_name_is_seen_in_any_expression():
+def test_a_name_is_detected_in_any_expression():
     assert ["garble", "drop"] == list(named("EFFECTS = frozenset(['garble'])\ndef f(x): return x == 'drop' or 'drops'"))
 
 
-def test_nothing_but_its_row_names_a_fault_of_the_wire():
+def test_a_wire_fault_is_named_only_in_its_row():
     others = {name: faults - set(ELSEWHERE.get(name, {})) for name, faults in found().items()}
 
     assert {} == {name: faults for name, faults in others.items() if faults}
@@ -76,7 +77,7 @@ def test_each_fault_is_a_method_of_its_own_name():
     assert {name.replace("-", "_") for name in of_group("wire")} == methods
 
 
-def test_each_fault_says_what_reaches_the_client():
+def test_each_fault_describes_what_the_client_receives():
     assert {"truncate", "garble", "bad-gateway"} == UNREADABLE
     assert {"drop", "reset"} == WITHOUT_RESPONSE
     assert {"delay", "delay-after", "dribble"} == WAITING

@@ -1,7 +1,7 @@
 """
-The client's own suite, as its author keeps it: one line makes a sweep of it.
+The client's own suite, as its author maintains it: one line makes a sweep of it.
 
-It is no part of this project's tests; `test_crm_swept.py` copies it beside a client and runs it there.
+It is not part of this project's tests; `test_crm_swept.py` copies it next to a client and runs it there.
 """
 
 import pytest
@@ -53,13 +53,13 @@ def test_a_name_is_taken_once(crm):
         crm.launch("Olá", "hello", 600)
 
 
-def test_a_missing_variable_is_told(crm):
+def test_a_missing_variable_is_reported(crm):
     with pytest.raises(VariableMissingError):
         crm.launch("Oferta", "offer", 600)
 
 
 @pytest.mark.mockserver(given=TALK)
-def test_the_messages_of_a_chat_come_newest_first(crm):
+def test_the_messages_of_a_chat_are_newest_first(crm):
     found = list(crm.messages("chat_ana"))
 
     assert ["Até logo", "", "Bom dia"] == [each.text for each in found]
@@ -73,6 +73,6 @@ def test_a_number_is_connected(crm, mockserver):
     assert "+5511999990000" == crm.connect(show=finish).displayPhone
 
 
-def test_a_user_who_gives_up_connects_nothing(crm, mockserver):
+def test_a_user_who_cancels_connects_nothing(crm, mockserver):
     with pytest.raises(NotConnectedError):
         crm.connect(show=lambda session_id, url: mockserver.cancel_session(session_id))

@@ -38,7 +38,7 @@ def swept(pytester: pytest.Pytester, client: str) -> tuple[dict[tuple[str, str],
     return {(name, option): word for name, option, word in RUN.findall(result.stdout.str())}, result
 
 
-def test_the_sweep_finds_what_the_client_takes_for_granted(pytester: pytest.Pytester):
+def test_the_sweep_lists_the_assumptions_of_the_client(pytester: pytest.Pytester):
     words, result = swept(pytester, "FirstCrm")
 
     assert {"PASSED"} == {word for (_, option), word in words.items() if not option}
@@ -46,14 +46,14 @@ def test_the_sweep_finds_what_the_client_takes_for_granted(pytester: pytest.Pyte
     result.stdout.fnmatch_lines(["This run has the choice 'next-cursor-end' set to 'absent' (the default is 'null')."])
 
 
-def test_each_assumption_is_found_where_it_is_made(pytester: pytest.Pytester):
+def test_each_assumption_is_reported_at_its_test(pytester: pytest.Pytester):
     words, _ = swept(pytester, "FirstCrm")
 
     found = {
         name: {option for (test, option), word in words.items() if word == "FAILED" and test == name}
         for name, _ in words
     }
-    assert PLANTED["A1: a refusal's status is 400"] <= found["test_a_missing_variable_is_told"]
+    assert PLANTED["A1: a refusal's status is 400"] <= found["test_a_missing_variable_is_reported"]
     assert PLANTED["A2: a message has its text"] <= found["test_a_name_is_taken_once"]
     assert PLANTED["A4: a progress of a hundred means over"] <= found["test_a_launch_reaches_every_chat"]
     assert {"additive-fields=unknown-fields", "entrypoint-two-shapes=union", "funnel-null=absent"} == found[
@@ -64,8 +64,8 @@ def test_each_assumption_is_found_where_it_is_made(pytester: pytest.Pytester):
         | PLANTED["A8: a message has one of these types"]
         | PLANTED["A9: the last page says null"]
         | PLANTED["A10: what is absent is not null"]
-    ) == found["test_the_messages_of_a_chat_come_newest_first"]
-    assert set() == found["test_a_user_who_gives_up_connects_nothing"]
+    ) == found["test_the_messages_of_a_chat_are_newest_first"]
+    assert set() == found["test_a_user_who_cancels_connects_nothing"]
 
 
 def test_the_mended_client_passes_the_whole_sweep(pytester: pytest.Pytester):

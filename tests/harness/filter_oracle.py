@@ -1,5 +1,5 @@
 """
-The filters' oracle: which chats filters select, computed the slow and obvious way from the API document alone.
+Reference filters: the chats that filters select, computed the slow and obvious way from the API document alone.
 
 It shares no code with the mock. A chat is a dict from the document's field names (`chat.platform`, ...) to plain values;
 a field that is absent or None is missing. Dates are texts. Filters are expected to be well-formed: refusals are not its subject.

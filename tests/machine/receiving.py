@@ -51,7 +51,7 @@ class Receiving(GatewayMachine):
         assert self.strangers == [], "a forged event was accepted"
 
     @invariant()
-    def what_is_connected_stays_so(self) -> None:
+    def connected_numbers_remain_connected(self) -> None:
         self.client.work()
         connected = self.client.number is not None
         assert connected or not self.client.welcomed, "a late event of an old session overwrote the new"

@@ -21,6 +21,6 @@ def find(strategy: SearchStrategy[T], condition: Callable[[T], bool]) -> T:
     return hypothesis.find(strategy, condition, settings=settings(STEADY, max_examples=2000))
 
 
-def drawn_one(strategy: SearchStrategy[T], condition: Callable[[T], bool] = lambda _: True) -> T:
+def generate_one(strategy: SearchStrategy[T], condition: Callable[[T], bool] = lambda _: True) -> T:
     """Some value of the strategy that meets the condition, as it was drawn."""
     return hypothesis.find(strategy, condition, settings=settings(STEADY, max_examples=2000, phases=[Phase.generate]))

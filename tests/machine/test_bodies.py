@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mockserver import MockServer, Sandbox
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS
 from mockserver.testing.strategies import GIVEN, bodies, invalid_bodies
-from tests.machine.steady import STEADY, drawn_one, find
+from tests.machine.steady import STEADY, find, generate_one
 
 TAKEN = "Já existe"
 WITH_JSON = [row.id for row in ENDPOINTS.values() if row.body == "json"]
@@ -53,7 +53,7 @@ def test_a_valid_body_is_taken(world: Sandbox, operation: str, data: st.DataObje
 @pytest.mark.parametrize("operation", WITH_JSON)
 @STEADY
 @given(data=st.data())
-def test_an_invalid_body_meets_its_code(world: Sandbox, operation: str, data: st.DataObject):
+def test_an_invalid_body_gets_its_code(world: Sandbox, operation: str, data: st.DataObject):
     wrong = data.draw(invalid_bodies(operation, taken=(TAKEN,) if operation == "createCampaign" else ()))
 
     with world.checkpoint():
@@ -86,8 +86,8 @@ def test_files_are_taken(world: Sandbox, files):
         ("createConnectionSession", "VALIDATION_ERROR"),
     ],
 )
-def test_every_refusal_of_a_body_can_be_drawn(operation: str, code: str):
-    assert code == drawn_one(invalid_bodies(operation, taken=(TAKEN,)), lambda wrong: wrong.code == code).code
+def test_every_refusal_of_a_body_can_be_generated(operation: str, code: str):
+    assert code == generate_one(invalid_bodies(operation, taken=(TAKEN,)), lambda wrong: wrong.code == code).code
 
 
 BOUNDARIES = {
@@ -106,7 +106,7 @@ BOUNDARIES = {
 
 
 @pytest.mark.parametrize("operation", BOUNDARIES)
-def test_boundaries_are_drawn_often(operation: str):
+def test_boundaries_are_generated_often(operation: str):
     seen: Counter[str] = Counter()
 
     @settings(STEADY, max_examples=300)
@@ -137,7 +137,7 @@ def test_an_operation_without_a_body_draws_none(operation: str):
     assert find(bodies(operation), lambda _: True) is None
 
 
-def test_bodies_are_of_the_world_that_is_named():
+def test_bodies_refer_to_the_named_records():
     given = {"templates": [{"id": "template_mine"}]}
 
     assert "template_mine" == find(bodies("createCampaign", given=given), lambda _: True)["templateId"]
@@ -147,10 +147,16 @@ def test_bodies_are_of_the_world_that_is_named():
 @pytest.mark.parametrize(
     ("ask", "told"),
     [
-        (lambda: bodies("startCampain"), "no operation 'startCampain'; did you mean 'startCampaign'?"),
-        (lambda: invalid_bodies("listCampaigns"), "'listCampaigns' has no JSON body to be wrong"),
-        (lambda: bodies("createCampaign", given={}), "the world has no template"),
-        (lambda: bodies("startCampaign", template_id="t"), "no template 't'; there is template_internal"),
+        (
+            lambda: bodies("startCampain"),
+            "got operation 'startCampain'; expected an operation id; did you mean 'startCampaign'?",
+        ),
+        (lambda: invalid_bodies("listCampaigns"), "got 'listCampaigns'; expected an operation with a JSON body"),
+        (lambda: bodies("createCampaign", given={}), "got seed data without a template"),
+        (
+            lambda: bodies("startCampaign", template_id="t"),
+            "got template 't'; expected one of given\\['templates'\\]: template_internal",
+        ),
     ],
 )
 def test_a_wrong_question_is_refused(ask, told: str):

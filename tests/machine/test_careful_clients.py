@@ -49,7 +49,7 @@ def lose(machine: Plain, operation: str, when: str, times: int = 1) -> None:
     machine.inject_fault({"on": operation, "skip": 0, "times": times, "do": {"drop": when}})
 
 
-def test_two_steps_that_launch_the_same_are_what_was_asked_for(machine: Plain):
+def test_two_steps_that_launch_the_same_are_intended(machine: Plain):
     for name in ("Natal", "Carnaval"):
         machine.launch(name)
         machine.step()
@@ -77,7 +77,7 @@ def test_the_sends_of_one_step_that_launched_twice_are_duplicates():
     machine.teardown()
 
 
-def test_a_name_that_is_taken_makes_no_clone_of_what_is_launched_later(machine: Plain):
+def test_a_taken_name_does_not_make_a_later_launch_a_clone(machine: Plain):
     machine.launch("Natal")
     machine.step()
     machine.create("Natal")
@@ -89,7 +89,7 @@ def test_a_name_that_is_taken_makes_no_clone_of_what_is_launched_later(machine: 
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_session_is_created_again_where_no_answer_came_since_there_is_nothing_to_be_read(machine: Plain, when: str):
+def test_a_session_is_created_again_after_a_lost_response(machine: Plain, when: str):
     lose(machine, "createConnectionSession", when)
     with pytest.raises(OSError):
         machine.sandbox.call("POST", SESSIONS, json={}, timeout=5)
@@ -110,7 +110,7 @@ def test_sessions_whose_answers_were_lost_make_no_storm(machine: Plain):
     machine.step()
 
 
-def test_a_session_after_each_that_was_made_is_a_storm():
+def test_a_session_after_each_created_one_is_a_storm():
     machine: Any = type("Storm", (Plain,), {"invariants": ("no-session-storm",)})()
     for _ in range(3):
         machine.sandbox.call("POST", SESSIONS, json={})
@@ -132,7 +132,7 @@ def test_a_campaign_is_not(machine: Plain):
         machine.step()
 
 
-def test_a_look_right_after_the_cancel_is_no_hasty_poll(machine: Plain):
+def test_a_read_right_after_the_cancel_is_not_too_fast(machine: Plain):
     execution = machine.launch("Natal")
     machine.step()
     assert "processing" == machine.read(execution).json()["status"]
@@ -142,7 +142,7 @@ def test_a_look_right_after_the_cancel_is_no_hasty_poll(machine: Plain):
     machine.step()
 
 
-def test_a_last_look_that_failed_is_looked_at_again(machine: Plain):
+def test_a_failed_last_read_is_repeated(machine: Plain):
     execution = machine.launch("Natal")
     machine.sandbox.advance("1h")
     machine.step()
@@ -155,7 +155,7 @@ def test_a_last_look_that_failed_is_looked_at_again(machine: Plain):
     machine.step()
 
 
-def test_a_read_that_a_fault_held_back_is_no_hasty_poll_when_it_comes(machine: Plain):
+def test_a_read_delayed_by_a_fault_is_not_too_fast(machine: Plain):
     path = f"{SESSIONS}/{machine.sandbox.call('POST', SESSIONS, json={}).json()['sessionId']}"
     machine.step()
     late = {"on": "readConnectionSession", "skip": 0, "times": 1, "do": {"delay": 30}}
@@ -170,7 +170,7 @@ def test_a_read_that_a_fault_held_back_is_no_hasty_poll_when_it_comes(machine: P
     assert 7 == len(machine.sandbox.calls("*"))
 
 
-def test_a_create_that_a_fault_held_back_is_no_blind_retry_when_it_comes(machine: Plain):
+def test_a_create_delayed_by_a_fault_is_not_a_blind_retry(machine: Plain):
     """Looked for and not found, sent again, and then both come."""
     machine.inject_fault({"on": "createCampaign", "skip": 0, "times": 2, "do": {"delay": 54}})
     for _ in range(2):
@@ -183,7 +183,7 @@ def test_a_create_that_a_fault_held_back_is_no_blind_retry_when_it_comes(machine
     assert 2 == len(machine.sandbox.calls("createCampaign"))
 
 
-def test_starts_that_a_fault_held_back_are_no_blind_restarts_when_they_come(machine: Plain):
+def test_starts_delayed_by_a_fault_are_not_blind_restarts(machine: Plain):
     made = machine.create("Natal")
     path = f"/v1/campaigns/{made.json()['campaignId']}"
     machine.inject_fault({"on": "startCampaign", "skip": 0, "times": 2, "do": {"delay": 54}})

@@ -25,7 +25,7 @@ from mockserver.testing.strategies import (
     webhooks,
 )
 from tests.depth import at_depth
-from tests.machine.steady import STEADY, drawn_one, find
+from tests.machine.steady import STEADY, find, generate_one
 
 NOON = "2026-03-01T12:00:00Z"
 PREVIEW = "/v1/campaigns/audience-preview"
@@ -37,7 +37,7 @@ def preview(sandbox: Sandbox, groups: object) -> int:
 
 @STEADY
 @drawn(world=given(max_tenants=2))
-def test_a_drawn_world_applies(mockserver_server: MockServer, world: dict):
+def test_a_generated_scenario_applies(mockserver_server: MockServer, world: dict):
     with mockserver_server.sandbox(given=world) as sandbox:
         assert 1 + len(world.get("tenants", ())) == len(sandbox.state()["tenants"])
         assert len(world["chats"]) == preview(sandbox, [])
@@ -45,7 +45,7 @@ def test_a_drawn_world_applies(mockserver_server: MockServer, world: dict):
 
 @STEADY
 @drawn(others=tenants(), hooks=webhooks(), rows=templates())
-def test_the_parts_of_a_world_apply_by_themselves(mockserver_server: MockServer, others, hooks, rows):
+def test_the_parts_of_a_scenario_apply_by_themselves(mockserver_server: MockServer, others, hooks, rows):
     with mockserver_server.sandbox(given={"tenants": others, "webhooks": hooks, "templates": rows}) as sandbox:
         own = sandbox.state()["tenants"][0]
 
@@ -64,7 +64,7 @@ def test_the_second_opinion_on_an_audience_is_the_previews(mockserver_server: Mo
 
 @STEADY
 @drawn(data=st.data())
-def test_the_audience_of_a_start_is_the_one_told(mockserver_server: MockServer, data: st.DataObject):
+def test_the_audience_of_a_start_is_the_computed_one(mockserver_server: MockServer, data: st.DataObject):
     rows = data.draw(chats(min_size=1, max_size=4), "chats")
     groups, selected = data.draw(filters_with_audience(rows, made_at=NOON), "filters")
     world = {"chats": rows, "templates": [{"id": "template_t"}]}
@@ -85,7 +85,7 @@ ONE_FIELD_A_TYPE = {row.type: field for field, row in FIELDS.items()}.values()
     "field",
     [pytest.param(field, marks=() if field in ONE_FIELD_A_TYPE else pytest.mark.deep) for field in sorted(FIELDS)],
 )
-def test_every_operator_of_a_field_can_be_drawn(field: str):
+def test_every_operator_of_a_field_can_be_generated(field: str):
     operators: set[str] = set()
 
     @settings(STEADY, max_examples=120)
@@ -125,21 +125,21 @@ def test_a_filter_shrinks_to_one_statement():
     assert [1] == [len(group["statements"]) for group in groups]
 
 
-def test_without_knowing_when_a_chat_was_made_no_filter_asks_for_it():
-    with pytest.raises(ValueError, match="give made_at"):
+def test_without_creation_dates_of_chats_no_filter_uses_them():
+    with pytest.raises(ValueError, match="expected made_at"):
         audience([{"id": "chat_1"}], [
             {"combinator": "and", "statements": [{"field": "chat.virtual.lastUpdateAt", "operator": "exists"}]}
         ])  # fmt: skip
 
 
 @pytest.mark.parametrize("seconds", [1200, 1199.999999, 1200.000001, 0, 300, 6])
-def test_times_at_which_something_happens_are_drawn(seconds: float):
-    assert seconds == drawn_one(durations(cadence=10), lambda span: span == seconds)
+def test_instants_of_transitions_are_generated(seconds: float):
+    assert seconds == generate_one(durations(cadence=10), lambda span: span == seconds)
 
 
 @STEADY
 @drawn(spans=timelines(cadence=7, at_most=60))
-def test_a_timeline_keeps_its_bounds_and_can_be_lived_through(mockserver_server: MockServer, spans):
+def test_a_timeline_respects_its_bounds_and_can_be_played(mockserver_server: MockServer, spans):
     assert all(0 <= span <= 60 for span in spans)
     with mockserver_server.sandbox(now=NOON) as sandbox:
         began = sandbox.now

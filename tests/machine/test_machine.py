@@ -14,7 +14,7 @@ from mockserver import MockServer, Sandbox
 from mockserver.testing.machine import FAULTS, INVARIANTS, GatewayMachine
 from mockserver.testing.machine.faults import drawn
 from tests.machine.campaigns import Campaigns, with_bug
-from tests.machine.steady import STEADY, drawn_one
+from tests.machine.steady import STEADY, generate_one
 
 FEW = settings(STEADY, max_examples=15, stateful_step_count=10)
 LOST = {"on": "startCampaign", "skip": 0, "times": 1, "do": {"drop": "after"}}
@@ -45,11 +45,11 @@ def calls(machine: Campaigns) -> list[Any]:
     return [(each["operation"], each["at"], each["response"] and each["response"]["status"]) for each in exchanges]
 
 
-def test_the_clean_client_keeps_every_invariant(mockserver_server: MockServer):
+def test_the_clean_client_violates_no_invariant(mockserver_server: MockServer):
     Campaigns.check(mockserver_server, settings=FEW)
 
 
-def test_what_a_machine_did_happens_again_from_its_scenario():
+def test_the_scenario_of_a_machine_replays_its_run():
     machine = played()
     lived(machine)
     document = machine.as_scenario()
@@ -69,7 +69,7 @@ def test_what_a_machine_did_happens_again_from_its_scenario():
     assert machine.sandbox.state()["tenants"] == again.sandbox.state()["tenants"]
 
 
-def test_a_scenario_tells_the_world_and_no_key():
+def test_a_scenario_contains_the_seed_data_and_no_key():
     keys = {"secretKey": "sk_of_the_other", "publicKey": "pk_of_the_other"}
     machine = played(
         given={**Campaigns.given, "tenants": [{"id": "tenant_other", **keys}]}, choices={"dual-status": "guide"}
@@ -84,7 +84,7 @@ def test_a_scenario_tells_the_world_and_no_key():
     assert not any(key in json.dumps(document) for key in (*keys.values(), machine.sandbox.secret_key))
 
 
-def test_a_failure_prints_and_keeps_a_scenario_that_makes_a_sandbox(
+def test_a_failure_prints_and_stores_a_scenario_that_creates_a_sandbox(
     mockserver_server: MockServer, tmp_path, capsys, monkeypatch
 ):
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
@@ -159,7 +159,7 @@ def test_no_faults_means_no_faults(mockserver_server: MockServer):
     Calm.check(mockserver_server, settings=FEW)
 
 
-def test_a_text_is_no_tuple_of_names():
+def test_a_text_is_not_a_tuple_of_names():
     with pytest.raises(TypeError, match=r"expected a tuple of names, such as \('polls-gently',\)"):
         type("Mine", (GatewayMachine,), {"invariants": "polls-gently"})
 
@@ -167,18 +167,18 @@ def test_a_text_is_no_tuple_of_names():
 @pytest.mark.parametrize(
     ("attributes", "told"),
     [
-        ({"invariants": ("no-duplicate-executions",)}, "no invariant is named 'no-duplicate-executions'; did you mean 'no-duplicate-execution'?"),
-        ({"faults": ("drop-afer",)}, "no fault is named 'drop-afer'; did you mean 'drop-after'?"),
-        ({"fault_operations": ("startCampain",)}, "no operation is named 'startCampain'; did you mean 'startCampaign'?"),
+        ({"invariants": ("no-duplicate-executions",)}, "got 'no-duplicate-executions'; expected an invariant; did you mean 'no-duplicate-execution'?"),
+        ({"faults": ("drop-afer",)}, "got 'drop-afer'; expected a fault; did you mean 'drop-after'?"),
+        ({"fault_operations": ("startCampain",)}, "got 'startCampain'; expected an operation; did you mean 'startCampaign'?"),
         ({"varied": ("dual-statu",)}, "got 'dual-statu'; expected a choice or a family; did you mean 'dual-status'?"),
     ],
 )  # fmt: skip
-def test_a_misspelt_name_is_refused_with_the_nearest(attributes: dict[str, Any], told: str):
+def test_an_unknown_name_is_refused_with_the_closest_match(attributes: dict[str, Any], told: str):
     with pytest.raises(ValueError, match=told):
         type("Misspelt", (GatewayMachine,), attributes)
 
 
-def test_a_breach_tells_what_the_client_did_why_it_is_wrong_and_the_calls():
+def test_a_violation_contains_what_the_client_did_why_it_is_wrong_and_the_calls():
     machine = played("duplicate-start")
     machine.inject_fault(LOST)
     machine.launch(60)
@@ -189,12 +189,23 @@ def test_a_breach_tells_what_the_client_did_why_it_is_wrong_and_the_calls():
 
     first, second, *calls = str(told.value).splitlines()
     assert first.startswith("reads-before-restart: campaign campaign_")
-    assert first.endswith("after a start without an answer, which had taken effect (#4, #5)")
+    assert first.endswith("after a start without an answer, which had taken effect (#5, #6)")
     assert "The API document: After a network timeout on start, read the campaign before retrying" in second
     assert any("startCampaign" in line and "no answer, took effect" in line for line in calls)
 
 
-def test_waiting_without_end_is_a_breach():
+def test_a_client_that_the_service_refuses_need_not_repeat_its_cancel():
+    machine = played()
+    machine.launch(1)
+    machine.inject_fault({"on": "cancelCampaign", "skip": 0, "times": 1, "do": {"drop": "before"}})
+    machine.inject_fault({"on": "readCampaign", "skip": 0, "times": 1, "do": {"error": "SUBSCRIPTION_INACTIVE"}})
+    assert not machine._is_broken()
+    machine.cancel(machine.launched[-1])
+
+    assert not machine._is_broken(), machine._violation
+
+
+def test_waiting_without_end_is_a_violation():
     machine = played(waits_at_most=3)
 
     with pytest.raises(AssertionError, match="^no-endless-wait: the client waited 3 times in one step"):
@@ -202,18 +213,18 @@ def test_waiting_without_end_is_a_breach():
             machine.sleep(1)
 
 
-def test_every_invariant_and_fault_says_what_it_means():
+def test_every_invariant_and_fault_has_a_description():
     assert all(row.why.endswith(".") for row in INVARIANTS.values())
     assert all(row.meaning and row.operations for row in FAULTS.values())
 
 
 @pytest.mark.parametrize("name", sorted(FAULTS))
-def test_every_fault_applies_where_it_may_befall(mockserver_server: MockServer, name: str):
+def test_every_fault_applies_at_its_operations(mockserver_server: MockServer, name: str):
     with mockserver_server.sandbox() as sandbox:
         for operation in FAULTS[name].operations:
             strategy = drawn([name], [operation])
             assert strategy is not None
-            entry = drawn_one(strategy)
+            entry = generate_one(strategy)
             assert operation == entry["on"]
             assert sandbox.apply({"script": [entry]})["rules"]
 

@@ -18,7 +18,7 @@ QUICK = settings(ROUNDS, phases=[Phase.generate])
 
 
 @pytest.mark.parametrize("bug", sorted(BUGS))
-def test_a_bug_is_found_and_named_first(mockserver_server: MockServer, bug: str):
+def test_a_seeded_bug_is_detected_and_named_first(mockserver_server: MockServer, bug: str):
     found = hunt(mockserver_server, bug, QUICK)
 
     assert str(found.failure).startswith(SHOWS[bug])
@@ -26,7 +26,7 @@ def test_a_bug_is_found_and_named_first(mockserver_server: MockServer, bug: str)
 
 @pytest.mark.law
 @pytest.mark.parametrize("machine", [Campaigns, Receiving])
-def test_without_a_bug_nothing_is_found(mockserver_server: MockServer, machine):
+def test_without_a_bug_nothing_is_reported(mockserver_server: MockServer, machine):
     examples = at_depth(15, 200)
 
     found = hunt(mockserver_server, None, settings(QUICK, max_examples=examples), machine)
@@ -44,7 +44,7 @@ def test_without_a_bug_nothing_is_found(mockserver_server: MockServer, machine):
         ("forged-accepted", {"on": "delivery", "nth": 1}),
     ],
 )
-def test_what_is_found_shrinks_to_the_call_that_matters(mockserver_server: MockServer, bug: str, rule: dict):
+def test_a_failure_shrinks_to_the_relevant_call(mockserver_server: MockServer, bug: str, rule: dict):
     found = hunt(mockserver_server, bug)
 
     assert [rule] == [
@@ -52,7 +52,7 @@ def test_what_is_found_shrinks_to_the_call_that_matters(mockserver_server: MockS
     ]  # fmt: skip
 
 
-def test_the_page_tells_of_every_bug_as_found():
+def test_the_page_lists_every_bug_as_detected():
     rows = re.findall(
         r"^\| ([a-z0-9-]+) \|.*\| (\d+|-) \| [\d.]+ \| \d+ \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE
     )

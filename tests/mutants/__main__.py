@@ -89,10 +89,12 @@ def _selections(tree: Path, mutant: Mutant, *, near_only: bool) -> Iterator[Sequ
 def _killer(tree: Path, selection: Sequence[str], seconds: float) -> str | None:
     """The first test that fails or does not end, None if all pass, UNDECIDED if they take too long together."""
     command = [sys.executable, "-m", "pytest", *OPTIONS, *selection]
-    environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1", "CI": "1"}
+    # Without a cache of compiled modules: it tells versions of a file apart by second and size, which mutants can share.
+    uncached = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": str(tree / ".uncached")}
+    environment = {**os.environ, **uncached, "PYTHONPATH": str(tree), "CI": "1"}
     try:
         done = subprocess.run(
-            command, cwd=tree, env=environment, capture_output=True, text=True, timeout=seconds, check=False
+            command, cwd=tree, env=environment, capture_output=True, encoding="utf-8", timeout=seconds, check=False
         )
     except subprocess.TimeoutExpired:
         return UNDECIDED

@@ -54,7 +54,7 @@ EVERY_OPERATOR = sorted({*_TEXT, *_RANGE, *_BOOLEAN, *_TAGS})
 LEGAL = [(field, operator) for field, operators in OPERATORS.items() for operator in operators]
 ILLEGAL = [(field, operator) for field in OPERATORS for operator in EVERY_OPERATOR if operator not in OPERATORS[field]]
 
-# Where seed data keeps what a filter field reads.
+# Where seed data stores what a filter field reads.
 SEED_KEY = {
     "chat.platform": "platform",
     "chat.status": "status",
@@ -188,7 +188,7 @@ def statement(field: str, operator: str, *operands: Any) -> dict[str, Any]:
 
 
 def statements(field: str, operator: str, samples: list[Any] | None = None) -> list[dict[str, Any]]:
-    """The operator on each operand of the field: alone, in lists, or in pairs that rise, stand still and fall."""
+    """The operator on each operand of the field: alone, in lists, or in pairs that rise, are equal and fall."""
     values = samples or OPERANDS[field]
     if operator in ("exists", "not-exists"):
         return [statement(field, operator)]
@@ -216,7 +216,7 @@ def operand_for(field: str, operator: str) -> tuple[Any, ...]:
 
 
 def estimated(sandbox: Any, filters: Any) -> int:
-    """The preview's count; a refusal fails the test that asks."""
+    """The count of the preview; a refusal fails the calling test."""
     reply = sandbox.call("POST", PREVIEW, json={"filters": filters})
     assert 200 == reply.status, (reply.status, reply.json(), filters)
     body = reply.json()
@@ -225,7 +225,7 @@ def estimated(sandbox: Any, filters: Any) -> int:
 
 
 def campaign(name: str = "Março", **fields: Any) -> dict[str, Any]:
-    """A creation that succeeds where the world has the plain template."""
+    """A creation that succeeds if the sandbox has the plain template."""
     return {"name": name, "platform": "chatapp", "templateId": TEMPLATE["id"], "cadence": 60} | fields
 
 

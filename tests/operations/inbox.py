@@ -1,4 +1,4 @@
-"""A receiver that keeps its letters and answers as it is told, and what tests ask of the deliveries to it."""
+"""A receiver that records its webhook requests and answers as configured, and queries of the deliveries to it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Inbox:
         self.answers = list(answers)
         self.letters: list[ReceivedWebhook] = []
 
-    def __call__(self, letter: ReceivedWebhook) -> Any:
-        self.letters.append(letter)
+    def __call__(self, webhook: ReceivedWebhook) -> Any:
+        self.letters.append(webhook)
         answer = self.answers.pop(0) if self.answers else None
         if isinstance(answer, Exception):
             raise answer
@@ -28,12 +28,12 @@ class Inbox:
 
     @property
     def sessions(self) -> list[str]:
-        """The ids of the sessions that the letters tell of, in the order of arrival."""
-        return [letter.json()["data"]["sessionId"] for letter in self.letters]
+        """The ids of the sessions of the webhook requests, in the order of arrival."""
+        return [webhook.json()["data"]["sessionId"] for webhook in self.letters]
 
 
 def attempts(receiver: Any) -> list[list[tuple[str, int | str | None]]]:
-    """When each delivery was tried, in minutes and seconds since noon, and what came of it."""
+    """The time of each attempt, in minutes and seconds since noon, and its result."""
     return [
         [(each["at"][11:19], each.get("status", each.get("error"))) for each in delivery["attempts"]]
         for delivery in receiver.deliveries
@@ -43,7 +43,7 @@ def attempts(receiver: Any) -> list[list[tuple[str, int | str | None]]]:
 def script(
     monkeypatch: pytest.MonkeyPatch, *wanted: DeliveryFaults, where: Callable[[Any, int], bool] = lambda *_: True
 ) -> None:
-    """Have the attempts that `where` picks meet these faults one after the other, and all others none."""
+    """Apply these faults in turn to the attempts that `where` selects, and no fault to the others."""
     left = list(wanted)
 
     def ask(sandbox: Any, delivery: Any, attempt_no: int) -> DeliveryFaults:

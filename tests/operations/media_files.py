@@ -20,7 +20,7 @@ class File(NamedTuple):
     raw_disposition: str | None = None
 
     def part(self) -> bytes:
-        """The part as it stands between two boundaries."""
+        """The part as it is sent between two boundaries."""
         filename = "" if self.name is None else f'; filename="{self.name}"'
         disposition = self.raw_disposition or f'form-data; name="{self.field}"{filename}'
         declared = "" if self.type is None else f"\r\nContent-Type: {self.type}"
@@ -154,7 +154,7 @@ ACCEPTED: list[tuple[str, str, list[bytes]]] = [
     ("text/plain", "document", [TEXT, b"a"]),
 ]
 
-# Contents that share their container, so that what tells them apart is not the first bytes.
+# Contents that share their container, so that they do not differ in their first bytes.
 CONTAINERS = [
     {"video/mp4", "video/3gpp", "audio/mp4"},
     {"application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint"},

@@ -31,7 +31,7 @@ def add(sandbox, *entries, chat_id=CHAT) -> list[str]:
     return sandbox.apply({"given": {"messages": messages}})["created"]["messages"]
 
 
-def walk(sandbox, limit, chat_id=CHAT) -> list[list[str]]:
+def read_all_pages(sandbox, limit, chat_id=CHAT) -> list[list[str]]:
     """The ids of every page, to the end."""
     pages = [page(sandbox, chat_id, limit=limit)]
     while pages[-1].get("nextCursor"):

@@ -1,4 +1,4 @@
-"""Every refusal that the operations produce by themselves: how to provoke it, and what it says, word for word."""
+"""Every refusal that the operations produce by themselves: how to provoke it, and its exact text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Provoke = Callable[["Sandbox"], "Reply"]
 
 
 class Refusal(NamedTuple):
-    """`status` is the catalogue's; `provoke` asks a sandbox of `world.GIVEN` in which `choices` are set."""
+    """`status` is that of the catalogue; `provoke` calls a sandbox of `world.GIVEN` in which `choices` are set."""
 
     code: str
     status: int

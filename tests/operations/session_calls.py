@@ -1,4 +1,4 @@
-"""The calls that the tests of connection sessions make, and the world that they make them in."""
+"""The calls of the tests of connection sessions, and their seed data."""
 
 from tests.clients.operations import SESSIONS
 
@@ -6,7 +6,7 @@ NOON = "2026-03-01T12:00:00Z"
 EXACT_NOON = "2026-03-01T12:00:00.000000Z"  # its microseconds are meant (see the root conftest)
 PHONE = "+5511999990000"
 
-# Two funnels of the default tenant and one of another, so that each way of not belonging can be asked for.
+# Two funnels of the default tenant and one of another, so that each way of not belonging can be tested.
 FUNNELS = {
     "funnels": [
         {"id": "funnel_sales", "steps": [{"id": "funnel_step_new"}, {"id": "funnel_step_won"}]},

@@ -18,7 +18,7 @@ from tests.operations.filter_world import (
     targets,
 )
 
-# Six chats, of which one can say by heart who matches what.
+# Six chats, few enough to see at a glance which of them match.
 CHATS = [
     {"id": "chat_ana", "platform": "chatapp", "status": "open", "tagIds": ["tag_vip"], "monetization": 10, "isAnswered": True},
     {"id": "chat_bia", "platform": "chatapp", "status": "closed", "tagIds": ["tag_vip", "tag_new"], "attentionReason": ""},
@@ -44,7 +44,7 @@ def group(combinator: str, *made: dict[str, Any]) -> dict[str, Any]:
 
 
 def names(sandbox: Any, filters: Any) -> list[str]:
-    """Who is targeted, which is as many as were estimated."""
+    """The chats that are targeted; the estimate has to be their number."""
     count = estimated(sandbox, filters)
     found = [chat_id.removeprefix("chat_") for chat_id in targets(sandbox, filters)]
     assert count == len(found)
@@ -103,7 +103,7 @@ def test_groups_are_joined_by_and_and_statements_by_their_groups_word(mockserver
         pytest.param(statement("chat.platform", "starts-with", "chatapp"), ["ana", "bia", "caio", "grupo"], id="both chat-apps"),
     ],
 )  # fmt: skip
-def test_a_statement_selects_whom_it_says(mockserver, made, wanted):
+def test_a_statement_selects_the_chats_it_describes(mockserver, made, wanted):
     assert wanted == names(mockserver, alone(made))
 
 
@@ -123,7 +123,7 @@ def test_a_statement_selects_whom_it_says(mockserver, made, wanted):
             pytest.mark.mockserver(choices={"exists-meaning": "not-null"}), pytest.mark.option("exists-meaning", "not-null")]),
     ],
 )  # fmt: skip
-def test_an_option_selects_whom_it_says(mockserver, made, wanted):
+def test_an_option_selects_the_chats_it_describes(mockserver, made, wanted):
     assert wanted == names(mockserver, alone(made))
 
 
@@ -241,7 +241,7 @@ def test_an_unknown_platform_may_have_a_code_of_its_own(mockserver, operator, va
         ("not-in", ["x"], 6),
     ],
 )
-def test_an_unknown_platform_may_match_nobody(mockserver, operator, value, count):
+def test_an_unknown_platform_may_match_no_chat(mockserver, operator, value, count):
     assert count == len(names(mockserver, alone(statement("chat.platform", operator, value))))
 
 
@@ -260,7 +260,7 @@ PARTS = [
 @pytest.mark.clause("filters.platform-values", "filters.operators")
 @pytest.mark.option("platform-text-operators", "whole-values")
 @pytest.mark.parametrize(("operator", "part", "count"), PARTS)
-def test_a_part_of_a_platform_is_no_platform(mockserver, operator, part, count):
+def test_a_part_of_a_platform_is_not_a_platform(mockserver, operator, part, count):
     refused = outcomes(mockserver, alone(statement("chat.platform", operator, part)))
 
     assert [(422, "CAMPAIGN_INVALID_FILTERS")] * 2 == refused
@@ -287,7 +287,7 @@ def test_operators_on_whole_values_and_other_types_stay_as_they_are(mockserver, 
 @pytest.mark.clause("filters.platform-values")
 @pytest.mark.mockserver(choices={"platform-value-unknown": "match-none"})
 @pytest.mark.parametrize(("operator", "count"), [("contains", 0), ("starts-with", 0), ("not-contains", 6)])
-def test_a_part_of_a_platform_matches_nobody_where_an_unknown_platform_does(mockserver, operator, count):
+def test_a_part_of_a_platform_matches_no_chat_if_an_unknown_platform_matches_none(mockserver, operator, count):
     assert count == len(names(mockserver, alone(statement("chat.platform", operator, "chat"))))
 
 

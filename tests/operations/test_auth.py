@@ -1,4 +1,4 @@
-"""Keys, tenants and subscriptions: who is let in, and which of several refusals comes first."""
+"""Keys, tenants and subscriptions: which calls have access, and which of several refusals has precedence."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def test_a_blank_key_counts_as_none(mockserver, blank):
 
 @pytest.mark.clause("auth.header")
 @pytest.mark.parametrize("name", ["Authorization", "Api-Key", "X-Api-Token", "Cookie"])
-def test_a_key_in_another_place_is_no_key(mockserver, name):
+def test_a_key_in_another_place_is_ignored(mockserver, name):
     by_header = mockserver.call("GET", "/v1/campaigns", key="", headers={name: mockserver.secret_key})
     by_query = mockserver.call("GET", f"/v1/campaigns?X-API-Key={mockserver.secret_key}", key="")
 
@@ -56,7 +56,7 @@ def test_a_key_in_another_place_is_no_key(mockserver, name):
 
 
 @pytest.mark.clause("auth.header")
-def test_the_headers_name_is_read_in_any_letter_case(mockserver):
+def test_the_name_of_the_header_ignores_case(mockserver):
     for name in ("x-api-key", "X-API-KEY", "X-Api-Key"):
         assert 200 == mockserver.call("GET", "/v1/campaigns", key="", headers={name: mockserver.secret_key}).status
 
@@ -113,7 +113,7 @@ def test_nothing_is_open_while_the_developer_environment_is_off(mockserver):
 
 
 @pytest.mark.clause("auth.developers-disabled")
-def test_one_tenants_developer_environment_is_no_other_tenants_matter(mockserver):
+def test_the_developer_environment_of_one_tenant_does_not_affect_another(mockserver):
     mockserver.set_tenant(developersEnabled=False)
     assert 200 == mockserver.call("GET", "/v1/campaigns", key=OTHER_KEY).status
 

@@ -73,7 +73,7 @@ def test_a_body_under_another_type_is_refused(mockserver, content_type):
 
 
 @pytest.mark.clause("base.json")
-def test_media_comes_as_multipart_and_not_as_json(mockserver):
+def test_media_is_accepted_as_multipart_and_not_as_json(mockserver):
     files = form(("nota.txt", "text/plain", b"nota"))
     as_multipart = mockserver.call("POST", "/v1/messaging/media", body=files, headers={"Content-Type": MULTIPART})
     as_json = mockserver.call("POST", "/v1/messaging/media", json={"files": ["nota"]})
@@ -114,7 +114,7 @@ def test_seed_data_without_ids_gets_ids_of_its_kind(mockserver):
 
 
 @pytest.mark.clause("base.ids")
-def test_no_id_is_given_out_twice(mockserver):
+def test_no_id_is_assigned_twice(mockserver):
     ids = [draft(mockserver, name=f"Campaign {number}") for number in range(20)]
     ids += [session(mockserver) for _ in range(20)]
 
@@ -127,7 +127,7 @@ def test_an_id_that_a_caller_sends_along_is_not_the_records_id(mockserver):
 
 
 @pytest.mark.clause("base.tenant-scope")
-def test_lists_and_counts_hold_the_tenants_own_records_only(mockserver):
+def test_lists_and_counts_contain_only_records_of_the_tenant(mockserver):
     mine, theirs = draft(mockserver), draft(mockserver, key=OTHER_KEY, templateId="template_other")
 
     def seen(key):
@@ -181,7 +181,7 @@ def test_an_unknown_path_gets_the_error_body_with_or_without_a_key(mockserver, m
 @pytest.mark.parametrize("path", sorted({path for _, path in OPERATIONS.values()}))
 def test_a_method_that_the_path_lacks_gets_the_error_body_and_the_methods_it_has(mockserver, path):
     has = {method for method, other in OPERATIONS.values() if other == path}
-    # A GET of the preview may as well ask for a campaign of that id, so nothing is said of it.
+    # A GET of the preview may also read a campaign of that id, so nothing is asserted about it.
     unclear = {"GET"} if path == "/v1/campaigns/audience-preview" else set()
 
     for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "get"} - has - unclear:

@@ -19,7 +19,7 @@ PREVIEW = "/v1/campaigns/audience-preview"
 JSON = {"Content-Type": "application/json"}
 STATEMENT = {"field": "chat.status", "operator": "equals", "value": "open"}
 INVALID = (400, "VALIDATION_ERROR")
-STEPS_MAX = 300_000  # Python calls, of which a core makes some millions a second
+STEPS_MAX = 300_000  # Python calls; a core makes some millions a second
 
 
 def group(*statements: Any) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def test_no_body_within_the_bounds_makes_a_call_work_long(mockserver, body, choi
 
 
 @pytest.mark.clause("filters.invalid")
-def test_as_many_statements_as_are_judged_are_taken_and_one_more_is_refused(mockserver) -> None:
+def test_the_maximum_number_of_statements_is_accepted_and_one_more_is_refused(mockserver) -> None:
     groups = [group(*[STATEMENT] * 9)] * (FILTER_ENTRIES_MAX // 10)
     most, more = {"filters": groups}, {"filters": [*groups, group()]}
 
@@ -163,7 +163,7 @@ def test_brackets_after_a_text_count_as_depth(mockserver) -> None:
 @pytest.mark.parametrize(
     ("written", "value"), [("60.0", 60), ("6e1", 60), ("6.0e1", 60), ("600e-1", 60), ("60.00000000000000", 60)]
 )
-def test_an_integral_number_is_the_integer_however_it_is_written(mockserver, written, value) -> None:
+def test_an_integral_number_equals_the_integer_in_every_format(mockserver, written, value) -> None:
     body = json.dumps({**DRAFT, "cadence": 0}).replace('"cadence": 0', f'"cadence": {written}').encode()
     campaign_id = mockserver.call("POST", "/v1/campaigns", body=body, headers=JSON).json()["campaignId"]
 

@@ -1,4 +1,4 @@
-"""The cadence is a whole number of messages a minute from 1 to 9007199254740991, compared exactly however it is spelt."""
+"""The cadence is a whole number of messages a minute from 1 to 9007199254740991, compared exactly in every format."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_anything_else_is_refused(mockserver, written):
 
 @pytest.mark.clause("campaigns.cadence-kept", "send.cadence")
 @pytest.mark.parametrize("platform", ["chatapp", "chatapp_lite", "photoapp"])
-def test_a_cadence_above_the_platforms_ceiling_is_kept(mockserver, platform):
+def test_a_cadence_above_the_ceiling_of_the_platform_is_stored(mockserver, platform):
     mockserver.choose({"throughput-ceilings": {platform: 2}})
     body = campaign(platform=platform, cadence=LARGEST)
     campaign_id = mockserver.call("POST", CAMPAIGNS, json=body).json()["campaignId"]

@@ -115,7 +115,7 @@ def test_the_literal_detail_shows_neither(mockserver):
 
 @pytest.mark.clause("base.input", "campaigns.description", "audience.same-filters")
 @pytest.mark.option("null-for-optional", "reject")
-def test_null_is_no_description_and_no_filters(mockserver):
+def test_null_means_no_description_and_no_filters(mockserver):
     assert INVALID == refused(mockserver.call("POST", CAMPAIGNS, json=campaign(description=None)))
     assert [INVALID] * 2 == [refused(each) for each in answers(mockserver, None)]
 
@@ -123,7 +123,7 @@ def test_null_is_no_description_and_no_filters(mockserver):
 @pytest.mark.clause("base.input", "campaigns.description", "audience.all", "audience.same-filters")
 @pytest.mark.mockserver(choices={"null-for-optional": "omit"})
 @pytest.mark.option("null-for-optional", "omit")
-def test_null_may_stand_for_no_description_and_no_filters(mockserver):
+def test_null_may_mean_no_description_and_no_filters(mockserver):
     preview, creation = answers(mockserver, None)
 
     assert (200, {"estimatedCount": 3}) == (preview.status, preview.json())
@@ -142,7 +142,7 @@ def test_null_may_stand_for_no_description_and_no_filters(mockserver):
         (statement("chat.monetization", "not-exists", None), 3),
     ],
 )
-def test_null_may_stand_for_a_value_that_is_not_needed(mockserver, made, count):
+def test_null_may_replace_an_optional_value(mockserver, made, count):
     preview, creation = answers(mockserver, alone(made))
 
     assert (200, {"estimatedCount": count}) == (preview.status, preview.json())
@@ -163,7 +163,7 @@ def test_null_may_stand_for_a_value_that_is_not_needed(mockserver, made, count):
     ],
     ids=str,
 )
-def test_null_never_stands_for_a_value_that_is_needed(mockserver, option, made):
+def test_null_never_replaces_a_required_value(mockserver, option, made):
     mockserver.choose({"null-for-optional": option})
 
     assert [BAD_FILTERS] * 2 == [refused(each) for each in answers(mockserver, alone(made))]
@@ -183,7 +183,7 @@ def test_null_never_stands_for_a_value_that_is_needed(mockserver, option, made):
     ],
     ids=str,
 )
-def test_null_never_stands_for_a_part_that_filters_need(mockserver, option, filters):
+def test_null_never_replaces_a_required_part_of_filters(mockserver, option, filters):
     mockserver.choose({"null-for-optional": option})
 
     assert [INVALID] * 2 == [refused(each) for each in answers(mockserver, filters)]
@@ -211,7 +211,7 @@ def test_unknown_keys_inside_filters_are_ignored(mockserver, filters):
 @pytest.mark.mockserver(choices={"detail-fields": "full"})
 @pytest.mark.option("unknown-body-keys", "ignore")
 @pytest.mark.parametrize("filters", UNKNOWN.values(), ids=UNKNOWN)
-def test_an_ignored_key_is_shown_nowhere(mockserver, filters):
+def test_an_ignored_key_appears_in_no_response(mockserver, filters):
     campaign_id = draft(mockserver, filters=filters, colour="red")
 
     detail = mockserver.call("GET", f"{CAMPAIGNS}/{campaign_id}").json()

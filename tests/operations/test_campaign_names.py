@@ -1,4 +1,4 @@
-"""A campaign's name is its organisation's only one, also where many ask for it at once; when two names are the same is a choice."""
+"""The name of a campaign is unique in its organisation, under concurrent creations too; equality of names is a choice."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def create(sandbox: Any, name: str) -> Any:
 
 
 def accepted(sandbox: Any, *names: str) -> list[str]:
-    """Those of the names that were not taken when they were asked for, one after the other."""
+    """Those of the names that were free when they were tried, one after the other."""
     replies = [(name, create(sandbox, name)) for name in names]
     assert {TAKEN} >= {refused(reply) for _, reply in replies if reply.status != 201}
     return [name for name, reply in replies if reply.status == 201]
@@ -36,7 +36,7 @@ def names(sandbox: Any) -> list[str]:
 
 
 @pytest.mark.clause("campaigns.name")
-def test_a_taken_name_is_refused_whatever_else_the_body_says(mockserver):
+def test_a_taken_name_is_refused_whatever_else_the_body_contains(mockserver):
     first = draft(mockserver, name="Março")
 
     reply = mockserver.call(
@@ -58,7 +58,7 @@ def test_a_name_is_unique_in_its_organisation_and_not_across_organisations(mocks
 
 @pytest.mark.clause("campaigns.name")
 @pytest.mark.parametrize("door", ["in process", "socket"])
-def test_of_many_that_ask_for_one_name_at_once_exactly_one_gets_it(mockserver, door):
+def test_of_concurrent_creations_with_one_name_exactly_one_succeeds(mockserver, door):
     together = Barrier(12)
     url, key = f"{mockserver.base_url}{CAMPAIGNS}", mockserver.secret_key
 
@@ -81,7 +81,7 @@ def test_of_many_that_ask_for_one_name_at_once_exactly_one_gets_it(mockserver, d
 
 
 @pytest.mark.clause("campaigns.name")
-def test_of_many_that_ask_for_different_names_at_once_each_gets_its_own(mockserver):
+def test_concurrent_creations_with_different_names_all_succeed(mockserver):
     wanted = [f"Campanha {number}" for number in range(24)]
 
     with ThreadPoolExecutor(8) as threads:
@@ -93,7 +93,7 @@ def test_of_many_that_ask_for_different_names_at_once_each_gets_its_own(mockserv
 
 @pytest.mark.clause("campaigns.name")
 @pytest.mark.option("name-uniqueness-scope", "exact")
-def test_names_are_the_same_where_they_are_equal_letter_for_letter(mockserver):
+def test_names_are_equal_if_every_character_is_equal(mockserver):
     different = ["Março", "março", "MARÇO", " Março", "Março ", "Marco", DECOMPOSED]
 
     assert different == accepted(mockserver, *different, "Março", COMPOSED, "março")

@@ -50,7 +50,7 @@ def test_a_creation_answers_the_id_of_a_draft_and_sends_nothing(mockserver):
 
 
 @pytest.mark.clause("campaigns.create")
-def test_a_creation_cannot_say_its_status_or_id(mockserver):
+def test_a_creation_cannot_set_its_status_or_id(mockserver):
     created = create(mockserver, status="processing", id="campaign_mine", campaignId="campaign_mine").json()
 
     assert "draft" == created["status"]
@@ -75,7 +75,7 @@ def test_the_list_shows_seven_fields_and_null_for_no_description(mockserver):
 
 
 @pytest.mark.clause("campaigns.list", "base.tenant-scope")
-def test_the_list_holds_the_campaigns_of_the_organisation_alone(mockserver):
+def test_the_list_contains_only_campaigns_of_the_organisation(mockserver):
     assert {"campaigns": []} == mockserver.call("GET", CAMPAIGNS).json()
 
     theirs = draft(mockserver, key=OTHER_KEY, templateId="template_other")
@@ -105,7 +105,7 @@ def test_the_detail_shows_seven_fields_and_neither_description_nor_filters(mocks
 
 
 @pytest.mark.clause("campaigns.detail-executions", "campaigns.detail")
-def test_an_execution_of_the_detail_shows_seven_fields_and_ends_with_a_moment(mockserver):
+def test_an_execution_in_the_detail_has_seven_fields_and_an_instant_as_its_end(mockserver):
     campaign_id = create(mockserver).json()["campaignId"]
     started = mockserver.call("POST", f"{CAMPAIGNS}/{campaign_id}/start").json()["executionId"]
     mockserver.advance("1s")
@@ -120,7 +120,7 @@ def test_an_execution_of_the_detail_shows_seven_fields_and_ends_with_a_moment(mo
 
 
 @pytest.mark.clause("campaigns.status-values")
-def test_a_campaign_goes_through_the_documented_statuses(mockserver):
+def test_a_campaign_passes_through_the_documented_statuses(mockserver):
     ids = {name: draft(mockserver, name=name) for name in ("draft", "processing", "completed", "canceled", "failed")}
     for name in ("completed", "failed"):
         mockserver.call("POST", f"{CAMPAIGNS}/{ids[name]}/start")
@@ -155,7 +155,7 @@ def test_a_campaign_that_is_unknown_or_another_tenants_is_not_found(mockserver):
 @pytest.mark.parametrize(
     "name", ["a", "a" * 100, "😀" * 100, "e\u0301" * 50, "   ", " Março ", "\u00a0", "0", "null", "\n"]
 )
-def test_a_name_of_1_to_100_code_points_is_kept_as_it_was_sent(mockserver, name):
+def test_a_name_of_1_to_100_code_points_is_stored_as_sent(mockserver, name):
     assert 201 == create(mockserver, name=name).status
 
     assert [name] == [each["name"] for each in listed(mockserver)]
@@ -178,7 +178,7 @@ def test_four_fields_are_required(mockserver, key):
 
 @pytest.mark.clause("campaigns.description")
 @pytest.mark.parametrize("description", ["", "a" * 2000, "😀" * 2000, " "])
-def test_a_description_of_up_to_2000_code_points_is_kept(mockserver, description):
+def test_a_description_of_up_to_2000_code_points_is_stored(mockserver, description):
     assert 201 == create(mockserver, description=description).status
 
     assert [description] == [each["description"] for each in listed(mockserver)]
@@ -239,7 +239,7 @@ FAULTS: dict[str, tuple[dict[str, Any], tuple[int, str]]] = {
 
 @pytest.mark.clause("auth.precedence", "campaigns.validation", "campaigns.template-mismatch")
 @pytest.mark.parametrize("first", FAULTS)
-def test_of_several_faults_the_first_in_the_order_of_the_checks_is_told(mockserver, first):
+def test_of_several_errors_the_first_in_the_order_of_the_checks_is_returned(mockserver, first):
     create(mockserver, name="Taken")
     names = list(FAULTS)
     fields: dict[str, Any] = {}
@@ -262,7 +262,7 @@ def test_a_refused_creation_takes_no_name(mockserver, fault):
 @pytest.mark.parametrize(
     "body", [b"", b"[]", b"null", b'"Mar\\u00e7o"', b"1", b"{", b'{"name": "M\xe7"}', json.dumps([DRAFT]).encode()]
 )
-def test_a_body_that_is_no_json_object_is_refused(mockserver, body):
+def test_a_body_that_is_not_a_json_object_is_refused(mockserver, body):
     reply = mockserver.call("POST", CAMPAIGNS, body=body, headers={"Content-Type": "application/json"})
 
     assert INVALID == refused(reply)

@@ -32,7 +32,7 @@ def test_a_running_campaign_is_canceled_and_sends_no_more(mockserver):
     assert (204, b"") == (reply.status, reply.body)
     assert "content-type" not in reply.headers
     assert ("canceled", "canceled") == statuses(mockserver, ids)
-    assert (200, 11, 0) == counts(mockserver, ids)  # the send that was due at this very instant had gone
+    assert (200, 11, 0) == counts(mockserver, ids)  # the send that was due at this very instant was sent
     mockserver.advance("1h")
     assert (200, 11, 0) == counts(mockserver, ids)
     assert "2026-03-01T12:00:10.000Z" == entry(mockserver, ids[0])["completedAt"]
@@ -161,7 +161,7 @@ def test_the_two_choices_about_what_has_ended_are_apart(mockserver):
 
 START = "2026-03-01T12:00:30.000000Z"  # half past a minute of the clock, so that the execution's minutes are other ones
 LATE = [
-    # option, canceled so long after the start, the last send that still goes, in seconds from the start
+    # option, seconds from the start to the cancel, seconds from the start to the last send
     pytest.param("none", 10, 10, marks=pytest.mark.option("late-sends-after-cancel", "none")),
     pytest.param("none", 9.999999, 9, marks=pytest.mark.option("late-sends-after-cancel", "none")),
     pytest.param("five-seconds", 10, 15, marks=pytest.mark.option("late-sends-after-cancel", "five-seconds")),
@@ -178,7 +178,7 @@ LATE = [
 @pytest.mark.clause("cancel.queued", "cancel.processing")
 @pytest.mark.mockserver(now=START)
 @pytest.mark.parametrize(("option", "canceled_after", "last"), LATE)
-def test_what_is_queued_at_a_cancel_is_still_sent_as_far_as_chosen(mockserver, option, canceled_after, last):
+def test_after_a_cancel_the_chosen_number_of_queued_messages_is_still_sent(mockserver, option, canceled_after, last):
     mockserver.choose({"late-sends-after-cancel": option})
     ids = run(mockserver, cadence=60)
     mockserver.advance(seconds=canceled_after)
@@ -200,7 +200,7 @@ def test_what_is_queued_at_a_cancel_is_still_sent_as_far_as_chosen(mockserver, o
 @pytest.mark.clause("cancel.queued", "send.counts")
 @pytest.mark.mockserver(given={"templates": [{"id": "template_plain"}], "chats": [{"id": "chat_a"}, {"id": "chat_b"}]})
 @pytest.mark.parametrize("option", ["five-seconds", "current-minute"])
-def test_late_sends_may_be_all_the_rest_and_the_campaign_stays_canceled(mockserver, option):
+def test_late_sends_may_include_all_remaining_messages_and_the_campaign_remains_canceled(mockserver, option):
     mockserver.choose({"late-sends-after-cancel": option})
     ids = run(mockserver, cadence=60)
     cancel(mockserver, ids[0])

@@ -104,7 +104,7 @@ def test_a_completed_session_leaves_an_entrypoint_that_can_be_read(mockserver):
 
 @pytest.mark.clause("entrypoints.read", "session.completed")
 @pytest.mark.option("entrypoint-two-shapes", "literal")
-def test_session_and_read_show_each_its_own_fields(mockserver):
+def test_the_session_and_the_read_return_different_fields(mockserver):
     in_session, in_event, by_id = connected(mockserver, funnelStepId="funnel_step_first")
 
     assert CONNECTED == set(in_session)
@@ -147,7 +147,7 @@ def test_an_entrypoint_without_a_funnel_shows_it_in_one_way_everywhere(mockserve
 
 @pytest.mark.clause("session.completed")
 @pytest.mark.parametrize("option", ["null", "absent"])
-def test_a_funnel_that_is_linked_is_shown_under_both_options(mockserver, option):
+def test_a_linked_funnel_appears_under_both_options(mockserver, option):
     mockserver.choose({"funnel-null": option})
 
     in_session, _, by_id = connected(mockserver, funnelId="funnel_sales", funnelStepId="funnel_step_first")

@@ -65,7 +65,7 @@ def ended_session(sandbox, reason):
 
 
 @pytest.mark.clause("base.error-catalog")
-def test_every_code_of_the_catalogue_is_provoked_here_or_comes_only_by_injection():
+def test_every_code_of_the_catalogue_is_provoked_here_or_only_injected():
     provoked = [refusal.code for refusal in REFUSALS]
 
     assert 39 == len(ERRORS)
@@ -75,7 +75,7 @@ def test_every_code_of_the_catalogue_is_provoked_here_or_comes_only_by_injection
 
 
 @pytest.mark.clause("base.error-catalog")
-def test_a_code_that_only_comes_by_injection_has_the_catalogues_status():
+def test_an_injected_code_has_the_status_of_the_catalogue():
     rows = {code: ERRORS[code] for code in UNPROVOKED}
 
     assert {code: (code, status, status) for code, status in UNPROVOKED.items()} == {
@@ -103,7 +103,7 @@ def body(refusal, message):
 
 
 @pytest.mark.clause("base.error-portuguese")
-def test_the_message_is_portuguese_whatever_language_is_asked_for(mockserver):
+def test_the_message_is_portuguese_whatever_language_the_client_accepts(mockserver):
     replies = [
         mockserver.call("GET", "/v1/campaigns/nobodys", headers={"Accept-Language": language})
         for language in ("en", "pt-BR", "de, en;q=0.5")
@@ -114,7 +114,7 @@ def test_the_message_is_portuguese_whatever_language_is_asked_for(mockserver):
 
 @pytest.mark.clause("base.error-portuguese")
 @pytest.mark.option("message-text", "reworded")
-def test_a_message_may_say_the_same_in_other_words(mockserver_server):
+def test_a_message_may_have_another_wording(mockserver_server):
     replies = provoked(mockserver_server, {"message-text": "reworded"})
 
     assert {code: (refusal.status, code) for code, (refusal, _) in replies.items()} == {
@@ -137,7 +137,7 @@ def test_a_message_may_be_empty(mockserver_server):
 
 @pytest.mark.option("message-text", "canonical")
 @pytest.mark.parametrize(("reason", "text"), SESSION_TEXTS.items())
-def test_a_session_says_in_portuguese_why_it_ended(mockserver, reason, text):
+def test_the_reason_of_a_session_is_portuguese(mockserver, reason, text):
     read = ended_session(mockserver, reason)
 
     assert (reason, text) == (read["reason"], read["message"])
@@ -164,7 +164,7 @@ def test_a_sessions_message_may_be_empty_too(mockserver, reason):
 
 @pytest.mark.clause("base.error-body")
 @pytest.mark.option("error-extra-keys", "details")
-def test_an_error_may_carry_more_beside_its_three_keys(mockserver_server):
+def test_an_error_may_have_more_than_its_three_keys(mockserver_server):
     replies = provoked(mockserver_server, {"error-extra-keys": "details"})
     extra = {
         code: {key for key in reply.json() if key not in body(refusal, "")}
@@ -246,7 +246,7 @@ def test_what_breaks_unexpectedly_is_an_internal_error_and_no_page(mockserver, m
 
 
 @pytest.mark.clause("base.internal")
-def test_an_outcome_that_cannot_be_shown_is_an_internal_error_too(mockserver, monkeypatch):
+def test_an_outcome_that_cannot_be_serialized_is_an_internal_error(mockserver, monkeypatch):
     monkeypatch.setattr(
         "mockserver.core.operations.dispatch.READERS", {**READERS, "listTemplates": lambda *_: Success(object())}
     )
@@ -265,7 +265,7 @@ def test_over_a_socket_it_is_the_same_body(mockserver, monkeypatch):
 
 
 @pytest.mark.clause("base.internal", "base.error-body")
-def test_the_journal_keeps_an_unexpected_failure_as_what_was_answered(mockserver, monkeypatch):
+def test_the_journal_records_an_unexpected_failure_with_its_response(mockserver, monkeypatch):
     break_listing(monkeypatch)
     reply = mockserver.call(*OPERATIONS["listTemplates"])
 

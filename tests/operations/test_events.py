@@ -41,7 +41,7 @@ def test_a_completed_session_emits_the_channel_as_it_is_read(mockserver):
 
 @pytest.mark.parametrize("reason", ["token_exchange_failed", "phone_in_use", "funnel_not_found"])
 @pytest.mark.clause("events.failed", "events.session-id")
-def test_a_failed_session_emits_its_status_its_reason_and_its_id_alone(mockserver, reason):
+def test_a_failed_session_emits_only_its_status_reason_and_id(mockserver, reason):
     session_id = begin(mockserver)
 
     mockserver.fail_session(session_id, reason=reason)
@@ -53,7 +53,7 @@ def test_a_failed_session_emits_its_status_its_reason_and_its_id_alone(mockserve
 
 @pytest.mark.mockserver(given=FUNNELS)
 @pytest.mark.clause("events.failed")
-def test_a_completion_that_comes_to_nothing_emits_its_reason(mockserver):
+def test_a_failed_completion_emits_its_reason(mockserver):
     mockserver.complete_session(begin(mockserver), phone=PHONE)
     in_use, no_funnel = begin(mockserver), begin(mockserver, {"funnelStepId": "funnel_step_care", "funnelId": "f"})
 
@@ -69,7 +69,7 @@ def test_a_completion_that_comes_to_nothing_emits_its_reason(mockserver):
 @pytest.mark.mockserver(now=NOON)
 @pytest.mark.clause("events.failed", "session.expired")
 @pytest.mark.option("wh-data-asymmetry", "literal")
-def test_an_expired_session_emits_at_its_deadline_however_late_anybody_looks(mockserver):
+def test_an_expired_session_emits_at_its_deadline_however_late_it_is_read(mockserver):
     session_id = begin(mockserver)
 
     mockserver.advance("3d")
@@ -138,7 +138,7 @@ def test_a_pending_session_has_emitted_nothing(mockserver):
 
 @pytest.mark.mockserver(given=FUNNELS)
 @pytest.mark.clause("events.connected")
-def test_an_event_tells_the_tenant_whose_session_it_was(mockserver):
+def test_an_event_contains_the_tenant_of_its_session(mockserver):
     for key in (mockserver.secret_key, "sk_other"):
         mockserver.complete_session(begin(mockserver, key=key))
 
@@ -155,19 +155,19 @@ def test_an_event_spells_its_instant_as_answers_do(mockserver):
 
 @pytest.mark.mockserver(given=FUNNELS)
 @pytest.mark.clause("events.once")
-def test_an_event_is_recorded_where_nobody_takes_it(mockserver):
+def test_an_event_without_a_registered_endpoint_is_recorded(mockserver):
     mockserver.complete_session(begin(mockserver))
 
     assert [[]] == [each["deliveries"] for each in mockserver.events]
 
 
 @pytest.mark.clause("session.no-secrets")
-def test_no_event_holds_a_key(mockserver):
+def test_no_event_contains_a_key(mockserver):
     mockserver.complete_session(begin(mockserver), name=mockserver.tenant_id)
     mockserver.fail_session(begin(mockserver))
 
-    told = str(mockserver.events)
-    assert mockserver.secret_key not in told and mockserver.public_key not in told
+    text = str(mockserver.events)
+    assert mockserver.secret_key not in text and mockserver.public_key not in text
 
 
 @pytest.mark.clause("events.once")

@@ -20,7 +20,7 @@ from tests.operations.world import refused
 NOBODY = [{"combinator": "and", "statements": [{"field": "chat.status", "operator": "equals", "value": "none"}]}]
 pytestmark = pytest.mark.mockserver(now=NOON, given={"templates": [{"id": "template_plain"}], "chats": {"count": 200}})
 
-# option -> progress shown at so many of 200 processed
+# option -> progress at these numbers of 200 processed
 ROUNDED = {
     "floor": {1: 0, 2: 1, 3: 1, 99: 49, 101: 50, 198: 99, 199: 99, 200: 100},
     "half-up": {1: 1, 2: 1, 3: 2, 99: 50, 101: 51, 198: 99, 199: 100, 200: 100},
@@ -59,7 +59,7 @@ def test_progress_is_rounded_as_chosen(mockserver, option):
         pytest.param("ceil", [34, 67, 100], marks=pytest.mark.option("progress-rounding", "ceil")),
     ],
 )
-def test_thirds_tell_the_three_roundings_apart(mockserver, option, shown):
+def test_thirds_distinguish_the_three_roundings(mockserver, option, shown):
     mockserver.choose({"progress-rounding": option})
     ids = run(mockserver, cadence=60)
     seen = []
@@ -247,7 +247,7 @@ def test_an_unknown_execution_gets_the_chosen_code(mockserver, option, code):
 
 
 @pytest.mark.clause("execution.read", "base.tenant-scope")
-def test_an_execution_of_an_unknown_or_foreign_campaign_is_a_campaign_that_is_not_found(mockserver):
+def test_the_execution_of_an_unknown_or_foreign_campaign_is_campaign_not_found(mockserver):
     key = mockserver.apply({"given": {"tenants": [{"id": "tenant_other"}]}})["tenants"][0]["secretKey"]
     campaign_id, execution_id = run(mockserver)
 

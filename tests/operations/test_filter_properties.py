@@ -28,7 +28,7 @@ from tests.operations.filter_world import (
 )
 
 BRAZIL = timezone(timedelta(hours=-3))
-# Texts in which letters, their case, accents and the wildcards of other languages meet often.
+# Texts that often combine letters, their case, accents and the wildcards of other languages.
 TEXTS = st.text(alphabet="aAbBãÃ%_.*\\ '\"", max_size=5)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 AMOUNTS = st.one_of(st.integers(-3, 3), FINITE)
@@ -82,7 +82,7 @@ FILTERS = st.lists(GROUPS, max_size=3)
 POPULATIONS = st.lists(chats(), max_size=8).map(
     lambda seeds: [{"id": f"chat_{n}", **each} for n, each in enumerate(seeds)]
 )
-# Choices, each with the argument by which the judge knows it.
+# Choices, each with the corresponding argument of the reference filters.
 CHOSEN = st.fixed_dictionaries(
     {},
     optional={
@@ -97,7 +97,9 @@ CHOSEN = st.fixed_dictionaries(
 
 @pytest.mark.clause("filters.groups-and", "filters.combinator", "filters.semantics", "audience.preview")
 @given(seeds=POPULATIONS, filters=FILTERS, chosen=CHOSEN)
-def test_the_preview_is_the_judges_count_whatever_was_chosen(mockserver_server, seeds, filters, chosen):
+def test_the_preview_is_the_count_of_the_reference_filters_under_every_choice(
+    mockserver_server, seeds, filters, chosen
+):
     rules = Rules(**{name: value for _, argument in chosen.values() for name, value in argument.items()})
     judged = [chat["id"] for chat in selected([documented(each) for each in seeds], filters, rules)]
     choices = {choice: option for choice, (option, _) in chosen.items()}

@@ -155,7 +155,7 @@ def test_a_number_beyond_every_number_is_refused(mockserver, field, written):
 
 @pytest.mark.clause("filters.types")
 @pytest.mark.parametrize("written", ["60", "60.0", "6e1", "600E-1", "60.000"])
-def test_a_number_is_the_same_however_it_is_spelt(mockserver, written):
+def test_a_number_is_the_same_in_every_format(mockserver, written):
     made = f'{{"field": "chat.monetization", "operator": "equals", "value": {written}}}'
     body = f'{{"filters": [{{"combinator": "and", "statements": [{made}]}}]}}'.encode()
 
@@ -224,7 +224,7 @@ def test_filters_of_a_wrong_structure_are_refused(mockserver, wanted):
 @pytest.mark.clause("filters.invalid")
 @pytest.mark.mockserver(choices={"filter-error-split": "all-invalid-filters"})
 @pytest.mark.option("filter-error-split", "all-invalid-filters")
-def test_what_is_wrong_with_the_meaning_has_the_same_code_either_way(mockserver):
+def test_a_semantic_error_has_the_same_code_in_both_operations(mockserver):
     assert [INVALID] * 2 == verdicts(mockserver, alone(statement("chat.status", "greater-than", "open")))
     assert [INVALID] * 2 == verdicts(mockserver, "all")
     refused = mockserver.call("POST", CREATE, json=campaign(cadence=0))
@@ -233,7 +233,7 @@ def test_what_is_wrong_with_the_meaning_has_the_same_code_either_way(mockserver)
 
 @pytest.mark.clause("filters.invalid", "filters.groups-and")
 @pytest.mark.parametrize("combinator", ["and", "or"])
-def test_one_bad_statement_spoils_filters_wherever_it_stands(mockserver, combinator):
+def test_one_bad_statement_anywhere_invalidates_the_filters(mockserver, combinator):
     good, bad = statement("chat.status", "equals", "open"), statement("chat.status", "equals", 1)
 
     assert [INVALID] * 2 == verdicts(mockserver, alone(good, bad, combinator=combinator))

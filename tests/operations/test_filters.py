@@ -1,4 +1,4 @@
-"""Every field with every operator of its type selects what the document says, held against an independent judge."""
+"""Every field with every operator of its type selects what the document specifies, compared with independent filters."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def expected(filters: list[dict[str, Any]], rules: Rules) -> list[str]:
 
 
 def disagreements(sandbox: Any, rules: Rules, made: list[dict[str, Any]]) -> list[tuple[dict[str, Any], int, int]]:
-    """The statements whose preview is not what the judge counts: the statement, what it says, and the preview."""
+    """The statements whose preview differs from the reference count: the statement, the reference count, and the preview."""
     counted = [(each, len(expected(alone(each), rules)), estimated(sandbox, alone(each))) for each in made]
     return [row for row in counted if row[1] != row[2]]
 
@@ -56,7 +56,7 @@ def test_the_table_is_the_documents_seventeen_fields_with_their_operators():
 @pytest.mark.option("estimated-count-exactness", "exact")
 @pytest.mark.mockserver(given=WORLD, now=NOW)
 @pytest.mark.parametrize("field", OPERATORS)
-def test_an_operator_of_the_fields_type_selects_what_it_says(mockserver, field):
+def test_an_operator_of_the_type_of_the_field_selects_its_chats(mockserver, field):
     made = [each for operator in OPERATORS[field] for each in statements(field, operator)]
 
     assert [] == disagreements(mockserver, Rules(), made)
@@ -162,7 +162,7 @@ def test_the_chats_that_match_are_the_ones_in_which_the_message_appears(mockserv
         ),
     ],
 )
-def test_an_option_of_meaning_changes_every_operator_as_it_says(mockserver, rules):
+def test_an_option_of_meaning_changes_every_operator_as_described(mockserver, rules):
     assert [] == disagreements(mockserver, rules, every_statement())
 
 

@@ -46,7 +46,7 @@ def test_an_unknown_form_is_not_found_with_either_key(mockserver, id):
         assert (404, "FORM_NOT_FOUND") == refused(policy(mockserver, id, key))
 
 
-def test_the_policy_says_nothing_else_of_the_form(mockserver):
+def test_the_policy_contains_nothing_else_of_the_form(mockserver):
     assert {"iframeEmbedAllowedOrigins"} == set(policy(mockserver, "form_closed", mockserver.public_key).json())
     assert (404, "RESOURCE_NOT_FOUND") == refused(mockserver.call("GET", "/v1/forms/form_open"))
 
@@ -54,7 +54,7 @@ def test_the_policy_says_nothing_else_of_the_form(mockserver):
 @pytest.mark.parametrize(
     "origin", ["http://www.clinica.example", "https://a.example/path", "https://user@a.example", "a.example", "*"]
 )
-def test_what_is_no_https_origin_cannot_be_seeded(mockserver, origin):
+def test_an_origin_that_is_not_https_cannot_be_seeded(mockserver, origin):
     with pytest.raises(ValueError, match="iframeEmbedAllowedOrigins"):
         mockserver.apply({"given": {"forms": [{"id": "form_bad", "iframeEmbedAllowedOrigins": [origin]}]}})
 

@@ -42,7 +42,7 @@ def test_coexistence_has_steps_of_its_own_and_is_mirrored(mockserver):
     assert read(mockserver, session["sessionId"])["entrypoint"]["isCoexistence"] is True
 
 
-def test_the_standard_walk_asks_for_account_number_and_authorisation(mockserver):
+def test_the_standard_flow_requires_account_number_and_authorisation(mockserver):
     user = mockserver.end_user(create(mockserver))
 
     steps = [user.open().step, user.proceed().step, user.choose_account().step, user.choose_number().step]
@@ -52,7 +52,7 @@ def test_the_standard_walk_asks_for_account_number_and_authorisation(mockserver)
 
 @pytest.mark.clause("session.return")
 @pytest.mark.option("return-query", "nothing")
-def test_after_success_the_end_user_goes_to_the_return_url_as_it_was_sent(mockserver):
+def test_after_success_the_end_user_is_redirected_to_the_return_url_as_sent(mockserver):
     page = mockserver.end_user(create(mockserver, {"returnUrl": BACK})).connect()
 
     assert (303, BACK) == (page.status, page.location)
@@ -69,7 +69,7 @@ def test_after_success_the_end_user_goes_to_the_return_url_as_it_was_sent(mockse
     ],
 )
 @pytest.mark.clause("session.return")
-def test_a_return_url_beyond_ascii_is_written_as_the_url_standard_has_it(mockserver, url, location):
+def test_a_return_url_beyond_ascii_is_encoded_by_the_url_standard(mockserver, url, location):
     page = mockserver.end_user(create(mockserver, {"returnUrl": url})).connect()
 
     assert (303, location) == (page.status, page.location)
@@ -154,7 +154,7 @@ def test_a_cancellation_on_the_page_fails_the_session(mockserver):
 
 @pytest.mark.clause("session.user-cancels")
 @pytest.mark.mockserver(choices={"user-cancels": "pending"})
-def test_a_cancellation_that_nobody_notices_ends_the_walk_and_the_session_waits(mockserver):
+def test_an_unnoticed_cancellation_ends_the_flow_and_the_session_waits(mockserver):
     session_id = begin(mockserver)
     user = mockserver.end_user(session_id)
     user.open()
@@ -275,7 +275,7 @@ def test_the_link_may_lead_on_until_the_session_has_ended(mockserver):
 
 
 @pytest.mark.mockserver(choices={"link-consumed-when": "completion", "user-cancels": "pending"})
-def test_a_link_that_is_still_good_begins_a_cancelled_walk_anew(mockserver):
+def test_a_valid_link_restarts_a_cancelled_flow(mockserver):
     user = mockserver.end_user(begin(mockserver))
     user.open()
     user.proceed()
@@ -285,7 +285,7 @@ def test_a_link_that_is_still_good_begins_a_cancelled_walk_anew(mockserver):
     assert "account" == user.proceed().step
 
 
-def test_the_link_of_a_walk_goes_by_the_choice_at_its_next_beginning(mockserver):
+def test_the_link_of_a_flow_follows_the_choice_at_its_next_start(mockserver):
     mockserver.choose({"link-consumed-when": "completion"})
     user = mockserver.end_user(begin(mockserver))
     user.open()
@@ -309,7 +309,7 @@ def test_an_expired_link_and_a_finished_one_lead_nowhere(mockserver):
 
 
 @pytest.mark.mockserver(choices={"expiry-driver": "on-read"})
-def test_looking_at_an_overdue_link_expires_nothing(mockserver):
+def test_reading_an_overdue_link_expires_nothing(mockserver):
     session_id = begin(mockserver)
     mockserver.advance("21m")
 
@@ -318,7 +318,7 @@ def test_looking_at_an_overdue_link_expires_nothing(mockserver):
 
 
 @pytest.mark.clause("session.url")
-def test_the_url_differs_from_the_session_s_id_and_says_nothing_of_it(mockserver):
+def test_the_url_does_not_reveal_the_id_of_the_session(mockserver):
     session = create(mockserver)
 
     token = session["url"].rpartition("/")[2]

@@ -173,7 +173,7 @@ BROKEN_UPLOADS = {
 
 @pytest.mark.clause("media.empty")
 @in_both_ways
-def test_an_upload_in_which_no_file_can_be_found_is_empty(mockserver, access):
+def test_an_upload_without_a_readable_file_is_empty(mockserver, access):
     verdicts = {
         name: verdict(post(mockserver, access, "/v1/messaging/media", body, ("Content-Type", content_type)))
         for name, (content_type, body) in BROKEN_UPLOADS.items()
@@ -249,7 +249,7 @@ def test_an_unknown_path_needs_no_key_to_be_unknown(mockserver, access, path):
 @pytest.mark.clause("auth.unknown")
 @in_both_ways
 @pytest.mark.parametrize("second", ["same", "sk_nobodys", ""], ids=["the same", "another", "blank"])
-def test_two_keys_are_no_key(mockserver, access, second):
+def test_two_keys_are_refused_as_a_missing_key(mockserver, access, second):
     values = [mockserver.secret_key, mockserver.secret_key if second == "same" else second]
     for pair in (values, values[::-1]):
         headers = [("X-API-Key", value) for value in pair]

@@ -97,7 +97,7 @@ requests = st.tuples(methods, targets, keys, content_types, further_headers, bod
 def headers_of(sandbox, key, content_type, further):
     sent = {"secret": sandbox.secret_key, "public": sandbox.public_key}.get(key, key)
     own = [("Content-Type", content_type)] if key == "none" else [("X-API-Key", sent), ("Content-Type", content_type)]
-    # What frames a request, and the two headers above, are not for a made-up header to say again.
+    # A generated header does not repeat the headers that frame a request, nor the two above.
     taken = {"host", "connection", "content-length", "transfer-encoding", "expect", "content-type", "x-api-key"}
     return own + [(name, value) for name, value in further if name.lower() not in taken]
 

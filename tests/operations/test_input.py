@@ -1,4 +1,4 @@
-"""What a body may look like where the document does not say: empty, with unknown keys, with nulls."""
+"""Request bodies where the document is silent: empty ones, unknown keys, nulls."""
 
 import json
 
@@ -21,7 +21,7 @@ def optional_bodies(sandbox, *, name="Optional"):
 
 @pytest.mark.clause("base.input")
 @pytest.mark.option("empty-json-body", "accept")
-def test_an_empty_body_under_a_json_type_stands_for_none(mockserver):
+def test_an_empty_body_with_a_json_type_is_a_missing_body(mockserver):
     for path, status in optional_bodies(mockserver):
         assert status == mockserver.call("POST", path, headers=JSON).status
 
@@ -53,7 +53,7 @@ def test_a_creation_needs_a_body(mockserver, headers):
 
 
 def with_unknown_keys(sandbox):
-    """Bodies with a key that the document does not know, at each depth, and the status without it."""
+    """Bodies with an undocumented key, at each depth, and the status without it."""
     statement = GROUP["statements"][0] | {"colour": "red"}
     return {
         "creation": ("/v1/campaigns", DRAFT | {"colour": "red"}, 201),
@@ -118,7 +118,7 @@ def with_nulls(sandbox):
 
 @pytest.mark.clause("base.input")
 @pytest.mark.option("null-for-optional", "reject")
-def test_null_does_not_stand_for_an_optional_field_that_is_left_out(mockserver):
+def test_null_is_not_a_missing_optional_field(mockserver):
     bodies = with_nulls(mockserver)
 
     assert dict.fromkeys(bodies, invalid) == {
@@ -128,7 +128,7 @@ def test_null_does_not_stand_for_an_optional_field_that_is_left_out(mockserver):
 
 @pytest.mark.clause("base.input")
 @pytest.mark.option("null-for-optional", "omit")
-def test_null_may_stand_for_an_optional_field_that_is_left_out(mockserver):
+def test_null_may_be_a_missing_optional_field(mockserver):
     mockserver.choose({"null-for-optional": "omit"})
 
     for field, (path, body, status) in with_nulls(mockserver).items():

@@ -128,14 +128,14 @@ def test_an_upload_without_a_file_is_empty(mockserver, files):
     ],
 )
 @pytest.mark.clause("media.empty")
-def test_what_is_no_multipart_upload_is_empty(mockserver, content_type, body):
+def test_a_body_that_is_not_multipart_is_an_empty_upload(mockserver, content_type, body):
     headers = {"content-type": content_type} if content_type else {}
 
     assert (400, "MEDIA_UPLOAD_EMPTY") == refused(mockserver.call("POST", UPLOAD, body=body, headers=headers))
 
 
 @pytest.mark.clause("media.empty", "media.upload")
-def test_beside_a_file_what_is_no_file_does_not_count(mockserver):
+def test_next_to_a_file_other_parts_do_not_count(mockserver):
     nameless = File(b"", "application/octet-stream", "")
 
     reply = upload(mockserver, nameless, GOOD._replace(field="other"), OTHER, File(b"x", None, None))
@@ -247,7 +247,7 @@ def test_results_come_in_the_chosen_order_and_names_may_repeat(mockserver, order
 
 
 @pytest.mark.clause("media.audio-single")
-def test_several_audios_may_be_uploaded_at_once(mockserver):
+def test_several_audios_may_be_uploaded_in_one_request(mockserver):
     assert 201 == upload(mockserver, File(MP3, "audio/mpeg", "a.mp3"), File(MP3, "audio/mpeg", "b.mp3")).status
 
 
@@ -284,7 +284,7 @@ OFFICE = "application/vnd.openxmlformats-officedocument."
     [("notas.txt",), ("word/document.xml",), ("[Content_Types].xml", "xl/workbook.xml")],
     ids=["any archive", "no content types", "a spreadsheet"],
 )
-def test_an_archive_is_a_document_only_by_what_it_holds(mockserver, members):
+def test_an_archive_is_a_document_only_by_its_entries(mockserver, members):
     reply = upload(mockserver, File(archive(*members), f"{OFFICE}wordprocessingml.document", "a.docx"))
 
     assert (400, "MEDIA_INVALID_FORMAT") == refused(reply)

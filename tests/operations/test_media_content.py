@@ -1,4 +1,4 @@
-"""What a file's content has to be for its declared type: real files of each type, brands, codecs and texts."""
+"""The content that a file needs for its declared type: real files of each type, brands, codecs and texts."""
 
 import gzip
 import io
@@ -19,7 +19,7 @@ from tests.operations.world import refused
 FOLDER = Path(__file__).with_name("real_media")
 DOC, XLS, PPT = "application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint"
 
-# By file: the one type of those that an upload takes, or None where it takes none of them.
+# By file: the one type that an upload accepts it as, or None.
 REAL = {
     "baseline.jpg": "image/jpeg",
     "progressive.jpg": "image/jpeg",
@@ -154,7 +154,7 @@ def test_a_film_of_any_general_brand_is_an_mp4(mockserver, brands):
     ids=str,
 )
 @pytest.mark.clause("media.format")
-def test_a_file_of_another_brand_is_no_mp4_however_long_the_list(mockserver, brands, kind):
+def test_a_file_of_another_brand_is_not_mp4_however_long_the_list(mockserver, brands, kind):
     for declared in ("video/mp4", "audio/mp4", "video/3gpp"):
         reply = upload(mockserver, File(branded(*brands), declared))
 
@@ -198,7 +198,7 @@ def test_a_text_in_a_wide_encoding_is_a_text_by_its_mark_or_its_charset(mockserv
 
 @pytest.mark.parametrize("binary", [b"\0", b"\x01", b"\x08", b"\x0b", b"\x1a", b"\xff\xfe\x01\x00"], ids=repr)
 @pytest.mark.clause("media.format")
-def test_a_content_with_a_binary_byte_is_no_text(mockserver, binary):
+def test_a_content_with_a_binary_byte_is_not_text(mockserver, binary):
     assert (400, "MEDIA_INVALID_FORMAT") == refused(upload(mockserver, File(binary + b" ", "text/plain")))
 
 
@@ -209,7 +209,7 @@ def test_a_text_that_is_longer_than_what_is_read_may_be_cut_within_a_character()
 
 
 def with_needed_version(content: bytes, version: int) -> bytes:
-    """An archive each of whose members asks for a version of the format, in tenths."""
+    """An archive each of whose members requires a version of the format, in tenths."""
     for mark, at in ((b"PK\x01\x02", 6), (b"PK\x03\x04", 4)):
         pieces = content.split(mark)
         content = mark.join([pieces[0], *(p[: at - 4] + bytes([version]) + p[at - 3 :] for p in pieces[1:])])

@@ -1,4 +1,4 @@
-"""The parts of an upload: how they are separated and named, and how many of which size the mock reads."""
+"""The parts of an upload: how they are separated and named, and the number and size that the mock reads."""
 
 import pytest
 from hypothesis import given
@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mockserver.contract.limits import PART_HEAD_MAX_BYTES, UPLOAD_OTHER_PARTS_MAX
 from mockserver.core.state.calls import ApiError
-from mockserver.server.api.request import read
+from mockserver.server.api.request import read_uploads
 from tests.operations.media_files import BOUNDARY, PNG, TEXT, UPLOAD, File, multipart, upload
 from tests.operations.world import refused
 
@@ -26,7 +26,7 @@ def named(filename: bytes) -> bytes:
 
 @pytest.mark.parametrize("media_type", ["Multipart/Form-Data", "MULTIPART/FORM-DATA", "multipart/form-data "])
 @pytest.mark.clause("media.upload")
-def test_the_type_of_an_upload_has_no_letter_case(mockserver, media_type):
+def test_the_type_of_an_upload_ignores_case(mockserver, media_type):
     reply = send(mockserver, multipart([FILE]), f"{media_type}; Boundary={BOUNDARY}")
 
     assert ["a.txt"] == [item["name"] for item in reply.json()]
@@ -74,7 +74,7 @@ def test_an_upload_may_have_a_preamble_an_epilogue_blanks_and_bare_line_feeds(mo
 
 
 @pytest.mark.clause("media.upload")
-def test_a_content_keeps_its_blank_lines_and_what_only_looks_like_a_boundary(mockserver):
+def test_a_content_retains_blank_lines_and_lines_that_resemble_a_boundary(mockserver):
     content = b"\r\n\r\na --" + BOUNDARY.encode() + b"\r\n--\r\n"
 
     reply = upload(mockserver, File(content, "text/plain"))
@@ -133,7 +133,7 @@ PIECES = [
 )
 def test_any_pieces_of_an_upload_are_files_or_none_and_never_another_exception(pieces, content_type):
     try:
-        files = read(f"multipart/form-data; {content_type}", b"".join(pieces), 3)
+        files = read_uploads(f"multipart/form-data; {content_type}", b"".join(pieces), 3)
     except ApiError as refused:
         assert refused.code in ("MEDIA_UPLOAD_EMPTY", "MEDIA_UPLOAD_TOO_MANY_FILES")
     else:
@@ -141,8 +141,8 @@ def test_any_pieces_of_an_upload_are_files_or_none_and_never_another_exception(p
 
 
 @given(contents=st.lists(st.binary(max_size=40), max_size=5), line=st.sampled_from([b"\r\n", b"\n", b""]))
-def test_every_content_that_does_not_hold_the_boundary_is_read_as_it_was_sent(contents, line):
+def test_every_content_without_the_boundary_is_read_as_sent(contents, line):
     files = [File(line + content + line, "text/plain") for content in contents]
 
-    assert [file.content for file in files] == [part.content for part in read(MULTIPART, multipart(files), 10)]
-    assert PNG == read(MULTIPART, multipart([File(PNG, "image/png")]), 10)[0].content
+    assert [file.content for file in files] == [part.content for part in read_uploads(MULTIPART, multipart(files), 10)]
+    assert PNG == read_uploads(MULTIPART, multipart([File(PNG, "image/png")]), 10)[0].content

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.operations.message_pages import CHAT, GIVEN, NOON, add, ids, page, walk
+from tests.operations.message_pages import CHAT, GIVEN, NOON, add, ids, page, read_all_pages
 
 MINIMAL = {"id", "type", "status", "sender", "createdAt"}
 OPTIONAL = {
@@ -79,7 +79,7 @@ class TestFields:
 @pytest.mark.mockserver(given=SEVEN)
 @pytest.mark.clause("messages.list")
 class TestEnd:
-    def test_the_last_page_says_so_as_it_is_chosen(self, mockserver, option, end):
+    def test_the_last_page_is_marked_by_the_chosen_option(self, mockserver, option, end):
         mockserver.choose({"next-cursor-end": option})
 
         first = page(mockserver, limit=4)
@@ -88,7 +88,7 @@ class TestEnd:
         assert {"records", "nextCursor"} == set(first) and first["nextCursor"]
         assert {"records": last["records"], **end} == last
 
-    def test_a_page_that_is_the_only_one_says_so_too(self, mockserver, option, end):
+    def test_a_single_page_is_marked_as_the_last(self, mockserver, option, end):
         mockserver.choose({"next-cursor-end": option})
 
         for only in (page(mockserver), page(mockserver, "chat_bruno")):
@@ -99,8 +99,8 @@ class TestEnd:
 @pytest.mark.option("short-pages", "short")
 @pytest.mark.clause("messages.list")
 class TestShortPages:
-    def test_a_page_may_hold_less_than_was_asked_for_or_nothing_while_more_remain(self, mockserver):
-        sizes = [len(each) for each in walk(mockserver, 4)]
+    def test_a_page_may_have_fewer_records_than_its_limit_or_none_while_more_remain(self, mockserver):
+        sizes = [len(each) for each in read_all_pages(mockserver, 4)]
 
         assert 7 == sum(sizes)
         assert 0 in sizes[:-1]
@@ -108,21 +108,21 @@ class TestShortPages:
         assert max(sizes) <= 4
 
     def test_all_pages_together_are_the_whole_list(self, mockserver):
-        everything = [each for shown in walk(mockserver, 3) for each in shown]
+        everything = [each for shown in read_all_pages(mockserver, 3) for each in shown]
 
         mockserver.choose({"short-pages": "full"})
 
         assert ids(page(mockserver)) == everything
 
     def test_even_a_page_of_one_gets_to_the_end(self, mockserver):
-        assert 7 == sum(len(each) for each in walk(mockserver, 1))
+        assert 7 == sum(len(each) for each in read_all_pages(mockserver, 1))
 
 
 @pytest.mark.mockserver(given=SEVEN, now=NOON, choices={"page-stability": "offset"})
 @pytest.mark.option("page-stability", "offset")
 @pytest.mark.clause("messages.list")
 class TestOffset:
-    def test_messages_that_arrive_push_the_rest_into_the_next_page_again(self, mockserver):
+    def test_new_messages_push_known_ones_into_the_next_page(self, mockserver):
         first = page(mockserver, limit=3)
         add(mockserver, {}, {})
 
@@ -131,13 +131,13 @@ class TestOffset:
         assert ids(first)[1:] == ids(second)[:2]
 
     def test_while_nothing_arrives_the_pages_are_the_whole_list(self, mockserver):
-        assert ids(page(mockserver)) == [each for shown in walk(mockserver, 3) for each in shown]
+        assert ids(page(mockserver)) == [each for shown in read_all_pages(mockserver, 3) for each in shown]
 
 
 @pytest.mark.mockserver(given=SEVEN, now=NOON)
 @pytest.mark.option("page-stability", "keyset")
 @pytest.mark.clause("messages.list")
-def test_messages_that_arrive_move_nothing_behind_a_keyset_cursor(mockserver):
+def test_new_messages_move_nothing_behind_a_keyset_cursor(mockserver):
     everything, first = ids(page(mockserver)), page(mockserver, limit=3)
     add(mockserver, {}, {})
 
@@ -152,13 +152,13 @@ def test_messages_that_arrive_move_nothing_behind_a_keyset_cursor(mockserver):
     end=st.sampled_from(["null", "absent", "empty"]),
 )
 @pytest.mark.clause("messages.list")
-def test_a_client_that_goes_by_the_cursor_alone_reads_all_under_every_option(
+def test_a_client_that_follows_the_cursor_reads_all_under_every_option(
     mockserver_server, count, limit, stability, short, end
 ):
     choices = {"page-stability": stability, "short-pages": short, "next-cursor-end": end}
     given_ = {**GIVEN, "messages": [{"chatId": CHAT} for _ in range(count)]}
     with mockserver_server.sandbox(given=given_, choices=choices) as sandbox:
-        pages = walk(sandbox, limit)
+        pages = read_all_pages(sandbox, limit)
 
         whole = [each for shown in pages for each in shown]
         assert count == len(whole) == len(set(whole))

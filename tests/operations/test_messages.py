@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.scenario import library
-from tests.operations.message_pages import CHAT, FOREIGN, GIVEN, NOON, add, ids, page, page_of, walk
+from tests.operations.message_pages import CHAT, FOREIGN, GIVEN, NOON, add, ids, page, page_of, read_all_pages
 from tests.operations.world import refused
 
 ALWAYS = {"id", "type", "status", "sender", "createdAt"}
@@ -64,7 +64,7 @@ def test_a_chat_without_messages_is_one_empty_page(mockserver):
 
 @pytest.mark.mockserver(given=GIVEN, now=NOON)
 @pytest.mark.clause("messages.list")
-def test_the_most_recent_messages_come_first(mockserver):
+def test_the_most_recent_messages_are_first(mockserver):
     hours = [10, 8, 11, 9]
     made = add(mockserver, *[{"createdAt": f"2026-03-01T{hour:02}:00:00Z"} for hour in hours])
 
@@ -80,7 +80,7 @@ def test_of_one_instant_what_was_made_later_is_the_newer(mockserver):
     made = add(mockserver, *[{"createdAt": NOON}] * 5) + add(mockserver, {}, {"createdAt": "2026-03-01T09:00:00-03:00"})
 
     assert made[::-1] == ids(page(mockserver))
-    assert [[each] for each in made[::-1]] == walk(mockserver, 1)
+    assert [[each] for each in made[::-1]] == read_all_pages(mockserver, 1)
 
 
 @pytest.mark.mockserver(given=GIVEN)
@@ -95,7 +95,7 @@ def test_each_chat_has_its_own_messages(mockserver):
 @pytest.mark.parametrize("chat_id", ["chat_unknown", "x", " ", "../campaigns", "chat_theirs"])
 @pytest.mark.mockserver(given={**GIVEN, "tenants": [FOREIGN]})
 @pytest.mark.clause("messages.list", "base.tenant-scope")
-def test_a_chat_that_the_tenant_does_not_have_is_not_found(mockserver, chat_id):
+def test_a_chat_of_no_or_another_tenant_is_not_found(mockserver, chat_id):
     assert (404, "CHAT_NOT_FOUND") == refused(page_of(mockserver, chat_id))
 
 
@@ -109,11 +109,11 @@ def test_another_tenant_s_chat_may_be_denied(mockserver):
 
 @pytest.mark.mockserver(given={**GIVEN, "messages": [{"chatId": CHAT}] * 101})
 @pytest.mark.clause("messages.list")
-def test_a_page_has_fifty_records_unless_asked_and_at_most_a_hundred(mockserver):
+def test_a_page_has_fifty_records_by_default_and_at_most_a_hundred(mockserver):
     assert 50 == len(page(mockserver)["records"])
     assert 1 == len(page(mockserver, limit=1)["records"])
     assert 100 == len(page(mockserver, limit=100)["records"])
-    assert [50, 50, 1] == [len(each) for each in walk(mockserver, 50)]
+    assert [50, 50, 1] == [len(each) for each in read_all_pages(mockserver, 50)]
 
 
 @pytest.mark.parametrize("limit", ["0", "101", "-1", "+5", "5.0", "1e1", "ten", "", " 5", "5 ", "٥", "99999999999999"])
@@ -126,8 +126,8 @@ def test_a_limit_out_of_bounds_is_refused(mockserver, limit):
 @pytest.mark.mockserver(given={**GIVEN, "messages": [{"chatId": CHAT}] * 4})
 @pytest.mark.clause("messages.list")
 def test_a_page_that_ends_exactly_at_the_last_message_is_the_last(mockserver):
-    assert [4] == [len(each) for each in walk(mockserver, 4)]
-    assert [2, 2] == [len(each) for each in walk(mockserver, 2)]
+    assert [4] == [len(each) for each in read_all_pages(mockserver, 4)]
+    assert [2, 2] == [len(each) for each in read_all_pages(mockserver, 2)]
 
 
 THREE_EACH = {**GIVEN, "messages": [{"chatId": chat} for chat in (CHAT, "chat_bruno") for _ in range(3)]}
@@ -164,7 +164,7 @@ class TestCursor:
 
         assert (400, "VALIDATION_ERROR") == refused(page_of(mockserver, cursor=cursor))
 
-    def test_a_message_s_id_is_none(self, mockserver):
+    def test_the_id_of_a_message_is_not_a_cursor(self, mockserver):
         assert (400, "VALIDATION_ERROR") == refused(page_of(mockserver, cursor=ids(page(mockserver))[0]))
 
     def test_a_bad_one_is_refused_before_the_chat_is_looked_for(self, mockserver):
@@ -200,7 +200,7 @@ def test_pages_neither_skip_nor_repeat_while_messages_arrive(mockserver_server, 
     with mockserver_server.sandbox(now=NOON, given=GIVEN) as sandbox:
         if old:
             add(sandbox, *[{"createdAt": f"2026-03-01T11:{minute:02}:00Z"} for minute in old])
-        before = [each for shown in walk(sandbox, 100) for each in shown]
+        before = [each for shown in read_all_pages(sandbox, 100) for each in shown]
         seen, query, turn = [], {"limit": limits[0]}, 0
         while True:
             shown = page(sandbox, **query)
@@ -216,13 +216,13 @@ def test_pages_neither_skip_nor_repeat_while_messages_arrive(mockserver_server, 
 
         assert len(seen) == len(set(seen))
         assert before == [each for each in seen if each in before]
-        # Only what was dated behind the reader can have come in between.
+        # Only messages dated behind the reader can have arrived in between.
         if all(minute is None for arrived in arrivals for minute in arrived):
             assert before == seen
 
 
 @pytest.mark.clause("messages.record")
-def test_every_documented_field_comes_back_with_its_type(mockserver):
+def test_every_documented_field_is_returned_with_its_type(mockserver):
     mockserver.apply({"given": {**GIVEN, "messages": [{"chatId": CHAT, **FULL}]}})
 
     [record] = page(mockserver)["records"]
@@ -233,7 +233,7 @@ def test_every_documented_field_comes_back_with_its_type(mockserver):
 
 @pytest.mark.mockserver(scenario="demo")
 @pytest.mark.clause("messages.record", "messages.list")
-def test_the_demo_s_messages_come_back_as_they_are_written(mockserver):
+def test_the_messages_of_the_demo_are_returned_as_written(mockserver):
     written = library.document("demo")["given"]["messages"]
     chats = {each["chatId"] for each in written}
     shown = {record["id"]: record for chat in chats for record in page(mockserver, chat, limit=100)["records"]}

@@ -1,4 +1,4 @@
-"""What answers look like where the document does not say: date-times, further fields and values, the order of lists."""
+"""Responses where the document is silent: date-times, further fields and values, the order of lists."""
 
 import re
 from datetime import datetime
@@ -40,7 +40,7 @@ SPELLINGS = [
 
 @pytest.mark.clause("base.output")
 @pytest.mark.parametrize(("option", "ending"), SPELLINGS)
-def test_every_date_time_is_the_same_instant_in_the_chosen_spelling(mockserver, option, ending):
+def test_every_date_time_is_the_same_instant_in_the_chosen_format(mockserver, option, ending):
     mockserver.choose({"datetime-spelling": option})
 
     shown = date_times(mockserver)
@@ -54,7 +54,7 @@ def test_every_date_time_is_the_same_instant_in_the_chosen_spelling(mockserver, 
 
 @pytest.mark.clause("base.output", "session.expires-at")
 @pytest.mark.parametrize(("option", "ending"), SPELLINGS)
-def test_a_sessions_deadline_is_in_utc_with_z_in_every_spelling(mockserver, option, ending):
+def test_the_deadline_of_a_session_is_in_utc_with_z_in_every_format(mockserver, option, ending):
     mockserver.choose({"datetime-spelling": option})
 
     expires_at = mockserver.call("POST", SESSIONS, json={}).json()["expiresAt"]
@@ -138,7 +138,7 @@ def test_by_default_only_listed_values_occur(mockserver):
 
 @pytest.mark.clause("base.output")
 @pytest.mark.option("new-enum-values", "unseen")
-def test_an_open_list_may_have_a_value_never_seen_before(mockserver):
+def test_an_open_enum_may_have_an_undocumented_value(mockserver):
     listed = {"APPROVED", "PENDING", "REJECTED", "PAUSED", "DISABLED", "chatapp", "chatapp_lite", "photoapp", "botapp"}
     listed |= {"text", "image", "audio", "video", "document", "sticker", "location", "contact", "template", "comment"}
     listed |= {"system", "unsupported", "pending", "sent", "delivered", "read", "failed"}
@@ -152,7 +152,7 @@ def test_an_open_list_may_have_a_value_never_seen_before(mockserver):
 
 @pytest.mark.clause("base.output")
 @pytest.mark.option("new-enum-values", "unseen")
-def test_closed_lists_keep_their_values(mockserver):
+def test_closed_enums_have_only_documented_values(mockserver):
     mockserver.choose({"new-enum-values": "unseen"})
     campaign_id, _ = running(mockserver)
     campaign = mockserver.call("GET", f"/v1/campaigns/{campaign_id}").json()
@@ -219,7 +219,7 @@ def test_lists_may_have_no_order_that_a_client_could_use(mockserver):
 
 @pytest.mark.clause("base.output")
 @pytest.mark.parametrize("option", ["milliseconds", "seconds", "microseconds", "offset"])
-def test_a_year_has_four_digits_in_every_spelling(mockserver_server, option):
+def test_a_year_has_four_digits_in_every_format(mockserver_server, option):
     given = {"templates": [{"id": "template_old", "createdAt": "0001-01-02T00:00:00Z"}]}
     with mockserver_server.sandbox(choices={"datetime-spelling": option}, given=given) as sandbox:
         (listed,) = sandbox.call("GET", "/v1/message-templates").json()["templates"]

@@ -71,7 +71,7 @@ def test_a_refusal_by_a_number_that_can_be_chosen_names_its_choice(mockserver, c
 
 
 @pytest.mark.parametrize("bound", FIXED)
-def test_a_refusal_by_a_fixed_number_says_that_it_is_the_mock_s_own(mockserver, bound):
+def test_the_reason_of_a_refusal_by_a_fixed_limit_names_the_limit_as_the_mocks_own(mockserver, bound):
     reply = FIXED[bound](mockserver)
 
     assert 400 <= reply.status < 500

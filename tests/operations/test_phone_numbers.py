@@ -35,7 +35,7 @@ def test_a_number_typed_on_the_page_as_brazilians_write_it_is_a_brazilian_one(mo
 
 @pytest.mark.parametrize("text", ["99876-5432", "1", "190", "+55 11 9987-543210", "11 99876 5432 ramal 3", "telefone"])
 @pytest.mark.clause("session.completed")
-def test_what_is_no_number_is_refused_on_the_page_with_an_example(mockserver, text):
+def test_an_invalid_number_is_refused_on_the_page_with_an_example(mockserver, text):
     user = mockserver.end_user(create(mockserver))
     user.open()
     user.proceed()
@@ -71,11 +71,11 @@ def test_a_country_that_does_not_exist_is_refused(mockserver_server):
 @pytest.mark.mockserver(given={"entrypoints": [{"displayPhone": "11 99876-5432"}]})
 @pytest.mark.clause("session.phone-in-use")
 @pytest.mark.parametrize("text", BRAZILIAN)
-def test_a_number_is_in_use_however_it_was_written(mockserver, text):
+def test_a_number_is_in_use_in_every_format(mockserver, text):
     assert "phone_in_use" == mockserver.complete_session(begin(mockserver), phone=text)["reason"]
 
 
-def test_a_refused_command_gives_an_example(mockserver):
+def test_the_refusal_of_a_command_contains_an_example(mockserver):
     with pytest.raises(ValueError, match="got '99876-5432'; expected .* such as 11 99876-5432"):
         mockserver.complete_session(begin(mockserver), phone="99876-5432")
 

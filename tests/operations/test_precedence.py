@@ -1,4 +1,4 @@
-"""Of several refusals at once, which is the answer: from the key to the state of the resource."""
+"""The precedence of refusals: from the key to the state of the resource."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Too many requests: a sliding budget for each key, and how long a 429 says to wait."""
+"""Too many requests: a sliding budget for each key, and the wait that a 429 specifies."""
 
 from email.utils import parsedate_to_datetime
 
@@ -16,18 +16,18 @@ limited = (429, "RATE_LIMIT_EXCEEDED")
 
 
 @pytest.mark.option("rate-limit-numbers", "off")
-def test_by_default_nobody_asks_too_often(mockserver):
+def test_by_default_there_is_no_rate_limit(mockserver):
     assert {200} == {mockserver.call(*LIST).status for _ in range(300)}
 
 
-def test_a_limit_that_is_switched_on_without_numbers_left_out_keeps_the_usual_ones(mockserver):
+def test_a_limit_switched_on_without_numbers_has_the_default_numbers(mockserver):
     mockserver.choose({"rate-limit-numbers": {"per": 60}})
     statuses = [mockserver.call(*LIST).status for _ in range(121)]
 
     assert [200] * 120 + [429] == statuses
 
 
-def test_what_goes_beyond_the_budget_is_refused_and_the_rest_is_not(mockserver):
+def test_only_requests_beyond_the_budget_are_refused(mockserver):
     mockserver.choose({"rate-limit-numbers": {"requests": 3, "per": "1m"}})
 
     assert [200, 200, 200] == [mockserver.call(*LIST).status for _ in range(3)]
@@ -83,7 +83,7 @@ def test_calls_without_a_known_key_are_not_counted(mockserver):
     assert 200 == mockserver.call(*LIST).status
 
 
-def test_the_limit_holds_on_every_operation(mockserver):
+def test_the_limit_applies_to_every_operation(mockserver):
     mockserver.choose({"rate-limit-numbers": {"requests": 1, "per": 60}})
     mockserver.call(*LIST)
 
@@ -101,7 +101,7 @@ def test_a_limited_start_or_creation_changes_nothing(mockserver):
 
 
 def over_budget(sandbox, option, *, requests=1, per=60):
-    """The 429 that comes under this spelling, half a second after the budget's only request."""
+    """The 429 in this format, half a second after the only request of the budget."""
     sandbox.choose({"rate-limit-numbers": {"requests": requests, "per": per}, "rate-limit-headers": option})
     for _ in range(requests):
         assert 200 == sandbox.call(*LIST).status
@@ -113,10 +113,10 @@ def over_budget(sandbox, option, *, requests=1, per=60):
 
 @pytest.mark.option("rate-limit-headers", "seconds")
 @pytest.mark.parametrize("per", [1, 7, 60, 3600])
-def test_after_the_seconds_it_says_the_next_request_passes(mockserver, per):
+def test_after_the_seconds_of_retry_after_the_next_request_passes(mockserver, per):
     wait = over_budget(mockserver, "seconds", per=per).headers["retry-after"]
 
-    assert str(per) == wait  # half a second has passed, and a wait is never told too short
+    assert str(per) == wait  # half a second has passed, and a wait is never reported too short
     mockserver.advance(int(wait) - 1)
     assert limited == refused(mockserver.call(*LIST))
     mockserver.advance(1)
@@ -125,19 +125,19 @@ def test_after_the_seconds_it_says_the_next_request_passes(mockserver, per):
 
 @pytest.mark.option("rate-limit-headers", "http-date")
 @pytest.mark.parametrize("per", [1, 7, 60, 3600])
-def test_at_the_date_it_says_the_next_request_passes(mockserver, per):
+def test_at_the_date_of_retry_after_the_next_request_passes(mockserver, per):
     reply = over_budget(mockserver, "http-date", per=per)
-    told = reply.headers["retry-after"]
-    date = parsedate_to_datetime(told)
+    retry_after = reply.headers["retry-after"]
+    date = parsedate_to_datetime(retry_after)
 
-    assert told.endswith(" GMT")
+    assert retry_after.endswith(" GMT")
     assert per <= (date - parsedate_to_datetime(reply.headers["date"])).total_seconds() <= per + 1
     mockserver.advance(to=date)
     assert 200 == mockserver.call(*LIST).status
 
 
 @pytest.mark.option("rate-limit-headers", "draft-fields")
-def test_the_drafts_fields_tell_the_budget_and_the_wait(mockserver):
+def test_the_ratelimit_fields_contain_the_budget_and_the_wait(mockserver):
     reply = over_budget(mockserver, "draft-fields", requests=3, per=60)
 
     assert '"default";q=3;w=60' == reply.headers["ratelimit-policy"]
@@ -148,23 +148,23 @@ def test_the_drafts_fields_tell_the_budget_and_the_wait(mockserver):
 
 
 @pytest.mark.option("rate-limit-headers", "none")
-def test_a_429_may_say_nothing_of_the_wait(mockserver):
+def test_a_429_may_have_no_retry_after(mockserver):
     headers = over_budget(mockserver, "none").headers
 
     assert [] == [name for name in headers if "retry" in name or "ratelimit" in name]
 
 
 @pytest.mark.option("rate-limit-headers", "garbage")
-def test_a_429_may_say_something_that_no_client_can_read(mockserver):
-    told = over_budget(mockserver, "garbage").headers["retry-after"]
+def test_a_429_may_have_an_unreadable_retry_after(mockserver):
+    retry_after = over_budget(mockserver, "garbage").headers["retry-after"]
 
-    assert not told.isdigit()
+    assert not retry_after.isdigit()
     with pytest.raises(ValueError):
-        parsedate_to_datetime(told)
+        parsedate_to_datetime(retry_after)
 
 
 @pytest.mark.parametrize("option", ["seconds", "http-date", "garbage", "draft-fields"])
-def test_only_a_429_speaks_of_waiting(mockserver, option):
+def test_only_a_429_has_retry_after(mockserver, option):
     mockserver.choose({"rate-limit-numbers": {"requests": 5, "per": 60}, "rate-limit-headers": option})
     replies = [mockserver.call(*LIST), mockserver.call("GET", "/v1/campaigns/nobodys")]
 

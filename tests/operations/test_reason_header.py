@@ -1,4 +1,4 @@
-"""The header X-Mock-Reason: why a call was refused, for the developer, beside a body that is the document's alone."""
+"""The header X-Mock-Reason: why a call was refused, for the developer, next to a body as documented."""
 
 from urllib.parse import urlsplit
 
@@ -15,19 +15,19 @@ pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 
 
 def reason(reply):
-    """The header's value, which keeps its rules."""
-    said = reply.headers["x-mock-reason"]
+    """The value of the header, which respects its rules."""
+    value = reply.headers["x-mock-reason"]
 
-    assert all(" " <= character <= "~" for character in said), said
-    assert 0 < len(said) <= 300
-    return said
+    assert all(" " <= character <= "~" for character in value), value
+    assert 0 < len(value) <= 300
+    return value
 
 
 def keys(sandbox):
     return [sandbox.secret_key, sandbox.public_key, *sandbox.keys("tenant_other")]
 
 
-def test_every_refusal_names_the_clause_it_stands_on(mockserver_server):
+def test_every_refusal_names_its_clause(mockserver_server):
     known = {clause.id for clause in clauses.read()}
     wrong = {}
     for refusal in REFUSALS:
@@ -45,19 +45,19 @@ def test_a_success_has_no_reason(mockserver):
     assert "x-mock-reason" not in mockserver.call(*OPERATIONS["listCampaigns"]).headers
 
 
-def test_it_says_what_came_where_and_what_was_wanted(mockserver):
-    said = reason(mockserver.call("POST", "/v1/campaigns", json=DRAFT | {"cadence": "sixty"}))
+def test_it_contains_the_place_the_value_and_the_expectation(mockserver):
+    value = reason(mockserver.call("POST", "/v1/campaigns", json=DRAFT | {"cadence": "sixty"}))
 
-    assert "/cadence" in said
-    assert "sixty" in said
-    assert "integer" in said
+    assert "/cadence" in value
+    assert "sixty" in value
+    assert "integer" in value
 
 
 HOSTILE = ["ã" * 500, "a\r\nSet-Cookie: x=1", "\0\x1b[31m", "😀" * 90, "'\"\\" * 90, "\u2028\u202e", "\x7f"]
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
-def test_what_a_caller_wrote_is_shown_in_printable_ascii_and_cut(mockserver, text):
+def test_the_text_of_a_caller_is_printable_ascii_and_truncated(mockserver, text):
     replies = [
         mockserver.call("POST", "/v1/campaigns", json=DRAFT | {"cadence": text}),
         mockserver.call("POST", "/v1/campaigns", json=DRAFT | {"templateId": text}),
@@ -74,9 +74,9 @@ def test_what_a_caller_wrote_is_shown_in_printable_ascii_and_cut(mockserver, tex
 
 
 def leaks(sandbox, reply):
-    """The keys of which ten characters or more after the prefix stand in a reason or an error's body."""
-    said = reason(reply) + reply.body.decode()
-    return [key for key in keys(sandbox) if key[:13] in said]
+    """The keys of which a reason or the body of an error contains ten characters or more after the prefix."""
+    value = reason(reply) + reply.body.decode()
+    return [key for key in keys(sandbox) if key[:13] in value]
 
 
 @pytest.mark.parametrize("before", ["", "x" * 40, "x" * 55, "x" * 90, "key=", "é"], ids=len)
@@ -102,11 +102,11 @@ def test_an_unexpected_failure_is_explained_without_a_key(mockserver, monkeypatc
         raise RuntimeError(f"broke on {mockserver.secret_key}")
 
     monkeypatch.setattr("mockserver.core.operations.dispatch.READERS", {**READERS, "listTemplates": broken})
-    said = reason(mockserver.call(*OPERATIONS["listTemplates"]))
+    value = reason(mockserver.call(*OPERATIONS["listTemplates"]))
 
-    assert said.startswith("base.internal: ")
-    assert "RuntimeError" in said
-    assert mockserver.secret_key not in said
+    assert value.startswith("base.internal: ")
+    assert "RuntimeError" in value
+    assert mockserver.secret_key not in value
 
 
 def test_a_server_that_does_not_explain_answers_the_same_without_the_header(mockserver_server):

@@ -30,7 +30,7 @@ def _in(sandbox, microseconds, since):
 
 @pytest.mark.clause("send.cadence")
 @pytest.mark.parametrize("cadence", [1, 7, 11, 60, 61, 997, 4799, 4800])
-@pytest.mark.parametrize("start_us", [0, 1, 333, 543])  # within the millisecond in which the clock stands
+@pytest.mark.parametrize("start_us", [0, 1, 333, 543])  # within the millisecond of the clock
 def test_sends_are_spread_evenly_from_the_start_on_to_the_microsecond(mockserver, cadence, start_us):
     mockserver.advance(timedelta(microseconds=start_us))
     started = mockserver.now.replace(microsecond=0)  # as startedAt shows it
@@ -44,7 +44,7 @@ def test_sends_are_spread_evenly_from_the_start_on_to_the_microsecond(mockserver
 
 
 @pytest.mark.clause("send.cadence")
-def test_the_first_message_goes_at_the_start_itself(mockserver):
+def test_the_first_message_is_sent_at_the_start(mockserver):
     assert (9, 1, 0) == counts(mockserver, run(mockserver, cadence=1))
 
 
@@ -94,7 +94,7 @@ def test_no_cadence_exceeds_the_platforms_ceiling_and_it_reads_back_as_sent(
         ([True], "photoapp", 18000),
     ],
 )
-def test_the_coexistence_ceiling_holds_where_every_chatapp_channel_is_one(
+def test_the_coexistence_ceiling_applies_if_every_chatapp_channel_is_one(
     mockserver_server, coexistences, platform, ceiling
 ):
     entrypoints = [{"platform": "chatapp", "isCoexistence": each} for each in coexistences] + [{"platform": "photoapp"}]
@@ -109,7 +109,7 @@ def test_the_coexistence_ceiling_holds_where_every_chatapp_channel_is_one(
 
 @pytest.mark.clause("send.cadence")
 @pytest.mark.mockserver(now=EXACT_NOON)
-def test_a_ceiling_of_ones_own_holds_and_none_is_no_ceiling(mockserver):
+def test_a_chosen_ceiling_applies_and_none_removes_it(mockserver):
     mockserver.choose({"throughput-ceilings": {"chatapp": 2, "chatapp_lite": None}})
     slow = run(mockserver, name="Slow", cadence=MAX_CADENCE)
     fast = run(mockserver, name="Fast", cadence=MAX_CADENCE, platform="chatapp_lite")
@@ -213,7 +213,7 @@ def test_a_campaign_whose_last_send_falls_on_a_whole_instant_completes_then(mock
 
 
 @pytest.mark.clause("send.failed", "send.counts")
-def test_an_unrecoverable_error_fails_the_campaign_where_it_stands(mockserver):
+def test_an_unrecoverable_error_fails_the_campaign_immediately(mockserver):
     ids = run(mockserver, cadence=60)
     mockserver.advance(seconds=3)
 

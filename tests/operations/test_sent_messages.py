@@ -1,4 +1,4 @@
-"""What a send leaves in its chat's message list: rendered for the recipient, one message an item, none where it failed."""
+"""The messages of a send in the list of its chat: rendered for the recipient, one per item, none if it failed."""
 
 import pytest
 
@@ -105,7 +105,7 @@ def test_a_send_counts_once_and_leaves_a_message_an_item_in_order(mockserver):
 
 @pytest.mark.clause("send.message")
 @pytest.mark.mockserver(now=EXACT_NOON)
-def test_a_message_shows_from_its_own_instant_on_and_stays_the_same(mockserver):
+def test_a_message_is_visible_from_its_own_instant_and_never_changes(mockserver):
     run(mockserver, cadence=60)
     mockserver.advance(0.999999)
     assert [] == messages(mockserver, "chat_bare")
@@ -135,7 +135,7 @@ def test_what_was_not_sent_before_a_cancel_leaves_no_message(mockserver):
 
 
 @pytest.mark.clause("send.message", "messages.list")
-def test_messages_of_several_campaigns_and_seeded_ones_go_newest_first(mockserver):
+def test_messages_of_several_campaigns_and_seeded_ones_are_listed_newest_first(mockserver):
     seeded = [
         {"chatId": "chat_ana", "id": "message_old", "text": "old", "createdAt": "2026-03-01T11:59:59.999Z"},
         {"chatId": "chat_ana", "id": "message_same", "text": "same instant", "createdAt": NOON},
@@ -149,7 +149,7 @@ def test_messages_of_several_campaigns_and_seeded_ones_go_newest_first(mockserve
 
 
 @pytest.mark.clause("send.message")
-def test_sends_go_to_the_oldest_chat_first(mockserver):
+def test_the_oldest_chat_is_sent_to_first(mockserver):
     mockserver.apply({"given": {"chats": [{"id": "chat_aaa", "name": "Zoe"}]}})
     run(mockserver, cadence=60)
     mockserver.advance(until="idle")
@@ -161,7 +161,7 @@ def test_sends_go_to_the_oldest_chat_first(mockserver):
 
 
 @pytest.mark.clause("send.message", "base.tenant-scope")
-def test_a_campaign_reaches_its_own_tenants_chats_alone(mockserver):
+def test_a_campaign_sends_only_to_chats_of_its_tenant(mockserver):
     other = {"id": "tenant_other", "chats": [{"id": "chat_foreign"}]}
     key = mockserver.apply({"given": {"tenants": [other]}})["tenants"][0]["secretKey"]
     ids = run(mockserver)

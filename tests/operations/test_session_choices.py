@@ -58,7 +58,7 @@ def test_a_session_of_another_tenant_is_hidden_or_denied(mockserver, choices, to
 
 @pytest.mark.mockserver(choices={"cross-tenant-code": "access-denied"})
 @pytest.mark.clause("session.read")
-def test_a_session_of_nobody_is_not_denied(mockserver):
+def test_an_unknown_session_is_not_forbidden(mockserver):
     assert (404, "RESOURCE_NOT_FOUND") == refused(mockserver.call("GET", f"{SESSIONS}/unknown"))
 
 
@@ -117,14 +117,14 @@ class TestReasonWhenNone:
 @pytest.mark.clause("session.read", "session.failed", "session.expired")
 class TestEntrypointWhenFailed:
     @pytest.mark.option("entrypoint-when-failed", "null")
-    def test_a_session_that_came_to_nothing_has_a_null_entrypoint(self, mockserver, end):
+    def test_a_session_that_did_not_complete_has_a_null_entrypoint(self, mockserver, end):
         shown = read(mockserver, ended(mockserver, begin(mockserver), end))
 
         assert {"sessionId", "status", "entrypoint", "reason", "message"} == set(shown)
         assert shown["entrypoint"] is None
 
     @pytest.mark.option("entrypoint-when-failed", "absent")
-    def test_a_session_that_came_to_nothing_has_no_entrypoint_key(self, mockserver, end):
+    def test_a_session_that_did_not_complete_has_no_entrypoint_key(self, mockserver, end):
         mockserver.choose({"entrypoint-when-failed": "absent"})
         session_id = begin(mockserver)
         assert read(mockserver, session_id)["entrypoint"] is None
@@ -166,7 +166,7 @@ class TestFunnelCheckedAtCreation:
             {"funnelStepId": "funnel_step_theirs"},
         ],
     )
-    def test_a_funnel_that_is_not_there_is_refused_at_once(self, mockserver, body):
+    def test_an_unknown_funnel_is_refused_at_the_creation(self, mockserver, body):
         assert (404, "RESOURCE_NOT_FOUND") == refused(mockserver.call("POST", SESSIONS, json=body))
         assert [] == mockserver.state()["tenants"][0]["sessions"]
 
@@ -183,7 +183,7 @@ class TestFunnelCheckedAtCreation:
         assert f"the step 'funnel_step_care' is of funnel {owner!r}, not of 'funnel_sales'" in reason
         assert "no funnel of the tenant" not in reason
 
-    def test_the_reason_of_a_step_that_no_funnel_has_says_so(self, mockserver):
+    def test_the_reason_for_an_unknown_step_names_the_step(self, mockserver):
         reply = mockserver.call("POST", SESSIONS, json={"funnelStepId": "funnel_step_unknown"})
 
         assert "no funnel of the tenant has the step 'funnel_step_unknown'" in reply.headers["x-mock-reason"]
@@ -211,7 +211,7 @@ class TestSweeper:
         assert ("pending", []) == late
         assert "expired" == read(mockserver, session_id)["status"]
 
-    def test_the_event_comes_with_the_sweep_and_there_is_one(self, mockserver):
+    def test_the_sweep_emits_exactly_one_event(self, mockserver):
         session_id = begin(mockserver)
 
         fired = mockserver.advance("1h")
@@ -219,7 +219,7 @@ class TestSweeper:
         assert ["2026-03-01T12:21:00.000Z"] == [each["at"] for each in mockserver.events]
         assert [{"at": "2026-03-01T12:21:00.000Z", "what": "session.expire", "id": session_id}] == fired
 
-    def test_nobody_completes_between_the_deadline_and_the_sweep(self, mockserver):
+    def test_no_session_completes_between_the_deadline_and_the_sweep(self, mockserver):
         session_id = begin(mockserver)
         mockserver.advance(1201)
 
@@ -231,14 +231,14 @@ class TestSweeper:
 @pytest.mark.option("expiry-driver", "on-read")
 @pytest.mark.clause("session.expired", "events.failed")
 class TestExpiryOnRead:
-    def test_nothing_happens_until_somebody_reads(self, mockserver):
+    def test_nothing_happens_until_the_session_is_read(self, mockserver):
         begin(mockserver)
 
         fired = mockserver.advance("1h")
 
         assert ([], []) == (mockserver.events, fired)
 
-    def test_the_read_itself_finds_it_expired_and_the_event_is_of_then(self, mockserver):
+    def test_the_read_itself_expires_it_and_the_event_has_the_instant_of_the_read(self, mockserver):
         session_id = begin(mockserver)
         mockserver.advance("1h")
 
@@ -255,7 +255,7 @@ class TestExpiryOnRead:
 
         assert "pending" == read(mockserver, session_id)["status"]
 
-    def test_nobody_completes_after_the_deadline(self, mockserver):
+    def test_no_session_completes_after_the_deadline(self, mockserver):
         session_id = begin(mockserver)
         mockserver.advance("20m")
 
@@ -271,7 +271,7 @@ class TestShapeOfTheChannel:
         assert (None, None) == (entrypoint["funnelId"], entrypoint["funnelStepId"])
 
     @pytest.mark.option("funnel-null", "absent")
-    def test_no_funnel_is_no_key(self, mockserver):
+    def test_without_a_funnel_the_key_is_absent(self, mockserver):
         mockserver.choose({"funnel-null": "absent"})
 
         entrypoint = mockserver.complete_session(begin(mockserver))["entrypoint"]

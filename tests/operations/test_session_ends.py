@@ -123,7 +123,7 @@ def test_a_funnel_that_is_not_the_tenant_s_fails_the_session_at_its_completion(m
 
 
 @pytest.mark.clause("session.funnel-checked-late")
-def test_a_funnel_that_comes_before_the_completion_is_in_time(mockserver):
+def test_a_funnel_created_before_the_completion_is_in_time(mockserver):
     session_id = begin(mockserver, {"funnelStepId": "funnel_step_new", "funnelId": "funnel_sales"})
 
     mockserver.apply({"given": {"funnels": FUNNELS["funnels"]}})
@@ -172,7 +172,7 @@ def test_a_session_that_failed_links_no_number(mockserver):
 
 
 @pytest.mark.clause("session.completed")
-def test_a_number_drawn_for_the_end_user_is_in_e164_and_nobody_s(mockserver):
+def test_a_number_generated_for_the_end_user_is_in_e164_and_unassigned(mockserver):
     drawn = [mockserver.complete_session(begin(mockserver))["entrypoint"]["displayPhone"] for _ in range(20)]
 
     assert 20 == len(set(drawn))
@@ -203,7 +203,7 @@ def test_what_cannot_be_a_number_is_refused_and_the_session_waits_on(mockserver,
     ],
 )
 @pytest.mark.clause("session.failed", "session.user-cancels")
-def test_a_failed_session_tells_its_reason(mockserver, reason):
+def test_a_failed_session_has_its_reason(mockserver, reason):
     session_id = begin(mockserver)
 
     shown = mockserver.fail_session(session_id, reason=reason)
@@ -277,7 +277,7 @@ def test_a_final_session_is_moved_by_nothing(mockserver, end, move):
     ENDS[end](mockserver, session_id)
     shown, state, events = read(mockserver, session_id), mockserver.state(), mockserver.events
 
-    with pytest.raises(ValueError, match=f"is {end}; only pending has"):
+    with pytest.raises(ValueError, match=f"in the state {end}; expected pending"):
         ENDS[move](mockserver, session_id)
 
     assert (shown, state, events) == (read(mockserver, session_id), mockserver.state(), mockserver.events)
@@ -308,7 +308,7 @@ def test_after_an_end_a_new_session_begins_afresh(mockserver, end):
 
 
 @pytest.mark.clause("session.no-secrets")
-def test_the_token_of_the_link_is_told_at_the_creation_alone(mockserver):
+def test_only_the_creation_returns_the_token_of_the_link(mockserver):
     made = create(mockserver)
     token = made["url"].rpartition("/")[2]
 

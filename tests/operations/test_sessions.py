@@ -1,4 +1,4 @@
-"""Connection sessions: what may be asked for, what is answered at once, and what a pending one shows."""
+"""Connection sessions: what a creation accepts, what it returns, and what a pending session shows."""
 
 import re
 
@@ -105,7 +105,7 @@ def test_a_session_begins_pending_with_a_link_and_a_deadline_of_twenty_minutes(m
 
 @pytest.mark.parametrize("spelling", ["milliseconds", "seconds", "microseconds", "offset"])
 @pytest.mark.clause("session.expires-at")
-def test_the_deadline_is_in_utc_with_z_however_other_dates_are_spelt(mockserver_server, spelling):
+def test_the_deadline_is_in_utc_with_z_whatever_the_format_of_other_dates(mockserver_server, spelling):
     with mockserver_server.sandbox(now=NOON, choices={"datetime-spelling": spelling}) as sandbox:
         expires_at = create(sandbox)["expiresAt"]
 
@@ -212,7 +212,7 @@ def test_a_return_url_has_at_most_two_thousand_characters(mockserver, length, st
 
 
 @pytest.mark.clause("session.return-url")
-def test_a_refused_url_does_not_give_its_password_away(mockserver):
+def test_the_refusal_of_a_url_does_not_contain_its_password(mockserver):
     reply = mockserver.call("POST", SESSIONS, json={"returnUrl": "https://user:hunter2@app.example/"})
 
     assert b"hunter2" not in reply.body
@@ -221,7 +221,7 @@ def test_a_refused_url_does_not_give_its_password_away(mockserver):
 
 @pytest.mark.parametrize("key", ["sk_unknown_to_the_sandbox", ""])
 @pytest.mark.clause("session.return-url")
-def test_a_refused_url_does_not_give_a_part_of_a_key_away_where_it_is_cut(mockserver, key):
+def test_the_truncated_refusal_of_a_url_contains_no_part_of_a_key(mockserver, key):
     key = key or mockserver.secret_key
     url = "http://app.example/".ljust(75, "a") + f"/{key}"
 
@@ -239,7 +239,7 @@ def test_a_public_key_neither_makes_nor_reads_sessions(mockserver, method, path)
 
 
 @pytest.mark.clause("auth.any-secret-key", "session.read")
-def test_a_secret_key_that_came_later_reads_what_an_earlier_one_made(mockserver):
+def test_a_later_secret_key_reads_the_sessions_of_an_earlier_one(mockserver):
     session_id = begin(mockserver)
 
     mockserver.apply({"given": {"tenants": [{"id": "tenant_default", "secretKey": "sk_rotated"}]}})
@@ -262,7 +262,7 @@ def test_a_lapsed_tenant_makes_no_session(mockserver):
 
 
 @pytest.mark.clause("session.create", "session.url")
-def test_the_link_over_a_socket_lies_under_the_sandbox_s_own_address(mockserver):
+def test_the_link_over_a_socket_starts_with_the_address_of_the_sandbox(mockserver):
     import requests
 
     answer = requests.post(mockserver.base_url + SESSIONS, headers={"X-API-Key": mockserver.secret_key}, timeout=5)

@@ -1,4 +1,4 @@
-"""What the API shows of an instant is what holds, also where the clock stands between two milliseconds."""
+"""The instants that the API returns are exact, also if the clock is between two milliseconds."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -44,7 +44,7 @@ def test_the_event_of_an_expiry_occurred_at_the_expires_at(mockserver):
 
 
 @pytest.mark.clause("session.url")
-def test_the_link_is_good_until_the_shown_expires_at_and_no_longer(mockserver):
+def test_the_link_is_valid_until_the_returned_expires_at(mockserver):
     created = session_calls.create(mockserver)
     user = mockserver.end_user(created["sessionId"])
     mockserver.advance(to=_shown(created["expiresAt"]) - timedelta(microseconds=1))
@@ -56,7 +56,7 @@ def test_the_link_is_good_until_the_shown_expires_at_and_no_longer(mockserver):
 
 
 @pytest.mark.clause("send.cadence")
-def test_the_sends_count_from_the_shown_started_at(mockserver):
+def test_the_sends_count_from_the_returned_started_at(mockserver):
     ids = campaigning.run(mockserver, cadence=60)
     started = _started(mockserver, ids)
 
@@ -69,7 +69,7 @@ def test_the_sends_count_from_the_shown_started_at(mockserver):
 
 
 @pytest.mark.clause("send.message", "send.completed")
-def test_a_run_of_one_message_starts_sends_and_completes_at_one_shown_instant(mockserver_server):
+def test_a_run_of_one_message_starts_sends_and_completes_at_one_returned_instant(mockserver_server):
     with mockserver_server.sandbox(now=START, given=GIVEN | {"chats": [{"id": "chat_only"}]}) as sandbox:
         ids = campaigning.run(sandbox)
         run = campaigning.entry(sandbox, ids[0])
@@ -95,7 +95,7 @@ def test_a_message_is_never_listed_below_one_that_was_there_before_its_campaign_
 
 @pytest.mark.clause("cancel.queued")
 @pytest.mark.option("late-sends-after-cancel", "five-seconds")
-def test_the_five_seconds_after_a_cancel_count_from_the_shown_end(mockserver):
+def test_the_five_seconds_after_a_cancel_count_from_the_returned_end(mockserver):
     mockserver.choose({"late-sends-after-cancel": "five-seconds"})
     ids = campaigning.run(mockserver, cadence=60)
     campaigning.cancel(mockserver, ids[0])
@@ -112,7 +112,7 @@ def test_the_five_seconds_after_a_cancel_count_from_the_shown_end(mockserver):
 
 @pytest.mark.clause("start.size")
 @pytest.mark.option("size-limit-base", "moving-day")
-def test_what_is_shown_as_sent_a_day_ago_is_used_no_longer(mockserver):
+def test_a_message_returned_as_sent_a_day_ago_no_longer_counts(mockserver):
     mockserver.choose({"size-limit-values": {"chatapp": 9}, "size-limit-base": "moving-day"})
     ids = campaigning.run(mockserver, cadence=7)
     mockserver.advance(until="idle")
@@ -127,7 +127,7 @@ def test_what_is_shown_as_sent_a_day_ago_is_used_no_longer(mockserver):
 
 
 @pytest.mark.clause("filters.dates")
-def test_a_date_is_compared_as_it_is_shown(mockserver):
+def test_a_date_is_compared_as_it_is_returned(mockserver):
     mockserver.apply({"given": {"chats": [{"id": "chat_dated", "lastMessageAt": "2026-03-01T11:00:00.123999Z"}]}})
     statement = {"field": "chat.virtual.lastMessageAt", "operator": "equals", "value": "2026-03-01T11:00:00.123Z"}
     body = {"filters": [{"combinator": "and", "statements": [statement]}]}
@@ -139,7 +139,7 @@ def test_a_date_is_compared_as_it_is_shown(mockserver):
 
 @pytest.mark.clause("base.rate-limit")
 @pytest.mark.parametrize("headers", ["seconds", "http-date"])
-def test_the_next_request_passes_at_the_shown_retry_after(mockserver, headers):
+def test_the_next_request_passes_at_the_returned_retry_after(mockserver, headers):
     mockserver.choose({"rate-limit-numbers": {"requests": 1, "per": "7s"}, "rate-limit-headers": headers})
     asked_at = mockserver.now
     mockserver.call("GET", "/v1/campaigns")

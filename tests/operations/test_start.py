@@ -48,7 +48,7 @@ def test_a_draft_starts_with_an_optional_body(mockserver, body, headers):
 
 
 @pytest.mark.clause("start.response")
-def test_the_answer_says_processing_although_the_only_send_is_due_at_once(mockserver_server):
+def test_the_response_has_the_status_processing_although_the_only_send_is_due_immediately(mockserver_server):
     with mockserver_server.sandbox(now=NOON, given={"templates": [PLAIN], "chats": {"count": 1}}) as sandbox:
         campaign_id = create(sandbox)
 
@@ -100,7 +100,7 @@ def _failed(mockserver, campaign_id):
 
 @pytest.mark.clause("start.not-draft")
 @pytest.mark.parametrize("end", [_canceled, _completed, _failed])
-def test_what_has_ended_is_no_draft(mockserver, end):
+def test_a_campaign_that_has_ended_is_not_a_draft(mockserver, end):
     campaign_id = create(mockserver)
     end(mockserver, campaign_id)
 
@@ -124,7 +124,7 @@ def test_what_has_ended_is_no_draft(mockserver, end):
         ),
     ],
 )
-def test_the_start_of_what_is_processing_gets_the_chosen_code(mockserver, option, code):
+def test_the_start_of_a_processing_campaign_gets_the_chosen_code(mockserver, option, code):
     mockserver.choose({"not-draft-vs-already-processing": option})
     campaign_id, execution_id = run(mockserver)
 
@@ -154,7 +154,7 @@ def test_an_unknown_campaign_and_another_tenants_cannot_be_started(mockserver):
 
 @pytest.mark.clause("start.common-variables")
 @pytest.mark.parametrize("value", [1, True, None, ["DEZ"], {"text": "DEZ"}])
-def test_a_value_that_is_no_text_is_refused(mockserver, value):
+def test_a_value_that_is_not_text_is_refused(mockserver, value):
     campaign_id = create(mockserver, templateId="template_asking")
 
     assert (400, "VALIDATION_ERROR") == refused(start(mockserver, campaign_id, {"var2": value}))

@@ -53,7 +53,7 @@ def test_the_volume_is_the_platforms_and_the_audience_the_filters(mockserver):
 
 
 @pytest.mark.clause("start.size")
-def test_only_the_start_looks_at_the_size(mockserver):
+def test_only_the_start_checks_the_size(mockserver):
     mockserver.choose({"size-limit-values": {"chatapp": 1}})
 
     assert {"estimatedCount": 2} == mockserver.call("POST", "/v1/campaigns/audience-preview", json={}).json()
@@ -80,7 +80,7 @@ def test_what_was_sent_in_the_last_day_counts_by_choice(mockserver, option, seco
 
 @pytest.mark.clause("start.size")
 @pytest.mark.option("size-limit-base", "moving-day")
-def test_a_moving_day_forgets_each_send_a_day_after_it(mockserver):
+def test_a_rolling_day_drops_each_send_a_day_after_it(mockserver):
     mockserver.choose({"size-limit-values": {"chatapp": 3}, "size-limit-base": "moving-day"})
     run(mockserver, name="First", cadence=1)  # the second send a minute after the first
     campaign_id = create(mockserver, "Second")
@@ -143,7 +143,7 @@ def test_an_empty_audience_may_fail_the_campaign(mockserver):
 @pytest.mark.clause("start.common-variables", "templates.automatic")
 @pytest.mark.option("common-vars-extra-keys", "ignore")
 @pytest.mark.parametrize("extra", [{"var1": "Somebody"}, {"var9": "x"}, {"coupon": "x"}])
-def test_values_that_the_template_does_not_ask_for_are_ignored(mockserver, extra):
+def test_values_that_the_template_does_not_use_are_ignored(mockserver, extra):
     run(mockserver, {"var2": "DEZ", **extra}, templateId="template_asking")
 
     assert "Ana, DEZ" == messages(mockserver, "chat_ana")[0]["text"]
@@ -152,7 +152,7 @@ def test_values_that_the_template_does_not_ask_for_are_ignored(mockserver, extra
 @pytest.mark.clause("start.common-variables")
 @pytest.mark.option("common-vars-extra-keys", "reject")
 @pytest.mark.parametrize("extra", [{"var1": "Somebody"}, {"var9": "x"}, {"coupon": "x"}])
-def test_values_that_the_template_does_not_ask_for_may_be_refused(mockserver, extra):
+def test_values_that_the_template_does_not_use_may_be_refused(mockserver, extra):
     mockserver.choose({"common-vars-extra-keys": "reject"})
     campaign_id = create(mockserver, templateId="template_asking")
     before = mockserver.state()
@@ -165,7 +165,7 @@ def test_values_that_the_template_does_not_ask_for_may_be_refused(mockserver, ex
 @pytest.mark.clause("start.common-variables", "send.failures")
 @pytest.mark.option("common-vars-extra-keys", "fail-sends")
 @pytest.mark.parametrize(("extra", "expected"), [({"var9": "x"}, (2, 0, 2)), ({}, (2, 2, 0))])
-def test_values_that_the_template_does_not_ask_for_may_fail_every_send(mockserver, extra, expected):
+def test_values_that_the_template_does_not_use_may_fail_every_send(mockserver, extra, expected):
     mockserver.choose({"common-vars-extra-keys": "fail-sends"})
     ids = run(mockserver, {"var2": "DEZ", **extra}, templateId="template_asking")
     mockserver.advance(until="idle")

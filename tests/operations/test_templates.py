@@ -42,7 +42,7 @@ def read(sandbox, id):
 @pytest.mark.clause("templates.list")
 @pytest.mark.option("provider-status-internal", "absent")
 @pytest.mark.mockserver(given={"templates": [PROMO, INTERNAL]})
-def test_the_list_shows_these_fields_of_each_template(mockserver):
+def test_the_list_has_these_fields_of_each_template(mockserver):
     reply = mockserver.call("GET", TEMPLATES)
 
     assert 200 == reply.status
@@ -94,7 +94,7 @@ def test_an_internal_template_shows_that_no_provider_ever_saw_it(mockserver, opt
 
 @pytest.mark.clause("templates.detail", "templates.items", "templates.common-variables")
 @pytest.mark.mockserver(given={"templates": [PROMO]})
-def test_the_detail_shows_the_items_in_order_and_the_manual_variables_alone(mockserver):
+def test_the_detail_has_the_items_in_order_and_only_the_manual_variables(mockserver):
     reply = mockserver.call("GET", f"{TEMPLATES}/template_promo")
     body = reply.json()
     item_ids = [item.pop("id") for item in body["items"]]
@@ -149,7 +149,7 @@ def test_seed_data_that_contradicts_the_approval_is_refused(mockserver, contradi
 
 @pytest.mark.clause("templates.official")
 @pytest.mark.parametrize("status", STATUSES[1:])
-def test_what_is_not_approved_counts_as_internal_on_the_lite_platform(mockserver, status):
+def test_a_template_that_is_not_approved_counts_as_internal_on_the_lite_platform(mockserver, status):
     mockserver.apply({"given": {"templates": [{"id": "template_t", "providerTemplateStatus": status}]}})
     body = DRAFT | {"templateId": "template_t", "platform": "chatapp_lite"}
 
@@ -202,7 +202,7 @@ def test_automatic_variables_are_never_listed(mockserver):
 
 @pytest.mark.clause("templates.automatic", "templates.varn")
 @pytest.mark.mockserver(given={"templates": [AUTOMATIC], "chats": RECIPIENTS})
-def test_each_recipient_reads_its_own_data_and_blanks_where_it_has_none(mockserver):
+def test_each_recipient_gets_its_own_data_and_blanks_for_missing_values(mockserver):
     texts = sent_texts(mockserver, "template_automatic", var5="OLA10", var12="XII")
 
     assert [
@@ -213,7 +213,7 @@ def test_each_recipient_reads_its_own_data_and_blanks_where_it_has_none(mockserv
 
 @pytest.mark.clause("templates.automatic")
 @pytest.mark.mockserver(given={"templates": [AUTOMATIC], "chats": RECIPIENTS})
-def test_a_start_is_not_asked_for_automatic_variables(mockserver):
+def test_a_start_needs_no_automatic_variables(mockserver):
     body = DRAFT | {"templateId": "template_automatic"}
     campaign_id = mockserver.call("POST", "/v1/campaigns", json=body).json()["campaignId"]
 

@@ -29,7 +29,7 @@ def test_a_cancellation_is_a_failed_token_exchange(mockserver, session_id):
 @pytest.mark.clause("session.user-cancels")
 @pytest.mark.option("user-cancels", "pending")
 @pytest.mark.mockserver(choices={"user-cancels": "pending"})
-def test_a_cancellation_may_go_unnoticed_until_the_deadline(mockserver, session_id):
+def test_a_cancellation_may_be_noticed_only_at_the_deadline(mockserver, session_id):
     mockserver.cancel_session(session_id)
     assert "pending" == read(mockserver, session_id)["status"]
 
@@ -42,8 +42,8 @@ def test_a_cancellation_may_go_unnoticed_until_the_deadline(mockserver, session_
 
 
 @pytest.mark.clause("session.final")
-def test_what_has_ended_cannot_be_canceled(mockserver, session_id):
+def test_a_session_that_has_ended_cannot_be_canceled(mockserver, session_id):
     mockserver.complete_session(session_id)
 
-    with pytest.raises(ValueError, match="is completed; only pending"):
+    with pytest.raises(ValueError, match="in the state completed; expected pending"):
         mockserver.cancel_session(session_id)

@@ -52,7 +52,7 @@ OTHER_KEY = "sk_other_secret"
 
 DRAFT = {"name": "Março", "platform": "chatapp", "templateId": "template_plain", "cadence": 60}
 
-# The sixteen operations as the document lists them; the ids of campaigns, executions and sessions are nobody's.
+# The sixteen operations as the document lists them; the ids of campaigns, executions and sessions are unknown ones.
 OPERATIONS = {
     "listTemplates": ("GET", "/v1/message-templates"),
     "readTemplate": ("GET", "/v1/message-templates/template_plain"),

@@ -10,4 +10,8 @@ import pytest
 from tests.pages.blocks import RECORDING
 
 os.environ[RECORDING] = "1"
-sys.exit(pytest.main(["-q", "-p", "no:randomly", "tests/pages", "-k", "session_prints or example_does", *sys.argv[1:]]))
+sys.exit(
+    pytest.main(
+        ["-q", "-p", "no:randomly", "-m", "", "tests/pages", "-k", "session_prints or example_does", *sys.argv[1:]]
+    )
+)

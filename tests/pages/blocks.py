@@ -4,6 +4,7 @@ Code blocks of README.md, CONTRIBUTING.md and the pages in docs/, with the marke
 A marker is an HTML comment on the lines directly above a block:
 
     <!-- not run: REASON -->   the block is only checked for syntax
+    <!-- deep: REASON -->      the block runs in the deep run alone
     <!-- fails: test_name -->  this test of the block fails; a `text` block below quotes its report
     <!-- file: NAME -->        the block is this file, in the folder of the next Python block
     <!-- newcomer: NAME -->    a set-up line that `.ci/run` and newcomers run
@@ -20,7 +21,7 @@ from tests.wheels import ROOT
 
 KINDS = frozenset({"console", "ini", "javascript", "json", "mermaid", "python", "sh", "text", "toml", "yaml"})
 RECORDING = "MOCKSERVER_RECORD_PAGES"
-MARKERS = frozenset({"not run", "fails", "file", "newcomer"})
+MARKERS = frozenset({"deep", "not run", "fails", "file", "newcomer"})
 
 _FENCE = re.compile(
     r"^(?P<head>(?:<!-- [^\n]* -->\n)*)```(?P<kind>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL

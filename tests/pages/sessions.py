@@ -65,6 +65,11 @@ class Replayed(NamedTuple):
     def is_as_shown(self) -> bool:
         return is_shown(self.step.shown, self.printed) if self.step.shown else self.status == 0
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether the command ended with an error of the mock's own command line."""
+        return self.status != 0 and self.printed.startswith("mockserver: ")
+
 
 class Shell:
     """The state of one session: what its commands share, and the addresses of its servers."""

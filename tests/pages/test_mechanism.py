@@ -51,6 +51,15 @@ def test_a_recorded_session_is_as_the_page_was_but_for_what_differs(tmp_path: Pa
     assert SESSION == sessions.recorded(sessions.replay(block(fenced("console", stale)), tmp_path))
 
 
+@pytest.mark.skipif(bool(sessions.MISSING), reason="needs bash")
+def test_a_refusal_of_the_mock_is_recognised(tmp_path: Path) -> None:
+    session = "$ echo 'mockserver: got a; expected b'; exit 2\n$ echo mockserver: fine\n$ exit 1\n"
+
+    assert [True, False, False] == [
+        each.is_refused for each in sessions.replay(block(fenced("console", session)), tmp_path)
+    ]
+
+
 @pytest.mark.parametrize(
     ("shown", "printed", "same"),
     [
@@ -61,7 +70,7 @@ def test_a_recorded_session_is_as_the_page_was_but_for_what_differs(tmp_path: Pa
         ("...\nd", "a\nb", False),
     ],
 )
-def test_lines_are_compared_as_they_are_and_dots_stand_for_any(shown: str, printed: str, same: bool) -> None:
+def test_lines_are_compared_exactly_and_dots_match_any(shown: str, printed: str, same: bool) -> None:
     assert same == sessions.is_shown(shown, printed)
 
 

@@ -33,6 +33,11 @@ EXAMPLES = [example for page in pages() for example in examples.examples(blocks(
 SESSIONS = [block for block in every_block("console") if block.is_run]
 
 
+def case(value: Any, block: Block) -> Any:
+    """A parameter named after its block, in the deep run alone if the block's marker has it so."""
+    return pytest.param(value, id=str(block), marks=[pytest.mark.deep] if "deep" in block.markers else [])
+
+
 def test_every_block_is_of_a_kind_that_a_test_checks() -> None:
     unknown = [
         f"{block}: {block.kind!r}"
@@ -59,8 +64,8 @@ def test_every_marker_is_known_and_a_block_that_is_not_run_gives_its_reason() ->
     assert [] == [f"{block}" for block in every if "" in block.markers.values()]
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: str(example.block))
-def test_an_example_does_what_its_page_says(example: examples.Example, pytester: pytest.Pytester) -> None:
+@pytest.mark.parametrize("example", [case(example, example.block) for example in EXAMPLES])
+def test_an_example_behaves_as_its_page_states(example: examples.Example, pytester: pytest.Pytester) -> None:
     outcome = examples.run(example, pytester)
     if is_recording() and example.quote is not None:
         record(example.quote, examples.quoted(example.quote, outcome))
@@ -70,10 +75,11 @@ def test_an_example_does_what_its_page_says(example: examples.Example, pytester:
 
 
 @pytest.mark.skipif(bool(sessions.MISSING), reason=f"not on this machine: {', '.join(sessions.MISSING)}")
-@pytest.mark.parametrize("block", SESSIONS, ids=str)
-def test_a_session_prints_what_its_page_shows(block: Block, tmp_path: Path) -> None:
+@pytest.mark.parametrize("block", [case(block, block) for block in SESSIONS])
+def test_a_session_prints_the_output_on_its_page(block: Block, tmp_path: Path) -> None:
     replayed = sessions.replay(block, tmp_path)
     if is_recording():
+        assert [] == [each for each in replayed if each.is_refused], "a refusal of the mock is not recorded"
         record(block, sessions.recorded(replayed))
         return
 
@@ -179,8 +185,15 @@ def test_every_page_is_listed_by_the_index() -> None:
     assert {path.name for path in (ROOT / "docs").glob("*.md")} - {"index.md"} == listed
 
 
-def test_pages_are_short() -> None:
-    sizes = {page: len(read(page).encode()) for page in pages() if not page.startswith(GENERATED)}
+def test_no_example_of_the_readme_is_left_to_the_deep_run() -> None:
+    kinds = {block.kind for block in blocks("README.md") if block.is_run and "deep" not in block.markers}
 
-    assert sizes.pop("README.md") <= README_BYTES
+    assert {"python", "console", "sh"} == kinds == {block.kind for block in blocks("README.md")}
+
+
+def test_pages_are_short() -> None:
+    shown = {page: re.sub(r"\]\([^)]*\)", "]", read(page)) for page in pages() if not page.startswith(GENERATED)}
+    sizes = {page: len(text.encode()) for page, text in shown.items()}
+
+    assert len(read("README.md").encode()) <= README_BYTES
     assert [] == [(page, size) for page, size in sizes.items() if size > PAGE_BYTES]

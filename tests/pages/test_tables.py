@@ -72,7 +72,7 @@ def test_the_page_on_hypothesis_names_every_invariant_and_strategy() -> None:
     assert [] == missing("docs/hypothesis.md", drawing)
 
 
-def test_the_page_on_webhooks_names_every_forgery_and_fault_of_a_delivery() -> None:
+def test_the_page_on_webhooks_names_every_forged_request_and_fault_of_a_delivery() -> None:
     faults = EFFECTS["deliver"].argument.strip("{}").split(", ")
 
     assert [] == missing("docs/webhooks.md", FORGERIES)

@@ -24,7 +24,7 @@ VARY = {"platform": ["chatapp", "photoapp", "chatapp"], "status": ["open", "open
 
 
 def _belongings(stem: str) -> dict[str, Any]:
-    """Templates, a funnel and five chats, ids telling whose they are."""
+    """Templates, a funnel and five chats, with ids that name their owner."""
     asking = {"items": [{"text": "{{1}} {{2}}"}], "variables": [{"key": "var1", "label": "Cupom", "required": True}]}
     kinds = ({}, {"isOfficial": True}, {"providerTemplateStatus": "PENDING"}, asking)
     chats = [
@@ -44,7 +44,7 @@ Program = Sequence[Command]
 
 
 class Played(NamedTuple):
-    """A command and what came of it; `kind` is call, read, control or wait, `status` None where it has none."""
+    """A command and its result; `kind` is call, read, control or wait, `status` None if it has none."""
 
     command: Command
     kind: str
@@ -57,7 +57,7 @@ class Played(NamedTuple):
 
 
 class Player:
-    """Plays commands on one sandbox and remembers the ids that came back."""
+    """Plays commands on one sandbox and remembers the returned ids."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self.sandbox = sandbox

@@ -78,7 +78,7 @@ def _commands(tenant: str) -> st.SearchStrategy[list[Any]]:
 
 @st.composite
 def programs(draw: st.DrawFn, most: int = 10, tenants: tuple[str, ...] = TENANTS) -> list[list[Any]]:
-    """A program that begins with a campaign and a session, so that what follows has something to meet."""
+    """A program that begins with a campaign and a session, so that the later commands have a target."""
     tenant = tenants[0]
     running = {"name": "First", "platform": "chatapp", "cadence": draw(st.sampled_from([1, 7, 60, 4800]))}
     opening = [

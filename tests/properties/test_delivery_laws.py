@@ -1,4 +1,4 @@
-"""Laws of deliveries: nothing that the schedule covers is lost, nothing comes twice, and the order is that of happening."""
+"""Laws of deliveries: nothing within the schedule is lost, nothing is sent twice, and the order is that of the events."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def play(sandbox, ends) -> list[str]:
 
 
 @given(ends=ENDS, failures=st.lists(FAILURES, max_size=7))
-def test_whatever_a_receiver_refuses_within_the_schedule_each_final_session_arrives_once_and_in_order(
+def test_refusals_within_the_schedule_leave_each_final_session_delivered_once_and_in_order(
     mockserver_server, ends, failures
 ):
     accepted: list[str] = []
     inbox = Inbox(*failures)
 
-    def receive(letter):
-        answered = inbox(letter)
+    def receive(webhook):
+        answered = inbox(webhook)
         if answered is None:
-            accepted.append(letter.json()["data"]["sessionId"])
+            accepted.append(webhook.json()["data"]["sessionId"])
         return answered
 
     with mockserver_server.sandbox(now=NOON) as sandbox:
@@ -57,16 +57,16 @@ def test_whatever_a_receiver_refuses_within_the_schedule_each_final_session_arri
 
 @given(ends=ENDS, failures=st.lists(FAILURES, max_size=20), cuts=st.lists(st.integers(1, 40), max_size=6))
 def test_many_small_waits_deliver_what_one_long_one_does(mockserver_server, ends, failures, cuts):
-    def told(waits) -> tuple:
+    def observed(waits) -> tuple:
         with mockserver_server.sandbox(now=NOON) as sandbox:
             inbox = Inbox(*failures)
             sandbox.receive_webhooks(inbox)
             play(sandbox, ends)
             for minutes in waits:
                 sandbox.advance(minutes=minutes)
-            return sandbox.state(), sandbox.journal["transitions"], [letter.body for letter in inbox.letters]
+            return sandbox.state(), sandbox.journal["transitions"], [webhook.body for webhook in inbox.letters]
 
-    assert told([sum(cuts)]) == told(cuts)
+    assert observed([sum(cuts)]) == observed(cuts)
 
 
 @given(ends=ENDS, failures=st.lists(FAILURES, max_size=10))
@@ -81,9 +81,9 @@ def test_a_restored_checkpoint_delivers_again_what_it_had_pending(mockserver_ser
 
         with sandbox.checkpoint():
             sandbox.advance("2d")
-            first = [letter.body for letter in inbox.letters]
+            first = [webhook.body for webhook in inbox.letters]
         assert before == sandbox.state()
         inbox.letters.clear()
         sandbox.advance("2d")
 
-        assert first == [letter.body for letter in inbox.letters]
+        assert first == [webhook.body for webhook in inbox.letters]

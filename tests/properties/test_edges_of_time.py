@@ -1,4 +1,4 @@
-"""What lies at the edges: the first and last instants, lengths that are none, deadlines met by another driver."""
+"""The edges of time: the first and last instants, invalid durations, deadlines noticed by another driver."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.clients.operations import SESSIONS
 
 
 @pytest.mark.parametrize("instant", ["0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00"])
-def test_no_sandbox_is_led_where_time_cannot_be_told(mockserver, instant):
+def test_no_sandbox_is_moved_beyond_the_representable_instants(mockserver, instant):
     before = mockserver.now
 
     with pytest.raises(ValueError, match="the instants that can be shown"):
@@ -33,7 +33,7 @@ def test_a_following_clock_can_be_advanced_by_nothing(mockserver):
         ("9" * 400 + "s", None), (-1, None), (10**400, None), (True, None), (float("inf"), None), (float("nan"), None),
     ],
 )  # fmt: skip
-def test_a_length_is_written_one_way_everywhere(written, microseconds):
+def test_a_duration_has_one_format_everywhere(written, microseconds):
     assert microseconds == parse_duration(written)
 
 
@@ -48,7 +48,7 @@ def test_a_number_with_an_endless_exponent_is_refused(mockserver, number):
 
 @pytest.mark.clause("session.expired")
 @pytest.mark.mockserver(choices={"expiry-driver": "on-read"})
-def test_a_deadline_that_nobody_noticed_is_noticed_under_any_driver(mockserver):
+def test_an_unnoticed_deadline_is_noticed_under_any_driver(mockserver):
     session_id = mockserver.call("POST", SESSIONS, json={}).json()["sessionId"]
     mockserver.advance("21m")
 
@@ -69,7 +69,7 @@ def test_after_the_deadline_a_session_expires_whatever_ends_it(mockserver):
     )
 
 
-def test_the_journal_has_the_body_that_came(mockserver):
+def test_the_journal_has_the_received_body(mockserver):
     mockserver.choose({"platform-required": "default-chatapp", "null-for-optional": "omit"})
     mockserver.call("POST", "/v1/campaigns", json={"name": "Oi", "description": None})
     mockserver.call("POST", "/v1/campaigns/none/start")
@@ -81,40 +81,40 @@ def test_the_journal_has_the_body_that_came(mockserver):
 
 @pytest.mark.clause("filters.invalid")
 @pytest.mark.mockserver(choices={"group-no-statements": "ignore"})
-def test_an_ignored_group_keeps_its_place_in_what_is_said(mockserver):
+def test_an_ignored_group_retains_its_place_in_the_reason(mockserver):
     groups = [{"combinator": "and", "statements": []}, {"combinator": "xor", "statements": []}]
     reply = mockserver.call("POST", "/v1/campaigns/audience-preview", json={"filters": groups})
 
     assert "/filters/1/combinator" in reply.headers["x-mock-reason"]
 
 
-def test_a_misspelt_or_contradictory_clock_is_refused(mockserver_server):
+def test_an_unknown_or_contradictory_clock_is_refused(mockserver_server):
     for wrong in ({"clock": "folow"}, {"clock": "follow", "now": "2026-03-01T12:00:00Z"}):
-        with pytest.raises(ValueError, match="wanted now=INSTANT"):
+        with pytest.raises(ValueError, match="expected now=INSTANT"):
             mockserver_server.sandbox(**wrong)
 
 
-def test_a_closed_sandbox_answers_410_by_every_door(mockserver_server):
+def test_a_closed_sandbox_answers_410_over_every_transport(mockserver_server):
     sandbox = mockserver_server.sandbox()
     sandbox.close()
 
     assert 410 == sandbox.call("GET", "/v1/campaigns").status
 
 
-def test_the_python_face_refuses_what_the_control_plane_refuses(mockserver):
+def test_the_python_interface_refuses_what_the_control_plane_refuses(mockserver):
     for wrong in ({"developers_enabled": False}, {"subscription": "lapsd"}):
         with pytest.raises(ValueError, match="the body does not fit"):
             mockserver.set_tenant(**wrong)
 
 
-def test_choices_beside_a_scenario_leave_its_other_numbers(mockserver_server):
+def test_choices_given_with_a_scenario_leave_its_other_numbers(mockserver_server):
     scenario = {"choices": {"size-limit-values": {"chatapp": 10}}}
     with mockserver_server.sandbox(scenario, choices={"size-limit-values": {"photoapp": 5}}) as sandbox:
         assert {"chatapp": 10, "chatapp_lite": 1000, "photoapp": 5} == sandbox.state()["choices"]["size-limit-values"]
 
 
 @pytest.mark.parametrize("keys", [("participantsCount", "isGroupChat"), ("isGroupChat", "participantsCount")])
-def test_a_number_of_participants_that_is_given_stands(mockserver, keys):
+def test_a_given_number_of_participants_is_used(mockserver, keys):
     values = {"participantsCount": [5], "isGroupChat": [True]}
     mockserver.apply({"given": {"chats": {"count": 1, "vary": {key: values[key] for key in keys}}}})
 

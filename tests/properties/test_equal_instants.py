@@ -1,11 +1,11 @@
-"""On equal instants what was created later counts as later: as a timer it fires after, in a list it comes first."""
+"""Of equal instants the one created later counts as later: as a timer it fires after, in a list it is first."""
 
 import pytest
 
 from tests.clients.operations import SESSIONS
 from tests.operations.campaigning import create, run
 
-# Twenty-one chats at one message a minute take the twenty minutes that a session lives.
+# Twenty-one chats at one message a minute take the twenty minutes of a session.
 GIVEN = {"templates": [{"id": "template_plain"}], "chats": {"count": 21}}
 pytestmark = pytest.mark.mockserver(now="2026-03-01T12:00:00Z", given=GIVEN)
 

@@ -38,7 +38,7 @@ ACTS = st.one_of(
 
 
 class Tab:
-    """A tab at the link, or at the walk that it led to."""
+    """A tab at the link, or at the flow that it started."""
 
     def __init__(self, sandbox, link):
         self.sandbox, self.at, self.link = sandbox, link, link
@@ -79,7 +79,7 @@ def test_a_link_yields_one_end_at_most_and_every_press_gets_a_page(mockserver_se
 
 
 @given(BODY, st.lists(PRESSES, max_size=8))
-def test_looking_moves_nothing(mockserver_server, body, presses):
+def test_viewing_a_page_changes_nothing(mockserver_server, body, presses):
     with mockserver_server.sandbox(now=NOON) as sandbox:
         tab = Tab(sandbox, inside(sandbox, create(sandbox, body)["url"]))
         for each in presses:
@@ -94,7 +94,7 @@ def test_looking_moves_nothing(mockserver_server, body, presses):
 
 
 @given(st.binary(max_size=200), st.sampled_from(("POST", "GET", "PUT", "HEAD")), st.text(max_size=30))
-def test_whatever_comes_is_answered_with_a_page(mockserver_server, body, method, path):
+def test_every_request_is_answered_with_a_page(mockserver_server, body, method, path):
     with mockserver_server.sandbox(now=NOON) as sandbox:
         link = inside(sandbox, create(sandbox)["url"])
         secret = fields(get(sandbox, link))["secret"]

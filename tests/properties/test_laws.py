@@ -69,7 +69,7 @@ def test_a_refused_call_changes_nothing_but_the_journal(program):
 
 
 @given(programs())
-def test_what_was_refused_might_as_well_not_have_been_asked(program):
+def test_refused_calls_do_not_affect_later_responses(program):
     _without_matters_not(program, lambda played: played.is_refused)
 
 
@@ -123,7 +123,7 @@ def _reachable(kind, state):
 
 
 @given(programs())
-def test_every_state_seen_is_in_the_table_and_every_step_is_one_or_more_transitions(program):
+def test_every_observed_state_is_in_the_table_and_every_step_is_one_or_more_transitions(program):
     with world() as player:
         before = {}
         for command in program:
@@ -251,10 +251,10 @@ DRAWN = re.compile(
 )
 
 
-def _known_by_order(told):
+def _known_by_order(bodies):
     """Drawn ids, tokens and numbers named by the order of their first appearance, which no other tenant moves."""
     names = {}
-    return DRAWN.sub(lambda found: f"<{found[1]} {names.setdefault(found[0], len(names))}>", json.dumps(told))
+    return DRAWN.sub(lambda found: f"<{found[1]} {names.setdefault(found[0], len(names))}>", json.dumps(bodies))
 
 
 def _body(played):
@@ -263,19 +263,19 @@ def _body(played):
 
 
 @given(programs())
-def test_two_tenants_of_one_sandbox_do_not_meet(program):
+def test_two_tenants_of_one_sandbox_never_see_each_other(program):
     mine, theirs = TENANTS
     with world() as one, world() as other:
         played = [each for each in one.play(program) if theirs not in each.command[1:2]]
         alone = other.play([each.command for each in played])
 
-        told, told_alone = ([_body(each) for each in run if each.kind != "wait"] for run in (played, alone))
-        assert _known_by_order(told) == _known_by_order(told_alone)
+        bodies, bodies_alone = ([_body(each) for each in run if each.kind != "wait"] for run in (played, alone))
+        assert _known_by_order(bodies) == _known_by_order(bodies_alone)
         assert _known_by_order(list(one.survey(mine).values())) == _known_by_order(list(other.survey(mine).values()))
 
 
 @given(st.lists(WAITS, max_size=5))
-def test_waiting_alone_changes_the_clock_alone(waits):
+def test_waiting_changes_only_the_clock(waits):
     with world() as player:
         before = player.sandbox.state()
         player.play([["wait", each] for each in waits])

@@ -1,4 +1,4 @@
-"""Faults change what is said and when, never what is true: the laws of the core under random scripts."""
+"""Faults change responses and their times, never the rules: the laws of the core under random scripts."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def shaken(script, seed=0, profile="literal"):
     return Shaken(sandbox)
 
 
-class Stand(NamedTuple):
-    """How a sandbox stands: of each kind the records by id, and what of each execution is sent."""
+class Snapshot(NamedTuple):
+    """The state of a sandbox: the records of each kind by id, and the sends of each execution."""
 
     now: int
     campaign: dict[str, Any]
@@ -69,17 +69,17 @@ class Stand(NamedTuple):
     counts: dict[str, sending.Counts]
 
 
-def _stand(sandbox):
+def _snapshot(sandbox):
     """Read from the core itself, since the whole state as JSON after each call takes most of a run."""
     core = sandbox._hosted.sandbox
     tables = ("campaigns", "executions", "sessions")
     kept = [
         {id: each for owner in core.tenants.values() for id, each in getattr(owner, table).items()} for table in tables
     ]
-    return Stand(core.now, *kept, {id: sending.counts(each.schedule, core.now) for id, each in kept[1].items()})
+    return Snapshot(core.now, *kept, {id: sending.counts(each.schedule, core.now) for id, each in kept[1].items()})
 
 
-def _hold_to_laws(before, after):
+def _assert_laws(before, after):
     """Counts only grow within the target, what has ended stays, and a campaign has one execution at most."""
     assert before.now <= after.now
     for execution_id, counts in after.counts.items():
@@ -98,12 +98,12 @@ def _hold_to_laws(before, after):
 @given(programs(most=96), scripts(), scripts(), st.integers(2, 96), st.integers(0, 2**53 - 1))
 def test_no_script_breaks_a_law_of_the_core(profile, program, script, later_script, later, seed):
     player = shaken(script, seed, profile)
-    before = _stand(player.sandbox)
+    before = _snapshot(player.sandbox)
     for command in [*program[:later], ["script", later_script], *program[later:], ["wait", DRAIN_US]]:
         ended = {each.id for each in before.campaign.values() if each.status not in MOVES["campaign"]}
         player.do(command)
-        after = _stand(player.sandbox)
-        _hold_to_laws(before, after)
+        after = _snapshot(player.sandbox)
+        _assert_laws(before, after)
         before = after
     lagging = [each for each in after.execution.values() if each.status == "processing"]
     assert [] == [each.id for each in lagging if each.campaign_id in ended]
@@ -115,7 +115,7 @@ def test_no_script_breaks_a_law_of_the_core(profile, program, script, later_scri
         stands[kind, id] = step["to"]
 
 
-@given(programs(most=20), scripts(world=False))
+@given(programs(most=20), scripts(state=False))
 def test_a_call_that_was_not_applied_has_changed_nothing(program, script):
     player = shaken(script)
     before, seen = player.sandbox.state(), 0
@@ -128,9 +128,9 @@ def test_a_call_that_was_not_applied_has_changed_nothing(program, script):
         before = after
 
 
-@given(programs(most=20), scripts(world=False))
-def test_what_a_fault_on_the_wire_has_left_is_what_the_applied_calls_alone_would_have_left(program, script):
-    """Where no rule lets time pass, a world of faults is the world of the calls that took effect in it."""
+@given(programs(most=20), scripts(state=False))
+def test_a_wire_fault_leaves_the_state_of_the_applied_calls(program, script):
+    """If no rule advances the clock, the state under faults is the state of the calls that took effect."""
     waits = {"delay", "delay-after", "dribble"}
     player = shaken([each for each in script if not waits & set(each["do"])])
     applied = []
@@ -150,8 +150,8 @@ def test_what_a_fault_on_the_wire_has_left_is_what_the_applied_calls_alone_would
 
 
 @given(programs(most=10), programs(most=10), programs(most=10), scripts())
-def test_after_a_checkpoint_is_restored_the_script_goes_on_as_if_nothing_had_followed(before, inside, after, script):
-    script = [each for each in script if "rate-limit" not in each["do"]]  # budgets are no part of a checkpoint
+def test_after_a_restore_the_script_continues_from_the_checkpoint(before, inside, after, script):
+    script = [each for each in script if "rate-limit" not in each["do"]]  # budgets are not part of a checkpoint
     one, other = shaken(script), shaken(script)
     assert one.play(before) == other.play(before)
     ids = {key: list(value) for key, value in one.ids.items()}
@@ -196,15 +196,15 @@ def test_another_process_plays_the_script_to_the_same_bytes(hash_seed):
     code = "from tests.properties.test_laws_under_faults import _FIXED, _PROGRAM, _whole; print(_whole(5, _PROGRAM, _FIXED), end='')"
     root = str(Path(__file__).parents[2])
     environment = os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": root}
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", code], cwd=root, env=environment, capture_output=True, check=True, encoding="utf-8"
     )
 
-    assert _whole(5, _PROGRAM, _FIXED) == told.stdout
+    assert _whole(5, _PROGRAM, _FIXED) == done.stdout
 
 
 @given(scripts())
-def test_every_drawn_script_is_a_valid_one(script):
+def test_every_generated_script_is_valid(script):
     assert [] == schemas.check("scenario", {"script": script})
     with MockServer().sandbox() as sandbox:
         assert len(script) == len(sandbox.apply({"script": script})["rules"])

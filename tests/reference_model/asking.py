@@ -12,7 +12,7 @@ from tests.reference_model.naive import EPOCH, Refused, Service
 
 
 class Asking(RuleBasedStateMachine):
-    """A sandbox beside a model of it; `server` and `connection`, a requests session, are the subclass's."""
+    """A sandbox next to a model of it; the subclass has `server` and `connection`, a requests session."""
 
     server = None
     connection = None
@@ -31,15 +31,15 @@ class Asking(RuleBasedStateMachine):
 
     # asking and comparing
 
-    def ask(self, door, tenant, method, path, body=None):
-        """Status and JSON of an answer, through one of the three doors."""
+    def ask(self, transport, tenant, method, path, body=None):
+        """Status and JSON of a response, over one of the three transports."""
         key = self.sandbox.keys(tenant.id)[0]
-        if door == "socket":
+        if transport == "socket":
             with self.connection.request(
                 method, self.sandbox.base_url + path, json=body, headers={"X-API-Key": key}, timeout=10
             ) as reply:
                 return reply.status_code, reply.json() if reply.content else None
-        if door == "flask":
+        if transport == "flask":
             self.flask = self.flask or self.sandbox.app.test_client()
             reply = self.flask.open(path, method=method, json=body, headers={"X-API-Key": key})
             return reply.status_code, json.loads(reply.data) if reply.data else None
@@ -47,7 +47,7 @@ class Asking(RuleBasedStateMachine):
         return reply.status, reply.json() if reply.body else None
 
     def agree(self, asked, status, expected, *arguments):
-        """The mock's success where the model has one, with what the model says; else the same refusal, and None."""
+        """The success of the mock if the model succeeds, with the result of the model; else the same refusal, and None."""
         found_status, body = asked
         try:
             modelled = expected(*arguments)
@@ -59,12 +59,12 @@ class Asking(RuleBasedStateMachine):
         return body, modelled
 
     def same(self, asked, expected, *arguments):
-        """A read whose whole body the model knows."""
+        """A read whose whole body the model computes."""
         agreed = self.agree(asked, 200, expected, *arguments)
         assert agreed is None or agreed[0] == agreed[1]
 
     def pick(self, tenant, owner, table, number):
-        """A record of the caller's or of its neighbour's; None where there is none."""
+        """A record of the caller's or of its neighbour's; None if there is none."""
         position = self.model.tenants.index(tenant) + owner
         records = getattr(self.model.tenants[position % len(TENANTS)], table)
         return records[number % len(records)] if records else None
@@ -80,28 +80,28 @@ class Asking(RuleBasedStateMachine):
 
     # reads that compare everything
 
-    def read_campaign(self, door, tenant, campaign):
+    def read_campaign(self, transport, tenant, campaign):
         path = f"/v1/campaigns/{campaign.id if campaign else 'campaign_nowhere'}"
-        self.same(self.ask(door, tenant, "GET", path), answers.campaign_detail, self.model, tenant, campaign)
+        self.same(self.ask(transport, tenant, "GET", path), answers.campaign_detail, self.model, tenant, campaign)
         wanted = campaign.execution.id if campaign and campaign.execution else "execution_nowhere"
-        asked = self.ask(door, tenant, "GET", f"{path}/executions/{wanted}")
+        asked = self.ask(transport, tenant, "GET", f"{path}/executions/{wanted}")
         self.same(asked, answers.execution_progress, self.model, tenant, campaign, wanted)
 
-    def read_messages(self, door, tenant, chat):
-        asked = self.ask(door, tenant, "GET", f"/v1/messaging/chats/{chat.id}?limit=100")
+    def read_messages(self, transport, tenant, chat):
+        asked = self.ask(transport, tenant, "GET", f"/v1/messaging/chats/{chat.id}?limit=100")
         agreed = self.agree(asked, 200, answers.message_list, self.model, tenant, chat)
         if agreed:
             body, records = agreed
             ids = [each.pop("id") for each in body["records"]]
             assert {"records": records, "nextCursor": None} == body
-            # An id is nobody else's, and its message never moves: newer ones come before it.
+            # An id belongs to one message, and a message never moves: newer ones precede it.
             assert self.message_ids.setdefault(chat.id, []) == ids[len(ids) - len(self.message_ids[chat.id]) :]
             self.message_ids[chat.id] = ids
             known = [each for some in self.message_ids.values() for each in some]
             assert len(known) == len(set(known))
 
-    def read_session(self, door, tenant, session):
-        asked = self.ask(door, tenant, "GET", f"{SESSIONS}/{session.id if session else 'none'}")
+    def read_session(self, transport, tenant, session):
+        asked = self.ask(transport, tenant, "GET", f"{SESSIONS}/{session.id if session else 'none'}")
         agreed = self.agree(asked, 200, answers.session_read, self.model, tenant, session)
         if agreed is None:
             return
@@ -130,11 +130,11 @@ class Asking(RuleBasedStateMachine):
             self.sandbox.close()
 
     def read_everything(self, tenant):
-        door = "in process"
-        self.same(self.ask(door, tenant, "GET", "/v1/campaigns"), answers.campaign_list, self.model, tenant)
+        transport = "in process"
+        self.same(self.ask(transport, tenant, "GET", "/v1/campaigns"), answers.campaign_list, self.model, tenant)
         for campaign in tenant.campaigns:
-            self.read_campaign(door, tenant, campaign)
+            self.read_campaign(transport, tenant, campaign)
         for session in tenant.sessions:
-            self.read_session(door, tenant, session)
+            self.read_session(transport, tenant, session)
         for chat in tenant.chats:
-            self.read_messages(door, tenant, chat)
+            self.read_messages(transport, tenant, chat)

@@ -1,4 +1,4 @@
-"""The world of the model test, and what its calls are drawn from."""
+"""The seed data of the model test, and the strategies of its calls."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ class Service:
         return min(waiting, key=lambda each: each[0], default=None)
 
     def send_one(self, campaign: Campaign, at: Fraction) -> None:
-        """The next message of a campaign goes out or fails; with the last one the campaign is completed."""
+        """The next message of a campaign is sent or fails; with the last one the campaign is completed."""
         execution = campaign.execution
         assert execution is not None
         if execution.queue:

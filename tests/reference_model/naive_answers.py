@@ -1,4 +1,4 @@
-"""What the naive model says that each read answers."""
+"""The response of the naive model to each read."""
 
 from __future__ import annotations
 

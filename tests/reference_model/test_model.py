@@ -1,4 +1,4 @@
-"""The mock answers as the naive model does, whatever is called in whatever order, through each of its doors."""
+"""The mock answers as the naive model does, for any calls in any order, over each of its transports."""
 
 from datetime import timedelta
 
@@ -23,7 +23,7 @@ from tests.reference_model.draws import (
 )
 
 TEMPLATES = st.sampled_from([0, 0, 0, 1, 1, 2, 3, 3, 4])
-DOORS = st.sampled_from(["in process"] * 6 + ["flask", "socket"])
+TRANSPORTS = st.sampled_from(["in process"] * 6 + ["flask", "socket"])
 TENANT = st.sampled_from([0, 0, 0, 0, 1, 1, 2])
 NUMBER = st.integers(0, 5)
 # Whose record is meant: mostly the caller's own.
@@ -36,7 +36,7 @@ def some(table):
 
 
 class Machine(Asking):
-    """Every rule asks the mock and the model, and compares."""
+    """Every rule calls the mock and the model, and compares."""
 
     # campaigns
 
@@ -48,42 +48,44 @@ class Machine(Asking):
                 self.start("in process", 0, 0, -1, {})
         self.connect("in process", 0, connection)
 
-    @rule(door=DOORS, which=TENANT, template=TEMPLATES, body=GOOD_BODIES, variables=VARIABLES)
-    def create_and_start(self, door, which, template, body, variables):
-        self.create(door, which, 0, template, body)
-        self.start(door, which, 0, -1, variables)
+    @rule(transport=TRANSPORTS, which=TENANT, template=TEMPLATES, body=GOOD_BODIES, variables=VARIABLES)
+    def create_and_start(self, transport, which, template, body, variables):
+        self.create(transport, which, 0, template, body)
+        self.start(transport, which, 0, -1, variables)
 
-    @rule(door=DOORS, which=TENANT, owner=OWNER, template=TEMPLATES, body=BODIES)
-    def create(self, door, which, owner, template, body):
+    @rule(transport=TRANSPORTS, which=TENANT, owner=OWNER, template=TEMPLATES, body=BODIES)
+    def create(self, transport, which, owner, template, body):
         tenant = self.model.tenants[which]
         templates = [*self.model.tenants[(which + owner) % len(self.model.tenants)].templates, "template_nowhere"]
         body = {**body, "templateId": templates[template]}
-        agreed = self.agree(self.ask(door, tenant, "POST", "/v1/campaigns", body), 201, self.model.create, tenant, body)
+        agreed = self.agree(
+            self.ask(transport, tenant, "POST", "/v1/campaigns", body), 201, self.model.create, tenant, body
+        )
         if agreed:
             answer, campaign = agreed
             assert {"campaignId": answer["campaignId"], "status": "draft"} == answer
             campaign.id = answer["campaignId"]
 
-    @rule(door=DOORS, which=TENANT, owner=OWNER, number=NUMBER, variables=VARIABLES)
+    @rule(transport=TRANSPORTS, which=TENANT, owner=OWNER, number=NUMBER, variables=VARIABLES)
     @some("campaigns")
-    def start(self, door, which, owner, number, variables):
+    def start(self, transport, which, owner, number, variables):
         tenant = self.model.tenants[which]
         campaign = self.pick(tenant, owner, "campaigns", number)
         path = f"/v1/campaigns/{campaign.id if campaign else 'campaign_nowhere'}/start"
-        asked = self.ask(door, tenant, "POST", path, {"commonVariables": variables} if variables else None)
+        asked = self.ask(transport, tenant, "POST", path, {"commonVariables": variables} if variables else None)
         agreed = self.agree(asked, 202, self.model.start, tenant, campaign, variables)
         if agreed:
             answer, execution = agreed
             assert {"executionId": answer["executionId"], "status": "processing"} == answer
             execution.id = answer["executionId"]
 
-    @rule(door=DOORS, which=TENANT, owner=OWNER, number=NUMBER)
+    @rule(transport=TRANSPORTS, which=TENANT, owner=OWNER, number=NUMBER)
     @some("campaigns")
-    def cancel(self, door, which, owner, number):
+    def cancel(self, transport, which, owner, number):
         tenant = self.model.tenants[which]
         campaign = self.pick(tenant, owner, "campaigns", number)
         path = f"/v1/campaigns/{campaign.id if campaign else 'campaign_nowhere'}/cancel"
-        agreed = self.agree(self.ask(door, tenant, "POST", path), 204, self.model.cancel, tenant, campaign)
+        agreed = self.agree(self.ask(transport, tenant, "POST", path), 204, self.model.cancel, tenant, campaign)
         assert agreed in (None, (None, None))
 
     @rule(which=TENANT, number=NUMBER)
@@ -92,23 +94,23 @@ class Machine(Asking):
         campaign = self.pick(self.model.tenants[which], 0, "campaigns", number)
         self.force(lambda: self.sandbox.fail_campaign(campaign.id if campaign else "none"), self.model.fail(campaign))
 
-    @rule(door=DOORS, which=TENANT, owner=OWNER, number=NUMBER)
+    @rule(transport=TRANSPORTS, which=TENANT, owner=OWNER, number=NUMBER)
     @some("campaigns")
-    def read(self, door, which, owner, number):
+    def read(self, transport, which, owner, number):
         tenant = self.model.tenants[which]
-        self.read_campaign(door, tenant, self.pick(tenant, owner, "campaigns", number))
+        self.read_campaign(transport, tenant, self.pick(tenant, owner, "campaigns", number))
 
-    @rule(door=DOORS, which=TENANT)
-    def list(self, door, which):
+    @rule(transport=TRANSPORTS, which=TENANT)
+    def list(self, transport, which):
         tenant = self.model.tenants[which]
-        self.same(self.ask(door, tenant, "GET", "/v1/campaigns"), answers.campaign_list, self.model, tenant)
+        self.same(self.ask(transport, tenant, "GET", "/v1/campaigns"), answers.campaign_list, self.model, tenant)
 
     # audiences and chats
 
-    @rule(door=DOORS, which=TENANT, body=FILTERS)
-    def preview(self, door, which, body):
+    @rule(transport=TRANSPORTS, which=TENANT, body=FILTERS)
+    def preview(self, transport, which, body):
         tenant = self.model.tenants[which]
-        asked = self.ask(door, tenant, "POST", "/v1/campaigns/audience-preview", body)
+        asked = self.ask(transport, tenant, "POST", "/v1/campaigns/audience-preview", body)
         self.same(asked, answers.preview, self.model, tenant, body)
 
     @rule(which=TENANT, entry=st.sampled_from(CHATS))
@@ -118,17 +120,17 @@ class Machine(Asking):
         self.sandbox.apply({"given": {"tenants": [{"id": tenant.id, "chats": [{"id": chat_id, **entry}]}]}})
         tenant.chats.append(naive_chat(chat_id, entry))
 
-    @rule(door=DOORS, which=TENANT, owner=OWNER, number=NUMBER)
-    def messages(self, door, which, owner, number):
+    @rule(transport=TRANSPORTS, which=TENANT, owner=OWNER, number=NUMBER)
+    def messages(self, transport, which, owner, number):
         tenant = self.model.tenants[which]
-        self.read_messages(door, tenant, self.pick(tenant, owner, "chats", number))
+        self.read_messages(transport, tenant, self.pick(tenant, owner, "chats", number))
 
     # sessions
 
-    @rule(door=DOORS, which=TENANT, body=CONNECTIONS)
-    def connect(self, door, which, body):
+    @rule(transport=TRANSPORTS, which=TENANT, body=CONNECTIONS)
+    def connect(self, transport, which, body):
         tenant = self.model.tenants[which]
-        agreed = self.agree(self.ask(door, tenant, "POST", SESSIONS, body), 202, self.model.connect, tenant, body)
+        agreed = self.agree(self.ask(transport, tenant, "POST", SESSIONS, body), 202, self.model.connect, tenant, body)
         if agreed:
             answer, session = agreed
             expires = self.sandbox.now + timedelta(minutes=20)
@@ -142,13 +144,13 @@ class Machine(Asking):
     def complete(self, which, number, phone):
         session = self.pick(self.model.tenants[which], 0, "sessions", number)
         known = session is None or session.body.get("funnelStepId") in (None, *session.tenant.steps)
-        phone = phone if known else "+5511911111111"  # which of two reasons comes first is nowhere said
+        phone = phone if known else "+5511911111111"  # the order of the two reasons is not documented
         session_id = session.id if session else "none"
         self.force(lambda: self.sandbox.complete_session(session_id, phone=phone), self.model.complete(session, phone))
 
-    @rule(door=DOORS, which=TENANT, body=CONNECTIONS, phone=st.sampled_from(PHONES))
-    def connect_and_complete(self, door, which, body, phone):
-        self.connect(door, which, body)
+    @rule(transport=TRANSPORTS, which=TENANT, body=CONNECTIONS, phone=st.sampled_from(PHONES))
+    def connect_and_complete(self, transport, which, body, phone):
+        self.connect(transport, which, body)
         self.complete(which, -1, phone)
 
     @rule(which=TENANT, number=NUMBER, reason=st.sampled_from(["token_exchange_failed", "phone_in_use", "expired"]))
@@ -163,20 +165,20 @@ class Machine(Asking):
                 lambda: self.sandbox.fail_session(session_id, reason=reason), self.model.end_session(session, reason)
             )
 
-    @rule(door=DOORS, which=TENANT, owner=OWNER, number=NUMBER)
+    @rule(transport=TRANSPORTS, which=TENANT, owner=OWNER, number=NUMBER)
     @some("sessions")
-    def read_sessions(self, door, which, owner, number):
+    def read_sessions(self, transport, which, owner, number):
         tenant = self.model.tenants[which]
-        self.read_session(door, tenant, self.pick(tenant, owner, "sessions", number))
+        self.read_session(transport, tenant, self.pick(tenant, owner, "sessions", number))
 
-    @rule(door=DOORS, which=TENANT, owner=OWNER, number=NUMBER)
+    @rule(transport=TRANSPORTS, which=TENANT, owner=OWNER, number=NUMBER)
     @some("entrypoints")
-    def read_entrypoint(self, door, which, owner, number):
+    def read_entrypoint(self, transport, which, owner, number):
         tenant = self.model.tenants[which]
         entrypoint = self.pick(tenant, owner, "entrypoints", number)
         if entrypoint is not None and not entrypoint.id:
-            self.read_session(door, entrypoint.session.tenant, entrypoint.session)
-        asked = self.ask(door, tenant, "GET", f"/v1/entrypoints/{entrypoint.id if entrypoint else 'none'}")
+            self.read_session(transport, entrypoint.session.tenant, entrypoint.session)
+        asked = self.ask(transport, tenant, "GET", f"/v1/entrypoints/{entrypoint.id if entrypoint else 'none'}")
         self.same(asked, answers.entrypoint_read, self.model, tenant, entrypoint)
 
     # time

@@ -100,10 +100,10 @@ def staged(
         stage = Stage(name, sandbox, http)
         yield stage
         if to_the_end:
-            _hold_to_effect(stage, is_heard)
+            _assert_effect(stage, is_heard)
 
 
-def _hold_to_effect(stage: Stage, is_heard: bool) -> None:
+def _assert_effect(stage: Stage, is_heard: bool) -> None:
     """Every rule has fired, and whatever it was to act on was there."""
     silent = [rule for rule in stage.silent_rules if is_heard or rule.get("on") != "delivery"]
     if silent:

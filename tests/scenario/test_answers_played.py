@@ -64,7 +64,7 @@ def test_a_naive_client_does_not_wait(mockserver_server: MockServer, name: str):
         assert began == stage.sandbox.now
 
 
-def test_a_careful_client_waits_as_it_was_told_and_by_itself_where_it_was_told_nothing(mockserver_server: MockServer):
+def test_a_careful_client_respects_retry_after_and_backs_off_without_it(mockserver_server: MockServer):
     with staged(mockserver_server, "rate-limited-burst", now="2026-03-01T12:00:00.000000Z") as stage:
         stage.careful().templates()
 
@@ -84,7 +84,7 @@ def test_a_wait_is_understood_in_seconds_and_as_a_date_by_the_answer_s_own_clock
 @pytest.mark.parametrize(
     ("name", "calls", "refused"), [("rate-limit-true-budget", 12, 2), ("rate-limit-draft-headers", 4, 6)]
 )
-def test_a_careful_client_keeps_to_a_budget(mockserver_server: MockServer, name: str, calls: int, refused: int):
+def test_a_careful_client_respects_a_budget(mockserver_server: MockServer, name: str, calls: int, refused: int):
     """Told the wait, it is refused once a window; untold, it knocks a few times more."""
     with staged(mockserver_server, name) as stage:
         client = stage.careful()
@@ -125,7 +125,7 @@ def test_a_slow_answer_is_waited_for(mockserver_server: MockServer, name: str, l
         assert least_s <= (stage.sandbox.now - began).total_seconds() <= most_s
 
 
-def test_a_client_with_a_timeout_asks_again(mockserver_server: MockServer):
+def test_a_client_with_a_timeout_repeats_the_call(mockserver_server: MockServer):
     with staged(mockserver_server, "hanging-answer") as stage:
         began = stage.sandbox.now
 
@@ -161,7 +161,7 @@ def test_a_lapsed_subscription_stops_the_watching_and_not_the_run(mockserver_ser
         assert Outcome("completed", 20, 20, 0) == client.follow(*ids)
 
 
-def test_a_rotated_key_is_asked_for_and_used(mockserver_server: MockServer):
+def test_a_rotated_key_is_requested_and_used(mockserver_server: MockServer):
     with staged(mockserver_server, "key-rotated") as stage:
         client = stage.careful(renew_key=lambda: stage.sandbox.secret_key)
         ids = client.launch(stage.plan())
@@ -172,7 +172,7 @@ def test_a_rotated_key_is_asked_for_and_used(mockserver_server: MockServer):
 
 
 @pytest.mark.parametrize("name", ["key-rotated", "key-revoked-midway"])
-def test_a_client_whose_key_is_gone_cannot_see_the_end_of_its_run(mockserver_server: MockServer, name: str):
+def test_a_client_with_a_revoked_key_cannot_read_the_end_of_its_run(mockserver_server: MockServer, name: str):
     with staged(mockserver_server, name) as stage:
         client = stage.careful()
         ids = client.launch(stage.plan())
@@ -207,7 +207,9 @@ def test_a_developer_environment_that_is_switched_off_is_not_knocked_at(mockserv
         ("foreign-ids-denied", ["RESOURCE_ACCESS_DENIED"] * 4),
     ],
 )
-def test_what_is_another_s_is_refused_and_stays_the_other_s(mockserver_server: MockServer, name: str, codes: list[str]):
+def test_access_to_records_of_another_tenant_is_refused_and_changes_nothing(
+    mockserver_server: MockServer, name: str, codes: list[str]
+):
     with staged(mockserver_server, name) as stage:
         client, stem = stage.careful(), name.replace("-ids-", "_").replace("-", "_")
         reads = [
@@ -227,7 +229,7 @@ def refused(call) -> str | None:
     return refusal.value.code
 
 
-def test_patience_has_an_end(mockserver_server: MockServer):
+def test_retries_end_after_a_maximum_time(mockserver_server: MockServer):
     with mockserver_server.sandbox({"script": [{"on": "*", "do": {"error": "INTERNAL_ERROR"}}]}) as sandbox:
         with pytest.raises(Unreachable):
             Stage("", sandbox, sandbox.requests_session()).careful().templates()

@@ -48,7 +48,7 @@ VALUES = {"var1": "SORRISO10", "var2": "31/03"}
 
 @pytest.mark.parametrize("world", [None, "demo"])
 @pytest.mark.parametrize("name", ENDS)
-def test_a_careful_client_sends_once_and_knows_how_it_ended(
+def test_a_careful_client_sends_once_and_learns_how_it_ended(
     mockserver_server: MockServer, name: str, world: str | None
 ):
     """Also in a sandbox that is full of other things: filters and ids keep to the scenario's own."""
@@ -91,7 +91,7 @@ MET = {
 
 
 @pytest.mark.parametrize("name", MET)
-def test_a_careful_client_meets_trouble_on_the_way(mockserver_server: MockServer, name: str):
+def test_a_careful_client_survives_errors_during_a_run(mockserver_server: MockServer, name: str):
     operation, codes = MET[name]
     with staged(mockserver_server, name) as stage:
         client = stage.careful()
@@ -100,7 +100,7 @@ def test_a_careful_client_meets_trouble_on_the_way(mockserver_server: MockServer
         assert codes == stage.codes(operation)
 
 
-def test_a_start_that_arrives_late_meets_the_one_that_took_its_place(mockserver_server: MockServer):
+def test_a_delayed_start_conflicts_with_its_repetition(mockserver_server: MockServer):
     with staged(mockserver_server, "start-arrives-late") as stage:
         client = stage.careful()
         ids = client.launch(stage.plan())
@@ -172,7 +172,7 @@ def test_completed_is_not_sent(mockserver_server: MockServer, name: str):
         assert ("completed", False) == (outcome.status, outcome.reached_everyone)
 
 
-def test_a_client_that_gives_up_on_a_stalled_run_says_that_it_goes_on(mockserver_server: MockServer):
+def test_a_client_that_stops_waiting_for_a_stalled_run_reports_that_it_continues(mockserver_server: MockServer):
     with staged(mockserver_server, "stalled-run") as stage:
         client = stage.careful()
         ids = client.launch(stage.plan())
@@ -238,7 +238,7 @@ def test_an_audience_that_is_too_big_is_too_big_for_the_clone(mockserver_server:
         assert 2 == len(stage.campaigns)
 
 
-def test_a_canceled_draft_is_given_up(mockserver_server: MockServer):
+def test_a_canceled_draft_is_abandoned(mockserver_server: MockServer):
     with staged(mockserver_server, "draft-canceled") as stage:
         client, plan = stage.careful(), stage.plan()
         campaign_id = client.create(plan)

@@ -39,7 +39,7 @@ def test_a_careful_client_cancels_until_the_campaign_has_ended(mockserver_server
         assert (settled.sent > at_once.sent) == (name == "cancel-while-sending-with-stragglers")
 
 
-def test_a_cancel_that_comes_too_late_finds_the_campaign_completed(mockserver_server: MockServer):
+def test_a_late_cancel_is_refused_because_the_campaign_is_completed(mockserver_server: MockServer):
     with staged(mockserver_server, "cancel-races-completion") as stage:
         client = stage.careful()
         ids = client.launch(stage.plan())
@@ -72,7 +72,7 @@ def test_a_naive_client_takes_a_cancel_that_worked_for_one_that_failed(mockserve
         assert ["canceled"] == [each["status"] for each in stage.campaigns]
 
 
-def test_who_counts_only_200_as_a_success_gives_up_a_campaign_that_was_made(mockserver_server: MockServer):
+def test_a_client_that_accepts_only_200_abandons_a_created_campaign(mockserver_server: MockServer):
     with staged(mockserver_server, "every-post-answers-201") as stage:
         with pytest.raises(Failed):
             stage.only_two_hundred().launch(stage.plan().body())
@@ -99,7 +99,7 @@ def test_a_careful_client_takes_any_success(mockserver_server: MockServer, name:
         assert statuses == [each["response"]["status"] for each in made]
 
 
-def test_a_campaign_may_be_over_before_its_execution_says_so(mockserver_server: MockServer):
+def test_a_campaign_may_have_ended_before_its_execution_reports_it(mockserver_server: MockServer):
     with staged(mockserver_server, "execution-status-lags") as stage:
         client = stage.careful()
         ids = client.launch(stage.plan())
@@ -109,7 +109,7 @@ def test_a_campaign_may_be_over_before_its_execution_says_so(mockserver_server: 
         assert "completed" == client.follow(*ids).status
 
 
-def test_a_lost_channel_fails_what_is_left(mockserver_server: MockServer):
+def test_a_lost_channel_fails_the_remaining_messages(mockserver_server: MockServer):
     with staged(mockserver_server, "channel-lost-midrun") as stage:
         client = stage.careful()
 

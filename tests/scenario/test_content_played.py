@@ -46,7 +46,7 @@ def test_a_file_that_is_not_taken_is_named(mockserver_server: MockServer):
         assert 3 == len(stage.tenant["media"])
 
 
-def test_a_client_that_expects_every_file_to_be_stored_crashes_or_keeps_nothing(mockserver_server: MockServer):
+def test_a_client_that_expects_every_file_to_be_stored_crashes_or_stores_nothing(mockserver_server: MockServer):
     with staged(mockserver_server, "media-one-bad-file") as stage:
         with pytest.raises(KeyError):
             stage.naive().upload(FILES)
@@ -56,7 +56,7 @@ def test_a_client_that_expects_every_file_to_be_stored_crashes_or_keeps_nothing(
         assert dict.fromkeys(FILES) == stage.naive().upload(FILES)
 
 
-def test_results_paired_by_their_place_give_files_each_other_s_ids(mockserver_server: MockServer):
+def test_results_paired_by_position_swap_the_ids_of_files(mockserver_server: MockServer):
     with staged(mockserver_server, "media-one-bad-file", to_the_end=False) as stage:
         stage.sandbox.remove_rules()
 
@@ -71,7 +71,7 @@ def test_a_page_of_a_proxy_is_not_json(mockserver_server: MockServer):
         stage.naive().upload(FILES)
 
 
-def test_one_file_that_is_too_large_for_a_proxy_stays_refused(mockserver_server: MockServer):
+def test_a_file_that_is_too_large_for_a_proxy_remains_refused(mockserver_server: MockServer):
     with staged(mockserver_server, "media-proxy-413") as stage, pytest.raises(Refused) as refusal:
         stage.careful().upload({"video.mp4": (b"", "video/mp4")})
 
@@ -107,7 +107,7 @@ def test_unknown_fields_and_values_do_no_harm(mockserver_server: MockServer):
         assert set(message) - set(schemas.load("messageRecord")["properties"])
 
 
-def test_a_page_that_failed_is_asked_for_again_by_its_own_cursor(mockserver_server: MockServer):
+def test_a_failed_page_is_requested_again_with_its_own_cursor(mockserver_server: MockServer):
     with staged(mockserver_server, "page-read-fails-midway") as stage:
         list(stage.careful().messages("chat_page_fails", limit=2))
 
@@ -124,13 +124,13 @@ def test_a_page_that_is_not_full_is_not_the_last(mockserver_server: MockServer):
         assert 1 == len(stage.calls("listMessages"))
 
 
-def test_a_client_that_asks_for_a_cursor_that_is_not_there_crashes(mockserver_server: MockServer):
+def test_a_client_that_requires_a_cursor_crashes_without_one(mockserver_server: MockServer):
     """With pages of five the last one is full, and what follows it depends on the end marker."""
     with staged(mockserver_server, "long-chat-ends-without-cursor") as stage, pytest.raises(KeyError):
         stage.naive().messages("chat_ends_absent", limit=5)
 
 
-def test_a_client_that_takes_null_for_a_cursor_begins_anew_for_ever(mockserver_server: MockServer):
+def test_a_client_that_sends_null_as_a_cursor_reads_the_first_page_for_ever(mockserver_server: MockServer):
     with staged(mockserver_server, "long-chat-ends-with-null") as stage:
         with pytest.raises(NeverEnds):
             stage.naive(patience=20).messages("chat_ends_null", limit=5)
@@ -147,7 +147,7 @@ def test_a_client_that_sends_an_empty_cursor_is_refused(mockserver_server: MockS
         assert [None, "VALIDATION_ERROR"] == stage.codes("listMessages")
 
 
-def test_messages_that_arrive_meanwhile_are_met_twice_by_who_keeps_no_count(mockserver_server: MockServer):
+def test_a_client_that_does_not_deduplicate_reads_messages_twice_when_new_ones_arrive(mockserver_server: MockServer):
     with staged(mockserver_server, "long-chat-moving") as stage:
         stage.sandbox.choose({"short-pages": "full"})
 

@@ -100,7 +100,7 @@ def test_it_can_join_any_sandbox() -> None:
     assert {"scenario", "summary", "clauses", "given"} == set(DOCUMENT)
 
 
-def test_ids_are_unique_and_say_their_kind() -> None:
+def test_ids_are_unique_and_begin_with_their_kind() -> None:
     ids = [(path, record["id"]) for path in PREFIXES for record in found(path)]
     ids += [(kind, record["id"]) for kind in KINDS for record in TENANTS["tenant_vizinha"].get(kind, [])]
 
@@ -204,7 +204,7 @@ def test_the_neighbour_has_records_of_its_own_and_assigned_keys() -> None:
     assert (1, 2, 1) == tuple(len(neighbour[kind]) for kind in ("templates", "chats", "forms"))
 
 
-def test_every_instant_lies_in_the_first_two_months_of_2026() -> None:
+def test_every_instant_is_in_the_first_two_months_of_2026() -> None:
     times = list(instants(GIVEN))
 
     assert datetime(2026, 1, 1, tzinfo=UTC) <= min(times)

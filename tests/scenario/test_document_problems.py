@@ -110,7 +110,7 @@ def test_a_document_refused_over_http_has_every_problem(mockserver_server, broke
     assert [path for path, _, _ in PROBLEMS] == [each["path"] for each in reply.json()["problems"]]
 
 
-def test_a_setting_beside_the_file_has_no_line_of_it(mockserver_server, tmp_path):
+def test_a_setting_outside_the_file_has_no_line_number(mockserver_server, tmp_path):
     path = tmp_path / "own.yaml"
     path.write_text("choices: {dual-status: guide}\nseed: x\n", encoding="utf-8")
 
@@ -120,7 +120,7 @@ def test_a_setting_beside_the_file_has_no_line_of_it(mockserver_server, tmp_path
     assert [("/choices/dual-statsu", None, "dual-status"), ("/seed", "line 2, column 1", None)] == problems_of(refusal)
 
 
-def test_what_follows_from_a_refused_record_is_not_shown(mockserver):
+def test_problems_that_follow_from_a_refused_record_are_omitted(mockserver):
     seeds = {
         "funnels": [{"id": "funnel_a", "steps": [{"id": "step_a", "nme": "A"}]}],
         "chats": [{"id": 5}, {"id": "chat_b", "funnelStepId": "step_a"}],
@@ -146,13 +146,13 @@ WORDED = [
     ({"chat": []}, "/chat", 'the key "chat"', "a key of the document: one of scenario, summary", "given.chats"),
     ({"campaign": "x"}, "/campaign", 'the key "campaign"', "a key of the document", "given.campaigns"),
     ({"script": [{"on": "*", "sent": 3, "do": {"garble": True}}]}, "/script/0/sent", 'the key "sent"', "a key of `script`", "after.sent"),
-    ({"script": [{"on": "*", "do": {"zzz": 1}}]}, "/script/0/do/zzz", 'the key "zzz"', "a key of `do`: one of 37, such as error", None),
+    ({"script": [{"on": "*", "do": {"zzz": 1}}]}, "/script/0/do/zzz", 'the key "zzz"', "a key of `do`: one of 38, such as drop, reset, error", None),
     ({"script": [{"on": "*", "do": {"error": 5}}]}, "/script/0/do/error", "5", "one of 39, such as", None),
-    ({"script": [{"on": "*", "do": {}}]}, "/script/0/do", "{}", "an object of at least 1 property, such as error", None),
+    ({"script": [{"on": "*", "do": {}}]}, "/script/0/do", "{}", "an object of at least 1 property, such as drop", None),
     ({"given": {"messages": [{}]}}, "/given/messages/0/chatId", "nothing", "a string: it is required", None),
     ({"choices": {"rate-limit-numbers": {"requests": {}}}}, "/choices/rate-limit-numbers", '{"requests": {}}', "a whole number", None),
     ({"choices": {"a/b": "x"}}, "/choices/a~1b", '"a/b"', "the id of a choice", None),
-    ({"given": {"templates": [{"variables": [{"key": "var1", "source": "chat.name", "label": "Nome"}]}]}}, "/given/templates/0/variables/0/label", 'the key "label"', "no such key beside source", None),
+    ({"given": {"templates": [{"variables": [{"key": "var1", "source": "chat.name", "label": "Nome"}]}]}}, "/given/templates/0/variables/0/label", 'the key "label"', "no such key next to source", None),
     ([], "", "[]", "an object", None),
 ]  # fmt: skip
 
@@ -160,7 +160,7 @@ WORDED = [
 @pytest.mark.parametrize(
     ("document", "path", "found", "wanted", "nearest"), WORDED, ids=[str(each[0])[:60] for each in WORDED]
 )
-def test_a_problem_says_what_is_there_and_what_is_expected(mockserver, document, path, found, wanted, nearest):
+def test_a_problem_contains_the_value_and_the_expectation(mockserver, document, path, found, wanted, nearest):
     with pytest.raises(ScenarioError) as refusal:
         mockserver.apply(document)
 
@@ -195,7 +195,7 @@ def test_a_rule_for_an_instant_beyond_the_calendar_is_refused(mockserver):
         mockserver.apply({"script": [{"at": "20000000d", "do": {"advance": 1}}]})
 
 
-def test_thousands_of_problems_are_counted_and_the_first_hundred_shown(mockserver):
+def test_thousands_of_problems_are_counted_and_the_first_hundred_listed(mockserver):
     script = [{"on": f"startCampain{number}", "do": {"garble": True}} for number in range(250)]
 
     with pytest.raises(ScenarioError) as refusal:
@@ -265,5 +265,5 @@ def test_whatever_is_wrong_with_a_document_it_is_refused_whole(data):
         assert before == sandbox.state()
 
 
-def test_each_document_of_the_library_is_as_its_schema_has_it():
+def test_each_document_of_the_library_is_valid_by_its_schema():
     assert [] == [name for name, path in library.paths().items() if validate(read(path)) is None]

@@ -14,11 +14,11 @@ from mockserver.cli import main
 from mockserver.scenario.documents import read
 
 LEVELS = 5_000
-NO_YAML = "text that the YAML reader refuses"
+NO_YAML = "text that the YAML parser refuses"
 CPU_SECONDS_MAX = 1.0
 
 DEEPER = "a value nested deeper than 72 levels, the mock's own bound"
-ALIASED = "aliases that stand for more than 100000 values, the mock's own bound"
+ALIASED = "aliases of more than 100000 values, the mock's own bound"
 BOMB = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12))
 MERGE_BOMB = "a0: &a0 {b: 1}\n" + "".join(
     f"a{n}: &a{n}\n  <<: [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12)
@@ -27,8 +27,8 @@ MERGE_BOMB = "a0: &a0 {b: 1}\n" + "".join(
 HOSTILE = {
     "bomb.yaml": (BOMB, f"line 6, column 25: got {ALIASED}"),
     "merge-bomb.yaml": (MERGE_BOMB, f"got {ALIASED}"),
-    "itself.yaml": ("given: &g\n  chats: [*g, *g]\n", "line 2, column 11: got the alias *g inside the value"),
-    "itself-as-key.yaml": ("&a {? *a : 1}\n", "line 1, column 7: got the alias *a inside the value"),
+    "itself.yaml": ("given: &g\n  chats: [*g, *g]\n", "line 2, column 11: got the alias *g inside its own value"),
+    "itself-as-key.yaml": ("&a {? *a : 1}\n", "line 1, column 7: got the alias *a inside its own value"),
     "lists.yaml": ("given: " + "[" * LEVELS + "]" * LEVELS, f"line 1, column 79: got {DEEPER}"),
     "maps.yaml": ("given: " + "{a: " * LEVELS + "1" + "}" * LEVELS, DEEPER),
     "blocks.yaml": ("\n".join(" " * level + "a:" for level in range(LEVELS)), f"line 72, column 72: got {DEEPER}"),
@@ -46,7 +46,7 @@ HOSTILE = {
     "month.yaml": ("clock: {freeze: 2026-13-45}", "line 1, column 17: got a value that cannot be read: month"),
     "tag.yaml": (
         "given: !!python/object/apply:os.system [ls]",
-        "line 1, column 8: got text that the YAML reader refuses (could not determine",
+        "line 1, column 8: got text that the YAML parser refuses (could not determine",
     ),
     "twice.json": ('{"seed": 1, "seed": 2}', 'line 1, column 13: got duplicate key "seed"'),
     "list.yaml": ("- 1", "/: got a list; expected an object"),
@@ -100,7 +100,7 @@ def test_a_deep_document_is_refused_over_http(mockserver_server, path: str):
     assert "deeper than 64 levels" in reply.json()["message"]
 
 
-def test_a_python_document_that_holds_itself_is_refused(mockserver):
+def test_a_python_document_that_contains_itself_is_refused(mockserver):
     given: dict = {}
     given["chats"] = [given, given]
 
@@ -141,7 +141,7 @@ def test_a_body_of_any_depth_is_in_the_document_of_its_run(mockserver_server, tm
         ("a: b: c\n", f"line 1, column 5: got {NO_YAML} (mapping values are not allowed here); expected YAML 1.2"),
     ],
 )
-def test_what_is_no_yaml_is_told_in_one_sentence(tmp_path: Path, text: str, told: str):
+def test_invalid_yaml_is_reported_in_one_sentence(tmp_path: Path, text: str, told: str):
     (tmp_path / "broken.yaml").write_text(text, encoding="utf-8")
 
     with pytest.raises(ScenarioError) as refused:

@@ -90,7 +90,7 @@ def library_deliveries():
             yield rule["do"].get("deliver", {})
 
 
-def test_every_world_effect_has_its_function():
+def test_every_state_effect_has_its_function():
     assert set(of_group("world")) == set(STATE_EFFECTS)
 
 
@@ -118,7 +118,7 @@ def _properties(place, path):
 
 
 @pytest.mark.parametrize("name", ["rule", "effects", "latency", "when", "clock", "choiceValue"])
-def test_an_editor_finds_a_title_for_every_property(name):
+def test_every_property_has_a_title_for_editors(name):
     nameless = [
         path for path, place in _properties(DEFINITIONS[name], name) if not {**_resolved(place), **place}.get("title")
     ]

@@ -24,7 +24,7 @@ def _counts(sandbox, ids):
     return read["status"], read["sentCount"], read["failedCount"]
 
 
-def test_a_template_that_is_paused_midrun_fails_what_is_left_until_it_is_approved_again(mockserver):
+def test_a_template_paused_midrun_fails_messages_until_it_is_approved_again(mockserver):
     ids = running(mockserver, templateId="template_official", cadence=1)
     seen = []
     for status in ("PAUSED", "APPROVED"):
@@ -39,7 +39,7 @@ def test_a_template_that_is_paused_midrun_fails_what_is_left_until_it_is_approve
     assert ("completed", 3, 0) == _counts(mockserver, other)
 
 
-def test_an_approval_that_comes_midrun_lets_the_rest_through(mockserver):
+def test_an_approval_midrun_allows_the_remaining_messages(mockserver):
     mockserver.apply({"given": {"templates": [{"id": "template_pending", "providerTemplateStatus": "PENDING"}]}})
     ids = running(mockserver, templateId="template_pending", cadence=1)
     _do(mockserver, "set-template", {"id": "template_pending", "status": "APPROVED"})
@@ -58,7 +58,7 @@ def test_storage_fails_for_the_very_upload_that_a_rule_fires_at(mockserver):
     assert 1 == len(mockserver.state()["tenants"][0]["media"]) - 1
 
 
-def test_storage_that_fails_at_large_goes_on_after_an_upload_with_a_rule_of_its_own(mockserver):
+def test_a_general_storage_failure_continues_after_an_upload_with_its_own_rule(mockserver):
     _do(mockserver, "fail-media", {"names": ["a.txt"]})
     mockserver.on("uploadMedia").times(1).do(
         {"fail-media": {"names": ["b.txt"]}, "set-tenant": {"subscription": "suspended"}}
@@ -73,7 +73,7 @@ def test_storage_that_fails_at_large_goes_on_after_an_upload_with_a_rule_of_its_
     ]
 
 
-def test_a_call_that_a_rule_lets_arrive_has_its_own_number_and_its_own_moves(mockserver):
+def test_a_call_deferred_by_a_rule_has_its_own_number_and_transitions(mockserver):
     mockserver.on("createCampaign").nth(1).delay("10s")
     mockserver.on("createCampaign").nth(2).advance("1h")
     with pytest.raises(TimeoutError):
@@ -86,7 +86,7 @@ def test_a_call_that_a_rule_lets_arrive_has_its_own_number_and_its_own_moves(moc
     assert [(1, "Second"), (2, DRAFT["name"])] == [(each["cause"]["exchange"], names[each["id"]]) for each in moves]
 
 
-def test_no_key_that_a_rule_hands_out_is_shown_whole(mockserver):
+def test_no_view_contains_a_whole_key_that_a_rule_creates(mockserver):
     old = mockserver.secret_key
     _do(mockserver, "rotate-key", {"key": "sk_written_in_the_script"})
     mockserver.call("GET", "/v1/campaigns/" + old)
@@ -97,7 +97,7 @@ def test_no_key_that_a_rule_hands_out_is_shown_whole(mockserver):
     assert old not in shown
 
 
-def test_effects_of_a_rule_come_in_the_order_in_which_they_are_written(mockserver):
+def test_effects_of_a_rule_are_applied_in_the_order_of_the_document(mockserver):
     ids = running(mockserver)
     mockserver.on("listCampaigns").do(
         {"stall-sends": {}, "advance": "1h", "resume-sends": {}, "given": {"chats": [{"id": "chat_x"}]}}
@@ -108,7 +108,7 @@ def test_effects_of_a_rule_come_in_the_order_in_which_they_are_written(mockserve
     assert "chat_x" in [each["id"] for each in mockserver.state()["tenants"][0]["chats"]]
 
 
-def test_what_cannot_be_given_leaves_everything_as_it_was_and_the_call_is_answered(mockserver):
+def test_an_effect_with_invalid_seed_data_changes_nothing_and_the_call_is_answered(mockserver):
     rule = mockserver.on("createCampaign").do(
         {"given": {"chats": [{"id": "chat_new"}, {"id": "chat_ana"}]}, "set-tenant": {"name": "Next"}}
     )

@@ -140,7 +140,7 @@ def test_each_code_is_provoked_at_an_operation_that_declares_it(mockserver_serve
     assert set() == {code for code in ERRORS if code not in declared[code]} - ORPHANS
 
 
-def test_a_code_comes_of_seed_data_choices_or_the_call_wherever_the_document_leads_to_it(
+def test_a_reachable_code_is_provoked_by_seed_data_choices_or_the_call(
     mockserver_server: MockServer,
 ):
     injected = set()
@@ -151,7 +151,7 @@ def test_a_code_comes_of_seed_data_choices_or_the_call_wherever_the_document_lea
     assert set(INJECTED_ONLY) == injected
 
 
-def test_a_careful_client_tells_each_code_by_its_code(mockserver_server: MockServer):
+def test_a_careful_client_recognises_each_error_by_its_code(mockserver_server: MockServer):
     """A refusal is one, whatever its status; the two codes after which a call may be made again are apart."""
     passing = ("INTERNAL_ERROR", "RATE_LIMIT_EXCEEDED")
     expected = {code: (Unreachable, 8, None) if code in passing else (Refused, 1, code) for code in ERRORS}

@@ -7,7 +7,7 @@ from threading import Event
 import pytest
 
 from mockserver import MockServer
-from tests.clients.receiving import Letter
+from tests.clients.receiving import WebhookRequest
 from tests.clients.trusting import ForgettingReceiver, KnowingReceiver, NaiveReceiver, NarrowReceiver, SlowReceiver
 from tests.scenario.hearing import begin, careful_app, connect, said, served
 from tests.scenario.staging import staged
@@ -94,7 +94,7 @@ def test_a_late_failure_overwrites_where_the_last_event_wins(mockserver_server: 
         assert ["failed", "completed"] == [each["status"] for each in stage.tenant["sessions"]]
 
 
-def test_an_event_that_comes_twice_is_booked_once(mockserver_server: MockServer):
+def test_an_event_received_twice_is_recorded_once(mockserver_server: MockServer):
     with staged(mockserver_server, "hook-duplicate", now=NOON) as stage:
         app, receiver = careful_app(stage)
         made = begin(stage, 1, app)
@@ -112,7 +112,7 @@ def test_an_event_that_comes_twice_is_booked_once(mockserver_server: MockServer)
         assert made * 2 == naive.welcomed
 
 
-def test_a_late_event_finds_what_reading_has_told(mockserver_server: MockServer):
+def test_a_late_event_confirms_the_state_that_a_read_returned(mockserver_server: MockServer):
     with staged(mockserver_server, "hook-late", now=NOON) as stage:
         app, receiver = careful_app(stage)
         naive = NaiveReceiver()
@@ -136,7 +136,7 @@ def test_a_late_event_finds_what_reading_has_told(mockserver_server: MockServer)
         assert "connected" == naive.status
 
 
-def test_a_lost_event_is_known_to_who_reads_alone(mockserver_server: MockServer):
+def test_a_lost_event_is_noticed_only_by_a_client_that_reads(mockserver_server: MockServer):
     with staged(mockserver_server, "hook-lost") as stage:
         app, receiver = careful_app(stage)
         naive = NaiveReceiver()
@@ -153,7 +153,7 @@ def test_a_lost_event_is_known_to_who_reads_alone(mockserver_server: MockServer)
         assert (None, []) == (naive.status, naive.welcomed)
 
 
-def test_what_answers_at_once_gets_an_event_once(mockserver_server: MockServer):
+def test_a_receiver_that_answers_immediately_gets_an_event_once(mockserver_server: MockServer):
     with staged(mockserver_server, "hook-slow-receiver", now=NOON) as stage:
         app, receiver = careful_app(stage)
         made = begin(stage, 1, app)
@@ -180,7 +180,7 @@ def test_a_receiver_on_a_socket_that_answers_too_late_is_not_waited_for():
     """The limit is made short here, since on a socket it is waited for in earnest."""
     hung_up = Event()
 
-    def slow(letter: Letter) -> int:
+    def slow(letter: WebhookRequest) -> int:
         status = naive(letter)
         if len(naive.welcomed) == 1:
             hung_up.wait(20)
@@ -219,7 +219,7 @@ def test_a_careful_app_whose_answer_was_late_books_an_event_once(mockserver_serv
         assert ([204, 204], made) == (letters, app.welcomed)
 
 
-def test_an_unknown_kind_is_accepted_and_left_alone(mockserver_server: MockServer):
+def test_an_unknown_kind_is_accepted_and_ignored(mockserver_server: MockServer):
     with staged(mockserver_server, "hook-unknown-kind", now=NOON) as stage:
         app, receiver = careful_app(stage)
         made = begin(stage, 1, app)
@@ -230,7 +230,7 @@ def test_an_unknown_kind_is_accepted_and_left_alone(mockserver_server: MockServe
         assert ("+551155500306", made, 0) == (app.number, app.welcomed, app.refused)
 
 
-def test_an_unknown_kind_is_refused_or_taken_for_a_failure_by_who_knows_two(mockserver_server: MockServer):
+def test_a_receiver_of_two_kinds_refuses_an_unknown_kind_or_records_a_failure(mockserver_server: MockServer):
     with staged(mockserver_server, "hook-unknown-kind", now=NOON) as stage:
         receiver = stage.sandbox.receive_webhooks(NarrowReceiver())
         shown: list[str | None] = []

@@ -23,7 +23,7 @@ NOON = "2026-03-01T12:00:00Z"
 SECRET = "whsec_Y2hvc2VuLWJ5LXRoZS1yZWNlaXZlcg=="
 
 
-def test_no_forgery_is_believed_and_every_true_event_is(mockserver_server: MockServer):
+def test_no_forged_request_is_accepted_and_every_genuine_one_is(mockserver_server: MockServer):
     with staged(mockserver_server, "hook-forged") as stage:
         app, receiver = careful_app(stage)
         made = begin(stage, 7, app)
@@ -37,7 +37,7 @@ def test_no_forgery_is_believed_and_every_true_event_is(mockserver_server: MockS
         assert stage.tenant["entrypoints"][-1]["displayPhone"] == app.number
 
 
-def test_who_believes_everything_is_told_each_lie(mockserver_server: MockServer):
+def test_a_receiver_without_checks_accepts_each_forged_request(mockserver_server: MockServer):
     with staged(mockserver_server, "hook-forged") as stage:
         app = NaiveReceiver()
         receiver = stage.sandbox.receive_webhooks(app)
@@ -49,7 +49,7 @@ def test_who_believes_everything_is_told_each_lie(mockserver_server: MockServer)
         assert 1 == len(set(app.welcomed) - set(made))  # a welcome for a session that nobody has made
 
 
-def test_who_looks_at_no_date_and_no_tenant_is_told_two_lies(mockserver_server: MockServer):
+def test_a_receiver_that_ignores_date_and_tenant_accepts_two_forged_requests(mockserver_server: MockServer):
     """An old letter may be one that somebody has kept; a letter about another tenant is rightly signed."""
     with staged(mockserver_server, "hook-forged") as stage:
         app = UndatedReceiver(SECRET)
@@ -63,7 +63,7 @@ def test_who_looks_at_no_date_and_no_tenant_is_told_two_lies(mockserver_server: 
         assert set(made) == set(app.welcomed)
 
 
-def test_a_signature_holds_for_the_bytes_however_they_are_spelt(mockserver_server: MockServer):
+def test_a_signature_is_valid_for_the_exact_bytes(mockserver_server: MockServer):
     with staged(mockserver_server, "hook-unicode-body", now=NOON) as stage:
         app, receiver = careful_app(stage)
         made = begin(stage, 3, app)
@@ -88,7 +88,7 @@ def test_who_verifies_what_it_wrote_itself_refuses_true_events(mockserver_server
         assert ["12:01:05", "12:01:10", "12:01:15"] == late  # each refusal holds up whatever comes behind
 
 
-def test_a_letter_with_two_signatures_holds_if_one_does(mockserver_server: MockServer):
+def test_a_request_with_two_signatures_is_valid_if_one_is(mockserver_server: MockServer):
     with staged(mockserver_server, "hook-secret-rotation", now=NOON) as stage:
         app, receiver = careful_app(stage)
         made = begin(stage, 2, app)
@@ -99,7 +99,7 @@ def test_a_letter_with_two_signatures_holds_if_one_does(mockserver_server: MockS
         assert (made, 0) == (app.welcomed, app.refused)
 
 
-def test_an_application_that_still_has_the_former_secret_bears_a_rotation(mockserver_server: MockServer):
+def test_an_application_with_the_former_secret_tolerates_a_rotation(mockserver_server: MockServer):
     with staged(mockserver_server, "hook-secret-rotation", now=NOON) as stage:
         app, receiver = careful_app(stage)
         made = begin(stage, 2, app)
@@ -110,7 +110,7 @@ def test_an_application_that_still_has_the_former_secret_bears_a_rotation(mockse
         assert (made, 0) == (app.welcomed, app.refused)
 
 
-def test_who_looks_at_one_signature_refuses_a_true_event_during_a_rotation(mockserver_server: MockServer):
+def test_a_receiver_that_checks_one_signature_refuses_a_genuine_event_during_a_rotation(mockserver_server: MockServer):
     with staged(mockserver_server, "hook-secret-rotation", now=NOON) as stage:
         receiver = stage.sandbox.receive_webhooks(OneSignatureReceiver(SECRET), secret=SECRET)
         begin(stage, 2)

@@ -43,14 +43,14 @@ def test_every_error_code_has_a_scenario():
     assert named == {name for name in NAMES if name.startswith("error-")}
 
 
-def test_a_misspelt_name_is_told_the_nearest_and_not_the_whole_list(mockserver):
+def test_an_unknown_name_is_refused_with_the_closest_match_and_not_the_whole_list(mockserver):
     with pytest.raises(ScenarioError, match="did you mean 'start-timeout-applied'") as refusal:
         mockserver.apply("start-timeout-aplied")
 
     assert 300 > len(str(refusal.value))
 
 
-def test_a_document_is_named_as_its_file_and_says_in_one_sentence_what_it_shows():
+def test_a_document_has_the_name_of_its_file_and_a_description_of_one_sentence():
     summaries = {name: library.document(name)["summary"] for name in NAMES}
 
     assert [] == [name for name in NAMES if name != library.document(name)["scenario"]]

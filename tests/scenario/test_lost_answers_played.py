@@ -89,7 +89,9 @@ def test_half_an_answer_is_the_end_of_a_naive_client(mockserver_server: MockServ
         assert ["draft"] == [each["status"] for each in stage.campaigns]
 
 
-def test_a_naive_client_that_repeats_a_write_after_a_page_of_a_proxy_meets_what_it_wrote(mockserver_server: MockServer):
+def test_a_naive_client_that_repeats_a_write_after_a_proxy_error_conflicts_with_its_own_write(
+    mockserver_server: MockServer,
+):
     with staged(mockserver_server, "gateway-html-after-commit", to_the_end=False) as stage:
         stage.naive().launch(stage.plan().body())
 
@@ -98,7 +100,7 @@ def test_a_naive_client_that_repeats_a_write_after_a_page_of_a_proxy_meets_what_
         assert (3, 2) == (len(stage.campaigns), len(stage.executions))
 
 
-def test_a_naive_client_meets_a_page_where_it_wants_json(mockserver_server: MockServer):
+def test_a_naive_client_gets_html_instead_of_json(mockserver_server: MockServer):
     with staged(mockserver_server, "gateway-html-502") as stage:
         client = stage.naive()
         ids = client.launch(stage.plan().body())  # blind repetition helps where the call never arrived

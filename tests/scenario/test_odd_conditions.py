@@ -38,7 +38,7 @@ def test_a_body_too_deep_to_write_as_text_contains_nothing():
     assert not matches(Deep(), "~x")
 
 
-def test_a_delivery_delayed_at_the_end_of_the_calendar_is_shown(mockserver_server):
+def test_a_delivery_delayed_at_the_end_of_the_calendar_can_be_listed(mockserver_server):
     with mockserver_server.sandbox(
         now="9999-12-29T00:00:00Z", given={"webhooks": [{"url": "http://127.0.0.1:9/"}]}
     ) as sandbox:
@@ -52,6 +52,6 @@ def test_a_delivery_delayed_at_the_end_of_the_calendar_is_shown(mockserver_serve
 
 
 @pytest.mark.parametrize(("actual", "wanted"), [(True, 1), (1, True), (False, 0), (0, False)])
-def test_a_boolean_is_no_number(actual, wanted):
+def test_a_boolean_is_not_a_number(actual, wanted):
     assert not matches(actual, wanted)
     assert matches(actual, actual)

@@ -77,7 +77,7 @@ def appears_in_a_frame(stage: Stage, url: str) -> bool:
 
 
 @BOTH_DOORS
-def test_a_link_in_a_window_of_its_own_is_walked(mockserver_server: MockServer, on_socket: bool):
+def test_a_flow_can_run_in_its_own_window(mockserver_server: MockServer, on_socket: bool):
     with staged(mockserver_server, "connect-iframe", on_socket=on_socket) as stage:
         ended = carefully(stage, lambda url: stage.sandbox.end_user(url, socket=on_socket).connect())
 
@@ -102,7 +102,7 @@ def test_a_link_in_a_frame_shows_nothing_and_uses_nothing_up(mockserver_server: 
 # Walking away
 
 
-def test_a_tab_that_is_closed_at_the_end_returns_nobody_and_the_session_tells(mockserver_server: MockServer):
+def test_a_tab_closed_at_the_end_redirects_no_one_and_the_session_has_the_result(mockserver_server: MockServer):
     with staged(mockserver_server, "connect-tab-closed", to_the_end=False) as stage:
         returns: list[str | None] = []
 
@@ -117,7 +117,7 @@ def test_a_tab_that_is_closed_at_the_end_returns_nobody_and_the_session_tells(mo
         assert [0] == [rule["fired"] for rule in stage.sandbox.rules]  # the person was faster than the script
 
 
-def test_a_tab_that_is_closed_half_way_is_noticed_by_nobody_until_the_deadline(mockserver_server: MockServer):
+def test_a_tab_closed_half_way_is_unnoticed_until_the_deadline(mockserver_server: MockServer):
     with staged(mockserver_server, "connect-expires-unread") as stage:
         people: list[EndUser] = []
 
@@ -159,7 +159,7 @@ def test_a_visit_of_the_return_url_proves_nothing(mockserver_server: MockServer,
 # What a person does on the page
 
 
-def test_a_person_who_cancels_may_be_asked_once_more(mockserver_server: MockServer):
+def test_an_end_user_who_cancels_may_be_invited_again(mockserver_server: MockServer):
     with staged(mockserver_server, "connect-user-cancels", to_the_end=False) as stage:
         pages: list[str | None] = []
 
@@ -182,14 +182,14 @@ def cancel(stage: Stage, url: str) -> None:
     person.cancel()
 
 
-def test_a_person_who_cancels_is_waited_for_by_who_knows_one_end(mockserver_server: MockServer):
+def test_a_client_that_expects_only_completion_waits_for_an_end_user_who_cancelled(mockserver_server: MockServer):
     with staged(mockserver_server, "connect-user-cancels", to_the_end=False) as stage:
         naively(stage, lambda url: cancel(stage, url))
 
         assert ["failed"] == sessions(stage)
 
 
-def test_a_cancellation_that_nobody_notices_waits_for_the_deadline(mockserver_server: MockServer):
+def test_an_unnoticed_cancellation_waits_for_the_deadline(mockserver_server: MockServer):
     with staged(mockserver_server, "connect-user-cancels-unseen") as stage:
         ended = carefully(stage, lambda url: cancel(stage, url))
 
@@ -214,7 +214,7 @@ def test_a_number_that_is_typed_and_taken_fails_without_a_way_back(mockserver_se
         assert ["failed"] == sessions(stage)
 
 
-def test_a_funnel_that_goes_while_a_person_walks_fails_the_walk_at_its_end(mockserver_server: MockServer):
+def test_a_funnel_removed_during_a_flow_fails_the_flow_at_its_end(mockserver_server: MockServer):
     with staged(mockserver_server, "connect-funnel-deleted", to_the_end=False) as stage:
         ends: list[str | None] = []
         ended = carefully(
@@ -234,7 +234,7 @@ def test_a_funnel_that_goes_while_a_person_walks_fails_the_walk_at_its_end(mocks
 
 
 @BOTH_DOORS
-def test_a_number_of_the_phone_app_is_walked_in_its_own_order(mockserver_server: MockServer, on_socket: bool):
+def test_the_flow_for_a_number_of_the_phone_app_has_its_own_order(mockserver_server: MockServer, on_socket: bool):
     with staged(mockserver_server, "connect-coexistence", to_the_end=False, on_socket=on_socket) as stage:
         steps: list[str | None] = []
 

@@ -30,7 +30,7 @@ def test_a_profile_is_known_by_its_name(name) -> None:
     assert dict(PROFILES[name]) == load_profile(name)
 
 
-def test_what_is_got_is_the_callers_own() -> None:
+def test_the_returned_profile_belongs_to_the_caller() -> None:
     load_profile("hostile").clear()
 
     assert dict(PROFILES["hostile"]) == load_profile("hostile")
@@ -43,7 +43,7 @@ def test_a_profile_is_read_from_a_file(file, name) -> None:
     assert {"dual-status": "guide", "media-max-files": 3} == load_profile(path) == load_profile(str(path))
 
 
-def test_a_file_may_say_what_it_is(file) -> None:
+def test_a_file_may_have_a_description(file) -> None:
     path = file("scenario: ours\nsummary: As measured.\nchoices: {dual-status: guide}")
 
     assert {"dual-status": "guide"} == load_profile(path)
@@ -68,7 +68,7 @@ def test_a_file_with_anything_else_is_refused(file, text, said) -> None:
 
 
 @pytest.mark.parametrize(("name", "near"), [("hostil", "hostile"), ("guid", "guide"), ("litteral", "literal")])
-def test_a_misspelt_name_is_refused_with_the_nearest(mockserver_server, name, near) -> None:
+def test_an_unknown_name_is_refused_with_the_closest_match(mockserver_server, name, near) -> None:
     for ask in (load_profile, lambda name: mockserver_server.sandbox(profile=name)):
         with pytest.raises(ScenarioError) as refusal:
             ask(name)
@@ -81,7 +81,7 @@ def test_a_file_that_is_not_there_is_refused_by_its_name(tmp_path) -> None:
         load_profile(tmp_path / "absent.yaml")
 
 
-def test_a_sandbox_takes_a_profile_and_a_choice_beside_it_wins(mockserver_server) -> None:
+def test_an_explicit_choice_overrides_the_profile_of_a_sandbox(mockserver_server) -> None:
     with mockserver_server.sandbox(profile="hostile", choices={"success-status": "all-200"}) as sandbox:
         expected = PROFILES["hostile"] | {"success-status": "all-200"}
 
@@ -94,7 +94,7 @@ def test_a_mark_takes_a_profile(mockserver) -> None:
     assert "campaign-template" == in_force(mockserver)["template-not-found-code"]
 
 
-def test_a_reset_keeps_the_profile(mockserver_server) -> None:
+def test_a_reset_retains_the_profile(mockserver_server) -> None:
     with mockserver_server.sandbox(profile="guide") as sandbox:
         sandbox.reset()
 

@@ -59,7 +59,9 @@ STEPS = st.lists(st.tuples(st.integers(1, 20_000_000), EFFECTS), max_size=6)
 
 
 @given(STEPS, st.integers(1, 8), st.sampled_from([1, 7, 60, 4800]), st.integers(0, 9))
-def test_bent_sends_are_those_of_a_list_of_messages_and_each_count_is_met_at_its_instant(steps, chats, cadence, wanted):
+def test_modified_sends_equal_those_of_a_list_of_messages_and_each_count_is_reached_at_its_instant(
+    steps, chats, cadence, wanted
+):
     world = {"templates": [TEMPLATE], "chats": {"count": chats}}
     naive, now = Naive(chats, cadence), 0
     with MockServer().sandbox(given=world, now=NOON) as sandbox:
@@ -126,7 +128,7 @@ def test_a_count_is_reached_at_the_instant_of_its_send_also_the_very_last(mockse
     assert f"2026-03-01T12:00:0{second}" == ended["at"][:19]
 
 
-def test_a_count_is_met_once_an_execution(mockserver):
+def test_a_count_is_reached_once_per_execution(mockserver):
     rule = mockserver.after(sent=3).do({"slow-sends": {"perMinute": 1}})
     for name in "AB":
         run(mockserver, name=name)
@@ -135,7 +137,7 @@ def test_a_count_is_met_once_an_execution(mockserver):
     assert 2 == rule.fired
 
 
-def test_a_count_that_never_comes_never_fires(mockserver):
+def test_a_count_that_is_never_reached_never_fires(mockserver):
     failing = mockserver.on("startCampaign").fail_sends(every=2)
     never, half = mockserver.after(sent=5).set_tenant(name="Never"), mockserver.after(sent=4).set_tenant(name="Half")
     ids = run(mockserver)
@@ -145,7 +147,7 @@ def test_a_count_that_never_comes_never_fires(mockserver):
     assert [1, 0, 1] == [each.fired for each in (failing, never, half)]
 
 
-def test_after_a_cancel_no_count_is_met(mockserver):
+def test_after_a_cancel_no_count_is_reached(mockserver):
     rule = mockserver.after(sent=4).set_tenant(name="Never")
     ids = run(mockserver)
     mockserver.advance("2s")
@@ -165,7 +167,7 @@ def test_a_condition_has_to_hold_at_the_instant_of_the_count(mockserver):
     assert (("failed", "failed"), 1) == (statuses(mockserver, ids), rule.fired)
 
 
-def test_in_the_call_that_starts_it_an_execution_is_bent_from_its_first_send_on(mockserver):
+def test_an_effect_in_the_start_applies_from_the_first_send(mockserver):
     for effect, seen in (("stall-sends", (8, 0, 0)), ("fail-sends", (8, 0, 1)), ("slow-sends", (8, 1, 0))):
         arguments = {"perMinute": 1} if effect == "slow-sends" else {}
         rule = mockserver.on("startCampaign").do({effect: arguments})
@@ -173,7 +175,7 @@ def test_in_the_call_that_starts_it_an_execution_is_bent_from_its_first_send_on(
         rule.remove()
 
 
-def test_a_share_that_fails_is_drawn_from_the_seed(mockserver_server):
+def test_the_failing_share_is_derived_from_the_seed(mockserver_server):
     def failed(seed, ratio=0.5):
         world = {"templates": [TEMPLATE], "chats": {"count": 400}}
         with mockserver_server.sandbox(given=world, seed=seed) as sandbox:
@@ -210,7 +212,7 @@ def test_named_chats_are_those_that_fail(mockserver):
         {"after": {"sent": 9}, "do": {"fail-sends": {"every": 1}}},
     ],
 )
-def test_a_rule_applied_while_an_execution_lags_behind_its_campaign_leaves_what_has_ended_alone(mockserver, end, rule):
+def test_a_rule_applied_while_an_execution_lags_ignores_an_ended_campaign(mockserver, end, rule):
     ids = run(mockserver, cadence=60)
     mockserver.advance(7 if end == "finish" else 3)
     {

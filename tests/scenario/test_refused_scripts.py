@@ -136,10 +136,10 @@ BROKEN = [
     (_on(DO, **{"from": "5m", "until": "5m"}), "/until", "more than from", None),
     ({"on": "delivery", "where": {"evnt": "x"}, "do": {"advance": 1}}, "/where/evnt", "event, attempt", "event"),
     ({"at": "soon", "do": {"advance": 1}}, "/at", "duration", None),
-    ({"at": "5m", "nth": 1, "do": {"advance": 1}}, "/nth", "no nth beside at", None),
-    ({"at": "5m", "when": "before", "do": {"advance": 1}}, "/when", "no when beside at", None),
-    ({"after": {"sent": 1}, "times": 2, "do": {"advance": 1}}, "/times", "no times beside after", None),
-    ({"after": {"sent": 1}, "where": {"path.id": 1}, "do": {"advance": 1}}, "/where", "no where beside after", None),
+    ({"at": "5m", "nth": 1, "do": {"advance": 1}}, "/nth", "no nth next to at", None),
+    ({"at": "5m", "when": "before", "do": {"advance": 1}}, "/when", "no when next to at", None),
+    ({"after": {"sent": 1}, "times": 2, "do": {"advance": 1}}, "/times", "no times next to after", None),
+    ({"after": {"sent": 1}, "where": {"path.id": 1}, "do": {"advance": 1}}, "/where", "no where next to after", None),
     ({"after": {"sent": -1}, "do": {"advance": 1}}, "/after/sent", "0", None),
     ({"after": {"failed": 1}, "do": {"advance": 1}}, "/after/failed", "", None),
     ({"after": {}, "do": {"advance": 1}}, "/after/sent", "required", None),
@@ -200,13 +200,13 @@ def problems_of(sandbox, rule):
     return []
 
 
-def test_every_problem_of_a_script_is_shown_in_the_order_of_the_document(mockserver):
+def test_every_problem_of_a_script_is_listed_in_the_order_of_the_document(mockserver):
     with pytest.raises(ScenarioError) as refusal:
         mockserver.apply({"script": [{"on": "x", "do": DO}, {"at": "x", "do": {"advance": "y"}}]})
 
     assert ["/script/0/on", "/script/1/at", "/script/1/do/advance"] == [each.path for each in refusal.value.problems]
 
 
-def test_a_list_that_is_no_list_is_refused(mockserver):
+def test_a_value_that_is_not_a_list_is_refused(mockserver):
     with pytest.raises(ScenarioError, match="/script"):
         mockserver.apply({"script": {"on": "*", "do": DO}})

@@ -62,7 +62,7 @@ def _errors(sandbox, calls):
 
 
 @given(COUNTS, st.integers(0, 20))
-def test_a_rule_of_numbers_alone_fires_where_the_document_says(rule, calls):
+def test_a_rule_of_call_numbers_fires_as_documented(rule, calls):
     rule |= {"chance": None, "from": None, "until": None}
     with MockServer().sandbox() as sandbox:
         sandbox.apply({"script": [_written(rule)]})
@@ -73,7 +73,7 @@ def test_a_rule_of_numbers_alone_fires_where_the_document_says(rule, calls):
 
 
 @given(COUNTS, BOUNDS, CHANCES, st.integers(0, 20), st.integers(0, 2**53 - 1))
-def test_bounds_and_chance_come_after_the_numbers_and_before_times(rule, bounds, chance, calls, seed):
+def test_bounds_and_chance_are_checked_after_the_numbers_and_before_times(rule, bounds, chance, calls, seed):
     rule |= bounds | {"chance": chance}
     with MockServer().sandbox(seed=seed) as sandbox:
         sandbox.apply({"script": [_written(rule)]})
@@ -82,7 +82,7 @@ def test_bounds_and_chance_come_after_the_numbers_and_before_times(rule, bounds,
 
 
 @given(COUNTS, st.integers(0, 20), st.sampled_from([{"path.id": "nobody"}, {"path.id": "~body"}]))
-def test_a_condition_that_every_call_meets_changes_nothing(rule, calls, where):
+def test_a_condition_that_every_call_matches_changes_nothing(rule, calls, where):
     """However the engine finds the rule: by the number of the call, by a value of it, or by asking the rule."""
     rule |= {"chance": None, "from": None, "until": None}
     with MockServer().sandbox() as sandbox:

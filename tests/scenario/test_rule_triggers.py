@@ -23,14 +23,14 @@ def test_an_asterisk_takes_every_operation(mockserver, operation):
     assert 1 == rule.fired
 
 
-def test_a_path_that_is_no_operation_is_no_call_of_any(mockserver):
+def test_a_path_of_no_operation_counts_for_none(mockserver):
     rule = mockserver.on("*").error("INTERNAL_ERROR")
 
     assert 404 == mockserver.call("GET", "/v1/nothing").status
     assert 0 == rule.matched
 
 
-def test_a_method_and_path_mean_their_operation_alone(mockserver):
+def test_a_method_and_path_match_only_their_operation(mockserver):
     mockserver.on("GET /v1/campaigns").error("INTERNAL_ERROR")
 
     assert [500, 404, 201] == [
@@ -50,7 +50,7 @@ def test_a_refused_call_counts_too(mockserver):
     ]
 
 
-def test_the_first_rule_has_the_wire_and_the_world_effects_of_all_run(mockserver):
+def test_only_the_first_rule_modifies_the_response_and_the_state_effects_of_all_run(mockserver):
     mockserver.on("listCampaigns").set_tenant(name="First")
     first = mockserver.on("listCampaigns").do({"error": "INTERNAL_ERROR", "set-tenant": {"developersEnabled": False}})
     second = mockserver.on("listCampaigns").do({"reply": {"status": 299}, "set-tenant": {"subscription": "suspended"}})
@@ -62,7 +62,7 @@ def test_the_first_rule_has_the_wire_and_the_world_effects_of_all_run(mockserver
     assert first.id == mockserver.journal["exchanges"][0]["fault"]["rule"]
 
 
-def test_world_effects_come_after_the_operation_or_before_it(mockserver):
+def test_state_effects_run_after_or_before_the_operation(mockserver):
     after = mockserver.on("listCampaigns").times(1).set_tenant(subscription="suspended")
     assert [200, 403] == [_status(mockserver), _status(mockserver)]
     assert 1 == after.fired
@@ -71,7 +71,7 @@ def test_world_effects_come_after_the_operation_or_before_it(mockserver):
     assert 200 == _status(mockserver)
 
 
-def test_what_follows_the_operation_has_happened_when_the_answer_comes_and_is_no_part_of_it(mockserver):
+def test_effects_after_the_operation_precede_the_response_and_do_not_change_it(mockserver):
     """The answer is of one piece: as of the operation, though an hour has passed since."""
     campaign_id, _ = running(mockserver, cadence=1)
     mockserver.on("readCampaign").times(1).advance("1h")
@@ -106,7 +106,7 @@ def test_where_compares_the_values_of_a_call_by_path(mockserver):
                 rule.remove()
 
 
-def test_where_reads_the_body_as_json_and_keeps_true_apart_from_one(mockserver):
+def test_where_reads_the_body_as_json_and_distinguishes_true_from_one(mockserver):
     rule = mockserver.on("createCampaign").where(cadence=1).error("INTERNAL_ERROR")
 
     bodies = [DRAFT | {"cadence": each, "name": str(each)} for each in (1, 1.0, True, "1")]
@@ -115,7 +115,7 @@ def test_where_reads_the_body_as_json_and_keeps_true_apart_from_one(mockserver):
 
 
 @pytest.mark.parametrize("body", [b"[" * 200_000, b"{", b"\xff\xfe", b'{"name": ' + b"9" * 10_000 + b"}", b""])
-def test_a_body_that_cannot_be_read_matches_nothing_and_meets_its_own_refusal(mockserver, body):
+def test_an_unreadable_body_matches_nothing_and_gets_its_own_refusal(mockserver, body):
     rule = mockserver.on("createCampaign").where(name="x").error("INTERNAL_ERROR")
 
     reply = mockserver.call("POST", "/v1/campaigns", body=body, headers={"Content-Type": "application/json"})
@@ -123,14 +123,14 @@ def test_a_body_that_cannot_be_read_matches_nothing_and_meets_its_own_refusal(mo
     assert (400, 0) == (reply.status, rule.matched)
 
 
-def test_all_of_where_has_to_hold(mockserver):
+def test_all_conditions_of_where_must_match(mockserver):
     mockserver.on("createCampaign").where(name="a", cadence=">=50").error("INTERNAL_ERROR")
 
     bodies = [DRAFT | each for each in ({"name": "a"}, {"name": "a", "cadence": 5}, {"name": "b"})]
     assert [500, 201, 201] == [mockserver.call("POST", "/v1/campaigns", json=each).status for each in bodies]
 
 
-def test_a_rule_holds_only_while_the_world_is_so(mockserver):
+def test_a_rule_applies_only_while_its_condition_is_true(mockserver):
     campaign_id, _ = running(mockserver, cadence=1)
     rule = mockserver.on("readCampaign").while_(campaign="processing", sent=">=2").error("INTERNAL_ERROR")
     path = f"/v1/campaigns/{campaign_id}"
@@ -155,7 +155,7 @@ def test_conditions_on_sessions_and_subscriptions(mockserver):
     assert [500, 403] == [mockserver.call(*OPERATIONS["listTemplates"]).status, _status(mockserver)]
 
 
-def test_a_removed_rule_is_gone_and_the_others_count_on(mockserver):
+def test_a_removed_rule_is_absent_and_the_others_continue_to_count(mockserver):
     first = mockserver.on("listCampaigns").nth(1).error("INTERNAL_ERROR")
     second = mockserver.on("listCampaigns").nth(2).error("FORM_NOT_FOUND")
     third = mockserver.on("listCampaigns").where({"query.a": "1"}).error("INTERNAL_ERROR")
@@ -164,7 +164,7 @@ def test_a_removed_rule_is_gone_and_the_others_count_on(mockserver):
 
     assert [200, 404] == [mockserver.call("GET", "/v1/campaigns?a=1").status, _status(mockserver)]
     assert [second.id] == [each["id"] for each in mockserver.rules]
-    with pytest.raises(ValueError, match=f"no rule '{first.id}'; there is {second.id}"):
+    with pytest.raises(ValueError, match=f"rule: got '{first.id}'; expected {second.id}"):
         first.remove()
     mockserver.remove_rules()
     assert [] == mockserver.rules
@@ -183,7 +183,7 @@ def test_counters_are_part_of_a_checkpoint(mockserver):
     assert [(3, 1), (3, 1)] == [(each.matched, each.fired) for each in (rule, late)]
 
 
-def test_an_effect_that_meets_nothing_says_so_in_its_rule_until_it_meets_something(mockserver):
+def test_an_effect_without_a_target_is_reported_in_its_rule_until_it_has_one(mockserver):
     rule = mockserver.on("listCampaigns").fail_campaign()
     assert None is rule.no_target
     _status(mockserver)
@@ -228,7 +228,7 @@ def test_an_instant_is_counted_from_when_the_rule_was_applied(mockserver):
     assert (403, 1) == (_status(mockserver), rule.fired)
 
 
-def test_what_an_instant_does_is_told_by_the_clock_and_happens_once(mockserver):
+def test_effects_at_an_instant_are_returned_by_the_clock_and_happen_once(mockserver):
     rule = mockserver.at("5s").set_tenant(name="Later")
 
     happened = mockserver.advance("1h")
@@ -239,7 +239,7 @@ def test_what_an_instant_does_is_told_by_the_clock_and_happens_once(mockserver):
     assert [] == mockserver.advance("1h")
 
 
-def test_an_instant_of_a_following_clock_keeps_what_a_rule_has_added(mockserver_server):
+def test_an_instant_of_a_following_clock_retains_the_time_that_a_rule_added(mockserver_server):
     """The clock goes on from where the rule has put it, and does not stand still until the process catches up."""
     with mockserver_server.sandbox(clock="follow", given=GIVEN) as sandbox:
         began = sandbox.now
@@ -260,7 +260,7 @@ def test_a_rule_for_another_tenants_campaign_acts_on_that_one(mockserver):
     assert [] == mockserver.state()["tenants"][1]["templates"]
 
 
-def test_what_time_did_is_dated_by_its_own_instant_also_where_a_rule_lets_more_time_pass(mockserver):
+def test_timers_have_their_own_instant_even_if_a_rule_advances_the_clock(mockserver):
     mockserver.at("5s").advance("1h")
     mockserver.at("30m").set_tenant(name="Later")
 
@@ -281,7 +281,7 @@ def test_rules_that_advance_within_one_another_end_at_a_bound_and_break_nothing(
     assert [1] * rules == [rule["fired"] for rule in mockserver.rules]
     refused = {rule["noTarget"] for rule in mockserver.rules if "noTarget" in rule}
     assert {
-        "advance: 20 rules are letting time pass already, one within another (the mock's own bound: 20 rules deep)"
+        "advance: got 21 rules that advance the clock, one within another; expected at most 20 (the mock's own bound)"
     } == refused
 
 

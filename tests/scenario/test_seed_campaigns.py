@@ -158,12 +158,12 @@ def test_what_contradicts_itself_or_could_not_be_is_refused_at_its_place(mockser
     assert [f"/given/campaigns/0/{path}"] == refused(mockserver, **fields)
 
 
-def test_what_a_creation_or_a_start_would_refuse_is_refused(mockserver):
+def test_seed_data_that_a_creation_or_a_start_would_refuse_is_refused(mockserver):
     mockserver.apply({"given": {"campaigns": [{"name": "Taken"}]}})
     for campaign, words in (
         ({"name": "Taken"}, "CAMPAIGN_NAME_ALREADY_EXISTS"),
         ({"templateId": "template_asking", "status": "completed"}, "CAMPAIGN_MISSING_COMMON_VARIABLES"),
-        ({"status": "completed", "executionId": "chat_1"}, "an id that nothing in the sandbox has yet"),
+        ({"status": "completed", "executionId": "chat_1"}, "an id that is not in use in the sandbox"),
     ):
         asking = {"id": "template_asking", "variables": [{"key": "var1", "required": True}]}
         with pytest.raises(ScenarioError, match=words):
@@ -187,7 +187,7 @@ def test_rules_reports_and_the_replay_know_a_seeded_campaign(mockserver_server):
         ] == [each for each in moves if each[0] == "campaign"]
 
 
-def test_a_template_that_is_restarted_beside_a_seeded_run_is_judged_without_a_call_that_made_it(mockserver):
+def test_a_restart_next_to_a_seeded_run_is_judged_without_its_create_call(mockserver):
     seed(mockserver, status="completed")
     run(mockserver, name="Again")
     mockserver.advance("1m")
@@ -225,7 +225,7 @@ def test_a_seeded_run_counts_as_the_played_one_at_every_instant(mockserver_serve
                 assert entry(played, ids[0]) | {"id": ""} == entry(seeded, "campaign_a") | {"id": ""}
 
 
-def test_the_document_of_a_run_holds_its_seeded_campaigns(mockserver_server):
+def test_the_document_of_a_run_contains_its_seeded_campaigns(mockserver_server):
     world = WORLD | {"campaigns": [{"id": "campaign_a", "status": "processing", "executionId": "execution_a"}]}
     with mockserver_server.sandbox(now=NOON, given=world) as sandbox:
         sandbox.advance(3)

@@ -20,7 +20,7 @@ def test_a_text_item_has_no_media(mockserver):
 
 
 @pytest.mark.clause("templates.items")
-def test_a_media_item_without_an_id_is_given_one(mockserver):
+def test_a_media_item_without_an_id_gets_one(mockserver):
     mockserver.apply({"given": {"templates": [{"id": "template_card", "items": [{"type": "image"}]}]}})
 
     [item] = mockserver.call("GET", "/v1/message-templates/template_card").json()["items"]
@@ -53,7 +53,7 @@ def test_a_message_of_the_organisation_is_sent_by_the_tenant(mockserver):
     assert {"id": "tenant_default", "name": "Default tenant", "isParticipant": False} == record["sender"]
 
 
-def test_a_signing_secret_that_was_assigned_is_told_once_and_whole(mockserver):
+def test_an_assigned_signing_secret_is_returned_once_and_whole(mockserver):
     told = mockserver.apply({"given": {"webhooks": [{"url": "http://127.0.0.1:9/hook"}]}})
 
     [(webhook_id, secret)] = told["webhookSecrets"].items()
@@ -77,12 +77,12 @@ def test_a_recipes_own_seed_data_joins_its_scenarios(mockserver_server, first, s
 
 
 @pytest.mark.parametrize("seed", [-1, 2**53])
-def test_a_seed_is_a_whole_number_that_every_language_keeps(mockserver_server, seed):
+def test_a_seed_is_a_whole_number_that_every_language_represents_exactly(mockserver_server, seed):
     with pytest.raises(ValueError, match="expected a whole number from 0"):
         mockserver_server.sandbox(seed=seed)
 
 
-def test_a_misspelt_chat_among_very_many_is_refused_with_the_nearest_one(mockserver):
+def test_an_unknown_chat_among_very_many_is_refused_with_the_closest_match(mockserver):
     chats = {"count": 100_000, "each": {}}
     ids = mockserver.apply({"given": {"chats": chats}})["created"]["chats"]
     messages = [{"chatId": f"{chat_id[:-1]}x", "text": "Oi"} for chat_id in ids[:150]]

@@ -51,7 +51,7 @@ def sessions(stage: Stage) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_a_careful_client_knows_how_a_connection_ended(mockserver_server: MockServer, name: str):
+def test_a_careful_client_learns_how_a_connection_ended(mockserver_server: MockServer, name: str):
     attempts, made, status, reason = ENDS[name]
     with staged(mockserver_server, name, now=HALF_PAST) as stage:
         if name == "connect-expires-at-the-instant":
@@ -73,7 +73,7 @@ def test_at_the_very_instant_the_deadline_wins(mockserver_server: MockServer):
         assert [1] == [rule["fired"] for rule in stage.sandbox.rules]
 
 
-def test_the_id_is_kept_before_the_link_is_shown(mockserver_server: MockServer):
+def test_the_id_is_stored_before_the_link_is_shown(mockserver_server: MockServer):
     with staged(mockserver_server, "connect-standard") as stage:
         ended, (kept, shown) = connect(stage.careful())
 
@@ -84,7 +84,7 @@ def test_the_id_is_kept_before_the_link_is_shown(mockserver_server: MockServer):
         assert shown.startswith("http") and kept.startswith("connection_session_")
 
 
-def test_what_was_asked_for_is_what_is_connected(mockserver_server: MockServer):
+def test_the_requested_number_is_the_connected_one(mockserver_server: MockServer):
     with staged(mockserver_server, "connect-standard") as stage:
         funnel = {"funnelId": "funnel_standard", "funnelStepId": "funnel_step_standard"}
         ended, _ = connect(stage.careful(), **funnel)
@@ -106,7 +106,7 @@ def test_a_funnel_that_is_deleted_meanwhile_fails_the_connection(mockserver_serv
         assert 1 == len(sessions(stage))
 
 
-def test_a_completion_in_the_last_second_is_seen(mockserver_server: MockServer):
+def test_a_completion_in_the_last_second_is_noticed(mockserver_server: MockServer):
     with staged(mockserver_server, "connect-last-second") as stage:
         connect(stage.careful())
 
@@ -145,7 +145,7 @@ def test_a_deadline_may_be_noticed_late(mockserver_server: MockServer, name: str
         assert statuses[1] == client.session(session_id).status
 
 
-def test_a_deadline_that_nobody_enforces_is_given_up(mockserver_server: MockServer):
+def test_a_client_stops_waiting_for_an_unenforced_deadline(mockserver_server: MockServer):
     """However long a session lingers, a careful client stops and says so: its own time passes, the service's stands."""
     with staged(mockserver_server, "connect-expires-unread") as stage:
         client = Careful(stage.sandbox.base_url, stage.sandbox.secret_key, stage.http, lambda seconds: None)
@@ -212,7 +212,7 @@ UNHEARD = {
 
 
 @pytest.mark.parametrize("name", UNHEARD)
-def test_who_hears_of_no_event_reads_the_session(mockserver_server: MockServer, name: str):
+def test_a_client_without_an_event_reads_the_session(mockserver_server: MockServer, name: str):
     with staged(mockserver_server, name, is_heard=False) as stage:
         ended, _ = connect(stage.careful(), attempts=len(UNHEARD[name]))
 

@@ -13,7 +13,7 @@ def test_a_play_that_leaves_a_rule_silent_fails(mockserver_server: MockServer):
         pass
 
 
-def test_a_play_whose_rule_meets_nothing_fails(mockserver_server: MockServer):
+def test_a_play_whose_rule_matches_nothing_fails(mockserver_server: MockServer):
     """The rule fires at its minute, and no session is there to complete."""
     with (
         pytest.raises(AssertionError, match="no session is pending"),
@@ -22,7 +22,7 @@ def test_a_play_whose_rule_meets_nothing_fails(mockserver_server: MockServer):
         stage.sandbox.advance("2m")
 
 
-def test_a_play_that_stops_early_or_is_not_heard_is_let_off_what_it_cannot_reach(mockserver_server: MockServer):
+def test_a_play_that_stops_early_or_has_no_receiver_need_not_reach_every_rule(mockserver_server: MockServer):
     with staged(mockserver_server, "start-timeout-applied", to_the_end=False) as stage:
         assert ["startCampaign"] == [rule["on"] for rule in stage.silent_rules]
     with staged(mockserver_server, "hook-lost", is_heard=False) as stage:

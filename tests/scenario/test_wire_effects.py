@@ -30,7 +30,7 @@ def test_any_code_can_be_the_answer_of_any_operation_which_then_does_not_run(moc
 
 
 @pytest.mark.parametrize("code", ["RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR"])
-def test_an_error_tells_the_wait_that_it_was_given(mockserver, code):
+def test_an_injected_error_has_the_given_retry_after(mockserver, code):
     mockserver.on("listCampaigns").times(1).error(code, retry_after=12)
     mockserver.on("listCampaigns").error("INTERNAL_ERROR")
 
@@ -94,7 +94,7 @@ def _waits(server, seed, wait, calls=400):
         return seen
 
 
-def test_a_drawn_wait_has_its_median_its_99th_percentile_and_its_bound(mockserver_server):
+def test_a_random_delay_has_its_median_its_99th_percentile_and_its_bound(mockserver_server):
     wait = {"median": "80ms", "p99": "2s", "max": "3s"}
     waits = _waits(mockserver_server, 7, wait, 1000)
 
@@ -105,7 +105,7 @@ def test_a_drawn_wait_has_its_median_its_99th_percentile_and_its_bound(mockserve
     assert max(waits) <= 3
 
 
-def test_a_drawn_wait_without_a_spread_is_its_median(mockserver_server):
+def test_a_random_delay_without_a_spread_is_its_median(mockserver_server):
     assert {0.25} == set(_waits(mockserver_server, 1, {"median": "250ms"}, 5))
 
 
@@ -145,7 +145,7 @@ def test_a_bad_gateway_is_a_page_of_a_proxy_whether_or_not_the_operation_ran(moc
     assert (502, bool(campaigns)) == (entry["response"]["status"], entry["applied"])
 
 
-def test_without_arguments_a_bad_gateway_keeps_the_operation_from_running(mockserver):
+def test_a_bad_gateway_without_arguments_prevents_the_operation(mockserver):
     mockserver.on("createCampaign").bad_gateway()
 
     assert 502 == mockserver.call("POST", "/v1/campaigns", json=DRAFT).status
@@ -176,7 +176,7 @@ def _stale(sandbox, operation):
     return sandbox.on(operation).times(1).stale()
 
 
-def test_after_a_create_a_stale_read_finds_nothing(mockserver):
+def test_after_a_create_a_stale_read_returns_not_found(mockserver):
     rule = _stale(mockserver, "readCampaign")
     mockserver.call(*LIST)
     path = f"/v1/campaigns/{draft(mockserver)}"
@@ -230,7 +230,7 @@ def test_time_alone_is_a_change_too(mockserver):
     ]
 
 
-def test_a_stale_read_without_a_change_answers_as_it_is_and_says_so(mockserver):
+def test_a_stale_read_without_a_change_returns_the_present_state_and_records_it(mockserver):
     draft(mockserver)
     rule = _stale(mockserver, "listCampaigns")
 

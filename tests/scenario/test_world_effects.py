@@ -125,7 +125,7 @@ def _set_tenant(sandbox):
 def _revoke(sandbox):
     _do(sandbox, "revoke-key")
     again = _do(sandbox, "revoke-key")
-    assert "revoked already" in again.no_target
+    assert "got a revoked secret key" in again.no_target
     return sandbox.call(*LIST).json()["code"], sandbox.call(*LIST, key=OTHER_KEY).status
 
 
@@ -133,7 +133,7 @@ def _rotate(sandbox):
     old = sandbox.secret_key
     _do(sandbox, "rotate-key", {"key": "sk_brand_new_key"})
     assert "sk_brand_new_key" == sandbox.secret_key
-    assert "known already" in _do(sandbox, "rotate-key", {"key": OTHER_KEY}).no_target
+    assert "expected one that the sandbox does not have yet" in _do(sandbox, "rotate-key", {"key": OTHER_KEY}).no_target
     return [sandbox.call(*LIST, key=key).status for key in (old, "sk_brand_new_key")]
 
 
@@ -241,13 +241,13 @@ def test_no_effect_is_left_out():
 
 
 @pytest.mark.parametrize("effect", SEEN)
-def test_an_effect_is_seen_by_clients(mockserver, effect):
+def test_an_effect_is_visible_to_clients(mockserver, effect):
     seen, expected = SEEN[effect]
 
     assert expected == seen(mockserver)
 
 
-def test_sends_that_are_slowed_never_come_before_their_interval_is_over(mockserver):
+def test_slowed_sends_never_precede_the_end_of_their_interval(mockserver):
     """Seven a minute are one each 8571428.57 microseconds."""
     ids = running(mockserver)
     _do(mockserver, "slow-sends", {"perMinute": 7})

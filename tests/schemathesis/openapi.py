@@ -3,7 +3,7 @@ The contract as an OpenAPI 3.1 document, made from the endpoint, error and schem
 
 1. An operation declares one success status, that of `success-status: rest`, and the statuses of its own and the common error codes.
 2. The body of an error status names that status and the codes that the operation declares under it, and no others.
-3. `Known` ids stand beside any other text, in a path parameter or a body's property, so that generated calls also find something.
+3. A path parameter or property takes `Known` ids or any other text, so that generated calls also reach records.
 """
 
 from __future__ import annotations

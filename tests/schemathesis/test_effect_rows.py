@@ -1,4 +1,4 @@
-"""Open points whose other answers are no choice but seed data or an effect of a scenario: each is reached."""
+"""Open points whose other answers are seed data or an effect of a scenario instead of a choice: each is reached."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_proxy_refuses_an_upload_as_too_large(mockserver: Sandbox):
 
 @pytest.mark.option("failed-trigger", "effect")
 @pytest.mark.mockserver(given={"templates": [TEMPLATE], "chats": {"count": 10}})
-def test_a_campaign_fails_midway_and_the_rest_is_neither_sent_nor_failed(mockserver: Sandbox):
+def test_a_campaign_fails_midway_and_the_other_messages_are_neither_sent_nor_failed(mockserver: Sandbox):
     mockserver.after(sent=4).fail_campaign()
     campaign, execution = started(mockserver)
     mockserver.advance(minutes=1)

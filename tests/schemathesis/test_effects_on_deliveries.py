@@ -12,7 +12,7 @@ from tests.clients.operations import SESSIONS
 
 
 class Inbox:
-    """A receiver that accepts everything and keeps it."""
+    """A receiver that accepts and records everything."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self.received: list[tuple[dict[str, str], bytes]] = []
@@ -40,7 +40,7 @@ def create(sandbox: Sandbox) -> str:
 
 
 @pytest.mark.option("event-before-202-read", "effect")
-def test_the_event_comes_while_the_202_is_still_on_the_wire(mockserver: Sandbox):
+def test_the_event_arrives_before_the_202(mockserver: Sandbox):
     seen: list[str] = []
     mockserver.receive_webhooks(lambda request: seen.append(f"event of {request.json()['data']['sessionId']}"))
     mockserver.on("createConnectionSession").complete_session()
@@ -54,7 +54,7 @@ def test_the_event_comes_while_the_202_is_still_on_the_wire(mockserver: Sandbox)
 
 
 @pytest.mark.option("wh-duplicates", "effect")
-def test_the_same_event_comes_again_after_it_was_accepted(mockserver: Sandbox, inbox: Inbox):
+def test_an_accepted_event_is_sent_again(mockserver: Sandbox, inbox: Inbox):
     mockserver.on("delivery").deliver(duplicate=2)
     mockserver.complete_session(create(mockserver))
 
@@ -63,7 +63,7 @@ def test_the_same_event_comes_again_after_it_was_accepted(mockserver: Sandbox, i
 
 
 @pytest.mark.option("wh-order", "effect")
-def test_an_event_comes_after_the_one_that_followed_it(mockserver: Sandbox, inbox: Inbox):
+def test_an_event_arrives_after_its_successor(mockserver: Sandbox, inbox: Inbox):
     mockserver.on("delivery").times(1).deliver(reorder=True)
     first, second = create(mockserver), create(mockserver)
     mockserver.fail_session(first)
@@ -73,7 +73,7 @@ def test_an_event_comes_after_the_one_that_followed_it(mockserver: Sandbox, inbo
 
 
 @pytest.mark.option("wh-unknown-kind", "effect")
-def test_an_event_of_another_kind_comes_to_the_same_url(mockserver: Sandbox, inbox: Inbox):
+def test_an_event_of_another_kind_is_sent_to_the_same_url(mockserver: Sandbox, inbox: Inbox):
     mockserver.on("delivery").deliver(unknown_kind="entrypoints.photoapp.renamed")
     mockserver.complete_session(create(mockserver))
 
@@ -81,7 +81,7 @@ def test_an_event_of_another_kind_comes_to_the_same_url(mockserver: Sandbox, inb
 
 
 @pytest.mark.option("wh-latency", "effect")
-def test_an_event_comes_minutes_after_the_change(mockserver: Sandbox, inbox: Inbox):
+def test_an_event_arrives_minutes_after_the_change(mockserver: Sandbox, inbox: Inbox):
     mockserver.on("delivery").times(1).deliver(delay="5m")
     session = create(mockserver)
     mockserver.complete_session(session)

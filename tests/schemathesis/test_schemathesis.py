@@ -1,7 +1,7 @@
 """
 Schemathesis against the contract's own OpenAPI document: whatever is sent, the answer is a declared one.
 
-Each generated call meets a sandbox with the same past, so that a failure comes back when it is looked for.
+Each generated call runs against a sandbox with the same past, so that a failure can be reproduced.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ BODIES: Mapping[str, Any] = {
 
 
 class World(NamedTuple):
-    """A sandbox with the demo, a running campaign, a draft and a session, and the document that knows their ids."""
+    """A sandbox with the demo, a running campaign, a draft and a session, and the document that contains their ids."""
 
     sandbox: Sandbox
     api: OpenApiSchema
@@ -118,7 +118,7 @@ def exercise(
     if mode is GenerationMode.NEGATIVE and row.body == "none" and not row.query:
         examples = KEY_EXAMPLES
     keys = st.sampled_from([world.sandbox.secret_key] * 4 + [world.sandbox.public_key, None])
-    figures = {"of": f"Schemathesis, {of}", "cases": 0, "findings": 1}  # until the run has come through without one
+    figures = {"of": f"Schemathesis, {of}", "cases": 0, "findings": 1}  # until the run has ended without one
     record("figures", figures)
 
     @settings(

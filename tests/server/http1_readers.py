@@ -10,11 +10,11 @@ import h11
 
 from mockserver.server.http1.connection import Connection, ServerConfig
 from mockserver.server.http1.event_loop import new_event_loop
-from mockserver.server.http1.messages import Answer, Request, Response
+from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.server import plain_error
 from mockserver.server.http1.workers import Workers
 
-PATIENCE_SECONDS = 5.0  # nothing waits as long: the client has ended its half before the server begins
+LIMIT_SECONDS = 5.0  # nothing waits as long: the client has ended its half before the server begins
 WHOLE_BYTES = 64 * 1024 * 1024
 
 
@@ -41,10 +41,10 @@ class Answered(NamedTuple):
     fault: str
 
 
-Respond = Callable[[Request], Answer | Awaitable[Answer]]
+Respond = Callable[[Request], ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]]
 
 
-def echo(request: Request) -> Answer:
+def echo(request: Request) -> ResponseOrDisconnect:
     """Answers with the body, for every other length in two pieces."""
     body = request.body() or b""
     if len(body) % 2:
@@ -67,7 +67,7 @@ class _Recorder:
     def body_max_bytes(self, target: str) -> int:
         return WHOLE_BYTES
 
-    def respond(self, request: Request) -> Answer | Awaitable[Answer]:
+    def respond(self, request: Request) -> ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]:
         self.asked.append(Asked(request.method, request.target, _headers(request), request.body() or b""))
         return self._respond(request)
 
@@ -76,11 +76,11 @@ def read_by_us(sent: bytes, respond: Respond = echo) -> tuple[Verdict, bytes, li
     """What the server reads of a client that sends this and ends, its answers' bytes, and the lines of its log."""
     recorder, log = _Recorder(respond), []
     client, wire = socket.socketpair()
-    client.settimeout(PATIENCE_SECONDS)
+    client.settimeout(LIMIT_SECONDS)
     with client:
         client.sendall(sent)
         client.shutdown(socket.SHUT_WR)
-        _serve(wire, ServerConfig(recorder, plain_error, log.append, PATIENCE_SECONDS, True))
+        _serve(wire, ServerConfig(recorder, plain_error, log.append, LIMIT_SECONDS, True))
         with client.makefile("rb") as answers:
             answered = answers.read()
     last = answered.rpartition(b"HTTP/1.1 400 ")[2] if b"\r\nX-Mock-Reason: " in answered else b""
@@ -100,7 +100,7 @@ def _serve(wire: socket.socket, config: ServerConfig) -> None:
         loop.run_until_complete(connection.task)
     workers.stop()
     for thread in workers.threads:
-        thread.join(PATIENCE_SECONDS)
+        thread.join(LIMIT_SECONDS)
     loop.close()
 
 

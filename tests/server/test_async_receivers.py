@@ -1,4 +1,4 @@
-"""Receivers that run on an event loop: coroutine functions, ASGI apps and servers, called without a stall from wherever it is."""
+"""Receivers on an event loop: coroutine functions, ASGI apps and servers, called without blocking that loop."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_an_asgi_app_that_ends_without_an_answer_fails_the_attempt(mockserver: S
         (TimeoutError(), (None, "timeout")),
     ],
 )  # fmt: skip
-def test_what_an_async_receiver_raises_is_told_as_of_any_other(mockserver: Sandbox, failure, outcome):
+def test_an_exception_of_an_async_receiver_is_reported_as_that_of_any_other(mockserver: Sandbox, failure, outcome):
     async def broken(_: Any) -> None:
         raise failure
 
@@ -154,7 +154,7 @@ def test_what_an_async_receiver_raises_is_told_as_of_any_other(mockserver: Sandb
     assert outcome[0] == status and re.fullmatch(outcome[1], error)
 
 
-def test_a_coroutine_that_never_ends_meets_the_time_limit(mockserver: Sandbox, monkeypatch):
+def test_a_coroutine_that_never_ends_reaches_the_time_limit(mockserver: Sandbox, monkeypatch):
     monkeypatch.setattr(mockserver._hosted.host, "webhook_timeout_seconds", 0.05)
 
     async def silent(_: Any) -> None:
@@ -176,7 +176,9 @@ COMMANDS = {
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 @pytest.mark.parametrize("make", RECEIVERS.values(), ids=RECEIVERS)
-def test_a_sync_command_on_the_receivers_loop_names_the_async_form_at_once(mockserver: Sandbox, make, command):
+def test_a_sync_command_on_the_loop_of_the_receiver_fails_immediately_and_names_the_async_form(
+    mockserver: Sandbox, make, command
+):
     async def main() -> list[Any]:
         receiver = mockserver.receive_webhooks(make())
         session = begin(mockserver)
@@ -190,7 +192,7 @@ def test_a_sync_command_on_the_receivers_loop_names_the_async_form_at_once(mocks
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
-def test_a_server_on_the_callers_own_loop_is_named_at_once_too(mockserver: Sandbox, command):
+def test_a_server_on_the_loop_of_the_caller_is_reported_immediately(mockserver: Sandbox, command):
     async def main() -> int:
         async with Server() as server:
             mockserver.receive_webhooks(server.url)
@@ -251,7 +253,7 @@ def test_what_only_reads_does_not_try_again_what_was_refused(mockserver: Sandbox
         runner.run(server.__aexit__())
 
 
-def test_what_a_function_raises_is_raised_by_its_async_form(mockserver: Sandbox):
+def test_an_async_form_raises_the_exception_of_its_function(mockserver: Sandbox):
     async def main() -> None:
         with pytest.raises(KeyError):
             await mockserver.run_async(dict[str, str]().__getitem__, "x")
@@ -261,7 +263,7 @@ def test_what_a_function_raises_is_raised_by_its_async_form(mockserver: Sandbox)
     on_a_loop(main)
 
 
-def test_a_port_of_another_machine_is_none_of_this_loop():
+def test_a_port_of_another_machine_is_not_served_by_this_loop():
     async def main() -> list[bool]:
         async with Server() as server:
             port = server.url.rpartition(":")[2]
@@ -277,7 +279,7 @@ def test_a_loop_that_does_not_show_its_servers_is_taken_to_serve_the_receiver():
     assert event_loops.serves(object(), "http://127.0.0.1:1/")  # type: ignore[arg-type]
 
 
-def test_a_function_that_needs_no_loop_is_called_from_one_at_once(mockserver: Sandbox):
+def test_a_function_that_needs_no_loop_runs_immediately_on_one(mockserver: Sandbox):
     seen: list[str] = []
 
     async def main() -> None:
@@ -324,7 +326,7 @@ def test_the_async_forms_answer_as_the_sync_ones_do(mockserver: Sandbox):
     on_a_loop(main)
 
 
-def test_a_wait_for_calls_lets_the_loop_make_them(mockserver: Sandbox):
+def test_a_wait_for_calls_does_not_block_the_loop_that_makes_them(mockserver: Sandbox):
     async def main() -> int:
         waiting = asyncio.create_task(mockserver.wait_for_async("listCampaigns", timeout=DEADLINE_S))
         await asyncio.sleep(0)
@@ -335,7 +337,7 @@ def test_a_wait_for_calls_lets_the_loop_make_them(mockserver: Sandbox):
     assert 1 == on_a_loop(main)
 
 
-def test_a_receiver_on_the_loop_may_call_the_mock_and_let_time_pass(mockserver: Sandbox):
+def test_a_receiver_on_the_loop_may_call_the_mock_and_advance_the_clock(mockserver: Sandbox):
     seen: list[Any] = []
 
     async def receive(letter: Any) -> None:
@@ -358,7 +360,7 @@ def test_a_receiver_on_the_loop_may_call_the_mock_and_let_time_pass(mockserver: 
     assert [(first, "completed"), (second, "expired")] == seen
 
 
-def test_what_a_call_by_the_async_client_makes_due_is_sent_on_its_loop(mockserver: Sandbox):
+def test_deliveries_of_a_call_by_the_async_client_are_sent_on_its_loop(mockserver: Sandbox):
     mockserver.choose({"expiry-driver": "on-read"})
     inbox = Inbox()
 
@@ -439,7 +441,7 @@ def test_the_loop_of_a_sandbox_ends_with_it():
     assert not thread.is_alive()
 
 
-def test_a_command_that_is_cancelled_lets_its_task_end(mockserver: Sandbox):
+def test_a_cancelled_command_ends_its_task(mockserver: Sandbox):
     arrived = threading.Event()
 
     async def silent(_: Any) -> None:

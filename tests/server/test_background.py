@@ -1,4 +1,4 @@
-"""A server that runs by itself: events leave unasked, a slow receiver holds up nobody, and nothing is left behind."""
+"""A server that runs by itself sends events without a request; a slow receiver delays no other; nothing is left behind."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_an_event_leaves_by_itself(standalone, serve):
     eventually(lambda: [session_id] == seen)
 
 
-def test_a_slow_receiver_holds_up_neither_the_api_nor_another_endpoint(standalone, serve):
+def test_a_slow_receiver_delays_neither_the_api_nor_another_endpoint(standalone, serve):
     held, seen = threading.Event(), []
     standalone.receive(serve(app(lambda _: held.wait(PATIENCE_SECONDS) and None)).url)
     standalone.receive(serve(app(lambda letter: seen.append(letter.json["data"]["sessionId"]))).url)
@@ -109,7 +109,7 @@ def test_an_expiry_leaves_unasked_also_where_the_processs_clock_is_frozen(serve)
             background.stop()
 
 
-def test_an_advance_waits_for_what_is_under_way_and_tries_again_at_its_instants(standalone, serve, monkeypatch):
+def test_an_advance_waits_for_running_attempts_and_retries_at_their_instants(standalone, serve, monkeypatch):
     arrived, waits, held, fired = threading.Event(), threading.Event(), threading.Event(), []
     worked = standalone.hosted.dispatch._worked
     wait = worked.wait
@@ -138,7 +138,7 @@ def test_an_advance_waits_for_what_is_under_way_and_tries_again_at_its_instants(
     assert ["00:00:00", "00:00:05", "00:05:05", "00:35:05"] == [each["at"][11:19] for each in delivery["attempts"]]
 
 
-def test_a_receiver_that_lets_time_pass_is_answered_meanwhile(standalone, serve, monkeypatch):
+def test_a_receiver_that_advances_the_clock_is_answered_during_its_request(standalone, serve, monkeypatch):
     monkeypatch.setattr("mockserver.server.webhooks.dispatcher._WORKERS_TIMEOUT_SECONDS", 0.05)
     seen: list[tuple[str, int]] = []
 
@@ -178,7 +178,7 @@ def test_an_advance_waits_but_once_for_a_receiver_that_is_slow(standalone, serve
 
 
 @pytest.mark.parametrize("end", ["reset", "delete"])
-def test_what_is_under_way_is_let_go_when_its_sandbox_is_reset_or_ends(standalone, serve, end):
+def test_a_request_in_flight_is_canceled_when_its_sandbox_is_reset_or_closed(standalone, serve, end):
     held, arrived = threading.Event(), threading.Event()
     url = serve(app(lambda _: arrived.set() or held.wait(PATIENCE_SECONDS) and None)).url
     other = requests.post(f"{standalone.made.server}/_mock/sandboxes", json={}, timeout=10).json()
@@ -202,7 +202,7 @@ def test_what_is_under_way_is_let_go_when_its_sandbox_is_reset_or_ends(standalon
     held.set()
 
 
-def test_stopping_ends_what_is_under_way(standalone, serve):
+def test_stopping_cancels_running_attempts(standalone, serve):
     held, arrived = threading.Event(), threading.Event()
     standalone.receive(serve(app(lambda _: arrived.set() or held.wait(PATIENCE_SECONDS) and None)).url)
     standalone.complete(standalone.made.session())
@@ -214,7 +214,7 @@ def test_stopping_ends_what_is_under_way(standalone, serve):
     held.set()
 
 
-def test_a_worker_that_is_kept_busy_does_not_hold_up_the_stop(standalone, serve):
+def test_a_busy_worker_does_not_delay_the_stop(standalone, serve):
     arrived, over = threading.Event(), threading.Event()
     standalone.receive(serve(app(lambda _: arrived.set() or over.wait(PATIENCE_SECONDS) and None)).url)
     standalone.complete(standalone.made.session())
@@ -231,7 +231,7 @@ def test_a_worker_that_is_kept_busy_does_not_hold_up_the_stop(standalone, serve)
     eventually(lambda: not any("mockserver sender" in each.name for each in threading.enumerate()))
 
 
-def test_letters_beyond_the_most_at_once_wait_for_a_free_worker(standalone, serve):
+def test_requests_beyond_the_number_of_workers_wait_for_a_free_one(standalone, serve):
     seen: list[str] = []
     url = serve(app(lambda letter: seen.append(letter.json["data"]["sessionId"]))).url
     for _ in range(2 * _THREADS_MAX):

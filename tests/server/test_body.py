@@ -1,4 +1,4 @@
-"""How a request's body reaches the app: counted, chunked, asked for by `100 Continue`, or never read at all."""
+"""Bodies of requests: counted, chunked, announced with `Expect: 100-continue`, and not read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.server.http1.messages import Answer, Request, Response
+from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.server import Server
 from tests.server.rawclient import RawClient
 from tests.server.wsgi import WsgiHandler
@@ -30,7 +30,7 @@ def unread(environ: Any, start: Any) -> list[bytes]:
     return [b"unread"]
 
 
-DEAF = WsgiHandler(unread, max_bytes=0)
+NOT_READING = WsgiHandler(unread, max_bytes=0)
 
 
 @pytest.mark.parametrize("body", [b"", b"abc", b"\r\n\r\n", LARGE], ids=["empty", "small", "line ends", "large"])
@@ -60,7 +60,7 @@ def test_a_chunked_body_is_joined_and_its_trailers_dropped(serve: Serve, sent: b
             assert path.encode() + b" " + read == client.answer().body
 
 
-def test_a_chunked_body_may_come_byte_by_byte(serve: Serve) -> None:
+def test_a_chunked_body_may_arrive_byte_by_byte(serve: Serve) -> None:
     with RawClient(serve(echo).port) as client:
         client.say("POST /a HTTP/1.1", CHUNKED)
         for byte in b"3\r\nabc\r\n0\r\nX: y\r\n\r\n":
@@ -112,7 +112,7 @@ def test_pipelined_requests_are_answered_in_their_order(serve: Serve) -> None:
 
 def test_pipelined_requests_are_all_answered_to_a_client_that_has_ended_its_side(serve: Serve) -> None:
     class Handler(WsgiHandler):
-        def respond(self, request: Request) -> Answer:  # type: ignore[override]
+        def respond(self, request: Request) -> ResponseOrDisconnect:  # type: ignore[override]
             return Response(200, (), request.target.encode())
 
     server, count = serve(Handler(None)), 50
@@ -134,8 +134,8 @@ def test_the_client_is_bidden_to_continue_when_the_app_reads(serve: Serve, heade
         assert b"/b " == client.say("GET /b HTTP/1.1").answer().body
 
 
-def test_a_client_whose_body_nobody_reads_is_not_bidden_to_continue(serve: Serve) -> None:
-    with RawClient(serve(DEAF).port) as client:
+def test_a_client_whose_body_is_not_read_gets_no_100_continue(serve: Serve) -> None:
+    with RawClient(serve(NOT_READING).port) as client:
         answer = client.say("POST / HTTP/1.1", "Content-Length: 3", "Expect: 100-continue").answer()
 
         assert (200, "close") == (answer.status, answer.headers["connection"])
@@ -149,7 +149,7 @@ def test_a_client_that_does_not_wait_is_not_bidden(serve: Serve) -> None:
         assert 200 == client.answer().status
 
 
-def test_http_1_0_knows_no_expectation(serve: Serve) -> None:
+def test_http_1_0_has_no_expectation(serve: Serve) -> None:
     with RawClient(serve(echo).port) as client:
         client.say("POST / HTTP/1.0", "Content-Length: 3", "Expect: 100-continue", body=b"abc")
 
@@ -172,7 +172,7 @@ UNREAD = [
 def test_an_unread_body_is_skipped_or_ends_the_connection_after_the_answer(
     serve: Serve, header: str, body: bytes, persists: bool
 ) -> None:
-    with RawClient(serve(DEAF).port) as client:
+    with RawClient(serve(NOT_READING).port) as client:
         assert b"unread" == client.say("POST / HTTP/1.1", header, body=body).answer().body
         if persists:
             assert b"unread" == client.say("GET / HTTP/1.1").answer().body
@@ -180,8 +180,8 @@ def test_an_unread_body_is_skipped_or_ends_the_connection_after_the_answer(
             assert client.ended()
 
 
-def test_a_large_body_can_be_answered_before_it_has_come(serve: Serve) -> None:
-    with RawClient(serve(DEAF).port) as client:
+def test_a_large_body_can_be_answered_before_it_has_arrived(serve: Serve) -> None:
+    with RawClient(serve(NOT_READING).port) as client:
         client.say("POST / HTTP/1.1", f"Content-Length: {len(LARGE)}")
 
         assert "close" == client.answer().headers["connection"]
@@ -219,7 +219,7 @@ def test_a_large_body_is_spooled_to_a_file(serve: Serve, is_chunked: bool) -> No
     body, spooled = b"0123456789abcdef" * 128 * 1024, []
 
     class Handler(WsgiHandler):
-        def respond(self, request: Request) -> Awaitable[Answer]:
+        def respond(self, request: Request) -> Awaitable[ResponseOrDisconnect]:
             spooled.append(request.is_spooled)
             return super().respond(request)
 

@@ -1,4 +1,4 @@
-"""A sandbox has one clock, and its time only goes forward: frozen, advanced, reset and restored."""
+"""A sandbox has one clock, whose time only moves forward: frozen, advanced, reset and restored."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -22,7 +22,7 @@ def is_frozen(sandbox) -> bool:
     return sandbox.state()["clock"]["frozen"]
 
 
-def test_a_sandbox_stands_at_the_process_s_present_and_nothing_ticks(mockserver_server):
+def test_a_sandbox_is_frozen_at_the_process_s_present_instant(mockserver_server):
     before = datetime.now(UTC)
     with mockserver_server.sandbox() as sandbox:
         seen = [sandbox.now for _ in range(100)]
@@ -44,7 +44,7 @@ def test_a_sandbox_stands_at_the_process_s_present_and_nothing_ticks(mockserver_
         "2999-01-01T00:00:00Z",
     ],
 )
-def test_a_sandbox_is_born_at_any_instant(mockserver_server, now):
+def test_a_sandbox_may_start_at_any_instant(mockserver_server, now):
     wanted = now if isinstance(now, datetime) else datetime.fromisoformat(now)
     with mockserver_server.sandbox(now=now) as sandbox:
         assert wanted == sandbox.now
@@ -52,14 +52,14 @@ def test_a_sandbox_is_born_at_any_instant(mockserver_server, now):
 
 
 @pytest.mark.parametrize("now", ["2026-03-01", "2026-13-01T00:00:00Z", "noon", datetime(2026, 3, 1)])
-def test_what_is_no_instant_makes_no_sandbox(mockserver_server, now):
+def test_an_invalid_instant_creates_no_sandbox(mockserver_server, now):
     with pytest.raises(ValueError):
         mockserver_server.sandbox(now=now)
 
 
 class TestFreezing:
     @pytest.mark.mockserver(now=START)
-    def test_it_goes_forward_and_what_lies_between_happens(self, mockserver):
+    def test_it_moves_forward_and_the_timers_in_between_fire(self, mockserver):
         begin(mockserver)
 
         mockserver.freeze(START + 20 * MINUTE)
@@ -68,7 +68,7 @@ class TestFreezing:
         assert ["2026-03-01T12:20:00.000Z"] == [each["at"] for each in mockserver.events]
 
     @pytest.mark.mockserver(now=START, given={"chats": {"count": 3}})
-    def test_it_goes_back_in_a_sandbox_without_a_past(self, mockserver):
+    def test_it_moves_back_in_a_sandbox_without_a_past(self, mockserver):
         mockserver.state()
 
         mockserver.freeze("2020-01-01T00:00:00Z")
@@ -85,7 +85,7 @@ class TestFreezing:
         ],
     )
     @pytest.mark.mockserver(now=START)
-    def test_it_does_not_go_back_once_there_is_a_past(self, mockserver, past):
+    def test_it_does_not_move_back_once_there_is_a_past(self, mockserver, past):
         past(mockserver)
         state = mockserver.state()
 
@@ -95,7 +95,7 @@ class TestFreezing:
         assert state == mockserver.state()
 
     @pytest.mark.mockserver(now=START)
-    def test_freezing_where_it_stands_is_always_allowed(self, mockserver):
+    def test_freezing_at_the_present_instant_is_always_allowed(self, mockserver):
         begin(mockserver)
 
         mockserver.freeze(START)
@@ -123,12 +123,12 @@ DURATIONS = [
 class TestAdvancing:
     @pytest.mark.parametrize(("written", "length"), DURATIONS, ids=lambda value: str(value))
     @pytest.mark.mockserver(now=START)
-    def test_it_lets_exactly_this_much_time_pass(self, mockserver, written, length):
+    def test_it_advances_by_exactly_the_duration(self, mockserver, written, length):
         assert [] == mockserver.advance(written)
         assert START + length == mockserver.now
 
     @pytest.mark.mockserver(now=START)
-    def test_the_length_may_be_given_by_its_parts(self, mockserver):
+    def test_the_duration_may_be_given_in_parts(self, mockserver):
         mockserver.advance(hours=1, minutes=2, seconds=3, microseconds=4)
 
         assert START + timedelta(hours=1, minutes=2, seconds=3, microseconds=4) == mockserver.now
@@ -138,7 +138,7 @@ class TestAdvancing:
         [-1, -0.000001, "-1s", "", "soon", "20 m", "m", "P", "PT", "1h30", timedelta(seconds=-1), float("inf"), 1e300],
     )
     @pytest.mark.mockserver(now=START)
-    def test_what_is_no_length_of_time_changes_nothing(self, mockserver, by):
+    def test_an_invalid_duration_changes_nothing(self, mockserver, by):
         with pytest.raises(ValueError):
             mockserver.advance(by)
 
@@ -148,14 +148,14 @@ class TestAdvancing:
         "to", [START + MINUTE, "2026-03-01T12:01:00Z", "2026-03-01T09:01:00.000-03:00", "20260301T090100-03"]
     )
     @pytest.mark.mockserver(now=START)
-    def test_it_goes_to_an_instant(self, mockserver, to):
+    def test_it_moves_to_an_instant(self, mockserver, to):
         mockserver.advance(to=to)
 
         assert START + MINUTE == mockserver.now
 
     @pytest.mark.parametrize("to", [START - SECOND, "2026-03-01", "2026-03-01T12:01:00", "9999-12-31T23:59:59Z"])
     @pytest.mark.mockserver(now=START)
-    def test_it_goes_to_no_instant_before_now_and_to_none_that_cannot_be_told(self, mockserver, to):
+    def test_it_advances_to_no_instant_before_now_and_to_none_that_is_not_valid(self, mockserver, to):
         with pytest.raises(ValueError):
             mockserver.advance(to=to)
 
@@ -163,14 +163,14 @@ class TestAdvancing:
 
     @pytest.mark.parametrize("arguments", [{}, {"by": 1, "to": NOON}, {"by": 1, "until": "idle"}, {"until": "busy"}])
     @pytest.mark.mockserver(now=START)
-    def test_it_is_told_one_thing_at_a_time(self, mockserver, arguments):
+    def test_it_takes_exactly_one_kind_of_end(self, mockserver, arguments):
         with pytest.raises(ValueError):
             mockserver.advance(**arguments)
 
         assert START == mockserver.now
 
     @pytest.mark.mockserver(now=START)
-    def test_it_tells_what_happened_on_the_way_each_at_its_own_instant(self, mockserver):
+    def test_it_returns_what_happened_on_the_way_each_at_its_own_instant(self, mockserver):
         first = begin(mockserver)
         mockserver.advance("1m")
         second, third = begin(mockserver), begin(mockserver)
@@ -215,9 +215,9 @@ def test_many_small_waits_equal_one_long_wait(mockserver_server, ages, cuts):
     assert play(whole) == play(*(later - earlier for earlier, later in pairwise(edges)))
 
 
-class TestGoingBack:
+class TestMovingBack:
     @pytest.mark.mockserver(now=START)
-    def test_a_reset_takes_a_frozen_clock_back_to_its_birth(self, mockserver):
+    def test_a_reset_moves_a_frozen_clock_back_to_its_initial_instant(self, mockserver):
         begin(mockserver)
         mockserver.advance("1h")
 
@@ -249,7 +249,7 @@ def test_every_answer_is_dated_by_the_sandbox_s_clock(mockserver):
     assert {"Sun, 01 Mar 2026 12:00:00 GMT"} == {each.headers["date"] for each in answered}
 
 
-def test_a_sleep_lets_time_pass_and_what_is_due_happen(mockserver):
+def test_a_sleep_advances_the_clock_and_fires_due_timers(mockserver):
     session_id, before = begin(mockserver), mockserver.now
 
     assert None is mockserver.sleep(1199.5)
@@ -261,7 +261,7 @@ def test_a_sleep_lets_time_pass_and_what_is_due_happen(mockserver):
 
 
 @pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf")])
-def test_what_is_no_length_is_no_sleep(mockserver, seconds):
+def test_an_invalid_duration_is_not_a_sleep(mockserver, seconds):
     before = mockserver.now
 
     with pytest.raises(ValueError):

@@ -1,4 +1,4 @@
-"""A clock that follows the process's: its lead, its never going back, and freezegun and time-machine obeyed."""
+"""A clock that follows the process's: its lead, no step back, and freezegun and time-machine in effect."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -24,14 +24,14 @@ def is_frozen(sandbox) -> bool:
 
 
 class TestFollowing:
-    def test_it_goes_with_the_process_s_clock(self, mockserver_server):
+    def test_it_follows_the_clock_of_the_process(self, mockserver_server):
         with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
             process.shift(61)
 
             assert START + 61 * SECOND == sandbox.now
             assert not is_frozen(sandbox)
 
-    def test_it_never_goes_back_with_it(self, mockserver_server):
+    def test_it_never_moves_back_with_the_clock_of_the_process(self, mockserver_server):
         with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
             process.shift(3600)
             begin(sandbox)
@@ -50,7 +50,7 @@ class TestFollowing:
 
             assert ([], ["2026-03-01T12:20:00.000Z"]) == (before, [each["at"] for each in sandbox.events])
 
-    def test_advancing_gives_it_a_lead(self, mockserver_server):
+    def test_advancing_adds_an_offset(self, mockserver_server):
         with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
             sandbox.advance("10m")
             at_once = sandbox.now
@@ -66,7 +66,7 @@ class TestFollowing:
 
             assert (START + MINUTE, True) == (sandbox.now, is_frozen(sandbox))
 
-    def test_from_frozen_it_goes_on_from_where_it_stood(self, mockserver_server):
+    def test_from_frozen_it_continues_from_its_instant(self, mockserver_server):
         with time_machine.travel(LATER, tick=False) as process, mockserver_server.sandbox(now=START) as sandbox:
             sandbox.follow()
             at_once = sandbox.now
@@ -99,7 +99,7 @@ class TestFollowing:
         assert made.control("GET", "/clock").json()["frozen"] is False
 
     @pytest.mark.parametrize("how", ["reset", "checkpoint"])
-    def test_a_following_clock_gives_back_its_lead_alone(self, mockserver_server, how):
+    def test_a_following_clock_drops_only_its_offset(self, mockserver_server, how):
         with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
             if how == "reset":
                 sandbox.advance("1h")
@@ -112,7 +112,7 @@ class TestFollowing:
 
             assert (START + MINUTE, False) == (sandbox.now, is_frozen(sandbox))
 
-    def test_a_restored_clock_never_goes_back_with_the_process_s(self, mockserver_server):
+    def test_a_restored_clock_never_moves_back_with_the_clock_of_the_process(self, mockserver_server):
         with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
             process.shift(3600)
             begin(sandbox)
@@ -138,7 +138,7 @@ class TestAFrozenProcess:
 
             assert (LATER, LATER + MINUTE) == (born, sandbox.now)
 
-    def test_a_sandbox_born_at_an_instant_stands_there_all_the_same(self, mockserver_server):
+    def test_a_sandbox_created_at_an_instant_is_frozen_there_all_the_same(self, mockserver_server):
         with time_machine.travel(LATER, tick=False) as process, mockserver_server.sandbox(now=START) as sandbox:
             process.shift(60)
 

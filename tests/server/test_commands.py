@@ -1,4 +1,4 @@
-"""The commands of the control plane as a table: their ids, the names that documents have for them, and their phases."""
+"""The commands of the control plane as a table: their ids, their names in documents, and their phases."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_each_command_is_in_the_table_once_under_its_id():
     assert [] == [route.id for route in ROUTES if not re.fullmatch("[a-z]+([A-Z][a-z]+)*", route.id)]
 
 
-def test_the_names_that_histories_and_replay_documents_have_stay_the_same():
+def test_the_names_in_histories_and_replay_documents_never_change():
     assert RECORDED == {route.id: route.recorded for route in ROUTES if route.recorded}
 
 
@@ -55,13 +55,13 @@ def test_a_command_that_only_reads_is_not_recorded():
 
 
 @pytest.mark.parametrize("name", ["advance", "advanceClock", "reset", "readState"])
-def test_a_command_is_found_by_its_id_and_by_its_recorded_name(name: str):
+def test_a_command_can_be_resolved_by_its_id_and_by_its_recorded_name(name: str):
     assert name in (find_command(name), COMMANDS[find_command(name)].recorded)
 
 
 @pytest.mark.parametrize("name", ["advnce", "createSandbox"])
 def test_no_command_of_a_sandbox_has_another_name(name: str):
-    with pytest.raises(ValueError, match=f"no command is called '{name}'"):
+    with pytest.raises(ValueError, match=f"command: got '{name}'"):
         find_command(name)
 
 

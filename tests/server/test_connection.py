@@ -1,4 +1,4 @@
-"""What becomes of a connection when the app fails, the app breaks it, or the client vanishes."""
+"""What happens to a connection when the app fails, the app breaks it, or the client disconnects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.server.http1.messages import Answer, Disconnect, Response
+from mockserver.server.http1.messages import Disconnect, Response, ResponseOrDisconnect
 from mockserver.server.http1.server import Server
 from mockserver.server.http1.wire import NO_LINGER
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
@@ -56,7 +56,7 @@ FAILING = [
 
 
 @pytest.mark.parametrize("app", FAILING)
-def test_an_app_that_fails_is_an_internal_error_and_keeps_its_traceback(serve: Serve, app: Any) -> None:
+def test_a_failing_app_is_an_internal_error_with_a_logged_traceback(serve: Serve, app: Any) -> None:
     log: list[str] = []
     with RawClient(serve(app, log=log.append).port) as client:
         for _ in range(2):
@@ -69,7 +69,7 @@ def test_an_app_that_fails_is_an_internal_error_and_keeps_its_traceback(serve: S
     assert any("Traceback" in line for line in log)
 
 
-def test_without_a_log_the_traceback_goes_to_stderr(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_log_the_traceback_is_printed_to_stderr(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
     with RawClient(serve(raising).port) as client:
         client.say("GET / HTTP/1.1").answer()
 
@@ -101,7 +101,7 @@ def test_pieces_are_closed_in_the_end(serve: Serve) -> None:
         assert closed.wait(DEADLINE_SECONDS)
 
 
-def breaking(answer: Answer) -> Any:
+def breaking(answer: ResponseOrDisconnect) -> Any:
     return lambda environ, start: answer
 
 

@@ -1,4 +1,4 @@
-"""The control plane over a socket: each route with what it answers, and each refusal with what would mend it."""
+"""The control plane over a socket: the response of each route, and the correction in each refusal."""
 
 import json
 
@@ -19,7 +19,7 @@ def made(mockserver_server):
     requests.delete(f"{fresh.server}/_mock/sandboxes/{fresh.id}", timeout=5)
 
 
-def test_the_server_tells_its_health_and_version(mockserver_server, made):
+def test_the_server_returns_its_health_and_version(mockserver_server, made):
     for base in (mockserver_server.url, made.base):
         reply = control(base, "GET", "/health")
         assert (200, {"status": "ok", "version": VERSION}) == (reply.status_code, reply.json())
@@ -27,9 +27,7 @@ def test_the_server_tells_its_health_and_version(mockserver_server, made):
 
 class TestSandboxes:
     @pytest.mark.parametrize("choice", ["dual-statsu", "key-scopes", "dual-status"])
-    def test_choices_that_are_objects_in_scenario_and_recipe_are_refused_at_their_place(
-        self, mockserver_server, choice
-    ):
+    def test_invalid_choices_in_scenario_and_config_are_refused_with_their_place(self, mockserver_server, choice):
         recipe = {"scenario": {"choices": {choice: {"a": 1}}}, "choices": {choice: {"b": 2}}}
 
         reply = control(mockserver_server.url, "POST", "/sandboxes", recipe)
@@ -40,7 +38,9 @@ class TestSandboxes:
     @pytest.mark.parametrize(
         "scenario", [{"choices": 3}, {"choices": {"dual-status": []}}, {"seed": "x"}, {"seed": -1}]
     )
-    def test_a_document_of_the_wrong_kinds_is_refused_beside_choices_of_the_recipe(self, mockserver_server, scenario):
+    def test_a_document_of_the_wrong_types_is_refused_also_with_choices_in_the_config(
+        self, mockserver_server, scenario
+    ):
         reply = control(
             mockserver_server.url, "POST", "/sandboxes", {"scenario": scenario, "choices": {"page-limit": "x"}}
         )
@@ -50,7 +50,7 @@ class TestSandboxes:
             each["path"][: len(next(iter(scenario))) + 1] for each in reply.json()["problems"]
         ]
 
-    def test_one_is_made_from_a_whole_recipe(self, mockserver_server):
+    def test_one_is_created_from_a_whole_config(self, mockserver_server):
         recipe = {
             "scenario": {"scenario": "mine", "given": {"funnels": [{"id": "funnel_a"}]}},
             "seed": 7,
@@ -85,7 +85,7 @@ class TestSandboxes:
         own = {"sandboxId": made.id, "baseUrl": made.base, "createdAt": "2026-03-01T12:00:00.000Z", "exchanges": 1}
         assert [own] == [each for each in listed if each["sandboxId"] == made.id]
 
-    def test_one_that_is_deleted_is_gone(self, made):
+    def test_one_that_is_deleted_responds_with_410(self, made):
         assert 204 == control(made.server, "DELETE", f"/sandboxes/{made.id}").status_code
 
         listed = control(made.server, "GET", "/sandboxes").json()["sandboxes"]
@@ -94,7 +94,7 @@ class TestSandboxes:
         for path in ("/v1/campaigns", "/_mock/state", "/media/x", ""):
             assert (410, "MOCK_SANDBOX_CLOSED") == refused(requests.get(made.base + path, timeout=5))
 
-    def test_a_prefix_that_never_was_is_not_found(self, mockserver_server):
+    def test_an_unknown_prefix_is_not_found(self, mockserver_server):
         assert (404, "MOCK_NOT_FOUND") == refused(requests.get(f"{mockserver_server.url}/sandboxes/x/v1/a", timeout=5))
 
     @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ class TestSandboxes:
         ],
         ids=str,
     )
-    def test_a_recipe_with_anything_wrong_makes_none(self, mockserver_server, recipe):
+    def test_an_invalid_config_creates_none(self, mockserver_server, recipe):
         before = len(control(mockserver_server.url, "GET", "/sandboxes").json()["sandboxes"])
 
         reply = control(mockserver_server.url, "POST", "/sandboxes", recipe)
@@ -143,7 +143,7 @@ class TestClock:
         assert (False, True) == (follows.json()["frozen"], stands.json()["frozen"])
         assert stands.json()["now"].startswith("2026-03-01T13:30:")
 
-    def test_advancing_tells_what_happened(self, made):
+    def test_advancing_returns_what_happened(self, made):
         session_id = made.session()
 
         reply = made.control("POST", "/clock/advance", {"until": "idle"}).json()
@@ -190,7 +190,7 @@ class TestChoices:
             assert (list(row.options), row.default, row.default) == (each["options"], each["default"], each["value"])
             assert each["question"].endswith("?") and each["clause"]
 
-    def test_what_is_set_is_answered_and_holds(self, made):
+    def test_the_set_values_are_returned_and_apply(self, made):
         reply = made.control("PATCH", "/choices", {"dual-status": "guide", "media-max-size": {"image": 5}})
 
         values = {each["id"]: each["value"] for each in reply.json()["choices"]}
@@ -235,7 +235,7 @@ class TestTenants:
             ({"subscription": "canceled", "name": "x"}, 403, "SUBSCRIPTION_INACTIVE"),
         ],
     )
-    def test_a_setting_holds_from_then_on(self, made, setting, status, code):
+    def test_a_setting_applies_to_later_calls(self, made, setting, status, code):
         shown = made.control("PATCH", f"/tenants/{made.tenant}", setting).json()
 
         reply = made.api("GET", "/v1/campaigns")
@@ -257,7 +257,7 @@ class TestTenants:
         assert nearest == reply.json()["problems"][0].get("nearest")
         assert before == made.state()
 
-    def test_an_unknown_one_is_told_the_nearest(self, made):
+    def test_the_refusal_of_an_unknown_one_has_the_nearest(self, made):
         reply = made.control("GET", "/tenants/tenant_defualt")
 
         assert (404, "MOCK_NOT_FOUND") == refused(reply)
@@ -265,7 +265,7 @@ class TestTenants:
 
 
 @pytest.mark.parametrize("path", sorted({route.path for route in ROUTES}))
-def test_a_method_that_a_path_does_not_take_is_told_those_that_it_takes(made, path):
+def test_the_refusal_of_a_method_lists_those_of_the_path(made, path):
     methods = [route.method for route in ROUTES if route.path == path]
 
     for method in {"GET", "POST", "PUT", "PATCH", "DELETE"} - set(methods):
@@ -285,7 +285,7 @@ def test_a_405_lists_the_methods_in_its_header_too(made):
     ("path", "nearest"),
     [("/clok", "/_mock/clock"), ("/sandboxs", "/_mock/sandboxes"), ("/clock/", "/_mock/clock"), ("/zzzzzzzz", None)],
 )
-def test_an_unknown_path_is_told_the_nearest(made, path, nearest):
+def test_the_refusal_of_an_unknown_path_has_the_nearest(made, path, nearest):
     reply = made.control("GET", path)
 
     assert (404, "MOCK_NOT_FOUND") == refused(reply)

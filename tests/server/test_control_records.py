@@ -1,4 +1,4 @@
-"""What a sandbox keeps, over HTTP: scenario documents, state, checkpoints, reset, and the journal with its check."""
+"""State over HTTP: scenario documents, state, checkpoints, reset, and the journal with its verification."""
 
 import pytest
 import requests
@@ -59,7 +59,7 @@ class TestScenarios:
         assert list(library.paths()) == [each["name"] for each in listed]
         assert all({"name", "summary", "clauses"} == set(each) and each["summary"] for each in listed)
 
-    def test_a_document_is_applied_and_every_id_and_key_is_told(self, made):
+    def test_a_document_is_applied_and_every_id_and_key_is_returned(self, made):
         reply = made.control("POST", "/scenarios", DOCUMENT)
 
         told = reply.json()
@@ -84,7 +84,7 @@ class TestScenarios:
         assert "message_helena_01" in reply.json()["created"]["messages"]
 
     @pytest.mark.parametrize("name", ["dem", "", 5, None, ["demo"], {"a": 1}], ids=str)
-    def test_a_name_that_is_none_is_refused(self, made, name):
+    def test_an_invalid_name_is_refused(self, made, name):
         reply = made.control("POST", "/scenarios", {"name": name})
 
         assert (400, "MOCK_BAD_SCENARIO") == refused(reply)
@@ -112,7 +112,7 @@ class TestScenarios:
         assert "pending" == made.api("GET", f"{SESSIONS}/{session_id}").json()["status"]
         assert [] == made.control("GET", "/events").json()["events"]
 
-    def test_a_problem_says_where_what_came_what_was_wanted_and_the_nearest_name(self, made):
+    def test_a_problem_has_its_place_what_was_received_what_was_expected_and_the_nearest_name(self, made):
         reply = made.control("POST", "/scenarios", {"given": {"chats": [{"platfrom": "chatapp"}]}})
 
         [problem] = reply.json()["problems"]
@@ -124,7 +124,7 @@ class TestScenarios:
 
 
 class TestState:
-    def test_equal_worlds_give_equal_bytes(self, mockserver_server):
+    def test_equal_states_have_equal_bytes(self, mockserver_server):
         def world() -> bytes:
             made = make(mockserver_server.url, seed=4, scenario="demo", clock={"freeze": NOON})
             made.control("POST", f"/sessions/{made.session()}/complete")
@@ -142,7 +142,7 @@ class TestState:
 
         assert before == made.state()
 
-    def test_it_holds_no_journal_and_no_checkpoints(self, made):
+    def test_it_contains_no_journal_and_no_checkpoints(self, made):
         made.control("POST", "/checkpoints")
         before = made.state()
         made.api("GET", "/v1/campaigns")
@@ -175,7 +175,7 @@ class TestCheckpoints:
     def test_an_unknown_one_is_not_found(self, made):
         assert (404, "MOCK_NOT_FOUND") == refused(made.control("POST", "/checkpoints/x/restore"))
 
-    def test_a_reset_is_the_birth_with_the_same_keys(self, made):
+    def test_a_reset_restores_the_initial_state_with_the_same_keys(self, made):
         before = made.state()
         first = made.session()
         made.control("POST", "/scenarios", DOCUMENT)
@@ -189,7 +189,7 @@ class TestCheckpoints:
 
 
 class TestJournal:
-    def test_an_exchange_is_shown_whole_but_for_its_key(self, made):
+    def test_an_exchange_is_returned_whole_except_its_key(self, made):
         session_id = made.session()
         made.control("PATCH", "/choices", {"dual-status": "guide"})
         made.api("POST", f"{SESSIONS}?a=1", {"coexistence": "x"})
@@ -226,7 +226,7 @@ class TestJournal:
         for wrong in ("limit=-1", "since=x", "status=4.5", "limit="):
             assert 400 == refused(made.control("GET", f"/journal?{wrong}"))[0]
 
-    def test_control_calls_and_media_are_no_exchanges(self, made):
+    def test_control_calls_and_media_are_not_exchanges(self, made):
         made.control("GET", "/state")
         requests.get(f"{made.base}/media/x", timeout=5)
 
@@ -258,7 +258,7 @@ class TestJournal:
         assert {"ok", "count", "nearest"} == set(reply)
         assert (ok, count) == (reply["ok"], reply["count"])
 
-    def test_what_differs_is_told_of_the_nearest(self, made):
+    def test_the_nearest_calls_are_returned_with_their_differences(self, made):
         made.api("POST", SESSIONS, {"coexistence": True})
         wanted = {"body.coexistence": False, "body.returnUrl": "https://a.example", "header.X-API-Key": made.public_key}
 

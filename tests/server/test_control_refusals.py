@@ -1,4 +1,4 @@
-"""Whom the control plane answers, which bodies it reads, and that no key is ever shown whole."""
+"""Access to the control plane, the bodies that it accepts, and no whole key in any refusal."""
 
 import json
 import logging
@@ -46,7 +46,7 @@ class TestStrangers:
         assert (403, "MOCK_FOREIGN_HOST") == refused(reply)
 
     @pytest.mark.parametrize("host", ["[::1", "a b", "[]", "127.0.0.1@evil.example"])
-    def test_a_host_that_is_none_is_refused_and_not_a_crash(self, made, host):
+    def test_an_invalid_host_is_refused(self, made, host):
         reply = made.control("POST", "/reset", headers={"Host": host})
 
         assert 400 <= reply.status_code < 500
@@ -76,7 +76,7 @@ class TestStrangers:
 
         assert "pending" == made.api("GET", f"{SESSIONS}/{session_id}").json()["status"]
 
-    def test_no_page_is_let_in_by_a_header(self, made):
+    def test_no_header_lets_a_web_page_in(self, made):
         for method in ("GET", "OPTIONS"):
             for path in ("/clock", "/../v1/campaigns"):
                 reply = made.control(method, path, headers={"Origin": made.server})
@@ -116,7 +116,7 @@ class TestBodies:
             ("POST", "/sessions/x/fail"),
         ],
     )
-    def test_what_is_no_json_object_is_refused_and_changes_nothing(self, made, method, path):
+    def test_a_body_that_is_not_a_json_object_is_refused_and_changes_nothing(self, made, method, path):
         bodies = [b"{", b"[]", b'"x"', b"5", b"null", b"\xff", b'{"a": NaN}', b"[" * 5000, b"{'a': 1}"]
         before = made.state()
 
@@ -145,7 +145,7 @@ class TestBodies:
             ("POST", "/sessions/x/complete", {"fone": "+5511999990000"}, "phone"),
         ],
     )
-    def test_a_misspelt_key_is_told_the_nearest(self, made, method, path, body, nearest):
+    def test_the_refusal_of_an_unknown_key_has_the_nearest(self, made, method, path, body, nearest):
         reply = made.control(method, path, body)
 
         assert (400, "MOCK_BAD_BODY") == refused(reply)
@@ -153,7 +153,7 @@ class TestBodies:
         assert nearest in reply.json()["message"]
 
 
-class TestKeysAreNeverShownWhole:
+class TestKeysAreAlwaysRedacted:
     @pytest.fixture
     def used(self, made):
         """A sandbox in which every key has been sent to every place that takes a text."""
@@ -194,7 +194,7 @@ class TestKeysAreNeverShownWhole:
             assert "secret%5Fof%5Fthe" not in str(sandbox.journal)
 
     @pytest.mark.parametrize("prefix", ["", "x", "_", "x" * 40, "x" * 50, "x " * 25, "x" * 70])
-    def test_not_in_a_reason_wherever_it_stands_in_a_text(self, used, prefix):
+    def test_not_in_a_reason_wherever_it_is_in_a_text(self, used, prefix):
         for key in (SECRET, PUBLIC, SIGNING):
             body = {"coexistence": prefix + key}
             reply = requests.post(used.base + SESSIONS, json=body, headers={"X-API-Key": SECRET}, timeout=5)
@@ -202,7 +202,7 @@ class TestKeysAreNeverShownWhole:
             reason = reply.headers["X-Mock-Reason"]
             assert [] == [key[at : at + 8] for at in range(4, len(key) - 8) if key[at : at + 8] in reason]
 
-    def test_not_in_what_a_scenario_or_a_verification_answers(self, used):
+    def test_not_in_the_response_to_a_scenario_or_a_verification(self, used):
         verified = used.control(
             "POST",
             "/journal/verify",
@@ -255,7 +255,7 @@ class TestKeysAreNeverShownWhole:
 
             assert [] == leaks
 
-    def test_only_the_creation_of_a_tenant_tells_its_keys(self, made):
+    def test_only_the_creation_of_a_tenant_returns_its_keys(self, made):
         told = json.dumps(made.control("POST", "/scenarios", {"given": {"tenants": [{"id": "tenant_b"}]}}).json())
         assert "sk_" in told and "sk_..." not in told
 

@@ -1,4 +1,4 @@
-"""Rules over the control plane, and the builder in Python that writes the same documents."""
+"""Rules over the control plane, and the Python builder, which writes the same documents."""
 
 from __future__ import annotations
 

@@ -61,9 +61,7 @@ def test_a_wsgi_app_gets_the_query_of_its_path(mockserver):
 @pytest.mark.parametrize(
     ("answer", "found"), [(True, "True"), (-1, "-1"), ("ok", "a str"), ((200,), "a tuple"), ({"ok": 1}, "a dict")]
 )
-def test_a_receiver_that_answers_what_is_no_answer_fails_the_attempt_and_is_told_what_to_answer(
-    mockserver, answer, found
-):
+def test_a_value_that_is_not_a_response_fails_the_attempt_with_what_was_expected(mockserver, answer, found):
     receiver = mockserver.receive_webhooks(lambda letter: answer)
     mockserver.complete_session(begin(mockserver))
 
@@ -110,7 +108,7 @@ def test_a_receiver_on_a_socket_is_answered_while_time_passes(server, serve):
     assert "2026-03-01T13:05:00.000Z" == reply["now"]
 
 
-def test_a_receiver_on_a_socket_may_let_time_pass_itself(server, serve):
+def test_a_receiver_on_a_socket_may_advance_the_clock(server, serve):
     with server.sandbox(now=NOON) as sandbox:
         seen = []
 
@@ -127,7 +125,7 @@ def test_a_receiver_on_a_socket_may_let_time_pass_itself(server, serve):
     assert [first, second] == seen
 
 
-def test_what_a_call_on_a_socket_makes_due_is_sent_after_its_answer(server, serve):
+def test_deliveries_of_a_call_on_a_socket_are_sent_after_its_response(server, serve):
     arrived, held = threading.Event(), threading.Event()
     with server.sandbox(now=NOON, choices={"expiry-driver": "on-read"}) as sandbox:
         url = serve(app(lambda _: arrived.set() or held.wait(10) and None)).url
@@ -143,7 +141,7 @@ def test_what_a_call_on_a_socket_makes_due_is_sent_after_its_answer(server, serv
         held.set()
 
 
-def test_a_reset_lets_go_of_an_advance_that_waits_for_a_receiver(server, serve):
+def test_a_reset_cancels_an_advance_that_waits_for_a_receiver(server, serve):
     arrived, held = threading.Event(), threading.Event()
     with server.sandbox(now=NOON) as sandbox:
         sandbox.receive_webhooks(serve(app(lambda _: arrived.set() or held.wait(10) and None)).url)
@@ -192,7 +190,7 @@ def test_what_does_not_exist_is_refused(server, path, body, refusal):
     assert refusal == refused(make(server.url).control("POST", path, body))
 
 
-def test_an_event_that_nobody_takes_cannot_be_sent_again(server):
+def test_an_event_without_an_endpoint_cannot_be_sent_again(server):
     made = make(server.url)
     made.control("POST", f"/sessions/{made.session()}/complete", {})
     [event] = made.control("GET", "/events").json()["events"]
@@ -229,7 +227,7 @@ def test_a_receivers_own_call_is_answered_before_what_waits_for_another_endpoint
     assert [200, True] == told
 
 
-def test_a_server_closes_at_once_whatever_is_under_way(serve):
+def test_a_server_closes_immediately_during_attempts(serve):
     arrived, held = threading.Event(), threading.Event()
     server = MockServer()
     sandbox = server.sandbox(now=NOON)

@@ -1,4 +1,4 @@
-"""Whatever a call of the control plane holds, it is answered with JSON, and never by a failure of the mock."""
+"""The control plane responds to any request with JSON, and never with a failure of the mock."""
 
 from __future__ import annotations
 

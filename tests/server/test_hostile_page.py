@@ -1,4 +1,4 @@
-"""Whatever a request to the hosted page holds, a page answers it, and never a failure of the mock."""
+"""The hosted page responds to any request with a page, and never with a failure of the mock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client may send: the request that the handler gets, and the refusals of what is not HTTP/1.1."""
+"""Requests of HTTP/1.1: the request that the handler gets, and the refusal of all other bytes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Recorder:
 
 
 def request_of(serve: Serve, *lines: str) -> Request:
-    """The request that the handler is given."""
+    """Return the request that the handler gets."""
     recorder = Recorder()
     with RawClient(serve(recorder).port) as client:
         assert 200 == client.say(*lines).answer().status
@@ -37,7 +37,7 @@ def request_of(serve: Serve, *lines: str) -> Request:
     return request
 
 
-def test_the_request_has_what_was_sent(serve: Serve) -> None:
+def test_the_request_has_the_values_that_were_sent(serve: Serve) -> None:
     request = request_of(
         serve, "PATCH /a%20b/%C3%A7%2Fd?q=%20x&y HTTP/1.1", "Content-Type: text/x", "X-Some-Thing:  v "
     )
@@ -46,7 +46,7 @@ def test_the_request_has_what_was_sent(serve: Serve) -> None:
     assert {"content-type": "text/x", "x-some-thing": "v", "host": "here"} == request.headers
 
 
-def test_the_request_has_its_client_and_its_place_on_the_connection(serve: Serve) -> None:
+def test_the_request_has_its_client_and_its_number_on_the_connection(serve: Serve) -> None:
     recorder = Recorder()
     with RawClient(serve(recorder).port) as client:
         for _ in range(2):
@@ -65,7 +65,7 @@ ABSOLUTE = [
 
 
 @pytest.mark.parametrize(("target", "path", "host"), ABSOLUTE)
-def test_an_absolute_target_brings_its_own_host(serve: Serve, target: str, path: str, host: str) -> None:
+def test_an_absolute_target_has_its_own_host(serve: Serve, target: str, path: str, host: str) -> None:
     request = request_of(serve, f"GET {target} HTTP/1.1")
 
     assert (path, host) == (request.target, request.headers["host"])
@@ -88,7 +88,7 @@ def test_an_asterisk_is_a_target_of_options(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("method", ["get", "BREW", "M-SEARCH", "QUERY", "x.y"])
-def test_a_method_that_no_table_has_reaches_the_handler(serve: Serve, method: str) -> None:
+def test_an_unknown_method_reaches_the_handler(serve: Serve, method: str) -> None:
     assert method == request_of(serve, f"{method} / HTTP/1.1").method
 
 
@@ -142,7 +142,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("status", "sent"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
-def test_what_is_not_http_is_refused_in_json_and_never_reaches_the_app(serve: Serve, status: int, sent: str) -> None:
+def test_invalid_http_is_refused_in_json_and_never_reaches_the_handler(serve: Serve, status: int, sent: str) -> None:
     recorder = Recorder()
     with RawClient(serve(recorder).port) as client:
         client.socket.sendall(sent.encode("latin-1"))

@@ -1,4 +1,4 @@
-"""The HTTP/1.1 server against h11: mutated requests are read alike, but for differences with a name, and answers are sound."""
+"""The HTTP/1.1 server against h11: mutated requests are read alike except for named differences, and responses are sound."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHos
 from mockserver.server.socket_handler import SocketHandler
 from tests.server.http1_cases import SEEDS, case
 from tests.server.http1_differences import LOOSER, STRICTER, difference
-from tests.server.http1_readers import PATIENCE_SECONDS, Respond, read_answers, read_by_h11, read_by_us
+from tests.server.http1_readers import LIMIT_SECONDS, Respond, read_answers, read_by_h11, read_by_us
 
 Record = Callable[[str, object], None]
 SEED = 20260301
@@ -66,7 +66,7 @@ def fuzz(numbers: range, record: Record) -> None:
     # What an earlier test has left may end meanwhile, so that there can be fewer.
     assert threading.active_count() <= threads
     assert _open_files() <= files
-    assert slowest < PATIENCE_SECONDS
+    assert slowest < LIMIT_SECONDS
     assert seen[None] > len(numbers) / 2, seen
 
 

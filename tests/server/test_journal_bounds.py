@@ -1,4 +1,4 @@
-"""What a journal holds of large calls, in bytes: its bounds, what is cut and marked, and what a reset frees."""
+"""Bounds of the journal in bytes: the parts of large calls that it cuts and marks, and the memory that a reset frees."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_call_that_waits_is_cut_in_the_steps(sandbox: Sandbox):
     sandbox.on("uploadMedia").delay("5s")
     sandbox.call("POST", MEDIA, body=upload(MEBIBYTE), headers=FORM)
 
-    (step,) = (each for each in sandbox._hosted.sandbox.journal.steps if each.command == "call")
+    (step,) = (each for each in sandbox._hosted.sandbox.journal.commands if each.command == "call")
     call = step.arguments["call"]
     assert (JOURNAL_BODY_MAX_BYTES, len(upload(MEBIBYTE))) == (len(call.body), call.cut_from_bytes)
     assert "not sent again" in sandbox.replay_document()["summary"]
@@ -118,14 +118,14 @@ def test_a_body_that_is_cut_is_marked_with_its_whole_size(sandbox: Sandbox):
     assert "cutFromBytes" not in whole
 
 
-def test_a_json_body_that_is_shown_whole_is_not_marked(sandbox: Sandbox):
+def test_an_untruncated_json_body_is_not_marked(sandbox: Sandbox):
     sandbox.call("POST", PREVIEW, json={"filters": [], "note": "x" * 70_000})
 
     (shown,) = (each["request"] for each in sandbox.journal["exchanges"])
     assert (70_000, False) == (len(shown["body"]["note"]), "cutFromBytes" in shown)
 
 
-def test_an_answer_that_is_cut_is_marked_wherever_it_is_shown(sandbox: Sandbox):
+def test_a_truncated_response_is_marked_in_every_view(sandbox: Sandbox):
     long = "y" * (JOURNAL_ANSWER_MAX_BYTES + 7)
     sandbox.on("listCampaigns").reply(200, long)
     answered = sandbox.call("GET", "/v1/campaigns").body
@@ -150,21 +150,21 @@ def test_a_replay_compares_of_an_answer_that_was_cut_the_status(sandbox: Sandbox
     assert code == print_replay(document, io.StringIO())
 
 
-def test_the_oldest_exchanges_make_room_for_the_latest():
+def test_the_oldest_exchanges_are_dropped_for_the_latest():
     with MockServer(journal_max_bytes=MEBIBYTE) as server, server.sandbox() as sandbox:
         for _ in range(40):
             sandbox.call("POST", MEDIA, body=upload(MEBIBYTE), headers=FORM)
         journal = sandbox._hosted.sandbox.journal
 
         assert journal.size_bytes <= MEBIBYTE
-        assert journal.size_bytes == sum(each.size_bytes for each in [*journal.exchanges, *journal.steps])
+        assert journal.size_bytes == sum(each.size_bytes for each in [*journal.exchanges, *journal.commands])
         assert list(range(41 - len(journal.exchanges), 41)) == [each.n for each in journal.exchanges]
         assert 10 < len(journal.exchanges) < 20
         missing = f"The first {40 - len(journal.exchanges)} calls and commands are missing"
         assert sandbox.replay_document()["summary"].startswith(missing)
 
 
-def test_steps_and_exchanges_make_room_in_the_order_in_which_they_came():
+def test_steps_and_exchanges_are_dropped_oldest_first():
     with MockServer(journal_max_bytes=200_000) as server, server.sandbox() as sandbox:
         for number in range(100):
             sandbox.apply({"given": {"chats": [{"id": f"c{number}", "name": "n" * 1000}]}})
@@ -172,11 +172,11 @@ def test_steps_and_exchanges_make_room_in_the_order_in_which_they_came():
         journal = sandbox._hosted.sandbox.journal
 
         assert journal.size_bytes <= 200_000
-        assert journal.dropped_commands == 100 - len(journal.steps)
-        assert 0 <= journal.steps[0].exchanges - journal.exchanges[0].n + 1 <= 1
+        assert journal.dropped_commands == 100 - len(journal.commands)
+        assert 0 <= journal.commands[0].exchanges - journal.exchanges[0].n + 1 <= 1
 
 
-def test_the_latest_exchange_stays_however_large_it_is():
+def test_the_latest_exchange_is_never_dropped():
     with MockServer(journal_max_bytes=1) as server, server.sandbox() as sandbox:
         sandbox.call("GET", "/v1/campaigns")
         sandbox.call("GET", "/v1/nowhere")
@@ -184,7 +184,7 @@ def test_the_latest_exchange_stays_however_large_it_is():
         assert ["/v1/nowhere"] == [each["request"]["path"] for each in sandbox.journal["exchanges"]]
 
 
-def test_the_journal_holds_as_many_exchanges_as_it_is_set_to():
+def test_the_journal_has_the_configured_number_of_exchanges():
     with MockServer(journal_max_entries=3) as server, server.sandbox() as sandbox:
         for _ in range(5):
             sandbox.call("GET", "/v1/campaigns")
@@ -195,7 +195,7 @@ def test_the_journal_holds_as_many_exchanges_as_it_is_set_to():
 
 
 @pytest.mark.parametrize("bound", ["journal_max_entries", "journal_max_bytes"])
-def test_a_journal_that_could_hold_nothing_is_refused(bound: str):
+def test_a_journal_of_size_zero_is_refused(bound: str):
     with pytest.raises(ValueError, match="expected at least 1 entry and 1 byte"):
         MockServer(**{bound: 0})
 
@@ -210,7 +210,7 @@ def test_an_answer_that_is_lost_does_not_count(sandbox: Sandbox):
     assert journal.size_bytes == sum(each.size_bytes for each in journal.exchanges)
 
 
-def test_a_reset_frees_what_the_journal_held_at_once(traced: None, sandbox: Sandbox):
+def test_a_reset_frees_what_the_journal_held_immediately(traced: None, sandbox: Sandbox):
     sandbox.call("POST", PREVIEW, json={"filters": []})
     sandbox.reset()
     before = tracemalloc.get_traced_memory()[0]

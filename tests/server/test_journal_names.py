@@ -1,4 +1,4 @@
-"""How the journal is asked: by operation id, by `METHOD /path`, by `*`; and what is no name of an operation."""
+"""Names by which the journal is queried: operation id, `METHOD /path`, `*`; and names that it refuses."""
 
 import pytest
 import requests
@@ -24,7 +24,7 @@ def test_an_operation_answers_to_its_names(mock, name, count):
     assert (True, count) == (verified["ok"], verified["count"])
 
 
-def test_a_misspelt_operation_is_refused_with_the_nearest(mock):
+def test_an_unknown_operation_is_refused_with_the_nearest(mock):
     refused = requests.get(f"{mock}/journal?operation=createCampain", timeout=5)
 
     assert (400, "MOCK_BAD_OPERATION") == (refused.status_code, refused.json()["code"])
@@ -36,13 +36,13 @@ def test_a_key_that_the_journal_does_not_take_is_refused(mock):
 
 
 @pytest.mark.parametrize("also", [{"atLeast": 1}, {"atMost": 1}])
-def test_how_often_is_said_in_one_way(mock, also):
+def test_the_number_of_calls_is_given_in_one_way(mock, also):
     body = {"operation": "*", "times": 2, **also}
 
     assert "MOCK_BAD_VERIFY" == requests.post(f"{mock}/journal/verify", json=body, timeout=5).json()["code"]
 
 
-def test_the_state_is_written_out_while_the_sandbox_goes_on(mockserver):
+def test_the_state_is_serialized_while_the_sandbox_continues(mockserver):
     with mockserver._hosted.sandbox.lock:
         twin = mockserver._hosted.sandbox.clone()
     mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
@@ -51,7 +51,7 @@ def test_the_state_is_written_out_while_the_sandbox_goes_on(mockserver):
 
 
 @pytest.mark.clause("base.unknown-path")
-def test_head_tells_the_length_that_get_would_have(mockserver):
+def test_head_returns_the_length_that_get_would_have(mockserver):
     got, headed = (mockserver.call(method, "/v1/nothing") for method in ("GET", "HEAD"))
 
     assert b"" == headed.body

@@ -1,4 +1,4 @@
-"""JSON is written so that every parser reads it, whatever the value holds."""
+"""Every value is written as JSON that every parser reads."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_whatever_the_value_the_text_is_json(value) -> None:
 
 
 @given(VALUE)
-def test_what_json_has_a_form_for_stays_as_it_is(value) -> None:
+def test_json_values_are_unchanged(value) -> None:
     try:
         plain = json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
     except ValueError:
@@ -47,7 +47,7 @@ def test_what_json_has_a_form_for_stays_as_it_is(value) -> None:
     assert json.loads(plain) == strict_json(encoded(value))
 
 
-def test_a_scripted_reply_that_nests_without_end_stays_text_in_the_journal(mockserver) -> None:
+def test_a_scripted_reply_nested_too_deeply_is_text_in_the_journal(mockserver) -> None:
     body = "[" * 5000 + "]" * 5000
     mockserver.on("listCampaigns").reply(200, body=body)
     mockserver.call("GET", "/v1/campaigns")

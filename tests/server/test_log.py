@@ -1,4 +1,4 @@
-"""A log whose reader is slow, gone or was never there: nothing waits for it, and what it missed is counted."""
+"""A log whose reader is slow, closed or missing: no call waits for it, and dropped texts are counted."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_lines_are_written_in_their_order(pipe: Pipe):
     assert [f"line {number}" for number in range(1000)] == said.splitlines()
 
 
-def test_what_a_full_queue_cannot_take_is_dropped_and_counted(pipe: Pipe):
+def test_lines_beyond_a_full_queue_are_dropped_and_counted(pipe: Pipe):
     with LogWriter(pipe.stream, notice) as writer:
         for _ in range(log.QUEUE_MAX + 1000):
             writer.write("x" * 1000 + "\n")  # more than pipe, batch and queue hold; the reader has not begun
@@ -67,7 +67,7 @@ def test_what_a_full_queue_cannot_take_is_dropped_and_counted(pipe: Pipe):
     assert {"x" * 1000} == set(lines[:-1])
 
 
-def test_a_line_after_dropped_ones_is_written_again(pipe: Pipe):
+def test_lines_after_dropped_ones_are_written(pipe: Pipe):
     with LogWriter(pipe.stream, notice) as writer:
         for _ in range(log.QUEUE_MAX + 1000):
             writer.write("x" * 1000 + "\n")
@@ -98,7 +98,7 @@ def test_close_writes_what_the_stream_still_takes():
     assert "one\ntwo\n" == stream.getvalue()
 
 
-def test_a_text_that_no_encoding_takes_is_written_all_the_same(pipe: Pipe):
+def test_a_text_that_cannot_be_encoded_is_written_with_escapes(pipe: Pipe):
     with LogWriter(pipe.stream, notice) as writer:
         writer.write("half a pair \ud800\n")
 
@@ -118,7 +118,7 @@ def closed() -> Any:
 
 
 @pytest.mark.parametrize("stream", [lambda: None, closed, broken_pipe], ids=["none", "closed", "broken pipe"])
-def test_a_stream_that_is_closed_is_no_failure(stream: Any):
+def test_a_closed_stream_is_not_an_error(stream: Any):
     opened = stream()
     with LogWriter(opened, notice) as writer:
         for _ in range(3):
@@ -127,7 +127,7 @@ def test_a_stream_that_is_closed_is_no_failure(stream: Any):
         opened.close()
 
 
-def test_all_that_the_process_writes_to_its_errors_goes_through_the_writer(capsys: pytest.CaptureFixture[str]):
+def test_everything_on_stderr_passes_through_the_writer(capsys: pytest.CaptureFixture[str]):
     before = sys.stderr
     with unblocked_stderr(notice) as writer:
         print("warned", file=sys.stderr)

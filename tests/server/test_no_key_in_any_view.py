@@ -1,4 +1,4 @@
-"""Wherever a client puts a key or a signing secret, no view, header or log line shows it whole."""
+"""No view, header or log line shows a whole key or signing secret, wherever a client has put it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client writes reaches a log, a terminal and a report as printable text, one line per call."""
+"""Text that a client sends reaches a log, a terminal and a report as printable text, one line per call."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_character_that_a_terminal_acts_on_becomes_an_escape(odd: str):
     assert ("a", "b") == (told[0], told[-1])
 
 
-def test_printable_text_is_as_it_was_and_a_character_may_be_kept():
+def test_printable_text_is_unchanged_and_a_character_may_be_excepted():
     assert "ação €, 100%" == printable("ação €, 100%")
     assert "one\ntwo\\x1b" == printable("one\ntwo\x1b", keep="\n")
 
@@ -104,11 +104,11 @@ def test_a_line_of_a_report_is_printable(mockserver: Sandbox, odd: str):
     assert format_line(exchange).isprintable()
     assert shorten({"name": odd}).isprintable()
     assert shorten(f"a{odd}").isprintable()
-    assert conduct.told([finding("poll-after-final", f"a{odd}b", (1,))]).count("\n") == 2
+    assert conduct.format_findings([finding("poll-after-final", f"a{odd}b", (1,))]).count("\n") == 2
 
 
 @pytest.mark.parametrize("odd", ODD[:-1], ids=ascii)
-def test_what_play_tells_is_printable(odd: str):
+def test_a_line_of_play_is_printable(odd: str):
     told: list[str] = []
     PlayLog(told.append).print_scenario({"scenario": f"a{odd}b", "script": [{"on": f"x{odd}", "do": {odd: odd}}]}, {})
 
@@ -116,7 +116,7 @@ def test_what_play_tells_is_printable(odd: str):
 
 
 @pytest.mark.parametrize("odd", ODD[:-1], ids=ascii)
-def test_what_a_replay_tells_is_printable(mockserver: Sandbox, odd: str):
+def test_a_line_of_a_replay_is_printable(mockserver: Sandbox, odd: str):
     mockserver.on("listCampaigns").reply(200, f"a{odd}b")
     mockserver.call("GET", "/v1/campaigns")
     out = io.StringIO()

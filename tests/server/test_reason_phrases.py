@@ -1,4 +1,4 @@
-"""The reason phrase beside each status, the same on a socket and in process."""
+"""The reason phrase of each status, the same on a socket and in process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sandboxes: many at once, each alone, reset and restored, and closed for good."""
+"""Many sandboxes on one host: isolated, reset, restored and closed."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -46,7 +46,7 @@ def test_two_sandboxes_of_one_seed_never_see_each_other(mockserver_server):
         assert 404 == other.call("GET", f"{SESSIONS}/{session_id}").status
 
 
-def test_the_same_seed_and_calls_give_the_same_bytes_and_another_seed_other_ids(mockserver_server):
+def test_equal_seeds_and_calls_produce_equal_bytes_and_another_seed_other_ids(mockserver_server):
     def play(seed):
         with mockserver_server.sandbox(now=NOON, seed=seed, scenario="demo") as sandbox:
             told = [sandbox.complete_session(begin(sandbox)) for _ in range(3)]
@@ -106,7 +106,7 @@ class TestClosing:
         assert {one.id: 2} == host.closed
         assert [True, False, False] == [host.is_closed(id) for id in (one.id, other.id, "never")]
 
-    def test_what_a_browser_fetches_late_to_draw_a_page_is_no_late_call(self, mockserver_server):
+    def test_static_assets_fetched_late_are_not_late_calls(self, mockserver_server):
         with mockserver_server.sandbox() as sandbox:
             base = sandbox.base_url
 
@@ -116,7 +116,7 @@ class TestClosing:
         assert 410 == requests.get(base + "/connect/x", timeout=5).status_code
         assert 1 == mockserver_server.late_calls()[sandbox.id]
 
-    def test_an_id_is_not_given_again(self):
+    def test_an_id_is_not_reused(self):
         host = SandboxHost()
         first = host.create(SandboxConfig()).id
         host.close(first)
@@ -126,7 +126,7 @@ class TestClosing:
 
 class TestReset:
     @pytest.mark.mockserver(now=NOON, given={"forms": [{"id": "form_a"}]}, choices={"dual-status": "guide"})
-    def test_it_is_the_birth_again_with_the_same_keys_and_address(self, mockserver):
+    def test_it_restores_the_initial_state_with_the_same_keys_and_address(self, mockserver):
         born = mockserver.state(), mockserver.secret_key, mockserver.public_key, mockserver.base_url
         first = begin(mockserver)
         mockserver.choose({"dual-status": "catalog"})
@@ -141,7 +141,7 @@ class TestReset:
         assert first == begin(mockserver)
 
     @pytest.mark.mockserver(choices={"rate-limit-numbers": {"requests": 1, "per": "60s"}})
-    def test_it_gives_spent_requests_back(self, mockserver):
+    def test_it_restores_the_spent_budget(self, mockserver):
         assert [200, 429] == [mockserver.call("GET", "/v1/campaigns").status for _ in range(2)]
 
         mockserver.reset()
@@ -170,7 +170,7 @@ class TestCheckpoint:
 
         assert before == mockserver.state()
 
-    def test_blocks_lie_within_each_other(self, mockserver):
+    def test_blocks_nest(self, mockserver):
         begin(mockserver)
         outer = mockserver.state()
         with mockserver.checkpoint():
@@ -191,7 +191,7 @@ class TestCheckpoint:
         assert [] == mockserver.call("GET", "/v1/messaging/chats/chat_a").json()["records"]
 
 
-def test_calls_at_once_are_answered_one_by_one(mockserver):
+def test_concurrent_calls_are_answered_one_by_one(mockserver):
     with ThreadPoolExecutor(8) as threads:
         made = list(threads.map(lambda _: begin(mockserver), range(200)))
 
@@ -201,7 +201,7 @@ def test_calls_at_once_are_answered_one_by_one(mockserver):
     assert sorted(made) == sorted(each["response"]["body"]["sessionId"] for each in exchanges)
 
 
-class TestDoors:
+class TestTransports:
     def test_both_clients_and_the_socket_reach_one_sandbox(self, mockserver):
         headers = {"X-API-Key": mockserver.secret_key}
         with mockserver.httpx_client() as httpx_client, mockserver.requests_session() as session:
@@ -227,12 +227,12 @@ class TestDoors:
             client.delete("/_mock/sandboxes/default").json["code"],
         )
 
-    def test_a_server_without_a_default_sandbox_says_how_to_make_one(self, mockserver_server):
+    def test_a_server_without_a_default_sandbox_responds_with_how_to_create_one(self, mockserver_server):
         for reply in (control(mockserver_server.url, "GET", "/state"), requests.get(mockserver_server.url, timeout=5)):
             assert (404, "MOCK_NOT_FOUND") == refused(reply)
             assert "POST /_mock/sandboxes" in reply.json()["message"]
 
-    def test_its_repr_says_what_it_is(self, mockserver_server):
+    def test_its_repr_shows_its_id_instant_and_exchanges(self, mockserver_server):
         with mockserver_server.sandbox(now=NOON) as sandbox:
             begin(sandbox)
 

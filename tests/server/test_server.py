@@ -1,4 +1,4 @@
-"""The server as a thing that starts, serves and stops: its port, its threads, its patience and its log."""
+"""Start, serve and stop of the server: its port, its threads, its timeouts and its log."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def hello(environ: Any, start: Any) -> list[bytes]:
     return [b"hello"]
 
 
-class Held:
-    """An app that holds each request until it is let go."""
+class Waiting:
+    """An app that responds once `released` is set."""
 
     def __init__(self) -> None:
-        self.reached, self.let_go = threading.Event(), threading.Event()
+        self.reached, self.released = threading.Event(), threading.Event()
 
     def __call__(self, environ: Any, start: Any) -> list[bytes]:
         self.reached.set()
-        self.let_go.wait(DEADLINE_SECONDS)
+        self.released.wait(DEADLINE_SECONDS)
         return hello(environ, start)
 
 
@@ -77,7 +77,7 @@ def test_a_server_serves_only_once() -> None:
         server.start()
 
 
-def test_a_port_given_up_is_free_at_once(serve: Serve) -> None:
+def test_a_released_port_is_free_immediately(serve: Serve) -> None:
     with Server(hello) as first, RawClient(first.port) as client:
         client.say("GET / HTTP/1.1").answer()
     with Server(hello, port=first.port) as second:
@@ -103,19 +103,19 @@ def test_stop_ends_idle_connections_and_leaves_no_thread() -> None:
 
 
 def test_stop_does_not_wait_for_a_request_in_flight() -> None:
-    app = Held()
+    app = Waiting()
     server = Server(app)
     server.start()
     with RawClient(server.port) as client:
         client.say("GET / HTTP/1.1")
         assert app.reached.wait(DEADLINE_SECONDS)
         seconds = stop_seconds(server)
-        (held,) = server.threads  # the worker within the app
+        (worker,) = server.threads  # the worker inside the app
         assert seconds < STOP_SECONDS
         assert client.ended()
 
-    app.let_go.set()
-    held.join(DEADLINE_SECONDS)
+    app.released.set()
+    worker.join(DEADLINE_SECONDS)
     assert not server.threads
 
 
@@ -215,19 +215,19 @@ def test_a_signal_that_does_not_stop_it_is_handled_and_leaves_it_serving() -> No
 
 
 def test_connections_are_served_side_by_side(serve: Serve) -> None:
-    app = Held()
+    app = Waiting()
     server = serve(app)
     with RawClient(server.port) as slow, RawClient(server.port) as quick:
         slow.say("GET /slow HTTP/1.1")
         assert app.reached.wait(DEADLINE_SECONDS)
-        app.let_go.set()
+        app.released.set()
         quick.say("GET /quick HTTP/1.1")
 
         assert b"hello" == quick.answer().body
         assert b"hello" == slow.answer().body
 
 
-def test_a_client_library_keeps_its_connection(serve: Serve) -> None:
+def test_a_client_library_reuses_its_connection(serve: Serve) -> None:
     server = serve(hello)
     client = http.client.HTTPConnection(server.host, server.port, timeout=DEADLINE_SECONDS)
     sockets = set()
@@ -257,7 +257,7 @@ def test_small_answers_do_not_wait_for_an_acknowledgement(serve: Serve, monkeypa
     assert (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1) in set_options
 
 
-def test_an_exchange_is_logged_only_where_a_log_is_given(serve: Serve, capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_exchange_is_logged_only_with_a_log(serve: Serve, capfd: pytest.CaptureFixture[str]) -> None:
     lines: list[str] = []
     for server in (serve(hello), serve(hello, log=lines.append)):
         with RawClient(server.port) as client:
@@ -277,7 +277,7 @@ def test_an_idle_connection_ends(serve: Serve) -> None:
         assert fresh.ended()
 
 
-def test_a_request_that_does_not_come_to_its_end_is_refused(serve: Serve) -> None:
+def test_an_incomplete_request_is_refused(serve: Serve) -> None:
     server = serve(hello, idle_seconds=0.05)
     with RawClient(server.port) as head, RawClient(server.port) as body:
         head.socket.sendall(b"GET / HTTP/1.1\r\nHost:")
@@ -319,7 +319,7 @@ def test_open_connections_take_no_thread(serve: Serve) -> None:
         assert (300, 1) == (server.connections, len(server.threads))
 
 
-def test_connections_that_have_ended_are_forgotten(serve: Serve) -> None:
+def test_connections_that_have_ended_are_removed(serve: Serve) -> None:
     server = serve(Inline())
     for _ in range(300):
         with RawClient(server.port) as client:

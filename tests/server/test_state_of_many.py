@@ -1,4 +1,4 @@
-"""The state of a sandbox with very many chats: read from a snapshot, a page at a time."""
+"""The state of a sandbox with very many chats, read from a snapshot page by page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def state(sandbox, query=""):
     return reply.json()["tenants"][0]
 
 
-def test_the_state_has_the_first_chats_of_a_tenant_and_says_how_many_there_are(mockserver) -> None:
+def test_the_state_has_the_first_chats_of_a_tenant_and_their_whole_number(mockserver) -> None:
     whole = state(mockserver)
 
     assert (STATE_CHATS, MANY) == (len(whole["chats"]), whole["chatCount"])
@@ -51,7 +51,7 @@ def test_an_execution_shows_as_many_targets_as_the_state_shows_chats(mockserver)
     "query",
     ["chats=-1", "chats=1e3", "chats=²", f"chatsFrom={'9' * 5_000}", "chats=", "tenant=a", f"chats={STATE_CHATS + 1}"],
 )
-def test_a_page_that_is_no_page_is_refused(mockserver, query) -> None:
+def test_an_invalid_page_is_refused(mockserver, query) -> None:
     reply = mockserver.call("GET", f"/_mock/state?{query}")
 
     assert (400, "MOCK_BAD_QUERY") == (reply.status, reply.json()["code"])
@@ -71,7 +71,7 @@ def test_the_state_is_the_one_of_its_snapshot_whatever_happens_while_it_is_built
     assert [before] == read
 
 
-def test_no_lock_is_held_while_the_state_is_built(mockserver) -> None:
+def test_the_state_is_built_without_the_lock(mockserver) -> None:
     hosted, held = mockserver._hosted, []
 
     class Lock:

@@ -1,4 +1,4 @@
-"""Targets, hosts and methods as clients may write them: what they lead to, and that an answer to HEAD has no body."""
+"""Request targets, Host headers and methods as clients may write them, and the response to HEAD without a body."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def test_a_host_that_is_neither_is_refused_on_the_socket(serve, host) -> None:
     assert (400, "VALIDATION_ERROR") == (answer.status, answer.json()["code"])
 
 
-def test_an_absolute_target_with_a_host_that_is_none_is_refused(serve) -> None:
+def test_an_absolute_target_with_an_invalid_host_is_refused(serve) -> None:
     with RawClient(serve(SocketHandler(SandboxHost())).port) as client:
         assert 400 == client.say("GET http://[zz]/_mock/health HTTP/1.1").answer().status
 
 
 @pytest.mark.parametrize("host", NO_NAMES)
-def test_a_host_that_is_none_is_in_no_url_that_an_answer_hands_out(host) -> None:
+def test_an_invalid_host_appears_in_no_returned_url(host) -> None:
     """Servers other than this package's own pass such a Host on to the application."""
     served = SandboxHost()
     hosted = served.create(SandboxConfig(), id=DEFAULT_ID)

@@ -1,4 +1,4 @@
-"""WSGI apps behind the server's own seam: each call runs in a worker, and its pieces become one body."""
+"""WSGI apps as handlers of the server: each call runs in a worker, and its pieces become one body."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from mockserver.server.http1.messages import Answer, Disconnect, Request, Response
+from mockserver.server.http1.messages import Disconnect, Request, Response, ResponseOrDisconnect
 
 
 class WsgiHandler:
-    """A WSGI app as a handler; an `Answer` that it returns in place of pieces is given as it is."""
+    """A WSGI app as a handler; a `Response` or `Disconnect` that it returns in place of pieces is returned unchanged."""
 
     def __init__(self, app: Any, max_bytes: int = sys.maxsize) -> None:
         self._app = app
@@ -21,10 +21,10 @@ class WsgiHandler:
     def body_max_bytes(self, target: str) -> int:
         return self._max_bytes
 
-    def respond(self, request: Request) -> Awaitable[Answer]:
-        return request.in_worker(lambda: self._called(request))
+    def respond(self, request: Request) -> Awaitable[ResponseOrDisconnect]:
+        return request.in_worker(lambda: self._call(request))
 
-    def _called(self, request: Request) -> Answer:
+    def _call(self, request: Request) -> ResponseOrDisconnect:
         started: list[Any] = []
         pieces = self._app(
             environ_of(request), lambda status, headers, exc_info=None: started.extend((status, headers))
@@ -38,7 +38,7 @@ class WsgiHandler:
 
 
 def environ_of(request: Request) -> dict[str, Any]:
-    """The environ of PEP 3333 for a request."""
+    """Return the environ of PEP 3333 for a request."""
     path, _, query = request.target.partition("?")
     environ: dict[str, Any] = {
         "REQUEST_METHOD": request.method,

@@ -109,7 +109,7 @@ def test_mine(mockserver: Sandbox) -> None:
 
 
 @pytest.mark.deep
-def test_mypy_accepts_a_users_test_and_finds_what_is_wrong_in_another(tmp_path: Path):
+def test_mypy_accepts_a_correct_test_and_reports_the_errors_of_another(tmp_path: Path):
     (tmp_path / "test_right.py").write_text(USER, encoding="utf-8")
     (tmp_path / "test_wrong.py").write_text(WRONG, encoding="utf-8")
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", str(tmp_path / "cache")]

@@ -56,7 +56,7 @@ def test_an_operation_is_named_by_id_by_its_path_or_by_a_star(sandbox: Sandbox):
         sandbox.calls("createCampain")
 
 
-def test_a_call_of_no_operation_stands_among_the_exchanges_alone(sandbox: Sandbox):
+def test_a_call_of_no_operation_is_listed_only_among_the_exchanges(sandbox: Sandbox):
     sandbox.call("GET", "/nowhere")
 
     assert 0 == len(sandbox.calls("*"))
@@ -85,7 +85,7 @@ def test_where_takes_values_of_the_body_by_name_and_anything_by_path(
     assert found == [each.n for each in sandbox.calls("createCampaign").where(**conditions)]
 
 
-def test_where_finds_path_and_query_and_narrows_step_by_step(sandbox: Sandbox):
+def test_where_matches_path_and_query_and_narrows_step_by_step(sandbox: Sandbox):
     sandbox.call("GET", "/v1/messaging/chats/one?limit=2")
     sandbox.call("GET", "/v1/messaging/chats/none?limit=2")
 
@@ -98,7 +98,7 @@ def test_where_finds_path_and_query_and_narrows_step_by_step(sandbox: Sandbox):
         calls.where({"pth.id": "one"})
 
 
-def test_none_and_times_hold_or_say_how_many_there_were(sandbox: Sandbox):
+def test_none_and_times_pass_or_report_the_count(sandbox: Sandbox):
     sandbox.calls("startCampaign").none()
     create(sandbox)
     sandbox.calls("createCampaign").times(1)
@@ -142,13 +142,13 @@ def test_a_miss_shows_five_leaves_at_most_also_inside_lists(sandbox: Sandbox):
     assert "  and 3 more" == said[7]
 
 
-def test_a_miss_without_any_call_says_that(sandbox: Sandbox):
+def test_a_mismatch_without_any_call_reports_that(sandbox: Sandbox):
     assert ["expected exactly 1 call of startCampaign, got 0", "no call reached the sandbox"] == missed(
         sandbox.calls("startCampaign").one
     )
 
 
-def test_no_key_stands_in_an_exchange_or_a_miss(sandbox: Sandbox):
+def test_no_exchange_or_mismatch_contains_a_key(sandbox: Sandbox):
     create(sandbox, name=sandbox.secret_key)
 
     call = sandbox.calls("createCampaign").one()
@@ -157,7 +157,7 @@ def test_no_key_stands_in_an_exchange_or_a_miss(sandbox: Sandbox):
     assert sandbox.secret_key not in repr(call)
 
 
-def test_the_answer_of_a_refused_call_is_an_assertion_error_that_says_why(sandbox: Sandbox):
+def test_the_body_of_a_refused_call_is_an_assertion_error_with_the_reason(sandbox: Sandbox):
     create(sandbox, templateId="nope")
     call = sandbox.calls("createCampaign").one()
 
@@ -218,19 +218,19 @@ def test_a_block_that_misses_shows_the_calls_before_it_too(sandbox: Sandbox):
         pass
 
 
-def test_an_error_inside_expecting_is_left_alone(sandbox: Sandbox):
+def test_an_error_inside_expecting_is_not_replaced(sandbox: Sandbox):
     with pytest.raises(OSError), sandbox.expecting("createCampaign"):
         raise OSError
 
 
-def test_wait_for_takes_what_is_there_already(sandbox: Sandbox):
+def test_wait_for_accepts_earlier_calls(sandbox: Sandbox):
     create(sandbox)
 
     assert 1 == sandbox.wait_for("createCampaign", timeout=0).one().n
 
 
 @pytest.mark.parametrize("frozen", [False, True])
-def test_wait_for_is_told_of_the_call_of_another_thread_also_under_a_frozen_clock(sandbox: Sandbox, frozen: bool):
+def test_wait_for_notices_the_call_of_another_thread_under_a_frozen_clock(sandbox: Sandbox, frozen: bool):
     waiting = threading.Event()
 
     def client() -> None:
@@ -269,14 +269,14 @@ def test_wait_for_within_moves_the_sandboxs_clock_from_one_due_thing_to_the_next
     assert "2026-03-01T12:21:30+00:00" == sandbox.now.isoformat()
 
 
-def test_expecting_waits_for_other_threads_where_it_is_told_to(sandbox: Sandbox):
+def test_expecting_waits_for_other_threads_on_request(sandbox: Sandbox):
     with sandbox.expecting("createCampaign", timeout=10):
         worker = threading.Thread(target=create, args=(sandbox,))
         worker.start()
     worker.join()
 
 
-def test_nobody_listens_any_more_once_a_wait_is_over(sandbox: Sandbox):
+def test_a_finished_wait_leaves_no_listener(sandbox: Sandbox):
     missed(lambda: sandbox.wait_for("createCampaign", timeout=0.01))
 
     assert () == sandbox._hosted.listeners

@@ -28,7 +28,7 @@ STOPWATCH = """
         return status
 """
 STOPPED = ("--timeout=0.5", "-o", "timeout_func_only=true", "--timeout-method=signal")
-POLLED = "Time stands still: the client sent GET /v1/campaigns/campaign 4 times in 2.1 s, and the clock of sandbox_1 did not move (#3 to #6)"
+POLLED = "The clock of sandbox_1 did not move: the client sent GET /v1/campaigns/campaign 4 times in 2.1 s (#3 to #6)"
 CURE = (
     '  give the client `sleep=mockserver.sleep`, or call mockserver.advance(60): "finish" of execution is due in 60 s'
 )
@@ -38,14 +38,14 @@ def reported(suite: Suite, test: str, *arguments: str) -> list[str]:
     return section(suite.run(WORLD + STOPWATCH + test, "--tb=short", *arguments))
 
 
-def test_a_client_that_polls_while_the_clock_stands_still_comes_first_with_the_cure(suite: Suite):
+def test_polling_under_a_frozen_clock_is_the_first_cause_with_its_fix(suite: Suite):
     found = reported(suite, '    def test_it(mockserver):\n        assert "completed" == poll(mockserver, 4)\n')
 
     fine = "6 calls were answered with success; the last: #6 readCampaign GET /v1/campaigns/campaign -> 200"
     assert [POLLED, CURE, fine] == found[:3]
 
 
-def test_a_coroutine_is_given_the_sleep_that_it_can_await(suite: Suite):
+def test_the_fix_for_a_coroutine_is_an_awaitable_sleep(suite: Suite):
     found = reported(
         suite,
         """
@@ -85,7 +85,7 @@ def test_a_sandbox_of_the_tests_own_is_named_sandbox(suite: Suite):
     assert CURE.replace("mockserver.", "sandbox.") == found[1]
 
 
-def test_a_sandbox_that_another_fixture_uses_keeps_the_fixtures_name(suite: Suite):
+def test_a_sandbox_of_another_fixture_has_the_name_of_the_fixture(suite: Suite):
     found = reported(
         suite,
         """
@@ -114,12 +114,12 @@ def test_a_rate_limit_that_is_waited_out_on_a_frozen_clock_is_one_too(suite: Sui
     )
 
     assert [
-        "Time stands still: the client sent POST /v1/campaigns 2 times in 700 ms, and the clock of sandbox_1 did not move (#2 to #3)",
-        "  give the client `sleep=mockserver.sleep`, which moves this clock instead of waiting",
+        "The clock of sandbox_1 did not move: the client sent POST /v1/campaigns 2 times in 700 ms (#2 to #3)",
+        "  give the client `sleep=mockserver.sleep`, which advances this clock instead of waiting",
     ] == found[:2]
 
 
-def test_a_session_that_is_polled_is_told_with_what_plays_its_user(suite: Suite):
+def test_the_report_of_a_polled_session_names_the_methods_that_act_as_its_user(suite: Suite):
     found = reported(
         suite,
         """
@@ -132,8 +132,8 @@ def test_a_session_that_is_polled_is_told_with_what_plays_its_user(suite: Suite)
         """,
     )
 
-    assert found[0].startswith("Time stands still: the client sent GET ")
-    assert "is still pending: complete_session(id) or end_user(id) of the sandbox plays its user" in found[2]
+    assert found[0].startswith("The clock of sandbox_1 did not move: the client sent GET ")
+    assert "is still pending: mockserver.complete_session(id) or mockserver.end_user(id) plays its user" in found[2]
 
 
 @pytest.mark.parametrize(
@@ -171,10 +171,10 @@ def test_a_session_that_is_polled_is_told_with_what_plays_its_user(suite: Suite)
     ],
     ids=["no-call-twice", "moved-between", "moved-after", "nothing-is-due", "delayed-by-a-rule"],
 )
-def test_who_does_not_wait_for_the_clock_is_not_told_so(suite: Suite, test: str):
+def test_a_client_that_does_not_wait_gets_no_hint_about_the_clock(suite: Suite, test: str):
     found = reported(suite, f"    def test_it(mockserver):{test}")
 
-    assert not found[0].startswith("Time stands still: ")
+    assert not found[0].startswith("The clock of sandbox_1 did not move: ")
 
 
 @pytest.mark.parametrize(
@@ -186,14 +186,14 @@ def test_who_does_not_wait_for_the_clock_is_not_told_so(suite: Suite, test: str)
     ],
     ids=["half-a-second", "two-seconds", "stopped"],
 )
-def test_calls_in_close_succession_are_waits_only_if_they_go_on_for_long(
+def test_calls_in_close_succession_are_waits_only_if_they_continue_for_long(
     suite: Suite, times: int, ends: str, is_told: bool
 ):
     test = f"    def test_it(mockserver):\n        poll(mockserver, {times})\n        {ends}\n"
     found = section(suite.run(WORLD + STOPWATCH.replace("700_000", "5_000") + test, "--tb=short"))
 
     assert is_told == found[0].startswith(
-        f"Time stands still: the client sent GET /v1/campaigns/campaign {times} times"
+        f"The clock of sandbox_1 did not move: the client sent GET /v1/campaigns/campaign {times} times"
     )
 
 
@@ -212,7 +212,7 @@ def test_an_execution_that_has_ended_is_not_waited_for(suite: Suite):
         """,
     )
 
-    assert not [each for each in found if each.startswith("Time stands still: ")]
+    assert not [each for each in found if each.startswith("The clock of sandbox_1 did not move: ")]
 
 
 class TestATestThatIsStopped:
@@ -275,7 +275,7 @@ class TestATestThatIsStopped:
         )
 
         assert [
-            "Time stands still: the test was stopped 700 ms after its last call, POST /v1/campaigns/campaign/start, and the clock of sandbox_1 did not move (#2)",
+            "The clock of sandbox_1 did not move: the test was stopped 700 ms after its last call, POST /v1/campaigns/campaign/start (#2)",
             CURE,
         ] == found[:2]
 
@@ -285,9 +285,11 @@ class TestATestThatIsStopped:
             suite, f"    def test_it(mockserver):\n        poll(mockserver, 1)\n        pytest.fail({words!r})\n"
         )
 
-        assert found[0].startswith("Time stands still: the test was stopped 700 ms after its last call, GET ")
+        assert found[0].startswith(
+            "The clock of sandbox_1 did not move: the test was stopped 700 ms after its last call, GET "
+        )
 
-    def test_a_wait_for_a_call_that_a_rule_holds_is_none(self, suite: Suite):
+    def test_a_wait_for_a_call_delayed_by_a_rule_is_not_reported(self, suite: Suite):
         found = reported(
             suite,
             """
@@ -326,7 +328,7 @@ class TestTwoClocks:
     @pytest.mark.parametrize(
         "mark", ["", '    @pytest.mark.mockserver(now=None, clock="follow")\n'], ids=["now", "follow"]
     )
-    def test_a_decorator_that_freezes_the_process_alone_is_told(
+    def test_a_decorator_that_freezes_only_the_process_is_reported(
         self, suite: Suite, module: str, decorator: str, mark: str
     ):
         test = f"    import {module}\n\n{mark}    @{decorator}\n    def test_it(mockserver):\n        create(mockserver)\n        assert 0\n"
@@ -341,7 +343,7 @@ class TestTwoClocks:
             "or a fixture that freezes before this one"
         )
 
-    def test_a_test_that_has_moved_the_sandbox_is_told_what_that_leaves(self, suite: Suite):
+    def test_the_hint_for_a_moved_sandbox_names_the_remaining_causes(self, suite: Suite):
         found = reported(
             suite,
             """
@@ -361,10 +363,10 @@ class TestTwoClocks:
 
         assert (
             "two clocks: the process is at 2026-03-01T12:00:00.000Z, this sandbox at 2026-03-01T13:00:00.000Z (at call #1); "
-            "what moves this sandbox's clock does not move the process's"
+            "a command that advances this sandbox's clock does not advance the process's"
         ) in found
 
-    def test_a_sandbox_that_follows_from_the_past_is_told(self, suite: Suite):
+    def test_a_sandbox_that_follows_from_the_past_is_reported(self, suite: Suite):
         found = reported(
             suite,
             """
@@ -378,7 +380,7 @@ class TestTwoClocks:
         [line] = [each for each in found if each.startswith("two clocks: ")]
         assert re.fullmatch(
             r"two clocks: the process is at \\S+Z, this sandbox at 2026-03-01T12:00:0\\S+Z; "
-            r"mockserver.follow\\(catch_up=True\\) goes to the process's instant".replace("\\\\", "\\"),
+            r"mockserver.follow\\(catch_up=True\\) advances to the process's instant".replace("\\\\", "\\"),
             line,
         )
 
@@ -395,7 +397,7 @@ class TestTwoClocks:
         assert not [each for each in found if each.startswith("two clocks: ")]
 
 
-def test_real_time_goes_on_while_freezegun_stops_the_process(suite: Suite):
+def test_real_time_continues_while_freezegun_stops_the_process(suite: Suite):
     suite.run(
         """
     import freezegun

@@ -17,7 +17,7 @@ TWICE = """
 """
 
 
-def test_a_finding_fails_a_test_that_asks_for_it_in_its_call(suite: Suite):
+def test_a_finding_fails_a_test_that_requests_it_in_its_call(suite: Suite):
     result = suite.run(
         TWICE
         + """
@@ -33,7 +33,7 @@ def test_a_finding_fails_a_test_that_asks_for_it_in_its_call(suite: Suite):
     )
 
 
-def test_a_finding_is_told_and_counted_where_nobody_asks(suite: Suite):
+def test_a_finding_is_reported_and_counted_by_default(suite: Suite):
     result = suite.run(
         TWICE
         + """
@@ -58,7 +58,7 @@ def test_a_finding_is_told_and_counted_where_nobody_asks(suite: Suite):
     )
 
 
-def test_a_failing_tests_own_error_comes_first_and_the_finding_beside_it(suite: Suite):
+def test_the_error_of_a_failing_test_is_first_and_the_finding_is_added(suite: Suite):
     result = suite.run(
         TWICE
         + """
@@ -77,7 +77,7 @@ def test_a_failing_tests_own_error_comes_first_and_the_finding_beside_it(suite: 
     result.stdout.fnmatch_lines(["*assert 'own' == 'failure'*", "*- mockserver: conduct -*", "nulls-for-omitted, *"])
 
 
-def test_an_expected_failure_holds(suite: Suite):
+def test_a_finding_satisfies_an_expected_failure(suite: Suite):
     result = suite.run(
         TWICE
         + """
@@ -92,7 +92,7 @@ def test_an_expected_failure_holds(suite: Suite):
 
 
 @pytest.mark.parametrize(("ini", "outcomes"), [("error", {"failed": 1, "passed": 1}), ("off", {"passed": 2})])
-def test_the_ini_option_says_it_for_all_and_the_mark_for_one(suite: Suite, ini: str, outcomes: dict[str, int]):
+def test_the_ini_option_applies_to_all_tests_and_the_mark_to_one(suite: Suite, ini: str, outcomes: dict[str, int]):
     suite.pytester.makeini(f"[pytest]\nmockserver_conduct = {ini}\n")
     result = suite.run(
         TWICE
@@ -111,7 +111,7 @@ def test_the_ini_option_says_it_for_all_and_the_mark_for_one(suite: Suite, ini: 
         result.stdout.no_fnmatch_line("*mockserver: conduct*")
 
 
-def test_a_test_answers_for_its_own_sandboxes_alone(suite: Suite):
+def test_a_test_is_judged_only_by_its_own_sandboxes(suite: Suite):
     result = suite.run(
         TWICE
         + """
@@ -140,7 +140,7 @@ def test_a_test_answers_for_its_own_sandboxes_alone(suite: Suite):
 
 
 @pytest.mark.parametrize("where", ["mark", "ini"])
-def test_a_misspelt_mode_ends_the_run_with_the_nearest_one(suite: Suite, where: str):
+def test_an_unknown_mode_ends_the_run_with_the_closest_match(suite: Suite, where: str):
     if where == "ini":
         suite.pytester.makeini("[pytest]\nmockserver_conduct = errors\n")
     result = suite.run(
@@ -154,7 +154,7 @@ def test_a_misspelt_mode_ends_the_run_with_the_nearest_one(suite: Suite, where: 
     )
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*'errors' is none of error, report, off; did you mean 'error'?*"])
+    result.stderr.fnmatch_lines(["*got 'errors'; expected error, report or off; did you mean 'error'?*"])
 
 
 def test_findings_are_written_as_json(suite: Suite):
@@ -178,7 +178,7 @@ def test_findings_are_written_as_json(suite: Suite):
 
 
 @pytest.mark.deep
-def test_workers_findings_come_together(suite: Suite):
+def test_findings_of_workers_are_merged(suite: Suite):
     file = suite.pytester.path / "conduct.json"
     result = suite.run_apart(
         TWICE

@@ -128,7 +128,7 @@ def careful(sandbox: Sandbox) -> None:
 
 @pytest.mark.clause("advice.code-not-message")
 @pytest.mark.parametrize("rule", CARELESS)
-def test_a_careless_client_is_found_under_the_choice_that_it_follows(mockserver_server: MockServer, rule: str):
+def test_a_careless_client_is_reported_under_the_choice_that_it_depends_on(mockserver_server: MockServer, rule: str):
     client, choice = CARELESS[rule]
     found = compare(mockserver_server, client, **SETTINGS, calls_at_most=40)
 
@@ -146,7 +146,7 @@ def test_a_careful_client_calls_the_same_under_every_choice(mockserver_server: M
     assert len(found.runs) > 15
 
 
-def test_every_choice_that_is_blamed_exists_or_comes_with_the_hosted_page():
+def test_every_blamed_choice_exists_or_belongs_to_the_hosted_page():
     assert {choice for about in BLAMED.values() for choice in about} - set(CHOICES) <= {"return-query"}
     assert set(CARELESS) == set(COMPARED) - {"require-return-params"}
 
@@ -164,7 +164,7 @@ def test_sets_of_choices_are_taken_as_they_are(mockserver_server: MockServer):
 
     (finding,) = found.findings
     assert ("only-200-is-ok", (1, 2)) == (finding.rule, finding.exchanges)
-    told = "success-status=all-200: step 2 was POST /v1/campaigns"
+    told = "success-status=all-200: step 2 is POST /v1/campaigns"
     assert told in finding.message
     assert "match-on-status" in {each.rule for each in found.not_assessed}
 
@@ -196,7 +196,7 @@ def test_ids_and_instants_count_for_nothing(mockserver_server: MockServer):
     assert () == compare(mockserver_server, client, ["guide"], **SETTINGS).differences
 
 
-def test_who_tries_nothing_again_is_not_judged_for_it(mockserver_server: MockServer):
+def test_a_client_without_retries_is_not_judged_for_them(mockserver_server: MockServer):
     def once(sandbox: Sandbox) -> None:
         sandbox.call("POST", SESSIONS, json={})
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer, Sandbox
+from mockserver.contract.wire_faults import WireFaultMethods
 from mockserver.testing.call_log import CallLog
 from mockserver.testing.calls import CallMismatch, Calls, Exchange
 from mockserver.testing.conduct import ConductReport, Ledger
@@ -22,8 +23,8 @@ from mockserver.testing.settings import Layer, Settings
 from mockserver.testing.transports.in_process import Response
 
 PUBLIC = (
-    MockServer, RemoteServer, Sandbox, CallLog, Calls, Exchange, CallMismatch, RuleBuilder, ActiveRule, Effects, Ledger,
-    ConductReport, Receiver, EndUser, Page, Layer, Settings, Response,
+    MockServer, RemoteServer, Sandbox, CallLog, Calls, Exchange, CallMismatch, RuleBuilder, ActiveRule, Effects,
+    WireFaultMethods, Ledger, ConductReport, Receiver, EndUser, Page, Layer, Settings, Response,
 )  # fmt: skip
 EXAMPLES = [
     test
@@ -73,8 +74,16 @@ class Example:
         """
 
 
-def test_a_member_or_a_parameter_without_words_is_seen() -> None:
+def test_a_member_or_a_parameter_without_description_is_detected() -> None:
     assert ["silent", "partly(two)"] == undocumented(Example)
+
+
+def test_a_fault_of_the_wire_has_its_own_signature() -> None:
+    expected = (
+        "(self, when: 'When' = 'before', *, status: 'Literal[502, 503, 504]' = 502, server: 'str' = 'nginx') -> 'Put'"
+    )
+
+    assert expected == str(inspect.signature(RuleBuilder.bad_gateway))
 
 
 def test_every_public_member_and_parameter_is_documented() -> None:

@@ -27,7 +27,7 @@ def test_over_the_socket_a_person_sees_what_they_see_in_process(mockserver, body
     assert seen[0] == seen[1]
 
 
-def test_the_socket_may_open_while_a_person_walks(mockserver):
+def test_the_socket_may_open_during_a_flow(mockserver):
     user = mockserver.end_user(begin(mockserver))
     user.open()
     mockserver.base_url  # noqa: B018 - opens the socket, and with it changes the address
@@ -35,7 +35,7 @@ def test_the_socket_may_open_while_a_person_walks(mockserver):
     assert "account" == user.proceed().step
 
 
-def test_a_step_that_the_page_does_not_offer_says_what_it_offers(mockserver):
+def test_a_step_that_the_page_does_not_offer_is_refused_with_the_offered_ones(mockserver):
     user = mockserver.end_user(begin(mockserver))
     user.open()
 
@@ -46,7 +46,7 @@ def test_a_step_that_the_page_does_not_offer_says_what_it_offers(mockserver):
     assert "intro" == user.page.step
 
 
-def test_a_misspelt_button_names_the_nearest(mockserver):
+def test_an_unknown_button_is_refused_with_the_closest_match(mockserver):
     user = mockserver.end_user(begin(mockserver))
     user.open()
 
@@ -63,7 +63,7 @@ def test_a_closed_tab_has_no_buttons(mockserver):
         user.proceed()
 
 
-def test_a_number_that_is_none_is_refused_with_the_page_s_words(mockserver):
+def test_an_invalid_number_is_refused_with_the_text_of_the_page(mockserver):
     with pytest.raises(ValueError, match="O telefone informado não é válido"):
         mockserver.end_user(begin(mockserver)).connect("12")
 
@@ -86,7 +86,7 @@ def test_a_link_of_another_sandbox_is_refused(mockserver):
         mockserver.end_user("https://elsewhere.example/connect/abc")
 
 
-def test_a_person_s_words_hold_no_secret(mockserver):
+def test_the_repr_of_an_end_user_contains_no_secret(mockserver):
     session = create(mockserver)
     user = mockserver.end_user(session)
     user.open()
@@ -98,7 +98,7 @@ def test_a_person_s_words_hold_no_secret(mockserver):
     assert user.page.forms[0].values["secret"] not in told
 
 
-def test_back_and_reload_stay_in_the_walk(mockserver):
+def test_back_and_reload_remain_in_the_flow(mockserver):
     user = mockserver.end_user(begin(mockserver))
     for go in (user.open, user.proceed, user.choose_account):
         go()

@@ -22,7 +22,7 @@ def _campaigns(sandbox):
 
 
 @pytest.mark.parametrize("client", ["call", "requests", "httpx"])
-def test_a_wait_beyond_patience_raises_at_once_and_the_call_arrives_when_its_time_has_come(mockserver, client):
+def test_a_wait_beyond_the_timeout_raises_immediately_and_the_call_arrives_at_its_instant(mockserver, client):
     mockserver.on("createCampaign").delay("10s")
     url, headers = mockserver.base_url + "/v1/campaigns", {"X-API-Key": mockserver.secret_key}
     with pytest.raises((TimeoutError, requests.ReadTimeout, httpx.ReadTimeout)):
@@ -42,7 +42,7 @@ def test_a_wait_beyond_patience_raises_at_once_and_the_call_arrives_when_its_tim
     assert "2026-03-01T12:00:10" == late["at"][:19]
 
 
-def test_an_answer_beyond_patience_is_lost_though_it_took_effect(mockserver):
+def test_a_response_after_the_timeout_is_lost_although_the_call_took_effect(mockserver):
     mockserver.on("createCampaign").delay_after("10s")
     with pytest.raises(TimeoutError):
         mockserver.call("POST", "/v1/campaigns", json=DRAFT, timeout=3)
@@ -61,7 +61,7 @@ def test_a_late_call_of_an_older_epoch_never_arrives(mockserver):
     assert (0, []) == (_campaigns(mockserver), mockserver.journal["exchanges"])
 
 
-def test_a_streamed_body_comes_piece_by_piece_and_each_wait_moves_the_clock(mockserver):
+def test_a_streamed_body_arrives_in_chunks_and_each_wait_moves_the_clock(mockserver):
     mockserver.on("listCampaigns").do(
         {"reply": {"status": 200, "body": "0123456789"}, "dribble": {"chunks": 4, "over": "9s"}}
     )

@@ -12,7 +12,7 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_the_page_walks_on_under_the_way_it_was_asked_by(mockserver, name):
+def test_the_flow_continues_under_the_url_of_its_first_request(mockserver, name):
     access = ALL[name](mockserver)
     mount = urlsplit(access.base_url).path
     key = {"X-API-Key": mockserver.secret_key}

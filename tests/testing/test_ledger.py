@@ -23,7 +23,7 @@ def start(sandbox: Sandbox, campaign_id: str) -> str:
     return str(sandbox.call("POST", f"/v1/campaigns/{campaign_id}/start").json()["executionId"])
 
 
-def test_an_execution_is_told_with_the_exchange_that_started_it(mockserver: Sandbox):
+def test_an_execution_is_listed_with_the_exchange_that_started_it(mockserver: Sandbox):
     campaign = create(mockserver, "Spring")
     execution = start(mockserver, campaign)
     mockserver.advance("5s")
@@ -43,7 +43,7 @@ def test_an_execution_is_told_with_the_exchange_that_started_it(mockserver: Sand
     ]
 
 
-def test_what_was_sent_is_told_by_chat_and_template_and_failures_are_not(mockserver: Sandbox):
+def test_sent_messages_are_listed_by_chat_and_template_without_failures(mockserver: Sandbox):
     campaign = create(mockserver, "Spring")
     mockserver.on("startCampaign").fail_sends(chats=["chat_b"])
     execution = start(mockserver, campaign)
@@ -78,7 +78,7 @@ def test_two_campaigns_alike_within_a_day_send_twice(mockserver: Sandbox):
     ]
 
 
-def test_the_same_campaign_next_week_is_no_duplicate(mockserver: Sandbox):
+def test_the_same_campaign_next_week_is_not_a_duplicate(mockserver: Sandbox):
     start(mockserver, create(mockserver, "Week 1"))
     mockserver.advance("7d")
     start(mockserver, create(mockserver, "Week 2"))
@@ -88,7 +88,7 @@ def test_the_same_campaign_next_week_is_no_duplicate(mockserver: Sandbox):
     assert mockserver.ledger.duplicate_sends == []
 
 
-def test_the_same_campaign_a_whole_day_later_is_no_duplicate(mockserver: Sandbox):
+def test_the_same_campaign_a_whole_day_later_is_not_a_duplicate(mockserver: Sandbox):
     today, tomorrow = create(mockserver, "Today"), create(mockserver, "Tomorrow")
     start(mockserver, today)
     mockserver.advance("1d")
@@ -125,7 +125,7 @@ def test_a_campaign_made_again_after_a_lost_create_is_a_clone(mockserver: Sandbo
     assert (row["cloneId"], row["why"], row["exchanges"]) == (clone, "CAMPAIGN_NAME_ALREADY_EXISTS", [2, 3])
 
 
-def test_a_create_that_was_lost_before_it_took_effect_is_no_reason_for_a_clone(mockserver: Sandbox):
+def test_a_create_lost_before_it_took_effect_does_not_cause_a_clone(mockserver: Sandbox):
     mockserver.on("createCampaign").times(1).drop("before")
     with pytest.raises(ConnectionError):
         create(mockserver, "Spring")
@@ -145,7 +145,7 @@ def test_a_campaign_made_again_after_a_refused_start_is_a_clone(mockserver: Sand
     assert (row["originalId"], row["cloneId"], row["why"]) == (original, clone, "CAMPAIGN_ALREADY_PROCESSING")
 
 
-def test_a_campaign_under_another_name_is_no_clone_of_one_that_had_trouble(mockserver: Sandbox):
+def test_a_campaign_under_another_name_is_not_a_clone_of_one_with_errors(mockserver: Sandbox):
     start(mockserver, create(mockserver, "Natal"))
     create_again = {"name": "Natal", "platform": "chatapp", "templateId": "template_t", "cadence": 60}
     assert mockserver.call("POST", "/v1/campaigns", json=create_again).json()["code"] == "CAMPAIGN_NAME_ALREADY_EXISTS"
@@ -176,14 +176,14 @@ def test_a_clone_has_a_name_that_was_made_of_the_originals(mockserver: Sandbox, 
     assert is_clone == bool(mockserver.ledger.cloned_campaigns)
 
 
-def test_a_second_campaign_for_its_own_sake_is_no_clone(mockserver: Sandbox):
+def test_an_intended_second_campaign_is_not_a_clone(mockserver: Sandbox):
     for name in ("Spring", "Summer"):
         start(mockserver, create(mockserver, name))
 
     assert mockserver.ledger.cloned_campaigns == []
 
 
-def test_a_session_that_nobody_came_back_for_is_left_behind(mockserver: Sandbox):
+def test_a_session_that_is_never_read_again_is_abandoned(mockserver: Sandbox):
     sessions = [
         mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions").json()["sessionId"] for _ in range(2)
     ]
@@ -195,7 +195,7 @@ def test_a_session_that_nobody_came_back_for_is_left_behind(mockserver: Sandbox)
     ]
 
 
-def test_a_file_that_nothing_uses_is_told_with_its_upload(mockserver: Sandbox):
+def test_an_unused_file_is_listed_with_its_upload(mockserver: Sandbox):
     files = {"files": ("a.png", PNG, "image/png")}
     url = f"{mockserver.base_url}/v1/messaging/media"
     uploaded = mockserver.requests_session().post(url, files=files, headers={"X-API-Key": mockserver.secret_key}).json()
@@ -208,7 +208,7 @@ def test_a_file_that_nothing_uses_is_told_with_its_upload(mockserver: Sandbox):
     assert mockserver.ledger.unused_media == []
 
 
-def test_the_control_plane_tells_the_same(mockserver: Sandbox):
+def test_the_control_plane_returns_the_same_ledger(mockserver: Sandbox):
     start(mockserver, create(mockserver, "Spring"))
 
     answer = mockserver.call("GET", "/_mock/ledger", key="").json()

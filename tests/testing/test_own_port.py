@@ -91,7 +91,7 @@ def test_other_sandboxes_are_made_listed_and_ended_at_the_servers_own_address(
         reply = requests.request(method, url, json={} if method == "POST" else None, timeout=10)
 
         assert (409, "MOCK_OWN_PORT") == (reply.status_code, reply.json()["code"])
-        assert server.keeps(other)
+        assert server.is_open(other)
     assert 200 == get(alone, "/_mock/health").status_code
 
 
@@ -101,18 +101,18 @@ def test_clients_in_process_reach_it_by_its_address(alone: Sandbox):
     assert 200 == alone.requests_session().get(f"{alone.base_url}/v1/message-templates", headers=key).status_code
     assert 200 == alone.httpx_client().get("/v1/message-templates", headers=key).status_code
     assert 200 == alone.call("GET", "/v1/message-templates").status
-    with pytest.raises(requests.ConnectionError, match=f"which is {alone.base_url}"):
+    with pytest.raises(requests.ConnectionError, match=f"expected {alone.base_url}"):
         alone.requests_session().get("http://127.0.0.1:1/v1/message-templates")
 
 
-def test_a_call_after_its_end_meets_410_and_is_noted(alone: Sandbox, server: MockServer):
+def test_a_call_after_its_end_gets_410_and_is_recorded(alone: Sandbox, server: MockServer):
     alone.close()
 
     assert 410 == get(alone, "/v1/campaigns").status_code
     assert 1 == server.late_calls()[alone.id]
 
 
-def test_the_ports_of_sandboxes_that_have_long_been_closed_are_given_up(server: MockServer):
+def test_the_ports_of_sandboxes_closed_long_ago_are_released(server: MockServer):
     addresses = []
     for _ in range(20):
         with server.sandbox(own_port=True) as sandbox:
@@ -135,7 +135,7 @@ def test_it_ends_with_its_server():
     assert server._server is None  # nobody has asked for the address that others share
 
 
-def test_settings_and_marks_give_it(suite: Suite):
+def test_settings_and_marks_enable_it(suite: Suite):
     suite.pytester.makeconftest(
         """
         import pytest
@@ -162,7 +162,7 @@ def test_settings_and_marks_give_it(suite: Suite):
     result.assert_outcomes(passed=2)
 
 
-def test_what_is_neither_true_nor_false_is_refused_at_collection(suite: Suite):
+def test_a_value_that_is_not_a_boolean_is_refused_at_collection(suite: Suite):
     result = suite.run(
         """
         import pytest
@@ -177,7 +177,7 @@ def test_what_is_neither_true_nor_false_is_refused_at_collection(suite: Suite):
     assert "own_port: got 8080; expected True or False" in str(result.stderr)
 
 
-def test_a_server_elsewhere_refuses_it_by_name(server: MockServer):
+def test_a_remote_server_refuses_it_by_name(server: MockServer):
     with pytest.raises(
         ValueError, match=r"own_port=True \(sandbox\(...\)\): got a server on http.*; expected one in this process"
     ):

@@ -55,7 +55,7 @@ REQUESTS = {"POST": ("POST", "/v1/campaigns", DRAFT), "GET": ("GET", "/v1/campai
 
 @pytest.mark.parametrize("first", ["POST", pytest.param("GET", marks=pytest.mark.deep)])
 @pytest.mark.parametrize("client", PAIRS)
-def test_both_ways_in_tell_and_leave_the_same(mockserver_server, client, first):
+def test_both_transports_raise_the_same_and_leave_the_same_state(mockserver_server, client, first):
     """The effects take the two requests in turn; the deep run swaps them."""
     turns = (REQUESTS[first], *(request for name, request in REQUESTS.items() if name != first))
 

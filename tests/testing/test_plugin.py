@@ -36,7 +36,7 @@ def test_each_test_has_a_sandbox_of_its_own(suite: Suite):
     result.assert_outcomes(passed=2)
 
 
-def test_a_bare_sandbox_is_empty_and_its_clock_stands_at_the_present(suite: Suite):
+def test_a_bare_sandbox_is_empty_and_frozen_at_the_present(suite: Suite):
     result = suite.run(
         """
         from datetime import UTC, datetime, timedelta
@@ -56,7 +56,7 @@ def test_a_bare_sandbox_is_empty_and_its_clock_stands_at_the_present(suite: Suit
     result.assert_outcomes(passed=1)
 
 
-def test_a_mark_says_how_the_sandbox_is_made(suite: Suite):
+def test_a_mark_configures_the_sandbox(suite: Suite):
     result = suite.run(
         """
         import pytest
@@ -132,7 +132,7 @@ def test_the_closest_mark_has_the_last_word(suite: Suite):
         ("seed=True", "*seed: got True; expected a whole number*"),
     ],
 )
-def test_a_misspelt_name_fails_at_collection_with_the_nearest_one(suite: Suite, mark: str, said: str):
+def test_an_unknown_name_fails_at_collection_with_the_closest_match(suite: Suite, mark: str, said: str):
     result = suite.run(
         f"""
         import pytest
@@ -176,7 +176,7 @@ def test_a_wrong_document_fails_its_own_test_and_names_the_problem(suite: Suite)
     result.stdout.fnmatch_lines(["*ScenarioError*", "*/given/chats/1*"])
 
 
-def test_a_call_after_its_test_meets_a_closed_sandbox(suite: Suite):
+def test_a_call_after_its_test_reaches_a_closed_sandbox(suite: Suite):
     result = suite.run(
         """
         import urllib.error
@@ -202,7 +202,7 @@ def test_a_call_after_its_test_meets_a_closed_sandbox(suite: Suite):
     result.assert_outcomes(passed=2)
 
 
-def test_pytest_tells_of_the_fixtures_and_the_mark(suite: Suite):
+def test_pytest_lists_the_fixtures_and_the_mark(suite: Suite):
     fixtures = suite.run("", "--fixtures")
     marks = suite.run("", "--markers")
 
@@ -211,7 +211,7 @@ def test_pytest_tells_of_the_fixtures_and_the_mark(suite: Suite):
     marks.stdout.fnmatch_lines(["@pytest.mark.mockserver(*scenario*choices*now*clock*seed*given*"])
 
 
-def test_a_misspelt_unit_of_time_is_refused_with_the_nearest(mockserver: Sandbox):
+def test_an_unknown_unit_of_time_is_refused_with_the_closest_match(mockserver: Sandbox):
     with pytest.raises(TypeError, match="advance: got 'minute'; expected weeks, days, .*'minutes'"):
         mockserver.advance(minute=1)
 
@@ -223,7 +223,7 @@ def test_a_misspelt_unit_of_time_is_refused_with_the_nearest(mockserver: Sandbox
         ("startCampaign", "aftr", r"/script/0/do/drop.*aftr.*did you mean 'after'"),
     ],
 )
-def test_a_misspelt_rule_is_refused_with_its_place_and_the_nearest(
+def test_an_unknown_rule_key_is_refused_with_its_place_and_the_closest_match(
     mockserver: Sandbox, operation: str, lost: Any, said: str
 ):
     with pytest.raises(ValueError, match=said):

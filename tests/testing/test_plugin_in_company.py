@@ -45,7 +45,7 @@ def test_workers_share_nothing(suite: Suite, monkeypatch: pytest.MonkeyPatch):
     result.assert_outcomes(passed=6)
 
 
-def test_given_with_the_servers_sandboxes_raises_no_health_check(suite: Suite):
+def test_hypothesis_given_with_the_sandboxes_of_the_server_raises_no_health_check(suite: Suite):
     result = suite.run(
         """
         from hypothesis import given, settings, strategies as st
@@ -192,7 +192,7 @@ def test_under_freezegun_the_sandbox_follows(suite: Suite):
     result.assert_outcomes(passed=1)
 
 
-def test_a_freeze_inside_the_test_leaves_a_standing_clock_alone(suite: Suite):
+def test_a_freeze_inside_the_test_does_not_move_a_frozen_clock(suite: Suite):
     result = suite.run(
         """
         from freezegun import freeze_time

@@ -31,7 +31,7 @@ def rows(found: list[str]) -> list[str]:
     return [re.sub(r"^  \d\d:\d\d:\d\d\.\d{3}  ", "", each) for each in found[start:end]]
 
 
-def test_equal_polls_are_one_line_and_the_last_call_that_the_cause_names_stands_by_itself(suite: Suite):
+def test_equal_polls_are_one_line_and_the_call_that_the_cause_names_has_its_own(suite: Suite):
     found = reported(suite, POLLS + "        assert 0\n")
 
     assert [
@@ -65,7 +65,7 @@ def test_polls_with_the_clock_moved_between_them_are_one_line_with_what_they_saw
     ] == rows(found)[-4:]
 
 
-def test_two_calls_with_an_advance_between_them_stay_as_they_came(suite: Suite):
+def test_two_calls_with_an_advance_between_them_are_not_collapsed(suite: Suite):
     found = reported(
         suite,
         """
@@ -91,7 +91,7 @@ def test_two_calls_with_an_advance_between_them_stay_as_they_came(suite: Suite):
     ],
     ids=["a refused call", "a change", "a command", "a bent call"],
 )
-def test_what_stands_between_two_polls_keeps_them_apart(suite: Suite, between: str):
+def test_an_entry_between_two_polls_separates_them(suite: Suite, between: str):
     found = reported(
         suite,
         f"""
@@ -141,7 +141,7 @@ def test_answers_that_differ_in_more_than_numbers_are_not_folded(suite: Suite):
     assert not any("times" in each for each in found)
 
 
-def test_a_round_of_polls_that_comes_again_is_told_once_with_how_often(suite: Suite):
+def test_a_repeated_round_of_polls_is_printed_once_with_its_count(suite: Suite):
     found = reported(
         suite,
         """
@@ -168,7 +168,7 @@ def test_a_round_of_polls_that_comes_again_is_told_once_with_how_often(suite: Su
     ] == rows(found)[-7:]
 
 
-def test_a_call_that_the_cause_names_is_shown_however_long_the_story(suite: Suite):
+def test_a_call_that_the_cause_names_is_printed_however_long_the_history(suite: Suite):
     found = reported(
         suite,
         """
@@ -213,7 +213,7 @@ def test_a_finding_that_explains_no_failure_is_not_among_the_first_lines(suite: 
     assert found[0].startswith("8 calls were answered with success")
 
 
-def test_calls_that_a_finding_cites_are_shown_with_what_they_sent(suite: Suite):
+def test_calls_that_a_finding_cites_are_printed_with_their_bodies(suite: Suite):
     found = reported(
         suite,
         """
@@ -233,7 +233,7 @@ def test_calls_that_a_finding_cites_are_shown_with_what_they_sent(suite: Suite):
 
     assert [
         "lost-filters: campaign campaign was started for every chat, after a preview with filters (#41, #42, #43)",
-        "lost-filters: createCampaign was sent 'filter', which is not `filters` and restricts nothing (#42)",
+        "lost-filters: createCampaign got 'filter', which is not `filters` and restricts nothing (#42)",
     ] == found[:2]
     shown = rows(found)
     at = shown.index("#42 createCampaign POST /v1/campaigns -> 201")
@@ -256,7 +256,7 @@ def test_the_pages_of_an_end_user_are_one_line(suite: Suite):
     assert 1 == sum("visits of the hosted page" in each for each in found)
 
 
-def test_what_the_last_call_was_answered_stands_in_the_first_lines(suite: Suite):
+def test_the_first_lines_contain_the_response_of_the_last_call(suite: Suite):
     found = reported(
         suite,
         """
@@ -269,7 +269,7 @@ def test_what_the_last_call_was_answered_stands_in_the_first_lines(suite: Suite)
     assert '  answered {"id": "campaign", "name": "Uma", "status": "draft", ' in found[1]
 
 
-def test_an_empty_answer_is_told_as_one(suite: Suite):
+def test_an_empty_response_is_described_as_empty(suite: Suite):
     found = reported(
         suite,
         """
@@ -279,10 +279,10 @@ def test_an_empty_answer_is_told_as_one(suite: Suite):
         """,
     )
 
-    assert "  answered nothing: its body is empty" == found[1]
+    assert "  answered with an empty body" == found[1]
 
 
-def test_an_unexpected_count_of_sends_is_told_with_the_pace(suite: Suite):
+def test_an_unexpected_count_of_sends_is_reported_with_the_cadence(suite: Suite):
     found = reported(
         suite,
         """
@@ -298,7 +298,7 @@ def test_an_unexpected_count_of_sends_is_told_with_the_pace(suite: Suite):
 
     assert [
         "3 calls were answered with success; the last: #3 readCampaign GET /v1/campaigns/campaign -> 200",
-        "  execution had 31 sent and 0 failed of 120, 180 s after its start, at a cadence of 10 a minute; the first goes at once",
+        "  execution had 31 sent and 0 failed of 120, 180 s after its start, at a cadence of 10 per minute; the first is sent at the start",
     ] == found[:2]
 
 
@@ -316,7 +316,7 @@ def test_a_pace_read_within_a_second_is_in_milliseconds(suite: Suite):
     )
 
     assert (
-        "  execution had 1 sent and 0 failed of 2, 0.588 ms after its start, at a cadence of 1 a minute; the first goes at once"
+        "  execution had 1 sent and 0 failed of 2, 0.588 ms after its start, at a cadence of 1 per minute; the first is sent at the start"
         == found[1]
     )
 
@@ -334,11 +334,11 @@ def test_the_advance_that_a_report_names_is_never_too_short(suite: Suite):
         """,
     )
 
-    [(said, wait)] = re.findall(r"is due in ([\d.]+) s; mockserver.advance\(([\d.]+)\)", "\n".join(found))
-    assert said == wait == "113939.456"
+    [(due, wait)] = re.findall(r"is due in ([\d.]+) s; call mockserver.advance\(([\d.]+)\)", "\n".join(found))
+    assert due == wait == "113939.456"
 
 
-def test_what_moved_by_itself_is_told_where_the_last_call_reads_it(suite: Suite):
+def test_timed_transitions_are_printed_next_to_the_last_call_that_reads_them(suite: Suite):
     found = reported(
         suite,
         """
@@ -351,14 +351,14 @@ def test_what_moved_by_itself_is_told_where_the_last_call_reads_it(suite: Suite)
     )
 
     told = re.sub(r"_\w{20}\b", "", found[1])
-    assert "  session connection_session had become expired at 2026-03-01T12:20:00.000Z (timer expire)" == told
+    assert "  session connection_session changed to expired at 2026-03-01T12:20:00.000Z (timer expire)" == told
 
 
 @pytest.mark.parametrize(
     ("name", "second"),
     [("Uma", "  #1 and #2 sent equal bodies"), ("Duas", "  #1 and #2 differ: body.name: 'Duas', before 'Uma'")],
 )
-def test_calls_too_many_are_told_with_what_tells_them_apart(suite: Suite, name: str, second: str):
+def test_surplus_calls_are_reported_with_their_differences(suite: Suite, name: str, second: str):
     found = reported(
         suite,
         f"""
@@ -373,7 +373,7 @@ def test_calls_too_many_are_told_with_what_tells_them_apart(suite: Suite, name: 
     assert found[1].startswith("the last of them is #2 createCampaign POST /v1/campaigns -> ")
 
 
-def test_an_operation_that_came_too_early_is_told_with_its_number(suite: Suite):
+def test_an_operation_called_too_early_is_reported_with_its_number(suite: Suite):
     found = reported(
         suite,
         """
@@ -390,7 +390,7 @@ def test_an_operation_that_came_too_early_is_told_with_its_number(suite: Suite):
     )
 
 
-def test_a_call_that_a_thread_has_not_made_yet_is_told_as_one_to_wait_for(suite: Suite):
+def test_the_report_of_a_missing_call_suggests_to_wait_for_its_thread(suite: Suite):
     found = reported(
         suite,
         """
@@ -401,8 +401,10 @@ def test_a_call_that_a_thread_has_not_made_yet_is_told_as_one_to_wait_for(suite:
     )
 
     assert "expected exactly 1 call of startCampaign, got 0" == found[0]
-    assert re.fullmatch(r"No call reached sandbox_1; its address is http://\S+: does the client go there\?", found[1])
-    assert "  a call of another thread is waited for by `mockserver.wait_for(...)`" == found[2]
+    assert re.fullmatch(
+        r"No call reached sandbox_1; its address is http://\S+: does the client send its calls there\?", found[1]
+    )
+    assert "  `mockserver.wait_for(...)` waits for a call of another thread" == found[2]
 
 
 @pytest.mark.parametrize(
@@ -412,7 +414,7 @@ def test_a_call_that_a_thread_has_not_made_yet_is_told_as_one_to_wait_for(suite:
         ("POST /v1/campaign/campaign_1/start", "POST /v1/campaigns/{id}/start?"),
     ],
 )
-def test_a_misspelt_path_is_told_with_the_nearest(suite: Suite, call: str, hint: str):
+def test_an_unknown_path_is_reported_with_the_closest_match(suite: Suite, call: str, hint: str):
     method, path = call.split()
     found = reported(
         suite, f'    def test_it(mockserver):\n        assert mockserver.call("{method}", "{path}").status < 400\n'
@@ -421,7 +423,7 @@ def test_a_misspelt_path_is_told_with_the_nearest(suite: Suite, call: str, hint:
     assert f"  did you mean {hint}" == found[1]
 
 
-def test_a_rule_that_nothing_matched_is_told_with_the_nearest_call(suite: Suite):
+def test_an_unmatched_rule_is_reported_with_the_closest_call(suite: Suite):
     found = reported(
         suite,
         """
@@ -437,7 +439,7 @@ def test_a_rule_that_nothing_matched_is_told_with_the_nearest_call(suite: Suite)
     ] == found[1:3]
 
 
-def test_an_upload_is_told_by_its_kind_its_size_and_its_files(suite: Suite):
+def test_an_upload_is_described_by_its_kind_its_size_and_its_files(suite: Suite):
     found = reported(
         suite,
         """
@@ -453,7 +455,7 @@ def test_an_upload_is_told_by_its_kind_its_size_and_its_files(suite: Suite):
     assert all(len(each) < 340 for each in found)
 
 
-def test_a_receiver_that_refuses_every_delivery_is_named_before_what_came_of_it(suite: Suite):
+def test_a_receiver_that_refuses_every_delivery_is_named_before_its_consequences(suite: Suite):
     found = reported(
         suite,
         """
@@ -484,7 +486,7 @@ def test_no_finding_on_deliveries_blames_a_receiver_that_raised(suite: Suite):
     assert found[1].startswith("1 call was answered with success")
 
 
-def test_no_secret_in_the_words_of_a_receiver_that_raised_is_told(mockserver: Sandbox):
+def test_the_exception_of_a_receiver_is_reported_without_secrets(mockserver: Sandbox):
     def broken(letter):
         raise ValueError(f"neither {mockserver.secret_key} nor {hook.secret}")
 
@@ -501,15 +503,15 @@ def test_no_secret_in_the_words_of_a_receiver_that_raised_is_told(mockserver: Sa
 @pytest.mark.parametrize(
     ("first", "line"),
     [
-        ("", "its world alone: "),
+        ("", "the same initial state: "),
         (
             'mockserver.apply({"given": {"chats": [{"id": "three"}]}})',
-            "its seed, choices and clock, for the test to apply its world to: ",
+            "the same seed, choices and clock: ",
         ),
     ],
     ids=["by the mark", "by the test"],
 )
-def test_the_mark_to_paste_says_whether_it_brings_the_world(suite: Suite, first: str, line: str):
+def test_the_mark_to_paste_states_whether_it_includes_the_seed_data(suite: Suite, first: str, line: str):
     found = reported(
         suite, f"    def test_it(mockserver):\n        {first or 'pass'}\n        assert 0 == create(mockserver)\n"
     )
@@ -517,7 +519,7 @@ def test_the_mark_to_paste_says_whether_it_brings_the_world(suite: Suite, first:
     assert f"{line}@pytest.mark.mockserver(scenario='.mockserver/failures/test_mine.py.test_it.yaml')" == found[-1]
 
 
-def test_a_story_of_folded_polls_is_repeated_whole(suite: Suite):
+def test_a_history_of_collapsed_polls_is_replayed_completely(suite: Suite):
     reported(suite, POLLS + "        assert 0\n")
     document = read_file(Path(suite.pytester.path / ".mockserver/failures/test_mine.py.test_it.yaml"))
     outcomes = list(replay(document))
@@ -535,7 +537,7 @@ def test_a_read_timeout_of_requests_names_the_host():
             sandbox.requests_session().get(f"{sandbox.base_url}/v1/campaigns", headers=headers, timeout=3)
 
 
-def test_a_session_that_nobody_completes_is_told_with_what_plays_its_user(suite: Suite):
+def test_the_report_of_an_incomplete_session_names_the_methods_that_act_as_its_user(suite: Suite):
     found = reported(
         suite,
         """
@@ -546,15 +548,15 @@ def test_a_session_that_nobody_completes_is_told_with_what_plays_its_user(suite:
         """,
     )
 
-    told = re.sub(r"_\w{20}\b", "", found[1])
-    assert found[0].startswith("2 calls were answered with success; the last: #2 readConnectionSession ")
+    first = re.sub(r"_\w{20}\b", "", found[0])
     assert (
-        "  session connection_session is still pending: complete_session(id) or end_user(id) of the sandbox plays its user"
-        == told
+        "Session connection_session is still pending: mockserver.complete_session(id) or mockserver.end_user(id) plays its user"
+        == first
     )
+    assert found[1].startswith("2 calls were answered with success; the last: #2 readConnectionSession ")
 
 
-def test_a_delivery_that_its_receiver_refuses_is_told_where_no_call_was(suite: Suite):
+def test_a_refused_delivery_is_reported_even_without_a_call(suite: Suite):
     found = reported(
         suite,
         """
@@ -567,7 +569,7 @@ def test_a_delivery_that_its_receiver_refuses_is_told_where_no_call_was(suite: S
     )
 
     told = re.sub(r"_\w{20}\b", "", found[0])
-    route = 'where it is an application, `receive_webhooks(app, path="/...")` names its route'
+    route = 'the route of an application is the `path` of `receive_webhooks(app, path="/...")`'
     assert f"the receiver webhook answered 404 to entrypoints.chatapp.connected event; {route}" == told
 
 
@@ -590,7 +592,7 @@ def test_a_refusal_in_the_very_words_of_the_one_before_is_one_line(suite: Suite)
     assert not any("left out" in each for each in found)
 
 
-def test_findings_that_say_the_same_are_one_with_the_exchanges_of_all(mockserver: Sandbox):
+def test_equal_findings_are_merged_with_the_exchanges_of_all(mockserver: Sandbox):
     mockserver.apply({"given": {"templates": [{"id": "t"}], "chats": {"count": 1}}})
     body = {"platform": "chatapp", "templateId": "t", "cadence": 1}
     for number in range(12):
@@ -604,7 +606,7 @@ def test_findings_that_say_the_same_are_one_with_the_exchanges_of_all(mockserver
     assert "(exchange 2, 4, 6, 8, 10, 12, 14, 16, 18, 20 and 2 more)" in told
 
 
-def test_of_many_events_the_last_are_told_and_how_many_came_before(suite: Suite):
+def test_of_many_events_the_last_are_printed_with_the_number_of_earlier_ones(suite: Suite):
     found = reported(
         suite,
         """
@@ -617,5 +619,5 @@ def test_of_many_events_the_last_are_told_and_how_many_came_before(suite: Suite)
     )
 
     at = found.index("events:")
-    assert "  ... 3 before these" == found[at + 1]
+    assert "  ... 3 earlier" == found[at + 1]
     assert 30 == sum(each.endswith("no endpoint") for each in found)

@@ -65,7 +65,7 @@ def test_a_suite_runs_against_a_running_server_and_leaves_nothing_there(suite: S
     assert before == set(running._host.sandboxes)
 
 
-def test_the_clock_is_frozen_at_the_present_or_as_it_is_asked_for(running: MockServer):
+def test_the_clock_is_frozen_at_the_present_or_as_requested(running: MockServer):
     server = RemoteServer(running.url, layers=[Layer("mine", {"seed": 4})])
     with server.sandbox() as bare, server.sandbox(clock="follow") as following, server.sandbox("demo", seed=5) as demo:
         assert [True, False] == [each.state()["clock"]["frozen"] for each in (bare, following)]
@@ -73,7 +73,7 @@ def test_the_clock_is_frozen_at_the_present_or_as_it_is_asked_for(running: MockS
         assert demo.call("GET", "/v1/message-templates").json()["templates"]
 
 
-def test_what_the_control_plane_has_a_door_for_works_as_in_this_process(sandbox: Sandbox):
+def test_every_remote_command_works_as_in_this_process(sandbox: Sandbox):
     rule = sandbox.on("listCampaigns").times(1).error("INTERNAL_ERROR")
     assert 500 == sandbox.call("GET", "/v1/campaigns").status
     assert (1, 1) == (rule.matched, rule.fired)
@@ -120,11 +120,11 @@ def test_refusals_are_those_of_this_process(running: MockServer, sandbox: Sandbo
         sandbox.apply({"given": {"chat": []}})
     with pytest.raises(ValueError, match="did you mean 'dual-status'"):
         sandbox.choose({"dual-statu": "guide"})
-    with pytest.raises(ValueError, match="time only goes forward"):
+    with pytest.raises(ValueError, match="time only moves forward"):
         sandbox.advance(to="2020-01-01T00:00:00Z")
 
 
-def test_conduct_is_judged_over_the_control_plane_and_told_after_the_end_too(running: MockServer):
+def test_conduct_is_judged_over_the_control_plane_and_available_after_the_end(running: MockServer):
     with (
         RemoteServer(running.url).sandbox(given=GIVEN, now=NOW) as there,
         running.sandbox(given=GIVEN, now=NOW) as here,
@@ -151,14 +151,14 @@ def test_a_call_that_breaks_is_the_standard_librarys_exception(sandbox: Sandbox)
 
 
 @pytest.mark.parametrize("need", [lambda each: each.app, lambda each: each.keys("tenant_default")])
-def test_what_needs_the_sandbox_in_this_process_says_so(sandbox: Sandbox, need: Any):
+def test_features_that_need_the_sandbox_in_this_process_fail_with_that_reason(sandbox: Sandbox, need: Any):
     with pytest.raises(
         ValueError, match="got a sandbox on http.*; expected one in this process: run without --mockserver-url"
     ):
         need(sandbox)
 
 
-def test_nobody_at_the_url_and_a_server_of_another_kind_are_named(sandbox: Sandbox):
+def test_a_missing_server_and_a_server_of_another_kind_are_reported(sandbox: Sandbox):
     with pytest.raises(ValueError, match="no mockserver answers at http://127.0.0.1:9: .*mockserver serve"):
         RemoteServer("http://127.0.0.1:9")
     with pytest.raises(ValueError, match="got status 404; expected a mockserver at this url"):
@@ -174,7 +174,7 @@ def test_the_token_of_the_server_opens_its_control_plane():
             assert 200 == sandbox.call("GET", "/v1/campaigns").status
 
 
-def test_the_async_forms_go_over_the_line_too(sandbox: Sandbox):
+def test_the_async_forms_work_remotely(sandbox: Sandbox):
     async def main() -> int:
         before = sandbox.now
         await sandbox.sleep_async(60)

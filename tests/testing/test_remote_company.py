@@ -20,7 +20,7 @@ def running() -> Iterator[MockServer]:
         yield server
 
 
-def test_a_late_call_is_booked_on_the_test_whose_sandbox_it_was(suite: Suite, running: MockServer):
+def test_a_late_call_is_assigned_to_the_test_of_its_sandbox(suite: Suite, running: MockServer):
     result = suite.run(
         """
         import urllib.error
@@ -48,7 +48,7 @@ def test_a_late_call_is_booked_on_the_test_whose_sandbox_it_was(suite: Suite, ru
     result.stdout.fnmatch_lines(
         [
             "test_mine.py::test_first",
-            "*LateCallWarning: a call came to sandbox_1 after * and got 410 (noticed after test_mine.py::test_second)",
+            "*LateCallWarning: a call arrived at sandbox_1 after * and got 410 (noticed after test_mine.py::test_second)",
         ]
     )
 
@@ -96,7 +96,7 @@ def test_the_document_of_a_run_over_sockets_is_sent_again_and_is_a_scenario_for_
     result.assert_outcomes(passed=1)
 
 
-def test_what_comes_late_to_another_suites_sandbox_is_not_booked_here(suite: Suite, running: MockServer):
+def test_a_late_call_to_the_sandbox_of_another_suite_is_ignored(suite: Suite, running: MockServer):
     with running.sandbox() as other:
         pass
     assert 410 == other.call("GET", "/v1/campaigns").status
@@ -106,7 +106,7 @@ def test_what_comes_late_to_another_suites_sandbox_is_not_booked_here(suite: Sui
     result.assert_outcomes(passed=1, warnings=0)
 
 
-def test_a_call_to_a_sandbox_that_the_test_itself_has_closed_is_no_late_one(suite: Suite, running: MockServer):
+def test_a_call_to_a_sandbox_that_the_test_closed_is_not_a_late_call(suite: Suite, running: MockServer):
     result = suite.run(
         """
         def test_it(mockserver_server):
@@ -121,7 +121,7 @@ def test_a_call_to_a_sandbox_that_the_test_itself_has_closed_is_no_late_one(suit
     result.assert_outcomes(passed=1, warnings=0)
 
 
-def test_a_server_that_has_gone_away_tells_of_no_late_calls():
+def test_a_stopped_server_reports_no_late_calls():
     with MockServer() as server:
         elsewhere = RemoteServer(server.url)
 
@@ -136,7 +136,7 @@ def test_a_sweep_over_what_a_test_touches_runs_as_in_process(suite: Suite, runni
     assert here == there
 
 
-def test_a_closed_sandbox_still_tells_what_it_was_and_asks_nobody(running: MockServer):
+def test_a_closed_sandbox_returns_its_last_state_without_a_request(running: MockServer):
     with RemoteServer(running.url).sandbox(now=NOW, given={"chats": [{"id": "one"}]}) as sandbox:
         sandbox.on("listCampaigns").error("INTERNAL_ERROR")
         sandbox.call("GET", "/v1/campaigns")
@@ -163,7 +163,7 @@ def test_a_closed_sandbox_still_tells_what_it_was_and_asks_nobody(running: MockS
     assert 1 == running.late_calls()[sandbox.id]
 
 
-def test_what_a_suite_leaves_open_is_closed_with_its_server_and_nothing_else_is(suite: Suite, running: MockServer):
+def test_only_sandboxes_of_the_suite_are_closed_with_its_server(suite: Suite, running: MockServer):
     with running.sandbox() as other:
         result = suite.run(
             """
@@ -181,7 +181,7 @@ def test_what_a_suite_leaves_open_is_closed_with_its_server_and_nothing_else_is(
         assert [other.id] == list(running._host.sandboxes)
 
 
-def test_a_wait_that_lets_time_pass_stops_where_the_call_has_come(running: MockServer):
+def test_a_wait_that_advances_the_clock_stops_at_the_call(running: MockServer):
     sandboxes = [server.sandbox(now=NOW) for server in (running, RemoteServer(running.url))]
 
     for sandbox in sandboxes:

@@ -156,7 +156,7 @@ def told(suite: Suite, test: str, folder: str, *arguments: str) -> tuple[list[st
 
 
 @pytest.mark.parametrize("test", TESTS.values(), ids=TESTS)
-def test_the_report_elsewhere_is_the_report_in_process(suite: Suite, running: MockServer, test: str):
+def test_the_remote_report_equals_the_report_in_process(suite: Suite, running: MockServer, test: str):
     here, document = told(suite, test, "here", *SAID)
     there, repeated = told(suite, test, "there", *SAID, "--mockserver-url", running.url)
 

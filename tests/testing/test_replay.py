@@ -141,7 +141,7 @@ def test_a_document_repeats_its_run_byte_for_byte(
     assert answered == [each for each in received(sandbox) if each[0] is not None]
 
 
-def test_a_scenario_with_seed_data_beside_it_is_repeated(tmp_path: Path):
+def test_a_scenario_with_additional_seed_data_is_replayed(tmp_path: Path):
     sandbox = MockServer().sandbox("demo", given={"forms": [{"id": "mine"}]}, now=NOW)
     for path in ("/v1/message-templates", "/v1/forms/mine/embed-frame-policy", "/v1/campaigns"):
         sandbox.call("GET", path)
@@ -184,7 +184,7 @@ def test_a_run_over_a_socket_is_repeated_without_its_real_waits():
     assert [answer.status_code, session.status_code] == [each.answer["status"] for each in outcomes if each.answer]
 
 
-def test_what_a_restored_checkpoint_took_back_is_not_repeated():
+def test_calls_undone_by_a_restored_checkpoint_are_not_replayed():
     sandbox = MockServer().sandbox(given=GIVEN, now=NOW)
     sandbox.call("GET", "/v1/campaigns")
     with sandbox.checkpoint():
@@ -206,7 +206,7 @@ def test_after_a_reset_nothing_is_left_to_repeat():
     assert [] == (sandbox.replay_document() or {})["calls"]
 
 
-def test_no_key_stands_in_a_document():
+def test_no_document_contains_a_key():
     sandbox = MockServer().sandbox(given={"tenants": [{"id": "b", "secretKey": "sk_of_the_other_tenant"}]}, now=NOW)
     sandbox.apply({"given": {"webhooks": [{"url": "http://127.0.0.1:9/x", "secret": "whsec_YWJjZGVmZw=="}]}})
     sandbox.call("POST", "/v1/campaigns", json={"name": sandbox.secret_key}, headers={"x-own": sandbox.public_key})
@@ -228,7 +228,7 @@ def test_a_repeated_run_calls_no_receiver():
     assert sent == len(letters) > 0
 
 
-def test_an_answer_that_differs_is_told_leaf_by_leaf_and_by_the_exit_code(
+def test_a_different_response_is_reported_by_leaf_and_by_the_exit_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     sandbox = MockServer().sandbox(given=GIVEN, now=NOW)
@@ -267,7 +267,7 @@ def test_a_long_json_body_is_sent_again_whole():
     assert document["calls"][-1]["json"]["note"].startswith("{base_url} xxx")
 
 
-def test_a_body_that_the_journal_has_cut_is_not_sent_again_and_the_document_says_so():
+def test_a_truncated_body_is_not_replayed_and_the_document_states_it():
     sandbox, out = MockServer().sandbox(given=GIVEN, now=NOW), io.StringIO()
     boundary = {"content-type": "multipart/form-data; boundary=b", "content-length": "70062"}
     file = (
@@ -284,13 +284,13 @@ def test_a_body_that_the_journal_has_cut_is_not_sent_again_and_the_document_says
     lines = [each for each in out.getvalue().splitlines() if not each.startswith("  {")]
     assert [
         "POST /v1/messaging/media, not sent",
-        "  differs:  its body was larger than the 64 KiB that the journal keeps",
+        "  differs:  its body was larger than the 64 KiB that the journal records",
         "POST /v1/campaigns -> 201",
         "2 calls and commands, 1 with another outcome than recorded",
     ] == lines
 
 
-def test_a_run_that_is_as_recorded_says_so():
+def test_a_replay_without_differences_reports_that():
     sandbox = MockServer().sandbox(given=GIVEN, now=NOW)
     create(sandbox)
     out = io.StringIO()
@@ -310,15 +310,15 @@ def test_a_document_without_calls_is_refused_since_it_proves_nothing(
     assert 2 == cli.main(["replay", str(file)])
     out, err = capsys.readouterr()
     assert "" == out
-    assert err.startswith("mockserver: the document 'machine' holds no calls, so there is nothing to send again; ")
+    assert err.startswith("mockserver: the document 'machine' has no calls, so there is nothing to send again; ")
 
 
 def test_an_unknown_command_is_refused():
-    with pytest.raises(ValueError, match="no command is called 'advnce'; did you mean 'advance'"):
+    with pytest.raises(ValueError, match="command: got 'advnce'; expected the id of a command; did you mean 'advance'"):
         again({"calls": [{"do": "advnce"}]})
 
 
-def test_whoever_applies_a_document_leaves_its_calls_out():
+def test_applying_a_document_omits_its_calls():
     sandbox = MockServer().sandbox()
 
     assert ["calls"] == sandbox.apply({"calls": [{"call": "GET /v1/campaigns"}]})["ignored"]

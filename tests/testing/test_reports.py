@@ -45,7 +45,7 @@ def reported(suite: Suite, test: str, *arguments: str) -> list[str]:
     return section(suite.run(WORLD + test, "--tb=short", *arguments))
 
 
-def test_a_refusal_comes_first_with_its_reason_and_is_spread_out_where_it_happened(suite: Suite):
+def test_a_refusal_is_the_first_cause_with_its_reason_and_is_expanded_in_the_history(suite: Suite):
     found = reported(
         suite,
         """
@@ -61,7 +61,7 @@ def test_a_refusal_comes_first_with_its_reason_and_is_spread_out_where_it_happen
     assert [
         "Call #3 startCampaign was refused: 422 CAMPAIGN_ALREADY_PROCESSING",
         "  start.already at path.id: the campaign is processing; only a draft can be started",
-        "sandbox_1: clock stands at 2026-03-01T12:00:00.000Z (mark), seed 0",
+        "sandbox_1: clock at 2026-03-01T12:00:00.000Z (mark), seed 0",
         "what happened:",
         "  12:00:00.000  #1 createCampaign POST /v1/campaigns -> 201",
         "  12:00:00.000     campaign campaign: draft",
@@ -72,11 +72,11 @@ def test_a_refusal_comes_first_with_its_reason_and_is_spread_out_where_it_happen
         f"                answered  {answered}",
         "                because   start.already at path.id: the campaign is processing; only a draft can be started",
         "to repeat it: mockserver replay .mockserver/failures/test_mine.py.test_twice.yaml",
-        "its world alone: @pytest.mark.mockserver(scenario='.mockserver/failures/test_mine.py.test_twice.yaml')",
+        "the same initial state: @pytest.mark.mockserver(scenario='.mockserver/failures/test_mine.py.test_twice.yaml')",
     ] == found
 
 
-def test_a_bug_that_the_conduct_proves_is_named_before_all_that_came_of_it(suite: Suite):
+def test_a_bug_proved_by_conduct_is_named_before_its_consequences(suite: Suite):
     found = reported(
         suite,
         """
@@ -112,17 +112,17 @@ def test_what_fails_by_the_words_of_the_plugin_begins_with_them(suite: Suite):
     ] == found[:2]
 
 
-def test_no_call_at_all_is_said_with_the_address_that_nobody_went_to(suite: Suite):
+def test_the_absence_of_calls_is_reported_with_the_unused_address(suite: Suite):
     alone = reported(suite, "    def test_it(mockserver):\n        assert 1 == 2\n")
     asked = reported(suite, "    def test_it(mockserver):\n        mockserver.base_url\n        assert 1 == 2\n")
 
     assert "No call reached sandbox_1;" == alone[0]
     assert (
-        "  the test did not ask for its address: give the client `mockserver.base_url`, or a session that `mockserver` makes"
+        "  the test has not read its address: give the client `mockserver.base_url`, or an HTTP client of `mockserver`, such as `requests_session()`"
         == alone[1]
     )
     assert re.fullmatch(
-        r"  its address is http://127.0.0.1:\d+/sandboxes/sandbox_1: does the client go there\?", asked[1]
+        r"  its address is http://127.0.0.1:\d+/sandboxes/sandbox_1: does the client send its calls there\?", asked[1]
     )
 
 
@@ -133,12 +133,12 @@ def test_a_base_url_with_a_part_too_many_or_too_few_is_named(suite: Suite, path:
     )
 
     assert [
-        f"Call #1 GET {path} is no operation of the API: 404 RESOURCE_NOT_FOUND",
+        f"Call #1 GET {path} is not an operation of the API: 404 RESOURCE_NOT_FOUND",
         "  did you mean /v1/campaigns? The client's base url has a part too many or too few",
     ] == found[:2]
 
 
-def test_a_test_that_waits_in_vain_is_told_that_time_stands_still_and_what_lets_it_pass(suite: Suite):
+def test_the_report_of_a_vain_wait_states_that_the_clock_is_frozen_and_how_to_advance_it(suite: Suite):
     found = reported(
         suite,
         """
@@ -150,12 +150,12 @@ def test_a_test_that_waits_in_vain_is_told_that_time_stands_still_and_what_lets_
     )
 
     assert [
-        'Time stands still at 2026-03-01T12:00:00.000Z: "finish" of execution is due in 60 s; mockserver.advance(60) lets it come',
+        'The clock is frozen at 2026-03-01T12:00:00.000Z: "finish" of execution is due in 60 s; call mockserver.advance(60)',
         "3 calls were answered with success; the last: #3 readCampaign GET /v1/campaigns/campaign -> 200",
     ] == found[:2]
 
 
-def test_a_call_that_a_rule_bent_comes_first_and_the_rule_is_in_the_order_of_things(suite: Suite):
+def test_a_call_modified_by_a_rule_is_the_first_cause_and_the_rule_is_in_the_history(suite: Suite):
     found = reported(
         suite,
         """
@@ -165,9 +165,10 @@ def test_a_call_that_a_rule_bent_comes_first_and_the_rule_is_in_the_order_of_thi
         """,
     )
 
-    assert ["Call #2 startCampaign met rule_1: drop after", "  it took effect, and its client got no answer"] == found[
-        :2
-    ]
+    assert [
+        "Call #2 startCampaign matched rule_1: drop after",
+        "  the operation took effect, and the client got no answer",
+    ] == found[:2]
     assert [
         "what happened:",
         "  12:00:00.000  test: rule on startCampaign: drop after",
@@ -177,7 +178,7 @@ def test_a_call_that_a_rule_bent_comes_first_and_the_rule_is_in_the_order_of_thi
     ] == found[3:8]
 
 
-def test_a_call_that_is_still_on_its_way_is_no_silence(suite: Suite):
+def test_a_pending_call_is_not_reported_as_missing(suite: Suite):
     found = reported(
         suite,
         """
@@ -189,12 +190,12 @@ def test_a_call_that_is_still_on_its_way_is_no_silence(suite: Suite):
 
     assert [
         "No call has arrived at sandbox_1 yet: POST /v1/campaigns is delayed by rule_1",
-        'Time stands still at 2026-03-01T12:00:03.000Z: "arrive" of call_1 is due in 27 s; mockserver.advance(27) lets it come',
+        'The clock is frozen at 2026-03-01T12:00:03.000Z: "arrive" of call_1 is due in 27 s; call mockserver.advance(27)',
     ] == found[:2]
-    assert "  12:00:00.000  a rule holds POST /v1/campaigns; its client waits 3 s" in found
+    assert "  12:00:00.000  a rule delays POST /v1/campaigns; its client waits 3 s" in found
 
 
-def test_commands_and_what_they_moved_stand_between_the_calls_and_events_after_them(suite: Suite):
+def test_commands_and_their_transitions_are_listed_between_the_calls(suite: Suite):
     found = reported(
         suite,
         """
@@ -221,7 +222,7 @@ def test_commands_and_what_they_moved_stand_between_the_calls_and_events_after_t
     ] == [re.sub(r"connection_session_\w+", "connection_session", each) for each in found[5:13]]
 
 
-def test_deliveries_are_told_with_what_each_attempt_met(suite: Suite):
+def test_deliveries_are_printed_with_the_result_of_each_attempt(suite: Suite):
     found = reported(
         suite,
         """
@@ -272,7 +273,7 @@ def test_a_forged_or_extra_delivery_is_labelled_with_what_the_receiver_answered(
     assert not any("answered 401" in each for each in found)
 
 
-def test_a_receiver_that_raises_at_a_forged_request_is_no_cause(suite: Suite):
+def test_an_exception_of_a_receiver_at_a_forged_request_is_not_a_cause(suite: Suite):
     found = reported(
         suite,
         f"""
@@ -299,12 +300,12 @@ def test_a_receiver_that_raises_at_an_extra_request_is_a_cause_that_names_it(sui
     )
 
     assert re.fullmatch(
-        r"the receiver raised KeyError: 'sessionId' \(test_mine.py:\d+\) where an event of an unknown kind came to webhook_\w+",
+        r"the receiver raised KeyError: 'sessionId' \(test_mine.py:\d+\) on an event of an unknown kind at webhook_\w+",
         found[0],
     )
 
 
-def test_a_receiver_that_raises_comes_before_what_came_of_it(suite: Suite):
+def test_an_exception_of_a_receiver_precedes_its_consequences(suite: Suite):
     found = reported(
         suite,
         """
@@ -317,7 +318,7 @@ def test_a_receiver_that_raises_comes_before_what_came_of_it(suite: Suite):
     )
 
     assert re.fullmatch(
-        r"the receiver raised KeyError: 'tenant' \(test_mine.py:15\) where entrypoints.chatapp.connected event came to webhook_\w+",
+        r"the receiver raised KeyError: 'tenant' \(test_mine.py:15\) on entrypoints.chatapp.connected event at webhook_\w+",
         found[0],
     )
     assert any("waiting after 500 (the receiver raised KeyError: 'tenant'" in each for each in found)
@@ -327,18 +328,21 @@ def test_a_receiver_that_raises_comes_before_what_came_of_it(suite: Suite):
     ("wrong", "said"),
     [
         ('apply({"given": {"templatez": []}})', "the scenario document is refused; nothing of it was applied"),
-        ('calls("creatCampaign")', "no operation is called 'creatCampaign'; did you mean 'createCampaign'?"),
+        (
+            'calls("creatCampaign")',
+            "got the operation 'creatCampaign'; expected an operation id, METHOD /path or *; did you mean 'createCampaign'?",
+        ),
         ('on("startCampaign").drop("aftr")', "the scenario document is refused; nothing of it was applied"),
     ],
 )
-def test_what_the_test_asked_of_the_mock_and_was_refused_comes_first(suite: Suite, wrong: str, said: str):
+def test_a_refused_command_of_the_test_is_the_first_cause(suite: Suite, wrong: str, said: str):
     found = reported(suite, f"    def test_it(mockserver):\n        mockserver.{wrong}\n")
 
     assert said == found[0]
     assert not any("No call reached" in each for each in found)
 
 
-def test_what_an_assertion_missed_comes_first_with_the_call_that_is_nearest(suite: Suite):
+def test_a_failed_assertion_about_calls_is_first_with_the_closest_call(suite: Suite):
     found = reported(
         suite,
         """
@@ -356,7 +360,7 @@ def test_what_an_assertion_missed_comes_first_with_the_call_that_is_nearest(suit
     ] == found[:3]
 
 
-def test_settings_and_choices_are_told_with_who_said_so(suite: Suite):
+def test_settings_and_choices_are_printed_with_their_sources(suite: Suite):
     suite.pytester.makeconftest(
         "import pytest\n\n@pytest.fixture(scope='session')\n"
         "def mockserver_settings():\n    return {'choices': {'success-status': 'all-200'}}\n"
@@ -373,17 +377,16 @@ def test_settings_and_choices_are_told_with_who_said_so(suite: Suite):
     )
 
     assert (
-        "sandbox_1: clock stands at 2026-03-01T12:00:00.000Z (mark), seed 7 (command line), scenario demo (mark)"
-        == found[2]
+        "sandbox_1: clock at 2026-03-01T12:00:00.000Z (mark), seed 7 (command line), scenario demo (mark)" == found[2]
     )
     assert re.fullmatch(
         r"choices: \d\d as in profile hostile, ini file, cancel-final=no-op \(mark\), dual-status=guide \(command line\),"
-        r" media-max-files=2 \(set meanwhile\), success-status=all-200 \(mockserver_settings\)",
+        r" media-max-files=2 \(set by the test\), success-status=all-200 \(mockserver_settings\)",
         found[3],
     )
 
 
-def test_no_key_stands_in_a_report_or_its_document(suite: Suite):
+def test_no_report_or_document_contains_a_key(suite: Suite):
     result = suite.run(
         WORLD
         + """
@@ -404,7 +407,7 @@ def test_no_key_stands_in_a_report_or_its_document(suite: Suite):
     assert [] == re.findall(r"[sp]k_\w{4,}", said)
 
 
-def test_a_failure_in_a_fixture_is_told_too_and_a_passing_or_expected_one_is_not(suite: Suite):
+def test_a_failure_in_a_fixture_is_reported_and_a_passing_or_expected_one_is_not(suite: Suite):
     result = suite.run(
         WORLD
         + """
@@ -433,7 +436,7 @@ def test_a_failure_in_a_fixture_is_told_too_and_a_passing_or_expected_one_is_not
     assert 1 == result.stdout.str().count("what happened:")
 
 
-def test_of_many_sandboxes_the_last_is_told(suite: Suite):
+def test_of_many_sandboxes_the_last_is_reported(suite: Suite):
     result = suite.run(
         WORLD
         + """
@@ -447,11 +450,11 @@ def test_of_many_sandboxes_the_last_is_told(suite: Suite):
     )
 
     assert "seed 4 (sandbox(...))" in section(result, "mockserver sandbox_5")[2]
-    result.stdout.fnmatch_lines(["this is the last of 5 sandboxes that the test has made"])
+    result.stdout.fnmatch_lines(["this is the last of 5 sandboxes that the test has created"])
     assert 1 == result.stdout.str().count("what happened:")
 
 
-def test_a_machine_whose_client_raises_is_not_told_that_no_call_came(suite: Suite):
+def test_a_machine_whose_client_raises_is_not_reported_as_without_calls(suite: Suite):
     found = reported(
         suite,
         """
@@ -472,11 +475,11 @@ def test_a_machine_whose_client_raises_is_not_told_that_no_call_came(suite: Suit
         """,
     )
 
-    assert found[0].startswith("Nothing of the example that failed is left here: its steps")
+    assert found[0].startswith("The sandbox was reset after the example that failed: its steps")
     assert not any("No call reached" in each for each in found)
 
 
-def test_a_sandbox_of_the_module_is_told_by_each_test_that_calls_it_and_fails(suite: Suite):
+def test_a_sandbox_of_the_module_is_reported_by_each_failing_test_that_calls_it(suite: Suite):
     result = suite.run(
         WORLD
         + """
@@ -502,7 +505,7 @@ def test_a_sandbox_of_the_module_is_told_by_each_test_that_calls_it_and_fails(su
     assert 1 == result.stdout.str().count("what happened:")
 
 
-def test_a_long_story_is_shortened_in_its_middle(suite: Suite):
+def test_a_long_history_is_truncated_in_the_middle(suite: Suite):
     found = reported(
         suite,
         """
@@ -519,7 +522,7 @@ def test_a_long_story_is_shortened_in_its_middle(suite: Suite):
 
 
 @pytest.mark.deep
-def test_reports_come_through_workers_and_into_junit_xml(suite: Suite, monkeypatch: pytest.MonkeyPatch):
+def test_reports_pass_through_workers_and_into_junit_xml(suite: Suite, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     tests = """
@@ -556,10 +559,10 @@ def test_a_folder_that_takes_no_document_leaves_the_report_as_it_is(suite: Suite
     )
 
     assert any(each.startswith("what happened:") for each in found)
-    assert re.match(r"no document repeats it: \w+Error: .*taken", found[-1])
+    assert re.match(r"no replay document was written: \w+Error: .*taken", found[-1])
 
 
-def test_the_documents_are_kept_from_version_control(suite: Suite):
+def test_the_documents_are_excluded_from_version_control(suite: Suite):
     reported(suite, "    def test_it(mockserver):\n        assert 0 == create(mockserver)\n")
 
     assert "*\n" == (suite.pytester.path / ".mockserver" / ".gitignore").read_text(encoding="utf-8")
@@ -572,7 +575,7 @@ def test_no_document_is_promised_where_nothing_was_done(suite: Suite):
     assert not (suite.pytester.path / ".mockserver").exists()
 
 
-def test_a_document_that_is_not_the_whole_run_says_so(suite: Suite):
+def test_an_incomplete_document_states_it(suite: Suite):
     found = reported(
         suite,
         """
@@ -586,7 +589,7 @@ def test_a_document_that_is_not_the_whole_run_says_so(suite: Suite):
     assert "The first 5 calls and commands are missing: the journal holds only the last ones." in found
 
 
-def test_a_late_call_is_booked_on_the_test_whose_sandbox_it_was(suite: Suite):
+def test_a_late_call_is_assigned_to_the_test_of_its_sandbox(suite: Suite):
     result = suite.run(
         """
         import urllib.error
@@ -609,12 +612,12 @@ def test_a_late_call_is_booked_on_the_test_whose_sandbox_it_was(suite: Suite):
     result.stdout.fnmatch_lines(
         [
             "test_mine.py::test_first",
-            "*LateCallWarning: a call came to sandbox_1 after * and got 410 (noticed after test_mine.py::test_second)",
+            "*LateCallWarning: a call arrived at sandbox_1 after * and got 410 (noticed after test_mine.py::test_second)",
         ]
     )
 
 
-def test_a_call_to_a_sandbox_that_the_test_itself_has_closed_is_no_late_one(suite: Suite):
+def test_a_call_to_a_sandbox_that_the_test_closed_is_not_a_late_call(suite: Suite):
     result = suite.run(
         """
         def test_it(mockserver_server):

@@ -82,7 +82,7 @@ def test_each_trigger_of_a_document_is_a_method():
     assert set(TRIGGERS) <= own_methods(Sandbox)
 
 
-def test_the_conditions_on_the_world_have_the_names_of_the_document():
+def test_the_conditions_on_the_state_have_the_names_of_the_document():
     assert set(RULE["while"]["properties"]) == parameters(RuleBuilder.while_)
 
 
@@ -116,6 +116,6 @@ def test_apply_takes_a_document_or_its_parts(mockserver, arguments):
         mockserver.apply(*([positional] if parts else []), **parts)
 
 
-def test_a_wait_is_one_length_or_drawn(mockserver):
+def test_a_delay_is_one_duration_or_random(mockserver):
     with pytest.raises(ValueError, match="expected one length, or median, p99 and max"):
         mockserver.on("*").delay("5s", median="2s")

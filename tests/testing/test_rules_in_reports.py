@@ -41,7 +41,7 @@ def test_a_rule_that_must_fire_and_does_passes(suite: Suite):
     result.assert_outcomes(passed=1)
 
 
-def test_what_must_fire_never_hides_the_tests_own_failure_and_is_told_beside_it(suite: Suite):
+def test_a_rule_that_must_fire_is_reported_in_addition_to_the_failure_of_the_test(suite: Suite):
     result = suite.run(
         f"""
         def test_own(mockserver):
@@ -55,7 +55,7 @@ def test_what_must_fire_never_hides_the_tests_own_failure_and_is_told_beside_it(
     result.stdout.no_fnmatch_line("a rule that must fire never fired:")
 
 
-def test_an_expected_failure_holds_for_a_rule_that_must_fire(suite: Suite):
+def test_a_rule_that_must_fire_satisfies_an_expected_failure(suite: Suite):
     result = suite.run(
         f"""
         import pytest
@@ -69,7 +69,7 @@ def test_an_expected_failure_holds_for_a_rule_that_must_fire(suite: Suite):
     result.assert_outcomes(xfailed=1)
 
 
-def test_a_test_answers_for_its_own_sandboxes_alone(suite: Suite):
+def test_a_test_is_judged_only_by_its_own_sandboxes(suite: Suite):
     result = suite.run(
         f"""
         def test_first(mockserver_server):

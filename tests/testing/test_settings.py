@@ -31,7 +31,7 @@ def test_the_nearest_source_wins(suite: Suite, nearest: int):
     suite.run(mark + SEED.format(seed=nearest), *arguments).assert_outcomes(passed=1)
 
 
-def test_the_settings_hold_for_sandboxes_that_the_test_makes_too_and_its_arguments_win(suite: Suite):
+def test_the_settings_apply_to_sandboxes_that_the_test_creates_and_its_arguments_win(suite: Suite):
     result = suite.run(
         """
         def test_it(mockserver_server):
@@ -45,7 +45,7 @@ def test_the_settings_hold_for_sandboxes_that_the_test_makes_too_and_its_argumen
     result.assert_outcomes(passed=1)
 
 
-def test_choices_are_joined_id_by_id_and_each_keeps_its_source():
+def test_choices_are_merged_by_id_with_their_sources():
     found = merge_layers(
         layers(
             {"choices": {"dual-status": "guide", "cancel-final": "no-op"}}, {"choices": {"cancel-final": "not-draft"}}
@@ -78,7 +78,7 @@ def test_a_profile_replaces_a_farther_one_and_wins_over_farther_choices_but_not_
     ("far", "near"),
     [({"now": "2026-01-01T00:00:00Z"}, {"clock": "follow"}), ({"clock": "follow"}, {"now": "2026-01-01T00:00:00Z"})],
 )
-def test_of_a_following_clock_and_an_instant_the_nearer_holds(far: dict[str, Any], near: dict[str, Any]):
+def test_of_a_following_clock_and_an_instant_the_closer_layer_wins(far: dict[str, Any], near: dict[str, Any]):
     assert near == dict(merge_layers(layers(far, near)).values)
 
 
@@ -98,19 +98,19 @@ def test_one_layer_with_two_words_for_the_clock_is_refused():
             ("--mockserver-choices", "dual-statu=guide"),
             "*--mockserver-choices: *'dual-statu'*did you mean 'dual-status'?*",
         ),
-        (("--mockserver-choices", "dual-status"), "*--mockserver-choices: 'dual-status'; wanted ID=OPTION*"),
-        (("--mockserver-seed", "seven"), "*--mockserver-seed: 'seven'; wanted a whole number*"),
-        (("--mockserver-seed", "²"), "*--mockserver-seed: '²'; wanted a whole number*"),
-        (("--mockserver-seed", "9" * 5000), "*--mockserver-seed: '999*'; wanted a whole number*"),
+        (("--mockserver-choices", "dual-status"), "*--mockserver-choices: got 'dual-status'; expected ID=OPTION*"),
+        (("--mockserver-seed", "seven"), "*--mockserver-seed: got 'seven'; expected a whole number*"),
+        (("--mockserver-seed", "²"), "*--mockserver-seed: got '²'; expected a whole number*"),
+        (("--mockserver-seed", "9" * 5000), "*--mockserver-seed: got '999*'; expected a whole number*"),
         (("--mockserver-choices", f"dual-status={'[' * 5000}"), "*--mockserver-choices: *dual-status*"),
-        (("--mockserver-clock", "folow"), "*--mockserver-clock: 'folow'; wanted 'follow'*"),
+        (("--mockserver-clock", "folow"), "*--mockserver-clock: got 'folow'; expected 'follow'*"),
         (("-o", "mockserver_profile=hostil"), "*/profile: *did you mean 'hostile'*"),
         (("-o", "mockserver_scenario=dem"), "*mockserver_scenario: *did you mean 'demo'?*"),
         (("-o", "mockserver_scenario=mine.yaml"), "*mockserver_scenario: *got 'mine.yaml'; expected a file*"),
         (("--mockserver-now", "yest"), "*--mockserver-now: *now: got 'yest'; expected an RFC 3339 instant*"),
     ],
 )
-def test_a_misspelt_option_ends_the_run_before_any_test(suite: Suite, arguments: tuple[str, ...], said: str):
+def test_an_unknown_option_ends_the_run_before_any_test(suite: Suite, arguments: tuple[str, ...], said: str):
     result = suite.run("def test_it(): pass\n", *arguments)
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
@@ -141,7 +141,7 @@ def test_a_mark_that_cannot_be_ends_the_run_before_any_test(suite: Suite, mark: 
     pytest.LineMatcher(result.outlines + result.errlines).fnmatch_lines([said])
 
 
-def test_an_ini_file_that_says_two_things_of_the_clock_ends_the_run_before_any_test(suite: Suite):
+def test_an_ini_file_with_contradictory_clocks_ends_the_run_before_any_test(suite: Suite):
     two = ("-o", "mockserver_clock=follow", "-o", "mockserver_now=2026-03-01T12:00:00Z")
     result = suite.run("def test_it(): pass\n", *two)
 
@@ -149,7 +149,7 @@ def test_an_ini_file_that_says_two_things_of_the_clock_ends_the_run_before_any_t
     pytest.LineMatcher(result.errlines).fnmatch_lines(["*ini file: got clock='follow' with now=*"])
 
 
-def test_a_misspelt_name_in_the_settings_fixture_is_named(suite: Suite):
+def test_an_unknown_name_in_the_settings_fixture_is_reported(suite: Suite):
     suite.pytester.makeconftest(
         "import pytest\n\n@pytest.fixture(scope='session')\ndef mockserver_settings():\n    return {'sede': 3}\n"
     )
@@ -196,7 +196,7 @@ def test_a_server_takes_layers_of_its_own():
         assert 5 == server.sandbox().state()["seed"]
 
 
-def test_the_plugin_loads_nothing_heavy_before_a_fixture_is_asked_for(suite: Suite):
+def test_the_plugin_loads_nothing_heavy_before_a_fixture_is_requested(suite: Suite):
     heavy = "can_ada phonenumbers flask werkzeug jsonschema jsonschema_rs hypothesis freezegun time_machine ruamel requests httpx"
     own = (
         "mockserver mockserver.pytest_plugin mockserver.testing mockserver.pytest_plugin.assert_rewrite"

@@ -33,7 +33,7 @@ def test_a_call_without_the_sandboxs_prefix_is_counted_and_explained(suite: Suit
     ] == found[:2]
 
 
-def test_what_came_of_such_a_call_does_not_hide_it(suite: Suite):
+def test_consequences_of_such_a_call_do_not_hide_it(suite: Suite):
     found = reported(
         suite, STRAY + "\n    def test_it(mockserver):\n        assert stray(mockserver) != 404 or {}['campaigns']\n"
     )
@@ -42,7 +42,7 @@ def test_what_came_of_such_a_call_does_not_hide_it(suite: Suite):
     assert "  1 call arrived without its prefix" in found[1]
 
 
-def test_such_calls_are_told_too_where_others_arrived(suite: Suite):
+def test_such_calls_are_reported_even_if_others_arrived(suite: Suite):
     found = reported(
         suite,
         STRAY + "\n    def test_it(mockserver):\n        create(mockserver)\n        assert 200 == stray(mockserver)\n",
@@ -73,11 +73,11 @@ def test_their_answer_names_the_prefix():
 
 
 class TestATestThatRaisesBeforeAnyCall:
-    def test_it_comes_first_with_its_place(self, suite: Suite):
+    def test_it_is_the_first_cause_with_its_place(self, suite: Suite):
         found = reported(suite, "    def test_it(mockserver):\n        {}['campaigns']\n")
 
         assert re.fullmatch(r"The test raised KeyError: 'campaigns' at test_mine\.py:\d+, before any call", found[0])
-        assert found[1].startswith("No call reached sandbox_1; the test did not ask for its address")
+        assert found[1].startswith("No call reached sandbox_1; the test has not read its address")
 
     def test_its_place_is_the_tests_own_line(self, suite: Suite):
         found = reported(
@@ -88,13 +88,13 @@ class TestATestThatRaisesBeforeAnyCall:
 
         lines = (suite.pytester.path / "test_mine.py").read_text(encoding="utf-8").splitlines()
         place = next(at for at, each in enumerate(lines, 1) if "elsewhere" in each)
-        assert found[0].startswith("The test raised ConnectionError: http://elsewhere.example is not this mock")
+        assert found[0].startswith("The test raised ConnectionError: got http://elsewhere.example; expected http://")
         assert found[0].endswith(f"at test_mine.py:{place}, before any call")
 
     @pytest.mark.parametrize(
         "body", ["create(mockserver)\n        {}['x']", "assert {}"], ids=["a-call", "an-assertion"]
     )
-    def test_after_a_call_or_with_an_assertion_the_calls_come_first(self, suite: Suite, body: str):
+    def test_after_a_call_or_with_an_assertion_the_calls_are_first(self, suite: Suite, body: str):
         found = reported(suite, f"    def test_it(mockserver):\n        {body}\n")
 
         assert not found[0].startswith("The test raised")

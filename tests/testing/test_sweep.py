@@ -46,7 +46,7 @@ def test_a_named_choice_runs_the_test_once_an_option_the_default_first(suite: Su
     assert "dual-status=catalog" == next(iter(outcomes(result)))
 
 
-def test_a_family_stands_for_all_its_choices_with_named_options(suite: Suite):
+def test_a_family_selects_all_its_choices_with_named_options(suite: Suite):
     result = suite.run(
         """
         import pytest
@@ -96,7 +96,7 @@ def test_touched_leaves_the_defaults_to_the_first_run():
     assert len(others(CHOICES)) == sum(len(row.options) - 1 for row in CHOICES.values() if len(row.options) > 1)
 
 
-def test_touched_beside_a_name_sweeps_that_too(suite: Suite):
+def test_touched_with_a_name_sweeps_both(suite: Suite):
     result = suite.run(NAIVE.format(names='"touched", "reason-when-none"'), "-v")
 
     assert {"test_a_bad_body", "dual-status=guide", "reason-when-none=null"} <= set(outcomes(result))
@@ -171,7 +171,7 @@ def test_the_same_sweeps_run_on_two_workers(suite: Suite, monkeypatch: pytest.Mo
         ("", "*mockserver_sweep takes names of choices, of families, or 'touched'*"),
     ],
 )
-def test_a_misspelt_name_fails_at_collection_with_the_nearest(suite: Suite, names: str, said: str):
+def test_an_unknown_name_fails_at_collection_with_the_closest_match(suite: Suite, names: str, said: str):
     result = suite.run(NAIVE.format(names=names))
 
     assert 0 != result.ret
@@ -202,11 +202,11 @@ def test_a_failure_names_the_option_the_default_and_the_clause(suite: Suite, nam
     )
 
 
-def test_a_failure_at_the_default_says_so():
+def test_a_failure_at_the_default_states_it():
     assert "(the default)" in Case("dual-status", "catalog").explained()
 
 
-def test_a_choice_of_the_mark_stands_beside_the_swept_one_and_loses_to_it(suite: Suite):
+def test_a_choice_of_the_mark_is_combined_with_the_swept_one_which_wins(suite: Suite):
     result = suite.run(
         """
         import pytest
@@ -309,7 +309,7 @@ def test_selecting_one_option_runs_it_alone(suite: Suite):
     result.assert_outcomes(failed=1, deselected=1)
 
 
-def test_a_witness_and_its_copies_remember_what_is_read():
+def test_tracked_choices_and_their_copies_record_reads():
     witness = TrackedChoices()
     copied = witness.copy()
 

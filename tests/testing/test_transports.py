@@ -115,7 +115,7 @@ def demo(mockserver_server: MockServer) -> Iterator[Sandbox]:
 
 @pytest.mark.parametrize("name", [name for name in ALL if name != "socket"])
 @pytest.mark.clause("base.prefix", "base.unknown-path")
-def test_every_way_gives_the_answers_of_the_socket(mockserver_server: MockServer, demo: Sandbox, name: str):
+def test_every_transport_returns_the_responses_of_the_socket(mockserver_server: MockServer, demo: Sandbox, name: str):
     with mockserver_server.sandbox("demo", now=NOW) as other:
         expected = played(other, by_socket(other))
     found = played(demo, ALL[name](demo))
@@ -126,7 +126,7 @@ def test_every_way_gives_the_answers_of_the_socket(mockserver_server: MockServer
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_every_way_stands_in_the_same_journal(demo: Sandbox, name: str):
+def test_every_transport_is_recorded_in_the_same_journal(demo: Sandbox, name: str):
     access = ALL[name](demo)
 
     access.ask("GET", "/v1/campaigns", {"X-API-Key": demo.secret_key}, b"")
@@ -142,7 +142,7 @@ def test_every_way_stands_in_the_same_journal(demo: Sandbox, name: str):
 
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.clause("media.upload")
-def test_a_url_that_is_handed_out_lies_under_the_way_it_was_asked_by(demo: Sandbox, name: str):
+def test_a_returned_url_starts_with_the_base_url_of_its_request(demo: Sandbox, name: str):
     access = ALL[name](demo)
     headers = {"X-API-Key": demo.secret_key, "Content-Type": "multipart/form-data; boundary=frontier"}
     uploaded = json.loads(access.ask("POST", "/v1/messaging/media", headers, UPLOAD).body)[0]["url"]
@@ -243,7 +243,7 @@ def test_a_body_in_pieces_arrives_whole(demo: Sandbox):
     assert by_requests.json() == by_httpx.json()
 
 
-def test_answers_look_like_the_librarys_own(demo: Sandbox):
+def test_responses_equal_those_of_the_library(demo: Sandbox):
     headers = {"X-API-Key": demo.secret_key}
     by_requests = demo.requests_session().get(demo.base_url + "/v1/nowhere", headers=headers)
     streamed = demo.requests_session().get(demo.base_url + "/v1/campaigns", headers=headers, stream=True)

@@ -85,7 +85,7 @@ class Writer:
         body = "\n\n".join(self.classes.values()) + ("\n\n" + "".join(aliases) if aliases else "")
         used = [each for each in typing if each in body]
         return (
-            f'"""Bodies of the API as types, written from the schemas: {group}."""\n\n'
+            f'"""Types of the bodies of the API, generated from the schemas: {group}."""\n\n'
             f"from typing import {', '.join(used)}\n\n\n{body}"
         )
 

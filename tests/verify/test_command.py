@@ -13,8 +13,8 @@ import pytest
 from mockserver import cli
 from mockserver.scenario.documents import read_file
 from mockserver.verify import report as reporting
-from mockserver.verify.transport import Http
-from tests.verify.test_breaches import Bent
+from mockserver.verify.transport import HttpClient
+from tests.verify.test_breaches import ModifiedService
 from tests.verify.test_learning import GUIDE
 from tests.verify.worlds import IDS, OTHER_TENANT, connected, learnable, run, settings, world
 
@@ -59,21 +59,21 @@ def test_the_profile_that_is_saved_makes_the_mock_behave_so(mockserver_server, t
     assert "0 broken" in capsys.readouterr().out
 
 
-def test_the_json_tells_every_clause_and_choice(mockserver_server, capsys):
+def test_the_json_contains_every_clause_and_choice(mockserver_server, capsys):
     with world(mockserver_server) as sandbox:
         code = cli.main(_arguments(sandbox, "--json"))
 
     told = json.loads(capsys.readouterr().out)
     assert 0 == code
-    assert {"holds", "not seen"} == {each["verdict"] for each in told["clauses"]}
-    assert {"observed", "narrowed", "not seen"} == {each["standing"] for each in told["choices"]}
+    assert {"holds", "not observed"} == {each["verdict"] for each in told["clauses"]}
+    assert {"observed", "narrowed", "not observed"} == {each["outcome"] for each in told["choices"]}
     missing = next(each for each in told["clauses"] if each["id"] == "campaigns.create")
-    assert "it takes --allow-writes" == missing["why"]
-    assert [] == told["leftBehind"]
-    assert 0 == told["sessionsLeftToLapse"]
+    assert "it needs --allow-writes" == missing["why"]
+    assert [] == told["notCleanedUp"]
+    assert 0 == told["sessionsLeftToExpire"]
 
 
-def test_no_key_stands_in_what_is_printed_or_saved(mockserver_server, tmp_path, capsys):
+def test_no_output_or_file_contains_a_key(mockserver_server, tmp_path, capsys):
     file = tmp_path / "profile.yaml"
     with world(mockserver_server) as sandbox:
         keys = _keys(sandbox)
@@ -96,7 +96,7 @@ def test_a_service_that_echoes_keys_and_links_does_not_bring_them_into_the_repor
                 return came, value | {"sessionId": value["url"]}
             return (came, value | {"message": echo, "stack": echo}) if came >= 400 else None
 
-        bent = Bent(sandbox, lambda sent: sent, tell)
+        bent = ModifiedService(sandbox, lambda sent: sent, tell)
         report = run(sandbox, bent)
         given = settings(sandbox)
     shown = [json.dumps(report.as_json()), "\n".join(reporting.lines(report)), reporting.profile(report), repr(given)]
@@ -107,7 +107,7 @@ def test_a_service_that_echoes_keys_and_links_does_not_bring_them_into_the_repor
     assert [] == [link for link in links for place in shown if link in place]
 
 
-def test_the_key_may_come_from_the_environment(mockserver_server, monkeypatch, capsys):
+def test_the_key_may_be_read_from_the_environment(mockserver_server, monkeypatch, capsys):
     with world(mockserver_server) as sandbox:
         monkeypatch.setenv("MOCKSERVER_KEY", sandbox.secret_key)
         code = cli.main(["verify", sandbox.base_url, "--rate", "1000"])
@@ -119,12 +119,15 @@ def test_the_key_may_come_from_the_environment(mockserver_server, monkeypatch, c
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "verify needs a key: give --key, or set MOCKSERVER_KEY"),
-        (["--key", "sk_with\nnewline"], "--key is no key"),
-        (["--key", "short"], "--key is no key"),
-        (["--key", "sk_enough_of_it", "--public-key", "pk_não_é_ascii"], "--public-key is no key"),
-        (["--key", "sk_enough_of_it", "--allow-sends"], "--allow-sends needs --allow-writes"),
-        (["--key", "sk_enough_of_it", "--rate", "0"], "wanted more than 0"),
+        ([], "got no key; expected --key, or the variable MOCKSERVER_KEY"),
+        (["--key", "sk_with\nnewline"], "got a value of --key that is not a key; expected at least 8"),
+        (["--key", "short"], "got a value of --key that is not a key; expected at least 8"),
+        (
+            ["--key", "sk_enough_of_it", "--public-key", "pk_não_é_ascii"],
+            "got a value of --public-key that is not a key",
+        ),
+        (["--key", "sk_enough_of_it", "--allow-sends"], "got --allow-sends alone; expected --allow-writes too"),
+        (["--key", "sk_enough_of_it", "--rate", "0"], "got a rate of 0 calls per second; expected more than 0"),
     ],
 )
 def test_what_cannot_be_run_is_refused_without_a_word_of_the_key(arguments, said, capsys):
@@ -141,14 +144,17 @@ def test_what_cannot_be_run_is_refused_without_a_word_of_the_key(arguments, said
     [
         ("service.example", "got a base url without a scheme; expected http(s)://host[:port][/prefix]"),
         ("ftp://service.example", "got the scheme 'ftp'; expected http(s)://host[:port][/prefix]"),
+        ("127.0.0.1:5055", "expected http(s)://host[:port][/prefix]; did you mean 'http://127.0.0.1:5055'?"),
+        ("localhost:5055", "expected http(s)://host[:port][/prefix]; did you mean 'http://localhost:5055'?"),
+        ("http://service.example:99999", "whose port is not a number from 0 to 65535"),
         ("http://", "got a base url without a host; expected http(s)://host[:port][/prefix]"),
-        ("https://user:word@service.example", "the base url carries a user"),
-        ("http://a/?b=c", "the base url carries a user, a query"),
+        ("https://user:word@service.example", "got a base url with a user"),
+        ("http://a/?b=c", "got a base url with a user, a query"),
     ],
 )
-def test_an_address_that_is_no_base_url_is_refused(url, said):
+def test_an_address_that_is_not_a_base_url_is_refused(url, said):
     with pytest.raises(ValueError, match=re.escape(said)):
-        Http(url)
+        HttpClient(url)
 
 
 def test_blank_lines_part_the_report(mockserver_server, capsys):
@@ -164,14 +170,14 @@ def test_a_base_url_may_end_as_it_likes(mockserver_server):
     with mockserver_server.sandbox("demo") as sandbox:
         statuses = []
         for end in ("", "/", "/v1", "/v1/"):
-            transport = Http(sandbox.base_url + end)
+            transport = HttpClient(sandbox.base_url + end)
             statuses.append(transport.call("GET", "/v1/message-templates", key=sandbox.secret_key).status)
             transport.close()
 
     assert [200] * 4 == statuses
 
 
-def test_a_run_that_ends_early_is_no_success(mockserver, capsys):
+def test_a_run_that_ends_early_is_not_a_success(mockserver, capsys):
     mockserver.on("*").skip(1).times(1000).drop("before")
     code = cli.main(["verify", mockserver.base_url, "--key", mockserver.secret_key, "--rate", "1000"])
 
@@ -179,17 +185,18 @@ def test_a_run_that_ends_early_is_no_success(mockserver, capsys):
     assert "The run ended early: GET /v1/message-templates/" in capsys.readouterr().out
 
 
-def test_a_breach_is_an_exit_code_and_stands_first(mockserver_server):
+def test_a_violation_sets_the_exit_code_and_is_listed_first(mockserver_server):
     with world(mockserver_server) as sandbox:
         report = run(
-            sandbox, Bent(sandbox, lambda sent: sent, lambda s, c, v: (c, v | {"stack": ""}) if c >= 400 else None)
+            sandbox,
+            ModifiedService(sandbox, lambda sent: sent, lambda s, c, v: (c, v | {"stack": ""}) if c >= 400 else None),
         )
     shown = list(reporting.lines(report))
 
-    first = shown.index(next(line for line in shown if "broken    " in line))
-    assert "  broken    base.error-body" in shown[first]
+    first = shown.index(next(line for line in shown if "  broken  " in line))
+    assert "  broken       base.error-body" in shown[first]
     assert shown[first + 1].strip().startswith("GET /v1/mockserver-verify-no-such-path")
-    assert "wanted no stack" in shown[first + 3]
+    assert "expected  no stack" in shown[first + 3]
     assert not report.is_clean
 
 
@@ -202,7 +209,7 @@ def test_the_bar_fills_and_is_wiped():
     assert drawn.getvalue().endswith(" \r")
 
 
-def test_no_bar_is_drawn_where_nobody_looks(mockserver_server, capsys):
+def test_no_progress_bar_is_printed_without_a_terminal(mockserver_server, capsys):
     with world(mockserver_server) as sandbox:
         cli.main(_arguments(sandbox))
 
@@ -229,15 +236,22 @@ def test_a_dead_port_is_one_line_and_an_exit_status(mockserver_server, capsys, f
         port = listener.getsockname()[1]
     refused = _refused(capsys, f"http://127.0.0.1:{port}", "--key", "sk_0123456789", *form)
 
-    told = "mockserver: the service gives no answer: ConnectionRefusedError; is it running, and is the url right?\n"
-    assert (2, "", told) == refused
+    code, out, err = refused
+    assert (2, "") == (code, out)
+    assert re.fullmatch(
+        rf"mockserver: got no response \(.+\) from http://127.0.0.1:{port}; start the service, or correct the url\n",
+        err,
+    )
 
 
 def test_a_key_that_the_service_refuses_is_one_line_and_an_exit_status(mockserver, capsys):
     refused = _refused(capsys, mockserver.base_url, "--key", "sk_0123456789")
 
-    told = "mockserver: the service refuses the key: GET /v1/campaigns answered 401 API_KEY_INVALID\n"
-    assert (2, "", told) == refused
+    message = (
+        "mockserver: the service refuses the key: GET /v1/campaigns was answered 401 API_KEY_INVALID; "
+        "expected a secret key of a tenant with access\n"
+    )
+    assert (2, "", message) == refused
 
 
 def test_a_key_without_access_is_one_line_and_an_exit_status(mockserver, capsys):
@@ -245,7 +259,7 @@ def test_a_key_without_access_is_one_line_and_an_exit_status(mockserver, capsys)
     code, out, err = _refused(capsys, mockserver.base_url, "--key", mockserver.secret_key)
 
     assert (2, "") == (code, out)
-    assert err.startswith("mockserver: the service refuses the key: GET /v1/campaigns answered 403 ")
+    assert err.startswith("mockserver: the service refuses the key: GET /v1/campaigns was answered 403 ")
     assert mockserver.secret_key not in err
 
 

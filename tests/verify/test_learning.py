@@ -1,4 +1,4 @@
-"""What a run learns of a service is what the service does: every observable choice, in many combinations, exactly."""
+"""A run learns exactly what the service does: every observable choice, in many combinations."""
 
 from __future__ import annotations
 
@@ -119,13 +119,13 @@ def test_the_profile_learnt_is_the_profile_set(mockserver_server, chosen):
     assert {} == {id: option for id, option in learnable(chosen).items() if report.profile.get(id) != option}
     assert report.is_clean, [each for each in (*report.clauses, *report.choices) if each.proofs]
     assert not report.stopped
-    assert [] == [each.why for each in (*report.clauses, *report.choices) if "could not be read" in each.why]
+    assert [] == [each.why for each in (*report.clauses, *report.choices) if "has another shape" in each.why]
 
 
-def test_the_combinations_show_every_option_that_can_be_told():
+def test_the_combinations_show_every_observable_option():
     few_show = set().union(*(shown(combinations()[number]) for number in FEW))
 
-    told = {(row.choice, option) for row in LEARNT for option in row.tells or CHOICES[row.choice].options}
+    told = {(row.choice, option) for row in LEARNT for option in row.distinguishes or CHOICES[row.choice].options}
     assert set() == told - few_show
 
 
@@ -135,7 +135,7 @@ def test_what_a_hidden_option_leaves_open_is_narrowed_down(mockserver_server):
 
     assert ("exact", "cached") == choices["estimated-count-exactness"].options
     assert ("ignore", "fail-sends") == choices["common-vars-extra-keys"].options
-    assert "narrowed" == choices["common-vars-extra-keys"].standing
+    assert "narrowed" == choices["common-vars-extra-keys"].outcome
 
 
 @pytest.mark.parametrize("option", ["all", "writes-only"])
@@ -151,7 +151,7 @@ def test_a_lapsed_tenant_shows_which_calls_that_refuses(mockserver_server, optio
 
 
 @pytest.mark.parametrize("option", CHOICES["rate-limit-headers"].options)
-def test_a_limit_on_the_way_shows_how_it_is_told_and_ends_the_run(mockserver_server, option):
+def test_a_rate_limit_shows_its_headers_and_ends_the_run(mockserver_server, option):
     limited = {"rate-limit-numbers": {"requests": 20, "per": 60}, "rate-limit-headers": option}
     with mockserver_server.sandbox("demo", choices=limited, now=NOW) as sandbox:
         report = run(sandbox, entrypoint="entrypoint_recepcao")
@@ -188,9 +188,9 @@ def test_answers_that_do_not_agree_are_reported_with_both(mockserver_server):
         report = run(sandbox, TwoMinds())
 
     spelling = next(each for each in report.choices if each.id == "datetime-spelling")
-    assert ("contradictory", "the answers do not agree") == (spelling.standing, spelling.why)
+    assert ("contradictory", "the responses contradict each other") == (spelling.outcome, spelling.why)
     assert {"as under milliseconds or offset", "as under seconds"} | {"as under milliseconds"} >= {
-        proof.wanted for proof in spelling.proofs
+        proof.expected for proof in spelling.proofs
     }
     assert "datetime-spelling" not in report.profile
     assert not report.is_clean

@@ -1,4 +1,4 @@
-"""What a run may do to a service: what goes out without leave, what is taken back, how fast, and how long."""
+"""The permissions of a run: what it sends without one, what it cleans up, how fast, and how long."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from mockserver.verify.context import RunContext
 from mockserver.verify.run import verify
 from mockserver.verify.transport import RateLimiter
-from tests.verify.test_breaches import BREACHES, Bent
+from tests.verify.test_breaches import BREACHES, ModifiedService
 from tests.verify.test_learning import HOSTILE
 from tests.verify.worlds import FakeClock, run, settings, world
 
@@ -39,7 +39,7 @@ def _statuses(sandbox) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("chosen", [{}, HOSTILE], ids=["default", "hostile"])
-def test_without_leave_to_write_no_post_but_the_preview_goes_out(mockserver_server, chosen):
+def test_without_permission_to_write_the_preview_is_the_only_post(mockserver_server, chosen):
     with world(mockserver_server, chosen) as sandbox:
         watched = Watched(sandbox)
         before = sandbox.call("GET", "/v1/campaigns").body
@@ -51,7 +51,7 @@ def test_without_leave_to_write_no_post_but_the_preview_goes_out(mockserver_serv
     assert before == after
 
 
-def test_leave_to_send_is_no_leave_to_write(mockserver_server):
+def test_permission_to_send_is_not_permission_to_write(mockserver_server):
     with world(mockserver_server) as sandbox:
         watched = Watched(sandbox)
         run(sandbox, watched, allow_writes=False, allow_sends=True)
@@ -72,14 +72,14 @@ def test_without_leave_to_send_nothing_is_started(mockserver_server):
 def test_a_probe_that_writes_without_leave_is_stopped_before_the_call(mockserver_server, operation):
     with world(mockserver_server) as sandbox:
         clock, watched = FakeClock(), Watched(sandbox)
-        visit = RunContext(watched, settings(sandbox, allow_writes=False), RateLimiter(10, clock, clock.sleep))
+        context = RunContext(watched, settings(sandbox, allow_writes=False), RateLimiter(10, clock, clock.sleep))
         with pytest.raises(PermissionError, match="--allow-writes"):
-            visit.call(operation, *(["campaign_1"] if operation == "startCampaign" else []))
+            context.call(operation, *(["campaign_1"] if operation == "startCampaign" else []))
 
     assert [] == watched.calls
 
 
-def test_only_campaigns_for_nobody_are_started(mockserver_server):
+def test_only_campaigns_without_recipients_are_started(mockserver_server):
     with world(mockserver_server) as sandbox:
         run(sandbox)
         campaigns = sandbox.call("GET", "/v1/campaigns").json()["campaigns"]
@@ -91,57 +91,57 @@ def test_only_campaigns_for_nobody_are_started(mockserver_server):
     assert {0} == set(targets)
 
 
-def test_nothing_is_started_where_nobody_is_estimated_as_somebody(mockserver_server):
+def test_nothing_is_started_if_an_empty_audience_is_estimated_as_not_empty(mockserver_server):
     _, ask, tell = BREACHES["groups are joined by or"]
     with world(mockserver_server) as sandbox:
-        watched = Watched(Bent(sandbox, ask, tell))
+        watched = Watched(ModifiedService(sandbox, ask, tell))
         report = run(sandbox, watched)
 
     started = [path for path in watched.posts() if path.endswith("/start") and "mockserver_verify" not in path]
     assert [] == started
-    whys = {each.id: each.why for each in report.clauses}
-    assert "so nothing was started" in whys["start.response"]
+    reasons = {each.id: each.why for each in report.clauses}
+    assert "so nothing was started" in reasons["start.response"]
 
 
-def test_a_start_for_somebody_after_all_is_canceled_at_once_and_ends_the_run(mockserver_server):
+def test_a_start_with_recipients_is_canceled_immediately_and_ends_the_run(mockserver_server):
     def lose_filters(sent):
         if (sent.method, sent.path) != ("POST", "/v1/campaigns") or not isinstance(sent.json, dict):
             return sent
         return sent._replace(body=json.dumps({k: v for k, v in sent.json.items() if k != "filters"}).encode())
 
     with world(mockserver_server) as sandbox:
-        watched = Watched(Bent(sandbox, lose_filters, lambda sent, came, value: None))
+        watched = Watched(ModifiedService(sandbox, lose_filters, lambda sent, came, value: None))
         report = run(sandbox, watched)
         made = _statuses(sandbox)
 
     started = [path for path in watched.posts() if path.endswith("/start") and "mockserver_verify" not in path]
     assert 1 == len(started)
-    assert "started for somebody" in report.stopped
-    assert any("it was canceled at once" in line for line in report.not_cleaned_up)
+    assert "started with targets" in report.stopped
+    assert any("it was canceled immediately" in line for line in report.not_cleaned_up)
     assert {"canceled"} == set(made.values())
 
 
 @pytest.mark.parametrize(
     ("given", "clause", "said"),
     [
-        ({"public_key": "pk_of_nobody_at_all"}, "auth.secret-only", "does not know the public key"),
-        ({"other_key": ""}, "base.tenant-scope", "it takes --other-key"),
+        ({"public_key": "pk_of_nobody_at_all"}, "auth.secret-only", "refuses the public key as invalid"),
+        ({"other_key": ""}, "base.tenant-scope", "it needs --other-key"),
         ({"other_key": "the same"}, "base.tenant-scope", "two keys of one tenant"),
-        ({"chat": "chat_of_nobody"}, "messages.record", "answered 404 CHAT_NOT_FOUND"),
+        ({"chat": "chat_of_nobody"}, "messages.record", "was answered 404 CHAT_NOT_FOUND"),
     ],
 )
-def test_a_key_or_id_that_does_not_fit_is_no_breach(mockserver_server, given, clause, said):
+def test_a_wrong_key_or_id_is_not_a_violation(mockserver_server, given, clause, said):
     with world(mockserver_server) as sandbox:
         changes = {name: sandbox.secret_key if value == "the same" else value for name, value in given.items()}
         report = run(sandbox, allow_writes=False, allow_sends=False, **changes)
 
     found = next(each for each in report.clauses if each.id == clause)
-    assert "not seen" == found.verdict
+    assert "not observed" == found.verdict
     assert said in found.why
     assert report.is_clean
 
 
-def test_what_a_run_makes_has_an_unmistakable_name_and_is_canceled(mockserver_server):
+def test_campaigns_of_a_run_have_an_unmistakable_name_and_are_canceled(mockserver_server):
     with world(mockserver_server) as sandbox:
         report = run(sandbox)
         made = _statuses(sandbox)
@@ -165,7 +165,7 @@ def test_drafts_that_a_service_does_not_cancel_are_named(mockserver_server):
 
 
 @pytest.mark.parametrize("rate", [10, 25])
-def test_the_rate_is_kept_and_the_minute_too(mockserver_server, rate):
+def test_the_rate_per_second_and_per_minute_is_respected(mockserver_server, rate):
     with world(mockserver_server) as sandbox:
         clock = FakeClock()
         watched = Watched(sandbox, clock)
@@ -187,28 +187,28 @@ def test_a_slow_service_ends_the_run_within_the_minute_and_is_still_cleaned(mock
     assert "were over" in report.stopped
     assert 60 > report.seconds
     assert "draft" not in made.values()
-    whys = {each.id: each.why for each in report.clauses}
-    assert "were over" in whys["audience.all"]
+    reasons = {each.id: each.why for each in report.clauses}
+    assert "were over" in reasons["audience.all"]
 
 
-def test_a_service_that_does_not_answer_is_given_up(mockserver_server):
+def test_the_run_ends_if_a_service_does_not_answer(mockserver_server):
     class Silent:
         calls = 0
 
         def call(self, method, path, **rest):
             self.calls += 1
-            raise ConnectionError("no answer: TimeoutError")
+            raise ConnectionError("no response (TimeoutError)")
 
     with world(mockserver_server) as sandbox:
         silent = Silent()
         report = run(sandbox, silent)
 
-    assert "GET /v1/message-templates: no answer: TimeoutError" in report.stopped
+    assert "GET /v1/message-templates: no response (TimeoutError)" in report.stopped
     assert 3 == silent.calls
-    assert {"not seen"} == {each.verdict for each in report.clauses}
+    assert {"not observed"} == {each.verdict for each in report.clauses}
 
 
-def test_a_key_that_is_refused_ends_the_run_at_once(mockserver_server):
+def test_a_refused_key_ends_the_run_immediately(mockserver_server):
     with world(mockserver_server) as sandbox:
         watched = Watched(sandbox)
         report = run(sandbox, watched, key="sk_of_somebody_else")
@@ -219,14 +219,14 @@ def test_a_key_that_is_refused_ends_the_run_at_once(mockserver_server):
 
 @pytest.mark.parametrize("rate", [0, -1, 1001])
 def test_a_rate_that_cannot_be_kept_is_refused(rate):
-    with pytest.raises(ValueError, match="wanted more than 0"):
+    with pytest.raises(ValueError, match="expected more than 0"):
         RateLimiter(rate, FakeClock(), print)
 
 
-def test_a_wait_that_a_service_asks_for_is_kept_up_to_a_few_seconds():
+def test_a_retry_after_is_respected_up_to_a_few_seconds():
     clock = FakeClock()
-    pace = RateLimiter(10, clock, clock.sleep)
-    pace.rest(3600)
-    pace.wait()
+    rate_limiter = RateLimiter(10, clock, clock.sleep)
+    rate_limiter.back_off(3600)
+    rate_limiter.wait()
 
     assert [5.0] == clock.sleeps

@@ -1,4 +1,4 @@
-"""The tables of `verify`: every clause and every choice of the contract is asked about, or it is said why not."""
+"""The tables of `verify`: every clause and every choice of the contract is probed, or has a reason why not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import mockserver.verify
 from mockserver.contract import clauses
 from mockserver.contract.choices import CHOICES
-from mockserver.verify.coverage import HIDDEN, OBSERVABLE, UNMET, UNOBSERVABLE
+from mockserver.verify.coverage import HIDDEN, NOT_PROVOKED, OBSERVABLE, UNOBSERVABLE
 from mockserver.verify.passive_checks import RESPONSE_CHECKS, RUN_CHECKS
 from mockserver.verify.probes import PROBES
 from tests.verify.worlds import run, world
@@ -21,13 +21,13 @@ OBSERVED = {choice for row in ROWS for choice in row.choices}
 CLAUSES = {row.id for row in clauses.read()}
 
 
-def test_every_clause_is_judged_or_it_is_said_why_not():
+def test_every_clause_is_judged_or_has_a_reason_why_not():
     assert set() == JUDGED & set(UNOBSERVABLE)
     assert CLAUSES == JUDGED | set(UNOBSERVABLE)
-    assert set() == set(UNMET) - JUDGED
+    assert set() == set(NOT_PROVOKED) - JUDGED
 
 
-def test_every_choice_is_observable_or_it_is_said_why_not():
+def test_every_choice_is_observable_or_has_a_reason_why_not():
     assert set() == set(OBSERVABLE) & set(HIDDEN)
     assert set(CHOICES) == set(OBSERVABLE) | set(HIDDEN)
 
@@ -37,7 +37,7 @@ def test_every_observable_choice_is_observed_by_some_row_and_no_other_is():
 
 
 def test_the_options_that_an_observable_choice_names_exist():
-    named = [(row.choice, row.choice, option) for row in OBSERVABLE.values() for option in row.tells]
+    named = [(row.choice, row.choice, option) for row in OBSERVABLE.values() for option in row.distinguishes]
     named += [
         (row.choice, choice, option)
         for row in OBSERVABLE.values()
@@ -52,11 +52,11 @@ def test_the_names_of_probes_are_distinct():
     assert len({probe.name for probe in PROBES}) == len(PROBES)
 
 
-def test_a_full_run_judges_every_clause_that_a_service_in_order_shows(mockserver_server):
+def test_a_full_run_judges_every_clause_that_a_correct_service_shows(mockserver_server):
     with world(mockserver_server) as sandbox:
         report = run(sandbox)
 
-    unseen = {each.id for each in report.clauses if each.verdict == "not seen"}
+    unseen = {each.id for each in report.clauses if each.verdict == "not observed"}
     assert set(UNOBSERVABLE) | {"base.internal", "base.rate-limit", "auth.subscription", "media.upload"} == unseen
 
 

@@ -1,4 +1,4 @@
-"""The worlds that the tests of `verify` run in: a population that tells every observable choice, a fake clock, a run."""
+"""The fixtures of the tests of `verify`: a population that shows every observable choice, a fake clock, a run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ THIRDS = [
     {"combinator": "and", "statements": [{"field": "chat.tagIds", "operator": "has-any", "value": ["tag_terco"]}]}
 ]
 
-# What a run cannot be shown in one and the same world: they have tests of their own.
+# What a run cannot observe in one and the same sandbox: these have tests of their own.
 APART = frozenset({"subscription-scope", "rate-limit-headers"})
 LEARNT = [row for row in OBSERVABLE.values() if row.choice not in APART]
 
@@ -108,19 +108,19 @@ def run(sandbox: Any, transport: Any = None, rate: float = 10, **changes: Any) -
 
 
 def shows(row: Observability, chosen: Mapping[str, object]) -> bool:
-    """Whether a world with these choices shows the option of this one."""
+    """Return True if a sandbox with these choices shows the option of this one."""
     value = {**DEFAULTS, **chosen}
     under = all(value[choice] in options for choice, options in row.when)
-    return under and (not row.tells or value[row.choice] in row.tells)
+    return under and (not row.distinguishes or value[row.choice] in row.distinguishes)
 
 
 def learnable(chosen: Mapping[str, object]) -> dict[str, object]:
-    """What a run has to learn in a world with these choices."""
+    """What a run has to learn of a sandbox with these choices."""
     value = {**DEFAULTS, **chosen}
     return {row.choice: value[row.choice] for row in LEARNT if shows(row, chosen)}
 
 
 def wrongly_learnt(report: VerifyReport, chosen: Mapping[str, object]) -> dict[str, object]:
-    """Choices that a run believes to be otherwise than they are."""
+    """Choices that a run takes for others."""
     value = {**DEFAULTS, **chosen}
     return {id: option for id, option in report.profile.items() if value[id] != option}

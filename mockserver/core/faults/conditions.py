@@ -21,36 +21,38 @@ from mockserver.core.state.tenant import Tenant
 
 
 class NoTarget(ValueError):
-    """An effect has no record to act on; the message has what it searched for and what there is."""
+    """An effect has no record to act on; the message names what it expected."""
 
 
-def tenant_of(sandbox: SandboxState, scope: Subject, args: Mapping[str, Any]) -> Tenant:
+def tenant_of(sandbox: SandboxState, subject: Subject, args: Mapping[str, Any]) -> Tenant:
     """Return the tenant that an effect acts on; raises NoTarget for an unknown one."""
-    tenant_id = args.get("tenant") or scope.tenant_id or next(iter(sandbox.tenants))
+    tenant_id = args.get("tenant") or subject.tenant_id or next(iter(sandbox.tenants))
     if tenant_id not in sandbox.tenants:
-        raise NoTarget(f"no tenant {tenant_id!r}; there is {', '.join(sandbox.tenants)}")
+        raise NoTarget(f"got the tenant {tenant_id!r}; expected one of {', '.join(sandbox.tenants)}")
     return sandbox.tenants[tenant_id]
 
 
 def find_record(sandbox: SandboxState, kind: str, record_id: str) -> tuple[Tenant, Any]:
     """Return the record of this id with its tenant; raises NoTarget for an unknown id."""
-    found = sandbox.find(kind, record_id)
-    if found is None:
-        raise NoTarget(f"no {kind} {record_id!r}")
-    return found
+    owned = sandbox.find(kind, record_id)
+    if owned is None:
+        raise NoTarget(f"got the {kind} {record_id!r}; expected one that exists")
+    return owned
 
 
-def sessions_of(sandbox: SandboxState, scope: Subject, args: Mapping[str, Any]) -> Sequence[tuple[Tenant, Session]]:
+def sessions_of(sandbox: SandboxState, subject: Subject, args: Mapping[str, Any]) -> Sequence[tuple[Tenant, Session]]:
     """Return the sessions that an effect acts on, in their current state."""
-    return _about(sandbox, "session", args.get("id") or (scope.session.id if scope.session else None), "pending")
+    return _targets(sandbox, "session", args.get("id") or (subject.session.id if subject.session else None), "pending")
 
 
-def campaigns_of(sandbox: SandboxState, scope: Subject, args: Mapping[str, Any]) -> Sequence[tuple[Tenant, Campaign]]:
+def campaigns_of(sandbox: SandboxState, subject: Subject, args: Mapping[str, Any]) -> Sequence[tuple[Tenant, Campaign]]:
     """Return the campaigns that an effect acts on, in their current state."""
-    return _about(sandbox, "campaign", args.get("id") or (scope.campaign.id if scope.campaign else None), "processing")
+    return _targets(
+        sandbox, "campaign", args.get("id") or (subject.campaign.id if subject.campaign else None), "processing"
+    )
 
 
-def _about(sandbox: SandboxState, kind: str, record_id: str | None, status: str) -> Sequence[tuple[Tenant, Any]]:
+def _targets(sandbox: SandboxState, kind: str, record_id: str | None, status: str) -> Sequence[tuple[Tenant, Any]]:
     """Return the record of this id, or without an id every record in this status."""
     if record_id:
         return [find_record(sandbox, kind, record_id)]
@@ -61,29 +63,29 @@ def _about(sandbox: SandboxState, kind: str, record_id: str | None, status: str)
 
 
 def running_executions(
-    sandbox: SandboxState, scope: Subject, args: Mapping[str, Any]
+    sandbox: SandboxState, subject: Subject, args: Mapping[str, Any]
 ) -> Sequence[tuple[Tenant, Campaign, Execution]]:
     """Return the running campaigns that an effect acts on, with their executions."""
-    chosen = campaigns_of(sandbox, scope, args)
-    found = [
+    chosen = campaigns_of(sandbox, subject, args)
+    running = [
         (tenant, campaign, execution)
         for tenant, campaign in chosen
         if (execution := campaigns.active_execution(tenant, campaign)) is not None
     ]
-    if not found:
+    if not running:
         states = ", ".join(f"{campaign.id} is {campaign.status}" for _, campaign in chosen)
         raise NoTarget(f"got {states}; expected processing")
-    return found
+    return running
 
 
-def _count(what: str) -> Callable[[SandboxState, Tenant, Campaign], Any]:
-    def counted(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> Any:
+def _count(name: str) -> Callable[[SandboxState, Tenant, Campaign], Any]:
+    def count(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> Any:
         if not campaign.execution_ids:
             return ABSENT
         counts = sending.counts(tenant.executions[campaign.execution_ids[-1]].schedule, sandbox.now)
-        return getattr(counts, what)
+        return getattr(counts, name)
 
-    return counted
+    return count
 
 
 # Conditions on a campaign; all of them have to hold for the same one.
@@ -97,32 +99,32 @@ OF_CAMPAIGN: Mapping[str, Callable[[SandboxState, Tenant, Campaign], Any]] = Map
 )
 
 
-def condition_holds(sandbox: SandboxState, condition: Mapping[str, Any], scope: Subject) -> bool:
+def condition_holds(sandbox: SandboxState, condition: Mapping[str, Any], subject: Subject) -> bool:
     """Return True if the state fulfils the condition, for the call's record or, without one, for any record."""
-    tenant = sandbox.tenants.get(scope.tenant_id or "") or next(iter(sandbox.tenants.values()))
+    tenant = sandbox.tenants.get(subject.tenant_id or "") or next(iter(sandbox.tenants.values()))
     if "subscription" in condition and not matches(tenant.subscription, condition["subscription"]):
         return False
     if "session" in condition and not any(
-        matches(status, condition["session"]) for status in _sessions(sandbox, scope)
+        matches(status, condition["session"]) for status in _sessions(sandbox, subject)
     ):
         return False
-    wanted = {key: value for key, value in condition.items() if key in OF_CAMPAIGN}
-    return not wanted or any(
-        all(matches(OF_CAMPAIGN[key](sandbox, owner, campaign), value) for key, value in wanted.items())
-        for owner, campaign in _campaigns(sandbox, scope)
+    of_campaign = {key: value for key, value in condition.items() if key in OF_CAMPAIGN}
+    return not of_campaign or any(
+        all(matches(OF_CAMPAIGN[key](sandbox, owner, campaign), value) for key, value in of_campaign.items())
+        for owner, campaign in _campaigns(sandbox, subject)
     )
 
 
-def _sessions(sandbox: SandboxState, scope: Subject) -> Iterator[str]:
-    if scope.session is not None:
-        yield find_record(sandbox, "session", scope.session.id)[1].status
+def _sessions(sandbox: SandboxState, subject: Subject) -> Iterator[str]:
+    if subject.session is not None:
+        yield find_record(sandbox, "session", subject.session.id)[1].status
         return
     for _, session in sandbox.records("session"):
         yield session.status
 
 
-def _campaigns(sandbox: SandboxState, scope: Subject) -> Iterator[tuple[Tenant, Campaign]]:
-    if scope.campaign is not None:
-        yield find_record(sandbox, "campaign", scope.campaign.id)
+def _campaigns(sandbox: SandboxState, subject: Subject) -> Iterator[tuple[Tenant, Campaign]]:
+    if subject.campaign is not None:
+        yield find_record(sandbox, "campaign", subject.campaign.id)
     else:
         yield from sandbox.records("campaign")

@@ -28,69 +28,67 @@ from mockserver.core.state.sandbox import KeyOwner, SandboxState
 from mockserver.core.state.tenant import TABLE_OF, Tenant
 
 
-def complete_session(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
-    given = args.get("phone")
+def complete_session(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
+    phone = args.get("phone")
 
     def complete(tenant: Tenant, session: Session) -> None:
-        number = (
-            phone_numbers.e164(given, tenant.country) or phone_numbers.e164(given, phone_numbers.BRAZIL)
-            if given is not None
-            else None
+        number = phone and (
+            phone_numbers.e164(phone, tenant.country) or phone_numbers.e164(phone, phone_numbers.BRAZIL)
         )
         number = number or connections.unused_phone(sandbox)
         connections.complete(sandbox, tenant, session, number, args.get("name") or tenant.name, {"rule": rule.id})
 
-    _each(sandbox, scope, args, "complete", complete)
+    _apply_to_sessions(sandbox, subject, args, "complete", complete)
 
 
-def fail_session(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+def fail_session(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
     reason = args.get("reason", connections.REASONS[0])
 
     def fail(tenant: Tenant, session: Session) -> None:
         connections.fail(sandbox, tenant, session, reason, {"rule": rule.id})
 
-    _each(sandbox, scope, args, "fail", fail)
+    _apply_to_sessions(sandbox, subject, args, "fail", fail)
 
 
-def expire_session(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+def expire_session(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
     def expire(tenant: Tenant, session: Session) -> None:
         connections.expire(sandbox, tenant, session, {"rule": rule.id})
 
-    _each(sandbox, scope, args, "expire", expire)
+    _apply_to_sessions(sandbox, subject, args, "expire", expire)
 
 
-def cancel_session(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+def cancel_session(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
     def cancel(tenant: Tenant, session: Session) -> None:
         connections.cancel(sandbox, tenant, session, {"rule": rule.id})
 
-    _each(sandbox, scope, args, "fail", cancel)
+    _apply_to_sessions(sandbox, subject, args, "fail", cancel)
 
 
-def visit_link(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+def visit_link(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
     """Open the session's url, as a link preview, a scanner or a second visitor does."""
-    for tenant, session in sessions_of(sandbox, scope, args):
-        found = hosted_flow.FlowTarget(tenant, session, tenant.hosted_flows.get(session.id))
-        is_good = hosted_flow.is_link_valid(sandbox, found)
-        walk = hosted_flow.open_link(sandbox, found) if is_good else None
-        step, status = (
-            (hosted_flow.FLOW_STEPS[session.coexistence][0], 200 if walk is None else 303) if is_good else ("gone", 410)
-        )
+    for tenant, session in sessions_of(sandbox, subject, args):
+        target = hosted_flow.FlowTarget(tenant, session, tenant.hosted_flows.get(session.id))
+        step, status = "gone", 410
+        if hosted_flow.is_link_valid(sandbox, target):
+            step = hosted_flow.FLOW_STEPS[session.coexistence][0]
+            status = 200 if hosted_flow.open_link(sandbox, target) is None else 303
         headers = {"user-agent": args["userAgent"]} if "userAgent" in args else {}
-        hosted_flow.record_visit(sandbox, found, "GET", step, headers, status)
+        hosted_flow.record_visit(sandbox, target, "GET", step, headers, status)
 
 
-def _each(
+def _apply_to_sessions(
     sandbox: SandboxState,
-    scope: Subject,
+    subject: Subject,
     args: Mapping[str, Any],
     trigger: str,
     act: Callable[[Tenant, Session], None],
 ) -> None:
-    chosen = sessions_of(sandbox, scope, args)
+    """Apply a transition to each session that the effect acts on and that has it."""
+    chosen = sessions_of(sandbox, subject, args)
     able = [(tenant, session) for tenant, session in chosen if can_transition("session", session, trigger)]
     if not able:
         states = ", ".join(f"{session.id} is {session.status}" for _, session in chosen)
-        raise NoTarget(f"{states}; only {' or '.join(SESSION.sources(trigger))} has the move '{trigger}'")
+        raise NoTarget(f"got {states}; expected {' or '.join(SESSION.sources(trigger))}")
     for tenant, session in able:
         act(tenant, session)
 
@@ -99,37 +97,37 @@ _WORD_BYTES = 4
 _WORD_LIMIT = 2 ** (8 * _WORD_BYTES)
 
 
-def fail_campaign(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
-    chosen = campaigns_of(sandbox, scope, args)
+def fail_campaign(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
+    chosen = campaigns_of(sandbox, subject, args)
     able = [(tenant, campaign) for tenant, campaign in chosen if can_transition("campaign", campaign, "fail")]
     if not able:
         states = ", ".join(f"{campaign.id} is {campaign.status}" for _, campaign in chosen)
-        raise NoTarget(f"{states}; only {' or '.join(CAMPAIGN.sources('fail'))} can fail")
+        raise NoTarget(f"got {states}; expected {' or '.join(CAMPAIGN.sources('fail'))}")
     for tenant, campaign in able:
         campaigns.fail(sandbox, tenant, campaign, {"rule": rule.id})
 
 
-def stall_sends(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
-    for tenant, _, execution in running_executions(sandbox, scope, args):
-        sending.stall(sandbox, tenant, execution, sending.next_position(sandbox, execution, scope))
+def stall_sends(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
+    for tenant, _, execution in running_executions(sandbox, subject, args):
+        sending.stall(sandbox, tenant, execution, sending.next_position(sandbox, execution, subject))
 
 
-def resume_sends(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
-    for tenant, campaign, execution in running_executions(sandbox, scope, args):
-        first = sending.next_position(sandbox, execution, scope)
+def resume_sends(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
+    for tenant, campaign, execution in running_executions(sandbox, subject, args):
+        first = sending.next_position(sandbox, execution, subject)
         sending.resume(sandbox, tenant, execution, first, campaigns.send_rate(sandbox, tenant, campaign))
 
 
-def slow_sends(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
-    for tenant, _, execution in running_executions(sandbox, scope, args):
-        first = sending.next_position(sandbox, execution, scope)
+def slow_sends(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
+    for tenant, _, execution in running_executions(sandbox, subject, args):
+        first = sending.next_position(sandbox, execution, subject)
         sending.slow(sandbox, tenant, execution, first, args["perMinute"])
 
 
-def fail_sends(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+def fail_sends(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
     """Fail remaining sends: a seeded share of them, every nth position of the execution, or the sends to given chats."""
-    for tenant, _, execution in running_executions(sandbox, scope, args):
-        first = sending.next_position(sandbox, execution, scope)
+    for tenant, _, execution in running_executions(sandbox, subject, args):
+        first = sending.next_position(sandbox, execution, subject)
         sending.fail_remaining(sandbox, tenant, execution, first, _chosen(sandbox, rule, execution, args))
 
 
@@ -169,42 +167,42 @@ def clear_remaining_failures(sandbox: SandboxState, tenant: Tenant, template_id:
 _ATTRIBUTES = {"secret": "secret_key", "public": "public_key"}
 
 
-def set_tenant(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
-    tenant = tenant_of(sandbox, scope, args)
+def set_tenant(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
+    tenant = tenant_of(sandbox, subject, args)
     tenant.name = args.get("name", tenant.name)
     tenant.developers_enabled = args.get("developersEnabled", tenant.developers_enabled)
     tenant.subscription = args.get("subscription", tenant.subscription)
 
 
-def revoke_key(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+def revoke_key(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
     kind = args.get("kind", "secret")
-    tenant = tenant_of(sandbox, scope, args)
+    tenant = tenant_of(sandbox, subject, args)
     if sandbox.keys.pop(getattr(tenant, _ATTRIBUTES[kind]), None) is None:
-        raise NoTarget(f"the {kind} key of tenant {tenant.id!r} is revoked already")
+        raise NoTarget(f"got a revoked {kind} key of tenant {tenant.id!r}; expected a valid one")
 
 
-def rotate_key(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+def rotate_key(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
     kind = args.get("kind", "secret")
-    tenant = tenant_of(sandbox, scope, args)
+    tenant = tenant_of(sandbox, subject, args)
     count = sandbox.next_number("rotated key")
     key = args.get("key") or f"{kind[0]}k_{ids.seeded_id(sandbox.seed, 'rotated key', tenant.id, count, chars=32)}"
     if key in sandbox.keys:
-        raise NoTarget(f"the key {key[:3]}... is known already")
+        raise NoTarget(f"got the key {key[:3]}...; expected one that the sandbox does not have yet")
     sandbox.keys.pop(getattr(tenant, _ATTRIBUTES[kind]), None)
     sandbox.keys[key] = KeyOwner(tenant.id, kind)
     setattr(tenant, _ATTRIBUTES[kind], key)
 
 
-def set_template(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+def set_template(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
     """Change status, variables or text; while a template is not approved, its remaining sends fail."""
-    tenant, template = _template(sandbox, scope, args)
+    tenant, template = _template(sandbox, subject, args)
     changes: dict[str, Any] = {"updated_at": sandbox.now}
     if "status" in args:
         changes["provider_status"] = args["status"]
     if "variables" in args:
         changes["variables"] = tuple(
-            Variable(each["key"], each.get("label", each["key"]), each.get("required", False), each.get("source"))
-            for each in args["variables"]
+            Variable(entry["key"], entry.get("label", entry["key"]), entry.get("required", False), entry.get("source"))
+            for entry in args["variables"]
         )
     if "text" in args:
         first, *others = template.items
@@ -217,39 +215,39 @@ def set_template(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mappin
         clear_remaining_failures(sandbox, tenant, template.id)
 
 
-def remove_template(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
-    tenant, template = _template(sandbox, scope, args)
+def remove_template(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
+    tenant, template = _template(sandbox, subject, args)
     del tenant.templates[template.id]
 
 
-def _template(sandbox: SandboxState, scope: Subject, args: Mapping[str, Any]) -> tuple[Tenant, Template]:
-    about = scope.template_id or (scope.campaign.template_id if scope.campaign else None)
-    tenant = tenant_of(sandbox, scope, args)
-    return tenant, _owned(tenant, "template", args.get("id") or about)
+def _template(sandbox: SandboxState, subject: Subject, args: Mapping[str, Any]) -> tuple[Tenant, Template]:
+    template_id = subject.template_id or (subject.campaign.template_id if subject.campaign else None)
+    tenant = tenant_of(sandbox, subject, args)
+    return tenant, _owned(tenant, "template", args.get("id") or template_id)
 
 
 def _owned(tenant: Tenant, kind: str, record_id: str | None) -> Any:
     rows, table = tenant.table(kind), TABLE_OF[kind]
     if record_id is None or record_id not in rows:
-        known = ", ".join(list(rows)[:5]) or "none"
-        given = f"got no id of the {table}" if record_id is None else f"{record_id!r} is not among the {table}"
-        raise NoTarget(f"{given} of tenant {tenant.id!r}; it has {known}")
+        known = ", ".join(list(rows)[:5]) or "one that exists; there is none"
+        given = "no id" if record_id is None else f"the id {record_id!r}"
+        raise NoTarget(f"got {given}; expected one of the {table} of tenant {tenant.id!r}: {known}")
     return rows[record_id]
 
 
-def remove_funnel(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+def remove_funnel(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
     """Remove the given funnel, or the one that the call's session was to link."""
-    tenant = tenant_of(sandbox, scope, args)
-    step_id = scope.session.funnel_step_id if scope.session else None
+    tenant = tenant_of(sandbox, subject, args)
+    step_id = subject.session.funnel_step_id if subject.session else None
     linked = tenant.funnel_of_step(step_id) if step_id else None
     funnel = _owned(tenant, "funnel", args.get("id") or (linked.id if linked else None))
     del tenant.funnels[funnel.id]
 
 
-def remove_entrypoint(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+def remove_entrypoint(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
     """Remove an entrypoint; with the last one of its platform, the remaining sends on that platform fail."""
-    tenant = tenant_of(sandbox, scope, args)
-    entrypoint = _owned(tenant, "entrypoint", args.get("id") or scope.entrypoint_id)
+    tenant = tenant_of(sandbox, subject, args)
+    entrypoint = _owned(tenant, "entrypoint", args.get("id") or subject.entrypoint_id)
     del tenant.entrypoints[entrypoint.id]
     if all(other.platform != entrypoint.platform for other in tenant.entrypoints.values()):
         fail_remaining_sends(sandbox, tenant, platform=entrypoint.platform)
@@ -258,31 +256,31 @@ def remove_entrypoint(sandbox: SandboxState, rule: Rule, scope: Subject, args: M
 Act = Callable[[SandboxState, Rule, Subject, Any], None]
 
 
-def fail_media(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+def fail_media(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
     """Fail the storage of these files: of the triggering upload alone, else from now on."""
     sandbox.rule_set.storage = StorageFaults(args.get("ratio"), args.get("every"), tuple(args.get("names", ())))
 
 
-def add_seed_data(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+def add_seed_data(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
     sandbox.runtime.apply_seed_data(sandbox, args)
 
 
-def rate_limit(sandbox: SandboxState, rule: Rule, scope: Subject, args: Any) -> None:
-    set_choice(sandbox, rule, scope, {"rate-limit-numbers": args})
+def rate_limit(sandbox: SandboxState, rule: Rule, subject: Subject, args: Any) -> None:
+    set_choice(sandbox, rule, subject, {"rate-limit-numbers": args})
 
 
-def set_choice(sandbox: SandboxState, rule: Rule, scope: Subject, args: Mapping[str, Any]) -> None:
+def set_choice(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
     chosen = sandbox.choices.copy() if isinstance(sandbox.choices, dict) else dict(sandbox.choices)
     for choice_id, value in args.items():
         chosen[choice_id] = choices.merged(choice_id, chosen[choice_id], value)
     sandbox.choices = chosen
 
 
-def advance(sandbox: SandboxState, rule: Rule, scope: Subject, by: int) -> None:
+def advance(sandbox: SandboxState, rule: Rule, subject: Subject, by: int) -> None:
     """Advance the clock; rules that fall due meanwhile may do the same, up to a bound on the depth."""
     if sandbox.advances >= ADVANCES_MAX_DEPTH:
-        bound = f"the mock's own bound: {ADVANCES_MAX_DEPTH} rules deep"
-        raise NoTarget(f"{sandbox.advances} rules are letting time pass already, one within another ({bound})")
+        bound = f"at most {ADVANCES_MAX_DEPTH} (the mock's own bound)"
+        raise NoTarget(f"got {sandbox.advances + 1} rules that advance the clock, one within another; expected {bound}")
     sandbox.advances += 1
     try:
         sandbox.runtime.advance_clock(sandbox, by)
@@ -290,7 +288,7 @@ def advance(sandbox: SandboxState, rule: Rule, scope: Subject, by: int) -> None:
         sandbox.advances -= 1
 
 
-# Effects that change how the operation itself runs: they run before it, whatever the rule has.
+# Effects that change how the operation itself runs: they run before it, also without `when: before`.
 RUN_BEFORE_OPERATION = ("fail-media",)
 
 STATE_EFFECTS: Mapping[str, Act] = MappingProxyType(
@@ -321,20 +319,17 @@ STATE_EFFECTS: Mapping[str, Act] = MappingProxyType(
 )
 
 
-def run(
-    sandbox: SandboxState, rule: Rule, scope: Subject, part: Literal["whole", "bending", "following"] = "whole"
-) -> None:
+def run(sandbox: SandboxState, rule: Rule, subject: Subject, phase: Literal["all", "before", "after"] = "all") -> None:
     """
     Run the rule's state effects in order; an effect without a target is recorded in the rule's entry.
 
-    `part` is `bending` for the effects that change how an operation runs, `following` for the others, or `whole` for
-    all.
+    `phase` is `before` for the effects that change how an operation runs, `after` for the others, or `all`.
     """
     for name, args in rule.state_effects:
-        if part != "whole" and (part == "bending") != (name in RUN_BEFORE_OPERATION):
+        if phase != "all" and (phase == "before") != (name in RUN_BEFORE_OPERATION):
             continue
         try:
-            STATE_EFFECTS[name](sandbox, rule, scope, args)
+            STATE_EFFECTS[name](sandbox, rule, subject, args)
         except ValueError as refusal:
             sandbox.rule_set.no_target[rule.id] = f"{name}: {refusal}"
 

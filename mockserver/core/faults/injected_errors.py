@@ -28,28 +28,26 @@ _FIELD = "chat.platform"
 _KEY = "var1"
 _LIMIT = 1000  # of a platform that has none
 
-Facts = Mapping[str, object]
+Details = Mapping[str, object]
 
 
-def refusal(sandbox: SandboxState, call: Call, rule: Rule, scope: Subject, body: Any) -> ApiError:
-    """The error that the rule injects into this call, whose JSON body is `body`."""
+def refusal(sandbox: SandboxState, call: Call, rule: Rule, subject: Subject, body: Any) -> ApiError:
+    """Return the error that the rule injects into this call, whose JSON body is `body`."""
     assert rule.wire_faults is not None and rule.wire_faults.error is not None
     code, wait_s = rule.wire_faults.error
-    facts = dict(_FACTS[code](sandbox, call, scope, body)) if code in _FACTS else {}
+    details = dict(_DETAILS[code](sandbox, call, subject, body)) if code in _DETAILS else {}
     if wait_s is not None:
-        facts["wait_s"] = wait_s
-    at = _at(code, call, facts)
-    return ApiError(
-        code, clause=ERRORS[code].clause, location=at, reason=f"rule {rule.id} of the script injects {code}", **facts
-    )
+        details["wait_s"] = wait_s
+    at = _at(code, call, details)
+    return ApiError(code, clause=ERRORS[code].clause, location=at, reason=f"rule {rule.id} injects {code}", **details)
 
 
-def _wrong_place(sandbox: SandboxState, call: Call, scope: Subject, body: Any) -> Facts:
+def _wrong_place(sandbox: SandboxState, call: Call, subject: Subject, body: Any) -> Details:
     return {"path": _place(call)}
 
 
 def _place(call: Call) -> str:
-    """A place of the call that could be wrong: a field of its body, else a parameter."""
+    """Return a place of the call that could be wrong: a field of its body, else a parameter."""
     endpoint = call.endpoint
     if endpoint is None:
         return "path"
@@ -61,32 +59,32 @@ def _place(call: Call) -> str:
     return next(iter((*endpoint.query, *call.params)), "query")
 
 
-def _too_many(sandbox: SandboxState, call: Call, scope: Subject, body: Any) -> Facts:
+def _too_many(sandbox: SandboxState, call: Call, subject: Subject, body: Any) -> Details:
     return {"max": sandbox.choices["media-max-files"]}
 
 
-def _file_name(sandbox: SandboxState, call: Call, scope: Subject, body: Any) -> Facts:
+def _file_name(sandbox: SandboxState, call: Call, subject: Subject, body: Any) -> Details:
     part = _file(sandbox, call)
     return {"name": part.name if part and part.name else _NAME}
 
 
-def _file_size(sandbox: SandboxState, call: Call, scope: Subject, body: Any) -> Facts:
+def _file_size(sandbox: SandboxState, call: Call, subject: Subject, body: Any) -> Details:
     sizes: Any = sandbox.choices["media-max-size"]
     part = _file(sandbox, call)
     kind = kind_of(part.declared_type.partition(";")[0].strip().lower()) if part else None
     limit = sizes[kind] if kind is not None else max(sizes.values())
-    return {**_file_name(sandbox, call, scope, body), "max": messaging.format_size(limit)}
+    return {**_file_name(sandbox, call, subject, body), "max": messaging.format_size(limit)}
 
 
 def _file(sandbox: SandboxState, call: Call) -> UploadedFile | None:
     is_upload = call.endpoint is not None and call.endpoint.body == "multipart" and call.body is not None
-    most: Any = sandbox.choices["media-max-files"]
-    return next((part for part in call.read_files(most) if part.name or part.content), None) if is_upload else None
+    max_files: Any = sandbox.choices["media-max-files"]
+    return next((part for part in call.read_files(max_files) if part.name or part.content), None) if is_upload else None
 
 
-def _filter_field(sandbox: SandboxState, call: Call, scope: Subject, body: Any) -> Facts:
+def _filter_field(sandbox: SandboxState, call: Call, subject: Subject, body: Any) -> Details:
     own = body.get("filters") if isinstance(body, Mapping) else None
-    groups = own if own is not None else scope.campaign.filters if scope.campaign else None
+    groups = own if own is not None else subject.campaign.filters if subject.campaign else None
     statements = (
         statement for group in _list_of_mappings(groups) for statement in _list_of_mappings(group.get("statements"))
     )
@@ -99,34 +97,38 @@ def _list_of_mappings(value: Any) -> list[Mapping[str, Any]]:
     return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list | tuple) else []
 
 
-def _missing_keys(sandbox: SandboxState, call: Call, scope: Subject, body: Any) -> Facts:
-    template = _template(sandbox, scope)
-    required = [each.key for each in template.variables if each.source is None and each.required] if template else []
+def _missing_keys(sandbox: SandboxState, call: Call, subject: Subject, body: Any) -> Details:
+    template = _template(sandbox, subject)
+    required = (
+        [variable.key for variable in template.variables if variable.source is None and variable.required]
+        if template
+        else []
+    )
     given = body.get("commonVariables") if isinstance(body, Mapping) else None
     missing = [key for key in required if not isinstance(given, Mapping) or key not in given]
     return {"keys": ", ".join(missing or required or [_KEY])}
 
 
-def _template(sandbox: SandboxState, scope: Subject) -> Template | None:
-    tenant = sandbox.tenants.get(scope.tenant_id or "")
-    return tenant.templates.get(scope.campaign.template_id) if tenant and scope.campaign else None
+def _template(sandbox: SandboxState, subject: Subject) -> Template | None:
+    tenant = sandbox.tenants.get(subject.tenant_id or "")
+    return tenant.templates.get(subject.campaign.template_id) if tenant and subject.campaign else None
 
 
-def _size(sandbox: SandboxState, call: Call, scope: Subject, body: Any) -> Facts:
+def _size(sandbox: SandboxState, call: Call, subject: Subject, body: Any) -> Details:
     limits: Any = sandbox.choices["size-limit-values"]
-    limit = limits[scope.campaign.platform if scope.campaign else "chatapp"]
+    limit = limits[subject.campaign.platform if subject.campaign else "chatapp"]
     limit = _LIMIT if limit is None else limit
     return {"limit": limit, "target": limit + 1}
 
 
-def _rate(sandbox: SandboxState, call: Call, scope: Subject, body: Any) -> Facts:
+def _rate(sandbox: SandboxState, call: Call, subject: Subject, body: Any) -> Details:
     chosen: Any = sandbox.choices["rate-limit-numbers"]
     numbers: Any = RATE_WHEN_ON if chosen == "off" else chosen
     return {"quota": numbers["requests"], "window_s": (parse_duration(numbers["per"]) or 0) // SECOND}
 
 
 # The values of each code whose message or headers have placeholders.
-_FACTS: Mapping[str, Callable[[SandboxState, Call, Subject, Any], Facts]] = MappingProxyType(
+_DETAILS: Mapping[str, Callable[[SandboxState, Call, Subject, Any], Details]] = MappingProxyType(
     {
         "VALIDATION_ERROR": _wrong_place,
         "MEDIA_UPLOAD_TOO_MANY_FILES": _too_many,
@@ -153,15 +155,15 @@ _AT: Mapping[str, str] = MappingProxyType(
 )
 
 
-def _at(code: str, call: Call, facts: Facts) -> str:
-    """The place that the error is about, as a refusal of the operation itself would name it."""
+def _at(code: str, call: Call, details: Details) -> str:
+    """Return the location of the error, as a refusal of the operation itself would name it."""
     if code == "INTERNAL_ERROR":
         return ""
     if code.startswith(_OF_THE_KEY):
         return "X-API-Key"
-    if "name" in facts:
-        return f"files[{facts['name']}]"
+    if "name" in details:
+        return f"files[{details['name']}]"
     if code == "VALIDATION_ERROR":
         is_field = call.endpoint is not None and call.endpoint.request_schema is not None
-        return f"/{facts['path']}" if is_field else str(facts["path"])
+        return f"/{details['path']}" if is_field else str(details["path"])
     return _AT.get(code) or ".".join(["path", *list(call.params)[:1]])

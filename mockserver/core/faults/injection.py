@@ -35,7 +35,7 @@ class RuleMatch(NamedTuple):
     """
     The rules that fire at a call, the wire effects with their owner, and the drawn delays around the operation.
 
-    `scope` is what the call named on arrival, even if a rule then changes its key.
+    `subject` is the call's on arrival, even if a rule then revokes its key.
     """
 
     rules: tuple[Rule, ...]
@@ -43,25 +43,25 @@ class RuleMatch(NamedTuple):
     wire: WireFaults
     before: Duration
     after: Duration
-    scope: Subject
+    subject: Subject
 
 
 def match_rules(sandbox: SandboxState, call: Call) -> RuleMatch:
     """Match every active rule against the call and count it; the caller has run the due timers."""
     assert call.endpoint is not None
-    scope = subject_of(sandbox, call)
-    moment = MatchContext(
-        sandbox.seed, sandbox.now, lambda rule: conditions.condition_holds(sandbox, rule.condition, scope)
+    subject = subject_of(sandbox, call)
+    context = MatchContext(
+        sandbox.seed, sandbox.now, lambda rule: conditions.condition_holds(sandbox, rule.condition, subject)
     )
-    fired = tuple(sandbox.rule_set.match_call(call.endpoint.id, call, _reader(call), moment))
-    return _met(sandbox, fired, scope)
+    fired = tuple(sandbox.rule_set.match_call(call.endpoint.id, call, _reader(call), context))
+    return _resolve(sandbox, fired, subject)
 
 
-def _met(sandbox: SandboxState, fired: tuple[Rule, ...], scope: Subject) -> RuleMatch:
+def _resolve(sandbox: SandboxState, fired: tuple[Rule, ...], subject: Subject) -> RuleMatch:
     owner = next((rule for rule in fired if rule.wire_faults is not None), None)
     wire = owner.wire_faults if owner is not None and owner.wire_faults is not None else _NO_WIRE
     before, after = (_drawn(sandbox, owner, wait) for wait in (wire.delay_before, wire.delay_after))
-    return RuleMatch(fired, owner, wire, before, after, scope)
+    return RuleMatch(fired, owner, wire, before, after, subject)
 
 
 def _drawn(sandbox: SandboxState, owner: Rule | None, wait: Duration | Latency) -> Duration:
@@ -91,109 +91,107 @@ def subject_of(sandbox: SandboxState, call: Call) -> Subject:
     kind, parameter = call.endpoint.subject
     record_id = call.params[parameter]
     named: dict[str, Any] = {f"{kind}_id": record_id}
-    if not named.keys() <= set(
-        Subject._fields
-    ):  # of the other kinds the effect takes the id, and refuses an unknown one
-        found = sandbox.find(kind, record_id)
-        named = {kind: found[1]} if found else {}
+    if not named.keys() <= set(Subject._fields):  # an effect takes the id alone of the other kinds
+        owned = sandbox.find(kind, record_id)
+        named = {kind: owned[1]} if owned else {}
     return subject._replace(**named)
 
 
-def run_operation(sandbox: SandboxState, call: Call, met: RuleMatch) -> CallResult:
+def run_operation(sandbox: SandboxState, call: Call, match: RuleMatch) -> CallResult:
     """
     Run the state effects that precede the operation, and the operation unless a rule prevents it.
 
     An outcome of None means that the operation did not run, and that the rule's own response, or none, is sent.
     `run_after_effects` has to follow, once the exchange is in the journal.
     """
-    scope, stored = met.scope, sandbox.rule_set.storage
-    for rule in met.rules:
+    subject, former_storage = match.subject, sandbox.rule_set.storage
+    for rule in match.rules:
         sandbox.rule_set.no_target.pop(rule.id, None)
-        effects.run(sandbox, rule, scope, "whole" if rule.before_operation else "bending")
-    answered = _operated(sandbox, call, met, scope)
+        effects.run(sandbox, rule, subject, "all" if rule.before_operation else "before")
+    result = _operate(sandbox, call, match, subject)
     if call.endpoint is not None and call.endpoint.id == "uploadMedia":
-        sandbox.rule_set.storage = stored  # what a rule at this call has set applies to it alone
-    return answered
+        sandbox.rule_set.storage = former_storage  # a rule that fires at an upload fails files of this upload alone
+    return result
 
 
-def run_after_effects(sandbox: SandboxState, call: Call, met: RuleMatch, answered: CallResult) -> None:
+def run_after_effects(sandbox: SandboxState, call: Call, match: RuleMatch, result: CallResult) -> None:
     """Run the state effects between the operation and the sending of its response."""
-    scope = _subject_after(met.scope, answered, call)
-    for rule in met.rules:
+    subject = _subject_after(match.subject, result, call)
+    for rule in match.rules:
         if not rule.before_operation:
-            effects.run(sandbox, rule, scope, "following")
+            effects.run(sandbox, rule, subject, "after")
 
 
-def _operated(sandbox: SandboxState, call: Call, met: RuleMatch, scope: Subject) -> CallResult:
-    wire = met.wire
-    if wire.error is not None and met.owner is not None:
+def _operate(sandbox: SandboxState, call: Call, match: RuleMatch, subject: Subject) -> CallResult:
+    wire = match.wire
+    if wire.error is not None and match.owner is not None:
         body = _reader(call)()
-        return CallResult(injected_errors.refusal(sandbox, call, met.owner, scope, body), scope.tenant_id, body)
+        return CallResult(injected_errors.refusal(sandbox, call, match.owner, subject, body), subject.tenant_id, body)
     if wire.skips_operation:
-        return CallResult(None, scope.tenant_id, _reader(call)())
+        return CallResult(None, subject.tenant_id, _reader(call)())
     if wire.stale and call.endpoint is not None and call.method == "GET":
-        return _answer_as_before(sandbox, call, met)
+        return _respond_as_before(sandbox, call, match)
     return handle_call(sandbox, call)
 
 
-def _subject_after(scope: Subject, answered: CallResult, call: Call) -> Subject:
-    """Return the subject with the record that the operation has created or read."""
+def _subject_after(subject: Subject, result: CallResult, call: Call) -> Subject:
+    """Return the subject with the record that the operation created or read."""
     operation = call.endpoint.id if call.endpoint else ""
-    facts = answered.outcome.value if isinstance(answered.outcome, Success) else None
-    if isinstance(facts, Campaign):
-        return scope._replace(campaign=facts)
-    if isinstance(facts, Execution):
-        return scope._replace(started_execution_id=facts.id if operation == "startCampaign" else None)
-    if isinstance(facts, Session):
-        return scope._replace(session=facts)
-    return scope
+    record = result.outcome.value if isinstance(result.outcome, Success) else None
+    if isinstance(record, Campaign):
+        return subject._replace(campaign=record)
+    if isinstance(record, Execution):
+        return subject._replace(started_execution_id=record.id if operation == "startCampaign" else None)
+    if isinstance(record, Session):
+        return subject._replace(session=record)
+    return subject
 
 
-def defer_call(sandbox: SandboxState, call: Call, met: RuleMatch, due: Instant) -> None:
+def defer_call(sandbox: SandboxState, call: Call, match: RuleMatch, due: Instant) -> None:
     """Defer a call whose client has disconnected: it still runs when it is due, and its response is sent to no client."""
-    parked_id = f"call_{sandbox.next_number('parked')}"
-    sandbox.rule_set.deferred_calls[parked_id] = DeferredCall(call, tuple(rule.id for rule in met.rules))
-    sandbox.schedule(due, "call", "arrive", "", parked_id, 0)
+    deferred_id = f"call_{sandbox.next_number('parked')}"
+    sandbox.rule_set.deferred_calls[deferred_id] = DeferredCall(call, tuple(rule.id for rule in match.rules))
+    sandbox.schedule(due, "call", "arrive", "", deferred_id, 0)
 
 
 def run_deferred_call(sandbox: SandboxState, timer: Timer) -> None:
     """Run a deferred call."""
-    parked = sandbox.rule_set.deferred_calls.pop(timer.id)
+    deferred = sandbox.rule_set.deferred_calls.pop(timer.id)
     rules = sandbox.rule_set.rules
-    left = tuple(rules[each] for each in parked.rule_ids if each in rules)
-    met = _met(sandbox, left, subject_of(sandbox, parked.call))
-    answered = run_operation(sandbox, parked.call, met)
-    fault = met.owner.fault() if met.owner else None
-    sandbox.journal.add_exchange(journal_entry(sandbox, parked.call, answered, None, fault=fault))
-    run_after_effects(sandbox, parked.call, met, answered)
+    remaining = tuple(rules[rule_id] for rule_id in deferred.rule_ids if rule_id in rules)
+    match = _resolve(sandbox, remaining, subject_of(sandbox, deferred.call))
+    result = run_operation(sandbox, deferred.call, match)
+    fault = match.owner.fault() if match.owner else None
+    sandbox.journal.add_exchange(journal_entry(sandbox, deferred.call, result, None, fault=fault))
+    run_after_effects(sandbox, deferred.call, match, result)
 
 
 def take_snapshot(sandbox: SandboxState) -> None:
     """Copy the current state for `stale`, if a rule needs it; called before anything may change."""
-    script = sandbox.rule_set
-    if not script.keeps_snapshots:
+    rule_set = sandbox.rule_set
+    if not rule_set.keeps_snapshots:
         return
-    kept, transitions = script.latest_snapshot, sandbox.journal.last_transition
-    if kept is not None and kept.transitions == transitions:
-        script.latest_snapshot = kept._replace(at=sandbox.now)
+    latest, transitions = rule_set.latest_snapshot, sandbox.journal.last_transition
+    if latest is not None and latest.transitions == transitions:
+        rule_set.latest_snapshot = latest._replace(at=sandbox.now)
         return
-    script.previous_snapshot = kept
+    rule_set.previous_snapshot = latest
     tenants = {tenant.id: tenant.copy() for tenant in sandbox.tenants.values()}
-    script.latest_snapshot = Snapshot(transitions, sandbox.now, tenants)
+    rule_set.latest_snapshot = Snapshot(transitions, sandbox.now, tenants)
 
 
-def _answer_as_before(sandbox: SandboxState, call: Call, met: RuleMatch) -> CallResult:
-    script = sandbox.rule_set
-    latest = script.latest_snapshot
-    past = latest if latest and latest.transitions != sandbox.journal.last_transition else script.previous_snapshot
-    if past is None or met.owner is None:
-        if met.owner is not None:
-            script.no_target[met.owner.id] = "stale: nothing has changed since the rule was applied"
+def _respond_as_before(sandbox: SandboxState, call: Call, match: RuleMatch) -> CallResult:
+    rule_set = sandbox.rule_set
+    latest = rule_set.latest_snapshot
+    past = latest if latest and latest.transitions != sandbox.journal.last_transition else rule_set.previous_snapshot
+    if past is None and match.owner is not None:
+        rule_set.no_target[match.owner.id] = "stale: nothing has changed since the rule was applied"
+    if past is None or match.owner is None:
         return handle_call(sandbox, call)
-    twin = sandbox.clone()
-    twin.tenants = {tenant_id: tenant.copy() for tenant_id, tenant in past.tenants.items()}
-    twin.set_now(past.at)
-    return handle_call(twin, call)._replace(as_of=past.at)
+    past_sandbox = sandbox.clone()
+    past_sandbox.tenants = {tenant_id: tenant.copy() for tenant_id, tenant in past.tenants.items()}
+    past_sandbox.set_now(past.at)
+    return handle_call(past_sandbox, call)._replace(as_of=past.at)
 
 
 def delivery_faults_for(sandbox: SandboxState, delivery: Delivery, attempt_no: int) -> DeliveryFaults:
@@ -204,18 +202,18 @@ def delivery_faults_for(sandbox: SandboxState, delivery: Delivery, attempt_no: i
     """
     if not sandbox.rule_set.rules:
         return NO_DELIVERY_FAULTS
-    scope = Subject(delivery.tenant_id, session=delivery.event.session)
-    moment = MatchContext(
-        sandbox.seed, sandbox.now, lambda rule: conditions.condition_holds(sandbox, rule.condition, scope)
+    subject = Subject(delivery.tenant_id, session=delivery.event.session)
+    context = MatchContext(
+        sandbox.seed, sandbox.now, lambda rule: conditions.condition_holds(sandbox, rule.condition, subject)
     )
-    wanted: dict[str, Any] = {}
-    for rule in sandbox.rule_set.match_delivery(delivery.event.kind, attempt_no, moment):
-        wanted = _read(rule.delivery_faults or {}) | wanted
-        effects.run(sandbox, rule, scope)
-    return DeliveryFaults(**wanted)
+    fields: dict[str, Any] = {}
+    for rule in sandbox.rule_set.match_delivery(delivery.event.kind, attempt_no, context):
+        fields = _fault_fields(rule.delivery_faults or {}) | fields
+        effects.run(sandbox, rule, subject)
+    return DeliveryFaults(**fields)
 
 
-def _read(written: Mapping[str, Any]) -> dict[str, Any]:
-    """A document's `deliver` as the fields of `DeliveryFaults`."""
-    fields = {key.replace("-", "_"): value for key, value in written.items()}
+def _fault_fields(deliver: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of `DeliveryFaults` for the argument of the effect `deliver`."""
+    fields = {key.replace("-", "_"): value for key, value in deliver.items()}
     return fields | ({"delay": parse_duration(fields["delay"])} if "delay" in fields else {})

@@ -44,7 +44,7 @@ class Audience(NamedTuple):
     operands: tuple[Any, ...]
 
     def select(self, chats: Sequence[Chat]) -> Sequence[Chat]:
-        """The chats that satisfy the filters, in the order given."""
+        """Return the chats that satisfy the filters, in the given order."""
         if self.expression == "True":
             return tuple(chats)
         return _compiled(self.expression, len(self.operands))(chats, *self.operands)
@@ -52,7 +52,7 @@ class Audience(NamedTuple):
 
 @lru_cache(maxsize=512)
 def _compiled(expression: str, operands: int) -> Callable[..., list[Chat]]:
-    """A function of chats and operands. Its text holds table expressions and names alone, nothing that a caller wrote."""
+    """Return a function of chats and operands; its text has expressions of the table and names, no value of a request."""
     names = "".join(f", v{number}" for number in range(operands))
     namespace: dict[str, Any] = {}
     source = f"def select(chats{names}):\n    return [c for c in chats if {expression}]"
@@ -62,7 +62,7 @@ def _compiled(expression: str, operands: int) -> Callable[..., list[Chat]]:
 
 
 def preview(sandbox: SandboxState, tenant: Tenant, body: Mapping[str, Any]) -> Success:
-    """How many chats the filters select; creates and sends nothing (audience.preview)."""
+    """Return the number of chats that the filters select; creates and sends nothing (audience.preview)."""
     audience = compile_filters(sandbox, body.get("filters"))
     count = len(audience.select(tenant.chats.rows))
     return Success(_estimate(sandbox, tenant, body, count))
@@ -72,26 +72,31 @@ def _estimate(sandbox: SandboxState, tenant: Tenant, body: Mapping[str, Any], co
     exactness = sandbox.choices["estimated-count-exactness"]
     if exactness == "exact":
         return count
-    asked = json.dumps(body.get("filters"), sort_keys=True, default=str)
+    filters = json.dumps(body.get("filters"), sort_keys=True, default=str)
     if exactness == "rough":
         spread = count // 20  # five per cent
-        return count - spread + ids.seeded_int(sandbox.seed, "estimate", asked, count, below=2 * spread + 1)
-    made_at, kept = sandbox.cached_previews.get((tenant.id, asked), (None, count))
+        return count - spread + ids.seeded_int(sandbox.seed, "estimate", filters, count, below=2 * spread + 1)
+    made_at, cached_count = sandbox.cached_previews.get((tenant.id, filters), (None, count))
     if made_at is None or sandbox.now >= made_at + _REMEMBERED_FOR:
-        sandbox.cached_previews[tenant.id, asked] = (sandbox.now, count)
+        sandbox.cached_previews[tenant.id, filters] = (sandbox.now, count)
         return count
-    return kept
+    return cached_count
 
 
 def compile_filters(sandbox: SandboxState, groups: Sequence[Mapping[str, Any]] | None) -> Audience:
-    """The audience of these groups; refuses a field, operator or value that does not fit (CAMPAIGN_INVALID_FILTERS)."""
+    """
+    Return the audience of these groups.
+
+    Raises:
+        ApiError: CAMPAIGN_INVALID_FILTERS for an invalid field, operator or value.
+    """
     operands: list[Any] = []
-    joined = [
+    expressions = [
         expression
         for number, group in enumerate(groups or ())
         if (expression := _group(sandbox, group, f"/filters/{number}", operands)) is not None
     ]
-    return Audience(" and ".join(f"({each})" for each in joined) or "True", tuple(operands))
+    return Audience(" and ".join(f"({expression})" for expression in expressions) or "True", tuple(operands))
 
 
 def _group(sandbox: SandboxState, group: Mapping[str, Any], at: str, operands: list[Any]) -> str | None:
@@ -117,8 +122,8 @@ def _statement(sandbox: SandboxState, statement: Mapping[str, Any], at: str, ope
         )
     operator = OPERATORS[field.type].get(statement["operator"])
     if operator is None:
-        came = masked_excerpt(statement["operator"], sandbox.secrets())
-        reason = f"got {came!r}; expected an operator of {field.type} fields{_nearest(statement['operator'], OPERATORS[field.type])}"
+        received = masked_excerpt(statement["operator"], sandbox.secrets())
+        reason = f"got {received!r}; expected an operator of {field.type} fields{_nearest(statement['operator'], OPERATORS[field.type])}"
         raise _invalid(statement, f"{at}/operator", reason, "filters.operators")
     bound = _operands(sandbox, field, operator, statement, at)
     names = [f"v{len(operands) + number}" for number in range(len(bound))]
@@ -169,7 +174,7 @@ def _operands(
             )
         return [
             frozenset(
-                _scalar(sandbox, field, statement, each, f"{at}/value/{number}") for number, each in enumerate(values)
+                _scalar(sandbox, field, statement, value, f"{at}/value/{number}") for number, value in enumerate(values)
             )
         ]
     wanted = ("value", "value2") if operator.operand == "pair" else ("value",)
@@ -178,14 +183,14 @@ def _operands(
             raise _invalid(
                 statement,
                 f"{at}/{key}",
-                f"'{operator.name}' needs {key}",
+                f"got no {key}; expected one for '{operator.name}'",
                 "filters.value2" if key == "value2" else "filters.types",
             )
     return [_scalar(sandbox, field, statement, statement[key], f"{at}/{key}") for key in wanted]
 
 
 def _scalar(sandbox: SandboxState, field: FilterField, statement: Mapping[str, Any], value: Any, at: str) -> Any:
-    """One operand in the form in which chats hold it; the wrong type is refused, `true` is no number."""
+    """Return one operand as chats have it; raises ApiError for a wrong type, and `true` is not a number."""
     if field.type == "date":
         return _date(sandbox, statement, value, at)
     fits = {
@@ -254,8 +259,8 @@ def _invalid(statement: Mapping[str, Any], at: str, reason: str, clause: str) ->
     return ApiError("CAMPAIGN_INVALID_FILTERS", clause=clause, location=at, reason=reason, field=statement["field"])
 
 
-def _nearest(found: str, known: Iterable[str]) -> str:
-    return nearest_hint(found, known) or f": {', '.join(known)}"
+def _nearest(received: str, known: Iterable[str]) -> str:
+    return nearest_hint(received, known) or f": {', '.join(known)}"
 
 
 def _operand_text(sandbox: SandboxState, statement: Mapping[str, Any], key: str) -> str:
@@ -263,7 +268,7 @@ def _operand_text(sandbox: SandboxState, statement: Mapping[str, Any], key: str)
 
 
 def _short(sandbox: SandboxState, value: object) -> str:
-    """The value as a reason shows it: as JSON, cut, without secrets."""
+    """Return the value for a reason: as JSON, cut, without secrets."""
     return masked_excerpt(to_json_text(value), sandbox.secrets())
 
 

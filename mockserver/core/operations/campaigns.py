@@ -53,19 +53,19 @@ def require_draft(sandbox: SandboxState, campaign: Campaign) -> None:
 
 
 def require_sendable_template(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> Template:
-    """The template as it is now; by default one that is not approved starts, and its sends fail."""
+    """Return the campaign's template; by default an unapproved one is accepted, and its sends fail."""
     template = templates.for_campaign(sandbox, tenant, campaign.template_id, at="templateId")
     option = sandbox.choices["unapproved-template"]
     if template.can_be_sent or option == "sends-fail":
         return template
-    reason = f"template {template.id!r} is {template.provider_status}; only APPROVED ones can be sent"
+    reason = f"got template {template.id!r}, which is {template.provider_status}; expected APPROVED"
     if option == "not-found":
         raise ApiError("MESSAGE_TEMPLATE_NOT_FOUND", clause="send.failures", location="templateId", reason=reason)
     raise unprocessable_error("send.failures", reason)
 
 
 def common_variables(sandbox: SandboxState, template: Template, given: Mapping[str, str]) -> Mapping[str, str]:
-    """The values for the template's manual variables; CAMPAIGN_MISSING_COMMON_VARIABLES names the required ones left out."""
+    """Return the values of the template's manual variables; raises ApiError for missing required ones."""
     manual = [variable for variable in template.variables if variable.source is None]
     blank_is_missing = sandbox.choices["common-vars-empty"] == "missing"
     missing = [
@@ -87,38 +87,39 @@ def common_variables(sandbox: SandboxState, template: Template, given: Mapping[s
             "VALIDATION_ERROR",
             clause="start.common-variables",
             location=f"/commonVariables/{extra[0]}",
-            reason=f"{', '.join(extra)} is no manual variable of template {template.id!r} (choice common-vars-extra-keys)",
+            reason=f"got {', '.join(extra)}; expected manual variables of template {template.id!r} (choice common-vars-extra-keys)",
             path=f"commonVariables.{extra[0]}",
         )
     return dict(given)
 
 
 def extra_keys(template: Template, given: Mapping[str, str]) -> list[str]:
-    """The keys that are no manual variable of the template: undeclared ones and automatic ones."""
-    return [key for key in given if key not in {each.key for each in template.variables if each.source is None}]
+    """Return the keys that are not manual variables of the template: undeclared and automatic ones."""
+    manual = {variable.key for variable in template.variables if variable.source is None}
+    return [key for key in given if key not in manual]
 
 
 def select_targets(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> Sequence[Chat]:
-    """The campaign's audience now, oldest chat first; refuses one that is empty, by choice, or too large (start.size)."""
-    found = audiences.compile_filters(sandbox, campaign.filters).select(tenant.chats.rows)
+    """Return the campaign's audience, oldest chat first; raises ApiError if it is too large or, by choice, empty (start.size)."""
+    chats = audiences.compile_filters(sandbox, campaign.filters).select(tenant.chats.rows)
     if sandbox.choices["audience-off-channel"] == "exclude":
-        found = [chat for chat in found if chat.platform == campaign.platform]
-    if not found and sandbox.choices["start-empty-audience"] == "unprocessable":
+        chats = [chat for chat in chats if chat.platform == campaign.platform]
+    if not chats and sandbox.choices["start-empty-audience"] == "unprocessable":
         raise unprocessable_error("send.progress", "the audience is empty (choice start-empty-audience)")
     limits: Any = sandbox.choices["size-limit-values"]
     limit = limits[campaign.platform]
     if limit is not None:
-        _refuse_too_large(sandbox, tenant, campaign, len(found), limit)
-    return found
+        _refuse_too_large(sandbox, tenant, campaign, len(chats), limit)
+    return chats
 
 
 def _refuse_too_large(sandbox: SandboxState, tenant: Tenant, campaign: Campaign, target: int, limit: int) -> None:
     used = 0
     if sandbox.choices["size-limit-base"] == "moving-day":
         since = as_shown(sandbox.now - DAY) + MILLISECOND - 1  # a preview shown as a day old is expired
-        runs = [each for each in tenant.executions.values() if each.platform == campaign.platform]
+        runs = [run for run in tenant.executions.values() if run.platform == campaign.platform]
         used = sum(
-            sending.counts(each.schedule, sandbox.now).sent - sending.counts(each.schedule, since).sent for each in runs
+            sending.counts(run.schedule, sandbox.now).sent - sending.counts(run.schedule, since).sent for run in runs
         )
     if target > limit - used:
         raise ApiError(
@@ -140,7 +141,7 @@ def plan_execution(
     values: Mapping[str, str],
     chats: Sequence[Chat],
 ) -> Execution:
-    """A new execution over these chats, its sends planned from now on at the campaign's rate."""
+    """Return a new execution for these chats, its sends planned from now on at the campaign's rate."""
     failed = failed_positions(sandbox, campaign, template, values, chats)
     return Execution(
         seq=sandbox.next_seq(),
@@ -172,7 +173,7 @@ def send_rate(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> int:
 def failed_positions(
     sandbox: SandboxState, campaign: Campaign, template: Template, values: Mapping[str, str], chats: Sequence[Chat]
 ) -> Sequence[int]:
-    """The positions that fail, ascending: all of them, or those of chats off the campaign's channel (send.failures)."""
+    """Return the positions that fail, ascending: all, or those of chats off the campaign's channel (send.failures)."""
     spoiled = sandbox.choices["common-vars-extra-keys"] == "fail-sends" and bool(extra_keys(template, values))
     if spoiled or not template.can_be_sent:
         return range(len(chats))
@@ -199,7 +200,7 @@ class CampaignDetail(NamedTuple):
 
 
 def create_campaign(sandbox: SandboxState, tenant: Tenant, call: Call, body: Mapping[str, Any]) -> Success:
-    """A new draft (campaigns.create). Checks: template, platform mismatch, filters, name; nothing is sent."""
+    """Create a draft (campaigns.create). Checks: template, platform mismatch, filters, name; nothing is sent."""
     campaign = Campaign(
         seq=0,
         id="",
@@ -257,7 +258,7 @@ def list_campaigns(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success
 
 
 def get_campaign(sandbox: SandboxState, tenant: Tenant, call: Call, clause: str) -> Campaign:
-    """The campaign that the path names, or CAMPAIGN_NOT_FOUND."""
+    """Return the campaign of the path; raises ApiError CAMPAIGN_NOT_FOUND for an unknown id."""
     campaign: Campaign = require_record(
         sandbox, tenant, "campaign", call.params["id"], code="CAMPAIGN_NOT_FOUND", clause=clause
     )
@@ -265,17 +266,17 @@ def get_campaign(sandbox: SandboxState, tenant: Tenant, call: Call, clause: str)
 
 
 def read_campaign(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
-    """The campaign with its execution history, newest first (campaigns.detail)."""
+    """Return the campaign with its execution history, newest first (campaigns.detail)."""
     return Success(detail(tenant, get_campaign(sandbox, tenant, call, "campaigns.detail")))
 
 
 def detail(tenant: Tenant, campaign: Campaign) -> CampaignDetail:
-    """The campaign and its executions as records."""
-    return CampaignDetail(campaign, tuple(tenant.executions[each] for each in reversed(campaign.execution_ids)))
+    """Return the campaign with its executions, newest first."""
+    return CampaignDetail(campaign, tuple(tenant.executions[id] for id in reversed(campaign.execution_ids)))
 
 
 def read_execution(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
-    """The progress of one execution of this campaign; another campaign's is not found here (execution.read)."""
+    """Return the progress of one execution of this campaign; that of another campaign is unknown (execution.read)."""
     campaign = get_campaign(sandbox, tenant, call, "execution.read")
     wanted = call.params["executionId"]
     if wanted not in campaign.execution_ids:
@@ -292,7 +293,7 @@ def read_execution(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success
 
 
 def start_campaign(sandbox: SandboxState, tenant: Tenant, call: Call, body: Mapping[str, Any]) -> Success:
-    """An execution of a draft (start.response). Checks: found, state, template, variables, audience."""
+    """Start a draft (start.response). Checks: id, state, template, variables, audience."""
     campaign = get_campaign(sandbox, tenant, call, "start.unknown")
     require_draft(sandbox, campaign)
     template = require_sendable_template(sandbox, tenant, campaign)
@@ -319,14 +320,14 @@ def finish(sandbox: SandboxState, tenant: Tenant, execution_id: str, cause: Caus
 
 
 def fail(sandbox: SandboxState, tenant: Tenant, campaign: Campaign, cause: Cause) -> None:
-    """An unrecoverable error: what was not sent is neither sent nor failed (send.failed)."""
+    """Fail the campaign; its remaining sends are neither sent nor failed (send.failed)."""
     execution = active_execution(tenant, campaign)
     if execution is not None:
         _end_campaign(sandbox, tenant, execution, "fail", sending.stop_after(execution.schedule, sandbox.now), cause)
 
 
 def cancel_campaign(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
-    """A draft or running campaign is canceled, its execution interrupted (cancel.processing, cancel.draft)."""
+    """Cancel a draft or running campaign and interrupt its execution (cancel.processing, cancel.draft)."""
     campaign = get_campaign(sandbox, tenant, call, "cancel.unknown")
     if campaign.status == CAMPAIGN.initial and sandbox.choices["cancel-draft"] == "unprocessable":
         raise unprocessable_error("cancel.draft", "the campaign is a draft (choice cancel-draft)")
@@ -350,10 +351,10 @@ def cancel_campaign(sandbox: SandboxState, tenant: Tenant, call: Call) -> Succes
 
 
 def _cancel_ended(sandbox: SandboxState, campaign: Campaign) -> None:
-    """Nothing happens, or a refusal, when what has ended is canceled (cancel.final)."""
+    """Ignore or refuse the cancel of an ended campaign, by choice (cancel.final)."""
     choice = "repeat-cancel" if campaign.status == "canceled" else "cancel-final"
     option = sandbox.choices[choice]
-    reason = f"the campaign is {campaign.status}; only {' and '.join(CAMPAIGN.sources('cancel'))} can be canceled"
+    reason = f"got a campaign that is {campaign.status}; expected {' or '.join(CAMPAIGN.sources('cancel'))}"
     if option == "not-draft":
         raise ApiError("CAMPAIGN_NOT_DRAFT", clause="cancel.final", location="path.id", reason=reason)
     if option == "unprocessable":
@@ -361,7 +362,7 @@ def _cancel_ended(sandbox: SandboxState, campaign: Campaign) -> None:
 
 
 def _last_send(sandbox: SandboxState, execution: Execution) -> Instant:
-    """The last instant at which a queued send may still be processed after a cancel now (late-sends-after-cancel)."""
+    """Return the last instant at which a queued send is processed after a cancel now (late-sends-after-cancel)."""
     option = sandbox.choices["late-sends-after-cancel"]
     if option == "five-seconds":
         return as_shown(sandbox.now) + 5 * SECOND  # from the cancel as completedAt shows it
@@ -373,27 +374,27 @@ def _last_send(sandbox: SandboxState, execution: Execution) -> Instant:
 
 
 def active_execution(tenant: Tenant, campaign: Campaign) -> Execution | None:
-    """The execution that a processing campaign runs."""
+    """Return the execution that a processing campaign runs, or None."""
     if campaign.status != "processing":
         return None
     return tenant.executions[campaign.execution_ids[-1]]
 
 
 def _end_campaign(
-    sandbox: SandboxState, tenant: Tenant, execution: Execution, trigger: str, left: SendSchedule, cause: Cause
+    sandbox: SandboxState, tenant: Tenant, execution: Execution, trigger: str, remaining: SendSchedule, cause: Cause
 ) -> None:
-    """Campaign and execution end by one trigger: at one instant, or the execution a little later by choice."""
+    """End campaign and execution by one trigger: at one instant or, by choice, the execution a little later."""
     transition(sandbox, tenant, "campaign", tenant.campaigns[execution.campaign_id], trigger, cause)
     if sandbox.choices["execution-status-lag"] == "none":
-        transition(sandbox, tenant, "execution", execution, trigger, cause, schedule=left, ended_at=sandbox.now)
+        transition(sandbox, tenant, "execution", execution, trigger, cause, schedule=remaining, ended_at=sandbox.now)
         return
-    lagging = replace(execution, schedule=left, state_version=sandbox.next_number("state_version"))
+    lagging = replace(execution, schedule=remaining, state_version=sandbox.next_number("state_version"))
     tenant.executions[execution.id] = lagging
     sandbox.schedule(sandbox.now + _DRAIN, "execution", "drain", tenant.id, execution.id, lagging.state_version)
 
 
 def finish_lagging_execution(sandbox: SandboxState, tenant: Tenant, execution_id: str, cause: Cause) -> None:
-    """A lagging execution follows its campaign into the end that the campaign has met."""
+    """End a lagging execution in the state in which its campaign has ended."""
     execution = tenant.executions[execution_id]
     ended_as = tenant.campaigns[execution.campaign_id].status
     trigger = next(step.trigger for step in CAMPAIGN.steps if step.target == ended_as and step.source == "processing")

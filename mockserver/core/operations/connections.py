@@ -28,7 +28,7 @@ from mockserver.core.webhooks import deliveries
 
 
 def read_entrypoint(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
-    """The entrypoint (entrypoints.read); ENTRYPOINT_NOT_FOUND for an id that the tenant does not have."""
+    """Return the entrypoint (entrypoints.read); raises ApiError ENTRYPOINT_NOT_FOUND for an unknown id."""
     return Success(
         require_record(
             sandbox, tenant, "entrypoint", call.params["id"], code="ENTRYPOINT_NOT_FOUND", clause="entrypoints.read"
@@ -45,12 +45,12 @@ def is_phone_in_use(sandbox: SandboxState, phone: str) -> bool:
 
 
 def _linked(display_phone: str, tenant: Tenant) -> str | None:
-    """The number that was checked when it was linked; one with its country code needs no library."""
+    """Return an entrypoint's number, valid since it was linked; one with its country code needs no library."""
     return bare(display_phone) if display_phone.startswith("+") else e164(display_phone, tenant.country)
 
 
 def unused_phone(sandbox: SandboxState) -> str:
-    """A number, in E.164, that no entrypoint of the sandbox has."""
+    """Return a number, in E.164, that no entrypoint of the sandbox has."""
     while True:
         phone = f"+55119{ids.seeded_int(sandbox.seed, 'phone', sandbox.next_number('phone'), below=10**8):08d}"
         if not is_phone_in_use(sandbox, phone):
@@ -58,12 +58,12 @@ def unused_phone(sandbox: SandboxState) -> str:
 
 
 def seeded_provider_id(sandbox: SandboxState, purpose: str) -> str:
-    """The provider's id of a number or a business account: fifteen digits."""
+    """Return the provider's id of a number or a business account: fifteen digits."""
     return str(10**14 + ids.seeded_int(sandbox.seed, purpose, sandbox.next_number(purpose), below=9 * 10**14))
 
 
 def create_entrypoint(sandbox: SandboxState, tenant: Tenant, session: Session, phone: str, name: str) -> Entrypoint:
-    """The entrypoint of a completed session; funnel, step and coexistence mirror what the session was created with."""
+    """Create the entrypoint of a completed session; funnel, step and coexistence are those of the session."""
     entrypoint = Entrypoint(
         seq=sandbox.next_seq(),
         id=sandbox.new_id("entrypoint_"),
@@ -86,7 +86,7 @@ REASONS = ("token_exchange_failed", "phone_in_use", "funnel_not_found")
 
 
 def create_session(sandbox: SandboxState, tenant: Tenant, call: Call, body: Mapping[str, Any]) -> Success:
-    """A pending session with its one-use url (session.create). The funnel is looked at when the user completes."""
+    """Create a pending session with its one-use url (session.create). The funnel is checked at completion."""
     return_url = body.get("returnUrl")
     if return_url is not None:
         _refuse_bad_return_url(sandbox, return_url)
@@ -111,7 +111,7 @@ def create_session(sandbox: SandboxState, tenant: Tenant, call: Call, body: Mapp
 
 def _refuse_lost_funnel(tenant: Tenant, funnel_id: str | None, step_id: str | None) -> None:
     """Refuse what could only fail with funnel_not_found, by choice at the creation already (session.funnel-checked-late)."""
-    if _funnel_is_there(tenant, funnel_id, step_id):
+    if _has_funnel(tenant, funnel_id, step_id):
         return
     owner = tenant.funnel_of_step(step_id) if step_id else None
     if owner is None:
@@ -171,14 +171,14 @@ def complete(sandbox: SandboxState, tenant: Tenant, session: Session, phone: str
         return session
     if is_phone_in_use(sandbox, phone):
         return fail(sandbox, tenant, session, "phone_in_use", cause)
-    if not _funnel_is_there(tenant, session.funnel_id, session.funnel_step_id):
+    if not _has_funnel(tenant, session.funnel_id, session.funnel_step_id):
         return fail(sandbox, tenant, session, "funnel_not_found", cause)
     entrypoint = create_entrypoint(sandbox, tenant, session, phone, name)
     return transition(sandbox, tenant, "session", session, "complete", cause, entrypoint_id=entrypoint.id)
 
 
-def _funnel_is_there(tenant: Tenant, funnel_id: str | None, step_id: str | None) -> bool:
-    """True where no step was asked for, or a funnel has it - and it is the funnel that was named, if one was."""
+def _has_funnel(tenant: Tenant, funnel_id: str | None, step_id: str | None) -> bool:
+    """Return True if the session names no step, or a step that a funnel has: the named one, if it names a funnel."""
     if step_id is None:
         return True
     funnel = tenant.funnel_of_step(step_id)
@@ -186,7 +186,7 @@ def _funnel_is_there(tenant: Tenant, funnel_id: str | None, step_id: str | None)
 
 
 def fail(sandbox: SandboxState, tenant: Tenant, session: Session, reason: str, cause: Cause) -> Session:
-    """A definitive failure for one of `REASONS` (session.failed); at or after the deadline it expires instead."""
+    """Fail the session for one of `REASONS` (session.failed); at or after its deadline it expires instead."""
     session = expire_if_due(sandbox, tenant, session, cause)
     if not can_transition("session", session, "fail"):
         return session
@@ -201,19 +201,19 @@ def cancel(sandbox: SandboxState, tenant: Tenant, session: Session, cause: Cause
 
 
 def expire(sandbox: SandboxState, tenant: Tenant, session: Session, cause: Cause) -> Session:
-    """The deadline passes without completion (session.expired)."""
+    """Expire the session (session.expired)."""
     return transition(sandbox, tenant, "session", session, "expire", cause, reason="expired")
 
 
 def expire_if_due(sandbox: SandboxState, tenant: Tenant, session: Session, cause: Cause) -> Session:
-    """The session, expired where it is pending at or after its deadline, whoever drives the expiry."""
+    """Return the session, expired if it is pending at or after its deadline; independent of `expiry-driver`."""
     if can_transition("session", session, "expire") and sandbox.now >= session.expires_at:
         return expire(sandbox, tenant, session, cause)
     return session
 
 
 def expire_on_time(sandbox: SandboxState, tenant: Tenant, session_id: str, cause: Cause) -> None:
-    """What the deadline's timer does: by default the session expires; a sweeper comes at the next whole minute."""
+    """Expire the session at its deadline or, with a sweeper, at the next whole minute; `on-read` ignores the timer."""
     session = tenant.sessions[session_id]
     driver = sandbox.choices["expiry-driver"]
     if driver == "on-read":

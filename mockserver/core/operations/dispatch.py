@@ -25,7 +25,7 @@ from mockserver.core.state.tenant import Tenant
 
 
 def read_policy(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
-    """The origins that may embed the form, whether or not it is active (forms.policy)."""
+    """Return the origins that may embed the form, active or not (forms.policy)."""
     return Success(
         require_record(sandbox, tenant, "form", call.params["id"], code="FORM_NOT_FOUND", clause="forms.policy")
     )
@@ -71,12 +71,12 @@ def handle_call(sandbox: SandboxState, call: Call) -> CallResult:
     body: Any = None
     try:
         endpoint = _require_endpoint(sandbox, call)
-        holder = _require_key(sandbox, call)
-        tenant = sandbox.tenants[holder.tenant_id]
+        owner = _require_key(sandbox, call)
+        tenant = sandbox.tenants[owner.tenant_id]
         tenant_id = tenant.id
         _require_developer_environment(tenant)
         _require_subscription(sandbox, tenant, endpoint)
-        _require_key_type(endpoint, holder)
+        _require_key_type(endpoint, owner)
         _require_rate_budget(sandbox, call)
         if endpoint.body == "json":
             value = validation.parse_body(sandbox, endpoint, call)
@@ -107,12 +107,12 @@ def _require_key(sandbox: SandboxState, call: Call) -> KeyOwner:
         raise ApiError(
             "API_KEY_MISSING", clause="auth.header", location="X-API-Key", reason="the header is absent or blank"
         )
-    holder = sandbox.key_owner(key)
-    if holder is None:
-        came = "a key with the secret prefix" if key.startswith("sk_") else "a value without the prefix sk_"
-        reason = f"got {came}, {len(key)} characters; expected a key of this sandbox"
+    owner = sandbox.key_owner(key)
+    if owner is None:
+        received = "a key with the secret prefix" if key.startswith("sk_") else "a value without the prefix sk_"
+        reason = f"got {received}, {len(key)} characters; expected a key of this sandbox"
         raise ApiError("API_KEY_INVALID", clause="auth.unknown", location="X-API-Key", reason=reason)
-    return holder
+    return owner
 
 
 def _require_developer_environment(tenant: Tenant) -> None:
@@ -127,9 +127,9 @@ def _require_subscription(sandbox: SandboxState, tenant: Tenant, endpoint: Endpo
         raise ApiError("SUBSCRIPTION_INACTIVE", clause="auth.subscription", location="X-API-Key", reason=reason)
 
 
-def _require_key_type(endpoint: Endpoint, holder: KeyOwner) -> None:
-    if endpoint.keys == "secret" and holder.kind != "secret":
-        reason = f"got a {holder.kind} key; expected a secret key (sk_...) for {endpoint.id}"
+def _require_key_type(endpoint: Endpoint, owner: KeyOwner) -> None:
+    if endpoint.keys == "secret" and owner.kind != "secret":
+        reason = f"got a {owner.kind} key; expected a secret key (sk_...) for {endpoint.id}"
         raise ApiError("API_KEY_WRONG_TYPE", clause="auth.secret-only", location="X-API-Key", reason=reason)
 
 

@@ -1,16 +1,12 @@
 """
-The media type of a file by its content.
+The media types of a file by its content: the first bytes and, if several types share them, the parts of the container.
 
-Containers: which media type an ISO media, Ogg, zip or compound file is, by its brands, tracks and members.
+Libraries recognise first bytes only: they take a theora film for audio, a 3GPP film for MP4 and a spreadsheet for a
+text. So the types that an upload accepts are recognised here; other types have a row so that a refusal can name them.
 
-1. A reader takes the whole content and returns media types, the likeliest first; none where it cannot decide.
-2. A reader never raises: a content that is cut or broken contains less.
+1. A reader receives the whole content and returns media types, the likeliest first, or none if it cannot decide.
+2. A reader never raises: a cut or broken content contains less.
 3. A reader reads a bounded number of boxes, tracks, members or sectors, so that its time does not grow with the content.
-
-The media type of a file by its content: first bytes, and where several types share them, the container's parts.
-
-Libraries know first bytes alone: they call a theora film a sound, a 3GPP film an MP4 and a spreadsheet a text, so that
-the types which an upload takes are read here. Other types have a row so that a refusal can name them.
 """
 
 from __future__ import annotations
@@ -31,12 +27,12 @@ _SECTORS_MAX: Final = 256
 
 
 def _brands(text: str) -> frozenset[bytes]:
-    """Brands of four characters; `_` stands for a space at the end of one."""
+    """Return brands of four characters; `_` is a space at the end of one."""
     return frozenset(brand.replace("_", " ").encode("ascii") for brand in text.split())
 
 
-# The brands of ISO media (ISO 14496-12, 4.3; registry of mp4ra.org). The compatible brands decide about a major brand
-# that is not listed.
+# The brands of ISO media (ISO 14496-12, 4.3; registry of mp4ra.org). For an unlisted major brand the compatible brands
+# decide.
 _GENERAL: Final = _brands(
     "isom iso2 iso3 iso4 iso5 iso6 iso7 iso8 iso9 isoa isob isoc mp41 mp42 mp71 avc1 av01 hvc1 dash cmfc cmf2 mmp4 piff "
     "MSNV NDSC NDSH NDSM NDSP NDSS NDXC NDXH NDXM NDXP NDXS XAVC M4V_ M4VH M4VP f4v_ F4V_"
@@ -81,7 +77,7 @@ _OFFICE_STREAMS: Final[Mapping[str, str]] = MappingProxyType(
 
 
 class _Box(NamedTuple):
-    """A box of ISO media: its type and where its content begins and ends."""
+    """A box of ISO media: its type, and the first and last position of its content."""
 
     kind: bytes
     start: int
@@ -90,9 +86,9 @@ class _Box(NamedTuple):
 
 def iso_media(content: bytes) -> tuple[str, ...]:
     """
-    The type of a file that begins with a `ftyp` box: its brand decides, then whether a track has pictures.
+    Return the types of a file that begins with a `ftyp` box, by its brand and by the pictures in its tracks.
 
-    A general brand without tracks that can be read may be a film or a sound.
+    A general brand without readable tracks may be video or audio.
     """
     first = next(_boxes(content, 0, len(content)), None)
     if first is None or first.kind != b"ftyp" or first.end - first.start < 8:
@@ -103,12 +99,12 @@ def iso_media(content: bytes) -> tuple[str, ...]:
         family = "image/avif"
     if family in ("video/mp4", "video/3gpp", "video/3gpp2"):
         handlers = _handlers(content)
-        sound = family.replace("video", "audio")
+        audio = family.replace("video", "audio")
         if b"vide" in handlers:
             return (family,)
         if b"soun" in handlers:
-            return (sound,)
-        return (family, sound) if family == "video/mp4" else (family,)
+            return (audio,)
+        return (family, audio) if family == "video/mp4" else (family,)
     return (family,) if family else ()
 
 
@@ -119,7 +115,7 @@ def _family(brand: bytes) -> str:
 
 
 def _boxes(content: bytes, start: int, end: int) -> Iterator[_Box]:
-    """The boxes between two places, one after another; the last one may be cut."""
+    """Yield the boxes between two positions; the last one may be cut."""
     for _ in range(_BOXES_MAX):
         if start + 8 > end:
             return
@@ -136,7 +132,7 @@ def _boxes(content: bytes, start: int, end: int) -> Iterator[_Box]:
 
 
 def _handlers(content: bytes) -> set[bytes]:
-    """The kinds of a film's tracks: `vide`, `soun` and others."""
+    """Return the kinds of tracks: `vide`, `soun` and others."""
     handlers = set()
     for track in islice(_inside(content, _Box(b"", 0, len(content)), b"moov", b"trak"), _TRACKS_MAX):
         for box in _inside(content, track, b"mdia", b"hdlr"):
@@ -145,14 +141,14 @@ def _handlers(content: bytes) -> set[bytes]:
 
 
 def _inside(content: bytes, outer: _Box, name: bytes, inner_name: bytes) -> Iterator[_Box]:
-    """The boxes `inner_name` in the first box `name` of an outer one."""
+    """Yield the boxes `inner_name` in the first box `name` of an outer one."""
     box = next((box for box in _boxes(content, outer.start, outer.end) if box.kind == name), None)
     if box is not None:
         yield from (inner for inner in _boxes(content, box.start, box.end) if inner.kind == inner_name)
 
 
 def ogg(content: bytes) -> tuple[str, ...]:
-    """The type of an Ogg file by the codecs of its streams, whose first pages are at its beginning (RFC 3533, 5338)."""
+    """Return the type of an Ogg file by the codecs of its streams, whose first pages are at its beginning (RFC 3533, 5338)."""
     has_sound, at = False, 0
     for _ in range(_STREAMS_MAX):
         if content[at : at + 4] != b"OggS" or len(content) < at + 27 or not content[at + 5] & 2:
@@ -167,22 +163,21 @@ def ogg(content: bytes) -> tuple[str, ...]:
 
 
 def archive(content: bytes) -> tuple[str, ...]:
-    """The office document whose folder a zip archive contains, the type that its first member names, or an archive."""
+    """Return the type of a zip archive: an office document by its folders, the type that its first member names, or zip."""
     names = set(_members(content))
-    if b"[Content_Types].xml" in names:
-        folders = {name.partition(b"/")[0] for name in names}
-        for folder, kind in _OFFICE_FOLDERS.items():
-            if folder in folders:
-                return (kind,)
-    if content[30:38] == b"mimetype":  # an OpenDocument file's first member, stored as it is
-        named = content[38 : 38 + min(struct.unpack_from("<I", content, 18)[0], 100)]
-        if named.startswith(b"application/vnd.oasis.") and named.isascii():
-            return (named.decode("ascii"),)
+    folders = {name.partition(b"/")[0] for name in names} if b"[Content_Types].xml" in names else set()
+    for folder, kind in _OFFICE_FOLDERS.items():
+        if folder in folders:
+            return (kind,)
+    if content[30:38] == b"mimetype":  # an OpenDocument file's first member, stored uncompressed
+        kind_name = content[38 : 38 + min(struct.unpack_from("<I", content, 18)[0], 100)]
+        if kind_name.startswith(b"application/vnd.oasis.") and kind_name.isascii():
+            return (kind_name.decode("ascii"),)
     return ("application/zip",)
 
 
 def _members(content: bytes) -> Iterator[bytes]:
-    """The names in a zip archive's central directory; how a member is packed does not matter."""
+    """Yield the names in a zip archive's central directory, in any compression."""
     end = content.rfind(b"PK\x05\x06", -(22 + 0xFFFF))
     if end < 0 or len(content) < end + 22:
         return
@@ -196,7 +191,7 @@ def _members(content: bytes) -> Iterator[bytes]:
 
 
 def compound(content: bytes) -> tuple[str, ...]:
-    """The office document whose stream a compound file contains ([MS-CFB]), or a compound file."""
+    """Return the type of a compound file: an office document by its streams ([MS-CFB]), or the general type."""
     names = set(_streams(content))
     return next(
         ((kind,) for name, kind in _OFFICE_STREAMS.items() if name in names),
@@ -205,7 +200,7 @@ def compound(content: bytes) -> tuple[str, ...]:
 
 
 def _streams(content: bytes) -> Iterator[str]:
-    """The names in a compound file's directory, sector by sector as its allocation table has them."""
+    """Yield the names in a compound file's directory, sector by sector in the order of its allocation table."""
     if len(content) < 512:
         return
     shift = struct.unpack_from("<H", content, 30)[0]
@@ -229,9 +224,9 @@ def _streams(content: bytes) -> Iterator[str]:
         sector = struct.unpack_from("<I", content, link)[0]
 
 
-TEXT_READ_MAX_BYTES: Final = 1024 * 1024  # of a content that may be a text
+TEXT_READ_MAX_BYTES: Final = 1024 * 1024  # of a content that may be text
 
-# Bytes that no text holds (WHATWG MIME Sniffing, 3: a binary data byte).
+# Bytes that no text contains (WHATWG MIME Sniffing, 3: a binary data byte).
 _BINARY: Final = bytes((*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)))
 _BINARY_CHARACTERS: Final = frozenset(_BINARY.decode("ascii"))
 _MARKS: Final = (  # the longer ones first: UTF-32 begins as UTF-16 does
@@ -248,9 +243,9 @@ _PDF_BLANKS: Final = codecs.BOM_UTF8 + b"\0\t\n\x0c\r "
 
 
 def media_types(content: bytes) -> tuple[str, ...]:
-    """The types that the content may have, the likeliest first; none where it looks like no type that is listed."""
-    for begins, read in _READERS:
-        if content.startswith(begins):
+    """Return the types that the content may have, the likeliest first; none if it matches no listed type."""
+    for prefix, read in _READERS:
+        if content.startswith(prefix):
             return read(content)
     if content[4:8] == b"ftyp":
         return iso_media(content)
@@ -261,9 +256,9 @@ def media_types(content: bytes) -> tuple[str, ...]:
 
 def is_text(content: bytes, charset: str = "") -> bool:
     """
-    Return True if the content can be text/plain: it holds no binary byte, whatever its first letters are.
+    Return True if the content can be text/plain: it contains no binary byte.
 
-    UTF-16 and UTF-32 are understood by their byte order mark, or by the `charset` that the sender declares.
+    UTF-16 and UTF-32 are recognised by their byte order mark, or by the `charset` that the sender declares.
     """
     head = content[:TEXT_READ_MAX_BYTES]
     for mark, encoding in _MARKS:
@@ -291,7 +286,7 @@ def _png(content: bytes) -> tuple[str, ...]:
 
 
 def _riff(content: bytes) -> tuple[str, ...]:
-    """The type by the form of a RIFF file, which its first four bytes do not name."""
+    """Return the type of a RIFF file by its form, which is not in its first four bytes."""
     if content[8:12] == b"WEBP":
         return ("image/webp",) if content[12:16] in (b"VP8 ", b"VP8L", b"VP8X") else ()
     kind = {b"WAVE": "audio/wav", b"AVI ": "video/x-msvideo"}.get(content[8:12])
@@ -299,7 +294,7 @@ def _riff(content: bytes) -> tuple[str, ...]:
 
 
 def _tagged(content: bytes) -> tuple[str, ...]:
-    """The type of what follows an ID3v2 tag: MPEG audio, unless the frames say otherwise."""
+    """Return the type of the content after an ID3v2 tag: by its first frame, else MPEG audio."""
     if len(content) < 10 or content[3] not in (2, 3, 4) or max(content[6:10]) > 0x7F:
         return ()
     size = sum(byte << shift for byte, shift in zip(content[6:10], (21, 14, 7, 0), strict=True))
@@ -310,7 +305,7 @@ def _tagged(content: bytes) -> tuple[str, ...]:
 
 
 def _audio_frame(content: bytes) -> tuple[str, ...]:
-    """AAC by the header of an ADTS frame (ISO 13818-7, 6.2), or MPEG audio by that of its frame (ISO 11172-3, 2.4)."""
+    """Return AAC for the header of an ADTS frame (ISO 13818-7, 6.2), MPEG audio for that of its frame (ISO 11172-3, 2.4)."""
     if len(content) < 4 or content[0] != 0xFF or content[1] & 0xE0 != 0xE0:
         return ()
     if content[1] & 0xF6 == 0xF0:
@@ -337,7 +332,7 @@ _READERS: Final[tuple[tuple[bytes, Callable[[bytes], tuple[str, ...]]], ...]] = 
     (b"OggS\0",                           ogg),
     (b"PK\x03\x04",                       archive),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", compound),
-    # Types that no upload takes.
+    # Types that no upload accepts.
     (b"\0\0\0\x0cjP  \r\n\x87\n",         _is("image/jp2")),
     (b"\xff\x4f\xff\x51",                 _is("image/jp2")),
     (b"GIF87a",                           _is("image/gif")),

@@ -41,7 +41,7 @@ class FlowTarget(NamedTuple):
 
     tenant: Tenant
     session: Session
-    walk: HostedFlow | None
+    flow: HostedFlow | None
 
 
 def find_by_link(sandbox: SandboxState, token: str) -> FlowTarget | None:
@@ -61,44 +61,44 @@ def find_by_flow(sandbox: SandboxState, secret: str) -> FlowTarget | None:
     )
 
 
-def is_link_valid(sandbox: SandboxState, found: FlowTarget) -> bool:
+def is_link_valid(sandbox: SandboxState, target: FlowTarget) -> bool:
     """Return True while the link leads to the page (session.url)."""
-    consumed = found.walk is not None and found.walk.consumed_at is not None
-    return _is_pending(found.session) and sandbox.now < found.session.expires_at and not consumed
+    consumed = target.flow is not None and target.flow.consumed_at is not None
+    return _is_pending(target.session) and sandbox.now < target.session.expires_at and not consumed
 
 
-def open_link(sandbox: SandboxState, found: FlowTarget) -> HostedFlow | None:
+def open_link(sandbox: SandboxState, target: FlowTarget) -> HostedFlow | None:
     """Open the link with GET: that starts the flow under `first-get`, and changes nothing otherwise."""
-    return start_flow(sandbox, found) if sandbox.choices["link-consumed-when"] == "first-get" else None
+    return start_flow(sandbox, target) if sandbox.choices["link-consumed-when"] == "first-get" else None
 
 
-def start_flow(sandbox: SandboxState, found: FlowTarget) -> HostedFlow:
+def start_flow(sandbox: SandboxState, target: FlowTarget) -> HostedFlow:
     """
     Start the flow of a valid link at its first step.
 
     The flow consumes the link; under `completion` the link stays valid, and every visitor continues the same flow, at
     its first step if it was cancelled.
     """
-    first = FLOW_STEPS[found.session.coexistence][0]
+    first = FLOW_STEPS[target.session.coexistence][0]
     consumed_at = None if sandbox.choices["link-consumed-when"] == "completion" else sandbox.now
-    if found.walk is None:
+    if target.flow is None:
         secret = ids.seeded_id(sandbox.seed, "walk", sandbox.next_number("walk"), chars=40)
-        walk = HostedFlow(found.session.id, secret, started_at=sandbox.now, consumed_at=consumed_at, step=first)
+        flow = HostedFlow(target.session.id, secret, started_at=sandbox.now, consumed_at=consumed_at, step=first)
     else:
-        step = first if found.walk.step == CANCELLED else found.walk.step
-        walk = replace(found.walk, consumed_at=consumed_at, step=step)
-    found.tenant.hosted_flows[walk.session_id] = walk
-    return walk
+        step = first if target.flow.step == CANCELLED else target.flow.step
+        flow = replace(target.flow, consumed_at=consumed_at, step=step)
+    target.tenant.hosted_flows[flow.session_id] = flow
+    return flow
 
 
-def current_page(sandbox: SandboxState, session: Session, walk: HostedFlow) -> str:
+def current_page(sandbox: SandboxState, session: Session, flow: HostedFlow) -> str:
     """Return the current page of the flow: its step, or its end (completed, cancelled, failed, expired)."""
     if session.status == "completed":
         return "completed"
-    if walk.step == CANCELLED:
+    if flow.step == CANCELLED:
         return CANCELLED
     if _is_pending(session):
-        return walk.step if sandbox.now < session.expires_at else "expired"
+        return flow.step if sandbox.now < session.expires_at else "expired"
     return session.status
 
 
@@ -113,38 +113,38 @@ def submit_step(
     expires.
     """
     session = connections.expire_if_due(sandbox, tenant, session, {"page": step})
-    walk, steps = tenant.hosted_flows[session.id], FLOW_STEPS[session.coexistence]
-    if current_page(sandbox, session, walk) not in steps or step not in steps[: steps.index(walk.step) + 1]:
+    flow, steps = tenant.hosted_flows[session.id], FLOW_STEPS[session.coexistence]
+    if current_page(sandbox, session, flow) not in steps or step not in steps[: steps.index(flow.step) + 1]:
         return None
     if step == steps[-1]:
-        connections.complete(sandbox, tenant, session, walk.phone or "", walk.name or tenant.name, {"page": step})
+        connections.complete(sandbox, tenant, session, flow.phone or "", flow.name or tenant.name, {"page": step})
         return None
     chosen = _CHOSEN[step](tenant, given)
     if isinstance(chosen, str):
         return chosen
-    tenant.hosted_flows[session.id] = replace(walk, step=steps[steps.index(step) + 1], **chosen)
+    tenant.hosted_flows[session.id] = replace(flow, step=steps[steps.index(step) + 1], **chosen)
     return None
 
 
 def go_back(sandbox: SandboxState, tenant: Tenant, session: Session, step: str) -> None:
-    """Stand again before the step that comes before this one, if the walk has come that far."""
-    walk, steps = tenant.hosted_flows[session.id], FLOW_STEPS[session.coexistence]
-    if current_page(sandbox, session, walk) in steps and step in steps[1 : steps.index(walk.step) + 1]:
-        tenant.hosted_flows[session.id] = replace(walk, step=steps[steps.index(step) - 1])
+    """Return the flow to the step before this one, if the flow has reached this one."""
+    flow, steps = tenant.hosted_flows[session.id], FLOW_STEPS[session.coexistence]
+    if current_page(sandbox, session, flow) in steps and step in steps[1 : steps.index(flow.step) + 1]:
+        tenant.hosted_flows[session.id] = replace(flow, step=steps[steps.index(step) - 1])
 
 
 def cancel(sandbox: SandboxState, tenant: Tenant, session: Session) -> None:
-    """The person cancels, which ends the walk; what becomes of the session is the choice `user-cancels`."""
-    walk = tenant.hosted_flows[session.id]
-    if current_page(sandbox, session, walk) == "expired":
+    """Cancel the flow as the end user; the choice `user-cancels` decides how the session continues."""
+    flow = tenant.hosted_flows[session.id]
+    if current_page(sandbox, session, flow) == "expired":
         connections.expire_if_due(sandbox, tenant, session, {"page": "cancel"})
     elif _is_pending(session):
         connections.cancel(sandbox, tenant, session, {"page": "cancel"})
-        tenant.hosted_flows[session.id] = replace(walk, step=CANCELLED)
+        tenant.hosted_flows[session.id] = replace(flow, step=CANCELLED)
 
 
 def simulate(sandbox: SandboxState, tenant: Tenant, session: Session, end: str) -> None:
-    """Force one of the `SIMULATED` ends upon a pending session: what a person cannot bring about by walking."""
+    """End a pending session with one of the `SIMULATED` ends, which no step of the flow leads to."""
     if not _is_pending(session):
         return
     if end == "expire":
@@ -173,33 +173,33 @@ def return_redirect(sandbox: SandboxState, session: Session) -> str | None:
 
 def suggested_numbers(sandbox: SandboxState, session: Session, count: int = 2) -> tuple[str, ...]:
     """Return free numbers in E.164 for the end user to choose from; the same ones at each view."""
-    found: list[str] = []
+    phones: list[str] = []
     tried = 0
-    while len(found) < count:
+    while len(phones) < count:
         tried += 1
         phone = f"+55119{ids.seeded_int(sandbox.seed, 'hosted phone', session.seq, tried, below=10**8):08d}"
-        if phone not in found and not connections.is_phone_in_use(sandbox, phone):
-            found.append(phone)
-    return tuple(found)
+        if phone not in phones and not connections.is_phone_in_use(sandbox, phone):
+            phones.append(phone)
+    return tuple(phones)
 
 
 def pairing_code(sandbox: SandboxState, session: Session) -> str:
-    """Eight characters that the phone app is said to ask for in the coexistence walk."""
+    """Return the eight characters that the phone's app asks for in the coexistence flow."""
     return ids.seeded_id(sandbox.seed, "pairing code", session.seq, chars=8).upper()
 
 
 def record_visit(
-    sandbox: SandboxState, found: FlowTarget | None, method: str, step: str, headers: Mapping[str, str], status: int
+    sandbox: SandboxState, target: FlowTarget | None, method: str, step: str, headers: Mapping[str, str], status: int
 ) -> None:
-    """Store one view of the page; only the latest are kept."""
+    """Record one visit of the page; only the latest visits are stored."""
 
-    def told(name: str) -> str | None:
+    def header(name: str) -> str | None:
         return headers[name][:VISIT_TEXT_MAX_CHARS] if name in headers else None
 
-    session_id = found.session.id if found else None
-    seen = (told("user-agent"), told("sec-fetch-dest"), told("referer"))
+    session_id = target.session.id if target else None
+    texts = (header("user-agent"), header("sec-fetch-dest"), header("referer"))
     sandbox.visits.append(
-        PageVisit(sandbox.next_number("visit"), sandbox.now, session_id, method[:20], step, *seen, status)
+        PageVisit(sandbox.next_number("visit"), sandbox.now, session_id, method[:20], step, *texts, status)
     )
 
 
@@ -212,7 +212,7 @@ def _nothing(tenant: Tenant, given: Mapping[str, str]) -> Mapping[str, Any]:
 
 
 def _name(tenant: Tenant, given: Mapping[str, str]) -> Mapping[str, Any] | str:
-    """The account of the organisation, or a new one under its own name; it becomes the name of the channel."""
+    """Return the name of the channel: that of the organisation's account, or that of a new account."""
     if given.get("account") == "own":
         return {"name": tenant.name}
     name = given.get("name", "").strip()
@@ -221,9 +221,9 @@ def _name(tenant: Tenant, given: Mapping[str, str]) -> Mapping[str, Any] | str:
 
 
 def _phone(tenant: Tenant, given: Mapping[str, str]) -> Mapping[str, Any] | str:
-    """One of the numbers shown, or another one that was typed, however it was spelt."""
-    picked = given.get("number", "")
-    phone = phone_numbers.e164(given.get("phone", "") if picked == "other" else picked, tenant.country)
+    """Return one of the suggested numbers, or another one that the end user has typed, in any format."""
+    number = given.get("number", "")
+    phone = phone_numbers.e164(given.get("phone", "") if number == "other" else number, tenant.country)
     return {"phone": phone} if phone is not None else "phone"
 
 

@@ -52,15 +52,15 @@ class MessagePage(NamedTuple):
 
 
 def list_messages(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
-    """A page of the chat's messages (messages.list). Checks: limit, cursor, chat."""
+    """Return a page of the chat's messages (messages.list). Checks: limit, cursor, chat."""
     query = dict(call.query)
     limit = _limit(query.get("limit"))
     chat_id = call.params["chatId"]
-    bookmark = _read_cursor(sandbox, chat_id, query["cursor"]) if "cursor" in query else None
+    cursor = _read_cursor(sandbox, chat_id, query["cursor"]) if "cursor" in query else None
     chat = require_record(
         sandbox, tenant, "chat", chat_id, code="CHAT_NOT_FOUND", clause="messages.list", at="path.chatId"
     )
-    return Success(_page(sandbox, chat, all_messages(sandbox, tenant, chat), limit, bookmark))
+    return Success(_page(sandbox, chat, all_messages(sandbox, tenant, chat), limit, cursor))
 
 
 def _limit(written: str | None) -> int:
@@ -73,17 +73,17 @@ def _limit(written: str | None) -> int:
 
 
 def all_messages(sandbox: SandboxState, tenant: Tenant, chat: Chat) -> list[ListedMessage]:
-    """Every message of the chat by now, newest first."""
+    """Return every message of the chat, newest first."""
     seeded = (
         ListedMessage((message.created_at, message.seq, 0), message.id, message.created_at, message.fields)
         for message in tenant.messages.get(chat.id, ())
     )
-    sent = (each for execution in tenant.executions.values() for each in _sent(sandbox, tenant, execution, chat))
+    sent = (message for execution in tenant.executions.values() for message in _sent(sandbox, tenant, execution, chat))
     return sorted((*seeded, *sent), key=lambda listed: listed.key, reverse=True)
 
 
 def _sent(sandbox: SandboxState, tenant: Tenant, execution: Execution, chat: Chat) -> Iterator[ListedMessage]:
-    """What this execution has sent into the chat so far, one message an item of its template."""
+    """Yield the messages that this execution has sent to the chat, one per item of its template."""
     position = bisect_left(execution.targets, chat.seq, key=lambda target: target.seq)
     if position == len(execution.targets) or execution.targets[position].id != chat.id:
         return
@@ -102,7 +102,7 @@ def _sent(sandbox: SandboxState, tenant: Tenant, execution: Execution, chat: Cha
 
 
 def _fields(tenant: Tenant, execution: Execution, chat: Chat, item: TemplateItem) -> dict[str, Any]:
-    """The record of a sent message (fixed decision `campaign-message-shape`)."""
+    """Return the fields of a sent message (fixed decision `campaign-message-shape`)."""
     official = execution.template.is_official
     fields: dict[str, Any] = {
         "type": item.type,
@@ -122,60 +122,60 @@ def _fields(tenant: Tenant, execution: Execution, chat: Chat, item: TemplateItem
 
 
 def _page(
-    sandbox: SandboxState, chat: Chat, listed: list[ListedMessage], limit: int, bookmark: _Cursor | None
+    sandbox: SandboxState, chat: Chat, listed: list[ListedMessage], limit: int, cursor: _Cursor | None
 ) -> MessagePage:
-    begin = _page_start(listed, bookmark)
-    size = _page_size(sandbox, limit, bookmark)
+    begin = _page_start(listed, cursor)
+    size = _page_size(sandbox, limit, cursor)
     records = listed[begin : begin + size]
     if begin + size >= len(listed):
         return MessagePage(records, None)
-    last = records[-1].key if records else bookmark.key if bookmark else None
+    last = records[-1].key if records else cursor.key if cursor else None
     following = _Cursor(
         begin + size if sandbox.choices["page-stability"] == "offset" else None,
         last,
-        pages=bookmark.pages + 1 if bookmark else 1,
+        pages=cursor.pages + 1 if cursor else 1,
     )
     return MessagePage(records, _write_cursor(sandbox, chat.id, following))
 
 
 class _Cursor(NamedTuple):
-    """Where the next page begins: after a number of messages, or after the message with a key; and the pages so far."""
+    """The position of the next page: after `offset` messages, or after the message with `key`; `pages` counts the earlier pages."""
 
     offset: int | None
     key: Key | None
     pages: int
 
 
-def _page_start(listed: list[ListedMessage], bookmark: _Cursor | None) -> int:
-    if bookmark is None:
+def _page_start(listed: list[ListedMessage], cursor: _Cursor | None) -> int:
+    if cursor is None:
         return 0
-    if bookmark.offset is not None:
-        return bookmark.offset
-    key = bookmark.key
-    return 0 if key is None else next((place for place, each in enumerate(listed) if each.key < key), len(listed))
+    if cursor.offset is not None:
+        return cursor.offset
+    key = cursor.key
+    return 0 if key is None else next((place for place, message in enumerate(listed) if message.key < key), len(listed))
 
 
-def _page_size(sandbox: SandboxState, limit: int, bookmark: _Cursor | None) -> int:
-    """How many messages this page holds: as many as asked, or fewer - even none - under `short-pages`."""
+def _page_size(sandbox: SandboxState, limit: int, cursor: _Cursor | None) -> int:
+    """Return the number of messages on this page: the limit or, under `short-pages`, fewer and even none."""
     if sandbox.choices["short-pages"] == "full":
         return limit
-    pages = bookmark.pages if bookmark else 0
+    pages = cursor.pages if cursor else 0
     return 0 if pages % 3 == 1 else -(-limit // 2)
 
 
-def _write_cursor(sandbox: SandboxState, chat_id: str, bookmark: _Cursor) -> str:
-    offset = "" if bookmark.offset is None else str(bookmark.offset)
-    key = "" if bookmark.key is None else ",".join(str(each) for each in bookmark.key)
-    return _sign_cursor(sandbox, chat_id, f"{offset};{key};{bookmark.pages}")
+def _write_cursor(sandbox: SandboxState, chat_id: str, cursor: _Cursor) -> str:
+    offset = "" if cursor.offset is None else str(cursor.offset)
+    key = "" if cursor.key is None else ",".join(str(each) for each in cursor.key)
+    return _sign_cursor(sandbox, chat_id, f"{offset};{key};{cursor.pages}")
 
 
 def _sign_cursor(sandbox: SandboxState, chat_id: str, plain: str) -> str:
-    seal = ids.seeded_id(sandbox.seed, "cursor", chat_id, plain, chars=10)
-    return urlsafe_b64encode(f"{plain}!{seal}".encode()).decode().rstrip("=")
+    signature = ids.seeded_id(sandbox.seed, "cursor", chat_id, plain, chars=10)
+    return urlsafe_b64encode(f"{plain}!{signature}".encode()).decode().rstrip("=")
 
 
 def _read_cursor(sandbox: SandboxState, chat_id: str, written: str) -> _Cursor:
-    """The bookmark of a cursor; only the very text that was given out is one, and no other is looked into."""
+    """Return the cursor of a text that `_sign_cursor` has made; raises ApiError for any other text, which is not parsed."""
     try:
         plain = urlsafe_b64decode(written + "=" * (-len(written) % 4)).decode("ascii").partition("!")[0]
     except ValueError:
@@ -218,8 +218,8 @@ def upload(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
         if part.name or part.content  # an empty part without a name is not a file
     ]
     if not parts:
-        came = call.headers.get("content-type", "") or "no Content-Type"
-        reason = f"got {came.partition(';')[0]!r} with no file in a field named 'files'; expected multipart/form-data with at least one"
+        content_type = call.headers.get("content-type", "") or "no Content-Type"
+        reason = f"got {content_type.partition(';')[0]!r} with no file in a field named 'files'; expected multipart/form-data with at least one"
         raise ApiError("MEDIA_UPLOAD_EMPTY", clause="media.empty", location="files", reason=reason)
     if len(parts) > most:
         reason = f"got {len(parts)} files; expected at most {most} ({own_bound('media-max-files')})"
@@ -254,10 +254,10 @@ def _failed_by_storage(sandbox: SandboxState, parts: Sequence[UploadedFile]) -> 
 
 
 def _refuse_any(refusals: Sequence[ApiError | None]) -> None:
-    """Format comes before size, across all files."""
-    found = [refusal for refusal in refusals if refusal is not None]
-    if found:
-        raise min(found, key=lambda refusal: refusal.code != "MEDIA_INVALID_FORMAT")
+    """Raise the first refusal, one of a format before one of a size."""
+    errors = [refusal for refusal in refusals if refusal is not None]
+    if errors:
+        raise min(errors, key=lambda refusal: refusal.code != "MEDIA_INVALID_FORMAT")
 
 
 def _stored(sandbox: SandboxState, tenant: Tenant, part: UploadedFile) -> UploadResult:
@@ -293,7 +293,7 @@ def upload_error(sandbox: SandboxState, part: UploadedFile) -> ApiError | None:
 
 
 def _declared(sandbox: SandboxState, part: UploadedFile) -> str:
-    """The type that the sender declared, or the one that the choice `media-missing-type` puts in its place."""
+    """Return the type that the sender declared, or the one of the choice `media-missing-type`."""
     if part.declared_type or sandbox.choices["media-missing-type"] == "refuse":
         return part.declared_type
     if sandbox.choices["media-missing-type"] == "text-plain":
@@ -302,7 +302,7 @@ def _declared(sandbox: SandboxState, part: UploadedFile) -> str:
 
 
 def _mismatch(part: UploadedFile, declared: str) -> str:
-    """What the content looks like where it does not look like the declared type; a text may begin as it likes."""
+    """Return the types of the content if the declared type is not among them; a text may begin with any characters."""
     if declared == _TEXT:
         if is_text(part.content, _charset(part.declared_type)):
             return ""
@@ -316,7 +316,7 @@ def _mismatch(part: UploadedFile, declared: str) -> str:
 
 
 def _charset(declared: str) -> str:
-    """The parameter `charset` of a declared type, "" where it has none."""
+    """Return the parameter `charset` of a declared type, or "" if it has none."""
     pairs = (parameter.partition("=") for parameter in declared.split(";")[1:])
     return next((value.strip(' "') for name, _, value in pairs if name.strip().lower() == "charset"), "")
 

@@ -42,7 +42,7 @@ def location(url: str, added: list[tuple[str, str]]) -> str:
     """
     Return the url with more parameters at the end of its query, in printable ASCII, as a Location header has it.
 
-    A url of ASCII is kept letter for letter; the standard writes any other, its host in Punycode.
+    A url of ASCII characters stays unchanged; any other is encoded as the standard has it, its host in Punycode.
     """
     if not url.isascii() or "%" in _AUTHORITY.findall(url)[0]:
         from can_ada import parse

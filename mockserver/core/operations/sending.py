@@ -35,12 +35,12 @@ class Counts(NamedTuple):
 
 
 def plan(total: int, start: Instant, per_minute: int, failed: Sequence[int]) -> SendSchedule:
-    """The sends of `total` targets, evenly at `per_minute` from `start` on, the first at `start` itself."""
+    """Return the schedule of `total` sends, evenly at `per_minute` from `start` on, the first at `start`."""
     return SendSchedule(total, total, (Segment(0, start, per_minute),), failed)
 
 
 def processed_count(sends: SendSchedule, at: Instant) -> int:
-    """How many positions were due at or before `at` and were not stopped."""
+    """Return the number of positions that are due at or before `at` and not stopped."""
     bound = sends.stop
     for segment in reversed(sends.segments):
         if at >= segment.start:
@@ -51,7 +51,7 @@ def processed_count(sends: SendSchedule, at: Instant) -> int:
 
 
 def counts(sends: SendSchedule, at: Instant) -> Counts:
-    """Target, sent and failed at an instant."""
+    """Return the counts at an instant."""
     done = processed_count(sends, at)
     failed = bisect_left(sends.failed, done)
     return Counts(sends.total, done - failed, failed)
@@ -72,7 +72,7 @@ def exact_due(sends: SendSchedule, position: int) -> tuple[int, int] | None:
 
 
 def processed_at(sends: SendSchedule, position: int) -> Instant | None:
-    """The first whole microsecond at which the position counts as processed."""
+    """Return the first whole microsecond at which the position counts as processed, or None if never."""
     exact = exact_due(sends, position)
     return None if exact is None else -(-exact[0] // exact[1])
 
@@ -101,8 +101,8 @@ def change_rate(sends: SendSchedule, first: int, start: Instant, per_minute: int
     """
     Return the schedule with another rate from position `first` on, which is due at `start`; at rate 0 the sends stop.
     """
-    kept = tuple(segment for segment in sends.segments if segment.first_position < first)
-    return replace(sends, segments=(*kept, Segment(first, start, per_minute)))
+    earlier = tuple(segment for segment in sends.segments if segment.first_position < first)
+    return replace(sends, segments=(*earlier, Segment(first, start, per_minute)))
 
 
 def with_failures(sends: SendSchedule, first: int, positions: Sequence[int]) -> SendSchedule:
@@ -114,7 +114,7 @@ def with_failures(sends: SendSchedule, first: int, positions: Sequence[int]) -> 
 
 
 def stop_after(sends: SendSchedule, last: Instant) -> SendSchedule:
-    """The same sends, with nothing processed that is due after `last`."""
+    """Return the schedule without the sends that are due after `last`."""
     return replace(sends, stop=processed_count(sends, last))
 
 
@@ -176,7 +176,7 @@ def fail_remaining(
     if chosen is None:
         failed: Sequence[int] = range(first, total)
     else:
-        failed = sorted({each for each in (*execution.schedule.failed, *chosen) if each >= first})
+        failed = sorted({position for position in (*execution.schedule.failed, *chosen) if position >= first})
     replace_schedule(sandbox, tenant, execution, with_failures(execution.schedule, first, failed))
 
 

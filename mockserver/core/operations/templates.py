@@ -34,7 +34,7 @@ def read_template(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
 
 
 def for_campaign(sandbox: SandboxState, tenant: Tenant, template_id: str, *, at: str) -> Template:
-    """The tenant's template that a campaign names; refuses with the code of `template-not-found-code`."""
+    """Return the template of a campaign; raises ApiError with the code of `template-not-found-code` for an unknown id."""
     code = {
         "message-template": "MESSAGE_TEMPLATE_NOT_FOUND",
         "campaign-template": "CAMPAIGN_TEMPLATE_NOT_FOUND",
@@ -47,25 +47,25 @@ def for_campaign(sandbox: SandboxState, tenant: Tenant, template_id: str, *, at:
 
 def render(template: Template, values: Mapping[str, str], chat: Chat, text: str) -> str:
     """
-    The text as this chat's recipient reads it.
+    Return the text as this chat's recipient receives it.
 
-    Manual variables take their value, blank where an optional one was left out; automatic ones take the chat's data,
-    empty where it has none. A placeholder that no variable declares is automatic without data.
+    A manual variable has its value, empty if an optional one is missing; an automatic one has the chat's data, empty if
+    the chat has none. A placeholder that no variable declares is automatic without data.
     """
     sources = {variable.key: variable.source for variable in template.variables}
 
-    def filled(found: re.Match[str]) -> str:
-        key = f"var{found[1]}"
+    def fill(placeholder: re.Match[str]) -> str:
+        key = f"var{placeholder[1]}"
         source = sources.get(key)
         if source is not None:
             return chat_data(chat, source)
         return values.get(key, "") if key in sources else ""
 
-    return _PLACEHOLDER.sub(filled, text)
+    return _PLACEHOLDER.sub(fill, text)
 
 
 def chat_data(chat: Chat, source: str) -> str:
-    """What an automatic variable draws from a chat: chat.name, chat.contact, chat.birthDate or custom.NAME."""
+    """Return a chat's value for an automatic variable: chat.name, chat.contact, chat.birthDate or custom.NAME."""
     if source.startswith("custom."):
         return chat.custom.get(source.removeprefix("custom."), "")
     data: Mapping[str, str | None] = {
@@ -77,5 +77,5 @@ def chat_data(chat: Chat, source: str) -> str:
 
 
 def _day(instant: Instant | None) -> str | None:
-    """dd/mm/yyyy, as fixed decision `campaign-message-shape` has it."""
+    """Return the day as dd/mm/yyyy (fixed decision `campaign-message-shape`)."""
     return None if instant is None else "{0.day:02}/{0.month:02}/{0.year:04}".format(to_datetime(instant))

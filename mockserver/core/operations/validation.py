@@ -35,7 +35,7 @@ _STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # possessive
 
 
 def validation_error(at: str, reason: str, clause: str = "base.json") -> ApiError:
-    """A VALIDATION_ERROR whose Portuguese message names the place as a client's developer would write it."""
+    """Return a VALIDATION_ERROR whose Portuguese message names the place as a dotted path."""
     return ApiError(
         "VALIDATION_ERROR",
         clause=clause,
@@ -110,7 +110,7 @@ def parse_json(body: bytes, values_max: int | None = None) -> Any:
 
 
 def number(written: str) -> int | float | Decimal:
-    """The value of a JSON number with a fraction or an exponent; a Decimal where a double would pass for an integer that it is not."""
+    """Return the value of a JSON number with a fraction or an exponent: a Decimal if a double would equal a wrong integer."""
     rounded = float(written)
     if not rounded.is_integer() or abs(rounded) >= _DOUBLES_EXACT_BELOW:
         return rounded  # a fraction, infinity, or larger than every documented integer
@@ -169,7 +169,7 @@ def _refuse_endless_filters(sandbox: SandboxState, endpoint: Endpoint, value: An
 
 
 def _apply_body_choices(sandbox: SandboxState, schema_name: str, value: Any) -> Any:
-    """The value as two choices have it met: nulls of optional fields left out, a missing platform filled in."""
+    """Return the value with two choices applied: optional nulls are removed, a missing platform is added."""
     if not isinstance(value, dict):
         return value
     if sandbox.choices["null-for-optional"] == "omit":
@@ -182,17 +182,20 @@ def _apply_body_choices(sandbox: SandboxState, schema_name: str, value: Any) -> 
 
 def _without_nulls(schema: Mapping[str, Any], value: Any) -> Any:
     if isinstance(value, list):
-        return [_without_nulls(schema.get("items", {}), each) for each in value]
+        return [_without_nulls(schema.get("items", {}), element) for element in value]
     properties = schema.get("properties")
     if not isinstance(value, dict) or not properties:
         return value
     required = schema.get("required", ())
-    kept = {key: each for key, each in value.items() if each is not None or key in required or key not in properties}
-    return {key: _without_nulls(properties.get(key, {}), each) for key, each in kept.items()}
+    return {
+        key: _without_nulls(properties.get(key, {}), inner)
+        for key, inner in value.items()
+        if inner is not None or key in required or key not in properties
+    }
 
 
 def _without_empty_groups(sandbox: SandboxState, value: Any) -> Any:
-    """What the schema sees: groups without statements are lawful under two options of `group-no-statements`."""
+    """Return the value for the schema, in which two options of `group-no-statements` allow groups without statements."""
     if sandbox.choices["group-no-statements"] == "reject" or not isinstance(value, dict):
         return value
     groups = value.get("filters")
@@ -212,14 +215,14 @@ def _is_empty_group(group: Any) -> bool:
 def _refusal(sandbox: SandboxState, endpoint: Endpoint, problem: schemas.SchemaError) -> ApiError:
     if problem.keyword == "dependentRequired" and sandbox.choices["funnelId-alone"] == "invalid-request":
         return ApiError("INVALID_REQUEST", clause="session.funnel-pair", location="/funnelId", reason=problem.wanted)
-    came = masked_excerpt(to_json_text(problem.found), sandbox.secrets())
+    received = masked_excerpt(to_json_text(problem.found), sandbox.secrets())
     return _as_filter_error(
-        sandbox, validation_error(problem.pointer, f"got {came}; expected {problem.wanted}", endpoint.clause)
+        sandbox, validation_error(problem.pointer, f"got {received}; expected {problem.wanted}", endpoint.clause)
     )
 
 
 def _as_filter_error(sandbox: SandboxState, refusal: ApiError) -> ApiError:
-    """The refusal as `filter-error-split` has it: what is wrong with filters' shape may be a filter error too."""
+    """Return the refusal of `filter-error-split`: a wrong shape of filters is a validation or a filter error."""
     if sandbox.choices["filter-error-split"] == "split" or not refusal.location.startswith("/filters"):
         return refusal
     return ApiError(
@@ -233,14 +236,15 @@ def _as_filter_error(sandbox: SandboxState, refusal: ApiError) -> ApiError:
 
 def _unknown_key(schema: Mapping[str, Any], value: Any, pointer: str) -> str | None:
     if isinstance(value, list):
-        found = (_unknown_key(schema.get("items", {}), each, f"{pointer}/{index}") for index, each in enumerate(value))
-        return next((unknown for unknown in found if unknown), None)
+        items = schema.get("items", {})
+        unknown_keys = (_unknown_key(items, element, f"{pointer}/{index}") for index, element in enumerate(value))
+        return next((unknown for unknown in unknown_keys if unknown), None)
     properties = schema.get("properties")
     if not isinstance(value, dict) or not properties:
         return None
-    for key, each in value.items():
+    for key, inner in value.items():
         unknown = (
-            f"{pointer}/{key}" if key not in properties else _unknown_key(properties[key], each, f"{pointer}/{key}")
+            f"{pointer}/{key}" if key not in properties else _unknown_key(properties[key], inner, f"{pointer}/{key}")
         )
         if unknown:
             return unknown

@@ -9,7 +9,7 @@ from mockserver.contract.endpoints import Endpoint
 
 
 class UploadedFile(NamedTuple):
-    """One uploaded file: its name, the type that its sender declared, "" where it declared none, and the content."""
+    """One uploaded file: its name, the type that its sender declared, "" if none, and the content."""
 
     name: str
     declared_type: str
@@ -23,7 +23,7 @@ class Call(NamedTuple):
     `endpoint` is None if no operation has this method and path; `allowed_methods` then lists the methods of the path.
     `path` is the raw path as received; `params` are its parameters, percent-decoded.
     `query` holds every pair in order; `headers` have lower-case names.
-    `body` is None if the body was larger than the mock's bound; the server has then read nothing of it.
+    `body` is None if the body was larger than the mock's bound; the server does not read it then.
     `read_files` parses the files of an upload, at most as many as its argument; it returns none if the body cannot be
     parsed, and raises for a body beyond the bounds of the mock.
     `base_url` is the prefix under which the client reached the sandbox, for urls in responses.
@@ -71,13 +71,13 @@ class ApiError(Exception):
         self.details = details
 
     def without_traceback(self) -> Self:
-        """This refusal without the frames it was raised in: they hold the whole call until the collector of cycles runs."""
+        """Return this refusal without its traceback, whose frames hold the whole call until the garbage collector runs."""
         self.__cause__ = self.__context__ = None
         return self.with_traceback(None)
 
 
 class Refused(NamedTuple):
-    """A refusal as a record: without the facts of its message, and without the traceback, whose frames hold the whole call."""
+    """A refusal as a record: without the details of its message and without the traceback, whose frames hold the whole call."""
 
     code: str
     clause: str

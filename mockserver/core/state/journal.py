@@ -23,20 +23,20 @@ from mockserver.core.state.calls import Call, Refused
 from mockserver.core.state.rules import AppliedFault
 
 _DEFERRING = frozenset(deciding("wait"))  # effects that hold a call back before its operation
-ENTRY_BYTES = 1_536  # of the records of one exchange or step themselves
+ENTRY_BYTES = 1_536  # of the records of one exchange or command themselves
 _PAIR_BYTES = 200  # of a header or a query pair: two texts and their place
 _VALUE_BYTES = 112  # of one JSON value: the largest of the small ones is a Decimal
 _CHARACTER_BYTES = 4
 
 
 def of_json(text: bytes) -> int:
-    """The size of the value that this JSON text is read as."""
+    """Return the size of the value of this JSON text."""
     values = text.count(b",") + text.count(b"[") + text.count(b"{")
     return _CHARACTER_BYTES * len(text) + _VALUE_BYTES * values
 
 
 def of_call(call: Call) -> int:
-    """The size of a call as it is recorded."""
+    """Return the size of a call as the journal records it."""
     size = len(call.path) + (len(call.body) if call.body else 0)
     size += sum(map(len, call.headers.values())) + _PAIR_BYTES * (len(call.headers) + len(call.query))
     if call.query:
@@ -44,14 +44,14 @@ def of_call(call: Call) -> int:
     return size
 
 
-STEPS_MAX = 1_000  # a run with more commands than that is not replayed from its document
+COMMANDS_MAX = 1_000  # a run with more commands than that is not replayed from its document
 
 
 class Limits(NamedTuple):
     """
     How much a journal holds.
 
-    `max_entries` bounds its exchanges, and likewise its transitions; `max_bytes` its exchanges and steps together.
+    `max_entries` bounds its exchanges, and likewise its transitions; `max_bytes` its exchanges and commands together.
     """
 
     max_entries: int = JOURNAL_MAX_ENTRIES
@@ -68,7 +68,7 @@ class JournalEntry(NamedTuple):
     `applied` is True if the operation took effect or returned, False if it was refused or did not run.
     `status` is None if no response reached the client; `fault` is what a rule did to the exchange on the wire.
     `body` is the JSON value of the request's body, None if it is not JSON.
-    `choices` are those of the sandbox that differed from their default at the time.
+    `choices` are those of the sandbox that differed from their default then.
     `monotonic_us` is the process's monotonic clock, None if there is none; no response or view shows it.
     `process` is the process's own instant if a test had frozen it.
     `answer_cut_from_bytes` is the size of the whole response body if `answer` is only its beginning, else None.
@@ -104,12 +104,12 @@ class JournalEntry(NamedTuple):
         return self.status is None and self.fault is not None and not _DEFERRING.isdisjoint(self.fault.effects)
 
     def __repr__(self) -> str:  # the call's headers hold a key
-        return f"Exchange(n={self.n}, operation={self.operation!r}, status={self.status})"
+        return f"JournalEntry(n={self.n}, operation={self.operation!r}, status={self.status})"
 
 
 class Transition(NamedTuple):
     """
-    One move of one record; `cause` is {"exchange": n}, {"timer": trigger}, {"rule": id}, {"page": step} or {"forced": command}.
+    One transition of one record; `cause` is {"exchange": n}, {"timer": trigger}, {"rule": id}, {"page": step} or {"forced": command}.
 
     Of a delivery it may also be {"event": id}, {"attempt": n}, {"script": effect} or {"webhook": "disabled"}.
     """
@@ -139,7 +139,7 @@ class CommandRecord(NamedTuple):
     size_bytes: int = 0
 
     def __repr__(self) -> str:  # a call's headers hold a key
-        return f"Step(command={self.command!r}, exchanges={self.exchanges})"
+        return f"CommandRecord(command={self.command!r}, exchanges={self.exchanges})"
 
 
 def _without_answer(entry: JournalEntry) -> JournalEntry:
@@ -157,7 +157,7 @@ class Journal:
     """
 
     __slots__ = (
-        "_chosen", "dropped_commands", "exchanges", "last_exchange", "last_transition", "limits", "size_bytes", "steps",
+        "_chosen", "commands", "dropped_commands", "exchanges", "last_exchange", "last_transition", "limits", "size_bytes",
         "transitions",
     )  # fmt: skip
 
@@ -165,8 +165,8 @@ class Journal:
         self.limits = limits
         self.exchanges: deque[JournalEntry] = deque()
         self.transitions: deque[Transition] = deque(maxlen=limits.max_entries)
-        self.steps: deque[CommandRecord] = deque()
-        self.size_bytes = 0  # of exchanges and steps
+        self.commands: deque[CommandRecord] = deque()
+        self.size_bytes = 0  # of exchanges and commands
         self.last_exchange = 0
         self.last_transition = 0
         self.dropped_commands = 0
@@ -175,7 +175,7 @@ class Journal:
     def non_default_choices(self, choices: Mapping[str, object]) -> Mapping[str, object]:
         """Return the choices that differ from their default; computed once, since choices are replaced as a whole."""
         if self._chosen[0] is not choices:
-            self._chosen = choices, {key: each for key, each in choices.items() if each != DEFAULTS[key]}
+            self._chosen = choices, {id: option for id, option in choices.items() if option != DEFAULTS[id]}
         return self._chosen[1]
 
     def add_exchange(self, exchange: JournalEntry) -> None:
@@ -196,38 +196,38 @@ class Journal:
     def add_command(
         self, command: str, arguments: Mapping[str, Any], at: Instant, exchanges: int, transitions: int
     ) -> None:
-        """Add a command; beyond `STEPS_MAX` the oldest is dropped and counted in `dropped_commands`."""
+        """Add a command; beyond `COMMANDS_MAX` the oldest is dropped and counted in `dropped_commands`."""
         call = arguments.get("call")
         size_bytes = ENTRY_BYTES
         size_bytes += of_call(call) if isinstance(call, Call) else of_json(repr(arguments).encode(errors="replace"))
-        self.steps.append(CommandRecord(at, exchanges, transitions, command, arguments, size_bytes))
+        self.commands.append(CommandRecord(at, exchanges, transitions, command, arguments, size_bytes))
         self.size_bytes += size_bytes
-        if len(self.steps) > STEPS_MAX:
-            self._drop_step()
+        if len(self.commands) > COMMANDS_MAX:
+            self._drop_command()
         self._make_room()
 
     def _make_room(self) -> None:
-        """Drop the oldest exchanges and steps until the rest is within its bytes; the latest of them stays."""
-        while self.size_bytes > self.limits.max_bytes and len(self.exchanges) + len(self.steps) > 1:
-            if not self.steps or (self.exchanges and self.exchanges[0].n <= self.steps[0].exchanges):
+        """Drop the oldest exchanges and commands until the rest is within its bytes; the latest of them stays."""
+        while self.size_bytes > self.limits.max_bytes and len(self.exchanges) + len(self.commands) > 1:
+            if not self.commands or (self.exchanges and self.exchanges[0].n <= self.commands[0].exchanges):
                 self._drop_exchange()
             else:
-                self._drop_step()
+                self._drop_command()
 
     def _drop_exchange(self) -> None:
         self.size_bytes -= self.exchanges.popleft().size_bytes
 
-    def _drop_step(self) -> None:
-        self.size_bytes -= self.steps.popleft().size_bytes
+    def _drop_command(self) -> None:
+        self.size_bytes -= self.commands.popleft().size_bytes
         self.dropped_commands += 1
 
     def mark_unanswered(self, n: int) -> None:
         """Record that the response of exchange `n` never reached its client."""
         self._change(n, _without_answer)
 
-    def send(self, n: int, real: Duration | None) -> None:
+    def send(self, n: int, monotonic_us: Duration | None) -> None:
         """Record that the delayed response of exchange `n` is sent now, by the monotonic clock."""
-        self._change(n, lambda each: each._replace(is_held=False, left=real))
+        self._change(n, lambda entry: entry._replace(is_held=False, left=monotonic_us))
 
     def _change(self, n: int, change: Callable[[JournalEntry], JournalEntry]) -> None:
         for place in range(len(self.exchanges) - 1, -1, -1):
@@ -238,13 +238,13 @@ class Journal:
                 return
 
     def since(self, n: int) -> list[JournalEntry]:
-        """The exchanges after number `n`, oldest first."""
+        """Return the exchanges after number `n`, oldest first."""
         return [exchange for exchange in self.exchanges if exchange.n > n]
 
     def copy(self) -> Journal:
-        twin = Journal(self.limits)
-        twin.exchanges, twin.transitions = self.exchanges.copy(), self.transitions.copy()
-        twin.last_exchange, twin.last_transition = self.last_exchange, self.last_transition
-        twin.steps, twin.dropped_commands = self.steps.copy(), self.dropped_commands
-        twin.size_bytes = self.size_bytes
-        return twin
+        copy = Journal(self.limits)
+        copy.exchanges, copy.transitions = self.exchanges.copy(), self.transitions.copy()
+        copy.last_exchange, copy.last_transition = self.last_exchange, self.last_transition
+        copy.commands, copy.dropped_commands = self.commands.copy(), self.dropped_commands
+        copy.size_bytes = self.size_bytes
+        return copy

@@ -37,7 +37,7 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
         "~": lambda actual, wanted: str(wanted) in str(actual),
     }
 )
-ABSENT = object()  # where a call has nothing
+ABSENT = object()  # for a path without a value
 _ORDER = (">=", "<=", ">", "<")
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _INDEX = re.compile(
@@ -47,19 +47,19 @@ _INDEX = re.compile(
 
 def differences(exchange: JournalEntry, where: Mapping[str, Any]) -> list[PathDifference]:
     """Return the differences between the exchange and the conditions; empty if it matches."""
-    found = (
+    compared = (
         (path, wanted, value_at(exchange.call, lambda: exchange.body, path))
         for path, wanted in normalize_conditions(where).items()
     )
     return [
         PathDifference(path, wanted, None if actual is ABSENT else actual)
-        for path, wanted, actual in found
+        for path, wanted, actual in compared
         if not matches(actual, wanted)
     ]
 
 
 def normalize_conditions(where: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The conditions with numbers and booleans as texts where a call has nothing but texts: path, query, header."""
+    """Return the conditions with numbers and booleans as texts for path, query and header, which have only texts."""
     return {
         path: json.dumps(wanted) if isinstance(wanted, bool | int | float) and not path.startswith("body") else wanted
         for path, wanted in where.items()
@@ -80,7 +80,7 @@ def matches(actual: Any, wanted: Any) -> bool:
         except ValueError:
             return sign == "!="
     elif sign in _ORDER and isinstance(actual, str) and _NUMBER.fullmatch(actual) and _NUMBER.fullmatch(operand):
-        actual, operand = float(actual), float(operand)  # of a query or a header everything is text
+        actual, operand = float(actual), float(operand)  # every value of a query or a header is a text
     try:
         return _OPERATORS[sign](actual, operand)
     except (TypeError, RecursionError):  # values of two kinds, or a body too deep to write as text
@@ -104,7 +104,7 @@ def value_at(call: Call, body: Callable[[], Any], path: str) -> Any:
 
 
 def is_literal(wanted: Any) -> bool:
-    """True for a single value that has to be equal: no sign before it, no list or object."""
+    """Return True for a single value that has to be equal: without an operator, and not a list or an object."""
     if isinstance(wanted, str):
         return not any(wanted.startswith(sign) for sign in _OPERATORS)
     return wanted is None or isinstance(wanted, bool | int | float)

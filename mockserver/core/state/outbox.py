@@ -67,7 +67,7 @@ class Attempt:
 
     @property
     def accepted(self) -> bool:
-        """Any 2xx (fixed decision `wh-success`)."""
+        """Return True for any 2xx (fixed decision `wh-success`)."""
         return self.status is not None and 200 <= self.status < 300
 
 
@@ -95,8 +95,8 @@ class Delivery:
 
     @property
     def next_attempt_number(self) -> int:
-        """The number of its next attempt, counted over resends."""
-        return 1 + sum(each.fault is None for each in self.attempts)
+        """Return the number of the next attempt, counted over resends."""
+        return 1 + sum(attempt.fault is None for attempt in self.attempts)
 
     @property
     def has_ended(self) -> bool:
@@ -157,29 +157,29 @@ class Outbox:
         return not self.queues and not self.unordered
 
     def of_event(self, event_id: str) -> Iterator[Delivery]:
-        """The deliveries of an event, in the order in which its endpoints were registered."""
-        return (self.deliveries[each] for each in self.by_event.get(event_id, ()))
+        """Return the deliveries of an event, in the order in which its endpoints were registered."""
+        return (self.deliveries[id] for id in self.by_event.get(event_id, ()))
 
     def of_webhook(self, webhook_id: str) -> list[Delivery]:
-        """The deliveries to an endpoint, in the order of happening."""
-        return [each for each in self.deliveries.values() if each.webhook_id == webhook_id]
+        """Return the deliveries to an endpoint, in the order of creation."""
+        return [delivery for delivery in self.deliveries.values() if delivery.webhook_id == webhook_id]
 
-    def remove(self, place: QueueKey, webhook_id: str) -> None:
+    def remove(self, key: QueueKey, webhook_id: str) -> None:
         """Remove a delivery from its queue, or from the unordered ones."""
         for queues in (self.queues, self.unordered):
             queue = queues.get(webhook_id, [])
-            if place in queue:
-                queue.remove(place)
+            if key in queue:
+                queue.remove(key)
             if not queue:
                 queues.pop(webhook_id, None)
-        if self.swapped_out.get(webhook_id) == place[1]:
+        if self.swapped_out.get(webhook_id) == key[1]:
             del self.swapped_out[webhook_id]
 
     def copy(self) -> Outbox:
-        """An outbox of its own over the same frozen records, with nothing under way."""
-        twin = Outbox(self.allowed_hosts)
-        twin.deliveries, twin.by_event = self.deliveries.copy(), self.by_event.copy()
-        twin.queues = {key: lane.copy() for key, lane in self.queues.items()}
-        twin.unordered = {key: lane.copy() for key, lane in self.unordered.items()}
-        twin.swapped_out, twin.unclaimed_events = self.swapped_out.copy(), self.unclaimed_events.copy()
-        return twin
+        """Return an outbox with its own tables over the same frozen records, with no attempt in flight."""
+        copy = Outbox(self.allowed_hosts)
+        copy.deliveries, copy.by_event = self.deliveries.copy(), self.by_event.copy()
+        copy.queues = {key: queue.copy() for key, queue in self.queues.items()}
+        copy.unordered = {key: queue.copy() for key, queue in self.unordered.items()}
+        copy.swapped_out, copy.unclaimed_events = self.swapped_out.copy(), self.unclaimed_events.copy()
+        return copy

@@ -79,12 +79,12 @@ class Template:
 
     @property
     def is_official(self) -> bool:
-        """True exactly when the provider has approved the template (fixed decision `isOfficial-derivation`)."""
+        """Return True if the provider has approved the template (fixed decision `isOfficial-derivation`)."""
         return self.provider_status == "APPROVED"
 
     @property
     def can_be_sent(self) -> bool:
-        """Internal templates can always be sent, the provider's only while approved."""
+        """Return True for an internal template, and for an approved one of the provider."""
         return self.provider_status in (None, "APPROVED")
 
 
@@ -118,7 +118,7 @@ class Segment:
 @dataclass(frozen=True, slots=True)
 class SendSchedule:
     """
-    The sends of an execution as arithmetic: nothing in here changes when time passes.
+    The sends of an execution as arithmetic: nothing changes when time passes.
 
     `total` positions follow the `segments`; none from `stop` on is ever processed; those in `failed`, ascending, fail.
     """
@@ -131,7 +131,7 @@ class SendSchedule:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """One run of a campaign: its targets oldest chat first, and the template and values as they were at the start."""
+    """One run of a campaign: its targets oldest chat first, and the template and values of its start."""
 
     seq: int
     id: str

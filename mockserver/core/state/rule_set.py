@@ -38,7 +38,7 @@ class MatchContext(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """The tenants as they were after `transitions` transitions, last so at `at`; no code writes to it."""
+    """The tenants after `transitions` transitions, at `at`; no code writes to it."""
 
     transitions: int
     at: Instant
@@ -75,7 +75,7 @@ class RuleSet:
         self.reached_progress: frozenset[tuple[str, str]] = frozenset()  # (rule, execution) whose progress was reached
         self.deferred_calls: dict[str, DeferredCall] = {}
         self.storage: StorageFaults | None = None
-        self.keeps_snapshots = False  # whether a rule shows the state before the last change
+        self.keeps_snapshots = False  # a rule shows the state before the last change
         self.latest_snapshot: Snapshot | None = None
         self.previous_snapshot: Snapshot | None = None
         self._calls: dict[str, int] = {}  # by operation, and of all
@@ -86,17 +86,18 @@ class RuleSet:
         self._unindexed: dict[str, tuple[Rule, ...]] = {}
 
     def copy(self) -> RuleSet:
-        """A script of its own tables over the same frozen rules."""
-        twin = RuleSet()
-        if self.rules or self._calls:
-            for name in self.__slots__:
-                value = getattr(self, name)
-                setattr(twin, name, value.copy() if isinstance(value, dict) else value)
-            twin._by_value = {key: table.copy() for key, table in self._by_value.items()}
-        return twin
+        """Return a rule set with its own tables over the same frozen rules."""
+        copy = RuleSet()
+        if not self.rules and not self._calls:
+            return copy
+        for name in self.__slots__:
+            value = getattr(self, name)
+            setattr(copy, name, value.copy() if isinstance(value, dict) else value)
+        copy._by_value = {key: table.copy() for key, table in self._by_value.items()}
+        return copy
 
     def add(self, rule: Rule) -> None:
-        """Put a rule in force, its counters at zero."""
+        """Add a rule; its counts begin at zero."""
         self.rules[rule.id] = rule
         self.keeps_snapshots = self.keeps_snapshots or bool(rule.wire_faults and rule.wire_faults.stale)
         self._tallies[rule.id] = (0, 0)
@@ -115,40 +116,40 @@ class RuleSet:
             self._unindexed[name] = (*self._unindexed.get(name, ()), rule)
 
     def remove(self, rule_id: str) -> bool:
-        """End a rule; False where it was not there."""
+        """Remove a rule; return False if there is no such rule."""
         if rule_id not in self.rules:
             return False
-        gone = self.rules.pop(rule_id)
+        removed = self.rules.pop(rule_id)
         self.no_target.pop(rule_id, None)
         tables: list[dict[Any, tuple[Rule, ...]]] = [self._by_call_number, self._unindexed, *self._by_value.values()]
         for table in tables:
-            _without(table, gone)
+            _without(table, removed)
         self._by_value = {key: table for key, table in self._by_value.items() if table}
         return True
 
     def clear(self) -> None:
-        """End all rules; calls that are parked still arrive."""
+        """Remove all rules; deferred calls still run."""
         for rule_id in list(self.rules):
             self.remove(rule_id)
         self.storage = None
 
     def matched(self, rule: Rule) -> int:
-        """How many calls the rule has matched since it was applied."""
+        """Return the number of calls that the rule has matched since it was applied."""
         if rule.operations and rule.is_count_only:
             return self._calls.get(_name(rule), 0) - self._since[rule.id]
         return self._tallies[rule.id][_MATCHED]
 
     def fired(self, rule: Rule) -> int:
-        """How often the rule has fired."""
+        """Return how often the rule has fired."""
         return self._tallies[rule.id][_FIRED]
 
     def record_fired(self, rule: Rule) -> None:
-        """A rule that waited for an instant or for progress has met it."""
+        """Record the firing of a rule that waited for an instant or for progress."""
         matched, fired = self._tallies[rule.id]
         self._tallies[rule.id] = (matched + 1, fired + 1)
 
-    def match_call(self, operation: str, call: Call, body: Callable[[], Any], moment: MatchContext) -> list[Rule]:
-        """Count the call; the rules that fire at it, in the order in which they were applied."""
+    def match_call(self, operation: str, call: Call, body: Callable[[], Any], context: MatchContext) -> list[Rule]:
+        """Count the call, and return the rules that fire at it in the order in which they were applied."""
         fired: list[Rule] = []
         for name in (operation, ANY):
             count = self._calls[name] = self._calls.get(name, 0) + 1
@@ -157,21 +158,21 @@ class RuleSet:
                 self._schedule_next(rule, count - self._since[rule.id])
         for rule in self._candidates(operation, call, body):
             if all(matches(value_at(call, body, path), wanted) for path, wanted in rule.where.items()):
-                self.try_fire(rule, moment, fired)
+                self.try_fire(rule, context, fired)
         return sorted(fired, key=lambda rule: rule.seq) if len(fired) > 1 else fired
 
-    def match_delivery(self, event: str, attempt: int, moment: MatchContext) -> list[Rule]:
-        """Count an attempt to deliver an event of this kind; the rules that fire at it, in order."""
+    def match_delivery(self, event: str, attempt: int, context: MatchContext) -> list[Rule]:
+        """Count an attempt to deliver an event of this kind, and return the rules that fire at it, in order."""
         fired: list[Rule] = []
-        told = {"event": event, "attempt": attempt}
+        values = {"event": event, "attempt": attempt}
         for rule in self.rules.values():
-            if rule.deliveries and all(matches(told.get(key, ABSENT), wanted) for key, wanted in rule.where.items()):
-                self.try_fire(rule, moment, fired)
+            if rule.deliveries and all(matches(values.get(key, ABSENT), wanted) for key, wanted in rule.where.items()):
+                self.try_fire(rule, context, fired)
         return fired
 
-    def try_fire(self, rule: Rule, moment: MatchContext, into: list[Rule]) -> None:
-        """Note that the rule has matched, if its condition holds, and that it fires where its numbers, bounds and chance say so."""
-        if rule.condition and not moment.holds(rule):
+    def try_fire(self, rule: Rule, context: MatchContext, into: list[Rule]) -> None:
+        """Count a match if the rule's condition holds, and fire the rule if its numbers, bounds and chance select the match."""
+        if rule.condition and not context.holds(rule):
             return
         matched, fired = self._tallies[rule.id]
         matched += 1
@@ -180,8 +181,8 @@ class RuleSet:
         if (
             not ended
             and rule.selects(matched)
-            and rule.is_active_at(moment.now)
-            and rule.passes_chance(moment.seed, matched)
+            and rule.is_active_at(context.now)
+            and rule.passes_chance(context.seed, matched)
         ):
             self._fire(rule, into)
 
@@ -191,7 +192,7 @@ class RuleSet:
         into.append(rule)
 
     def _candidates(self, operation: str, call: Call, body: Callable[[], Any]) -> Iterable[Rule]:
-        """The rules of this operation that have to be looked at."""
+        """Yield the rules of this operation whose conditions the call may fulfil."""
         yield from self._unindexed.get(operation, ())
         yield from self._unindexed.get(ANY, ())
         for (name, path), table in self._by_value.items():
@@ -200,13 +201,13 @@ class RuleSet:
                 yield from table.get(_key(actual), ())
 
     def _schedule_next(self, rule: Rule, match: int) -> None:
-        """Have the rule wait for the call at which it fires next, if there is one."""
+        """Store the rule under the number of the call at which it fires next, if there is one."""
         if rule.times is not None and self.fired(rule) >= rule.times:
             return
-        following = rule.next_selected(match)
-        if following is not None:
-            place = (_name(rule), self._since[rule.id] + following)
-            self._by_call_number[place] = (*self._by_call_number.get(place, ()), rule)
+        selected = rule.next_selected(match)
+        if selected is not None:
+            key = (_name(rule), self._since[rule.id] + selected)
+            self._by_call_number[key] = (*self._by_call_number.get(key, ()), rule)
 
 
 def _name(rule: Rule) -> str:
@@ -214,29 +215,29 @@ def _name(rule: Rule) -> str:
 
 
 def _key(value: Any) -> tuple[bool, Any]:
-    """A value as a key that keeps `true` apart from 1."""
+    """Return a key for the value that differs for `true` and 1."""
     return isinstance(value, bool), value
 
 
-def _without(table: dict[Any, tuple[Rule, ...]], gone: Rule) -> None:
+def _without(table: dict[Any, tuple[Rule, ...]], removed: Rule) -> None:
     for key, rules in list(table.items()):
-        left = tuple(rule for rule in rules if rule.id != gone.id)
+        left = tuple(rule for rule in rules if rule.id != removed.id)
         if left:
             table[key] = left
         else:
             del table[key]
 
 
-def describe_rules(script: RuleSet) -> list[Mapping[str, Any]]:
-    """Return each rule as in its document, with its id, scenario and counts, and why it had no target if it had none."""
+def describe_rules(rule_set: RuleSet) -> list[Mapping[str, Any]]:
+    """Return each rule as in its document, with its id, scenario, counts and, if it had no target, the reason."""
     return [
         {
             "id": rule.id,
             "scenario": rule.scenario,
             **rule.source,
-            "matched": script.matched(rule),
-            "fired": script.fired(rule),
+            "matched": rule_set.matched(rule),
+            "fired": rule_set.fired(rule),
         }
-        | ({"noTarget": script.no_target[rule.id]} if rule.id in script.no_target else {})
-        for rule in script.rules.values()
+        | ({"noTarget": rule_set.no_target[rule.id]} if rule.id in rule_set.no_target else {})
+        for rule in rule_set.rules.values()
     ]

@@ -24,7 +24,7 @@ _CHANCES = 1_000_000  # resolution of a chance
 
 
 class AppliedFault(NamedTuple):
-    """The faults of a rule on one exchange, for the journal: the rule's id and its wire effects as in its document."""
+    """The faults of a rule on one exchange, for the journal: the rule's id and its effects as in its document."""
 
     rule: str
     effects: Mapping[str, Any]
@@ -61,7 +61,7 @@ class WireFaults(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One active rule. `source` is the rule as in its document, for lists of rules."""
+    """An active rule; `source` is the rule as in its document, for lists of rules."""
 
     seq: int
     id: str
@@ -118,7 +118,7 @@ class Rule:
         )
 
     def passes_chance(self, seed: int, match: int) -> bool:
-        """The drawn chance of this match; the same seed draws the same."""
+        """Return True if the seeded chance selects this match."""
         if self.chance is None:
             return True
         return ids.seeded_int(seed, "chance", self.seq, match, below=_CHANCES) < round(self.chance * _CHANCES)
@@ -126,9 +126,9 @@ class Rule:
 
 class Subject(NamedTuple):
     """
-    What a firing acts on: the tenant, campaign and session of the call that triggered it, each None if it has none.
+    The subject of a firing: tenant, campaign and session of the call that triggered it, each None if it has none.
 
-    `started_execution_id` is the execution that this very call has started.
+    `started_execution_id` is the execution that this call has started.
     """
 
     tenant_id: str | None = None

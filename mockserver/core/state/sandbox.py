@@ -38,36 +38,36 @@ from mockserver.core.state.tenant import Tenant
 
 
 class Runtime:
-    """What the core needs of the server; this one provides nothing, which is enough for a sandbox of the core alone."""
+    """The functions that the server provides to the core; this one provides none, for a sandbox of the core alone."""
 
     def apply_seed_data(self, sandbox: SandboxState, given: Mapping[str, Any]) -> None:
         """Add seed data, the lock held; raises ValueError, with nothing added, for invalid data."""
-        raise ValueError("this sandbox has no runtime to read seed data")
+        raise ValueError("got seed data; expected a sandbox with a runtime")
 
     def advance_clock(self, sandbox: SandboxState, by: Duration) -> None:
         """Advance the clock in the middle of a call, the lock held."""
-        raise ValueError("this sandbox has no runtime to move the clock")
+        raise ValueError("got an advance; expected a sandbox with a runtime")
 
     def pass_virtual_time(self, sandbox: SandboxState, by: Duration) -> None:
         """Advance the clock while a call waits, the lock free."""
 
-    def add_wait(self, sandbox: SandboxState, epoch: int, release: Callable[[], None]) -> bool:
-        """Have `release` called once the sandbox leaves this epoch; return False if it has left it."""
+    def add_wait(self, sandbox: SandboxState, epoch: int, cancel: Callable[[], None]) -> bool:
+        """Have `cancel` called once the sandbox leaves this epoch; return False if it has left the epoch already."""
         return sandbox.epoch == epoch
 
-    def remove_wait(self, release: Callable[[], None]) -> None:
-        """Forget a wait that is over."""
+    def remove_wait(self, cancel: Callable[[], None]) -> None:
+        """Remove a wait that is over."""
 
     def monotonic_us(self) -> Duration | None:
         """Return the monotonic clock in microseconds, or None if there is none."""
         return None
 
     def process_frozen_at(self) -> Instant | None:
-        """The process's instant if something has frozen its clock."""
+        """Return the process's instant if a test has frozen its clock, else None."""
         return None
 
     def cancel_waits(self) -> None:
-        """Release every wait of an older epoch."""
+        """Cancel every wait of an older epoch."""
 
 
 NULL_RUNTIME = Runtime()
@@ -81,7 +81,7 @@ Position = tuple[Instant, int, int]  # an instant, with the exchange and the tra
 
 
 class Timer(NamedTuple):
-    """What is due to happen to one record, once, unless its state has changed since the timer was scheduled."""
+    """A trigger that is due for one record, ignored if the record's state has changed since it was scheduled."""
 
     due: Instant
     order: int
@@ -94,7 +94,7 @@ class Timer(NamedTuple):
 
 
 class KeyOwner(NamedTuple):
-    """Whose key this is, and whether it is `secret` or `public`."""
+    """The tenant of a key, and its kind: `secret` or `public`."""
 
     tenant_id: str
     kind: str
@@ -109,7 +109,7 @@ class Clock(NamedTuple):
 
 
 class Checkpoint(NamedTuple):
-    """A sandbox's state at one moment; its parts are copies that nothing else writes to."""
+    """A sandbox's state at one moment; its parts are copies to which no code writes."""
 
     clock: Clock
     tenants: Mapping[str, Tenant]
@@ -163,7 +163,7 @@ class SandboxState:
         self.outbox = Outbox()
         self.rule_set = RuleSet()
         self.epoch = 0
-        self.advances = 0  # rules that are letting time pass now, one within another
+        self.advances = 0  # rules that advance the clock now, one within another
         self.rate_budgets: dict[str, deque[Instant]] = {}
         self.cached_previews: dict[tuple[str, str], tuple[Instant, int]] = {}
 
@@ -233,7 +233,7 @@ class SandboxState:
         state_version: int,
         rule_id: str = "",
     ) -> None:
-        """Have `trigger` happen to the record at `due`, unless its state has changed by then."""
+        """Schedule `trigger` for the record at `due`; ignored if its state has changed by then."""
         heappush(
             self.timers,
             Timer(due, self.next_number("timer"), kind, trigger, tenant_id, record_id, state_version, rule_id),
@@ -281,18 +281,18 @@ class SandboxState:
 
     def clone(self) -> SandboxState:
         """Return an independent sandbox in the same state, to read while this one continues."""
-        twin = SandboxState(seed=self.seed, clock=self.clock, lock=nullcontext(), process_now=self.process_now)
-        twin.load(self.checkpoint())
-        return twin
+        copy = SandboxState(seed=self.seed, clock=self.clock, lock=nullcontext(), process_now=self.process_now)
+        copy.load(self.checkpoint())
+        return copy
 
-    def restore(self, kept: Checkpoint) -> None:
+    def restore(self, checkpoint: Checkpoint) -> None:
         """
         Restore the state of a checkpoint and discard what followed it.
 
         A frozen clock is restored with the rest; a following clock only gets its lead back, since the process's time
         has passed.
         """
-        self.load(kept)
+        self.load(checkpoint)
         if not self.clock.frozen:
             self.clock = self.clock._replace(now=max(self.clock.now, self.process_now() + self.clock.lead))
         self.rate_budgets = {}
@@ -304,19 +304,19 @@ class SandboxState:
         self.epoch += 1
         self.runtime.cancel_waits()
 
-    def load(self, kept: Checkpoint) -> None:
+    def load(self, checkpoint: Checkpoint) -> None:
         """Replace the state with a copy of a checkpoint's; the checkpoint stays unchanged."""
-        self.clock = kept.clock
-        self.tenants = {tenant.id: tenant.copy() for tenant in kept.tenants.values()}
-        self.keys = dict(kept.keys)
-        self.choices = kept.choices
-        self.timers = list(kept.timers)
-        self.counters = dict(kept.counters)
-        self.events = list(kept.events)
-        self.journal = kept.journal.copy()
-        self.outbox = kept.outbox.copy()
-        self.rule_set = kept.rule_set.copy()
-        self.visits = deque(kept.visits, maxlen=JOURNAL_MAX_ENTRIES)
+        self.clock = checkpoint.clock
+        self.tenants = {tenant.id: tenant.copy() for tenant in checkpoint.tenants.values()}
+        self.keys = dict(checkpoint.keys)
+        self.choices = checkpoint.choices
+        self.timers = list(checkpoint.timers)
+        self.counters = dict(checkpoint.counters)
+        self.events = list(checkpoint.events)
+        self.journal = checkpoint.journal.copy()
+        self.outbox = checkpoint.outbox.copy()
+        self.rule_set = checkpoint.rule_set.copy()
+        self.visits = deque(checkpoint.visits, maxlen=JOURNAL_MAX_ENTRIES)
 
     def __repr__(self) -> str:
         return f"Sandbox(seed={self.seed}, tenants={list(self.tenants)})"
@@ -325,24 +325,24 @@ class SandboxState:
 def journal_entry(
     sandbox: SandboxState,
     call: Call,
-    answered: CallResult,
+    result: CallResult,
     status: int | None,
     headers: tuple[tuple[str, str], ...] = (),
     body: bytes = b"",
     fault: AppliedFault | None = None,
 ) -> JournalEntry:
     """Return the next entry of the sandbox's journal for an exchange; long bodies are cut to their beginning."""
-    outcome, sent = answered.outcome, call.body or b""
-    has_value = answered.request_body is not None and len(sent) <= JSON_BODY_MAX_BYTES
+    outcome, sent = result.outcome, call.body or b""
+    has_value = result.request_body is not None and len(sent) <= JSON_BODY_MAX_BYTES
     call, answer = cut(call), body[:JOURNAL_ANSWER_MAX_BYTES]
     size_bytes = journal.ENTRY_BYTES + journal.of_call(call) + len(answer) + (journal.of_json(sent) if has_value else 0)
     return JournalEntry(  # positional arguments take half the time
         sandbox.journal.last_exchange + 1,
         sandbox.now,
         call.endpoint.id if call.endpoint else None,
-        answered.tenant_id,
+        result.tenant_id,
         call,
-        answered.request_body if has_value else None,
+        result.request_body if has_value else None,
         status,
         headers,
         answer,
@@ -389,10 +389,11 @@ def require_record(
             "RESOURCE_ACCESS_DENIED",
             clause="auth.denied",
             location=at,
-            reason=f"{record_id!r} belongs to another tenant than the key",
+            reason=f"got {record_id!r} of another tenant; expected an id of the key's tenant",
         )
-    owner = "another tenant has it" if is_foreign else f"the tenant has {_known_ids(tenant, kind)}"
-    raise ApiError(code, clause=clause, location=at, reason=f"no {kind} with id {record_id!r}; {owner}")
+    received = f"{record_id!r} of another tenant" if is_foreign else repr(record_id)
+    reason = f"got the {kind} id {received}; expected one of the key's tenant, which has {_known_ids(tenant, kind)}"
+    raise ApiError(code, clause=clause, location=at, reason=reason)
 
 
 def _known_ids(tenant: Tenant, kind: str) -> str:

@@ -49,10 +49,10 @@ class Chats:
         return None if position is None else self.rows[position]
 
     def copy(self) -> Chats:
-        twin = Chats()
-        twin.rows, twin._index = self.rows, self._index
-        twin._shared = self._shared = True
-        return twin
+        copy = Chats()
+        copy.rows, copy._index = self.rows, self._index
+        copy._shared = self._shared = True
+        return copy
 
     def __contains__(self, chat_id: object) -> bool:
         return chat_id in self._index
@@ -105,7 +105,9 @@ class Tenant:
 
     def funnel_of_step(self, step_id: str) -> Funnel | None:
         """Return the funnel that has this step, or None."""
-        return next((f for f in self.funnels.values() if any(step == step_id for step, _ in f.steps)), None)
+        return next(
+            (funnel for funnel in self.funnels.values() if any(step == step_id for step, _ in funnel.steps)), None
+        )
 
     def __repr__(self) -> str:
         return f"Tenant(id={self.id!r}, name={self.name!r}, secret_key='{self.secret_key[:3]}...')"

@@ -28,12 +28,12 @@ from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import Tenant
 from mockserver.core.webhooks import retry_schedule
 
-Ask = Callable[[SandboxState, Delivery, int], outbox.DeliveryFaults]
+FaultsOfAttempt = Callable[[SandboxState, Delivery, int], outbox.DeliveryFaults]
 
 Cause = Mapping[str, object]
 
 LOST = "lost by a script"
-_REORDER_TIMEOUT = 5 * MINUTE  # then it is sent although no other has passed, so that nothing is lost
+_REORDER_TIMEOUT = 5 * MINUTE  # a swapped delivery is sent after this time, also without a later one
 
 
 def accepts(webhook: Webhook, kind: str) -> bool:
@@ -54,9 +54,9 @@ def register_webhook(sandbox: SandboxState, tenant: Tenant, webhook: Webhook) ->
     """Register an endpoint for the tenant's events, and enqueue the events that no endpoint has received yet."""
     tenant.webhooks[webhook.id] = webhook
     outbox = sandbox.outbox
-    waited = [each for each in outbox.unclaimed_events if each.tenant_id == tenant.id and accepts(webhook, each.kind)]
-    outbox.unclaimed_events = [each for each in outbox.unclaimed_events if each not in waited]
-    for event in waited:
+    own = [event for event in outbox.unclaimed_events if event.tenant_id == tenant.id and accepts(webhook, event.kind)]
+    outbox.unclaimed_events = [event for event in outbox.unclaimed_events if event not in own]
+    for event in own:
         create_delivery(sandbox, event, webhook)
 
 
@@ -87,8 +87,7 @@ def _forget_oldest(outbox: Outbox) -> None:
     oldest = next(iter(outbox.deliveries.values()))
     if len(outbox.deliveries) > JOURNAL_MAX_ENTRIES and oldest.has_ended:
         del outbox.deliveries[oldest.id]
-        left = tuple(each for each in outbox.by_event[oldest.event.id] if each != oldest.id)
-        outbox.by_event[oldest.event.id] = left
+        outbox.by_event[oldest.event.id] = tuple(id for id in outbox.by_event[oldest.event.id] if id != oldest.id)
 
 
 def transition_delivery(
@@ -97,7 +96,9 @@ def transition_delivery(
     """Apply the transition of (the delivery's state, `trigger`), with `changes` to its other fields."""
     step = DELIVERY.step(delivery.status, trigger)
     if step is None:
-        raise ValueError(f"a delivery that is {delivery.status} has no move '{trigger}'")
+        raise ValueError(
+            f"got '{trigger}' for a delivery that is {delivery.status}; expected a transition of the table"
+        )
     moved = replace(delivery, status=step.target, state_version=sandbox.next_number("state_version"), **changes)
     sandbox.outbox.deliveries[moved.id] = moved
     sandbox.journal.add_transition(sandbox.now, "delivery", moved.id, delivery.status, moved.status, cause)
@@ -110,13 +111,12 @@ def _attemptable(sandbox: SandboxState) -> Iterator[Delivery]:
     ones.
     """
     outbox = sandbox.outbox
-    for webhook_id in [*outbox.queues, *(each for each in outbox.unordered if each not in outbox.queues)]:
+    for webhook_id in [*outbox.queues, *(id for id in outbox.unordered if id not in outbox.queues)]:
         if webhook_id in outbox.in_flight:
             continue
-        for _, delivery_id in [*outbox.queues.get(webhook_id, ())[:1], *outbox.unordered.get(webhook_id, ())]:
-            delivery = outbox.deliveries[delivery_id]
-            if delivery.status == "due":
-                yield delivery
+        keys = [*outbox.queues.get(webhook_id, ())[:1], *outbox.unordered.get(webhook_id, ())]
+        candidates = (outbox.deliveries[delivery_id] for _, delivery_id in keys)
+        yield from (delivery for delivery in candidates if delivery.status == "due")
 
 
 def has_due_attempt(sandbox: SandboxState) -> bool:
@@ -124,112 +124,114 @@ def has_due_attempt(sandbox: SandboxState) -> bool:
     return not sandbox.outbox.is_idle and next(_attemptable(sandbox), None) is not None
 
 
-def claim_next_attempt(sandbox: SandboxState, ask: Ask, *, early: bool = False) -> PlannedAttempt | None:
+def claim_next_attempt(
+    sandbox: SandboxState, faults_of: FaultsOfAttempt, *, early: bool = False
+) -> PlannedAttempt | None:
     """
     Claim the next due attempt, which is in flight until its result is recorded; return None if none is due.
 
-    `ask` returns the faults of an attempt. `early` claims only an attempt that a rule wants sent before the response of
-    the current call.
+    `faults_of` returns the faults of an attempt. `early` claims only an attempt that a rule sends before the response
+    of the current call.
     """
     while True:
-        ready = sorted(_attemptable(sandbox), key=lambda each: (each.due, each.seq))
+        ready = sorted(_attemptable(sandbox), key=lambda delivery: (delivery.due, delivery.seq))
         for delivery in ready:
-            asked = _with_faults(sandbox, delivery, ask)
-            wanted = asked.faults or outbox.NO_DELIVERY_FAULTS
-            if wanted.delay or (wanted.reorder and asked.webhook_id not in sandbox.outbox.swapped_out):
-                _postpone(sandbox, asked, wanted)
+            evaluated = _with_faults(sandbox, delivery, faults_of)
+            faults = evaluated.faults or outbox.NO_DELIVERY_FAULTS
+            if faults.delay or (faults.reorder and evaluated.webhook_id not in sandbox.outbox.swapped_out):
+                _postpone(sandbox, evaluated, faults)
                 break
-            if wanted.before_answer or not early:
-                return _claim(sandbox, asked, wanted)
+            if faults.before_answer or not early:
+                return _claim(sandbox, evaluated, faults)
         else:
             return None
 
 
-def _with_faults(sandbox: SandboxState, delivery: Delivery, ask: Ask) -> Delivery:
+def _with_faults(sandbox: SandboxState, delivery: Delivery, faults_of: FaultsOfAttempt) -> Delivery:
     """Return the delivery with the faults of its next attempt, evaluated once."""
     if delivery.faults is None:
-        delivery = replace(delivery, faults=ask(sandbox, delivery, delivery.next_attempt_number))
+        delivery = replace(delivery, faults=faults_of(sandbox, delivery, delivery.next_attempt_number))
         sandbox.outbox.deliveries[delivery.id] = delivery
     return delivery
 
 
-def _postpone(sandbox: SandboxState, delivery: Delivery, wanted: outbox.DeliveryFaults) -> None:
-    """Let later events pass: for a while, or until the next of them has been sent."""
-    outbox, place = sandbox.outbox, (delivery.seq, delivery.id)
-    outbox.remove(place, delivery.webhook_id)
-    outbox.unordered.setdefault(delivery.webhook_id, []).append(place)
+def _postpone(sandbox: SandboxState, delivery: Delivery, faults: outbox.DeliveryFaults) -> None:
+    """Take the delivery out of its queue: for its delay, or until the next event has been sent."""
+    outbox, key = sandbox.outbox, (delivery.seq, delivery.id)
+    outbox.remove(key, delivery.webhook_id)
+    outbox.unordered.setdefault(delivery.webhook_id, []).append(key)
     _advance_queue(sandbox, delivery)
-    if not wanted.delay:
+    if not faults.delay:
         outbox.swapped_out[delivery.webhook_id] = delivery.id
-    due = delivery.due + (wanted.delay or _REORDER_TIMEOUT)
-    left = replace(wanted, delay=0) if wanted.delay else replace(wanted, reorder=False)
-    _schedule_retry(sandbox, delivery, due, {"script": "delay" if wanted.delay else "reorder"}, faults=left)
+    due = delivery.due + (faults.delay or _REORDER_TIMEOUT)
+    remaining = replace(faults, delay=0) if faults.delay else replace(faults, reorder=False)
+    _schedule_retry(sandbox, delivery, due, {"script": "delay" if faults.delay else "reorder"}, faults=remaining)
 
 
-def _claim(sandbox: SandboxState, delivery: Delivery, wanted: outbox.DeliveryFaults) -> PlannedAttempt:
+def _claim(sandbox: SandboxState, delivery: Delivery, faults: outbox.DeliveryFaults) -> PlannedAttempt:
     webhook = sandbox.tenants[delivery.tenant_id].webhooks[delivery.webhook_id]
     n = delivery.next_attempt_number
     planned = PlannedAttempt(
-        sandbox.epoch, delivery, webhook, n, sandbox.now, wanted, _message_id(sandbox, delivery, n)
+        sandbox.epoch, delivery, webhook, n, sandbox.now, faults, _message_id(sandbox, delivery, n)
     )
     sandbox.outbox.in_flight[webhook.id] = planned
     return planned
 
 
 def _message_id(sandbox: SandboxState, delivery: Delivery, n: int) -> str | None:
-    how = sandbox.choices["wh-idempotency"]
-    if how == "same-per-event":
+    option = sandbox.choices["wh-idempotency"]
+    if option == "same-per-event":
         return delivery.event.id
-    return "msg_" + ids.seeded_id(sandbox.seed, "message", delivery.id, n) if how == "new-per-try" else None
+    return "msg_" + ids.seeded_id(sandbox.seed, "message", delivery.id, n) if option == "new-per-try" else None
 
 
 def record_attempt(
-    sandbox: SandboxState, planned: PlannedAttempt, made: Sequence[Attempt], retry_after: Duration | None = None
+    sandbox: SandboxState, planned: PlannedAttempt, requests: Sequence[Attempt], retry_after: Duration | None = None
 ) -> None:
     """
     Record the result of an attempt and decide how its delivery continues.
 
-    `made` are its requests in the order of sending; the genuine one has no fault. A result of an older epoch is
-    discarded.
+    `requests` are all requests of the attempt, in the order of sending; the genuine one has no fault. A result of an
+    older epoch is discarded.
     """
     if planned.epoch != sandbox.epoch:
         return
     sandbox.outbox.in_flight.pop(planned.webhook.id, None)
     delivery = sandbox.outbox.deliveries[planned.delivery.id]
-    kept = {
-        "attempts": (*delivery.attempts, *made),
+    changes = {
+        "attempts": (*delivery.attempts, *requests),
         "faults": None,
         "attempts_in_schedule": delivery.attempts_in_schedule + 1,
     }
-    true = next(each for each in made if each.fault is None)
+    genuine = next(request for request in requests if request.fault is None)
     cause: Cause = {"attempt": planned.number}
     delay = retry_schedule.next_delay(
-        str(sandbox.choices["wh-retry"]), delivery.attempts_in_schedule, true, retry_after
+        str(sandbox.choices["wh-retry"]), delivery.attempts_in_schedule, genuine, retry_after
     )
-    if true.accepted or true.error == LOST:  # the sender of a lost request counts it as delivered
-        _finish(sandbox, delivery, "accept", cause, **kept)
-    elif true.status == 410 or delay is None:
-        _finish(sandbox, delivery, "abandon", cause, **kept)
+    if genuine.accepted or genuine.error == LOST:  # the sender of a lost request counts it as delivered
+        _finish(sandbox, delivery, "accept", cause, **changes)
+    elif genuine.status == 410 or delay is None:
+        _finish(sandbox, delivery, "abandon", cause, **changes)
     else:
-        _schedule_retry(sandbox, delivery, delivery.due + delay, cause, **kept)
-    if true.status == 410:
+        _schedule_retry(sandbox, delivery, delivery.due + delay, cause, **changes)
+    if genuine.status == 410:
         _disable(sandbox, planned)
 
 
 def release_attempt(sandbox: SandboxState, planned: PlannedAttempt) -> None:
-    """Release an attempt without any result, not even a failure: it is due as before."""
+    """Release an attempt without a result: its delivery stays due."""
     if planned.epoch == sandbox.epoch:
         sandbox.outbox.in_flight.pop(planned.webhook.id, None)
 
 
 def _schedule_retry(sandbox: SandboxState, delivery: Delivery, due: Instant, cause: Cause, **changes: Any) -> None:
     due = min(due, LATEST)  # the last instant that can be shown
-    rested = transition_delivery(sandbox, delivery, "wait", cause, due=due, **changes)
-    sandbox.schedule(due, "delivery", "wake", rested.tenant_id, rested.id, rested.state_version)
+    waiting = transition_delivery(sandbox, delivery, "wait", cause, due=due, **changes)
+    sandbox.schedule(due, "delivery", "wake", waiting.tenant_id, waiting.id, waiting.state_version)
 
 
 def retry_due(sandbox: SandboxState, delivery_id: str, cause: Cause) -> None:
-    """Make a waiting delivery due again; one that let others pass returns to the order."""
+    """Make a waiting delivery due again; a swapped one is no longer swapped."""
     delivery = sandbox.outbox.deliveries[delivery_id]
     if sandbox.outbox.swapped_out.get(delivery.webhook_id) == delivery_id:
         del sandbox.outbox.swapped_out[delivery.webhook_id]
@@ -237,32 +239,32 @@ def retry_due(sandbox: SandboxState, delivery_id: str, cause: Cause) -> None:
 
 
 def _finish(sandbox: SandboxState, delivery: Delivery, trigger: str, cause: Cause, **changes: Any) -> None:
-    """End the delivery: the next one to this endpoint is attempted, then the one that let it pass."""
-    outbox, aside = sandbox.outbox, sandbox.outbox.swapped_out.get(delivery.webhook_id)
+    """End the delivery: the next one to this endpoint becomes due, then the one that was swapped with it."""
+    outbox, swapped_id = sandbox.outbox, sandbox.outbox.swapped_out.get(delivery.webhook_id)
     outbox.remove((delivery.seq, delivery.id), delivery.webhook_id)
     transition_delivery(sandbox, delivery, trigger, cause, **changes)
     _advance_queue(sandbox, delivery)
-    if aside is not None and aside != delivery.id:
+    if swapped_id is not None and swapped_id != delivery.id:
         del outbox.swapped_out[delivery.webhook_id]
-        if outbox.deliveries[aside].status == "waiting":
-            passed = replace(outbox.deliveries[aside], due=delivery.due)
-            transition_delivery(sandbox, passed, "wake", {"script": "reorder"})
+        if outbox.deliveries[swapped_id].status == "waiting":
+            swapped = replace(outbox.deliveries[swapped_id], due=delivery.due)
+            transition_delivery(sandbox, swapped, "wake", {"script": "reorder"})
 
 
-def _advance_queue(sandbox: SandboxState, gone: Delivery) -> None:
+def _advance_queue(sandbox: SandboxState, removed: Delivery) -> None:
     """Make the next delivery in the queue due, at the earliest when the one before it was."""
-    queue = sandbox.outbox.queues.get(gone.webhook_id)
+    queue = sandbox.outbox.queues.get(removed.webhook_id)
     head = sandbox.outbox.deliveries[queue[0][1]] if queue else None
-    if head is not None and head.status == "due" and head.due < gone.due:
-        sandbox.outbox.deliveries[head.id] = replace(head, due=gone.due)
+    if head is not None and head.status == "due" and head.due < removed.due:
+        sandbox.outbox.deliveries[head.id] = replace(head, due=removed.due)
 
 
 def _disable(sandbox: SandboxState, planned: PlannedAttempt) -> None:
-    """The endpoint is gone (410): it is sent nothing more until it is recovered."""
+    """Disable an endpoint that responded 410: no event is sent to it until it is recovered."""
     outbox, webhooks = sandbox.outbox, sandbox.tenants[planned.delivery.tenant_id].webhooks
     webhooks[planned.webhook.id] = replace(webhooks[planned.webhook.id], disabled=True)
-    lanes = [*outbox.queues.get(planned.webhook.id, ()), *outbox.unordered.get(planned.webhook.id, ())]
-    for _, delivery_id in lanes:
+    keys = [*outbox.queues.get(planned.webhook.id, ()), *outbox.unordered.get(planned.webhook.id, ())]
+    for _, delivery_id in keys:
         delivery = outbox.deliveries[delivery_id]
         if delivery.status == "waiting":
             delivery = transition_delivery(sandbox, delivery, "wake", {"webhook": "disabled"})
@@ -271,26 +273,30 @@ def _disable(sandbox: SandboxState, planned: PlannedAttempt) -> None:
 
 def redeliver(sandbox: SandboxState, event: Event) -> list[Delivery]:
     """
-    Send an event again: each of its deliveries that has ended is due at once, with the whole schedule before it.
+    Send an event again: each of its ended deliveries is due immediately, with a new retry schedule.
 
-    An endpoint that takes it and had none yet gets one. Answers what was set going, which may be nothing.
+    An endpoint that accepts the event and has no delivery of it yet gets one.
+
+    Returns:
+        The deliveries that are due now, perhaps none.
     """
     tenant = sandbox.tenants[event.tenant_id]
-    ended = [each for each in sandbox.outbox.of_event(event.id) if DELIVERY.step(each.status, "resend") is not None]
-    have = {each.webhook_id for each in sandbox.outbox.of_event(event.id)}
-    new = [each for each in tenant.webhooks.values() if each.id not in have and accepts(each, event.kind)]
+    deliveries = list(sandbox.outbox.of_event(event.id))
+    ended = [delivery for delivery in deliveries if DELIVERY.step(delivery.status, "resend") is not None]
+    served = {delivery.webhook_id for delivery in deliveries}
+    new = [hook for hook in tenant.webhooks.values() if hook.id not in served and accepts(hook, event.kind)]
     sandbox.outbox.unclaimed_events = [
-        each for each in sandbox.outbox.unclaimed_events if each.id != event.id or not new
+        unclaimed for unclaimed in sandbox.outbox.unclaimed_events if unclaimed.id != event.id or not new
     ]
-    again = [_resend(sandbox, each, "redeliver") for each in ended]
+    again = [_resend(sandbox, delivery, "redeliver") for delivery in ended]
     return again + [create_delivery(sandbox, event, webhook) for webhook in new]
 
 
 def recover(sandbox: SandboxState, tenant: Tenant, webhook: Webhook) -> list[Delivery]:
-    """Send an endpoint everything that was given up, in the order of happening; a disabled one is enabled again."""
+    """Send an endpoint its abandoned deliveries again, in their order; a disabled endpoint is enabled."""
     tenant.webhooks[webhook.id] = replace(webhook, disabled=False)
-    given_up = [each for each in sandbox.outbox.of_webhook(webhook.id) if each.status == "abandoned"]
-    return [_resend(sandbox, each, "recover") for each in given_up]
+    abandoned = [delivery for delivery in sandbox.outbox.of_webhook(webhook.id) if delivery.status == "abandoned"]
+    return [_resend(sandbox, delivery, "recover") for delivery in abandoned]
 
 
 def _resend(sandbox: SandboxState, delivery: Delivery, by: str) -> Delivery:
@@ -299,24 +305,24 @@ def _resend(sandbox: SandboxState, delivery: Delivery, by: str) -> Delivery:
 
 
 def rotate_secret(sandbox: SandboxState, tenant: Tenant, webhook: Webhook, secret: str) -> Webhook:
-    """Give an endpoint a new secret; until the next rotation its letters are signed with the former one too."""
+    """Set a new secret of an endpoint; until the next rotation requests have a signature with the former one too."""
     tenant.webhooks[webhook.id] = replace(webhook, secret=secret, old_secret=webhook.secret)
     return tenant.webhooks[webhook.id]
 
 
 def new_secret(sandbox: SandboxState) -> str:
-    """A fresh signing secret, as the reference libraries take it."""
+    """Return a new signing secret in the format of the reference libraries."""
     drawn = ids.seeded_id(sandbox.seed, "signing secret", sandbox.next_number("signing secret"), chars=24)
     return "whsec_" + b64encode(drawn.encode()).decode()
 
 
 def has_unsent_event(sandbox: SandboxState, session: Session) -> bool:
-    """True while the event of a session that has ended is about to be sent for the first time to some endpoint."""
+    """Return True if the event of an ended session is due at an endpoint for the first time."""
     outbox = sandbox.outbox
     for queue in outbox.queues.values():
         if outbox.deliveries[queue[0][1]].status != "due":
             continue
         waiting = (outbox.deliveries[delivery_id] for _, delivery_id in queue)
-        if any(each.event.session.id == session.id and not each.attempts for each in waiting):
+        if any(delivery.event.session.id == session.id and not delivery.attempts for delivery in waiting):
             return True
     return False

@@ -1,4 +1,4 @@
-"""When a delivery is tried again, by option of `wh-retry`."""
+"""Delays between the attempts of a delivery, by option of `wh-retry`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TIMEOUT = "timeout"  # the error of an attempt that exceeded its time limit
 
 
 def _waits(*delays: str) -> tuple[Duration, ...]:
-    return tuple(parse_duration(each) or 0 for each in delays)
+    return tuple(parse_duration(delay) or 0 for delay in delays)
 
 
 # The waits before the second, third ... attempt; after the last of them a delivery is abandoned.

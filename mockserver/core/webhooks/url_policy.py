@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 
 def rejection_reason(url: str, allowed_hosts: Collection[str]) -> str | None:
-    """Return what was expected if the url is not allowed, else None; the sender checks what a name resolves to."""
+    """Return the expectation that the url does not meet, or None; the sender checks the address of a name."""
     try:
         parts = urlsplit(url)
         host, port = (parts.hostname or "").lower(), parts.port
@@ -35,7 +35,7 @@ def is_local_host(host: str) -> bool:
 
 
 def is_loopback(address: str) -> bool:
-    """True for an address of the loopback interface."""
+    """Return True for an address of the loopback interface."""
     try:
         return ip_address(address.partition("%")[0]).is_loopback
     except ValueError:
@@ -43,7 +43,7 @@ def is_loopback(address: str) -> bool:
 
 
 def is_address(host: str) -> bool:
-    """True for an IP address, False for a name."""
+    """Return True for an IP address, False for a name."""
     try:
         ip_address(host.partition("%")[0])
     except ValueError:

@@ -1,8 +1,8 @@
 """
 One call of the public API: the operation with its journal entry, and the rules around it.
 
-1. A rule's wait holds no lock. On a connection the call is held until its server has spent the wait in real time, which
-   ends early when the sandbox begins a new epoch; in process a wait moves the sandbox's clock, and ends with the client's
+1. A rule's wait holds no lock. On a connection the call is returned with its wait, which the server spends in real time
+   and which the sandbox's next epoch cancels; in process a wait moves the sandbox's clock, and ends with the client's
    timeout.
 2. A call that returns from a wait into a newer epoch changes nothing and gets no response.
 """
@@ -22,17 +22,18 @@ from mockserver.core.operations.dispatch import handle_call
 from mockserver.core.scheduler import run_until
 from mockserver.core.state.calls import ApiError, Call, CallResult
 from mockserver.core.state.sandbox import SandboxState, cut, journal_entry
-from mockserver.server.api import response
 from mockserver.server.api.response import (
-    Answer,
     HttpResponse,
     NoResponse,
     PendingWait,
     ResponseOptions,
+    ResponseOrWait,
     Transmission,
     Waited,
     after_wait,
+    build_response,
     redactor,
+    scripted_response,
 )
 
 
@@ -41,10 +42,10 @@ class ClientWait(Protocol):
 
     def wait(self, sandbox: SandboxState, epoch: int, span: Duration) -> Waited | PendingWait:
         """
-        Let `span` pass, or return the wait for the server to spend.
+        Let `span` pass, or return the wait, which the server then spends.
 
         Returns:
-            `passed`, `released` by a new epoch, or `gone` if the client gives up before.
+            `passed`, `canceled` by a new epoch, or `timed-out` if the client gives up before.
         """
 
     def if_lost(self, note: Callable[[], None]) -> None:
@@ -69,12 +70,12 @@ class VirtualWait(NamedTuple):
 
     def wait(self, sandbox: SandboxState, epoch: int, span: Duration) -> Waited:
         if sandbox.epoch != epoch:
-            return "released"
-        gives_up = self.timeout_us is not None and span > self.timeout_us
-        sandbox.runtime.pass_virtual_time(
-            sandbox, self.timeout_us if gives_up and self.timeout_us is not None else span
-        )
-        return "gone" if gives_up else "passed"
+            return "canceled"
+        if self.timeout_us is not None and span > self.timeout_us:
+            sandbox.runtime.pass_virtual_time(sandbox, self.timeout_us)
+            return "timed-out"
+        sandbox.runtime.pass_virtual_time(sandbox, span)
+        return "passed"
 
     def if_lost(self, note: Callable[[], None]) -> None:
         """Do nothing: a client in this process waits until its timeout."""
@@ -94,22 +95,22 @@ class RealTimeWait:
     A client on a connection: its server waits in real time, and a frozen clock stays where it is.
 
     Attributes:
-        lost: to be called if the response does not reach the client.
+        on_lost: the server calls it if the response does not reach the client.
 
     Lifetime: one call.
     """
 
-    __slots__ = ("_exchanges_before", "lost")
+    __slots__ = ("_exchanges_before", "on_lost")
 
     def __init__(self, exchanges_before: int) -> None:
         self._exchanges_before = exchanges_before
-        self.lost: Callable[[], None] | None = None
+        self.on_lost: Callable[[], None] | None = None
 
     def wait(self, sandbox: SandboxState, epoch: int, span: Duration) -> PendingWait:
         return PendingWait(sandbox, epoch, span)
 
     def if_lost(self, note: Callable[[], None]) -> None:
-        self.lost = note
+        self.on_lost = note
 
     def is_reused(self) -> bool:
         return self._exchanges_before > 0
@@ -133,11 +134,11 @@ def run_call(sandbox: SandboxState, call: Call, options: ResponseOptions) -> Htt
     """
     try:
         result = handle_call(sandbox, call)
-        answer = response.build_response(sandbox, call, result.outcome, options)
+        response = build_response(sandbox, call, result.outcome, options)
     except Exception as failure:  # noqa: BLE001 - for any failure the client gets the documented error
-        result, answer = _internal_error(sandbox, call, options, failure)
-    sandbox.journal.add_exchange(journal_entry(sandbox, call, result, answer.status, answer.headers, answer.body))
-    return answer
+        result, response = _internal_error(sandbox, call, options, failure)
+    sandbox.journal.add_exchange(journal_entry(sandbox, call, result, response.status, response.headers, response.body))
+    return response
 
 
 class ExchangeWithRules:
@@ -165,8 +166,8 @@ class ExchangeWithRules:
         self.response: HttpResponse | NoResponse = NoResponse("drop")
         self.number = 0
 
-    def run(self) -> Answer:
-        """Run the three phases and return the response, or the call if it is held before or after the operation."""
+    def run(self) -> ResponseOrWait:
+        """Run the three phases and return the response, or the call with its wait before or after the operation."""
         with self._sandbox.lock:
             self.before()
             if not self._match.before:
@@ -212,7 +213,7 @@ class ExchangeWithRules:
         if result is not None:
             injection.run_after_effects(sandbox, call, match, result)
 
-    def after(self) -> Answer:
+    def after(self) -> ResponseOrWait:
         """
         Wait as the rules have it after the operation, and return the response, with the way in which its body is sent.
 
@@ -222,10 +223,10 @@ class ExchangeWithRules:
             return self._transmit()
         return after_wait(self._client.wait(self._sandbox, self._epoch, self._match.after), self._respond_after_wait)
 
-    def _respond_after_wait(self, waited: Waited) -> Answer:
-        if waited == "released" or self._sandbox.epoch != self._epoch:
+    def _respond_after_wait(self, waited: Waited) -> ResponseOrWait:
+        if waited == "canceled" or self._sandbox.epoch != self._epoch:
             self.response = NoResponse("drop")
-        elif waited == "gone":
+        elif waited == "timed-out":
             self._mark_end(is_lost=True)
             self.response = NoResponse("timeout")
         else:
@@ -234,13 +235,13 @@ class ExchangeWithRules:
 
     def _transmit(self) -> HttpResponse | NoResponse:
         """Set the way in which the body is sent, and return the response."""
-        match, client, answer = self._match, self._client, self.response
-        is_slow = _is_slow(self._call, answer)
+        match, client, response = self._match, self._client, self.response
+        is_slow = _is_slow(self._call, response)
         if match.before or match.after or is_slow:
             client.if_lost(lambda: self._mark_end(is_lost=True))
-        if is_slow and isinstance(answer, HttpResponse) and answer.transmission is not None:
-            self.response = answer._replace(
-                transmission=answer.transmission._replace(
+        if is_slow and isinstance(response, HttpResponse) and response.transmission is not None:
+            self.response = response._replace(
+                transmission=response.transmission._replace(
                     wait=lambda span: client.wait(self._sandbox, self._epoch, span),
                     ended=lambda is_whole: self._mark_end(is_lost=not is_whole),
                 )
@@ -249,14 +250,14 @@ class ExchangeWithRules:
             self._mark_end(is_lost=False)
         return self.response
 
-    def _operate_after_wait(self, waited: Waited) -> Answer:
+    def _operate_after_wait(self, waited: Waited) -> ResponseOrWait:
         """Run the operation, unless the client has given up in the wait: then the call arrives when it is due."""
         sandbox, match = self._sandbox, self._match
         with sandbox.lock:
-            if waited == "released" or sandbox.epoch != self._epoch:
+            if waited == "canceled" or sandbox.epoch != self._epoch:
                 return self.response
             run_until(sandbox, sandbox.read_clock())
-            if waited == "gone":
+            if waited == "timed-out":
                 injection.defer_call(sandbox, self._call, match, self._arrived_at + match.before)
                 self.response = NoResponse("timeout")
                 return self.response
@@ -266,18 +267,18 @@ class ExchangeWithRules:
 
     def _record(self, result: CallResult) -> None:
         """Add the call to the journal, with the part of the response that reaches the client."""
-        sandbox, call, match, answer = self._sandbox, self._call, self._match, self.response
+        sandbox, call, match, response = self._sandbox, self._call, self._match, self.response
         status: int | None = None
         headers: tuple[tuple[str, str], ...] = ()
         body = b""
-        if isinstance(answer, HttpResponse):
-            status, headers, body, transmission = answer
+        if isinstance(response, HttpResponse):
+            status, headers, body, transmission = response
             body = body[: transmission.truncate_bytes] if transmission is not None else body
         if match.owner is None:
             sandbox.journal.add_exchange(journal_entry(sandbox, call, result, status, headers, body))
             return
         entry = journal_entry(sandbox, call, result, status, headers, body, match.owner.fault())
-        is_held = status is not None and bool(match.after or _is_slow(call, answer))
+        is_held = status is not None and bool(match.after or _is_slow(call, response))
         sandbox.journal.add_exchange(entry._replace(is_reused=self._client.is_reused(), is_held=is_held))
 
     def _mark_end(self, *, is_lost: bool) -> None:
@@ -292,11 +293,11 @@ class ExchangeWithRules:
                 sandbox.journal.send(self.number, sandbox.runtime.monotonic_us())
 
 
-def _is_slow(call: Call, answer: HttpResponse | NoResponse) -> bool:
+def _is_slow(call: Call, response: HttpResponse | NoResponse) -> bool:
     """Return True if the body is sent in pieces with waits between them."""
-    if isinstance(answer, NoResponse) or answer.transmission is None or call.method == "HEAD":
+    if isinstance(response, NoResponse) or response.transmission is None or call.method == "HEAD":
         return False
-    return bool(answer.transmission.chunks and answer.body)
+    return bool(response.transmission.chunks and response.body)
 
 
 def _with_wire_faults(
@@ -305,18 +306,18 @@ def _with_wire_faults(
     """Return the response to a result, with the faults of the rule that owns the call."""
     wire = match.wire
     if wire.reply is not None:
-        answer = response.scripted_response(sandbox, *wire.reply)
+        response = scripted_response(sandbox, *wire.reply)
     elif result.outcome is not None:
-        answer = response.build_response(sandbox, call, result.outcome, options, result.as_of)
+        response = build_response(sandbox, call, result.outcome, options, result.as_of)
     else:
         return NoResponse(wire.termination or "drop")
     if wire.garble:
-        answer = answer._replace(status=200, body=_NOT_JSON)
+        response = response._replace(status=200, body=_NOT_JSON)
     if wire.termination is not None:
         return NoResponse(wire.termination)
     if wire.truncate_bytes is not None or wire.chunks:
-        return answer._replace(transmission=Transmission(wire.truncate_bytes, wire.chunks, wire.over))
-    return answer
+        return response._replace(transmission=Transmission(wire.truncate_bytes, wire.chunks, wire.over))
+    return response
 
 
 def _internal_error(
@@ -326,7 +327,7 @@ def _internal_error(
     _log_failure(sandbox, call)
     reason = f"the mock failed: {type(failure).__name__}: {failure}"
     result = CallResult(ApiError("INTERNAL_ERROR", clause="base.internal", reason=reason), None, None)
-    return result, response.build_response(sandbox, call, result.outcome, options._replace(strict=False))
+    return result, build_response(sandbox, call, result.outcome, options._replace(strict=False))
 
 
 def _log_failure(sandbox: SandboxState, call: Call) -> None:

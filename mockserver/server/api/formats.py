@@ -25,6 +25,7 @@ from mockserver.core.state.records import Campaign, Template
 
 Row = TypeVar("Row", Campaign, Template)
 Choices = Mapping[str, object]
+JSON = dict[str, Any]
 
 _UNKNOWN_FIELD = ("unlistedField", "a field that the document does not list")
 _UNKNOWN_VALUES = MappingProxyType(
@@ -74,13 +75,13 @@ def success_status(choices: Choices, endpoint: Endpoint) -> int:
 def error_body(choices: Choices, refusal: ApiError, endpoint: Endpoint | None) -> tuple[int, dict[str, Any]]:
     """Return status and body of an error: status of the catalogue or the campaign guide, code, Portuguese message."""
     row = ERRORS[refusal.code]
-    guided = choices["dual-status"] == "guide" and endpoint is not None and endpoint.path.startswith("/v1/campaigns")
-    status = row.guide_status if guided else row.status
-    worded = {"canonical": row.message, "reworded": row.reworded, "empty": ""}[str(choices["message-text"])]
+    is_of_guide = endpoint is not None and endpoint.path.startswith("/v1/campaigns")
+    status = row.guide_status if is_of_guide and choices["dual-status"] == "guide" else row.status
+    message = {"canonical": row.message, "reworded": row.reworded, "empty": ""}[str(choices["message-text"])]
     body: dict[str, Any] = {
         "statusCode": status,
         "code": refusal.code,
-        "message": worded.format_map(refusal.details),
+        "message": message.format_map(refusal.details),
     }
     if choices["error-extra-keys"] == "details":
         body |= {
@@ -130,9 +131,6 @@ def with_unknown_fields(value: Any) -> Any:
     return value
 
 
-JSON = dict[str, Any]
-
-
 class SerializationContext(NamedTuple):
     """Context of a serializer: the choices, the seed, the instant, and the prefix of urls."""
 
@@ -143,7 +141,7 @@ class SerializationContext(NamedTuple):
 
 
 def empty_value(view: SerializationContext, choice: str, key: str, blank: object = "") -> JSON:
-    """Return a key without a value by a choice: absent, null, or blank."""
+    """Return a key that has no value, as a choice has it: absent, null, or blank."""
     shapes: Mapping[str, JSON] = {"absent": {}, "null": {key: None}, "empty": {key: blank}}
     return shapes[str(view.choices[choice])]
 

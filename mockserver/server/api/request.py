@@ -31,7 +31,7 @@ from mockserver.core.state.calls import ApiError, Call, UploadedFile
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.server.api import router
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait, ExchangeWithRules, run_call
-from mockserver.server.api.response import Answer, HttpResponse, NoResponse, ResponseOptions, with_response
+from mockserver.server.api.response import ResponseOptions, ResponseOrWait, map_response, without_body
 
 SANDBOXES = "/sandboxes/"  # followed by a sandbox's id: the prefix of that sandbox
 _FIELD = "files"
@@ -45,12 +45,12 @@ class _Part(NamedTuple):
     content: bytes
 
 
-def reader(content_type: str, body: bytes) -> Callable[[int], Sequence[UploadedFile]]:
+def upload_reader(content_type: str, body: bytes) -> Callable[[int], Sequence[UploadedFile]]:
     """Return a function that reads the files of the field `files`, given the number that the operation takes."""
-    return lambda files_max: read(content_type, body, files_max)
+    return lambda files_max: read_uploads(content_type, body, files_max)
 
 
-def read(content_type: str, body: bytes, files_max: int) -> Sequence[UploadedFile]:
+def read_uploads(content_type: str, body: bytes, files_max: int) -> Sequence[UploadedFile]:
     """
     Return the files of the field `files`, in order; none if the body is not a readable multipart.
 
@@ -69,15 +69,19 @@ def read(content_type: str, body: bytes, files_max: int) -> Sequence[UploadedFil
     boundary = options.get("boundary", "")
     if kind.lower() != "multipart/form-data" or not boundary or not boundary.isascii():
         return ()
-    files: list[UploadedFile] = []
     try:
-        for number, part in enumerate(_parts(body, boundary.encode("ascii")), start=1):
-            if number > files_max + UPLOAD_OTHER_PARTS_MAX:
-                raise _too_many(files_max)
-            files.extend(_files(part))
+        parts = _bounded(_parts(body, boundary.encode("ascii")), files_max)
+        return [file for part in parts for file in _files(part)]
     except (ValueError, LookupError):  # a body that breaks the format, a part without a disposition
         return ()
-    return files
+
+
+def _bounded(parts: Iterator[_Part], files_max: int) -> Iterator[_Part]:
+    """Yield the parts; refuse those beyond the bound on their number."""
+    for number, part in enumerate(parts, start=1):
+        if number > files_max + UPLOAD_OTHER_PARTS_MAX:
+            raise _too_many(files_max)
+        yield part
 
 
 def _files(part: _Part) -> Iterator[UploadedFile]:
@@ -209,7 +213,7 @@ def handle_api_request(
     request: HttpRequest,
     options: ResponseOptions = ResponseOptions(),  # noqa: B008 - an immutable default
     client: ClientWait = NO_TIMEOUT,
-) -> Answer:
+) -> ResponseOrWait:
     """
     Run the timers that are due, then the request, and record it in the journal.
 
@@ -221,27 +225,19 @@ def handle_api_request(
 
     Returns:
         The documented response or error, unless a rule changes it; INTERNAL_ERROR for an unexpected failure. A call that
-        waits in real time is held.
+        waits in real time is returned with its wait.
 
     Lock: takes the sandbox's lock; waits without it.
     """
     call = parse_call(request)
-    answer: Answer
+    response: ResponseOrWait
     if sandbox.rule_set.rules and call.endpoint is not None:
-        answer = ExchangeWithRules(sandbox, call, options, client).run()
+        response = ExchangeWithRules(sandbox, call, options, client).run()
     else:
         with sandbox.lock:
             run_until(sandbox, sandbox.read_clock())
-            answer = run_call(sandbox, call, options)
-    return answer if call.method != "HEAD" else with_response(answer, _without_body)
-
-
-def _without_body(answer: HttpResponse | NoResponse) -> HttpResponse | NoResponse:
-    """Return the response to HEAD."""
-    if isinstance(answer, NoResponse):
-        return answer
-    length = ("Content-Length", str(len(answer.body)))  # as GET would have it
-    return answer._replace(headers=(*answer.headers, length), body=b"")
+            response = run_call(sandbox, call, options)
+    return map_response(response, without_body) if call.method == "HEAD" else response
 
 
 def parse_call(request: HttpRequest) -> Call:
@@ -259,7 +255,7 @@ def parse_call(request: HttpRequest) -> Call:
         _pairs(query) if query else (),
         headers,
         body,
-        reader(headers.get("content-type", ""), body or b""),
+        upload_reader(headers.get("content-type", ""), body or b""),
         request.base_url,
     )
 

@@ -26,6 +26,12 @@ from mockserver.server.api.formats import encoded
 
 _HEADER_MAX_CHARS = 300
 _SENTENCE_MAX_CHARS = 2_000
+_JSON_TYPE = ("Content-Type", "application/json; charset=utf-8")
+
+# Options that make a response differ from its schema on purpose, so that `strict` does not check it.
+_UNCHECKED = (("additive-fields", "unknown-fields"), ("new-enum-values", "unseen"), ("error-extra-keys", "details"))
+
+Waited = Literal["passed", "canceled", "timed-out"]
 
 
 def explanation(refusal: ApiError | Refused, redactor: Redactor) -> str:
@@ -50,17 +56,8 @@ def explanation_header(refusal: ApiError, redactor: Redactor) -> str:
     return brief(printable, _HEADER_MAX_CHARS)
 
 
-_JSON_TYPE = ("Content-Type", "application/json; charset=utf-8")
-
-# Options that make a response differ from its schema on purpose, so that `strict` does not check it.
-_UNCHECKED = (("additive-fields", "unknown-fields"), ("new-enum-values", "unseen"), ("error-extra-keys", "details"))
-
-
-Waited = Literal["passed", "released", "gone"]
-
-
 class PendingWait(NamedTuple):
-    """A wait in real time that the server of the client's connection is to spend, without a thread of its own."""
+    """A wait in real time, which the server of the client's connection spends without a thread."""
 
     sandbox: SandboxState
     epoch: int  # the wait ends early when the sandbox leaves it
@@ -75,7 +72,7 @@ class Transmission(NamedTuple):
         truncate_bytes: the connection ends after this many bytes of the body; None for the whole body.
         chunks: the number of pieces of the body, 0 for one piece without a wait.
         over: the sum of the waits between the pieces, in microseconds.
-        wait: spends one of these waits, or returns it to be spent.
+        wait: spends one of these waits, or returns it for the server to spend.
         ended: called once: with True when the last piece is sent, with False if the client gives up before.
     """
 
@@ -123,71 +120,91 @@ class NoResponse(NamedTuple):
         return RemoteDisconnected("Remote end closed connection without response")
 
 
-class HeldCall(NamedTuple):
-    """A call in the middle of its wait; `resume` gets the result of the wait, and returns the response or the next wait."""
+class WaitingCall(NamedTuple):
+    """
+    A call that waits in real time.
+
+    Attributes:
+        wait: the server of the client's connection spends it.
+        resume: gets the result of the wait, and returns the response, or the call with its next wait.
+    """
 
     wait: PendingWait
-    resume: Callable[[Waited], Answer]
+    resume: Callable[[Waited], ResponseOrWait]
 
 
-Answer = HttpResponse | NoResponse | HeldCall
+ResponseOrWait = HttpResponse | NoResponse | WaitingCall
 
 
-def after_wait(waited: Waited | PendingWait, resume: Callable[[Waited], Answer]) -> Answer:
-    """Go on after a wait, or hold the call until its server has spent the wait."""
-    return HeldCall(waited, resume) if isinstance(waited, PendingWait) else resume(waited)
+def after_wait(waited: Waited | PendingWait, resume: Callable[[Waited], ResponseOrWait]) -> ResponseOrWait:
+    """Continue after a wait, or return the call with its wait, for the server to spend."""
+    return WaitingCall(waited, resume) if isinstance(waited, PendingWait) else resume(waited)
 
 
-def with_response(answer: Answer, change: Callable[[HttpResponse | NoResponse], Answer]) -> Answer:
-    """Apply a function to the response, of a held call once it has one."""
-    if isinstance(answer, HeldCall):
-        return answer._replace(resume=lambda waited: with_response(answer.resume(waited), change))
-    return change(answer)
+def map_response(
+    current: ResponseOrWait, change: Callable[[HttpResponse | NoResponse], HttpResponse | NoResponse]
+) -> ResponseOrWait:
+    """Apply a function to the response; to that of a waiting call once the call has one."""
+    if isinstance(current, WaitingCall):
+        return current._replace(resume=lambda waited: map_response(current.resume(waited), change))
+    return change(current)
 
 
-def iter_chunks(answer: HttpResponse) -> Iterator[bytes | None]:
+def without_body(response: HttpResponse | NoResponse) -> HttpResponse | NoResponse:
+    """Return the response to HEAD, with the length that GET would have."""
+    if isinstance(response, NoResponse) or not response.body:
+        return response
+    is_sized = any(name == "Content-Length" for name, _ in response.headers)
+    size = () if is_sized else (("Content-Length", str(len(response.body))),)
+    return response._replace(headers=(*response.headers, *size), body=b"")
+
+
+def iter_chunks(response: HttpResponse) -> Iterator[bytes | None]:
     """
     Yield the pieces of the body as they are sent: the first immediately, a wait before each other one.
 
     Yields:
         A piece; None, as the last value, if the client has given up. The pieces end early if the body is truncated, and
-        if the sandbox releases the call.
+        if the sandbox cancels the wait.
     """
-    with closing(chunk_steps(answer)) as steps:
+    with closing(chunk_steps(response)) as steps:
         for step in steps:
             assert not isinstance(step, PendingWait)  # of a client on a connection
             yield step
 
 
-def chunk_steps(answer: HttpResponse) -> Generator[bytes | PendingWait | None, Waited | None, None]:
-    """Yield the same for a client on a connection, with each wait that is to be spent: its result is sent back."""
-    sending = answer.transmission or Transmission()
-    body = answer.body[: sending.truncate_bytes]
-    count = min(sending.chunks, len(body)) or 1
+def chunk_steps(response: HttpResponse) -> Generator[bytes | PendingWait | None, Waited | None, None]:
+    """Yield the pieces as `iter_chunks` does, and each wait that the server spends; `send` takes the result of that."""
+    transmission = response.transmission or Transmission()
+    body = response.body[: transmission.truncate_bytes]
+    count = min(transmission.chunks, len(body)) or 1
     bounds = [number * len(body) // count for number in range(count + 1)]
     has_ended = False
     try:
         for number, (start, end) in enumerate(pairwise(bounds)):
-            # Whole microseconds, whose sum is `over` for any number of pieces.
-            gap = sending.over * number // (count - 1) - sending.over * (number - 1) // (count - 1) if number else 0
-            waited = sending.wait(gap) if number else "passed"
+            waited = transmission.wait(_gap(transmission.over, number, count)) if number else "passed"
             if isinstance(waited, PendingWait):
-                waited = (yield waited) or "released"
-            if waited == "released":
+                waited = (yield waited) or "canceled"
+            if waited == "canceled":
                 return
-            if waited == "gone":
+            if waited == "timed-out":
                 has_ended = True
-                sending.ended(False)
+                transmission.ended(False)
                 yield None
                 return
             if number + 1 == count:  # before the client reads it, so that its next call sees the response as sent
                 has_ended = True
-                sending.ended(True)
+                transmission.ended(True)
             if end > start:
                 yield body[start:end]
     finally:
         if not has_ended:
-            sending.ended(False)
+            transmission.ended(False)
+
+
+def _gap(over: Duration, number: int, count: int) -> Duration:
+    """Return the wait before a piece other than the first: whole microseconds, whose sum over all pieces is `over`."""
+    return over * number // (count - 1) - over * (number - 1) // (count - 1)
 
 
 class ResponseOptions(NamedTuple):

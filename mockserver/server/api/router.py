@@ -90,14 +90,14 @@ class Router(Generic[Target]):
 
     def match(self, method: str, path: str) -> RouteMatch[Target]:
         """Return the row of this method and raw path, or the methods that the path has."""
-        wanted = "GET" if method == "HEAD" and self._has_head else method
-        exact = self._exact.get((wanted, path))
+        route_method = "GET" if method == "HEAD" and self._has_head else method
+        exact = self._exact.get((route_method, path))
         if exact is not None:
             return exact
         parts = path.split("/")
         allow: list[str] = []
         for node in self._root.match(parts):
-            route = node.routes.get(wanted)
+            route = node.routes.get(route_method)
             if route is not None:
                 target, places = route
                 return RouteMatch(target, {name: unquote(parts[place]) for place, name in places}, ())

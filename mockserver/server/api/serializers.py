@@ -22,7 +22,9 @@ from mockserver.server.api.formats import JSON, SESSION_TEXTS, SerializationCont
 
 def template_list(view: SerializationContext, templates: Sequence[Template]) -> JSON:
     return {
-        "templates": [_template_entry(view, each) for each in formats.sort_listing(view.choices, view.seed, templates)]
+        "templates": [
+            _template_entry(view, template) for template in formats.sort_listing(view.choices, view.seed, templates)
+        ]
     }
 
 
@@ -75,7 +77,8 @@ def created_campaign(view: SerializationContext, campaign: Campaign) -> JSON:
 
 
 def campaign_list(view: SerializationContext, campaigns: Sequence[Campaign]) -> JSON:
-    return {"campaigns": [_campaign_entry(each) for each in formats.sort_listing(view.choices, view.seed, campaigns)]}
+    rows = formats.sort_listing(view.choices, view.seed, campaigns)
+    return {"campaigns": [_campaign_entry(campaign) for campaign in rows]}
 
 
 def _campaign_entry(campaign: Campaign) -> JSON:
@@ -90,21 +93,21 @@ def _campaign_entry(campaign: Campaign) -> JSON:
     }
 
 
-def campaign_detail(view: SerializationContext, shown: CampaignDetail) -> JSON:
+def campaign_detail(view: SerializationContext, detail: CampaignDetail) -> JSON:
     """Return a campaign; with description and filters by the option `full` of detail-fields only."""
-    body = _campaign_entry(shown.campaign)
+    body = _campaign_entry(detail.campaign)
     if view.choices["detail-fields"] == "literal":
         del body["description"]
     else:
-        body["filters"] = [_filter_group(group) for group in shown.campaign.filters or ()]
-    body["executions"] = [_execution_entry(view, each) for each in shown.executions]
+        body["filters"] = [_filter_group(group) for group in detail.campaign.filters or ()]
+    body["executions"] = [_execution_entry(view, execution) for execution in detail.executions]
     return body
 
 
 def _filter_group(group: Mapping[str, Any]) -> JSON:
     """Return a group as received, without undocumented keys."""
-    known = ("field", "operator", "value", "value2")
-    statements = [{key: each[key] for key in known if key in each} for each in group["statements"]]
+    keys = ("field", "operator", "value", "value2")
+    statements = [{key: statement[key] for key in keys if key in statement} for statement in group["statements"]]
     return {"combinator": group["combinator"], "statements": statements}
 
 
@@ -117,7 +120,7 @@ def _execution_entry(view: SerializationContext, execution: Execution) -> JSON:
 
 
 def _counted(execution: Execution, counts: sending.Counts) -> JSON:
-    """Return the fields that an execution has in the campaign and alone."""
+    """Return the fields that an execution has both in its campaign and in its own response."""
     return {
         "id": execution.id,
         "status": execution.status,
@@ -133,10 +136,10 @@ def _completed_at(view: SerializationContext, execution: Execution) -> str | Non
         return None
     if execution.status != "completed" and view.choices["completedAt-on-cancel-fail"] == "null":
         return None
-    return formats.date_time(view.choices, _end_shown(execution))
+    return formats.date_time(view.choices, _displayed_end(execution))
 
 
-def _end_shown(execution: Execution) -> Instant:
+def _displayed_end(execution: Execution) -> Instant:
     """Return the instant of the last send, cut, if it is less than a microsecond before the recorded end."""
     last = sending.displayed_at(execution.schedule, execution.schedule.total - 1) if execution.schedule.total else None
     ended = execution.ended_at or 0
@@ -186,8 +189,8 @@ def session_url(view: SerializationContext, session: Session) -> str:
     return f"{view.base_url}/connect/{session.token}"
 
 
-def session_read(view: SerializationContext, shown: tuple[Session, Entrypoint | None]) -> JSON:
-    session, entrypoint = shown
+def session_read(view: SerializationContext, outcome: tuple[Session, Entrypoint | None]) -> JSON:
+    session, entrypoint = outcome
     body: JSON = {"sessionId": session.id, "status": session.status}
     if view.choices["session-read-fields"] == "all":
         body |= {key: value for key, value in created_session(view, session).items() if key not in body}
@@ -239,14 +242,14 @@ def entrypoint_read(view: SerializationContext, entrypoint: Entrypoint) -> JSON:
 
 
 def uploaded(view: SerializationContext, results: Sequence[UploadResult]) -> list[JSON]:
-    shown = [_upload(view, each) for each in results]
-    return shown[::-1] if view.choices["media-result-order"] == "reversed" else shown
+    entries = [_upload(view, result) for result in results]
+    return entries[::-1] if view.choices["media-result-order"] == "reversed" else entries
 
 
 def _upload(view: SerializationContext, result: UploadResult) -> JSON:
     if result.media is None:
-        nothing = (empty_value(view, "media-failed-item-shape", key) for key in ("id", "url"))
-        return {"success": False, "name": result.name} | next(nothing) | next(nothing)
+        no_id, no_url = (empty_value(view, "media-failed-item-shape", key) for key in ("id", "url"))
+        return {"success": False, "name": result.name, **no_id, **no_url}
     return {"success": True, "name": result.name, "id": result.media.id, "url": media_url(view, result.media.id)}
 
 
@@ -256,7 +259,7 @@ def media_url(view: SerializationContext, media_id: str) -> str:
 
 
 def message_page(view: SerializationContext, page: MessagePage) -> JSON:
-    body: JSON = {"records": [message(view, each) for each in page.records]}
+    body: JSON = {"records": [message(view, record) for record in page.records]}
     if page.next_cursor is not None:
         return body | {"nextCursor": page.next_cursor}
     return body | empty_value(view, "next-cursor-end", "nextCursor")
@@ -280,34 +283,34 @@ def form_policy(view: SerializationContext, form: Form) -> JSON:
     return {"iframeEmbedAllowedOrigins": list(form.origins)}
 
 
-def event(view: SerializationContext, happened: Event) -> JSON:
+def event(view: SerializationContext, record: Event) -> JSON:
     """Return the envelope of an event: tenant, instant and entrypoint of the connected one, reason of the failed one."""
-    session = happened.session
+    session = record.session
     occurrence: JSON = {
-        "tenantId": happened.tenant_id,
+        "tenantId": record.tenant_id,
         "sessionId": session.id,
-        "occurredAt": formats.date_time(view.choices, happened.at),
+        "occurredAt": formats.date_time(view.choices, record.at),
     }
-    if happened.kind == CONNECTED and happened.entrypoint is not None:
+    if record.kind == CONNECTED and record.entrypoint is not None:
         return {
-            "event": happened.kind,
-            "data": occurrence | {"entrypoint": connected_entrypoint(view, happened.entrypoint)},
+            "event": record.kind,
+            "data": occurrence | {"entrypoint": connected_entrypoint(view, record.entrypoint)},
         }
     data: JSON = {"status": session.status, "reason": session.reason, "sessionId": session.id}
     if view.choices["wh-data-asymmetry"] == "same-keys":
         data |= occurrence | {"entrypoint": None}
-    return {"event": happened.kind, "data": data}
+    return {"event": record.kind, "data": data}
 
 
-def _as_it_is(view: SerializationContext, shown: Any) -> Any:
-    return shown
+def _unchanged(view: SerializationContext, body: Any) -> Any:
+    return body
 
 
 SERIALIZERS: Mapping[str, Callable[[SerializationContext, Any], Any]] = MappingProxyType(
     {
         "listTemplates": template_list,
         "readTemplate": template_detail,
-        "readFilterSchema": _as_it_is,
+        "readFilterSchema": _unchanged,
         "previewAudience": preview,
         "createCampaign": created_campaign,
         "listCampaigns": campaign_list,

@@ -22,9 +22,9 @@ Arguments = Mapping[str, Any]
 def _owned(hosted: HostedSandbox, kind: str, record_id: str) -> tuple[Tenant, Any]:
     match = hosted.sandbox.find(kind, record_id)
     if match is None:
-        known = [record.id for _, record in hosted.sandbox.records(kind)]
-        hint = nearest_hint(record_id, known)
-        expected = ", ".join(known[:5]) or "one that exists; there is none yet"
+        ids = [record.id for _, record in hosted.sandbox.records(kind)]
+        hint = nearest_hint(record_id, ids)
+        expected = ", ".join(ids[:5]) or "one that exists; there is none yet"
         raise ControlError(404, "MOCK_NOT_FOUND", f"{kind}: got {record_id!r}; expected {expected}{hint}")
     return match
 

@@ -49,77 +49,88 @@ _OMITTED = frozenset(
 
 
 def document(snapshot: HostedSnapshot, name: str = "replay") -> JSON:
-    """Return the scenario document of what has happened in the sandbox, with `calls`."""
+    """Return the scenario document that repeats the sandbox's run, with `calls`."""
     state, initial = snapshot.state, snapshot.initial
-    config, given = to_plain(config_document(snapshot.config)), snapshot.config.given
-    script = {"script": config["script"]} if "script" in config else {}
+    scenario, extra_seed_data = to_plain(config_document(snapshot.config)), snapshot.config.given
     hide = redactor(state)
-    first = [{"do": "apply_scenario", "with": {"given": without_secrets(given)}}] if given and "given" in config else []
+    seed_data, first = scenario.get("given"), []
+    if "given" not in scenario:
+        seed_data = extra_seed_data
+    elif extra_seed_data:
+        first = [{"do": "apply_scenario", "with": {"given": without_secrets(extra_seed_data)}}]
     calls = [*first, *_entries(state, hide, initial.clock.frozen)]
+    summary = _summary(_dropped(state.journal), sum("cut" in entry for entry in calls))
     members: JSON = {
         "scenario": hide.text(name),
-        "summary": _missing(_lost(state.journal), sum("cut" in entry for entry in calls)) or {},
+        **({"summary": summary} if summary else {}),
         "seed": state.seed,
         "choices": {key: value for key, value in initial.choices.items() if value != DEFAULTS[key]},
         "clock": {"freeze": format_exact(initial.clock.now)},
-        "given": without_secrets(config.get("given") or ({} if "given" in config else given) or {}),
-        **hide.value(script),
+        "given": without_secrets(seed_data or {}),
+        "script": hide.value(scenario.get("script", [])),
     }
     return {key: value for key, value in members.items() if value not in ({}, [])} | {"calls": calls}
 
 
-def _lost(journal: Journal) -> int:
-    """Return the number of calls and commands that the journal does not hold any more."""
+def _dropped(journal: Journal) -> int:
+    """Return the number of calls and commands that the journal has dropped."""
     return journal.dropped_commands + journal.last_exchange - len(journal.exchanges)
 
 
-def _missing(lost: int, cut: int) -> str:
+def _summary(dropped: int, cut: int) -> str:
     """Return a text about the parts of the run that the document does not contain; empty if it contains all."""
-    dropped = (
-        [f"The first {lost} calls and commands are missing: the journal holds only the last ones."] if lost else []
-    )
-    bodies = "The body of 1 call is" if cut == 1 else f"The bodies of {cut} calls are"
-    return " ".join([*dropped, *([f"{bodies} larger than the journal stores: not sent again."] if cut else [])])
+    texts = []
+    if dropped:
+        texts.append(f"The first {dropped} calls and commands are missing: the journal holds only the last ones.")
+    if cut:
+        bodies = "The body of 1 call is" if cut == 1 else f"The bodies of {cut} calls are"
+        texts.append(f"{bodies} larger than the journal stores: not sent again.")
+    return " ".join(texts)
 
 
 def _entries(sandbox: SandboxState, hide: Redactor, was_frozen: bool) -> Iterator[JSON]:
     """Yield calls and commands in their order; a call that a rule deferred is at the place where it arrived."""
     journal = sandbox.journal
-    timed = not was_frozen or any("follow" in step.arguments for step in journal.steps)
-    waited = [step for step in journal.steps if step.command == "call"]
+    timed = not was_frozen or any("follow" in step.arguments for step in journal.commands)
     by_number = {entry.call.number: entry for entry in journal.exchanges if entry.call.number}
-    answered = {id(step): by_number.get(step.arguments["call"].number) for step in waited}
-    taken = {each.n for each in answered.values() if each is not None}
+    exchange_of = {id(step): by_number.get(_call_number(step)) for step in journal.commands if step.command == "call"}
+    deferred = {exchange.n for exchange in exchange_of.values() if exchange is not None}
     places: list[tuple[int, int, JournalEntry | CommandRecord]] = [
-        (each.n, 0, each) for each in journal.exchanges if each.n not in taken
+        (exchange.n, 0, exchange) for exchange in journal.exchanges if exchange.n not in deferred
     ]
-    places += [(step.exchanges, number + 1, step) for number, step in enumerate(journal.steps)]
+    places += [(step.exchanges, number + 1, step) for number, step in enumerate(journal.commands)]
     for _, _, entry in sorted(places, key=lambda place: place[:2]):
         at = {"at": format_exact(entry.at)} if timed else {}
         if isinstance(entry, JournalEntry):
             yield {**at, **_call(sandbox, hide, entry.call, entry.body), "answer": _answer(hide, entry)}
         elif entry.command == "call":
-            yield {**at, **_waiting(sandbox, hide, entry, answered[id(entry)])}
+            yield {**at, **_deferred_call(sandbox, hide, entry, exchange_of[id(entry)])}
         elif entry.command == "visit":
             yield {**at, **_call(sandbox, hide, entry.arguments["call"])}
         elif not (timed and entry.command in ("set_clock", "advance")):
             yield {**at, "do": entry.command, "with": dict(entry.arguments)}
 
 
-def _waiting(sandbox: SandboxState, hide: Redactor, step: CommandRecord, answered: JournalEntry | None) -> JSON:
-    waits = step.arguments["waits"]
-    wait = {} if waits is None else {"waits": waits if waits == "socket" else waits / SECOND}
-    answer, read = (None, None) if answered is None else (_answer(hide, answered), answered.body)
-    return {**_call(sandbox, hide, step.arguments["call"], read), **wait, "answer": answer}
+def _call_number(step: CommandRecord) -> int:
+    number: int = step.arguments["call"].number
+    return number
 
 
-def _call(sandbox: SandboxState, hide: Redactor, call: Call, read: Any = None) -> JSON:
-    """Return the call as its client sent it, with the role of its key's owner; `read` is its body's JSON value, if it has one."""
+def _deferred_call(sandbox: SandboxState, hide: Redactor, step: CommandRecord, exchange: JournalEntry | None) -> JSON:
+    """Return a call that a rule deferred; `exchange` is None if the operation has not run."""
+    timeout = step.arguments["waits"]
+    waits = {} if timeout is None else {"waits": timeout if timeout == "socket" else timeout / SECOND}
+    answer, value = (None, None) if exchange is None else (_answer(hide, exchange), exchange.body)
+    return {**_call(sandbox, hide, step.arguments["call"], value), **waits, "answer": answer}
+
+
+def _call(sandbox: SandboxState, hide: Redactor, call: Call, value: Any = None) -> JSON:
+    """Return the call as its client sent it, with the role of its key's owner; `value` is its body's JSON value, if it has one."""
     query = f"?{urlencode(call.query)}" if call.query else ""
     role = _role(sandbox, call.headers.get("x-api-key"))
     headers = {name: value for name, value in call.headers.items() if name not in _OMITTED}
     is_cut = call.cut_from_bytes is not None
-    body = _long_body(hide, call, read) if is_cut else _body(sandbox, hide, call)
+    body = _cut_body(hide, call, value) if is_cut else _body(sandbox, hide, call)
     if "json" in body:
         headers.pop("content-type", None)
     entry: JSON = {"call": f"{call.method} {hide.text(call.path)}{hide.text(query)}"}
@@ -137,12 +148,12 @@ def _role(sandbox: SandboxState, key: str | None) -> str:
     return owner.kind if owner.tenant_id == DEFAULT_TENANT else f"{owner.tenant_id} {owner.kind}"
 
 
-def _long_body(hide: Redactor, call: Call, read: Any) -> JSON:
-    """Return the JSON value of a body that the journal has cut, whose value it stores whole; else only the mark."""
-    if call.headers.get("content-type") != "application/json" or read is None:
+def _cut_body(hide: Redactor, call: Call, value: Any) -> JSON:
+    """Return the JSON value of a body whose text the journal has cut; only the mark if it does not store the value."""
+    if call.headers.get("content-type") != "application/json" or value is None:
         return {"cut": True}
     try:
-        text = json.dumps(strict_json(read), ensure_ascii=False)
+        text = json.dumps(strict_json(value), ensure_ascii=False)
     except (ValueError, TypeError):  # the latter for a Decimal, which the API distinguishes from the nearest double
         return {"cut": True}
     neutral = text.replace(call.base_url, BASE_URL) if call.base_url else text
@@ -172,7 +183,7 @@ def _without_keys(sandbox: SandboxState, hide: Redactor, body: bytes) -> bytes:
     try:
         return hide.text(body.decode()).encode()
     except ValueError:
-        for secret in sorted((each for each in sandbox.secrets() if len(each) > 3), key=len, reverse=True):
+        for secret in sorted((text for text in sandbox.secrets() if len(text) > 3), key=len, reverse=True):
             body = body.replace(secret.encode(), mask(secret).encode())
         return _KEY_LIKE.sub(lambda match: match[0][:3] + b"...", body)
 
@@ -184,8 +195,10 @@ def _exact_double(text: str) -> float:
     raise ValueError(f"{text[:40]} is not a double")
 
 
-def _answer(hide: Redactor, each: JournalEntry) -> JSON | None:
+def _answer(hide: Redactor, exchange: JournalEntry) -> JSON | None:
     """Return the response, without a body if the journal holds only its beginning; None if the client got none."""
-    if each.status is not None and each.answer_cut_from_bytes is not None:
-        return {"status": each.status, "cut": True}
-    return None if each.status is None else recorded_response(each.status, each.answer, each.call.base_url, hide)
+    if exchange.status is None:
+        return None
+    if exchange.answer_cut_from_bytes is not None:
+        return {"status": exchange.status, "cut": True}
+    return recorded_response(exchange.status, exchange.answer, exchange.call.base_url, hide)

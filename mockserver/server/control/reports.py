@@ -105,18 +105,18 @@ def _steps(sandbox: SandboxState) -> JSON:
     return {
         "now": format_exact(sandbox.now),
         "exchanges": sandbox.journal.last_exchange,
-        "steps": [_step(each, hide) for each in sandbox.journal.steps],
-        "unanswered": sandbox.journal.dropped_commands,
+        "steps": [_step(step, hide) for step in sandbox.journal.commands],
+        "dropped": sandbox.journal.dropped_commands,
         "deferred": [
-            {**_call(each.call, hide), "rules": list(each.rule_ids)}
-            for each in sandbox.rule_set.deferred_calls.values()
+            {**_call(deferred.call, hide), "rules": list(deferred.rule_ids)}
+            for deferred in sandbox.rule_set.deferred_calls.values()
         ],
         "due": _due(sandbox),
     }
 
 
 def _step(step: CommandRecord, hide: Redactor) -> JSON:
-    """Return a command with the numbers of exchanges and transitions before it, without what is for the end user alone."""
+    """Return a command with the numbers of exchanges and transitions before it, without what only the end user may see."""
     return {
         "at": format_exact(step.at),
         "exchanges": step.exchanges,
@@ -128,7 +128,7 @@ def _step(step: CommandRecord, hide: Redactor) -> JSON:
 
 def _arguments(step: CommandRecord, hide: Redactor) -> JSON:
     if step.command == "visit":
-        return {"method": step.arguments["call"].method}  # its link is for the end user alone
+        return {"method": step.arguments["call"].method}  # only the end user may see its link
     if step.command != "call":
         arguments: JSON = hide.value(to_plain(step.arguments))
         return arguments
@@ -141,8 +141,8 @@ def _call(call: Call, hide: Redactor) -> JSON:
 
 
 def _due(sandbox: SandboxState) -> JSON | None:
-    """Return the next timer that will do something."""
-    timer = min((each for each in sandbox.timers if sandbox.timer_target(each) is not None), default=None)
+    """Return the next timer whose record still exists."""
+    timer = min((timer for timer in sandbox.timers if sandbox.timer_target(timer) is not None), default=None)
     return timer and {"at": format_exact(timer.due), "what": f"{timer.kind}.{timer.trigger}", "id": timer.id}
 
 
@@ -161,6 +161,6 @@ def track_choices(hosted: HostedSandbox, args: Arguments) -> None:
 
 def read_tracked_choices(hosted: HostedSandbox, args: Arguments) -> JSON:
     """Return the choices that were read since tracking began."""
-    if hosted.read is None:
+    if hosted.choices_read is None:
         raise ControlError(409, "MOCK_NOT_WATCHED", "the choices are not tracked; begin with POST /_mock/choices/watch")
-    return {"read": sorted(hosted.read)}
+    return {"read": sorted(hosted.choices_read)}

@@ -1,7 +1,7 @@
 """
 The control plane: `/_mock/...` as a table of commands.
 
-`schemas/control.*.json` validate the bodies. An error has the place, the value received, the expected one and the nearest name.
+The schemas `control.*` validate the bodies. An error has the place, the value received, the expected one and the nearest name.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Route(NamedTuple):
 
     `target` is the first argument of `handler`: the `host`, or the `sandbox` of the prefix. `phase` is when the handler
     of a sandbox runs (see `hosting.host.Phase`). `recorded` is the name under which the history and replay documents
-    have the command; None for one that changes nothing, or that takes the history back with the state.
+    have the command; None for one that changes nothing, or that restores the history together with the state.
     """
 
     id: CommandId
@@ -109,9 +109,9 @@ COMMANDS: Mapping[str, Route] = MappingProxyType({route.id: route for route in R
 _RECORDED: Mapping[str, Route] = MappingProxyType({route.recorded: route for route in ROUTES if route.recorded})
 
 
-def handle_control_request(host: SandboxHost, hosted: HostedSandbox | None, wire: HttpRequest) -> HttpResponse:
+def handle_control_request(host: SandboxHost, hosted: HostedSandbox | None, request: HttpRequest) -> HttpResponse:
     """Return the response to one request of the control plane, dated by the sandbox's clock; every error is JSON."""
-    response = _respond(host, hosted, wire)
+    response = _respond(host, hosted, request)
     if hosted is None:
         return response
     with hosted.sandbox.lock:  # after the command, which may have moved the clock
@@ -119,11 +119,13 @@ def handle_control_request(host: SandboxHost, hosted: HostedSandbox | None, wire
     return response._replace(headers=(*response.headers, date))
 
 
-def _respond(host: SandboxHost, hosted: HostedSandbox | None, wire: HttpRequest) -> HttpResponse:
+def _respond(host: SandboxHost, hosted: HostedSandbox | None, request: HttpRequest) -> HttpResponse:
     try:
-        _check_access(host, wire)
-        route, params = _routed(wire)
-        return _json_response(route.status, _run(host, hosted, route, {**params, **_arguments(route, wire), **params}))
+        _check_access(host, request)
+        route, params = _match(request)
+        return _json_response(
+            route.status, _run(host, hosted, route, {**params, **_arguments(route, request), **params})
+        )
     except ControlError as refusal:
         return _json_response(refusal.status, _without_secrets(hosted, refusal.as_json()), refusal.headers)
     except Exception as failure:  # noqa: BLE001 - a bug of the mock has a JSON error too
@@ -169,28 +171,31 @@ def _router() -> Router[Route]:
     return Router(((route.method, route.path, route) for route in ROUTES), has_head=False)
 
 
-def _routed(wire: HttpRequest) -> tuple[Route, Mapping[str, str]]:
-    path = wire.target.partition("?")[0]
-    match = _router().match(wire.method, path)
+def _match(request: HttpRequest) -> tuple[Route, Mapping[str, str]]:
+    path = request.target.partition("?")[0]
+    match = _router().match(request.method, path)
     if match.target is not None:
         return match.target, match.params
     if match.allow:
         allow = ", ".join(match.allow)
         raise ControlError(
-            405, "MOCK_WRONG_METHOD", f"{path} takes {allow}, not {wire.method}", headers=(("Allow", allow),)
+            405,
+            "MOCK_WRONG_METHOD",
+            f"method: got {request.method} of {path}; expected {allow}",
+            headers=(("Allow", allow),),
         )
     hint = nearest_hint(path, {route.path for route in ROUTES})
-    raise ControlError(404, "MOCK_NOT_FOUND", f"the control plane has no {path}{hint}")
+    raise ControlError(404, "MOCK_NOT_FOUND", f"path: got {path}; expected one of the control plane{hint}")
 
 
-def _arguments(route: Route, wire: HttpRequest) -> Mapping[str, Any]:
-    query = dict(parse_qsl(wire.target.partition("?")[2], keep_blank_values=True))
+def _arguments(route: Route, request: HttpRequest) -> Mapping[str, Any]:
+    query = dict(parse_qsl(request.target.partition("?")[2], keep_blank_values=True))
     if route.method == "GET" or route.schema is None:
         return query
-    if wire.body is None:
+    if request.body is None:
         raise ControlError(413, "MOCK_BODY_TOO_LARGE", "got a body that is larger than the mock reads")
     try:
-        body = parse_json(wire.body) if wire.body.strip() else {}
+        body = parse_json(request.body) if request.body.strip() else {}
     except ApiError as refusal:
         raise ControlError(400, "MOCK_BAD_JSON", refusal.reason) from None
     check_body(route.schema, body)
@@ -208,7 +213,7 @@ def find_command(name: str) -> CommandId:
     route = COMMANDS.get(name) or _RECORDED.get(name)
     if route is None or route.target == "host":
         known = [*_RECORDED, *(row.id for row in ROUTES if row.target == "sandbox")]
-        raise ValueError(f"no command is called {name!r}{nearest_hint(name, known)}")
+        raise ValueError(f"command: got {name!r}; expected the id of a command{nearest_hint(name, known)}")
     return route.id
 
 
@@ -237,20 +242,22 @@ def check_body(schema: str, body: Any) -> None:
         raise ControlError(400, "MOCK_BAD_BODY", f"the body does not fit: {problems[0]}", problems)
 
 
-def _check_access(host: SandboxHost, wire: HttpRequest) -> None:
+def _check_access(host: SandboxHost, request: HttpRequest) -> None:
     """Check the token, if the server has one, the name by which the client addresses the server, and the origin."""
     if host.token is not None:
-        token = wire.headers.get("authorization", "").removeprefix("Bearer ")
+        token = request.headers.get("authorization", "").removeprefix("Bearer ")
         if not hmac.compare_digest(token.encode(), host.token.encode()):
             raise ControlError(
                 401,
                 "MOCK_TOKEN_WANTED",
                 "expected the token that the server has printed, as Authorization: Bearer TOKEN",
             )
-    name, allowed = _host_name(f"//{wire.headers.get('host', '')}"), ", ".join(sorted(host.allowed_hosts))
-    if wire.headers.get("host") and name not in host.allowed_hosts and host.token is None:  # a token replaces the name
+    name, allowed = _host_name(f"//{request.headers.get('host', '')}"), ", ".join(sorted(host.allowed_hosts))
+    if (
+        request.headers.get("host") and name not in host.allowed_hosts and host.token is None
+    ):  # a token replaces the name
         raise ControlError(403, "MOCK_FOREIGN_HOST", f"Host: got {name!r}; expected {allowed}")
-    origin = wire.headers.get("origin")
+    origin = request.headers.get("origin")
     if origin is not None and _host_name(origin) not in host.allowed_hosts:
         raise ControlError(
             403,

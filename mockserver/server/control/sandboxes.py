@@ -80,12 +80,12 @@ def advance_clock(hosted: HostedSandbox, args: Arguments) -> JSON:
             f'got {", ".join(args) or "nothing"}; expected one of {{"by": "20m"}}, {{"to": instant}} and {{"until": "idle"}}',
         )
     end = _end(args)
-    hosted.dispatch_webhooks(insists=True)
+    hosted.dispatch_webhooks(raises_blocked=True)
     try:
-        happened = hosted.advance(**end)
+        fired = hosted.advance(**end)
     except ValueError as refusal:
         raise ControlError(400, "MOCK_TIME_GOES_FORWARD", str(refusal)) from None
-    return {"now": views.clock(hosted.sandbox)["now"], "fired": views.fired(happened)}
+    return {"now": views.clock(hosted.sandbox)["now"], "fired": views.fired(fired)}
 
 
 def _end(args: Arguments) -> Mapping[str, Any]:
@@ -120,14 +120,14 @@ def choose(hosted: HostedSandbox, args: Arguments) -> JSON:
 
 
 def _tenant(hosted: HostedSandbox, tenant_id: str) -> Tenant:
-    known = hosted.sandbox.tenants
-    if tenant_id not in known:
+    tenants = hosted.sandbox.tenants
+    if tenant_id not in tenants:
         raise ControlError(
             404,
             "MOCK_NOT_FOUND",
-            f"tenant: got {tenant_id!r}; expected {', '.join(known)}{nearest_hint(tenant_id, known)}",
+            f"tenant: got {tenant_id!r}; expected {', '.join(tenants)}{nearest_hint(tenant_id, tenants)}",
         )
-    return known[tenant_id]
+    return tenants[tenant_id]
 
 
 def read_tenant(hosted: HostedSandbox, args: Arguments) -> JSON:
@@ -229,15 +229,15 @@ def verify_journal(hosted: HostedSandbox, args: Arguments) -> JSON:
     calls = [entry for entry in hosted.sandbox.journal.exchanges if entry.operation in operations]
     compared = [(entry, differences(entry, where)) for entry in calls]
     count = sum(not differs for _, differs in compared)
-    least = args.get("times", args.get("atLeast", 0 if "atMost" in args else 1))
-    most = args.get("times", args.get("atMost", count))
+    at_least = args.get("times", args.get("atLeast", 0 if "atMost" in args else 1))
+    at_most = args.get("times", args.get("atMost", count))
     hide = redactor(hosted.sandbox)
     misses = sorted((pair for pair in compared if pair[1]), key=lambda pair: len(pair[1]))[:3]
-    nearest_misses = [
+    nearest = [
         {"exchange": views.exchange(entry, hide), "differences": [hide.value(one._asdict()) for one in differs[:5]]}
         for entry, differs in misses
     ]
-    return {"ok": least <= count <= most, "count": count, "nearest": nearest_misses}
+    return {"ok": at_least <= count <= at_most, "count": count, "nearest": nearest}
 
 
 def read_events(hosted: HostedSandbox, args: Arguments) -> JSON:

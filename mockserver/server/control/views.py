@@ -1,6 +1,4 @@
-"""
-Views of the control plane: state, journal, events, deliveries and tenants as JSON, keys and secrets redacted.
-"""
+"""Views of the control plane: state, journal, events, deliveries and tenants as JSON, keys and secrets redacted."""
 
 from __future__ import annotations
 
@@ -30,45 +28,6 @@ from mockserver.server.api.response import explanation, redactor
 JSON = dict[str, Any]
 
 
-def of_event(sandbox: SandboxState, event_id: str) -> list[JSON]:
-    """Return the deliveries of an event with their attempts; one in flight has neither a status nor an error yet."""
-    return [_shown(sandbox, each) for each in sandbox.outbox.of_event(event_id)]
-
-
-def _shown(sandbox: SandboxState, delivery: Delivery) -> JSON:
-    attempts = [_attempt(sandbox, each) | {"durationMs": each.duration_ms} for each in delivery.attempts]
-    planned = sandbox.outbox.in_flight.get(delivery.webhook_id)
-    if planned is not None and planned.delivery.id == delivery.id:
-        attempts.append({"at": format_exact(planned.at)})
-    return {"endpoint": delivery.webhook_id, "status": delivery.status, "attempts": attempts}
-
-
-def _attempt(sandbox: SandboxState, made: Attempt) -> JSON:
-    """Return the instant and the result of an attempt and, if a rule changed its request, the fault."""
-    error = (
-        redactor(sandbox).text(made.error) if made.error else None
-    )  # the exception of a receiver may contain any text
-    told = {"status": made.status, "error": error, "fault": made.fault}
-    return {"at": format_exact(made.at), **{key: each for key, each in told.items() if each is not None}}
-
-
-def deliveries(sandbox: SandboxState) -> JSON:
-    """Return the deliveries and the events without an endpoint so far; real durations of attempts are not part of it."""
-    outbox = sandbox.outbox
-    rows = [
-        {
-            "id": each.id,
-            "eventId": each.event.id,
-            "endpoint": each.webhook_id,
-            "status": each.status,
-            "due": format_exact(each.due),
-            "attempts": [_attempt(sandbox, made) for made in each.attempts],
-        }
-        for each in outbox.deliveries.values()
-    ]
-    return {"deliveries": rows, "storedEvents": [each.id for each in outbox.unclaimed_events]}
-
-
 # Fields that hold an instant; every other value is returned as it is.
 _INSTANTS = frozenset(
     ("created_at", "updated_at", "birth_date", "last_message_at", "last_update_at", "started_at", "ended_at", "expires_at", "uploaded_at",
@@ -83,9 +42,47 @@ _SECRETS = ("secret", "old_secret", "token")
 _AS_JSON = frozenset((str, int, float, bool, type(None)))  # types that are the same as JSON
 _NOT_AS_JSON = _INSTANTS.union(_SECRETS)  # but in these fields
 
-STATE_CHATS = 10_000  # chats of a tenant, and targets of an execution, in one answer
+STATE_CHATS = 10_000  # chats of a tenant, and targets of an execution, in one response
 
 FieldKeys = tuple[tuple[str, str], ...]
+
+
+def of_event(sandbox: SandboxState, event_id: str) -> list[JSON]:
+    """Return the deliveries of an event with their attempts; one in flight has neither a status nor an error yet."""
+    return [_delivery_of_event(sandbox, delivery) for delivery in sandbox.outbox.of_event(event_id)]
+
+
+def _delivery_of_event(sandbox: SandboxState, delivery: Delivery) -> JSON:
+    attempts = [_attempt(sandbox, attempt) | {"durationMs": attempt.duration_ms} for attempt in delivery.attempts]
+    planned = sandbox.outbox.in_flight.get(delivery.webhook_id)
+    if planned is not None and planned.delivery.id == delivery.id:
+        attempts.append({"at": format_exact(planned.at)})
+    return {"endpoint": delivery.webhook_id, "status": delivery.status, "attempts": attempts}
+
+
+def _attempt(sandbox: SandboxState, attempt: Attempt) -> JSON:
+    """Return the instant and the result of an attempt and, if a rule changed its request, the fault."""
+    # The exception of a receiver may contain any text.
+    error = redactor(sandbox).text(attempt.error) if attempt.error else None
+    result = {"status": attempt.status, "error": error, "fault": attempt.fault}
+    return {"at": format_exact(attempt.at), **{key: value for key, value in result.items() if value is not None}}
+
+
+def deliveries(sandbox: SandboxState) -> JSON:
+    """Return the deliveries and the events without an endpoint so far; real durations of attempts are not part of it."""
+    outbox = sandbox.outbox
+    rows = [
+        {
+            "id": delivery.id,
+            "eventId": delivery.event.id,
+            "endpoint": delivery.webhook_id,
+            "status": delivery.status,
+            "due": format_exact(delivery.due),
+            "attempts": [_attempt(sandbox, attempt) for attempt in delivery.attempts],
+        }
+        for delivery in outbox.deliveries.values()
+    ]
+    return {"deliveries": rows, "storedEvents": [event.id for event in outbox.unclaimed_events]}
 
 
 def clock(sandbox: SandboxState) -> JSON:
@@ -93,9 +90,9 @@ def clock(sandbox: SandboxState) -> JSON:
     return {"now": format_exact(sandbox.read_clock()), "frozen": sandbox.clock.frozen}
 
 
-def fired(happened: list[FiredTimer]) -> list[JSON]:
+def fired(timers: list[FiredTimer]) -> list[JSON]:
     """Return the timers that fired, in order."""
-    return [{"at": format_exact(each.at), "what": each.what, "id": each.id} for each in happened]
+    return [{"at": format_exact(timer.at), "what": timer.what, "id": timer.id} for timer in timers]
 
 
 def choices(sandbox: SandboxState) -> JSON:
@@ -132,15 +129,17 @@ def state(sandbox: SandboxState, *, chats: int = STATE_CHATS, chats_from: int = 
     """
     Return the state as JSON: clock, choices, tenants with their records. Equal states have equal bytes.
 
-    A tenant has at most `chats` chats, those after the first `chats_from`, and their number `chatCount`; an execution has
-    at most `chats` targets.
+    Args:
+        sandbox: or a clone of one.
+        chats: the number of chats of a tenant, and of targets of an execution, at most; `chatCount` is the whole number.
+        chats_from: the number of chats before these.
     """
     page = slice(chats_from, chats_from + chats)
     view: JSON = {
         "clock": {"now": format_exact(sandbox.now), "frozen": sandbox.clock.frozen},
         "seed": sandbox.seed,
         "choices": dict(sorted(sandbox.choices.items())),
-        "tenants": [_tenant_state(sandbox, each, page) for each in sandbox.tenants.values()],
+        "tenants": [_tenant_state(sandbox, owner, page) for owner in sandbox.tenants.values()],
         "rules": rules(sandbox),
         **deliveries(sandbox),
     }
@@ -149,31 +148,28 @@ def state(sandbox: SandboxState, *, chats: int = STATE_CHATS, chats_from: int = 
 
 def rules(sandbox: SandboxState) -> list[JSON]:
     """Return the rules in force, in order, with their counts; keys in them are redacted."""
-    return [redactor(sandbox).value(dict(each)) for each in describe_rules(sandbox.rule_set)]
+    return [redactor(sandbox).value(dict(rule)) for rule in describe_rules(sandbox.rule_set)]
 
 
 def _tenant_state(sandbox: SandboxState, owner: Tenant, page: slice) -> JSON:
-    hide, tables = (
-        redactor(sandbox),
-        {**tenant(sandbox, owner), "country": owner.country, "chatCount": len(owner.chats)},
-    )
+    hide = redactor(sandbox)
+    view: JSON = {**tenant(sandbox, owner), "country": owner.country, "chatCount": len(owner.chats)}
     for table in TABLES:
         rows = getattr(owner, table)
         if table == "executions":
-            shown = [_execution(sandbox, each, page.stop - page.start) for each in rows.values()]
+            entries = [_execution(sandbox, record, page.stop - page.start) for record in rows.values()]
         else:
-            shown = [_plain(sandbox, each) for each in (rows.rows[page] if table == "chats" else rows.values())]
-        tables[_TABLE_KEYS.get(table, table)] = (
-            hide.value(shown) if hide.contains_secret(json.dumps(shown, ensure_ascii=False, default=str)) else shown
-        )
-    tables["messages"] = [each for chat in tables["messages"] for each in chat]
-    return tables
+            entries = [_plain(sandbox, record) for record in (rows.rows[page] if table == "chats" else rows.values())]
+        has_secret = hide.contains_secret(json.dumps(entries, ensure_ascii=False, default=str))
+        view[_TABLE_KEYS.get(table, table)] = hide.value(entries) if has_secret else entries
+    view["messages"] = [message for chat in view["messages"] for message in chat]
+    return view
 
 
 def _execution(sandbox: SandboxState, record: Execution, targets: int) -> JSON:
     """Return an execution with the ids of its template and of its first targets."""
-    shown = _fields(sandbox, record, _keys(Execution))
-    return {**shown, "targets": [chat.id for chat in record.targets[:targets]], "template": record.template.id}
+    own_fields = _fields(sandbox, record, _keys(Execution))
+    return {**own_fields, "targets": [chat.id for chat in record.targets[:targets]], "template": record.template.id}
 
 
 def _plain(sandbox: SandboxState, value: Any, name: str = "") -> Any:
@@ -189,9 +185,9 @@ def _plain(sandbox: SandboxState, value: Any, name: str = "") -> Any:
     if isinstance(value, bytes):
         return {"bytes": len(value), "sha256": hashlib.sha256(value).hexdigest()}
     if isinstance(value, Mapping):
-        return {key: _plain(sandbox, each) for key, each in value.items()}
+        return {key: _plain(sandbox, item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(sandbox, each) for each in value]
+        return [_plain(sandbox, item) for item in value]
     return value
 
 
@@ -242,30 +238,30 @@ def exchange(entry: JournalEntry, hide: Redactor) -> JSON:
         "body": entry.body if entry.body is not None else _body_text(call.body),
         **_cut(call.cut_from_bytes if entry.body is None else None),
     }
-    response = (
-        not entry.is_held
-        and entry.status
-        and {
-            "status": entry.status,
-            "headers": dict(entry.headers),
-            "body": _json_or_text(entry.answer),
-            **_cut(entry.answer_cut_from_bytes),
-        }
-    )
-    reason = explanation(entry.error, hide) if entry.error else None
-    shown: JSON = {
+    return {
         "n": entry.n,
         "at": format_exact(entry.at),
         "operation": entry.operation,
         "tenantId": entry.tenant_id,
         "request": hide.value(request),
-        "response": hide.value(response) if response else None,
+        "response": hide.value(_response(entry)),
         "applied": entry.applied,
         "fault": entry.fault and {"rule": entry.fault.rule, "effects": hide.value(entry.fault.effects)},
-        "reason": reason,
+        "reason": explanation(entry.error, hide) if entry.error else None,
         "choices": dict(entry.choices),
     }
-    return shown
+
+
+def _response(entry: JournalEntry) -> JSON | None:
+    """Return the response that the client has got; None if there is none, or not yet."""
+    if entry.is_held or not entry.status:
+        return None
+    return {
+        "status": entry.status,
+        "headers": dict(entry.headers),
+        "body": _json_or_text(entry.answer),
+        **_cut(entry.answer_cut_from_bytes),
+    }
 
 
 def _cut(whole_bytes: int | None) -> JSON:
@@ -305,7 +301,16 @@ def journal(
     since: int = 0,
     limit: int | None = None,
 ) -> JSON:
-    """Return the exchanges after number `since`, oldest first, of `operations` or with `status` if given; and every transition."""
+    """
+    Return exchanges, oldest first, and every transition.
+
+    Args:
+        sandbox: or a clone of one.
+        operations: ids of operations; only their exchanges.
+        status: only exchanges with this status.
+        since: only exchanges after this number.
+        limit: the number of exchanges at most.
+    """
     hide = redactor(sandbox)
     entries = [
         entry

@@ -28,7 +28,7 @@ def redeliver(hosted: HostedSandbox, args: Arguments) -> JSON:
     sandbox, event_id = hosted.sandbox, args["id"]
     with sandbox.lock:
         _schedule_again(sandbox, event_id)
-    hosted.dispatch_webhooks(insists=True)
+    hosted.dispatch_webhooks(raises_blocked=True)
     with sandbox.lock:
         return next(event for event in views.events(sandbox)["events"] if event["id"] == event_id)
 
@@ -99,8 +99,8 @@ def _webhook(hosted: HostedSandbox, webhook_id: str) -> tuple[Tenant, Webhook]:
     return match
 
 
-def _unknown(kind: str, received: str, known: list[str]) -> ControlError:
-    expected = ", ".join(known[:5]) or "one that exists; there is none yet"
+def _unknown(kind: str, received: str, ids: list[str]) -> ControlError:
+    expected = ", ".join(ids[:5]) or "one that exists; there is none yet"
     return ControlError(
-        404, "MOCK_NOT_FOUND", f"{kind}: got {received!r}; expected {expected}{nearest_hint(received, known)}"
+        404, "MOCK_NOT_FOUND", f"{kind}: got {received!r}; expected {expected}{nearest_hint(received, ids)}"
     )

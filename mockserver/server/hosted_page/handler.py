@@ -26,84 +26,18 @@ from mockserver.server.hosted_page.pages import (
     PageView,
     error_page,
     flow_page,
+    flow_path,
     gone_page,
     link_page,
     redirect,
-    walk_path,
 )
 from mockserver.server.hosted_page.request import PageRequest, has_valid_form_token, read
 from mockserver.server.hosting.host import HostedSandbox
 
-_SIMULATE = "simulate-"
-
-
-def handle_visit(sandbox: SandboxState, page_request: PageRequest) -> PageView:
-    """Run the timers that are due, then the request; record it as a visit and return its page. Lock: the caller holds it."""
-    run_until(sandbox, sandbox.read_clock())
-    find = hosted_flow.find_by_flow if page_request.is_walk else hosted_flow.find_by_link
-    target = find(sandbox, page_request.key)
-    view = _page(sandbox, page_request, target)
-    hosted_flow.record_visit(sandbox, target, page_request.method, view.step, page_request.headers, view.status)
-    return view
-
-
-def _page(sandbox: SandboxState, page_request: PageRequest, target: FlowTarget | None) -> PageView:
-    if page_request.method not in ALLOWED:
-        return error_page(405)
-    if target is None or not (page_request.is_walk or hosted_flow.is_link_valid(sandbox, target)):
-        return gone_page()
-    if page_request.method == "POST":
-        return _sent(sandbox, page_request, target)
-    return flow_page(sandbox, page_request, target) if page_request.is_walk else _opened(sandbox, page_request, target)
-
-
-def _opened(sandbox: SandboxState, page_request: PageRequest, target: FlowTarget) -> PageView:
-    """Open a valid link; HEAD does not use it up."""
-    walk = hosted_flow.open_link(sandbox, target) if page_request.method == "GET" else None
-    return (
-        link_page(sandbox, page_request, target) if walk is None else redirect(walk_path(page_request, walk), walk.step)
-    )
-
-
-def _sent(sandbox: SandboxState, page_request: PageRequest, target: FlowTarget) -> PageView:
-    """Refuse a form of the link or the flow, or apply it and redirect to the next page."""
-    form = page_request.form
-    if form is None:
-        return error_page(page_request.wrong)
-    if page_request.foreign or not has_valid_form_token(sandbox, page_request):
-        return error_page(403)
-    press, step = form.get("press", ""), form.get("step", "")
-    if press not in ("continue", "back", "cancel", *(_SIMULATE + end for end in hosted_flow.SIMULATED)):
-        return error_page(400)
-    walk = target.walk if page_request.is_walk and target.walk else hosted_flow.start_flow(sandbox, target)
-    problem = _apply_button(sandbox, page_request, target, press, step)
-    now = FlowTarget(
-        target.tenant, target.tenant.sessions[target.session.id], target.tenant.hosted_flows[target.session.id]
-    )
-    if problem is not None:
-        return flow_page(sandbox, page_request, now, step=step, problem=problem, given=form)
-    return redirect(hosted_flow.return_redirect(sandbox, now.session) or walk_path(page_request, walk), step[:20])
-
-
-def _apply_button(
-    sandbox: SandboxState, page_request: PageRequest, target: FlowTarget, press: str, step: str
-) -> str | None:
-    """Run the action of the button; return the field that is wrong, if one is."""
-    tenant, session, _ = target
-    if press == "continue":
-        return hosted_flow.submit_step(sandbox, tenant, session, step, page_request.form or {})
-    if press == "back":
-        hosted_flow.go_back(sandbox, tenant, session, step)
-    elif press == "cancel":
-        hosted_flow.cancel(sandbox, tenant, session)
-    else:
-        hosted_flow.simulate(sandbox, tenant, session, press.removeprefix(_SIMULATE))
-    return None
-
-
 __all__ = ["is_static_asset", "serve"]
 
 _LOG = logging.getLogger("mockserver")
+_SIMULATE = "simulate-"
 _STATIC = Path(__file__).parent / "static"
 _FILES = {"/connect/style.css": "text/css; charset=utf-8", "/connect/icon.svg": "image/svg+xml"}
 
@@ -123,11 +57,74 @@ def serve(hosted: HostedSandbox, request: HttpRequest) -> HttpResponse:
         with hosted.sandbox.lock:
             view = handle_visit(hosted.sandbox, page_request)
             date = pages.date(hosted.sandbox)
-        answer = pages.render_page(view, page_request.prefix, date)
+        response = pages.render_page(view, page_request.prefix, date)
     except Exception:  # noqa: BLE001 - a bug of the mock has its own page
         _LOG.exception("unexpected failure in the hosted page")
-        answer = pages.render_page(error_page(500), page_request.prefix, pages.date(hosted.sandbox))
-    return _without_body(answer) if page_request.method == "HEAD" else answer
+        response = pages.render_page(error_page(500), page_request.prefix, pages.date(hosted.sandbox))
+    return _without_body(response) if page_request.method == "HEAD" else response
+
+
+def handle_visit(sandbox: SandboxState, page_request: PageRequest) -> PageView:
+    """Run the timers that are due, then the request; record it as a visit and return its page. Lock: the caller holds it."""
+    run_until(sandbox, sandbox.read_clock())
+    find = hosted_flow.find_by_flow if page_request.is_flow else hosted_flow.find_by_link
+    target = find(sandbox, page_request.key)
+    view = _page(sandbox, page_request, target)
+    hosted_flow.record_visit(sandbox, target, page_request.method, view.step, page_request.headers, view.status)
+    return view
+
+
+def _page(sandbox: SandboxState, page_request: PageRequest, target: FlowTarget | None) -> PageView:
+    if page_request.method not in ALLOWED:
+        return error_page(405)
+    if target is None or not (page_request.is_flow or hosted_flow.is_link_valid(sandbox, target)):
+        return gone_page()
+    if page_request.method == "POST":
+        return _submit_form(sandbox, page_request, target)
+    return (flow_page if page_request.is_flow else _open_link)(sandbox, page_request, target)
+
+
+def _open_link(sandbox: SandboxState, page_request: PageRequest, target: FlowTarget) -> PageView:
+    """Open a valid link; HEAD does not use it up."""
+    flow = hosted_flow.open_link(sandbox, target) if page_request.method == "GET" else None
+    if flow is None:
+        return link_page(sandbox, page_request, target)
+    return redirect(flow_path(page_request, flow), flow.step)
+
+
+def _submit_form(sandbox: SandboxState, page_request: PageRequest, target: FlowTarget) -> PageView:
+    """Refuse a form of the link or the flow, or apply it and redirect to the next page."""
+    form = page_request.form
+    if form is None:
+        return error_page(page_request.error_status)
+    if page_request.is_foreign or not has_valid_form_token(sandbox, page_request):
+        return error_page(403)
+    button, step = form.get("press", ""), form.get("step", "")
+    if button not in ("continue", "back", "cancel", *(_SIMULATE + end for end in hosted_flow.SIMULATED)):
+        return error_page(400)
+    flow = target.flow if page_request.is_flow and target.flow else hosted_flow.start_flow(sandbox, target)
+    problem = _apply_button(sandbox, page_request, target, button, step)
+    tenant, session_id = target.tenant, target.session.id
+    current = FlowTarget(tenant, tenant.sessions[session_id], tenant.hosted_flows[session_id])
+    if problem is not None:
+        return flow_page(sandbox, page_request, current, step=step, problem=problem, given=form)
+    return redirect(hosted_flow.return_redirect(sandbox, current.session) or flow_path(page_request, flow), step[:20])
+
+
+def _apply_button(
+    sandbox: SandboxState, page_request: PageRequest, target: FlowTarget, button: str, step: str
+) -> str | None:
+    """Run the action of the button; return the field that is wrong, if one is."""
+    tenant, session, _ = target
+    if button == "continue":
+        return hosted_flow.submit_step(sandbox, tenant, session, step, page_request.form or {})
+    if button == "back":
+        hosted_flow.go_back(sandbox, tenant, session, step)
+    elif button == "cancel":
+        hosted_flow.cancel(sandbox, tenant, session)
+    else:
+        hosted_flow.simulate(sandbox, tenant, session, button.removeprefix(_SIMULATE))
+    return None
 
 
 def _file(hosted: HostedSandbox, method: str, path: str) -> HttpResponse:
@@ -139,8 +136,8 @@ def _file(hosted: HostedSandbox, method: str, path: str) -> HttpResponse:
             405, (("Allow", "GET, HEAD"), ("Content-Type", "text/plain"), date, *pages.SECURITY_HEADERS), b""
         )
     caching = (("Cache-Control", "max-age=300"), ("X-Content-Type-Options", "nosniff"))
-    answer = HttpResponse(200, (("Content-Type", _FILES[path]), date, *caching), _read(path.rpartition("/")[2]))
-    return _without_body(answer) if method == "HEAD" else answer
+    response = HttpResponse(200, (("Content-Type", _FILES[path]), date, *caching), _read(path.rpartition("/")[2]))
+    return _without_body(response) if method == "HEAD" else response
 
 
 @cache
@@ -148,6 +145,6 @@ def _read(name: str) -> bytes:
     return (_STATIC / name).read_bytes()
 
 
-def _without_body(answer: HttpResponse) -> HttpResponse:
+def _without_body(response: HttpResponse) -> HttpResponse:
     """Return the response to HEAD, with the headers of GET."""
-    return HttpResponse(answer.status, (*answer.headers, ("Content-Length", str(len(answer.body)))), b"")
+    return HttpResponse(response.status, (*response.headers, ("Content-Length", str(len(response.body)))), b"")

@@ -20,13 +20,23 @@ from mockserver.core.state.records import HostedFlow
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.server.api import formats
 from mockserver.server.api.response import HttpResponse
-from mockserver.server.hosted_page.request import WALK, PageRequest, form_token
+from mockserver.server.hosted_page.request import FLOW_PREFIX, PageRequest, form_token
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 
 ALLOWED = ("GET", "HEAD", "POST")
+SECURITY_HEADERS = (
+    ("Cache-Control", "no-store"),
+    ("Referrer-Policy", "no-referrer"),
+    ("X-Content-Type-Options", "nosniff"),
+    ("X-Frame-Options", "DENY"),
+    ("X-Robots-Tag", "noindex, nofollow"),
+)
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_PAIRING_URL = "https://pareamento.invalid/"  # a name that does not resolve (RFC 6761): a scanned code leads nowhere
 
 # Texts of the pages that refuse a request, by status: title and advice.
 _REFUSALS: Mapping[int, tuple[str, str]] = {
@@ -52,17 +62,17 @@ class PageView(NamedTuple):
     Attributes:
         page: the name of the template.
         step: the step under which the visit is recorded.
-        facts: the variables of the template.
+        variables: of the template.
         location: a redirect to this url instead of a page.
-        goes_to: the origin outside of the page to which its forms may lead, as a source of the CSP.
+        form_origin: the origin of another site to which the forms may lead, as a source of the CSP; empty if none.
     """
 
     status: int
     page: str
     step: str
-    facts: Mapping[str, Any]
+    variables: Mapping[str, Any]
     location: str | None = None
-    goes_to: str = ""
+    form_origin: str = ""
     headers: tuple[tuple[str, str], ...] = ()
 
 
@@ -83,22 +93,22 @@ def redirect(location: str, step: str) -> PageView:
     return PageView(303, "", step, {}, location)
 
 
-def walk_path(page_request: PageRequest, walk: HostedFlow) -> str:
-    return f"{page_request.prefix}/connect/{WALK}{walk.secret}"
+def flow_path(page_request: PageRequest, flow: HostedFlow) -> str:
+    return f"{page_request.prefix}/connect/{FLOW_PREFIX}{flow.secret}"
 
 
-def link_page(sandbox: SandboxState, page_request: PageRequest, found: FlowTarget) -> PageView:
+def link_page(sandbox: SandboxState, page_request: PageRequest, target: FlowTarget) -> PageView:
     """Return the first page of a valid link, before the flow begins."""
-    steps = hosted_flow.FLOW_STEPS[found.session.coexistence]
+    steps = hosted_flow.FLOW_STEPS[target.session.coexistence]
     return _page_view(
-        sandbox, page_request, found, 200, steps[0], {"action": f"{page_request.prefix}/connect/{page_request.key}"}
+        sandbox, page_request, target, 200, steps[0], {"action": f"{page_request.prefix}/connect/{page_request.key}"}
     )
 
 
 def flow_page(
     sandbox: SandboxState,
     page_request: PageRequest,
-    found: FlowTarget,
+    target: FlowTarget,
     *,
     step: str = "",
     problem: str = "",
@@ -112,16 +122,16 @@ def flow_page(
         problem: the field that is wrong.
         given: the values of the form.
     """
-    assert found.walk is not None
-    page = step if problem else hosted_flow.current_page(sandbox, found.session, found.walk)
-    facts = {
-        "action": walk_path(page_request, found.walk),
+    assert target.flow is not None
+    page = step if problem else hosted_flow.current_page(sandbox, target.session, target.flow)
+    variables = {
+        "action": flow_path(page_request, target.flow),
         "problem": problem,
-        "said": _problem(problem, found.tenant.country),
+        "problem_text": _problem(problem, target.tenant.country),
         "given": {**_BLANK, **(given or {})},
     }
     status = 422 if problem else 410 if page == "expired" else 200
-    return _page_view(sandbox, page_request, found, status, page, facts)
+    return _page_view(sandbox, page_request, target, status, page, variables)
 
 
 def _problem(field: str, country: str) -> str | None:
@@ -135,22 +145,22 @@ def _problem(field: str, country: str) -> str | None:
 def _page_view(
     sandbox: SandboxState,
     page_request: PageRequest,
-    found: FlowTarget,
+    target: FlowTarget,
     status: int,
     page: str,
-    facts: Mapping[str, Any],
+    variables: Mapping[str, Any],
 ) -> PageView:
-    tenant, session, walk = found
+    tenant, session, flow = target
     steps = hosted_flow.FLOW_STEPS[session.coexistence]
-    known = {
+    defaults = {
         "page": page,
         "given": _BLANK,
         "problem": "",
-        "said": None,
+        "problem_text": None,
         "secret": form_token(sandbox, page_request.key),
         "tenant": tenant.name,
-        "dialled": phone_numbers.example(tenant.country) if page == "number" else "",
-        "walk": walk,
+        "example_phone": phone_numbers.example(tenant.country) if page == "number" else "",
+        "flow": flow,
         "numbers": hosted_flow.suggested_numbers(sandbox, session) if page == "number" else (),
         "pairing": hosted_flow.pairing_code(sandbox, session) if page == "app" else "",
         "coexistence": session.coexistence,
@@ -162,20 +172,8 @@ def _page_view(
     }
     template = page if page in steps else "end"
     # Chromium applies form-action to the redirect after a form as well, so that the origin has to be listed.
-    goes_to = return_urls.source(session.return_url) if session.return_url is not None else ""
-    return PageView(status, template, page, {**known, **facts}, goes_to=goes_to)
-
-
-_TEMPLATES = Path(__file__).parent / "templates"
-_PAIRING = "https://pareamento.invalid/"  # a name that does not resolve (RFC 6761): a scanned code leads nowhere
-
-SECURITY_HEADERS = (
-    ("Cache-Control", "no-store"),
-    ("Referrer-Policy", "no-referrer"),
-    ("X-Content-Type-Options", "nosniff"),
-    ("X-Frame-Options", "DENY"),
-    ("X-Robots-Tag", "noindex, nofollow"),
-)
+    form_origin = return_urls.source(session.return_url) if session.return_url is not None else ""
+    return PageView(status, template, page, {**defaults, **variables}, form_origin=form_origin)
 
 
 def date(sandbox: SandboxState) -> tuple[str, str]:
@@ -188,10 +186,10 @@ def render_page(view: PageView, prefix: str, date: tuple[str, str]) -> HttpRespo
     policy = ("Content-Security-Policy", _policy(view))
     if view.location is not None:
         return HttpResponse(view.status, (date, ("Location", view.location), policy, *SECURITY_HEADERS), b"")
-    facts = {**view.facts, "prefix": prefix}
-    if facts.get("pairing"):
-        facts["qr"] = _qr_code(_PAIRING + facts["pairing"])
-    body = _environment().get_template(f"{view.page}.html").render(facts).encode()
+    variables = {**view.variables, "prefix": prefix}
+    if variables.get("pairing"):
+        variables["qr"] = _qr_code(_PAIRING_URL + variables["pairing"])
+    body = _environment().get_template(f"{view.page}.html").render(variables).encode()
     return HttpResponse(
         view.status,
         (("Content-Type", "text/html; charset=utf-8"), date, policy, *view.headers, *SECURITY_HEADERS),
@@ -201,7 +199,7 @@ def render_page(view: PageView, prefix: str, date: tuple[str, str]) -> HttpRespo
 
 def _policy(view: PageView) -> str:
     """Return the CSP: the page's own stylesheet and icon; forms to this server, and from there to the returnUrl's origin."""
-    forms = " ".join(filter(None, ("'self'", view.goes_to))) if "secret" in view.facts else "'none'"
+    forms = " ".join(filter(None, ("'self'", view.form_origin))) if "secret" in view.variables else "'none'"
     return (
         "default-src 'none'; style-src 'self'; img-src 'self'; "
         f"form-action {forms}; frame-ancestors 'none'; base-uri 'none'"

@@ -11,7 +11,7 @@ from mockserver.core import ids
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.server.api.request import HttpRequest
 
-WALK = "walk/"
+FLOW_PREFIX = "walk/"  # of the path of a flow, which its secret follows
 _FIELDS_MAX = 40
 _FORM_TYPE = "application/x-www-form-urlencoded"
 
@@ -21,36 +21,41 @@ class PageRequest(NamedTuple):
     One request.
 
     Attributes:
-        is_walk: True for the url of a flow, False for a link.
+        is_flow: True for the url of a flow, False for a link.
         key: the flow's secret, or the link's token.
         form: the fields; None without a readable form.
-        wrong: the status for a form that is not readable, else 0.
-        foreign: True if a page of another site sent it.
+        error_status: of a form that is not readable, else 0.
+        is_foreign: True if a page of another site sent it.
         prefix: the path of the sandbox's base url.
     """
 
     method: str
-    is_walk: bool
+    is_flow: bool
     key: str
     form: Mapping[str, str] | None
-    wrong: int
-    foreign: bool
+    error_status: int
+    is_foreign: bool
     prefix: str
     headers: Mapping[str, str]
 
     def __repr__(self) -> str:  # the key is a secret
-        return f"PageRequest(method={self.method!r}, is_walk={self.is_walk})"
+        return f"PageRequest(method={self.method!r}, is_flow={self.is_flow})"
 
 
 def read(request: HttpRequest) -> PageRequest:
     """Return the request to the page."""
     key = request.target.partition("?")[0].removeprefix("/connect/")
-    is_walk = key.startswith(WALK)
-    form, wrong = _form(request) if request.method == "POST" else (None, 0)
+    form, error_status = _form(request) if request.method == "POST" else (None, 0)
     base = urlsplit(request.base_url)
-    foreign = _is_foreign(request.headers, base.netloc)
     return PageRequest(
-        request.method, is_walk, key.removeprefix(WALK), form, wrong, foreign, base.path, request.headers
+        method=request.method,
+        is_flow=key.startswith(FLOW_PREFIX),
+        key=key.removeprefix(FLOW_PREFIX),
+        form=form,
+        error_status=error_status,
+        is_foreign=_is_foreign(request.headers, base.netloc),
+        prefix=base.path,
+        headers=request.headers,
     )
 
 
@@ -81,7 +86,7 @@ def _is_foreign(headers: Mapping[str, str], own: str) -> bool:
 
 
 def form_token(sandbox: SandboxState, key: str) -> str:
-    """Return the secret in each form of this link or flow, which no other page can know."""
+    """Return the secret in each form of this link or flow, which no page of another site has."""
     return ids.seeded_id(sandbox.seed, "form of a hosted page", key, chars=40)
 
 

@@ -19,6 +19,7 @@ from mockserver.core.scheduler import run_until
 
 if TYPE_CHECKING:
     from mockserver.core.state.outbox import PlannedAttempt
+    from mockserver.core.state.sandbox import SandboxState
     from mockserver.server.hosting.host import SandboxHost
     from mockserver.server.webhooks.dispatcher import WebhookDispatcher
 
@@ -31,8 +32,8 @@ _GRACE_SECONDS = 0.2  # for threads to end
 class _Workers:
     """Threads that run jobs, started on demand. They are daemons: those of an executor would delay the process's end."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, threads_max: int) -> None:
+        self._threads_max = threads_max
         self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._idle = threading.Semaphore(0)
         self._lock = threading.Lock()
@@ -44,14 +45,14 @@ class _Workers:
         if self._idle.acquire(blocking=False):
             return
         with self._lock:
-            if len(self._threads) < self._most:
+            if len(self._threads) < self._threads_max:
                 self._threads.append(threading.Thread(target=self._run, name="mockserver sender", daemon=True))
                 self._threads[-1].start()
 
     def stop(self) -> list[threading.Thread]:
         """Have all threads end once the jobs have run, and return them."""
         with self._lock:
-            threads, self._most = self._threads, 0
+            threads, self._threads_max = self._threads, 0
         for _ in threads:
             self._jobs.put(None)
         return threads
@@ -72,7 +73,7 @@ class BackgroundWorker:
         self._ticker = threading.Thread(target=self._run_timers, name="mockserver ticker", daemon=True)
 
     def start(self) -> None:
-        """Take over the host's deliveries."""
+        """Send the host's deliveries from now on."""
         self._host.background = self
         self._ticker.start()
 
@@ -103,10 +104,14 @@ class BackgroundWorker:
     def _run_timers(self) -> None:
         while not self._over.wait(_TICK_SECONDS):
             for hosted in list(self._host.sandboxes.values()):
-                with hosted.sandbox.lock:
-                    if not hosted.sandbox.clock.frozen:
-                        run_until(hosted.sandbox, hosted.sandbox.read_clock())
+                _run_due_timers(hosted.sandbox)
                 hosted.dispatch_webhooks()
+
+
+def _run_due_timers(sandbox: SandboxState) -> None:
+    with sandbox.lock:
+        if not sandbox.clock.frozen:
+            run_until(sandbox, sandbox.read_clock())
 
 
 def _await_end(threads: Iterable[threading.Thread]) -> None:

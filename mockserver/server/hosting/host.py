@@ -30,6 +30,16 @@ from mockserver.server.webhooks.dispatcher import Scheduler, WebhookDispatcher
 from mockserver.server.webhooks.event_loops import LoopBlocked
 from mockserver.server.webhooks.sender import TIMEOUT_SECONDS, HttpSender
 
+DEFAULT_ID = "default"
+IN_PROCESS_ORIGIN = "http://mockserver.test"  # a name that does not resolve (RFC 6761): never a real request
+SEED_MAX = 2**53 - 1
+_CLOSED_REMEMBERED = 10_000
+_CHECKPOINTS_MAX = 1_000
+
+# When a command of the control plane runs: with the sandbox's lock held, on a snapshot with the lock free, or with the lock
+# free on the sandbox itself, whose lock the command then takes where it needs it (it lets time pass, or sends webhooks).
+Phase = Literal["locked", "snapshot", "unlocked"]
+
 
 class SandboxConfig(NamedTuple):
     """
@@ -55,18 +65,18 @@ class SandboxConfig(NamedTuple):
 
 def config_document(config: SandboxConfig) -> Document:
     """Return the config's scenario with the config's choices and clock, before any validation."""
-    named = library.document(config.scenario) if isinstance(config.scenario, str) else config.scenario or {}
-    if not isinstance(named, Mapping):
-        validate(named)
-    scenario = named if isinstance(named, Document) else Document(named)
-    choices, own = scenario.get("choices", {}), config.choices or {}
+    raw = library.document(config.scenario) if isinstance(config.scenario, str) else config.scenario or {}
+    if not isinstance(raw, Mapping):
+        validate(raw)
+    scenario = raw if isinstance(raw, Document) else Document(raw)
+    choices, overrides = scenario.get("choices", {}), config.choices or {}
     # Choices that are not an object stay as they are: validation refuses them.
-    merged = merge_choices(choices, own) if isinstance(choices, Mapping) else choices
-    return scenario.with_settings(merged, config.clock, own)
+    merged = merge_choices(choices, overrides) if isinstance(choices, Mapping) else choices
+    return scenario.with_settings(merged, config.clock, overrides)
 
 
 class TrackedChoices(dict[str, Any]):
-    """The choices in force; `read` gets the id of each choice that is read, also through a copy."""
+    """The choices in force; the set `read` gets the id of each choice that is read, also through a copy."""
 
     def __init__(self, choices: Mapping[str, Any] = DEFAULTS, read: set[str] | None = None) -> None:
         super().__init__(choices)
@@ -80,26 +90,14 @@ class TrackedChoices(dict[str, Any]):
         return TrackedChoices(dict(self), self.read)
 
 
-DEFAULT_ID = "default"
-IN_PROCESS_ORIGIN = "http://mockserver.test"  # a name that does not resolve (RFC 6761): never a real request
-_CLOSED_REMEMBERED = 10_000
-_CHECKPOINTS_MAX = 1_000
-SEED_MAX = 2**53 - 1
-
-
 def _seed(config: SandboxConfig, document: Mapping[str, Any], default: Callable[[], int]) -> int:
     """Return the config's seed, else its document's, else the default; the document's schema refuses an invalid one."""
     if config.seed is None:
-        written = document.get("seed")
-        return written if isinstance(written, int) and 0 <= written <= SEED_MAX else default()
+        seed = document.get("seed")
+        return seed if isinstance(seed, int) and 0 <= seed <= SEED_MAX else default()
     if not 0 <= config.seed <= SEED_MAX:
         raise ValueError(f"got a seed of {to_json_text(config.seed)}; expected a whole number from 0 to {SEED_MAX}")
     return config.seed
-
-
-# When a command of the control plane runs: with the sandbox's lock held, on a snapshot with the lock free, or with the lock
-# free on the sandbox itself, whose lock the command then takes where it needs it (it lets time pass, or sends webhooks).
-Phase = Literal["locked", "snapshot", "unlocked"]
 
 
 class HostedSnapshot(NamedTuple):
@@ -128,7 +126,7 @@ class HostedSandbox:
     ) -> None:
         self.id = id
         self.prefix = "" if id == DEFAULT_ID else f"/sandboxes/{id}"
-        self.own_origin: str | None = None  # of a port for this sandbox alone
+        self.own_origin: str | None = None  # of a port that only this sandbox has
         self.sandbox = sandbox
         self.host = host
         self.created_at = created_at
@@ -136,10 +134,10 @@ class HostedSandbox:
         self.config = config
         self.listeners: tuple[Callable[[], None], ...] = ()  # called after each call and each command
         self.checkpoints: dict[str, Checkpoint] = {}
-        self.read: set[str] | None = None  # the choices that were read, if they are tracked
+        self.choices_read: set[str] | None = None  # the ids of the choices that were read, if they are tracked
         self._checkpoint_count = 0
         self._dispatch: WebhookDispatcher | None = None
-        # Not the sandbox's lock, so that a thread that holds that one does not keep another from closing the sandbox.
+        # Not the sandbox's lock: another thread can close the sandbox while one holds that.
         self._creation_lock = threading.Lock()
 
     @property
@@ -154,10 +152,10 @@ class HostedSandbox:
         sender = HttpSender(self.host.allow_webhook_hosts, self.host.webhook_timeout_seconds)
         return WebhookDispatcher(self.sandbox, sender, lambda: self.host.background)
 
-    def dispatch_webhooks(self, *, insists: bool = False) -> None:
+    def dispatch_webhooks(self, *, raises_blocked: bool = False) -> None:
         """Send the deliveries that are due now, if any (see `WebhookDispatcher.dispatch_due`)."""
         if not self.sandbox.outbox.is_idle:
-            self.dispatch.dispatch_due(insists=insists)
+            self.dispatch.dispatch_due(raises_blocked=raises_blocked)
 
     def cancel_webhooks(self, *, for_good: bool = False) -> None:
         """Cancel the requests in flight; with `for_good` nothing is sent after that."""
@@ -200,6 +198,9 @@ class HostedSandbox:
             phase: when the handler runs.
             recorded: the name under which the history has the command; None for one that is not recorded.
 
+        Returns:
+            The handler's result.
+
         Raises:
             LoopBlocked: the command has run, and a receiver needs the event loop that this thread blocks.
         """
@@ -211,7 +212,7 @@ class HostedSandbox:
             result = handler(self, arguments) if phase == "locked" else None
         try:
             if phase != "unlocked":
-                self.dispatch_webhooks(insists=recorded is not None)  # a command that only reads does not insist
+                self.dispatch_webhooks(raises_blocked=recorded is not None)  # not for a command that only reads
             if phase != "locked":
                 result = handler(subject, arguments)
         except LoopBlocked:  # the command itself has run
@@ -244,8 +245,8 @@ class HostedSandbox:
         return self.dispatch.advance(by=by, to=to, until_idle=until_idle)
 
     def elapse(self, by: Duration) -> list[FiredTimer]:
-        """Return the same for a call in process that waits: what its thread cannot send stays due."""
-        return self.dispatch.advance(by=by, insists=False)
+        """Advance the clock for a call in process that waits; what its thread cannot send stays due."""
+        return self.dispatch.advance(by=by, raises_blocked=False)
 
     def reset(self) -> None:
         """Restore the initial state: the same keys, the same next ids; requests in flight belong to an older epoch."""
@@ -255,15 +256,26 @@ class HostedSandbox:
         """Restore a checkpoint; requests in flight are canceled."""
         with self.sandbox.lock:
             self.sandbox.restore(checkpoint)
-            if self.read is not None:
-                self.sandbox.choices = TrackedChoices(self.sandbox.choices, self.read)
+            if self.choices_read is not None:
+                self.sandbox.choices = TrackedChoices(self.sandbox.choices, self.choices_read)
         self.cancel_webhooks()
 
     def watch_choices(self, read: set[str]) -> None:
         """Add each choice that is read from now on to this set, also after a reset."""
         with self.sandbox.lock:
-            self.read = read
+            self.choices_read = read
             self.sandbox.choices = TrackedChoices(self.sandbox.choices, read)
+
+
+def _seed_sandbox(
+    sandbox: SandboxState, document: Document, given: Mapping[str, Any] | None, created: dict[str, list[str]]
+) -> None:
+    """Give a new sandbox its default tenant, its scenario and the seed data `given`; `created` gets the ids by kind."""
+    create_default_tenant(sandbox)
+    for part in (document, {"given": given} if given else None):
+        applied = apply(sandbox, part, is_new=True).created if part else {}
+        for kind, ids in applied.items():
+            created.setdefault(kind, []).extend(ids)
 
 
 class SandboxHost:
@@ -323,10 +335,16 @@ class SandboxHost:
         created: dict[str, list[str]] | None = None,
     ) -> HostedSandbox:
         """
-        Create a sandbox, of the next id `sandbox_N` unless `id` is given.
+        Create a sandbox.
 
-        `clock` is in force until the config sets its own, and `created` gets the ids of the seed data, by kind.
-        Raises ScenarioError for a config that is not valid; then no sandbox was created.
+        Args:
+            config: of the sandbox.
+            id: by default the next `sandbox_N`.
+            clock: in force until the config sets its own; by default the host's `default_clock`.
+            created: gets the ids of the seed data, by kind.
+
+        Raises:
+            ScenarioError: the config is not valid; then no sandbox was created.
         """
         document = config_document(config)
         seed = _seed(config, document, self.default_seed)
@@ -341,11 +359,7 @@ class SandboxHost:
             journal_limits=self.journal_limits,
         )
         sandbox.outbox.allowed_hosts = self.allow_webhook_hosts
-        create_default_tenant(sandbox)
-        for part in filter(None, (document, {"given": config.given} if config.given else {})):
-            for kind, ids in apply(sandbox, part, newborn=True).created.items():
-                if created is not None:
-                    created.setdefault(kind, []).extend(ids)
+        _seed_sandbox(sandbox, document, config.given, {} if created is None else created)
         with self._lock:
             if id is None:
                 self._count += 1
@@ -359,13 +373,14 @@ class SandboxHost:
         """Close a sandbox, whose prefix then responds with 410; return False if there is none of this id."""
         with self._lock:
             hosted = self.sandboxes.pop(id, None)
-            if hosted is not None:
-                hosted.sandbox.begin_epoch()
-                hosted.cancel_webhooks(for_good=True)
-                self.closed[id] = 0
-                while len(self.closed) > _CLOSED_REMEMBERED:
-                    del self.closed[next(iter(self.closed))]
-        return hosted is not None
+            if hosted is None:
+                return False
+            hosted.sandbox.begin_epoch()
+            hosted.cancel_webhooks(for_good=True)
+            self.closed[id] = 0
+            while len(self.closed) > _CLOSED_REMEMBERED:
+                del self.closed[next(iter(self.closed))]
+        return True
 
     def is_closed(self, id: str) -> bool:
         """Return True for the id of a sandbox that is closed."""

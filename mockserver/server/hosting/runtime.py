@@ -66,7 +66,7 @@ class HostRuntime(Runtime):
     def __init__(self) -> None:
         self.pass_time: Callable[[Duration], object] = lambda by: None  # the host sets it once it has the sandbox
         self._lock = threading.Lock()
-        self._waits: set[Callable[[], None]] = set()  # of the epoch; each releases a call that is held
+        self._waits: set[Callable[[], None]] = set()  # of the epoch: functions that cancel one wait each
 
     def apply_seed_data(self, sandbox: SandboxState, given: Mapping[str, Any]) -> None:
         apply(sandbox, {"given": given})
@@ -77,16 +77,16 @@ class HostRuntime(Runtime):
     def pass_virtual_time(self, sandbox: SandboxState, by: Duration) -> None:
         self.pass_time(by)
 
-    def add_wait(self, sandbox: SandboxState, epoch: int, release: Callable[[], None]) -> bool:
+    def add_wait(self, sandbox: SandboxState, epoch: int, cancel: Callable[[], None]) -> bool:
         with self._lock:
             if sandbox.epoch != epoch:
                 return False
-            self._waits.add(release)
+            self._waits.add(cancel)
         return True
 
-    def remove_wait(self, release: Callable[[], None]) -> None:
+    def remove_wait(self, cancel: Callable[[], None]) -> None:
         with self._lock:
-            self._waits.discard(release)
+            self._waits.discard(cancel)
 
     def monotonic_us(self) -> Duration:
         return _MONOTONIC_NS[0]() // 1000
@@ -97,5 +97,5 @@ class HostRuntime(Runtime):
     def cancel_waits(self) -> None:
         with self._lock:
             waits, self._waits = self._waits, set()
-        for release in waits:
-            release()
+        for cancel in waits:
+            cancel()

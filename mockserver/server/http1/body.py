@@ -22,8 +22,8 @@ class RequestBody:
 
     Attributes:
         is_whole: True once its last byte was read.
-        is_beyond: True once it is larger than `max_bytes`; what follows is dropped.
-        size_bytes: of the part that was read.
+        is_beyond: True once it is larger than `max_bytes`; the rest is dropped.
+        size_bytes: of the part that has arrived.
     """
 
     __slots__ = (
@@ -50,7 +50,7 @@ class RequestBody:
         self._file: IO[bytes] | None = None  # of a large body
 
     def read(self, received: bytes) -> bytes:
-        """Read the body's part of the bytes, and return those that follow the body; BadRequest for broken chunks."""
+        """Read the body's part of the bytes, and return the bytes after it; raise BadRequest for invalid chunks."""
         if self._chunks is not None:
             rest = self._chunks.read(received)
             self.is_whole = self._chunks.is_whole
@@ -81,14 +81,14 @@ class RequestBody:
         return self._left <= SKIPPED_MAX_BYTES and self._skipped <= SKIPPED_MAX_BYTES
 
     def content(self) -> bytes | IO[bytes] | None:
-        """Return the body, or the file with it; None for one that is beyond its bound."""
+        """Return the body, or the file with it; None for one beyond its bound."""
         if self.is_beyond:
             return None
         file, self._file = self._file, None
         return b"".join(self._pieces) if file is None else file
 
     def close(self) -> None:
-        """Drop what was stored."""
+        """Delete the file of a large body."""
         if self._file is not None:
             self._file.close()
 
@@ -97,8 +97,8 @@ class _Chunks:
     """
     Joins the chunks of a body and drops its trailers.
 
-    A chunked body ends in an empty line. What is received is parsed up to one such place at a time, so that the parser
-    never gets a byte of the next request.
+    A chunked body ends in an empty line. The parser gets the bytes up to one empty line at a time, and so never a byte of
+    the next request.
     """
 
     __slots__ = ("_is_in_size_line", "_parser", "_store", "_tail", "_unstored_bytes", "is_whole")

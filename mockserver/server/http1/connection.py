@@ -1,9 +1,9 @@
 """
-One HTTP/1.1 connection on the event loop: reads requests, has the handler answer them in order, and writes the responses.
+One HTTP/1.1 connection on the event loop: reads requests, calls the handler in their order, and writes the responses.
 
 1. An error has a JSON body, or no body if part of a response is written; never HTML.
 2. A client that disconnects is not an error: the connection ends.
-3. While a request is answered, no other is read: its client may have 64 KiB more received, and no byte after those.
+3. While the handler has a request, no other is read: the connection buffers 64 KiB more, and then receives nothing.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import IO, NamedTuple
 
 from mockserver.server.http1.body import SKIPPED_MAX_BYTES, RequestBody
-from mockserver.server.http1.framing import Client, Framed, frame
-from mockserver.server.http1.messages import Answer, Disconnect, Handler, Request, Response
+from mockserver.server.http1.framing import Framed, RequestFraming, frame
+from mockserver.server.http1.messages import Disconnect, Handler, Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.request import BadRequest, RequestHead, head_end, method_of, parse_head
 from mockserver.server.http1.wire import RECEIVE_BYTES, Wire
 from mockserver.server.http1.workers import Workers
@@ -36,21 +36,21 @@ class ServerConfig:
 
 
 class _Exchange(NamedTuple):
-    """A request that is being answered, as its response and the log need it."""
+    """The values of a request that its response and the log need."""
 
     line: str
-    client: Client
+    framing: RequestFraming
 
 
 class Connection:
     """
-    Serves one accepted socket, on the thread of its loop.
+    Serves one accepted socket, only on the thread of its loop.
 
     Lifetime: from `start` until `on_end` is called with it.
     """
 
     __slots__ = (
-        "_body", "_client", "_config", "_exchanges", "_head", "_idle_timer", "_is_answering", "_loop", "_on_end", "_received",
+        "_body", "_client", "_config", "_exchanges", "_head", "_idle_timer", "_is_responding", "_loop", "_on_end", "_received",
         "_workers", "task", "wire",
     )  # fmt: skip
 
@@ -64,17 +64,17 @@ class Connection:
         on_end: Callable[[Connection], None],
     ) -> None:
         self.wire = Wire(loop, connected, self._on_received, self._on_close)
-        self.task: asyncio.Task[None] | None = None  # of a request that takes more than a moment
+        self.task: asyncio.Task[None] | None = None  # of a request that is not answered yet
         self._loop = loop
         self._client = client
         self._config = config
         self._workers = workers
         self._on_end = on_end
         self._received = b""
-        self._head: RequestHead | None = None  # of a request whose body is being read
-        self._body: RequestBody | None = None  # being read; without a head, its rest is dropped
+        self._head: RequestHead | None = None  # of the request whose body is read now
+        self._body: RequestBody | None = None  # that is read now; without a head, its rest is dropped
         self._exchanges = 0
-        self._is_answering = False
+        self._is_responding = False
         self._idle_timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
@@ -96,16 +96,16 @@ class Connection:
         self._on_end(self)
 
     def _check_idle(self) -> None:
-        """End a connection on which nothing has passed for a while, unless a request is being answered."""
+        """End a connection on which no byte has passed for `idle_seconds`, unless the handler has a request."""
         wire, idle_seconds = self.wire, self._config.idle_seconds
         if wire.is_ending:
             return
         left = wire.active_at + idle_seconds - self._loop.time()
-        is_waiting = wire.has_unsent or not self._is_answering
+        is_waiting = wire.has_unsent or not self._is_responding
         if left > 0 or not is_waiting:
             self._idle_timer = self._loop.call_later(left if is_waiting else idle_seconds, self._check_idle)
         elif wire.has_unsent:
-            wire.give_up()
+            wire.time_out()
         elif self._head is not None or self._received not in (b"", b"\r"):
             self._refuse(BadRequest("the rest of the request did not arrive in time", self._method))
         else:
@@ -116,14 +116,14 @@ class Connection:
     def _on_received(self, received: bytes) -> None:
         if received:
             self._received = self._received + received if self._received else received
-        if not self._is_answering:
+        if not self._is_responding:
             self._proceed()
         elif len(self._received) >= RECEIVE_BYTES:
             self.wire.pause_reading()
 
     def _proceed(self) -> None:
-        """Read on in the next request, and have it answered once it is complete."""
-        if self._is_answering or self.wire.is_ending or self.wire.is_closed:
+        """Read the next request further, and pass it to the handler once it is complete."""
+        if self._is_responding or self.wire.is_ending or self.wire.is_closed:
             return
         if self.wire.is_lost:
             self.wire.close()
@@ -142,7 +142,9 @@ class Connection:
             self._report()
             self.wire.abort()
             return
-        if self.wire.is_at_end and not self._is_answering and exchanges == self._exchanges:  # else it is called again
+        if (
+            self.wire.is_at_end and not self._is_responding and exchanges == self._exchanges
+        ):  # else `_finish` calls again
             self._end_of_client()
 
     def _end_of_client(self) -> None:
@@ -166,56 +168,61 @@ class Connection:
         head = parse_head(received[:size])
         self._received = received[size:]
         if head.length == 0:
-            self._answer(head, b"", 0, head.keep_alive)
+            self._respond(head, b"", 0, head.keep_alive)
             return
         self._head = head
         self._body = body = RequestBody(head.length, self._config.handler.body_max_bytes(head.target))
         if body.is_beyond and (head.expects_continue or (head.length or 0) > SKIPPED_MAX_BYTES):
-            self._answer_with_body(head, body)
+            self._respond_with_body(head, body)
             return
         if head.expects_continue and not self._received:
             self.wire.send(b"HTTP/1.1 100 Continue\r\n\r\n")
         self._read_body(body)
 
     def _read_body(self, body: RequestBody) -> None:
-        """Read the body, or drop what is left of it after the response to its request."""
+        """Read the body, or after the response to its request drop the rest of it."""
         self._received = body.read(self._received)
         head = self._head
         if head is not None:
             if body.is_whole or (body.is_beyond and head.length is None):
-                self._answer_with_body(head, body)
+                self._respond_with_body(head, body)
         elif body.is_whole:
             self._body = None
             self._proceed()
         elif not body.can_skip:
             self.wire.end()
 
-    def _answer_with_body(self, head: RequestHead, body: RequestBody) -> None:
+    def _respond_with_body(self, head: RequestHead, body: RequestBody) -> None:
         self._head = None
         if body.is_whole:
             self._body = None
         persists = head.keep_alive and (body.is_whole or (body.can_skip and not head.expects_continue))
-        self._answer(head, body.content(), None if body.is_beyond else body.size_bytes, persists)
+        self._respond(head, body.content(), None if body.is_beyond else body.size_bytes, persists)
 
-    # Answering
+    # Responding
 
-    def _answer(
+    def _respond(
         self, head: RequestHead, body: bytes | IO[bytes] | None, size_bytes: int | None, persists: bool
     ) -> None:
-        """Have the handler answer a request."""
-        self._is_answering = True
-        exchange = _Exchange(f"{head.method} {head.raw_target}", Client(head.method, head.minor, persists))
+        """Pass a request to the handler, and send its response."""
+        self._is_responding = True
+        exchange = _Exchange(f"{head.method} {head.raw_target}", RequestFraming(head.method, head.minor, persists))
         request = Request(
             head.method, head.target, head.headers, body, size_bytes, self._client, self._exchanges, self._workers.run
         )
         try:
-            answer = self._config.handler.respond(request)
+            response = self._config.handler.respond(request)
         except Exception:  # noqa: BLE001 - for any exception the client gets a response
-            answer = self._failure()
-        if not isinstance(answer, Response) or not isinstance(answer.body, bytes) or answer.after or answer.lost:
-            self._run(self._complete(exchange, answer))
+            response = self._failure()
+        if (
+            not isinstance(response, Response)
+            or not isinstance(response.body, bytes)
+            or response.after
+            or response.on_lost
+        ):
+            self._run(self._complete(exchange, response))
             return
-        framed, status = self._framed(answer, exchange.client)
+        framed, status = self._framed(response, exchange.framing)
         if self.wire.send(framed.data):
             self._finish(exchange, status, framed.persists)
         else:
@@ -228,34 +235,36 @@ class Connection:
         await self.wire.flush()
         self._finish(exchange, status, framed.persists)
 
-    async def _complete(self, exchange: _Exchange, pending: Answer | Awaitable[Answer]) -> None:
-        """Answer a request whose response is not whole yet, or has consequences."""
+    async def _complete(
+        self, exchange: _Exchange, pending: ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]
+    ) -> None:
+        """Await the response of a request, send it, and run the functions that follow it."""
         try:
-            answer = pending if isinstance(pending, Response | Disconnect) else await pending
+            response = pending if isinstance(pending, Response | Disconnect) else await pending
         except Exception:  # noqa: BLE001 - as above
-            answer = self._failure()
+            response = self._failure()
         status, persists = 0, False
-        if isinstance(answer, Response):
-            status, persists = await self._write(answer, exchange.client)
-            if answer.lost is not None and self.wire.is_refused():
-                await self._run_in_worker(answer.lost)
-        elif answer.is_reset:
+        if isinstance(response, Response):
+            status, persists = await self._write(response, exchange.framing)
+            if response.on_lost is not None and self.wire.is_refused():
+                await self._run_in_worker(response.on_lost)
+        elif response.is_reset:
             self.wire.reset()
         else:
             self.wire.end()
-        if answer.after is not None:
-            await self._run_in_worker(answer.after)
+        if response.after is not None:
+            await self._run_in_worker(response.after)
         self._finish(exchange, status, persists)
 
     async def _run_in_worker(self, function: Callable[[], object]) -> None:
         try:
             await self._workers.run(function)
-        except Exception:  # noqa: BLE001 - the response is sent: the failure is the log's alone
+        except Exception:  # noqa: BLE001 - the response is sent already: only the log has the failure
             self._report()
 
-    async def _write(self, response: Response, client: Client) -> tuple[int, bool]:
+    async def _write(self, response: Response, request: RequestFraming) -> tuple[int, bool]:
         """Send a response; return its status, and True if the connection may carry another request after it."""
-        framed, status = self._framed(response, client)
+        framed, status = self._framed(response, request)
         self.wire.send(framed.data)
         await self.wire.flush()
         left_bytes = framed.left_bytes
@@ -275,17 +284,17 @@ class Connection:
                 await response.body.aclose()
         return status, framed.persists and not left_bytes
 
-    def _framed(self, response: Response, client: Client) -> tuple[Framed, int]:
-        """Return the response as it is sent, or the failure to frame it, and its status."""
+    def _framed(self, response: Response, request: RequestFraming) -> tuple[Framed, int]:
+        """Return the framed response and its status; if that fails, those of the failure."""
         try:
-            return frame(response, client), response.status
+            return frame(response, request), response.status
         except Exception:  # noqa: BLE001 - a header that cannot be sent
             failure = self._failure()
-            return frame(failure, client), failure.status
+            return frame(failure, request), failure.status
 
     def _finish(self, exchange: _Exchange, status: int, persists: bool) -> None:
-        """Log an exchange whose response is sent, and go on to the next one, or end the connection."""
-        self.task, self._is_answering = None, False
+        """Log an exchange whose response is sent, and continue with the next one, or end the connection."""
+        self.task, self._is_responding = None, False
         self._exchanges += 1
         self._log(exchange.line, status)
         wire = self.wire
@@ -296,27 +305,27 @@ class Connection:
         elif self._received or self._body is not None or wire.is_at_end:
             wire.resume_reading()
             wire.active_at = self._loop.time()
-            self._loop.call_soon(self._proceed)  # other connections have their turn before
-        elif exchange.client.method:
+            self._loop.call_soon(self._proceed)  # other connections are served before
+        elif exchange.framing.method:
             wire.active_at = self._loop.time()
 
     # Errors
 
     def _refuse(self, refusal: BadRequest) -> None:
-        """Refuse what is not HTTP, and end the connection."""
+        """Refuse bytes that are not HTTP, and end the connection."""
         line = f"{self._head.method} {self._head.raw_target}" if self._head is not None else "-"
         self._head = None
         response = self._error(False, refusal.why)
-        framed, status = self._framed(response, Client(refusal.method))
-        self._is_answering = True
-        exchange = _Exchange(line, Client())
+        framed, status = self._framed(response, RequestFraming(refusal.method))
+        self._is_responding = True
+        exchange = _Exchange(line, RequestFraming())
         if self.wire.send(framed.data):
             self._finish(exchange, status, False)
         else:
             self._run(self._complete_sent(exchange, status, framed))
 
     def _failure(self) -> Response:
-        """Print the failure that is being handled on the server's side, and return the response to it."""
+        """Log the exception that is handled now, and return the response to it."""
         self._report()
         return self._error(True, "the mock itself failed; its log says how")
 

@@ -1,4 +1,4 @@
-"""How a response is framed by RFC 9112: its head, the part of its body that is sent, and whether the connection persists."""
+"""Framing of responses by RFC 9112: the head, the part of the body that is sent, and the end of the connection."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Framed(NamedTuple):
 
     Attributes:
         data: the head, with the body if that is whole.
-        left_bytes: of the body, still to be sent.
+        left_bytes: of the body in pieces, which follow.
         persists: True if the connection may carry another request after the response.
     """
 
@@ -30,37 +30,40 @@ class Framed(NamedTuple):
     persists: bool
 
 
-class Client(NamedTuple):
-    """What the framing follows from: the request's method and version, and whether the connection may persist."""
+class RequestFraming(NamedTuple):
+    """Method and version of the request, and True if its connection may persist: they decide the response's framing."""
 
     method: str = ""
     minor: int = 1
     persists: bool = False
 
 
-def frame(response: Response, client: Client) -> Framed:
+def frame(response: Response, request: RequestFraming) -> Framed:
     """
-    Return the response as it is sent.
+    Return the bytes of the response.
+
+    Args:
+        request: the default for bytes that are not a request.
 
     Raises:
-        ValueError: the status or a header cannot be sent; nothing was.
+        ValueError: the status, a header or the length is invalid.
     """
     status, headers, body = response.status, response.headers, response.body
     if not _STATUS_MIN <= status <= _STATUS_MAX:
-        raise ValueError(f"{status} is not the status of a final response")
+        raise ValueError(f"got status {status}; expected that of a final response, {_STATUS_MIN} to {_STATUS_MAX}")
     whole = body if isinstance(body, bytes) else None
     is_empty = status == 204 or status == 304
     lines, length, closes = _fields(status, headers, None if is_empty or whole is None else len(whole))
     if length is None and not is_empty:
-        raise ValueError("a body in pieces needs a Content-Length")
-    sent = b"" if is_empty or client.method == "HEAD" else whole
-    persists = client.persists and not (closes or response.closes)
+        raise ValueError("got a body in pieces without Content-Length; expected one")
+    sent = b"" if is_empty or request.method == "HEAD" else whole
+    persists = request.persists and not (closes or response.closes)
     if sent is not None and length is not None:
         sent = sent[:length]  # bytes beyond it would be read as the beginning of the next response
-        persists = persists and (len(sent) == length or client.method == "HEAD" or is_empty)
+        persists = persists and (len(sent) == length or request.method == "HEAD" or is_empty)
     if not persists:
         lines.append("Connection: close")
-    elif client.minor == 0:
+    elif request.minor == 0:
         lines.append("Connection: keep-alive")
     head = "\r\n".join(lines)
     if head.count("\n") != len(lines) - 1 or head.count("\r") != len(lines) - 1:

@@ -1,4 +1,4 @@
-"""The messages between the server and its handler: requests, responses, and disconnects in place of a response."""
+"""Messages between the server and its handler: requests, responses, and disconnects in place of a response."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ Result = TypeVar("Result")
 
 class Request:
     """
-    One request.
+    A complete request.
 
     Attributes:
         method: as received.
-        target: path and query as received; of an absolute target those alone.
+        target: path and query as received; of an absolute target only these.
         headers: values by lower-case name; repeated ones are joined.
-        size_bytes: of the body; None for a body that was beyond its bound and is not read.
+        size_bytes: of the body; None for a body beyond its bound, which the server has not read.
         client: address and port.
         exchanges_before: the number of requests that the connection carried before this one.
         in_worker: runs a function on a thread of the server's pool.
@@ -46,7 +46,7 @@ class Request:
 
     @property
     def is_spooled(self) -> bool:
-        """True if the body is in a file, so that it is to be read in a worker."""
+        """True if the body is in a file, which the handler reads in a worker."""
         return self._body is not None and not isinstance(self._body, bytes)
 
     def body(self) -> bytes | None:
@@ -74,11 +74,11 @@ class Response(NamedTuple):
 
     Attributes:
         headers: without those of the connection and of the framing. A Content-Length above the size of the body ends the
-            connection after the body; the body is cut at one below it.
-        body: the whole body, or its pieces as they become due, under a Content-Length.
+            connection after the body; one below it cuts the body.
+        body: the whole body, or its pieces, each when it is due; pieces require a Content-Length.
         closes: end the connection after the response.
         after: runs in a worker once the response is sent; the connection's next request waits for it.
-        lost: runs in a worker if the response did not reach the client.
+        on_lost: runs in a worker if the response did not reach the client.
     """
 
     status: int
@@ -86,7 +86,7 @@ class Response(NamedTuple):
     body: bytes | AsyncIterator[bytes] = b""
     closes: bool = False
     after: Callable[[], object] | None = None
-    lost: Callable[[], object] | None = None
+    on_lost: Callable[[], object] | None = None
 
 
 class Disconnect(NamedTuple):
@@ -96,14 +96,14 @@ class Disconnect(NamedTuple):
     after: Callable[[], object] | None = None
 
 
-Answer = Response | Disconnect
+ResponseOrDisconnect = Response | Disconnect
 
 
 class Handler(Protocol):
-    """What a server serves."""
+    """Responds to the requests of one server."""
 
     def body_max_bytes(self, target: str) -> int:
         """Return the bound of a body that is sent to this target."""
 
-    def respond(self, request: Request) -> Answer | Awaitable[Answer]:
+    def respond(self, request: Request) -> ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]:
         """Return the response to a request, or an awaitable of it if it takes more than a moment."""

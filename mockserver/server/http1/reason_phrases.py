@@ -14,7 +14,7 @@ _PHRASES = MappingProxyType(
 
 @lru_cache(maxsize=64)
 def reason_phrase(status: int) -> str:
-    """The reason phrase of a status as IANA registers it (fixed decision `reason-phrase`)."""
+    """Return the reason phrase of a status as IANA registers it (fixed decision `reason-phrase`)."""
     try:
         return _PHRASES.get(status) or HTTPStatus(status).phrase
     except ValueError:

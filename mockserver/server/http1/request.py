@@ -1,10 +1,10 @@
 """
 Requests of HTTP/1.1 (RFC 9112): the head and its bounds. `httptools` parses the headers.
 
-1. A break of the grammar or of a bound is a `BadRequest`.
-2. The request line is read here: the parser accepts lines that are none, and no method that its table does not have.
-3. Bare line feeds, folded headers, two lengths and unknown codings are refused: two parsers that guess differently read
-   two different requests.
+1. A violation of the grammar or of a bound is a `BadRequest`.
+2. This module reads the request line: the parser accepts invalid lines, and only the methods of its own table.
+3. Bare line feeds, folded headers, two lengths and unknown codings are refused: parsers that interpret them differently
+   read different requests.
 4. No byte after the end of a request is consumed, so that pipelined requests follow one another.
 """
 
@@ -26,7 +26,7 @@ _TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _BARE_LINE_END = re.compile(rb"(?<!\r)\n|\r[^\n]")
 _AUTHORITY = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+;=%-]+|\[[0-9A-Za-z.:%~_-]+\])(?::[0-9]{0,5})?")
 _ABSOLUTE = re.compile(r"https?://([^/?]+)(.*)", re.IGNORECASE)
-_PARSED_LINE = b"POST / HTTP/1.1"  # what the parser gets in place of each request line
+_PARSED_LINE = b"POST / HTTP/1.1"  # the parser gets it in place of each request line
 
 
 class BadRequest(ValueError):
@@ -48,7 +48,7 @@ class RequestHead(NamedTuple):
         headers: values by lower-case name; repeated ones are joined with a comma, cookies with a semicolon.
         length: the body's size in bytes, None for a chunked one.
         expects_continue: True if the client waits for `100 Continue`.
-        keep_alive: True if the client means to send another request.
+        keep_alive: True if the client may send another request.
     """
 
     method: str
@@ -153,7 +153,7 @@ def _headers(head: bytes, line_end: int) -> dict[str, str]:
     try:
         HttpRequestParser(headers).feed_data(_PARSED_LINE + head[line_end:])
     except HttpParserUpgrade:
-        pass  # the client would go on in another protocol, which this server does not take up
+        pass  # the client asks for another protocol, which the server ignores
     except HttpParserError as failure:
         raise BadRequest(f"the request's headers are not HTTP/1.1: {failure}") from None
     if headers.count > HEADERS_MAX:
@@ -177,7 +177,7 @@ def _target(headers: dict[str, str], method: str, raw_target: str, minor: int) -
 
 
 def _length(headers: dict[str, str], minor: int) -> int | None:
-    """Return the size of the body; the parser has refused what is not one whole number, and a number with a coding."""
+    """Return the size of the body; the parser accepts one whole number without a coding."""
     coding = headers.get("transfer-encoding")
     if coding is not None:
         if minor == 0:

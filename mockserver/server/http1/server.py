@@ -1,4 +1,4 @@
-"""An HTTP/1.1 server of one event loop, in a thread of its own, that stops within milliseconds."""
+"""An HTTP/1.1 server with one event loop in a thread of its own; it stops within milliseconds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mockserver.server.http1.workers import Workers
 
 _GRACE_SECONDS = 0.01
 _ACCEPT_PAUSE_SECONDS = 0.05
-_ACCEPTS_MAX = 64  # at a time, so that open connections have their turn
+_ACCEPTS_MAX = 64  # at a time, so that open connections are served too
 _PORT_MAX = 65535
 _WAKEUP_BYTES = 64  # one for each signal, or for a call of `stop`
 _WORKERS_MAX = 32
@@ -40,22 +40,27 @@ class PortInUse(OSError):
 
 class Server:
     """
-    Serves one handler, all connections on one daemon thread.
+    Serves all connections of one address on one daemon thread.
 
     It listens from its creation on, so that a client may connect before `start`; it serves once, between `start` and
-    `stop` or during `serve_forever`. It belongs to the process that created it: a fork has none of its threads.
+    `stop` or during `serve_forever`. It belongs to the process that created it: a fork has no thread of it.
 
     Args:
-        handler: answers the requests (see `messages.Handler`).
+        handler: responds to the requests (see `messages.Handler`).
         port: 0 takes a free one.
         idle_seconds: a connection ends after this time without a byte from the client.
-        explain: give the reason of an error of the server itself in the header X-Mock-Reason.
+        explain: send the reason of an error of the server itself in the header X-Mock-Reason.
         error_body: returns the status and JSON body of such an error; it gets True for a failure of the handler.
         log: gets one line per exchange.
-        threads_max: of the pool of workers.
+        threads_max: of the workers' pool.
+
+    Attributes:
+        process_id: of the process that created the server.
 
     Raises:
         PortInUse: another process listens on the port.
+
+    Lifetime: until `stop`, or the end of the process, which does not wait for it.
     """
 
     def __init__(
@@ -79,11 +84,11 @@ class Server:
         self._workers: Workers | None = None
         self._loop: asyncio.AbstractEventLoop | None = None  # while it serves
         self._thread: threading.Thread | None = None
-        self._lock = threading.RLock()  # of the beginning and the end; a signal handler may interrupt `stop`
+        self._lock = threading.RLock()  # of start and stop; reentrant, as a signal handler may interrupt `stop`
         self._wakeup: socket.socket | None = None  # wakes `serve_forever`
         self._is_stopping = False
         self._ended = threading.Event()
-        self._pid = os.getpid()
+        self.process_id = os.getpid()
         _IN_THIS_PROCESS.add(self)
 
     @property
@@ -111,16 +116,16 @@ class Server:
 
     def start(self) -> None:
         """Serve on a thread of its own."""
-        if os.getpid() != self._pid:
+        if os.getpid() != self.process_id:
             raise RuntimeError(
-                f"this server belongs to process {self._pid}, which this one was forked from; make a new one"
+                f"got a start in a fork of process {self.process_id}, to which this server belongs; make a new one"
             )
         with self._lock:
             if self._thread is not None:
                 raise RuntimeError("a Server serves only once; make a new one")
             thread = threading.Thread(target=self._run, name=f"mockserver {self.url}", daemon=True)
             thread.start()
-            self._thread = thread  # a signal handler that stops the server before waits for no thread
+            self._thread = thread  # a signal handler that stops the server before this line waits for no thread
 
     def serve_forever(self) -> None:
         """Serve until `stop` is called, by another thread or by a signal handler of this one."""
@@ -139,11 +144,11 @@ class Server:
         """
         End every connection, also during a request, and release the port; a second call does nothing.
 
-        It waits a few milliseconds for the threads. A worker within the handler ends when that returns; `threads` lists it.
-        On the loop's own thread it only has the loop end.
+        It waits a few milliseconds for the threads. A worker inside the handler ends when the handler returns; `threads` lists it.
+        On the loop's own thread it only makes the loop end.
         """
-        if os.getpid() != self._pid:
-            return  # the parent serves on
+        if os.getpid() != self.process_id:
+            return  # the parent continues to serve
         with self._lock:
             self._is_stopping = True
             if self._thread is None:
@@ -212,27 +217,27 @@ class Server:
         for thread in workers.threads:
             thread.join(grace)
             if thread.is_alive():
-                grace = 0  # the other threads have had the same time
+                grace = 0  # the other threads have had the same time already
 
-    def _forget(self) -> None:
-        """Close this process's copies of the sockets: in a fork, whose parent serves on."""
+    def _close_copies(self) -> None:
+        """Close this process's copies of the sockets: in a fork, whose parent continues to serve."""
         self._listener.close()
         for connection in list(self._open):
-            connection.wire.forget()
+            connection.wire.close_copy()
 
 
 _IN_THIS_PROCESS: weakref.WeakSet[Server] = weakref.WeakSet()
 
 
-def _forget_in_fork() -> None:
+def _close_copies_in_fork() -> None:
     for server in list(_IN_THIS_PROCESS):
-        server._forget()
+        server._close_copies()
     _IN_THIS_PROCESS.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    # A port that its server gives up would stay taken as long as a fork has it open.
-    os.register_at_fork(after_in_child=_forget_in_fork)
+    # A port that its server has released would stay in use while a fork has it open.
+    os.register_at_fork(after_in_child=_close_copies_in_fork)
 
 
 @contextmanager

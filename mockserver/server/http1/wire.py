@@ -1,4 +1,4 @@
-"""A socket on the event loop: what is received goes to a function, what the client does not read yet waits here."""
+"""A socket on the event loop: a function gets the received bytes; bytes that the client does not read yet wait here."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ NO_LINGER = struct.pack("HH" if sys.platform == "win32" else "ii", 1, 0)
 
 class Wire:
     """
-    One connected socket, used on the thread of its loop alone.
+    One connected socket, used only on the thread of its loop.
 
     Attributes:
         active_at: when bytes last passed, by the loop's clock.
         is_at_end: the client sends nothing more.
         is_lost: the client has reset the connection, or cannot be reached.
-        is_ending: nothing more is sent, and what is received is dropped.
+        is_ending: nothing more is sent, and received bytes are dropped.
         is_closed: the socket is closed.
 
     Lifetime: until `on_close` is called.
     """
 
     __slots__ = (
-        "_has_edges", "_is_reading", "_linger_bytes", "_linger_timer", "_loop", "_on_close", "_on_received", "_sent", "_socket",
-        "_unsent", "active_at", "is_at_end", "is_closed", "is_ending", "is_lost",
+        "_is_reading", "_linger_bytes", "_linger_timer", "_loop", "_on_close", "_on_received", "_sent", "_socket", "_unsent",
+        "active_at", "is_at_end", "is_closed", "is_ending", "is_lost",
     )  # fmt: skip
 
     def __init__(
@@ -42,7 +42,7 @@ class Wire:
         on_received: Callable[[bytes], None],
         on_close: Callable[[], None],
     ) -> None:
-        """`on_received` gets the bytes; none at the client's end, and none if the connection is lost."""
+        """`on_received` gets the received bytes; no bytes at the client's end, and if the connection is lost."""
         self._loop = loop
         self._socket = connected
         self._on_received = on_received
@@ -50,8 +50,6 @@ class Wire:
         self._unsent: memoryview | None = None
         self._sent: asyncio.Future[None] | None = None  # done once `_unsent` is sent
         self._is_reading = self.is_ending = False
-        # uvloop does not report a reset that arrives together with bytes.
-        self._has_edges = not isinstance(loop, asyncio.SelectorEventLoop)
         self._linger_bytes = _LINGER_BYTES
         self._linger_timer: asyncio.TimerHandle | None = None
         self.active_at = loop.time()
@@ -64,9 +62,9 @@ class Wire:
 
     def is_refused(self) -> bool:
         """
-        Return True if the client has reset the connection, as the system does for a client that has closed it whole.
+        Return True if the client has reset the connection, as its system does once the client has closed its socket.
 
-        Until the server sends something, a socket that is closed looks like one whose sending side has ended.
+        Before the server sends something, a closed socket cannot be distinguished from one that only sends nothing more.
         """
         try:
             return self.is_lost or self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
@@ -80,7 +78,7 @@ class Wire:
             self._loop.add_reader(self._socket, self._on_readable)
 
     def pause_reading(self) -> None:
-        """Leave what the client sends to the system, which then has the client wait."""
+        """Stop to receive; the system then makes the client wait."""
         if self._is_reading:
             self._is_reading = False
             self._loop.remove_reader(self._socket)
@@ -99,15 +97,13 @@ class Wire:
             self.pause_reading()
         if not self.is_ending:
             self._on_received(received)
-            if self._has_edges and not self.is_closed and self.is_refused():
-                self._lose()
             return
         self._linger_bytes -= len(received)
         if self.is_at_end or self._linger_bytes < 0:
             self.close()
 
     def _lose(self) -> None:
-        """Note that the client is gone; the connection closes the wire."""
+        """Set `is_lost`, and notify the connection, which closes the wire."""
         self.is_lost = True
         self.pause_reading()
         self._drop_unsent()
@@ -117,7 +113,7 @@ class Wire:
             self._on_received(b"")
 
     def send(self, data: bytes) -> bool:
-        """Send bytes, after those that wait; return True if none of them has to wait."""
+        """Send bytes, after those that wait already; return True if no byte has to wait."""
         if self.is_lost or self.is_closed:
             return True
         if self._unsent is not None:
@@ -166,15 +162,15 @@ class Wire:
             self._sent = self._loop.create_future()
             await self._sent
 
-    def give_up(self) -> None:
-        """Take the client for lost, which reads nothing."""
+    def time_out(self) -> None:
+        """Treat the client as disconnected, because it reads nothing."""
         self._lose()
 
     def end(self) -> None:
         """
-        End the connection after what is sent, and let the client read it.
+        End the connection after the bytes that were sent, so that the client can read them.
 
-        Only this side is shut first: closing a socket while bytes arrive would send a reset in place of the end.
+        It shuts only this side first: a socket that is closed while bytes arrive sends a reset in place of the end.
         """
         if self.is_lost:
             self.close()
@@ -213,6 +209,6 @@ class Wire:
         self._socket.close()
         self._on_close()
 
-    def forget(self) -> None:
-        """Close this process's copy of the socket alone: in a fork of the process, whose parent serves on."""
+    def close_copy(self) -> None:
+        """Close only this process's copy of the socket: in a fork, whose parent continues to serve."""
         self._socket.close()

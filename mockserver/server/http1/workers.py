@@ -1,4 +1,4 @@
-"""A bounded pool of threads for what would hold up the event loop."""
+"""A bounded pool of threads for functions that would block the event loop."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
 
-_PATIENCE_SECONDS = 0.005
+_GROWTH_DELAY_SECONDS = 0.005
 
 
 class _Job:
@@ -21,7 +21,7 @@ class _Job:
         self.work: tuple[Callable[[], Any], asyncio.Future[Any]] | None = (function, future)
 
     def take(self) -> tuple[Callable[[], Any], asyncio.Future[Any]]:
-        """Return the function and the future, which a timer that refers to this job then does not keep from being freed."""
+        """Return the function and the future; a timer that still refers to this job then refers to neither of them."""
         assert self.work is not None
         work, self.work = self.work, None
         return work
@@ -31,8 +31,8 @@ class Workers:
     """
     Threads that run functions for a loop.
 
-    The first one starts with the first function, another one when a function has waited some milliseconds: many short
-    functions need few threads. They are daemons: those of an executor would delay the end of the process.
+    The first thread starts with the first function, another one when a function has waited some milliseconds: many short
+    functions need few threads. They are daemon threads: those of an executor would delay the end of the process.
     Lifetime: that of the loop.
     """
 
@@ -41,7 +41,7 @@ class Workers:
         self._name = name
         self._threads_max = threads_max
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        self._threads: list[threading.Thread] = []  # of the loop's thread alone
+        self._threads: list[threading.Thread] = []  # only the loop's thread changes the list
 
     @property
     def threads(self) -> list[threading.Thread]:
@@ -58,7 +58,7 @@ class Workers:
             if not self._threads:
                 future.set_exception(RuntimeError("the system has no thread for a request"))
         elif len(self._threads) < self._threads_max:
-            self._loop.call_later(_PATIENCE_SECONDS, self._grow, job)
+            self._loop.call_later(_GROWTH_DELAY_SECONDS, self._grow, job)
         return future
 
     def _grow(self, job: _Job) -> None:
@@ -72,44 +72,44 @@ class Workers:
             self._threads.append(thread)
 
     def stop(self) -> None:
-        """Have each thread end after its job."""
+        """Make each thread end after its job."""
         for _ in self._threads:
             self._jobs.put(None)
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             function, future = job.take()
-            outcome = _Outcome(future)
+            result = _JobResult(future)
             try:
-                outcome.result = function()
-            except Exception as error:  # noqa: BLE001 - raised where the result is awaited
-                outcome.failure = error
+                result.value = function()
+            except Exception as error:  # noqa: BLE001 - raised where the caller awaits the result
+                result.failure = error
             except BaseException as error:  # noqa: BLE001 - an exit of this thread must not end the loop's
-                outcome.failure = RuntimeError(f"a worker got {error!r}")
+                result.failure = RuntimeError(f"a worker got {error!r}")
             del job, function, future
             with suppress(RuntimeError):  # the loop is closed
-                self._loop.call_soon_threadsafe(outcome.deliver)
-            del outcome
+                self._loop.call_soon_threadsafe(result.set_future)
+            del result
 
 
-class _Outcome:
-    """What a function returned or raised, until the loop takes it; then the thread keeps nothing of it from being freed."""
+class _JobResult:
+    """The value or exception of a function, until the loop takes it; then the thread no longer refers to it."""
 
-    __slots__ = ("_future", "failure", "result")
+    __slots__ = ("_future", "failure", "value")
 
     def __init__(self, future: asyncio.Future[Any]) -> None:
         self._future: asyncio.Future[Any] | None = future
-        self.result: Any = None
+        self.value: Any = None
         self.failure: Exception | None = None
 
-    def deliver(self) -> None:
-        """Set the future, unless it was cancelled."""
+    def set_future(self) -> None:
+        """Set the future, unless it was canceled."""
         future, self._future = self._future, None
-        result, self.result = self.result, None
+        value, self.value = self.value, None
         failure, self.failure = self.failure, None
         if future is None or future.done():
             return
         if failure is not None:
             future.set_exception(failure)
         else:
-            future.set_result(result)
+            future.set_result(value)

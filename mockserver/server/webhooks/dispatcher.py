@@ -81,26 +81,26 @@ class WebhookDispatcher:
         self.receivers[url] = local_receivers.LocalReceiver(target, self.loops)
         return url
 
-    def dispatch_due(self, *, insists: bool = False) -> None:
+    def dispatch_due(self, *, raises_blocked: bool = False) -> None:
         """
         Send what is due now, in this thread or by the background workers.
 
         A delivery that needs the event loop which this thread blocks stays due.
 
         Args:
-            insists: raise LoopBlocked for such a delivery.
+            raises_blocked: raise LoopBlocked for such a delivery.
         """
-        if self._sandbox.outbox.is_idle or self._is_closed or not (insists or self._can_send()):
+        if self._sandbox.outbox.is_idle or self._is_closed or not (raises_blocked or self._can_send()):
             return
         background = self._scheduler()
         if background is not None:
             background.schedule(self)
         elif not self._active_senders:  # else the thread that is sending sends it
-            with suppress(*() if insists else (event_loops.LoopBlocked,)):
+            with suppress(*() if raises_blocked else (event_loops.LoopBlocked,)):
                 self.send_due()
 
     def _can_send(self) -> bool:
-        """Return False after a refusal until its loop runs in another thread: only a command tries again before."""
+        """Return False after a delivery was refused for its event loop, until that loop runs in another thread."""
         blocked = self._blocked_loop
         return blocked is None or (blocked.is_running() and event_loops.running() is None)
 
@@ -109,40 +109,41 @@ class WebhookDispatcher:
         Send everything that is due now, in this thread; nothing within a receiver's own call.
 
         Args:
-            early: send only what a rule wants sent before the response.
+            early: send only what a rule has sent before the response.
 
         Raises:
             LoopBlocked: a receiver needs the event loop that this thread runs; what was not sent stays due.
         """
         if self._is_inside():
             return
-        mine = object()
-        self._sending.add(mine)
-        outer = _INSIDE.set((*_INSIDE.get(), mine))
+        sender = object()
+        self._sending.add(sender)
+        outer = _INSIDE.set((*_INSIDE.get(), sender))
         self._change_senders(1)
         try:
-            while True:
-                with self._sandbox.lock:
-                    planned = self.claim_next(early=early)
-                    if planned is None:
-                        self._change_senders(
-                            -1
-                        )  # with the same lock, so that a later delivery is sent by its own thread
-                        return
+            while (planned := self._claim_or_leave(early)) is not None:
                 self.send_attempt(planned)
         except BaseException:
             self._change_senders(-1)
             raise
         finally:
-            self._sending.discard(mine)
+            self._sending.discard(sender)
             _INSIDE.reset(outer)
+
+    def _claim_or_leave(self, early: bool) -> PlannedAttempt | None:
+        """Return the next attempt; without one, end this thread's sending with the same lock: a later delivery has its own."""
+        with self._sandbox.lock:
+            planned = self.claim_next(early=early)
+            if planned is None:
+                self._change_senders(-1)
+            return planned
 
     def _change_senders(self, change: int) -> None:
         with self._sandbox.lock:
             self._active_senders += change
 
-    def deliver_early(self) -> None:
-        """Send what a rule wants sent before the response to the current call."""
+    def send_early(self) -> None:
+        """Send what a rule has sent before the response to the current call."""
         if not self._sandbox.outbox.is_idle:
             with suppress(event_loops.LoopBlocked):  # it stays due
                 self.send_due(early=True)
@@ -156,7 +157,7 @@ class WebhookDispatcher:
             return deliveries.claim_next_attempt(self._sandbox, injection.delivery_faults_for, early=early)
 
     def claim_for_worker(self) -> PlannedAttempt | None:
-        """Return the same for a background worker; an advance waits for it."""
+        """Return the next attempt that is due, for a background worker; an advance waits until the worker releases it."""
         with self._sandbox.lock:
             planned = self.claim_next()
             if planned is not None:
@@ -173,53 +174,49 @@ class WebhookDispatcher:
         sandbox = self._sandbox
         try:
             self._refuse_own_loop(planned.webhook.url)
-            made, wait = self._sent_all(planned)
+            attempts, wait = self._send_all(planned)
         except BaseException:  # a test that exits within its receiver, or a bug of the mock
             with sandbox.lock:
                 deliveries.release_attempt(sandbox, planned)
             raise
         with sandbox.lock:
-            deliveries.record_attempt(sandbox, planned, made, wait)
+            deliveries.record_attempt(sandbox, planned, attempts, wait)
 
     def _refuse_own_loop(self, url: str) -> None:
         """Raise LoopBlocked if this thread runs the event loop of the receiver, which therefore could not respond."""
         self._blocked_loop, loop = None, event_loops.running()
         if loop is None:
             return
-        target = self.receivers.get(url)
-        if event_loops.serves(loop, url) if target is None else target.needs(loop):
+        receiver = self.receivers.get(url)
+        if event_loops.serves(loop, url) if receiver is None else receiver.needs(loop):
             self._blocked_loop = loop
             raise event_loops.LoopBlocked(url)
 
-    def _sent_all(self, planned: PlannedAttempt) -> tuple[list[Attempt], Duration | None]:
-        """Return the result of each request of an attempt, and the wait that the endpoint asks for."""
-        sandbox = self._sandbox
-        writer = WebhookRequestBuilder(sandbox, planned, self._sandbox.process_now())
-        made, wait = [], None
-        for request in writer.extra_requests():
-            made.append(_attempt(planned, request, self._sent(planned, request)))
+    def _send_all(self, planned: PlannedAttempt) -> tuple[list[Attempt], Duration | None]:
+        """Send each request of an attempt; return their results, and the wait that the endpoint requests."""
+        builder = WebhookRequestBuilder(self._sandbox, planned, self._sandbox.process_now())
+        attempts = [_attempt(planned, extra, self._send(planned, extra)) for extra in builder.extra_requests()]
         if planned.faults.lose:
-            made.append(Attempt(planned.number, planned.at, planned.delivery.due, None, deliveries.LOST, 0))
-        else:
-            request = writer.genuine()
-            outcome = self._sent(planned, request)
-            made.append(_attempt(planned, request, outcome))
-            wait = outcome.retry_after
-            copies = planned.faults.duplicate if made[-1].accepted else 0
-            for copy in (writer.genuine("duplicate") for _ in range(copies)):
-                made.append(_attempt(planned, copy, self._sent(planned, copy)))
-        return made, wait
+            lost = Attempt(planned.number, planned.at, planned.delivery.due, None, deliveries.LOST, 0)
+            return [*attempts, lost], None
+        genuine = builder.genuine()
+        result = self._send(planned, genuine)
+        attempts.append(_attempt(planned, genuine, result))
+        for _ in range(planned.faults.duplicate if attempts[-1].accepted else 0):
+            copy = builder.genuine("duplicate")
+            attempts.append(_attempt(planned, copy, self._send(planned, copy)))
+        return attempts, result.retry_after
 
-    def _sent(self, planned: PlannedAttempt, request: WebhookRequest) -> SendResult:
+    def _send(self, planned: PlannedAttempt, request: WebhookRequest) -> SendResult:
         def is_wanted() -> bool:
             return self._sandbox.epoch == planned.epoch and not self._is_closed
 
         if not is_wanted():
             return SendResult(None, CANCELED)
         wall, url = self._sandbox.process_now(), planned.webhook.url
-        target = self.receivers.get(url)
-        if target is not None:
-            return target.receive(url, request.headers, request.body, wall)
+        receiver = self.receivers.get(url)
+        if receiver is not None:
+            return receiver.receive(url, request.headers, request.body, wall)
         return self._sender.send(url, request.headers, request.body, wall, is_wanted)
 
     def advance(
@@ -228,7 +225,7 @@ class WebhookDispatcher:
         by: Duration | None = None,
         to: Instant | None = None,
         until_idle: bool = False,
-        insists: bool = True,
+        raises_blocked: bool = True,
     ) -> list[FiredTimer]:
         """
         Advance the clock from one due timer or attempt to the next; each happens at its own instant.
@@ -236,17 +233,23 @@ class WebhookDispatcher:
         It ends early if the sandbox is reset, restored or closed meanwhile.
 
         Args:
-            by: microseconds; or `to` an instant, or `until_idle` until nothing is due any more.
-            insists: raise LoopBlocked if a receiver needs the event loop that this thread runs; else nothing is sent.
+            by: the span, in microseconds.
+            to: the instant of the end, instead of `by`.
+            until_idle: advance until nothing is due any more, instead of `by` and `to`.
+            raises_blocked: raise LoopBlocked if a receiver needs the event loop that this thread runs; else nothing is sent.
 
         Returns:
-            The timers that fired, in order. ValueError refuses an instant in the past, or one too late.
+            The timers that fired, in order.
+
+        Raises:
+            ValueError: the end is in the past, or beyond the last instant that a clock can have.
+            LoopBlocked: see `raises_blocked`.
         """
         sandbox = self._sandbox
         with sandbox.lock:
             epoch, end = sandbox.epoch, None if until_idle else scheduler.advance_target(sandbox, by=by, to=to)
         fired: list[FiredTimer] = []
-        sends_nothing = self._is_inside() or (not insists and event_loops.running() is not None)
+        sends_nothing = self._is_inside() or (not raises_blocked and event_loops.running() is not None)
         pause = None if sends_nothing else deliveries.has_due_attempt
         for _ in range(_MOST_STEPS):
             if pause is not None:
@@ -255,22 +258,23 @@ class WebhookDispatcher:
             with sandbox.lock:
                 if sandbox.epoch != epoch:
                     break
-                happened, has_arrived = scheduler.advance_step(sandbox, end, pause)
-                fired += happened
-                if has_arrived and not (pause and (pause(sandbox) or self._awaited)):
-                    break
+                step, has_arrived = scheduler.advance_step(sandbox, end, pause)
+                fired += step
+                is_over = has_arrived and not (pause and (pause(sandbox) or self._awaited))
+            if is_over:
+                break
         return fired
 
     def _await_workers(self) -> None:
         """
-        Wait for the attempts of the background workers, which belong to the time before, as long as some of them end.
+        Wait for the attempts of the background workers, which belong to the time before, while some of them end.
 
         One that does not end may itself wait for this advance; no advance waits for it again.
         """
         with self._worked:
-            while self._awaited:
-                if not self._worked.wait(_WORKERS_TIMEOUT_SECONDS):
-                    self._awaited.clear()
+            while self._awaited and self._worked.wait(_WORKERS_TIMEOUT_SECONDS):
+                pass
+            self._awaited.clear()
 
     def _is_inside(self) -> bool:
         """Return True if a receiver is calling: in the thread that delivers to it, or on the loop that runs its coroutine."""
@@ -283,16 +287,16 @@ class WebhookDispatcher:
         self.loops.cancel_all(for_good=for_good)
 
 
-def _attempt(planned: PlannedAttempt, request: WebhookRequest, outcome: SendResult) -> Attempt:
+def _attempt(planned: PlannedAttempt, request: WebhookRequest, result: SendResult) -> Attempt:
     return Attempt(
         number=planned.number,
         at=planned.at,
         due=planned.delivery.due,
-        status=outcome.status,
-        error=outcome.error,
-        duration_ms=outcome.duration_ms,
+        status=result.status,
+        error=result.error,
+        duration_ms=result.duration_ms,
         headers=request.headers,
         body=request.body,
-        answer=outcome.answer[:_RECORDED_BYTES],
+        answer=result.body[:_RECORDED_BYTES],
         fault=request.fault,
     )

@@ -139,7 +139,8 @@ class Loops:
             if self._is_closed:
                 coroutine.close()
                 raise CancelledError
-            loop = next((known for known in (home, _AWAITING.get()) if known is not None and known.is_running()), None)
+            candidates = (home, _AWAITING.get())
+            loop = next((one for one in candidates if one is not None and one.is_running()), None)
             if loop is None:
                 self._own = self._own or _OwnLoop()
                 loop = self._own.loop

@@ -19,20 +19,20 @@ from urllib.parse import urljoin, urlsplit
 from mockserver.core.instants import Instant, retry_after
 from mockserver.core.webhooks.retry_schedule import TIMEOUT
 from mockserver.server.webhooks import event_loops
-from mockserver.server.webhooks.sender import ANSWER_MAX_BYTES, CANCELED, SendResult
+from mockserver.server.webhooks.sender import CANCELED, RESPONSE_MAX_BYTES, SendResult
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
 ReceiverTarget = Callable[..., Any]
-ReceiverAnswer = tuple[int, Mapping[str, str], bytes]
+ReceiverResponse = tuple[int, Mapping[str, str], bytes]
 RECEIVER_RAISED = "the receiver raised"  # the beginning of an attempt's error if a function or an app raised
 
 _WORDS_MAX = 120
 _LIBRARIES = frozenset(("site-packages", "dist-packages", "werkzeug", "asyncio", "concurrent"))
 
 
-class _NoAnswer(Exception):
+class _InvalidResponse(Exception):
     """A receiving function returned a value that is not a response."""
 
 
@@ -76,54 +76,55 @@ class LocalReceiver:
         Call the receiver with a request.
 
         Returns:
-            Its response: 200 for None, 500 for an exception or for a value that is not a response. TimeoutError is the
-            time limit, without a wait.
+            Its response: 200 for None, 500 for an exception or for a value that is not a response. A TimeoutError
+            becomes the error of the time limit, without a wait.
 
         Raises:
             LoopBlocked: this thread runs the event loop that the receiver needs.
         """
         try:
-            status, answered, answer = self._call(url, headers, body)
+            status, response_headers, response_body = self._call(url, headers, body)
         except event_loops.LoopBlocked:
             raise
         except TimeoutError:
             return SendResult(None, TIMEOUT)
         except CancelledError:
             return SendResult(None, CANCELED)
-        except _NoAnswer as refusal:
+        except _InvalidResponse as refusal:
             return SendResult(500, str(refusal))
         except Exception as failure:  # noqa: BLE001 - a receiver that raises responds with 500
             return SendResult(500, f"{RECEIVER_RAISED} {_describe_exception(failure)}")
-        named = {name.lower(): value for name, value in answered.items()}
-        return SendResult(status, None, 0, retry_after(named.get("retry-after", ""), wall), answer[:ANSWER_MAX_BYTES])
+        lower = {name.lower(): value for name, value in response_headers.items()}
+        wait = retry_after(lower.get("retry-after", ""), wall)
+        return SendResult(status, None, 0, wait, response_body[:RESPONSE_MAX_BYTES])
 
-    def _by_call(self, url: str, headers: Mapping[str, str], body: bytes) -> ReceiverAnswer:
+    def _by_call(self, url: str, headers: Mapping[str, str], body: bytes) -> ReceiverResponse:
         webhook = ReceivedWebhook(url, {name.lower(): value for name, value in headers.items()}, body)
         if _is_coroutine_function(self._target):
-            return _read(self._awaited(self._target, webhook))
-        answered = self._target(webhook)
-        if not inspect.isawaitable(answered):
-            return _read(answered)
+            return _read(self._await(self._target, webhook))
+        returned = self._target(webhook)
+        if not inspect.isawaitable(returned):
+            return _read(returned)
         if event_loops.running() is not None:
-            if inspect.iscoroutine(answered):
-                answered.close()
+            if inspect.iscoroutine(returned):
+                returned.close()
             raise event_loops.LoopBlocked(url)
-        return _read(self._awaited(lambda: answered))
+        return _read(self._await(lambda: returned))
 
-    def _by_wsgi(self, url: str, headers: Mapping[str, str], body: bytes) -> ReceiverAnswer:
+    def _by_wsgi(self, url: str, headers: Mapping[str, str], body: bytes) -> ReceiverResponse:
         return _by_wsgi(self._target, url, headers, body)
 
-    def _by_asgi(self, url: str, headers: Mapping[str, str], body: bytes) -> ReceiverAnswer:
+    def _by_asgi(self, url: str, headers: Mapping[str, str], body: bytes) -> ReceiverResponse:
         from mockserver.server.webhooks import asgi
 
-        answered: ReceiverAnswer | None = self._awaited(asgi.request, self._target, url, headers, body)
-        if answered is None:
-            raise _NoAnswer(
+        response: ReceiverResponse | None = self._await(asgi.request, self._target, url, headers, body)
+        if response is None:
+            raise _InvalidResponse(
                 "the receiver sent no complete response; expected http.response.start and http.response.body"
             )
-        return answered
+        return response
 
-    def _awaited(self, make: Callable[..., Awaitable[Any]], *arguments: Any) -> Any:
+    def _await(self, make: Callable[..., Awaitable[Any]], *arguments: Any) -> Any:
         """Return the awaitable's result; it is created on the loop on which it runs."""
 
         async def run() -> Any:
@@ -134,12 +135,12 @@ class LocalReceiver:
 
 def _required(target: ReceiverTarget) -> int:
     """Return the number of required arguments: 3 of an ASGI app, 2 of a WSGI app, 1 of a function."""
-    wanted = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     try:
         parameters = inspect.signature(target).parameters.values()
     except ValueError:  # some builtins have none
         return 1
-    return sum(each.kind in wanted and each.default is inspect.Parameter.empty for each in parameters)
+    return sum(row.kind in positional and row.default is inspect.Parameter.empty for row in parameters)
 
 
 def _is_coroutine_function(target: ReceiverTarget) -> bool:
@@ -151,30 +152,30 @@ def _describe_exception(failure: Exception) -> str:
     words = "".join(str(failure).splitlines()[:1])
     message = f": {words[:_WORDS_MAX]}" if words else ""
     here = PurePath(__file__).parent
-    frames = [each for each in traceback.extract_tb(failure.__traceback__) if PurePath(each.filename).parent != here]
+    frames = [frame for frame in traceback.extract_tb(failure.__traceback__) if PurePath(frame.filename).parent != here]
     return f"{type(failure).__name__}{message}" + (f" ({_source(frames)})" if frames else "")
 
 
 def _source(frames: Sequence[traceback.FrameSummary]) -> str:
     """Return the innermost line that is not a library's."""
-    own = [each for each in frames if not _LIBRARIES & set(PurePath(each.filename).parts)] or frames
+    own = [frame for frame in frames if not _LIBRARIES & set(PurePath(frame.filename).parts)] or frames
     return f"{PurePath(own[-1].filename).name}:{own[-1].lineno}"
 
 
-def _read(answered: Any) -> ReceiverAnswer:
-    """Return the response of a receiving function."""
-    if answered is None:
+def _read(returned: Any) -> ReceiverResponse:
+    """Return the response for a value that a receiving function returned."""
+    if returned is None:
         return 200, {}, b""
-    status, headers, body = answered if isinstance(answered, tuple) and len(answered) == 3 else (answered, {}, b"")
+    status, headers, body = returned if isinstance(returned, tuple) and len(returned) == 3 else (returned, {}, b"")
     is_status = isinstance(status, int) and not isinstance(status, bool) and 100 <= status <= 999
     if is_status and isinstance(headers, Mapping) and isinstance(body, bytes | str):
         texts = {str(name): str(value) for name, value in headers.items()}
         return status, texts, body.encode("utf-8", "backslashreplace") if isinstance(body, str) else body
-    got = f"a {type(answered).__name__}" if is_status or not isinstance(status, int) else status
-    raise _NoAnswer(f"the receiver returned {got}; expected None, a status, or (status, headers, body)")
+    got = f"a {type(returned).__name__}" if is_status or not isinstance(status, int) else status
+    raise _InvalidResponse(f"the receiver returned {got}; expected None, a status, or (status, headers, body)")
 
 
-def _by_wsgi(target: Any, url: str, headers: Mapping[str, str], body: bytes) -> ReceiverAnswer:
+def _by_wsgi(target: Any, url: str, headers: Mapping[str, str], body: bytes) -> ReceiverResponse:
     from werkzeug.test import EnvironBuilder, run_wsgi_app
 
     parts = urlsplit(url)
@@ -187,7 +188,7 @@ def _by_wsgi(target: Any, url: str, headers: Mapping[str, str], body: bytes) -> 
         data=body,
     )
     try:
-        pieces, status, answered = run_wsgi_app(target, builder.get_environ(), buffered=True)
+        pieces, status, response_headers = run_wsgi_app(target, builder.get_environ(), buffered=True)
     finally:
         builder.close()
-    return int(status.split()[0]), dict(answered), b"".join(pieces)
+    return int(status.split()[0]), dict(response_headers), b"".join(pieces)

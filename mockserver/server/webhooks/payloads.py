@@ -83,15 +83,23 @@ class WebhookRequestBuilder:
         return (former, webhook.secret) if former else (webhook.secret,)
 
     def _fresh_id(self, purpose: str) -> str | None:
-        known = self._planned.message_id
-        return known and "msg_" + ids.seeded_id(0, purpose, self._planned.delivery.id, self._planned.number)
+        own = self._planned.message_id
+        return own and "msg_" + ids.seeded_id(0, purpose, self._planned.delivery.id, self._planned.number)
 
-    def _request(self, fault: str | None, envelope: JSON, **changed: Any) -> WebhookRequest:
-        signing_input = SigningInput(self._planned.message_id, self._wall, self._format(envelope).encode())
-        secrets = changed.pop("secrets", None) or self._secrets()
-        signing_input = signing_input._replace(**changed)
+    def _request(
+        self,
+        fault: str | None,
+        envelope: JSON,
+        *,
+        message_id: str | None = None,
+        wall: Instant | None = None,
+        secrets: tuple[str, ...] = (),
+    ) -> WebhookRequest:
+        """Return the signed request; the defaults of id, instant and secrets are those of the genuine request."""
+        body = self._format(envelope).encode()
+        signing_input = SigningInput(message_id or self._planned.message_id, self._wall if wall is None else wall, body)
         headers = {"Content-Type": "application/json", "User-Agent": f"mockserver-webhooks/{VERSION}"}
-        return WebhookRequest(fault, headers | self._scheme.sign(signing_input, secrets), signing_input.body)
+        return WebhookRequest(fault, headers | self._scheme.sign(signing_input, secrets or self._secrets()), body)
 
     def unsigned(self) -> WebhookRequest:
         genuine = self.genuine()
@@ -111,8 +119,8 @@ class WebhookRequestBuilder:
 
     def with_changed_id(self) -> WebhookRequest:
         genuine, name = self.genuine(), self._scheme.id_header
-        fresh = self._fresh_id("changed")
-        return genuine._replace(headers={**genuine.headers, name: fresh}) if name and fresh else genuine
+        message_id = self._fresh_id("changed")
+        return genuine._replace(headers={**genuine.headers, name: message_id}) if name and message_id else genuine
 
     def of_another_tenant(self) -> WebhookRequest:
         """Return a correctly signed event about a tenant that is not the receiver's; no verifier refuses it."""

@@ -21,7 +21,7 @@ from mockserver.core.webhooks import url_policy
 from mockserver.core.webhooks.retry_schedule import TIMEOUT
 
 TIMEOUT_SECONDS = 15.0  # fixed decision `wh-timeout`
-ANSWER_MAX_BYTES = 64 * 1024
+RESPONSE_MAX_BYTES = 64 * 1024
 CANCELED = "canceled"  # the error of a request that was canceled before its response
 
 # In a tuple, where freezegun does not search for clocks to freeze.
@@ -35,7 +35,7 @@ class SendResult(NamedTuple):
     error: str | None = None
     duration_ms: int = 0
     retry_after: Duration | None = None
-    answer: bytes = b""
+    body: bytes = b""
 
 
 class _InFlightRequest:
@@ -61,12 +61,11 @@ class _InFlightRequest:
         self.end()
 
     def end(self) -> None:
-        with self._lock:
+        with self._lock, suppress(OSError):
             self.is_over = True
             self.woken.set()
             if self._handle is not None:
-                with suppress(OSError):
-                    self._handle.shutdown(socket.SHUT_RDWR)
+                self._handle.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         with self._lock:
@@ -88,7 +87,7 @@ class HttpSender:
     def __init__(self, allowed_hosts: frozenset[str] = frozenset(), timeout_seconds: float = TIMEOUT_SECONDS) -> None:
         self.allowed_hosts = allowed_hosts
         self.timeout_seconds = timeout_seconds
-        self._flights: set[_InFlightRequest] = set()
+        self._in_flight: set[_InFlightRequest] = set()
         self._lock = Lock()
         self._is_closed = False
 
@@ -104,45 +103,49 @@ class HttpSender:
         Send a POST request and wait for the response.
 
         Args:
+            url: of the endpoint; an address that the url policy rejects is an error of the result.
+            headers: in addition to Host and Content-Length.
+            body: the request's bytes.
             wall: the process's instant, from which a Retry-After date counts.
             is_wanted: called once `cancel_all` can end the request; nothing is sent if it returns False.
 
-        Returns the result; an error of any kind is in it.
+        Returns:
+            The endpoint's response, or the error of any kind.
         """
         (now,) = _REAL
-        began, flight = now(), _InFlightRequest()
+        began, request = now(), _InFlightRequest()
         with self._lock:
-            self._flights.add(flight)
+            self._in_flight.add(request)
             is_closed = self._is_closed
         if is_closed or not is_wanted():
             with self._lock:
-                self._flights.discard(flight)
+                self._in_flight.discard(request)
             return SendResult(None, CANCELED)
-        watch = Timer(self.timeout_seconds, flight.expire)
-        watch.daemon = True
-        watch.start()
+        time_limit = Timer(self.timeout_seconds, request.expire)
+        time_limit.daemon = True
+        time_limit.start()
         try:
-            outcome = self._delivered(flight, url, headers, body, wall)
+            result = self._post(request, url, headers, body, wall)
         except Exception as failure:  # noqa: BLE001 - any error of the network or the endpoint is a failed attempt
-            outcome = SendResult(None, _reason(failure, flight))
+            result = SendResult(None, _reason(failure, request))
         finally:
-            watch.cancel()
-            watch.join()
+            time_limit.cancel()
+            time_limit.join()
             with self._lock:
-                self._flights.discard(flight)
-            flight.close()
-        return outcome._replace(duration_ms=round((now() - began) * 1000))
+                self._in_flight.discard(request)
+            request.close()
+        return result._replace(duration_ms=round((now() - began) * 1000))
 
     def cancel_all(self, *, for_good: bool = False) -> None:
         """End every request in flight; with `for_good` nothing is sent after that."""
         with self._lock:
             self._is_closed = self._is_closed or for_good
-            flights = list(self._flights)
-        for flight in flights:
-            flight.end()
+            requests = list(self._in_flight)
+        for request in requests:
+            request.end()
 
-    def _delivered(
-        self, flight: _InFlightRequest, url: str, headers: Mapping[str, str], body: bytes, wall: Instant
+    def _post(
+        self, request: _InFlightRequest, url: str, headers: Mapping[str, str], body: bytes, wall: Instant
     ) -> SendResult:
         from http.client import HTTPConnection, IncompleteRead
 
@@ -153,43 +156,48 @@ class HttpSender:
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         connection = HTTPConnection(parts.hostname or "", parts.port, timeout=self.timeout_seconds)
         with closing(connection):
-            connection.sock = self._connected(flight, url)
+            connection.sock = self._connect(request, url)
             connection.request("POST", path, body=body, headers={"Host": parts.netloc, **headers})
-            with connection.getresponse() as answer:
-                answer_body = answer.read(ANSWER_MAX_BYTES)
-                if answer.length and len(answer_body) < ANSWER_MAX_BYTES:
-                    raise IncompleteRead(answer_body, answer.length)
-                if flight.is_late:
-                    return SendResult(None, TIMEOUT)
-                wait = retry_after(answer.headers.get("Retry-After", ""), wall)
-                return SendResult(answer.status, None, 0, wait, answer_body)
+            with connection.getresponse() as response:
+                content = response.read(RESPONSE_MAX_BYTES)
+                is_whole = not response.length or len(content) == RESPONSE_MAX_BYTES
+            if not is_whole:
+                raise IncompleteRead(content, response.length)
+            if request.is_late:
+                return SendResult(None, TIMEOUT)
+            wait = retry_after(response.headers.get("Retry-After", ""), wall)
+            return SendResult(response.status, None, 0, wait, content)
 
-    def _connected(self, flight: _InFlightRequest, url: str) -> socket.socket:
+    def _connect(self, request: _InFlightRequest, url: str) -> socket.socket:
         """Return a socket to the first address of the url's host that accepts; the name is resolved here, once."""
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-        addresses = _resolved(flight, host, port)
-        if host not in self.allowed_hosts:
-            strangers = [str(info[-1][0]) for info in addresses if not url_policy.is_loopback(str(info[-1][0]))]
-            if strangers:
-                raise ConnectionRefusedError(f"refused: {host} is {strangers[0]}, which is not this machine")
+        addresses = _resolve(request, host, port)
+        self._check_addresses(host, addresses)
         failure: Exception = OSError(f"{host} has no address")
         for family, _, _, _, address in dict.fromkeys(addresses):
             wire = socket.socket(family, socket.SOCK_STREAM)
             try:
                 wire.settimeout(self.timeout_seconds)
-                flight.take(wire)
+                request.take(wire)
                 wire.connect(address)
-                return _secured(wire, host) if parts.scheme == "https" else wire
+                return _with_tls(wire, host) if parts.scheme == "https" else wire
             except Exception as refused:  # noqa: BLE001 - the next address may accept
                 wire.close()
                 failure = refused
-                if flight.is_over:
-                    break
+            if request.is_over:
+                break
         raise failure
 
+    def _check_addresses(self, host: str, addresses: list[Any]) -> None:
+        """Refuse a host that resolves to another machine, unless it is allowed by name."""
+        remote = (str(info[-1][0]) for info in addresses if not url_policy.is_loopback(str(info[-1][0])))
+        address = None if host in self.allowed_hosts else next(remote, None)
+        if address is not None:
+            raise ConnectionRefusedError(f"refused: {host} is {address}, which is not this machine")
 
-def _resolved(flight: _InFlightRequest, host: str, port: int) -> list[Any]:
+
+def _resolve(request: _InFlightRequest, host: str, port: int) -> list[Any]:
     """Return the addresses of a host; a thread of its own resolves a name, and no caller waits for it once the request is over."""
     if url_policy.is_address(host):
         return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -201,18 +209,18 @@ def _resolved(flight: _InFlightRequest, host: str, port: int) -> list[Any]:
             addresses.extend(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
         except (OSError, UnicodeError) as failure:
             failures.append(failure)
-        flight.woken.set()
+        request.woken.set()
 
     Thread(target=resolve, name="mockserver resolver", daemon=True).start()
-    flight.woken.wait()
-    if flight.is_over:
+    request.woken.wait()
+    if request.is_over:
         raise ConnectionAbortedError(CANCELED)
     if failures:
         raise failures[0]
     return addresses
 
 
-def _secured(wire: socket.socket, host: str) -> socket.socket:
+def _with_tls(wire: socket.socket, host: str) -> socket.socket:
     """Return the connection under TLS, with the certificate verified for the host."""
     import ssl
 
@@ -227,12 +235,12 @@ def _is_timeout(failure: BaseException | None) -> bool:
     return False
 
 
-def _reason(failure: Exception, flight: _InFlightRequest) -> str:
+def _reason(failure: Exception, request: _InFlightRequest) -> str:
     """Return why there is no response; an error after a cancellation is not the endpoint's."""
-    if flight.is_late or _is_timeout(failure):
+    if request.is_late or _is_timeout(failure):
         return TIMEOUT
-    if flight.is_over:
+    if request.is_over:
         return CANCELED
     if isinstance(failure, ConnectionRefusedError) and len(failure.args) == 1:
         return str(failure.args[0])
-    return f"no answer: {type(failure).__name__}"
+    return f"no response: {type(failure).__name__}"

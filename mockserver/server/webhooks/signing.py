@@ -1,4 +1,4 @@
-"""Signature schemes of webhook requests, by option of `wh-signature`. The caller gives the timestamp."""
+"""Signature schemes of webhook requests, by option of `wh-signature`. The caller passes the timestamp."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _stripe(signing_input: SigningInput, secrets: Sequence[str]) -> Headers:
 
 
 def _hub(signing_input: SigningInput, secrets: Sequence[str]) -> Headers:
-    return {"X-Hub-Signature-256": f"sha256={_hex(secrets[-1], signing_input.body)}"}  # the header takes one signature
+    return {"X-Hub-Signature-256": f"sha256={_hex(secrets[-1], signing_input.body)}"}  # the header has one signature
 
 
 SCHEMES: Mapping[str, SignatureScheme] = MappingProxyType(

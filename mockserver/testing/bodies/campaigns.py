@@ -1,4 +1,4 @@
-"""Bodies of the API as types, written from the schemas: campaigns."""
+"""Types of the bodies of the API, generated from the schemas: campaigns."""
 
 from typing import Any, Literal, NotRequired, TypedDict
 

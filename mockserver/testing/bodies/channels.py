@@ -1,4 +1,4 @@
-"""Bodies of the API as types, written from the schemas: channels."""
+"""Types of the bodies of the API, generated from the schemas: channels."""
 
 from typing import Literal, NotRequired, TypedDict
 

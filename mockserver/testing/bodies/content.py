@@ -1,4 +1,4 @@
-"""Bodies of the API as types, written from the schemas: content."""
+"""Types of the bodies of the API, generated from the schemas: content."""
 
 from typing import Any, Literal, NotRequired, TypedDict
 

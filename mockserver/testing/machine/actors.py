@@ -11,7 +11,7 @@ from hypothesis.stateful import precondition, rule
 from mockserver.contract.filters import PLATFORMS
 
 if TYPE_CHECKING:
-    from mockserver.testing.machine.recording import Record
+    from mockserver.testing.machine.recording import Recording
     from mockserver.testing.sandbox import Sandbox
 
 JSON = dict[str, Any]
@@ -49,7 +49,7 @@ class Actors:
     end_user: ClassVar[bool]
     operator: ClassVar[bool]
     sandbox: Sandbox
-    _record: Record
+    _record: Recording
 
     @property
     def _template_ids(self) -> list[str]:

@@ -118,10 +118,11 @@ def restarts(log: ExampleLog) -> Iterator[str]:
         campaign = exchange.call.params["id"]
         if reads_final(log.example, exchange):
             ended[campaign] = exchange
-        elif exchange.operation == "startCampaign" and campaign in ended and not exchange.arrived_late:
-            final = ended[campaign]
-            if log.is_of_step([exchange.n]):
-                yield f"campaign {campaign} was started (#{exchange.n}) after a read of its final status (#{final.n})"
+            continue
+        is_late_start = exchange.operation == "startCampaign" and campaign in ended and not exchange.arrived_late
+        if is_late_start and log.is_of_step([exchange.n]):
+            final = ended[campaign].n
+            yield f"campaign {campaign} was started (#{exchange.n}) after a read of its final status (#{final})"
 
 
 # session-storm has to wait for a session that stays unused, or for phone_in_use: many users may click at a time.
@@ -157,14 +158,17 @@ def early_retry(log: ExampleLog) -> Iterator[str]:
 
 
 # cancel-and-forget waits until everything is sent, and blames the last attempt that failed: the run may have ended
-# before the next. A step is complete, so that a single attempt proves it, and a client that repeated may give up.
+# before the next. A step is complete, so that a single attempt proves it, and a client that repeated may give up, as may
+# one whose key or subscription the service refuses.
 def forgotten_cancels(log: ExampleLog) -> Iterator[str]:
     """A cancel that failed for a passing reason, made once, while the campaign continues."""
+    barred = [exchange.n for exchange in log.new if exchange.status in (401, 403) and was_received(exchange)]
     for campaign_id, (first, *later) in log.step.grouped_by("id", "cancelCampaign"):
         tenant = log.sandbox.tenants.get(first.tenant_id or "")
         campaign = tenant.campaigns.get(campaign_id) if tenant else None
         is_passing = has_failed(first) or first.status == 429
-        if is_passing and not later and campaign is not None and campaign.status == "processing":
+        is_forgotten = not later and not any(n > first.n for n in barred)
+        if is_passing and is_forgotten and campaign is not None and campaign.status == "processing":
             yield f"the cancel of {campaign_id} failed (#{first.n}) and was not repeated: the campaign continues to send"
 
 

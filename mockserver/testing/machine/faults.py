@@ -92,8 +92,8 @@ def drawn(names: Iterable[str], operations: Iterable[str] | None = None) -> st.S
         ValueError: A name is unknown; the message has the nearest one.
     """
     names, only = tuple(names), None if operations is None else tuple(operations)
-    _refuse_unknown(names, FAULTS, "fault")
-    _refuse_unknown(only or (), {**ENDPOINTS, DELIVERY: None}, "operation")
+    _refuse_unknown(names, FAULTS, "a fault")
+    _refuse_unknown(only or (), {**ENDPOINTS, DELIVERY: None}, "an operation")
     by_operation = {
         operation: [FAULTS[name] for name in names if operation in FAULTS[name].operations]
         for operation in dict.fromkeys(operation for name in names for operation in FAULTS[name].operations)
@@ -117,5 +117,5 @@ def _rules(draw: st.DrawFn, by_operation: Mapping[str, Sequence[Fault]]) -> JSON
 def _refuse_unknown(names: Iterable[str], known: Mapping[str, object], what: str) -> None:
     for name in names:
         if name not in known:
-            hint = nearest_hint(name, known, likeness=0.4) or f"; there are {', '.join(known)}"
-            raise ValueError(f"no {what} is named {name!r}{hint}")
+            hint = nearest_hint(name, known, likeness=0.4) or f": {', '.join(known)}"
+            raise ValueError(f"got {name!r}; expected {what}{hint}")

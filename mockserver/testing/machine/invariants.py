@@ -90,8 +90,8 @@ def named(names: Iterable[str]) -> tuple[Invariant, ...]:
     rows = []
     for name in names:
         if name not in INVARIANTS:
-            hint = nearest_hint(name, INVARIANTS, likeness=0.4) or f"; there are {', '.join(INVARIANTS)}"
-            raise ValueError(f"no invariant is named {name!r}{hint}")
+            hint = nearest_hint(name, INVARIANTS, likeness=0.4) or f": {', '.join(INVARIANTS)}"
+            raise ValueError(f"got {name!r}; expected an invariant{hint}")
         rows.append(INVARIANTS[name])
     return tuple(rows)
 

@@ -51,7 +51,7 @@ class SharedSandbox:
     def __init__(self, server: MockServer | None, **settings: Any) -> None:
         self._own = MockServer() if server is None else None
         self.sandbox: Sandbox = (server or self._own or MockServer()).sandbox(**settings)
-        self.sandbox.taken_back = True
+        self.sandbox.is_rolled_back = True
         self.settings: Mapping[str, Any] = settings
 
     @contextmanager
@@ -139,7 +139,7 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
         self._stack = ExitStack()
         self.sandbox: Sandbox = self._stack.enter_context(self._shared.example())
         self._log = ExampleLog(self.sandbox._hosted.sandbox)
-        self._record = recording.Record(self.sandbox)
+        self._record = recording.Recording(self.sandbox)
         self._chosen: JSON = {}
         self._waits = 0
         self._violation: Violation | None = None

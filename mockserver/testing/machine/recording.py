@@ -23,7 +23,7 @@ _SECRET = frozenset(("secretKey", "publicKey", "secret"))
 _NOW = "0s"
 
 
-class Record:
+class Recording:
     """Actions of a machine on one sandbox, in order."""
 
     def __init__(self, sandbox: Sandbox) -> None:
@@ -43,12 +43,13 @@ class Record:
     def _calls(self, operation: str | None) -> int:
         """Count the calls of an operation or, without one, of all; or the attempts to deliver."""
         if operation == DELIVERY:
-            deliveries = (each for event in self._sandbox.events for each in event["deliveries"])
+            deliveries = (delivery for event in self._sandbox.events for delivery in event["deliveries"])
             return sum(len(delivery["attempts"]) for delivery in deliveries)
         sandbox = self._sandbox._hosted.sandbox
         operations = [exchange.operation for exchange in sandbox.journal.exchanges]
         operations += [
-            each.call.endpoint.id if each.call.endpoint else None for each in sandbox.rule_set.deferred_calls.values()
+            deferred.call.endpoint.id if deferred.call.endpoint else None
+            for deferred in sandbox.rule_set.deferred_calls.values()
         ]
         return sum(name == operation if operation else name is not None for name in operations)
 
@@ -73,24 +74,24 @@ def _on_call(before: int, calls: int, effects: JSON) -> JSON:
     return {"on": "*", "nth": before, "do": effects} if before else {"at": _NOW, "do": effects}
 
 
-def document(sandbox: Core, name: str, summary: str, world: Mapping[str, Any], script: Sequence[JSON]) -> JSON:
-    """Return the whole document without keys and secrets; `world` contains seed, clock, choices and given."""
-    parts = {key: _without_secrets(value) for key, value in world.items() if value not in ({}, None)}
+def document(sandbox: Core, name: str, summary: str, settings: Mapping[str, Any], script: Sequence[JSON]) -> JSON:
+    """Return the whole document without keys and secrets; `settings` contains seed, clock, choices and given."""
+    parts = {key: _without_secrets(value) for key, value in settings.items() if value not in ({}, None)}
     redacted: JSON = redactor(sandbox).value({"scenario": name, "summary": summary, **parts, "script": list(script)})
     return redacted
 
 
 def _without_secrets(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _without_secrets(each) for key, each in value.items() if key not in _SECRET}
-    return [_without_secrets(each) for each in value] if isinstance(value, list | tuple) else value
+        return {key: _without_secrets(member) for key, member in value.items() if key not in _SECRET}
+    return [_without_secrets(member) for member in value] if isinstance(value, list | tuple) else value
 
 
-def write(folder: str | Path, name: str, written: str) -> Path:
+def write(folder: str | Path, name: str, text: str) -> Path:
     """Write a document into the folder in a single step; under pytest-xdist each worker has its own folder."""
     place = Path(folder) / os.environ.get("PYTEST_XDIST_WORKER", "")
     place.mkdir(parents=True, exist_ok=True)
     path, draft = place / f"{name}.json", place / f".{name}.{os.getpid()}"
-    draft.write_text(written, encoding="utf-8")
+    draft.write_text(text, encoding="utf-8")
     draft.replace(path)
     return path

@@ -10,27 +10,15 @@ from mockserver.contract.durations import duration_text
 from mockserver.core.instants import MILLISECOND, SECOND, parse
 from mockserver.testing.report.render import JSON, SandboxSnapshot
 
-_LEAST_S = 0.5  # seconds of real time without a call in a test that was stopped
-_PAUSE_S, _LONG_S = 0.01, 2.0  # seconds between two polls, and of all polls
-_TOO_MANY = 429
+_IDLE_LEAST_S = 0.5  # real time without a call in a test that was stopped
+_POLL_GAP_LEAST_S, _POLLS_LONG_S = 0.01, 2.0  # real time between two polls, and of all polls
+_TOO_MANY_REQUESTS = 429
 _TIMEOUTS = ("Timeout >", "Timeout (>")  # the messages of pytest-timeout before version 2.4 and since
-
-
 _OF_SESSIONS = ("createConnectionSession", "readConnectionSession")
 
 
-def waiting(seen: SandboxSnapshot, operation: str | None) -> list[str]:
-    """Return the line about a session whose end user has not acted yet."""
-    moves = [each for each in seen.transitions if each["kind"] == "session"]
-    if operation not in _OF_SESSIONS or not moves or moves[-1]["to"] != "pending":
-        return []
-    return [
-        f"  session {moves[-1]['id']} is still pending: complete_session(id) or end_user(id) of the sandbox plays its user"
-    ]
-
-
 class Stopped(Exception):
-    """Stands for the end of a test that was stopped while it ran, if it has no exception that shows this."""
+    """The end of a test that was stopped while it ran, for a test without an exception that shows this."""
 
 
 def was_stopped(failure: BaseException | None) -> bool:
@@ -40,61 +28,69 @@ def was_stopped(failure: BaseException | None) -> bool:
     return isinstance(failure, pytest.fail.Exception) and str(failure).startswith(_TIMEOUTS)
 
 
-def unmoved(seen: SandboxSnapshot, failure: BaseException | None) -> list[str]:
+def waits_on_frozen_clock(snapshot: SandboxSnapshot, failure: BaseException | None) -> list[str]:
     """Return the lines about a client that waits in real time while the clock does not move, and a fix; else none."""
-    waits = seen.unmoved
+    waits = snapshot.unmoved
     if waits is None:
         return []
-    last = next((each for each in seen.exchanges if each.n == waits["last"]), None)
-    is_limited = last is not None and last.status == _TOO_MANY
-    if last is None or (seen.next_timer is None and not is_limited):
-        return []  # no clock would have changed what it read
-    if waits["calls"] > 1 and waits["seconds"] >= _LEAST_S and _is_waiting(waits, failure):
+    last = next((call for call in snapshot.exchanges if call.n == waits["last"]), None)
+    is_limited = last is not None and last.status == _TOO_MANY_REQUESTS
+    if last is None or (snapshot.next_timer is None and not is_limited):
+        return []  # a clock that moves would not have changed the responses
+    if waits["calls"] > 1 and waits["seconds"] >= _IDLE_LEAST_S and _is_waiting(waits, failure):
         spent = duration_text(round(waits["seconds"] * SECOND))
-        waited = f"the client sent {last.method} {last.path} {waits['calls']} times in {spent}"
+        event = f"the client sent {last.method} {last.path} {waits['calls']} times in {spent}"
         numbers = f"#{waits['first']} to #{waits['last']}"
-    elif was_stopped(failure) and waits["idleSeconds"] >= _LEAST_S:
-        newest, idle = seen.exchanges[-1], duration_text(round(waits["idleSeconds"] * SECOND))
-        waited = f"the test was stopped {idle} after its last call, {newest.method} {newest.path}"
+    elif was_stopped(failure) and waits["idleSeconds"] >= _IDLE_LEAST_S:
+        newest, idle = snapshot.exchanges[-1], duration_text(round(waits["idleSeconds"] * SECOND))
+        event = f"the test was stopped {idle} after its last call, {newest.method} {newest.path}"
         numbers = f"#{newest.n}"
     else:
         return []
-    first = f"Time stands still: {waited}, and the clock of {seen.id} did not move ({numbers})"
-    return [first, f"  {_cure(seen)}", *waiting(seen, last.operation)]
+    first = f"The clock of {snapshot.id} did not move: {event} ({numbers})"
+    return [first, f"  {_fix(snapshot)}", *(f"  {line}" for line in pending_session(snapshot, last.operation))]
 
 
 def _is_waiting(waits: JSON, failure: BaseException | None) -> bool:
     """Return False for calls in close succession, such as those of a test under `@given`."""
-    is_slow = waits["seconds"] / (waits["calls"] - 1) >= _PAUSE_S or waits["seconds"] >= _LONG_S
+    is_slow = waits["seconds"] / (waits["calls"] - 1) >= _POLL_GAP_LEAST_S or waits["seconds"] >= _POLLS_LONG_S
     return is_slow or was_stopped(failure)
 
 
-def _cure(seen: SandboxSnapshot) -> str:
+def _fix(snapshot: SandboxSnapshot) -> str:
     """Return the way in which the client's waits advance the clock, and the time to the next timer."""
-    sleep = f"give the client `sleep={seen.name}.{'sleep_async' if seen.is_async else 'sleep'}`"
-    due = next_due(seen)
+    sleep = f"give the client `sleep={snapshot.name}.{'sleep_async' if snapshot.is_async else 'sleep'}`"
+    due = next_due(snapshot)
     if due is None:
-        return f"{sleep}, which moves this clock instead of waiting"
-    wait, what = due
-    return f"{sleep}, or call {seen.name}.advance({wait}): {what} is due in {wait} s"
+        return f"{sleep}, which advances this clock instead of waiting"
+    wait, timer = due
+    return f"{sleep}, or call {snapshot.name}.advance({wait}): {timer} is due in {wait} s"
 
 
-def still(seen: SandboxSnapshot) -> list[str]:
+def frozen_clock_hint(snapshot: SandboxSnapshot) -> list[str]:
     """Return the line about a frozen clock while a timer is due, which a waiting test may have overlooked."""
-    due = next_due(seen)
+    due = next_due(snapshot)
     if due is None:
         return []
-    wait, what = due
-    return [
-        f"Time stands still at {seen.clock['now']}: {what} is due in {wait} s; {seen.name}.advance({wait}) lets it come"
-    ]
+    wait, timer = due
+    now = snapshot.clock["now"]
+    return [f"The clock is frozen at {now}: {timer} is due in {wait} s; call {snapshot.name}.advance({wait})"]
 
 
-def next_due(seen: SandboxSnapshot) -> tuple[str, str] | None:
+def next_due(snapshot: SandboxSnapshot) -> tuple[str, str] | None:
     """Return the seconds until the next timer of a frozen clock, rounded up, and the timer's name."""
-    if seen.next_timer is None or not seen.clock["frozen"]:
+    if snapshot.next_timer is None or not snapshot.clock["frozen"]:
         return None
-    now, due = parse(seen.clock["now"]), parse(seen.next_timer["at"])
+    now, due = parse(snapshot.clock["now"]), parse(snapshot.next_timer["at"])
     assert now is not None and due is not None
     wait = f"{ceil(max(0, due[0] - now[0]) / MILLISECOND) / 1000:.12g}"
-    return wait, f'"{seen.next_timer["what"].partition(".")[2]}" of {seen.next_timer["id"]}'
+    return wait, f'"{snapshot.next_timer["what"].partition(".")[2]}" of {snapshot.next_timer["id"]}'
+
+
+def pending_session(snapshot: SandboxSnapshot, operation: str | None) -> list[str]:
+    """Return the line about a session whose end user has not acted yet."""
+    changes = [change for change in snapshot.transitions if change["kind"] == "session"]
+    if operation not in _OF_SESSIONS or not changes or changes[-1]["to"] != "pending":
+        return []
+    session_id, name = changes[-1]["id"], snapshot.name
+    return [f"Session {session_id} is still pending: {name}.complete_session(id) or {name}.end_user(id) plays its user"]

@@ -29,9 +29,16 @@ class SandboxSnapshot(NamedTuple):
     """
     The views of a sandbox that a report needs; the same for a sandbox in this process and a remote one.
 
-    `steps` are what was done beside the API, `deferred` the calls that a rule keeps waiting, `next_timer` what time does next,
-    `findings` the worst conduct first. `name` is what the test calls the sandbox, `is_async` whether it runs in a loop,
-    `strays` the number of calls without a sandbox's prefix; `unmoved` and `apart` are of the steps' view.
+    Attributes:
+        steps: The commands of the test and of the end user, in order.
+        deferred: The calls that a rule delays.
+        next_timer: The next timer of the sandbox and its instant; None if there is none.
+        findings: The findings on the client's conduct, the worst first.
+        unmoved: Waits in real time while the clock did not move, as in the control plane's history.
+        apart: The clocks of the process and of the sandbox if they differ, as in the control plane's history.
+        name: The expression by which the test has the sandbox.
+        is_async: True if the test is a coroutine function.
+        calls_without_prefix: The number of calls without a sandbox's prefix.
     """
 
     id: str
@@ -52,171 +59,170 @@ class SandboxSnapshot(NamedTuple):
     apart: JSON | None = None
     name: str = "mockserver"
     is_async: bool = False
-    strays: int = 0
+    calls_without_prefix: int = 0
 
 
-def render_sections(seen: SandboxSnapshot, cited: Container[int], nearest: int | None) -> Iterator[str]:
+def render_sections(snapshot: SandboxSnapshot, cited: Container[int], nearest: int | None) -> Iterator[str]:
     """Yield the lines of the section after its cause, whose calls are `cited`."""
-    yield from _render_settings(seen)
-    if seen.exchanges or seen.transitions or seen.steps:
+    yield from _render_settings(snapshot)
+    if snapshot.exchanges or snapshot.transitions or snapshot.steps:
         yield "what happened:"
-        rows = [row for _, row in sorted(_history(seen, cited, nearest), key=itemgetter(0))]
+        rows = [row for _, row in sorted(_history(snapshot, cited, nearest), key=itemgetter(0))]
         yield from truncate_middle(list(collapse_repeats(rows)))
-    if seen.events:
+    if snapshot.events:
         yield "events:"
-        if len(seen.events) > _TAIL:
-            yield f"  ... {len(seen.events) - _TAIL} before these"
-        yield from (f"  {_event(each)}" for each in seen.events[-_TAIL:])
-    idle = [rule for rule in seen.rules if not rule["fired"]]
+        if len(snapshot.events) > _TAIL:
+            yield f"  ... {len(snapshot.events) - _TAIL} earlier"
+        yield from (f"  {_format_event(event)}" for event in snapshot.events[-_TAIL:])
+    idle = [rule for rule in snapshot.rules if not rule["fired"]]
     if idle:
         yield "rules that never fired:"
-        yield from render_unfired_rules(idle, seen.exchanges)
+        yield from render_unfired_rules(idle, snapshot.exchanges)
 
 
-def _render_settings(seen: SandboxSnapshot) -> Iterator[str]:
+def _render_settings(snapshot: SandboxSnapshot) -> Iterator[str]:
     """Yield clock, seed and choices, each with the source of its setting, if it has one."""
-    source = seen.settings.sources
-    said = f" ({source['now']})" if "now" in source and "now" in seen.settings.values else ""
-    stands = "clock stands at" if seen.clock["frozen"] else "clock follows the process's, now"
-    seed = f", seed {seen.seed}{_by(source, 'seed')}"
-    scenario = seen.settings.get("scenario")
+    sources, now = snapshot.settings.sources, snapshot.clock["now"]
+    clock = f"clock at {now}" if snapshot.clock["frozen"] else f"clock follows the process, now {now}"
+    clock += _source(sources, "now") if "now" in snapshot.settings.values else ""
+    scenario = snapshot.settings.get("scenario")
     name = scenario.get("scenario", "a document") if isinstance(scenario, Mapping) else scenario
-    born = f", scenario {name}{_by(source, 'scenario')}" if name is not None else ""
-    yield f"{seen.id}: {stands} {seen.clock['now']}{said}{seed}{born}"
-    yield from _apart(seen)
-    if seen.strays and seen.exchanges:
-        yield strayed(seen)
-    if seen.choices:
-        yield "choices: " + ", ".join(_chosen(seen))
+    initial = f", scenario {name}{_source(sources, 'scenario')}" if name is not None else ""
+    yield f"{snapshot.id}: {clock}, seed {snapshot.seed}{_source(sources, 'seed')}{initial}"
+    yield from _differing_clocks(snapshot)
+    if snapshot.calls_without_prefix and snapshot.exchanges:
+        yield calls_without_prefix(snapshot)
+    if snapshot.choices:
+        yield "choices: " + ", ".join(_format_choices(snapshot))
 
 
-def _apart(seen: SandboxSnapshot) -> Iterator[str]:
+def _differing_clocks(snapshot: SandboxSnapshot) -> Iterator[str]:
     """Yield the lines about clocks of the process and of the sandbox that differ, with a fix."""
-    if seen.apart is None:
+    if snapshot.apart is None:
         return
-    process, n = seen.apart["process"], seen.apart["exchange"]
+    process, n = snapshot.apart["process"], snapshot.apart["exchange"]
     when = "" if n is None else f" (at call #{n})"
     if n is None:
-        cure = f"{seen.name}.follow(catch_up=True) goes to the process's instant"
-    elif any(step["command"] in ("advance", "set_clock") for step in seen.steps):
-        cure = "what moves this sandbox's clock does not move the process's"
+        fix = f"{snapshot.name}.follow(catch_up=True) advances to the process's instant"
+    elif any(step["command"] in ("advance", "set_clock") for step in snapshot.steps):
+        fix = "a command that advances this sandbox's clock does not advance the process's"
     else:
-        cure = f"@pytest.mark.mockserver(now={process!r}) gives both one instant, or a fixture that freezes before this one"
-    yield f"two clocks: the process is at {process}, this sandbox at {seen.apart['sandbox']}{when}; {cure}"
+        fix = f"@pytest.mark.mockserver(now={process!r}) gives both one instant, or a fixture that freezes before this one"
+    yield f"two clocks: the process is at {process}, this sandbox at {snapshot.apart['sandbox']}{when}; {fix}"
 
 
-def strayed(seen: SandboxSnapshot) -> str:
+def calls_without_prefix(snapshot: SandboxSnapshot) -> str:
     """Return the line about calls without a sandbox's prefix, and the usual cause."""
-    calls = "1 call" if seen.strays == 1 else f"{seen.strays} calls"
-    return f'{calls} arrived without its prefix /sandboxes/{seen.id}: urljoin(base_url, "/v1/...") drops it; `own_port=True` gives an address without one'
+    count = snapshot.calls_without_prefix
+    calls = "1 call" if count == 1 else f"{count} calls"
+    prefix = f"/sandboxes/{snapshot.id}"
+    return f'{calls} arrived without its prefix {prefix}: urljoin(base_url, "/v1/...") drops it; `own_port=True` gives an address without one'
 
 
-def _chosen(seen: SandboxSnapshot) -> Iterator[str]:
+def _format_choices(snapshot: SandboxSnapshot) -> Iterator[str]:
     """Return each choice with the source of its value; a profile is one row with the number of its choices."""
-    sources = {choice: _chosen_by(seen, choice) for choice in seen.choices}
+    sources = {choice: _source_of_choice(snapshot, choice) for choice in snapshot.choices}
     profiles = Counter(source for source in sources.values() if source.startswith(" (profile "))
     yield from (f"{count} as in {source.strip(' ()')}" for source, count in profiles.items())
     for choice, source in sources.items():
         if source not in profiles:
-            yield f"{choice}={shorten(seen.choices[choice])}{source}"
+            yield f"{choice}={shorten(snapshot.choices[choice])}{source}"
 
 
-def _by(sources: Mapping[str, str], name: str) -> str:
+def _source(sources: Mapping[str, str], name: str) -> str:
     return f" ({sources[name]})" if name in sources else ""
 
 
-def _chosen_by(seen: SandboxSnapshot, choice: str) -> str:
+def _source_of_choice(snapshot: SandboxSnapshot, choice: str) -> str:
     """Return the source of a choice: a setting, if the choice still has its value, else the scenario or the test."""
-    settings = seen.settings
-    if (settings.get("choices") or {}).get(choice) == seen.choices[choice]:
-        return _by(settings.sources, choice)
-    by_test = any(step["command"] == "choose" and choice in step["arguments"] for step in seen.steps)
-    return " (set meanwhile)" if by_test else " (scenario)"
+    settings = snapshot.settings
+    if (settings.get("choices") or {}).get(choice) == snapshot.choices[choice]:
+        return _source(settings.sources, choice)
+    by_test = any(step["command"] == "choose" and choice in step["arguments"] for step in snapshot.steps)
+    return " (set by the test)" if by_test else " (scenario)"
 
 
 Place = tuple[int, int, float]
 
 
-def _history(seen: SandboxSnapshot, cited: Container[int], nearest: int | None) -> Iterator[tuple[Place, Row]]:
+def _history(snapshot: SandboxSnapshot, cited: Container[int], nearest: int | None) -> Iterator[tuple[Place, Row]]:
     """Yield calls, changes and commands, each with its place in the order."""
-    for each in seen.exchanges:
-        yield (each.n, 0, 0), _call(each, each.n in cited, each.n == nearest)
-    for step in seen.steps:
-        row = Row([f"  {_time(step['at'])}  {_step(step)}"], command=step["command"])
+    for call in snapshot.exchanges:
+        yield (call.n, 0, 0), _call_row(call, call.n in cited, call.n == nearest)
+    for step in snapshot.steps:
+        row = Row([f"  {_time(step['at'])}  {_format_step(step)}"], command=step["command"])
         yield (step["exchanges"], 1, step["transitions"] + 0.5), row
-    after, places = 0, _Places(seen)
-    for moved in seen.transitions:
-        after = max(after, places.after(moved))  # changes stay in their own order, with or without a known cause
-        yield (after, 1, moved["n"]), Row([f"  {_time(moved['at'])}     {_move(moved)}"])
+    after, places = 0, _Places(snapshot)
+    for change in snapshot.transitions:
+        after = max(after, places.after(change))  # changes stay in their own order, with or without a known cause
+        yield (after, 1, change["n"]), Row([f"  {_time(change['at'])}     {_format_change(change)}"])
 
 
 class _Places:
-    """Return the number of the call before a change, by its cause, or by the order of commands and calls."""
+    """The calls before each change, by the change's cause, or by the order of commands and calls."""
 
-    def __init__(self, seen: SandboxSnapshot) -> None:
-        self._seen = seen
-        self._times = [from_datetime(each.at) for each in seen.exchanges]
-        self._changes = [step["transitions"] for step in seen.steps]
+    def __init__(self, snapshot: SandboxSnapshot) -> None:
+        self._snapshot = snapshot
+        self._times = [from_datetime(call.at) for call in snapshot.exchanges]
+        self._changes = [step["transitions"] for step in snapshot.steps]
 
-    def after(self, moved: JSON) -> int:
+    def after(self, change: JSON) -> int:
         """Return the number of the exchange, 0 if there was none."""
-        if "exchange" in moved["cause"]:
-            return int(moved["cause"]["exchange"])
-        at = parse(moved["at"])
+        if "exchange" in change["cause"]:
+            return int(change["cause"]["exchange"])
+        at = parse(change["at"])
         calls = bisect_left(self._times, at[0]) if at is not None else 0
-        steps = bisect_left(self._changes, moved["n"])
-        by_time = self._seen.exchanges[calls - 1].n if calls else 0
-        return max(by_time, self._seen.steps[steps - 1]["exchanges"] if steps else 0)
+        steps = bisect_left(self._changes, change["n"])
+        by_time = self._snapshot.exchanges[calls - 1].n if calls else 0
+        return max(by_time, self._snapshot.steps[steps - 1]["exchanges"] if steps else 0)
 
 
-def _call(each: Exchange[Any, Any], is_cited: bool, is_nearest: bool) -> Row:
+def _call_row(call: Exchange[Any, Any], is_cited: bool, is_nearest: bool) -> Row:
     """Return a call as one line; with an error, a fault or as the nearest call also with its bodies, as a cited call with its request."""
-    rows = [f"  {_time(format_exact(from_datetime(each.at)))}  {format_line(each)}"]
-    is_plain = each.status is not None and each.status < 400 and not each.fault
-    asked = [f"                sent      {shorten(format_body(each))}"] if format_body(each) is not None else []
+    lines = [f"  {_time(format_exact(from_datetime(call.at)))}  {format_line(call)}"]
+    is_plain = call.status is not None and call.status < 400 and not call.fault
+    body = format_body(call)
+    request = [f"                sent      {shorten(body)}"] if body is not None else []
     if is_plain and not is_nearest:
-        rows += asked if is_cited and format_body(each) else []
-        return Row(rows, None if is_cited else each, pinned=is_cited)
-    rows += asked
-    if each.status is not None and each.body_received is not None:
-        rows.append(f"                answered  {shorten(each.body_received)}")
-    if each.reason:
-        rows.append(f"                because   {shorten(each.reason)}")
-    return Row(rows, pinned=is_cited or is_nearest)
+        lines += request if is_cited and body else []
+        return Row(lines, None if is_cited else call, pinned=is_cited)
+    lines += request
+    if call.status is not None and call.body_received is not None:
+        lines.append(f"                answered  {shorten(call.body_received)}")
+    if call.reason:
+        lines.append(f"                because   {shorten(call.reason)}")
+    return Row(lines, pinned=is_cited or is_nearest)
 
 
-def _step(step: JSON) -> str:
-    command, said = step["command"], step["arguments"]
+def _format_step(step: JSON) -> str:
+    command, arguments = step["command"], step["arguments"]
     if command == "visit":
-        return f"end user: {said['method']} of the hosted page"
+        return f"end user: {arguments['method']} of the hosted page"
     if command != "call":
-        return f"test: {replay.step(command, said)}"
-    waits = said["waits"]  # over a socket only the client has its timeout
-    patience = f"; its client waits {waits:g} s" if isinstance(waits, int | float) else ""
-    return f"a rule holds {said['method']} {said['path']}{patience}"
+        return f"test: {replay.format_command(command, arguments)}"
+    waits = arguments["waits"]  # over a socket only the client has its timeout
+    timeout = f"; its client waits {waits:g} s" if isinstance(waits, int | float) else ""
+    return f"a rule delays {arguments['method']} {arguments['path']}{timeout}"
 
 
-def _move(moved: JSON) -> str:
-    source = f"{moved['from']} -> " if moved["from"] else ""
-    cause = (
-        ""
-        if "exchange" in moved["cause"]
-        else f"  ({', '.join(f'{key} {value}' for key, value in moved['cause'].items())})"
-    )
-    return f"{moved['kind']} {moved['id']}: {source}{moved['to']}{cause}"
+def _format_change(change: JSON) -> str:
+    former = f"{change['from']} -> " if change["from"] else ""
+    causes = ", ".join(f"{key} {value}" for key, value in change["cause"].items())
+    cause = "" if "exchange" in change["cause"] else f"  ({causes})"
+    return f"{change['kind']} {change['id']}: {former}{change['to']}{cause}"
 
 
-def _event(event: JSON) -> str:
+def _format_event(event: JSON) -> str:
     deliveries = [
-        f"{each['endpoint']}: {each['status']} after {', '.join(map(_attempt, each['attempts'])) or 'no attempt'}"
-        for each in event.get("deliveries", ())
+        f"{delivery['endpoint']}: {delivery['status']} after {', '.join(map(_format_attempt, delivery['attempts'])) or 'no attempt'}"
+        for delivery in event.get("deliveries", ())
     ]
     return f"{_time(event['at'])}  {event['event']} {event['id']} -> {'; '.join(deliveries) or 'no endpoint'}"
 
 
-def _attempt(attempt: JSON) -> str:
+def _format_attempt(attempt: JSON) -> str:
     status, error = attempt.get("status"), attempt.get("error")
-    outcome = f"{status} ({error})" if status and error else str(status or error or "under way")
+    outcome = f"{status} ({error})" if status and error else str(status or error or "in progress")
     label = extra(attempt)
     return f"{outcome} to {label}" if label else outcome
 
@@ -236,31 +242,29 @@ def is_forged(attempt: JSON) -> bool:
 
 def render_unfired_rules(rules: Iterable[JSON], exchanges: Sequence[Exchange[Any, Any]]) -> list[str]:
     """Return the rules that never fired: the condition of each, its number of matches, and the nearest call."""
-    return [
-        row for rule in rules for row in (f"  {_waits(rule)}; {_matched(rule['matched'])}", *_nearly(rule, exchanges))
-    ]
+    return [line for rule in rules for line in (_format_unfired(rule), *_nearest_call(rule, exchanges))]
 
 
-def _waits(rule: JSON) -> str:
-    born = f" (scenario {rule['scenario']})" if rule["scenario"] else ""
-    return f"{rule['id']}{born} {describe_rule(rule)}"
+def _format_unfired(rule: JSON) -> str:
+    source = f" (scenario {rule['scenario']})" if rule["scenario"] else ""
+    return f"  {rule['id']}{source} {describe_rule(rule)}; {_matched(rule['matched'])}"
 
 
-def _nearly(rule: JSON, exchanges: Sequence[Exchange[Any, Any]]) -> list[str]:
+def _nearest_call(rule: JSON, exchanges: Sequence[Exchange[Any, Any]]) -> list[str]:
     """Return the call of the rule's operation with the fewest differences, if its `where` matched none."""
     if rule["matched"] or not rule.get("where"):
         return []
-    compared = [(differences(each, rule["where"]), each) for each in exchanges if each.operation == rule["on"]]
-    found, near = min(compared, key=lambda pair: (len(pair[0]), -pair[1].n), default=((), None))
-    return (
-        [f"    nearest is {format_line(near)}:{format_differences(found)[0][1:]}"] if near is not None and found else []
-    )
+    compared = [(differences(call, rule["where"]), call) for call in exchanges if call.operation == rule["on"]]
+    rows, nearest = min(compared, key=lambda pair: (len(pair[0]), -pair[1].n), default=((), None))
+    if nearest is None or not rows:
+        return []
+    return [f"    nearest is {format_line(nearest)}:{format_differences(rows)[0][1:]}"]
 
 
 def _matched(count: int) -> str:
     return "nothing matched" if count == 0 else "matched once" if count == 1 else f"matched {count} times"
 
 
-def _time(written: str) -> str:
+def _time(instant: str) -> str:
     """Return the time of day of an instant, with milliseconds if it has any."""
-    return written[11:].removesuffix("Z")[:12]
+    return instant[11:].removesuffix("Z")[:12]

@@ -28,7 +28,7 @@ from mockserver.testing.transports import in_process
 JSON = dict[str, Any]
 _SHOWN_CHARS = 500
 _UNKNOWN_KEY = "sk_unknown"
-_CUT = f"  its body was larger than the {JOURNAL_BODY_MAX_BYTES // 1024} KiB that the journal keeps"
+_CUT = f"  its body was larger than the {JOURNAL_BODY_MAX_BYTES // 1024} KiB that the journal records"
 
 
 class ReplayedEntry(NamedTuple):
@@ -42,15 +42,15 @@ class ReplayedEntry(NamedTuple):
 
 
 class NoWait(NamedTuple):
-    """The client of a call whose wait took real time: here it takes none, and does not move the clock."""
+    """The client of a call whose wait took real time: in a replay it takes none, and does not move the clock."""
 
-    forsaken: bool
+    disconnects: bool
 
     def wait(self, sandbox: SandboxState, epoch: int, span: Duration) -> Waited:
         return "passed"
 
     def if_lost(self, note: Callable[[], None]) -> None:
-        if self.forsaken:
+        if self.disconnects:
             note()
 
     def is_reused(self) -> bool:
@@ -67,8 +67,8 @@ def replay(document: Mapping[str, Any]) -> Iterator[ReplayedEntry]:
     for entry in to_plain(document.get("calls", ())):
         _drop_receivers(hosted)
         if "at" in entry:
-            _pass_to(hosted, entry["at"])
-        yield _called(hosted, entry) if "call" in entry else _done(hosted, entry)
+            _advance_to(hosted, entry["at"])
+        yield _send(hosted, entry) if "call" in entry else _run(hosted, entry)
 
 
 def print_replay(document: Mapping[str, Any], out: TextIO) -> int:
@@ -92,29 +92,27 @@ def _refuse_without_calls(document: Mapping[str, Any]) -> None:
     """Refuse a document without calls, such as the scenario that a failing machine writes."""
     if document.get("calls"):
         return
-    SandboxHost().create(
-        SandboxConfig(document)
-    )  # which refuses a document that is no scenario either, with all its problems
+    SandboxHost().create(SandboxConfig(document))  # refuses an invalid document, with all its problems
     name = document.get("scenario")
     named = f" {name!r}" if isinstance(name, str) else ""
     raise ValueError(
-        f"the document{named} holds no calls, so there is nothing to send again; "
+        f"the document{named} has no calls, so there is nothing to send again; "
         "it is a scenario: use it as @pytest.mark.mockserver(scenario=FILE) or `mockserver play FILE`"
     )
 
 
 def _lines(outcome: ReplayedEntry) -> Iterator[str]:
-    came = "no answer" if outcome.answer is None else outcome.answer["status"]
-    yield f"{outcome.label} -> {came}" if outcome.is_call else outcome.label
+    result = "no answer" if outcome.answer is None else outcome.answer["status"]
+    yield f"{outcome.label} -> {result}" if outcome.is_call else outcome.label
     if outcome.body:
         yield f"  {outcome.body.decode('utf-8', 'backslashreplace')[:_SHOWN_CHARS]}"
-    yield from (f"  differs:{each}" for each in outcome.differences)
+    yield from (f"  differs:{difference}" for difference in outcome.differences)
 
 
-def _pass_to(hosted: HostedSandbox, written: str) -> None:
-    read = parse(written)
-    if read is not None and read[0] > hosted.sandbox.now:
-        hosted.advance(to=read[0])
+def _advance_to(hosted: HostedSandbox, instant: str) -> None:
+    parsed = parse(instant)
+    if parsed is not None and parsed[0] > hosted.sandbox.now:
+        hosted.advance(to=parsed[0])
 
 
 def _drop_receivers(hosted: HostedSandbox) -> None:
@@ -123,41 +121,42 @@ def _drop_receivers(hosted: HostedSandbox) -> None:
         tenant.webhooks.clear()
 
 
-def _done(hosted: HostedSandbox, entry: JSON) -> ReplayedEntry:
+def _run(hosted: HostedSandbox, entry: JSON) -> ReplayedEntry:
     name, arguments = entry["do"], entry.get("with", {})
     refusal = run_recorded(hosted, name, arguments)
-    return ReplayedEntry(step(name, arguments), None, b"", [f"  refused: {refusal}"] if refusal else [], False)
+    return ReplayedEntry(
+        format_command(name, arguments), None, b"", [f"  refused: {refusal}"] if refusal else [], False
+    )
 
 
-def step(name: str, arguments: Mapping[str, Any]) -> str:
+def format_command(name: str, arguments: Mapping[str, Any]) -> str:
     """Return a command in one line."""
     if set(arguments) == {"script"}:
-        return "; ".join(f"rule {describe_rule(each)}" for each in arguments["script"])
-    written = ", ".join(
+        return "; ".join(f"rule {describe_rule(rule)}" for rule in arguments["script"])
+    text = ", ".join(
         f"{key} {value if isinstance(value, str) else json.dumps(value, default=float)}"
         for key, value in arguments.items()
     )
-    return f"{name.replace('_', ' ')} {brief(written, 90)}".rstrip()
+    return f"{name.replace('_', ' ')} {brief(text, 90)}".rstrip()
 
 
-def _called(hosted: HostedSandbox, entry: JSON) -> ReplayedEntry:
+def _send(hosted: HostedSandbox, entry: JSON) -> ReplayedEntry:
     recorded = entry.get("answer")
     if "cut" in entry:
         return ReplayedEntry(f"{entry['call']}, not sent", None, b"", [_CUT], False)
     method, _, target = entry["call"].partition(" ")
-    wire = HttpRequest(method, target, _headers(hosted, entry), _sent(hosted, entry), hosted.base_url)
+    wire = HttpRequest(method, target, _headers(hosted, entry), _body(hosted, entry), hosted.base_url)
+    response, _ = front_controller.handle_request(hosted.host, wire, hosted, _client_wait(entry))
+    is_lost = entry.get("waits") == "socket" and recorded is None
+    received, body = (None, b"") if is_lost else _received(hosted, response)
+    return ReplayedEntry(entry["call"], received, body, _differences(recorded, received) if "answer" in entry else [])
+
+
+def _client_wait(entry: JSON) -> ClientWait:
     waits = entry.get("waits")
-    door: ClientWait = (
-        NO_TIMEOUT
-        if waits is None
-        else VirtualWait(round(waits * SECOND))
-        if waits != "socket"
-        else NoWait(recorded is None)
-    )
-    said, _ = front_controller.handle_request(hosted.host, wire, hosted, door)
-    lost = waits == "socket" and recorded is None
-    came, body = (None, b"") if lost else _came(hosted, said)
-    return ReplayedEntry(entry["call"], came, body, [] if "answer" not in entry else _differences(recorded, came))
+    if waits is None:
+        return NO_TIMEOUT
+    return NoWait(entry.get("answer") is None) if waits == "socket" else VirtualWait(round(waits * SECOND))
 
 
 def _headers(hosted: HostedSandbox, entry: JSON) -> dict[str, str]:
@@ -173,31 +172,31 @@ def _headers(hosted: HostedSandbox, entry: JSON) -> dict[str, str]:
     return headers
 
 
-def _sent(hosted: HostedSandbox, entry: JSON) -> bytes:
+def _body(hosted: HostedSandbox, entry: JSON) -> bytes:
     if "base64" in entry:
         return base64.b64decode(entry["base64"])
     text = json.dumps(entry["json"]) if "json" in entry else entry.get("body", "")
     return str(text).replace(BASE_URL, hosted.base_url).encode()
 
 
-def _came(hosted: HostedSandbox, said: HttpResponse | NoResponse) -> tuple[JSON | None, bytes]:
+def _received(hosted: HostedSandbox, response: HttpResponse | NoResponse) -> tuple[JSON | None, bytes]:
     """Return the response that the client got, of a truncated body as much as arrived."""
-    if isinstance(said, NoResponse):
+    if isinstance(response, NoResponse):
         return None, b""
     try:
-        body = in_process.complete_body(said)
+        body = in_process.complete_body(response)
     except HTTPException as broken:
         body = getattr(broken, "partial", b"")
     except OSError:
         return None, b""
-    return recorded_response(said.status, body, hosted.base_url, redactor(hosted.sandbox)), body
+    return recorded_response(response.status, body, hosted.base_url, redactor(hosted.sandbox)), body
 
 
-def _differences(recorded: JSON | None, came: JSON | None) -> list[str]:
-    if recorded is None or came is None:
-        one, other = (("no answer" if each is None else f"{each['status']}") for each in (recorded, came))
-        return [] if recorded == came else [f"  {other}, recorded was {one}"]
+def _differences(recorded: JSON | None, received: JSON | None) -> list[str]:
+    if recorded is None or received is None:
+        one, other = ("no answer" if answer is None else f"{answer['status']}" for answer in (recorded, received))
+        return [] if recorded == received else [f"  {other}, recorded was {one}"]
     if "cut" in recorded:  # the document has only the status
-        recorded, came = {"status": recorded["status"]}, {"status": came["status"]}
-    found: list[PathDifference] = json_differences("answer", recorded, came) if recorded != came else []
-    return [each.replace(", expected ", ", recorded was ") for each in format_differences(found)]
+        recorded, received = {"status": recorded["status"]}, {"status": received["status"]}
+    rows: list[PathDifference] = json_differences("answer", recorded, received) if recorded != received else []
+    return [line.replace(", expected ", ", recorded was ") for line in format_differences(rows)]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from mockserver.testing.calls import Exchange, format_line, json_differences
 
-_HEAD, _TAIL = 5, 30  # lines of a long timeline that are shown
+_HEAD, _TAIL = 5, 30  # lines of a long timeline that are not cut
 _COUNTERS_SHOWN = 3
 _TIME_CHARS = len("12:00:00.000")
 _ROUND_MAX = 5  # rows of a round that repeats
@@ -38,21 +38,21 @@ class Row(NamedTuple):
 
 def collapse_repeats(rows: Sequence[Row]) -> Iterator[Row]:
     """Return the rows in their order, with repetitions collapsed."""
-    left = list(_runs(list(_briefly(rows))))
+    runs = list(_runs(list(_without_equal_details(rows))))
     at = 0
-    while at < len(left):
-        length = next((each for each in range(2, _ROUND_MAX + 1) if _cycles(left, at, each) >= _ROUNDS_LEAST), 0)
+    while at < len(runs):
+        length = next((size for size in range(2, _ROUND_MAX + 1) if _cycles(runs, at, size) >= _ROUNDS_LEAST), 0)
         if not length:
-            yield left[at]
+            yield runs[at]
             at += 1
             continue
-        end = at + length * _cycles(left, at, length)
-        yield from left[at : at + length]
-        yield _repeat_row(left[at:end], length)
+        end = at + length * _cycles(runs, at, length)
+        yield from runs[at : at + length]
+        yield _repeat_row(runs[at:end], length)
         at = end
 
 
-def _briefly(rows: Sequence[Row]) -> Iterator[Row]:
+def _without_equal_details(rows: Sequence[Row]) -> Iterator[Row]:
     """Return the rows without the bodies of a call that are equal to those of the call before."""
     before: Sequence[str] = ()
     for row in rows:
@@ -63,7 +63,7 @@ def _briefly(rows: Sequence[Row]) -> Iterator[Row]:
 
 
 def _cycles(rows: Sequence[Row], start: int, length: int) -> int:
-    """Return how often the round of this many rows repeats from here on."""
+    """Return the number of rounds of `length` rows from `start` on that are equal."""
     if not any(row.call for row in rows[start : start + length]):
         return 0
     end = start + length
@@ -112,8 +112,8 @@ def _extends_run(run: Sequence[Row], row: Row) -> bool:
 
 
 def _alike(one: Call, other: Call) -> bool:
-    asked = [(each.operation, each.method, each.path, each.query, each.body, each.status) for each in (one, other)]
-    return asked[0] == asked[1] and _same_but_counters(one.body_received, other.body_received)
+    keys = [(call.operation, call.method, call.path, call.query, call.body, call.status) for call in (one, other)]
+    return keys[0] == keys[1] and _same_but_counters(one.body_received, other.body_received)
 
 
 def _same_but_counters(one: Any, other: Any) -> bool:
@@ -161,16 +161,14 @@ def _polls(rows: Sequence[Row], advances: int) -> Row:
 
 def _counters(first: Call, last: Call) -> list[str]:
     """Return the range of the numbers in the responses."""
-    moved = [
-        each
-        for each in json_differences("answer", first.body_received, last.body_received)
-        if first.body_received != last.body_received
-    ]
-    return [f"{each.path.removeprefix('answer.')} {each.expected} to {each.actual}" for each in moved[:_COUNTERS_SHOWN]]
+    if first.body_received == last.body_received:
+        return []
+    changed = json_differences("answer", first.body_received, last.body_received)
+    return [f"{row.path.removeprefix('answer.')} {row.expected} to {row.actual}" for row in changed[:_COUNTERS_SHOWN]]
 
 
 def truncate_middle(rows: Sequence[Row]) -> Iterator[str]:
-    """Return the lines of the rows: all of a few, else the first, the last, and those of pinned rows."""
+    """Return the lines of the rows: all of a short timeline, else the first, the last, and those of pinned rows."""
     lines = [(text, row.pinned) for row in rows for text in row.lines]
     gap: list[str] = []
     for place, (text, pinned) in enumerate(lines):

@@ -44,8 +44,8 @@ class ActiveRule:
     @property
     def no_target(self) -> str | None:
         """The reason why its last firing had nothing to act on; None if it had something."""
-        found: str | None = self._entry().get("noTarget")
-        return found
+        reason: str | None = self._entry().get("noTarget")
+        return reason
 
     def remove(self) -> None:
         """End the rule; ValueError if it has ended."""

@@ -1,10 +1,11 @@
 """
-Hypothesis strategies for what a client under test may send, meet and live through.
+Hypothesis strategies of request bodies, filters, seed data, scripts, choices and lengths of time.
 
-They hold under the default choices, and are biased to boundaries: the values at which something changes are drawn often.
+Their values are valid, or invalid, under the default choices, and are biased to boundaries: the values at which the
+result changes are drawn often.
 """
 
-# An example is timed: what a sandbox loads when it is first used would count against the deadline of the first one.
+# Imported here, since Hypothesis times examples: imports at the first use of a sandbox would exceed the first deadline.
 import jsonschema_rs  # noqa: F401
 
 from mockserver.server import socket_handler as _handler  # noqa: F401

@@ -1,11 +1,8 @@
 """
-Strategies of filters, with the audience that each selects.
+Strategies of filters that the gateway accepts, with the audience of each, and of filters that it refuses.
 
-Whom filters select, worked out statement by statement from the API document alone: a second opinion on the gateway's.
-
-It shares no code with the mock's own audiences, takes well-formed filters, and speaks for the default choices.
-
-Filters: such as the gateway takes, with the audience that they select, and such as it refuses.
+`audience` evaluates filters statement by statement from the API document alone. It shares no code with the mock's own
+audiences, so that one can test the other; it accepts well-formed filters, and applies the default choices.
 """
 
 from __future__ import annotations
@@ -21,6 +18,8 @@ from mockserver.testing.strategies import entities, values
 
 Chat = Mapping[str, Any]
 FilterGroups = Sequence[Mapping[str, Any]]
+JSON = dict[str, Any]
+Groups = list[JSON]
 
 _DEFAULTS: Mapping[str, Any] = {
     "platform": "chatapp",
@@ -37,82 +36,19 @@ _NEGATED: Mapping[str, str] = {"has-none": "has-any"}
 _GROUP_SIZE = 3
 
 _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
-    "equals": lambda found, wanted: bool(found == wanted),
-    "greater-than": lambda found, wanted: bool(found > wanted),
-    "less-than": lambda found, wanted: bool(found < wanted),
-    "greater-than-or-equal": lambda found, wanted: bool(found >= wanted),
-    "less-than-or-equal": lambda found, wanted: bool(found <= wanted),
-    "in": lambda found, wanted: found in wanted,
-    "contains": lambda found, wanted: wanted in found,
-    "starts-with": lambda found, wanted: bool(found[: len(wanted)] == wanted),
-    "ends-with": lambda found, wanted: wanted == "" or bool(found[-len(wanted) :] == wanted),
-    "has-any": lambda found, wanted: any(tag in found for tag in wanted),
-    "has-all": lambda found, wanted: all(tag in found for tag in wanted),
+    "equals": lambda value, operand: bool(value == operand),
+    "greater-than": lambda value, operand: bool(value > operand),
+    "less-than": lambda value, operand: bool(value < operand),
+    "greater-than-or-equal": lambda value, operand: bool(value >= operand),
+    "less-than-or-equal": lambda value, operand: bool(value <= operand),
+    "in": lambda value, operand: value in operand,
+    "contains": lambda value, operand: operand in value,
+    "starts-with": lambda value, operand: bool(value[: len(operand)] == operand),
+    "ends-with": lambda value, operand: operand == "" or bool(value[-len(operand) :] == operand),
+    "has-any": lambda value, operand: any(tag in value for tag in operand),
+    "has-all": lambda value, operand: all(tag in value for tag in operand),
 }
 
-
-def audience(chats: Iterable[Chat], filters: FilterGroups | None, *, made_at: str | None = None) -> list[Chat]:
-    """
-    The chats, as `given` writes them, that the filters select, in the order given; all of them where there are none.
-
-    `made_at` is the instant at which a chat without `lastUpdateAt` was made.
-    """
-    return [each for each in chats if all(_group_holds(each, group, made_at) for group in filters or ())]
-
-
-def _group_holds(chat: Chat, group: Mapping[str, Any], made_at: str | None) -> bool:
-    held = (_holds(chat, each["field"], each["operator"], each, made_at) for each in group["statements"])
-    return all(held) if group["combinator"] == "and" else any(held)
-
-
-def _holds(chat: Chat, field: str, operator: str, statement: Mapping[str, Any], made_at: str | None) -> bool:
-    positive = _NEGATED.get(operator) or operator.removeprefix("not-")
-    if positive != operator:
-        return not _holds(chat, field, positive, statement, made_at)
-    name = field.rpartition(".")[2]
-    found = _value(chat, _VIRTUAL.get(name, name), made_at)
-    if operator == "exists":
-        return found is not None and found != "" and found != ()
-    if found is None:
-        return False
-    wanted = _operand(name, statement["value"])
-    if operator == "between":
-        return bool(wanted <= found <= _operand(name, statement["value2"]))
-    return _COMPARED[operator](found, wanted)
-
-
-def _value(chat: Chat, name: str, made_at: str | None) -> Any:
-    """What the chat has there, its documented default where the seed entry leaves it out."""
-    is_group = chat.get("isGroupChat", False)
-    if name in _DIRECT and is_group:
-        return None
-    if name == "participantsCount":
-        return chat.get(name, _GROUP_SIZE if is_group else 1)
-    if name == "lastUpdateAt" and name not in chat and made_at is None:
-        raise ValueError("a chat has no lastUpdateAt; give made_at, the instant at which it was made")
-    found = chat.get(name, made_at if name == "lastUpdateAt" else _DEFAULTS.get(name))
-    if found is None:
-        return None
-    return tuple(found) if name == "tagIds" else _operand(name, found)
-
-
-def _operand(name: str, value: Any) -> Any:
-    if name not in _DATES:
-        return value
-    return [_instant(each) for each in value] if isinstance(value, list) else _instant(value)
-
-
-def _instant(written: str) -> datetime:
-    """The moment, to the millisecond; a day alone begins at midnight UTC."""
-    if len(written) == len("2026-03-01"):
-        day = date.fromisoformat(written)
-        return datetime(day.year, day.month, day.day, tzinfo=UTC)
-    moment = datetime.fromisoformat(written)
-    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
-
-
-JSON = dict[str, Any]
-Groups = list[JSON]
 
 _TEXTS: Mapping[str, Sequence[str]] = {
     "chat.status": (*entities.STATUSES, "o", "ã", ""),
@@ -126,10 +62,83 @@ _TEXTS: Mapping[str, Sequence[str]] = {
 _FILTER_ERROR = "CAMPAIGN_INVALID_FILTERS"
 
 
+def audience(chats: Iterable[Chat], filters: FilterGroups | None, *, made_at: str | None = None) -> list[Chat]:
+    """
+    Return the chats that the filters select, in their order.
+
+    Args:
+        chats: Chats as in `given`.
+        filters: Groups of statements; without any, all chats are selected.
+        made_at: The creation instant of chats without `lastUpdateAt`.
+
+    Raises:
+        ValueError: A filter needs the `lastUpdateAt` of a chat without one, and `made_at` is None.
+    """
+    return [chat for chat in chats if all(_group_holds(chat, group, made_at) for group in filters or ())]
+
+
+def _group_holds(chat: Chat, group: Mapping[str, Any], made_at: str | None) -> bool:
+    results = (_holds(chat, row["field"], row["operator"], row, made_at) for row in group["statements"])
+    return all(results) if group["combinator"] == "and" else any(results)
+
+
+def _holds(chat: Chat, field: str, operator: str, statement: Mapping[str, Any], made_at: str | None) -> bool:
+    positive = _NEGATED.get(operator) or operator.removeprefix("not-")
+    if positive != operator:
+        return not _holds(chat, field, positive, statement, made_at)
+    name = field.rpartition(".")[2]
+    value = _value(chat, _VIRTUAL.get(name, name), made_at)
+    if operator == "exists":
+        return value is not None and value != "" and value != ()
+    if value is None:
+        return False
+    operand = _operand(name, statement["value"])
+    if operator == "between":
+        return bool(operand <= value <= _operand(name, statement["value2"]))
+    return _COMPARED[operator](value, operand)
+
+
+def _value(chat: Chat, name: str, made_at: str | None) -> Any:
+    """Return the chat's value, or its documented default if the seed entry has none."""
+    is_group = chat.get("isGroupChat", False)
+    if name in _DIRECT and is_group:
+        return None
+    if name == "participantsCount":
+        return chat.get(name, _GROUP_SIZE if is_group else 1)
+    if name == "lastUpdateAt" and name not in chat and made_at is None:
+        raise ValueError("got a chat without lastUpdateAt; expected made_at, the instant of its creation")
+    value = chat.get(name, made_at if name == "lastUpdateAt" else _DEFAULTS.get(name))
+    if value is None:
+        return None
+    return tuple(value) if name == "tagIds" else _operand(name, value)
+
+
+def _operand(name: str, value: Any) -> Any:
+    if name not in _DATES:
+        return value
+    return [_instant(text) for text in value] if isinstance(value, list) else _instant(value)
+
+
+def _instant(text: str) -> datetime:
+    """Return the moment, to the millisecond; a date without a time is midnight UTC."""
+    if len(text) == len("2026-03-01"):
+        day = date.fromisoformat(text)
+        return datetime(day.year, day.month, day.day, tzinfo=UTC)
+    moment = datetime.fromisoformat(text)
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+
+
 @st.composite
 def filters(draw: st.DrawFn, *, fields: Sequence[str] = tuple(FIELDS), max_groups: int = 3) -> Groups:
-    """Filters on these fields that the gateway takes, an empty list among them."""
-    return [_group(draw, [(FIELDS[each], None) for each in fields]) for _ in range(draw(st.integers(0, max_groups)))]
+    """
+    Draw filters that the gateway accepts, also an empty list.
+
+    Args:
+        fields: The fields of the statements.
+        max_groups: The largest number of groups.
+    """
+    rows = [(FIELDS[field], None) for field in fields]
+    return [_group(draw, rows) for _ in range(draw(st.integers(0, max_groups)))]
 
 
 @st.composite
@@ -137,26 +146,29 @@ def filters_with_audience(
     draw: st.DrawFn, chats: Sequence[Mapping[str, Any]], *, made_at: str | None = None, max_groups: int = 3
 ) -> tuple[Groups, list[Mapping[str, Any]]]:
     """
-    Filters with those of the chats, as `given` writes them, that the document says they select.
+    Draw filters with the chats that they select by the API document; many operands are values of a chat.
 
-    Their operands are often what a chat has. `made_at` is when chats without a `lastUpdateAt` are made; without it
-    no filter asks for that field of such chats.
+    Args:
+        chats: Chats as in `given`.
+        made_at: The creation instant of chats without `lastUpdateAt`; without it, no statement is on that field if a
+            chat has none.
+        max_groups: The largest number of groups.
     """
     is_known = made_at is not None or all("lastUpdateAt" in chat for chat in chats)
     fields = [row for row in FIELDS.values() if is_known or row.attribute != "last_update_at"]
-    about = [(row, None) for row in fields]
+    operands = [(row, None) for row in fields]
     if draw(st.booleans()):
-        about = _values_of(chats, fields) or about
-    groups = [_group(draw, about) for _ in range(draw(st.integers(0, max_groups)))]
+        operands = _values_of(chats, fields) or operands
+    groups = [_group(draw, operands) for _ in range(draw(st.integers(0, max_groups)))]
     return groups, audience(chats, groups, made_at=made_at)
 
 
 def _values_of(chats: Sequence[Mapping[str, Any]], fields: Sequence[FilterField]) -> list[tuple[FilterField, Any]]:
-    """What the chats have, field by field, as operands."""
-    found = [(row, chat.get(_seed_name(row.name))) for row in fields for chat in chats]
+    """Return the values of the chats as operands, by field."""
+    pairs = [(row, chat.get(_seed_name(row.name))) for row in fields for chat in chats]
     return [
         (row, value)
-        for row, value in found
+        for row, value in pairs
         if value not in (None, []) and not (row.type == "date" and "T" not in value)
     ]
 
@@ -166,14 +178,14 @@ def _seed_name(field: str) -> str:
     return "participantsCount" if name == "participants-count" else name
 
 
-def _group(draw: st.DrawFn, about: Sequence[tuple[FilterField, Any]]) -> JSON:
+def _group(draw: st.DrawFn, operands: Sequence[tuple[FilterField, Any]]) -> JSON:
     count = draw(st.integers(1, 3))
-    statements = [_statement(draw, *draw(st.sampled_from(about))) for _ in range(count)]
+    statements = [_statement(draw, *draw(st.sampled_from(operands))) for _ in range(count)]
     return {"combinator": draw(st.sampled_from(COMBINATORS)), "statements": statements}
 
 
 def _statement(draw: st.DrawFn, field: FilterField, value: Any) -> JSON:
-    """A statement on a field with an operator of its type; its operand is `value` where one is given."""
+    """Draw a statement on a field with an operator of its type; its operand is `value` unless that is None."""
     operator = draw(st.sampled_from(list(OPERATORS[field.type].values())))
     one = _operands(field) if value is None else st.sampled_from(value) if field.type == "array" else st.just(value)
     statement: JSON = {"field": field.name, "operator": operator.name}
@@ -198,12 +210,12 @@ def _operands(field: FilterField) -> st.SearchStrategy[Any]:
 
 
 def invalid_filters() -> st.SearchStrategy[tuple[Any, str, str]]:
-    """What the gateway refuses as filters: (filters, the code, what is wrong with them)."""
-    return st.sampled_from([(groups, code, why) for why, code, groups in _wrong()])
+    """Return a strategy of filters that the gateway refuses: (filters, the error code, the reason)."""
+    return st.sampled_from([(groups, code, why) for why, code, groups in _malformed()])
 
 
-def _wrong() -> Iterator[tuple[str, str, Any]]:
-    for why, statement in _unfit():
+def _malformed() -> Iterator[tuple[str, str, Any]]:
+    for why, statement in _mistyped():
         for combinator in COMBINATORS:
             yield why, _FILTER_ERROR, [{"combinator": combinator, "statements": [statement]}]
     good = {"field": "chat.status", "operator": "equals", "value": "open"}
@@ -222,8 +234,8 @@ def _wrong() -> Iterator[tuple[str, str, Any]]:
         yield why, "VALIDATION_ERROR", groups
 
 
-def _unfit() -> Iterator[tuple[str, JSON]]:
-    """Statements of the right form whose field, operator or value does not fit."""
+def _mistyped() -> Iterator[tuple[str, JSON]]:
+    """Yield well-formed statements whose field, operator or value the gateway does not accept."""
     yield "an unknown field", {"field": "chat.mood", "operator": "equals", "value": "good"}
     yield "a field without its prefix", {"field": "status", "operator": "equals", "value": "open"}
     yield "an unknown platform", {"field": "chat.platform", "operator": "equals", "value": "sms"}
@@ -241,15 +253,18 @@ def _unfit() -> Iterator[tuple[str, JSON]]:
             {"field": field.name, "operator": "has-any" if field.type != "array" else "equals", "value": ["a"]},
         )
         wrong: Any = {"string": 1, "number": "10", "boolean": "true", "date": 1772366400, "array": [1]}[field.type]
-        first = next(each for each in OPERATORS[field.type].values() if each.operand != "none")
+        first = next(operator for operator in OPERATORS[field.type].values() if operator.operand != "none")
         yield f"{field.name} with {wrong!r}", {"field": field.name, "operator": first.name, "value": wrong}
         yield f"{field.name} with null", {"field": field.name, "operator": first.name, "value": None}
         yield f"{field.name} without its value", {"field": field.name, "operator": first.name}
-        for each in OPERATORS[field.type].values():
-            if each.operand == "list":
-                yield f"{field.name} {each.name} nothing", {"field": field.name, "operator": each.name, "value": []}
-            if each.operand == "pair":
-                yield (
-                    f"{field.name} {each.name} without value2",
-                    {"field": field.name, "operator": each.name, "value": 1},
-                )
+        yield from _incomplete(field)
+
+
+def _incomplete(field: FilterField) -> Iterator[tuple[str, JSON]]:
+    """Yield statements with an empty list, or with one value instead of a pair."""
+    for operator in OPERATORS[field.type].values():
+        statement = {"field": field.name, "operator": operator.name}
+        if operator.operand == "list":
+            yield f"{field.name} {operator.name} nothing", {**statement, "value": []}
+        if operator.operand == "pair":
+            yield f"{field.name} {operator.name} without value2", {**statement, "value": 1}

@@ -1,4 +1,4 @@
-"""Request bodies of each operation: valid ones up to their boundaries, and invalid ones with the code that they meet."""
+"""Request bodies of each operation: valid ones up to their boundaries, and invalid ones with their error code."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from mockserver.contract.text import nearest_hint
 from mockserver.testing.strategies import audiences, values
 
 JSON = dict[str, Any]
-World = Mapping[str, Any]
+SeedData = Mapping[str, Any]
 
-# The world that bodies speak of where none is named: `sandbox(given=GIVEN)`.
-GIVEN: World = MappingProxyType(
+# The seed data to which bodies refer by default: `sandbox(given=GIVEN)`.
+GIVEN: SeedData = MappingProxyType(
     {
         "funnels": [{"id": "funnel_sales", "steps": [{"id": "funnel_step_first"}, {"id": "funnel_step_won"}]}],
         "templates": [
@@ -50,21 +50,36 @@ File = tuple[str, tuple[str, bytes, str]]
 
 
 class Invalid(NamedTuple):
-    """A body that is refused, the code that it meets under the default choices, and what is wrong with it."""
+    """
+    A body that the gateway refuses.
+
+    Attributes:
+        body: The JSON value.
+        code: The error code under the default choices.
+        why: The fault, such as "name is missing".
+    """
 
     body: Any
     code: str
     why: str
 
 
-def bodies(operation: Operation, *, given: World = GIVEN, template_id: str | None = None) -> st.SearchStrategy[Any]:
+def bodies(operation: Operation, *, given: SeedData = GIVEN, template_id: str | None = None) -> st.SearchStrategy[Any]:
     """
-    Valid bodies of an operation in this world, None where it has none; of `uploadMedia` the `files=` of requests and httpx.
+    Return a strategy of valid bodies: JSON values, None for an operation without a body, and for `uploadMedia` the
+    `files=` of requests and httpx.
 
-    Those of `startCampaign` carry what the template of this id asks for, by default the first that asks for anything.
+    Args:
+        operation: The operation's id.
+        given: The seed data to which the bodies refer.
+        template_id: The template whose variables the bodies of `startCampaign` have; by default the first with a
+            variable to fill.
+
+    Raises:
+        ValueError: The operation or the template is unknown, or the seed data has no template.
     """
     if operation not in ENDPOINTS:
-        raise ValueError(f"no operation {operation!r}{nearest_hint(operation, ENDPOINTS)}")
+        raise ValueError(f"got operation {operation!r}; expected an operation id{nearest_hint(operation, ENDPOINTS)}")
     if operation == "createCampaign":
         return _campaigns(given)
     if operation == "startCampaign":
@@ -79,9 +94,20 @@ def bodies(operation: Operation, *, given: World = GIVEN, template_id: str | Non
 
 
 def invalid_bodies(
-    operation: Operation, *, given: World = GIVEN, template_id: str | None = None, taken: Sequence[str] = ()
+    operation: Operation, *, given: SeedData = GIVEN, template_id: str | None = None, taken: Sequence[str] = ()
 ) -> st.SearchStrategy[Invalid]:
-    """Bodies that the operation refuses, one fault each; `taken` are names that campaigns have already."""
+    """
+    Return a strategy of bodies that the operation refuses, each with one fault.
+
+    Args:
+        operation: The id of an operation with a JSON body.
+        given: The seed data to which the bodies refer.
+        template_id: The template of `startCampaign`, as in `bodies`.
+        taken: Names of campaigns that exist.
+
+    Raises:
+        ValueError: The operation has no JSON body.
+    """
     makers: Mapping[str, Callable[[Any], Iterator[Invalid]]] = {
         "createCampaign": lambda valid: _wrong_campaigns(given, valid, taken),
         "startCampaign": lambda valid: _wrong_starts(_template(given, template_id), valid),
@@ -89,9 +115,9 @@ def invalid_bodies(
         "previewAudience": lambda valid: _of_schema("previewAudience", valid),
     }
     if operation not in makers:
-        raise ValueError(f"{operation!r} has no JSON body to be wrong; those that have are {', '.join(makers)}")
+        raise ValueError(f"got {operation!r}; expected an operation with a JSON body: {', '.join(makers)}")
     valid = bodies(operation, given=given, template_id=template_id)
-    broken = valid.flatmap(lambda body: _each_code(list(makers[operation](body))))
+    broken = valid.flatmap(lambda body: _by_code(list(makers[operation](body))))
     if operation not in ("createCampaign", "previewAudience"):
         return broken
     filtered = st.tuples(valid, audiences.invalid_filters()).map(
@@ -100,10 +126,10 @@ def invalid_bodies(
     return st.one_of(broken, filtered)
 
 
-def _each_code(found: Sequence[Invalid]) -> st.SearchStrategy[Invalid]:
-    """One of these, every code as likely as any other."""
-    codes = list(dict.fromkeys(each.code for each in found))
-    return st.sampled_from(codes).flatmap(lambda code: st.sampled_from([each for each in found if each.code == code]))
+def _by_code(rows: Sequence[Invalid]) -> st.SearchStrategy[Invalid]:
+    """Return a strategy of these rows in which every code is equally likely."""
+    codes = list(dict.fromkeys(row.code for row in rows))
+    return st.sampled_from(codes).flatmap(lambda code: st.sampled_from([row for row in rows if row.code == code]))
 
 
 def _of_schema(operation: str, valid: JSON) -> Iterator[Invalid]:
@@ -111,18 +137,18 @@ def _of_schema(operation: str, valid: JSON) -> Iterator[Invalid]:
         yield Invalid(body, "VALIDATION_ERROR", why)
 
 
-def _templates(given: World) -> list[Mapping[str, Any]]:
-    found = list(given.get("templates", ()))
-    if not found:
-        raise ValueError("the world has no template, and no campaign does without; add one to given['templates']")
-    return found
+def _templates(given: SeedData) -> list[Mapping[str, Any]]:
+    templates = list(given.get("templates", ()))
+    if not templates:
+        raise ValueError("got seed data without a template, which a campaign needs; expected one in given['templates']")
+    return templates
 
 
 def _is_official(template: Mapping[str, Any]) -> bool:
     return bool(template.get("isOfficial")) or template.get("providerTemplateStatus") == "APPROVED"
 
 
-def _campaigns(given: World) -> st.SearchStrategy[JSON]:
+def _campaigns(given: SeedData) -> st.SearchStrategy[JSON]:
     own = {
         "templateId": st.sampled_from([template["id"] for template in _templates(given)]),
         "name": values.texts(1, 100, plain=("Campanha",)),
@@ -134,13 +160,13 @@ def _campaigns(given: World) -> st.SearchStrategy[JSON]:
 
 
 def _on_channel(body: JSON, official: set[str]) -> JSON:
-    """Official templates go out on two of the three platforms."""
+    """Replace the platform if official templates are not sent on it."""
     if body["templateId"] in official and body["platform"] == "chatapp_lite":
         return {**body, "platform": "chatapp"}
     return body
 
 
-def _wrong_campaigns(given: World, valid: JSON, taken: Sequence[str]) -> Iterator[Invalid]:
+def _wrong_campaigns(given: SeedData, valid: JSON, taken: Sequence[str]) -> Iterator[Invalid]:
     yield from _of_schema("createCampaign", valid)
     yield Invalid({**valid, "templateId": "template_nowhere"}, "MESSAGE_TEMPLATE_NOT_FOUND", "an unknown template")
     for template in _templates(given):
@@ -151,27 +177,28 @@ def _wrong_campaigns(given: World, valid: JSON, taken: Sequence[str]) -> Iterato
         yield Invalid({**valid, "name": name}, "CAMPAIGN_NAME_ALREADY_EXISTS", "a name that is taken")
 
 
-def _template(given: World, template_id: str | None) -> Mapping[str, Any]:
-    known = _templates(given)
+def _template(given: SeedData, template_id: str | None) -> Mapping[str, Any]:
+    templates = _templates(given)
     if template_id is None:
-        return next((each for each in known if _manual(each)), known[0])
-    found = next((each for each in known if each["id"] == template_id), None)
-    if found is None:
-        raise ValueError(f"no template {template_id!r}; there is {', '.join(each['id'] for each in known)}")
-    return found
+        return next((template for template in templates if _manual_variables(template)), templates[0])
+    match = next((template for template in templates if template["id"] == template_id), None)
+    if match is None:
+        known = ", ".join(template["id"] for template in templates)
+        raise ValueError(f"got template {template_id!r}; expected one of given['templates']: {known}")
+    return match
 
 
-def _manual(template: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _manual_variables(template: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [variable for variable in template.get("variables", ()) if "source" not in variable]
 
 
 def _starts(template: Mapping[str, Any]) -> st.SearchStrategy[Any]:
     texts = values.texts(0, 100, plain=("DEZ",))
-    needed = {each["key"]: texts for each in _manual(template) if each.get("required")}
-    others = {each["key"]: texts for each in _manual(template) if not each.get("required")}
-    variables = st.fixed_dictionaries(needed, optional=others)
-    whole = st.fixed_dictionaries({"commonVariables": variables})
-    return whole if needed else st.one_of(whole, st.sampled_from([None, {}]))
+    variables = _manual_variables(template)
+    required = {variable["key"]: texts for variable in variables if variable.get("required")}
+    optional = {variable["key"]: texts for variable in variables if not variable.get("required")}
+    whole = st.fixed_dictionaries({"commonVariables": st.fixed_dictionaries(required, optional=optional)})
+    return whole if required else st.one_of(whole, st.sampled_from([None, {}]))
 
 
 def _wrong_starts(template: Mapping[str, Any], valid: Any) -> Iterator[Invalid]:
@@ -180,16 +207,17 @@ def _wrong_starts(template: Mapping[str, Any], valid: Any) -> Iterator[Invalid]:
     variables = body.get("commonVariables", {})
     for key in variables:
         yield Invalid({"commonVariables": {**variables, key: 10}}, "VALIDATION_ERROR", f"{key} is a number")
-    for each in _manual(template):
-        if each.get("required"):
-            rest = {key: value for key, value in variables.items() if key != each["key"]}
-            yield Invalid({"commonVariables": rest}, "CAMPAIGN_MISSING_COMMON_VARIABLES", f"{each['key']} is missing")
-            unnamed = {**rest, each["key"][3:]: "x"}
-            why = f"{each['key']} is called {each['key'][3:]}"
-            yield Invalid({"commonVariables": unnamed}, "CAMPAIGN_MISSING_COMMON_VARIABLES", why)
+    required = [variable["key"] for variable in _manual_variables(template) if variable.get("required")]
+    for name in required:
+        rest = {key: value for key, value in variables.items() if key != name}
+        yield Invalid({"commonVariables": rest}, "CAMPAIGN_MISSING_COMMON_VARIABLES", f"{name} is missing")
+        number = name.removeprefix("var")
+        renamed = {**rest, number: "x"}
+        why = f"{name} is called {number}"
+        yield Invalid({"commonVariables": renamed}, "CAMPAIGN_MISSING_COMMON_VARIABLES", why)
 
 
-def _sessions(given: World) -> st.SearchStrategy[JSON]:
+def _sessions(given: SeedData) -> st.SearchStrategy[JSON]:
     pairs = [(funnel["id"], step["id"]) for funnel in given.get("funnels", ()) for step in funnel.get("steps", ())]
     schema = schemas.load("createConnectionSession.request")
     drawn = values.from_schema(schema, {"returnUrl": _return_urls()})
@@ -199,9 +227,9 @@ def _sessions(given: World) -> st.SearchStrategy[JSON]:
 
 
 def _in_funnel(body: JSON, pair: tuple[str, str]) -> JSON:
-    """The body with ids of the world in place of drawn ones."""
-    places = dict(zip(("funnelId", "funnelStepId"), pair, strict=True))
-    return {key: places.get(key, value) for key, value in body.items()}
+    """Replace the drawn ids of funnel and step by those of the seed data."""
+    ids = dict(zip(("funnelId", "funnelStepId"), pair, strict=True))
+    return {key: ids.get(key, value) for key, value in body.items()}
 
 
 def _return_urls() -> st.SearchStrategy[str]:
@@ -232,7 +260,7 @@ def _wrong_sessions(valid: JSON) -> Iterator[Invalid]:
 
 
 def _uploads() -> st.SearchStrategy[list[File]]:
-    """One to three small files, with names that people give."""
+    """Return a strategy of one to three small files, with accents and blanks in their names."""
     names = st.sampled_from(["a.png", "foto de perfil.jpg", "São João.pdf", "sem-extensao"])
     file = st.tuples(names, st.sampled_from(_FILES)).map(lambda pair: ("files", (pair[0], pair[1][1], pair[1][0])))
     return st.lists(file, min_size=1, max_size=3)

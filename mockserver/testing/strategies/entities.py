@@ -1,9 +1,7 @@
 """
-Strategies of seed data: tenants, chats and what belongs to them.
+Strategies of seed data, as in `given`: tenants with their chats, templates, funnels, entrypoints and forms.
 
-Chats as seed data has them.
-
-Tenants and what belongs to them, as `given` writes it; every reference points to something that is there.
+Every reference is to a record of the same seed data.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from mockserver.testing.strategies import values
 
 JSON = dict[str, Any]
 
-# Few values, so that filters and chats meet.
+# Few values, so that filters often match chats.
 STATUSES = ("open", "closed", "Open", "aberto ã")
 TAGS = ("tag_new", "tag_vip", "tag_old")
 CONTACTS = ("+5511999990000", "+5511888880000", "ana@example.com", "")
@@ -31,7 +29,7 @@ def _or_none(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 def chat(entrypoints: Sequence[str] = (), steps: Sequence[str] = ()) -> st.SearchStrategy[JSON]:
-    """One chat without an id; its entrypoint and funnel step are of those named."""
+    """Return a strategy of one chat without an id, with these entrypoints and funnel steps."""
     fields: dict[str, st.SearchStrategy[Any]] = {
         "name": _or_none(values.texts(1, 60, plain=("Ana", "Bia"))),
         "platform": st.sampled_from(PLATFORMS),
@@ -65,7 +63,16 @@ def chats(
     entrypoints: Sequence[str] = (),
     steps: Sequence[str] = (),
 ) -> st.SearchStrategy[list[JSON]]:
-    """Lists of chats for `given`, ids counted from 1 under `prefix`."""
+    """
+    Return a strategy of lists of chats for `given`.
+
+    Args:
+        min_size: The least number of chats.
+        max_size: The largest number of chats.
+        prefix: The beginning of their ids, before a number from 1.
+        entrypoints: Ids of entrypoints to draw from.
+        steps: Ids of funnel steps to draw from.
+    """
     drawn = st.lists(chat(entrypoints, steps), min_size=min_size, max_size=max_size)
     return drawn.map(lambda rows: [{"id": f"{prefix}{number}", **row} for number, row in enumerate(rows, 1)])
 
@@ -84,7 +91,7 @@ def _template(draw: st.DrawFn) -> JSON:
     items = draw(st.lists(values.texts(0, 100, plain=(text,)), min_size=1, max_size=2))
     entry: JSON = {
         "name": draw(values.texts(1, 60, plain=("Promo",))),
-        "items": [{"type": "text", "text": each} for each in items],
+        "items": [{"type": "text", "text": text} for text in items],
         "variables": [draw(_variable(key)) for key in keys],
     }
     status = draw(st.sampled_from([None, *_STATUSES]))
@@ -94,7 +101,7 @@ def _template(draw: st.DrawFn) -> JSON:
 
 
 def _variable(key: str) -> st.SearchStrategy[JSON]:
-    """A manual variable, or one that is filled for each recipient."""
+    """Return a strategy of a manual variable, or of one that the service fills for each recipient."""
     manual = st.fixed_dictionaries(
         {"key": st.just(key), "label": values.texts(1, 30, plain=("Cupom",)), "required": st.booleans()}
     )
@@ -102,7 +109,14 @@ def _variable(key: str) -> st.SearchStrategy[JSON]:
 
 
 def templates(*, min_size: int = 0, max_size: int = 3, prefix: str = "template_") -> st.SearchStrategy[list[JSON]]:
-    """Lists of templates, official, internal and not approved, ids counted from 1 under `prefix`."""
+    """
+    Return a strategy of lists of templates: official, internal and not approved.
+
+    Args:
+        min_size: The least number of templates.
+        max_size: The largest number of templates.
+        prefix: The beginning of their ids, before a number from 1.
+    """
     drawn = st.lists(_template(), min_size=min_size, max_size=max_size)
     return drawn.map(lambda rows: _numbered(rows, prefix))
 
@@ -112,7 +126,13 @@ def _numbered(rows: Sequence[JSON], prefix: str) -> list[JSON]:
 
 
 def webhooks(*, min_size: int = 0, max_size: int = 2) -> st.SearchStrategy[list[JSON]]:
-    """Lists of registered receivers, of all events or of a group, with secrets of the usual form or of none."""
+    """
+    Return a strategy of lists of registered receivers, of all events or of a group, with or without a secret.
+
+    Args:
+        min_size: The least number of receivers.
+        max_size: The largest number of receivers.
+    """
     secrets = st.binary(min_size=24, max_size=64).map(lambda key: f"whsec_{b64encode(key).decode()}")
     entry = st.fixed_dictionaries(
         {"url": st.sampled_from(["http://127.0.0.1:9000/hook", "http://localhost:9000/a?b=c"])},
@@ -122,7 +142,7 @@ def webhooks(*, min_size: int = 0, max_size: int = 2) -> st.SearchStrategy[list[
 
 
 def funnels(*, min_size: int = 0, stem: str = "") -> st.SearchStrategy[list[JSON]]:
-    """One funnel of up to two steps, or none."""
+    """Return a strategy of lists with one funnel of up to two steps, or of empty lists."""
     steps = st.lists(st.just({}), min_size=min_size, max_size=2).map(
         lambda rows: _numbered(rows, f"funnel_step_{stem}")
     )
@@ -130,9 +150,9 @@ def funnels(*, min_size: int = 0, stem: str = "") -> st.SearchStrategy[list[JSON
 
 
 def entrypoints(*, min_size: int = 0, stem: str = "") -> st.SearchStrategy[list[JSON]]:
-    """Connected numbers, no number twice."""
+    """Return a strategy of lists of connected numbers, without duplicates."""
     phones = st.lists(st.sampled_from(_PHONES), unique=True, min_size=min_size, max_size=2)
-    pairs = phones.flatmap(lambda found: st.tuples(*(st.tuples(st.just(each), st.booleans()) for each in found)))
+    pairs = phones.flatmap(lambda drawn: st.tuples(*(st.tuples(st.just(phone), st.booleans()) for phone in drawn)))
     return pairs.map(
         lambda rows: _numbered(
             [{"displayPhone": phone, "isCoexistence": coexists} for phone, coexists in rows], f"entrypoint_{stem}"
@@ -141,7 +161,7 @@ def entrypoints(*, min_size: int = 0, stem: str = "") -> st.SearchStrategy[list[
 
 
 def forms(*, min_size: int = 0, stem: str = "") -> st.SearchStrategy[list[JSON]]:
-    """Forms, active or not, embeddable or not."""
+    """Return a strategy of lists of forms, active or not, with origins that may embed them."""
     origins = st.lists(st.sampled_from(["https://www.clinic.example", "https://a.example:8443"]), unique=True)
     form: st.SearchStrategy[JSON] = st.fixed_dictionaries(
         {}, optional={"active": st.booleans(), "iframeEmbedAllowedOrigins": origins}
@@ -151,26 +171,33 @@ def forms(*, min_size: int = 0, stem: str = "") -> st.SearchStrategy[list[JSON]]
 
 @st.composite
 def belongings(draw: st.DrawFn, stem: str = "") -> JSON:
-    """Everything of one tenant, ids beginning with `stem` after their kind; numbers belong to the first tenant alone."""
-    flow = draw(funnels(stem=stem))
-    numbers = draw(entrypoints(stem=stem)) if not stem else []
-    steps = [step["id"] for funnel in flow for step in funnel["steps"]]
-    places = [each["id"] for each in numbers]
-    rows = draw(chats(prefix=f"chat_{stem}", entrypoints=places, steps=steps))
-    spoken_to = draw(st.lists(st.sampled_from(rows), max_size=3)) if rows else []
+    """Draw the records of one tenant, with `stem` in their ids after the kind; only the first tenant has entrypoints."""
+    funnel_rows = draw(funnels(stem=stem))
+    entrypoint_rows = draw(entrypoints(stem=stem)) if not stem else []
+    steps = [step["id"] for funnel in funnel_rows for step in funnel["steps"]]
+    entrypoint_ids = [entrypoint["id"] for entrypoint in entrypoint_rows]
+    rows = draw(chats(prefix=f"chat_{stem}", entrypoints=entrypoint_ids, steps=steps))
+    with_messages = draw(st.lists(st.sampled_from(rows), max_size=3)) if rows else []
     return {
-        "funnels": flow,
-        "entrypoints": numbers,
+        "funnels": funnel_rows,
+        "entrypoints": entrypoint_rows,
         "templates": draw(templates(prefix=f"template_{stem}")),
         "chats": rows,
-        "messages": [{"chatId": chat["id"], "text": draw(values.texts(0, 80, plain=("Oi",)))} for chat in spoken_to],
+        "messages": [
+            {"chatId": chat["id"], "text": draw(values.texts(0, 80, plain=("Oi",)))} for chat in with_messages
+        ],
         "forms": draw(forms(stem=stem)),
     }
 
 
 @st.composite
 def tenants(draw: st.DrawFn, *, max_size: int = 2) -> list[JSON]:
-    """Lists of tenants beside the default one, in every state, with what belongs to them."""
+    """
+    Draw a list of tenants in addition to the default one, in every state, with their records.
+
+    Args:
+        max_size: The largest number of tenants.
+    """
     count = draw(st.integers(0, max_size))
     return [
         {
@@ -186,7 +213,12 @@ def tenants(draw: st.DrawFn, *, max_size: int = 2) -> list[JSON]:
 
 @st.composite
 def given(draw: st.DrawFn, *, max_tenants: int = 1) -> JSON:
-    """Whole worlds: what `sandbox(given=...)` takes and applies, the default tenant's first."""
+    """
+    Draw complete seed data for `sandbox(given=...)`: the records of the default tenant, and further tenants.
+
+    Args:
+        max_tenants: The largest number of further tenants.
+    """
     own = draw(belongings())
     others = draw(tenants(max_size=max_tenants))
     return {**own, **({"tenants": others} if others else {})}

@@ -1,9 +1,7 @@
 """
-Strategies of texts, numbers and dates, and of values that fit a JSON Schema.
+Strategies of texts, numbers and dates, biased to their boundaries, and of values that are valid by a JSON Schema.
 
-Texts, numbers and dates, each biased to its boundaries.
-
-A strategy of what fits a JSON Schema, and values that break one of its rules: as much of JSON Schema as our requests use.
+They support the keywords of JSON Schema that the request schemas use.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-# What programs trip over: accents, emoji of one and of many code points, other scripts, quotes, blanks, placeholders.
+# Texts that programs often handle wrongly: accents, emoji of one and of many code points, other scripts, quotes, blanks, placeholders.
 AWKWARD = (
     "São João ☕/",
     "👩‍👩‍👧‍👦",
@@ -35,7 +33,7 @@ _EARLIEST, _LATEST = datetime(1900, 1, 1), datetime(2100, 1, 1)
 
 
 def texts(least: int, most: int | None = None, *, plain: Sequence[str] = ("a",)) -> st.SearchStrategy[str]:
-    """Texts of `least` to `most` code points: plain ones, awkward ones, and those of the two extreme lengths."""
+    """Return a strategy of texts of `least` to `most` code points: plain, awkward, and of the two extreme lengths."""
     longest = most if most is not None else least + 200
     ends = [character * length for length in (least, longest, longest) for character in ("x", "ã", "😀")]
     fitting = [text for text in (*plain, *AWKWARD) if least <= len(text) <= longest]
@@ -47,13 +45,13 @@ def texts(least: int, most: int | None = None, *, plain: Sequence[str] = ("a",))
 
 
 def integers(least: int, most: int) -> st.SearchStrategy[int]:
-    """Whole numbers from `least` to `most`; the ends and their neighbours often."""
+    """Return a strategy of integers from `least` to `most`, with many at the ends and next to them."""
     ends = sorted({least, min(least + 1, most), max(least, most - 1), most})
     return st.one_of(st.sampled_from(ends), st.integers(least, min(most, least + 10_000)), st.integers(least, most))
 
 
 def numbers() -> st.SearchStrategy[int | float]:
-    """Numbers as JSON has them."""
+    """Return a strategy of JSON numbers."""
     return st.one_of(
         st.sampled_from([0, 1, -1, 10, 250.5, 0.1, -0.0, 2**53 - 1]),
         st.integers(-1000, 1000),
@@ -63,7 +61,7 @@ def numbers() -> st.SearchStrategy[int | float]:
 
 @st.composite
 def instants(draw: st.DrawFn, near: datetime = datetime(2026, 3, 1, 12, tzinfo=UTC)) -> str:
-    """RFC 3339 date-times with an offset, often around `near` and at its day's ends, to the millisecond or finer."""
+    """Draw an RFC 3339 date-time with an offset, often around `near`."""
     moment = draw(
         st.one_of(
             st.sampled_from(
@@ -74,18 +72,18 @@ def instants(draw: st.DrawFn, near: datetime = datetime(2026, 3, 1, 12, tzinfo=U
     )
     zone = draw(st.sampled_from(_ZONES))
     detail = draw(st.sampled_from(["milliseconds", "seconds", "microseconds"]))
-    written = moment.astimezone(zone).isoformat(timespec=detail)
-    return written.replace("+00:00", "Z") if zone is UTC else written
+    text = moment.astimezone(zone).isoformat(timespec=detail)
+    return text.replace("+00:00", "Z") if zone is UTC else text
 
 
 def dates() -> st.SearchStrategy[str]:
-    """Days alone, leap days and turns of the year often."""
+    """Return a strategy of dates, with many leap days and ends of years."""
     odd = st.sampled_from(["1990-02-28", "2000-02-29", "1999-12-31", "1970-01-01", "1969-12-31"])
     return st.one_of(odd, st.dates(_EARLIEST.date(), _LATEST.date()).map(str))
 
 
 Schema = Mapping[str, Any]
-Own = Mapping[str, st.SearchStrategy[Any]]  # by property: what knows more of it than the schema does
+Own = Mapping[str, st.SearchStrategy[Any]]  # by property: a narrower strategy than the schema's
 
 _OF_OTHER_TYPES: Mapping[str, tuple[Any, ...]] = {
     "string": (1, True, None, ["a"], {"a": "b"}),
@@ -97,7 +95,7 @@ _OF_OTHER_TYPES: Mapping[str, tuple[Any, ...]] = {
 
 
 def from_schema(schema: Schema, own: Own | None = None) -> st.SearchStrategy[Any]:
-    """Values that fit the schema; refuses with ValueError a schema of a kind that no request has."""
+    """Return a strategy of valid values; raises ValueError for a type that no request schema has."""
     if "enum" in schema:
         return st.sampled_from(schema["enum"])
     kind = schema.get("type")
@@ -111,47 +109,46 @@ def from_schema(schema: Schema, own: Own | None = None) -> st.SearchStrategy[Any
         return st.lists(from_schema(schema["items"]), min_size=schema.get("minItems", 0), max_size=3)
     if kind == "object":
         return _objects(schema, own or {})
-    raise ValueError(f"a schema of type {kind!r}; wanted string, integer, boolean, array or object")
+    raise ValueError(f"got a schema of type {kind!r}; expected string, integer, boolean, array or object")
 
 
 def _objects(schema: Schema, own: Own) -> st.SearchStrategy[Any]:
     properties = schema.get("properties", {})
     if not properties:
         return st.dictionaries(texts(1, 10), from_schema(schema["additionalProperties"]), max_size=3)
-    each = {name: own[name] if name in own else from_schema(below) for name, below in properties.items()}
-    wanted = {name: each[name] for name in properties if name in schema.get("required", ())}
-    extra = {name: each[name] for name in properties if name not in wanted}
-    together = schema.get("dependentRequired", {})
-    return st.fixed_dictionaries(wanted, optional=extra).map(lambda drawn: _without_orphans(drawn, together))
+    members = {name: own[name] if name in own else from_schema(below) for name, below in properties.items()}
+    required = {name: members[name] for name in properties if name in schema.get("required", ())}
+    optional = {name: members[name] for name in properties if name not in required}
+    dependent = schema.get("dependentRequired", {})
+    return st.fixed_dictionaries(required, optional=optional).map(lambda drawn: _with_all_companions(drawn, dependent))
 
 
-def _without_orphans(drawn: Any, together: Mapping[str, list[str]]) -> Any:
-    """The object without the properties whose companions it lacks."""
-    return {name: value for name, value in drawn.items() if all(each in drawn for each in together.get(name, ()))}
+def _with_all_companions(drawn: Mapping[str, Any], dependent: Mapping[str, list[str]]) -> Any:
+    """Return the object without the properties that require another one, which it does not have."""
+    return {name: value for name, value in drawn.items() if drawn.keys() >= set(dependent.get(name, ()))}
 
 
 def breaking(schema: Schema, valid: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Bodies that break one rule of an object's schema each, made from a valid one: (what is wrong, body)."""
+    """Yield bodies that violate one rule of an object's schema, derived from a valid one: (reason, body)."""
     for other in _OF_OTHER_TYPES["object"]:
         yield f"the body is {other!r}", other
     for name in schema.get("required", ()):
         yield f"{name} is missing", {key: value for key, value in valid.items() if key != name}
     for name, below in schema.get("properties", {}).items():
-        for told, value in _wrong(below):
-            yield f"{name} is {told}", {**valid, name: value}
+        yield from ((f"{name} is {label}", {**valid, name: value}) for label, value in _invalid_values(below))
     if schema.get("additionalProperties") is False:
         yield "a property that is not allowed", {**valid, "unknown": 1}
     for name, companions in schema.get("dependentRequired", {}).items():
-        lonely = {key: value for key, value in valid.items() if key not in companions}
-        yield f"{name} without {' and '.join(companions)}", {**lonely, name: "x"}
+        rest = {key: value for key, value in valid.items() if key not in companions}
+        yield f"{name} without {' and '.join(companions)}", {**rest, name: "x"}
 
 
-def _wrong(schema: Schema) -> Iterator[tuple[str, Any]]:
-    """Values that break one rule of a property's schema each, with what to call them."""
+def _invalid_values(schema: Schema) -> Iterator[tuple[str, Any]]:
+    """Yield values that violate one rule of a property's schema, each with a label."""
     for other in _OF_OTHER_TYPES[schema.get("type", "object")]:
         yield repr(other), other
     if "enum" in schema:
-        yield "no member of its list", f"{schema['enum'][0]}_x"
+        yield "not a member of its list", f"{schema['enum'][0]}_x"
         yield "in capitals", schema["enum"][0].upper()
     for bound, step in (("minimum", -1), ("maximum", 1)):
         if bound in schema:

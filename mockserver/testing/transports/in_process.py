@@ -57,8 +57,8 @@ def send_in_process(
     """
     root = hosted if origin == hosted.own_origin else None
     if root is None and origin not in (hosted.host.origin, IN_PROCESS_ORIGIN):
-        mine = hosted.own_origin or hosted.host.origin
-        raise ValueError(f"{origin} is not this mock, which is {mine}: an in-process client reaches no other host")
+        own = hosted.own_origin or hosted.host.origin
+        raise ValueError(f"got {origin}; expected {own}: an in-process client reaches no other host")
     request = HttpRequest.create(method, target, headers, body, origin)
     client = NO_TIMEOUT if timeout_s is None else VirtualWait(round(timeout_s * SECOND))
     return front_controller.handle_request(hosted.host, request, root, client)[0]

@@ -1,4 +1,4 @@
-"""The table of probes, in the order in which a run asks them: the cheap and telling ones first."""
+"""The table of probes, in the order of a run: those that are cheap and show most come first."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _READ_CHOICES: Final = (
 
 # fmt: off
 PROBES: Final[tuple[Probe, ...]] = (
-    Probe("entrance",             access.authentication,             ("base.prefix",)),
+    Probe("authentication",       access.authentication,       ("base.prefix",)),
     Probe("unknown path",         access.unknown_path,         ("base.unknown-path",)),
     Probe("keys",                 access.keys,                 ("auth.header", "auth.unknown")),
     Probe("public key",           access.public_key,           ("auth.secret-only",), (), ("public-key",)),
-    Probe("template list",        content.listing,           ("templates.official", "templates.status"),
+    Probe("template list",        content.template_list,       ("templates.official", "templates.status"),
           ("provider-status-internal", "list-order")),
-    Probe("template details",     content.details,
+    Probe("template details",     content.template_details,
           ("templates.detail", "templates.items", "templates.common-variables", "templates.varn")),
-    Probe("unknown template",     content.unknown,           ("templates.unknown",)),
+    Probe("unknown template",     content.unknown_template,    ("templates.unknown",)),
     Probe("unknown ids",          content.unknown_ids,         ("entrypoints.read", "messages.list", "forms.policy")),
     Probe("unknown session",      sessions.unknown,            ("session.read",), ("session-unknown-code",)),
     Probe("entrypoint",           content.entrypoint,          ("entrypoints.read", "base.ids"),
@@ -37,9 +37,9 @@ PROBES: Final[tuple[Probe, ...]] = (
           ("message-absent-vs-null", "message-required-fields", "next-cursor-end"), ("chat",)),
     Probe("pages of messages",    content.pages,               ("messages.list",),
           ("next-cursor-end", "short-pages"), ("chat",)),
-    Probe("campaigns so far",     campaigns.campaigns,           _READ, _READ_CHOICES),
+    Probe("existing campaigns",   campaigns.existing_campaigns, _READ, _READ_CHOICES),
     Probe("filter catalogue",     filters.catalog,             ("filters.schema",)),
-    Probe("audience",             access.whole_audience,       ("audience.preview",)),
+    Probe("audience",             access.audience_without_filters, ("audience.preview",)),
     Probe("loose bodies",         access.loose_bodies,         ("base.input",),
           ("unknown-body-keys", "null-for-optional", "empty-json-body")),
     Probe("broken bodies",        access.broken_json,          ("campaigns.validation",)),
@@ -51,7 +51,7 @@ PROBES: Final[tuple[Probe, ...]] = (
     Probe("filter fields",        filters.fields,              ("filters.fields", "filters.no-value", "filters.invalid")),
     Probe("filter operators",     filters.operators,           ("filters.operators", "filters.value2")),
     Probe("filter values",        filters.values,              ("filters.types", "filters.invalid", "filters.value2")),
-    Probe("drafts",               campaigns.fullest,
+    Probe("drafts",               campaigns.draft_at_every_limit,
           ("campaigns.create", "campaigns.name", "campaigns.list", "campaigns.cadence", "campaigns.cadence-kept", "base.ids"),
           (), ("writes",)),
     Probe("refused drafts",       campaigns.refused_bodies,
@@ -79,7 +79,7 @@ PROBES: Final[tuple[Probe, ...]] = (
           ("cross-tenant-code",), ("writes", "other-key")),
     Probe("refused media",        content.refused_media,       ("media.empty", "media.format", "media.upload"),
           ("media-partial-failure", "media-failed-item-shape", "media-result-order"), ("writes",)),
-    Probe("start for nobody",     sending.start,
+    Probe("empty start",          sending.start,
           ("start.unknown", "start.response", "start.not-draft", "start.refused-changes-nothing", "send.completed",
            "cancel.final", *_READ),
           ("start-empty-audience", "cancel-final", *_READ_CHOICES), ("writes", "sends")),
@@ -88,7 +88,7 @@ PROBES: Final[tuple[Probe, ...]] = (
           ("common-vars-empty",), ("writes", "sends")),
     Probe("extra variables",      sending.extra_variables,     (), ("common-vars-extra-keys",), ("writes", "sends")),
     Probe("unapproved template",  sending.unapproved_template, (), ("unapproved-template",), ("writes", "sends")),
-    Probe("joining of filters",   filters.joining,           ("filters.groups-and", "filters.combinator")),
+    Probe("combined filters",     filters.combined,            ("filters.groups-and", "filters.combinator")),
     Probe("missing values",       filters.missing_values,    ("filters.semantics",), ("missing-value-negative-ops",)),
     Probe("empty texts",          filters.empty_texts,       (), ("exists-meaning",)),
     Probe("letter case",          filters.letter_case,       (), ("case-sensitivity",)),

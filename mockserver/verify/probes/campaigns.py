@@ -1,9 +1,8 @@
 """
-Probes of campaigns: drafts, and those that the tenant has already.
+Probes of campaigns.
 
-Probes of drafts: what a creation takes, refuses and shows, when two names are the same, and the cancel of a draft.
-
-Probes of the campaigns that the tenant has already: their details and what their executions tell. They read alone.
+1. Drafts: what a creation accepts, refuses and returns, when two names are the same, and the cancel of a draft.
+2. Campaigns that the tenant has already, with their executions: these probes only read.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any, Final
 from mockserver.contract.limits import CADENCE_MAX_PER_MINUTE, CAMPAIGN_DESCRIPTION_MAX_CHARS, CAMPAIGN_NAME_MAX_CHARS
 from mockserver.contract.schemas import ABSENT
 from mockserver.verify import temporary_campaigns
-from mockserver.verify.context import Exchange, RunContext, succeeded
+from mockserver.verify.context import Exchange, RunContext, require_success
 from mockserver.verify.previews import all_of, is_
 
 TAKEN: Final = "CAMPAIGN_NAME_ALREADY_EXISTS"
@@ -39,227 +38,231 @@ _REFUSED: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
 )
 
 
-def fullest(visit: RunContext) -> None:
-    """A draft at every limit is taken, listed and read as it was sent; its name is then taken."""
-    template = temporary_campaigns.any_template(visit)
-    name = temporary_campaigns.name(visit, "full").ljust(CAMPAIGN_NAME_MAX_CHARS, "-")
+def draft_at_every_limit(context: RunContext) -> None:
+    """A draft at every limit is created, listed and returned as sent; a second one of its name is refused."""
+    template = temporary_campaigns.any_template(context)
+    name = temporary_campaigns.name(context, "full").ljust(CAMPAIGN_NAME_MAX_CHARS, "-")
     description = "d" * CAMPAIGN_DESCRIPTION_MAX_CHARS
     content = temporary_campaigns.body(
-        visit, "full", template, name=name, description=description, cadence=CADENCE_MAX_PER_MINUTE
+        context, "full", template, name=name, description=description, cadence=CADENCE_MAX_PER_MINUTE
     )
-    exchange = temporary_campaigns.create(visit, content)
-    visit.judge("campaigns.create", exchange.succeeded, exchange, "a draft")
-    answer = succeeded(exchange)
-    visit.judge("campaigns.create", answer["status"] == "draft", exchange, "the status draft")
-    visit.judge(
+    exchange = temporary_campaigns.create(context, content)
+    context.judge("campaigns.create", exchange.succeeded, exchange, "a draft")
+    answer = require_success(exchange)
+    context.judge("campaigns.create", answer["status"] == "draft", exchange, "the status draft")
+    context.judge(
         "base.ids", str(answer["campaignId"]).startswith("campaign_"), exchange, "an id that begins with campaign_"
     )
-    _shown(visit, str(answer["campaignId"]), content)
-    again = temporary_campaigns.create(visit, temporary_campaigns.body(visit, "full", template, name=name))
-    visit.refused("campaigns.name", again, TAKEN)
+    _judge_listing_and_detail(context, str(answer["campaignId"]), content)
+    again = temporary_campaigns.create(context, temporary_campaigns.body(context, "full", template, name=name))
+    context.judge_refusal("campaigns.name", again, TAKEN)
 
 
-def _shown(visit: RunContext, id: str, content: dict[str, Any]) -> None:
-    listing = visit.call("listCampaigns")
-    row: dict[str, Any] = next((each for each in succeeded(listing)["campaigns"] if each["id"] == id), {})
-    wanted = {key: content[key] for key in ("name", "description", "platform", "templateId")} | {"status": "draft"}
-    fits = {key: row.get(key) for key in wanted} == wanted
-    visit.judge("campaigns.list", fits, listing, f"{id} with name, description, platform and template as sent, a draft")
-    detail = visit.call("readCampaign", id)
-    for exchange, shown in ((listing, row), (detail, succeeded(detail))):
-        kept = type(shown.get("cadence")) is int and shown["cadence"] == content["cadence"]
+def _judge_listing_and_detail(context: RunContext, id: str, content: dict[str, Any]) -> None:
+    listing = context.call("listCampaigns")
+    row: dict[str, Any] = next((each for each in require_success(listing)["campaigns"] if each["id"] == id), {})
+    expected = {key: content[key] for key in ("name", "description", "platform", "templateId")} | {"status": "draft"}
+    fits = {key: row.get(key) for key in expected} == expected
+    context.judge(
+        "campaigns.list", fits, listing, f"{id} with name, description, platform and template as sent, a draft"
+    )
+    detail = context.call("readCampaign", id)
+    for exchange, campaign in ((listing, row), (detail, require_success(detail))):
+        is_as_sent = type(campaign.get("cadence")) is int and campaign["cadence"] == content["cadence"]
         for clause in ("campaigns.cadence", "campaigns.cadence-kept"):
-            visit.judge(clause, kept, exchange, f"the cadence {content['cadence']}")
+            context.judge(clause, is_as_sent, exchange, f"the cadence {content['cadence']}")
 
 
-def refused_bodies(visit: RunContext) -> None:
-    """Each of these fails the schema, and no draft comes of it."""
-    template = temporary_campaigns.any_template(visit)
+def refused_bodies(context: RunContext) -> None:
+    """Each of these bodies fails the schema, and no draft is created."""
+    template = temporary_campaigns.any_template(context)
     for number, (clause, changes) in enumerate(_REFUSED):
         exchange = temporary_campaigns.create(
-            visit, temporary_campaigns.body(visit, f"refused {number}", template, **changes)
+            context, temporary_campaigns.body(context, f"refused {number}", template, **changes)
         )
-        for each in (clause, "campaigns.validation"):
-            visit.refused(each, exchange, "VALIDATION_ERROR")
+        for judged in (clause, "campaigns.validation"):
+            context.judge_refusal(judged, exchange, "VALIDATION_ERROR")
 
 
-def platform(visit: RunContext) -> None:
-    """Whether a platform may be left out."""
-    template = temporary_campaigns.any_template(visit)
+def platform(context: RunContext) -> None:
+    """Whether a creation may omit the platform."""
+    template = temporary_campaigns.any_template(context)
     exchange = temporary_campaigns.create(
-        visit, temporary_campaigns.body(visit, "no platform", template, platform=ABSENT)
+        context, temporary_campaigns.body(context, "no platform", template, platform=ABSENT)
     )
     if exchange.code == "VALIDATION_ERROR":
-        visit.observe("platform-required", ["required"], exchange)
+        context.observe("platform-required", ["required"], exchange)
     elif exchange.succeeded:
-        read = visit.call("readCampaign", str(exchange.json["campaignId"]))
-        is_default = succeeded(read)["platform"] == "chatapp"
-        visit.observe("platform-required", ["default-chatapp"] if is_default else [], read)
+        read = context.call("readCampaign", str(exchange.json["campaignId"]))
+        is_default = require_success(read)["platform"] == "chatapp"
+        context.observe("platform-required", ["default-chatapp"] if is_default else [], read)
     else:
-        visit.observe("platform-required", [], exchange)
+        context.observe("platform-required", [], exchange)
 
 
-def templates(visit: RunContext) -> None:
+def templates(context: RunContext) -> None:
     """An unknown template, and an official one on the lite channel."""
-    nowhere = temporary_campaigns.Chosen(f"template_mockserver_verify_{visit.settings.tag}", "chatapp", (), ())
-    exchange = temporary_campaigns.create(visit, temporary_campaigns.body(visit, "unknown template", nowhere))
-    visit.refused("campaigns.template", exchange, *_NOT_FOUND)
+    no_template = temporary_campaigns.UsableTemplate(
+        f"template_mockserver_verify_{context.settings.tag}", "chatapp", (), ()
+    )
+    exchange = temporary_campaigns.create(context, temporary_campaigns.body(context, "unknown template", no_template))
+    context.judge_refusal("campaigns.template", exchange, *_NOT_FOUND)
     options = [_NOT_FOUND[exchange.code]] if exchange.code in _NOT_FOUND else []
-    visit.observe("template-not-found-code", options, exchange)
-    for row in temporary_campaigns.official(visit)[:1]:
-        wrong = temporary_campaigns.Chosen(row["id"], "chatapp_lite", (), ())
-        mismatch = temporary_campaigns.create(visit, temporary_campaigns.body(visit, "mismatch", wrong))
-        visit.refused("campaigns.template-mismatch", mismatch, "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH")
+    context.observe("template-not-found-code", options, exchange)
+    for row in temporary_campaigns.official(context)[:1]:
+        wrong = temporary_campaigns.UsableTemplate(row["id"], "chatapp_lite", (), ())
+        mismatch = temporary_campaigns.create(context, temporary_campaigns.body(context, "mismatch", wrong))
+        context.judge_refusal("campaigns.template-mismatch", mismatch, "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH")
 
 
-def other_templates(visit: RunContext) -> None:
-    """Another tenant's template makes no campaign."""
-    for id in visit.others[:1]:
-        foreign = temporary_campaigns.Chosen(id, "chatapp", (), ())
+def other_templates(context: RunContext) -> None:
+    """A creation with another tenant's template is refused."""
+    for id in context.other_templates[:1]:
+        foreign = temporary_campaigns.UsableTemplate(id, "chatapp", (), ())
         exchange = temporary_campaigns.create(
-            visit, temporary_campaigns.body(visit, "template of another tenant", foreign)
+            context, temporary_campaigns.body(context, "template of another tenant", foreign)
         )
-        wanted = dict.fromkeys(_NOT_FOUND, "not-found") | {"RESOURCE_ACCESS_DENIED": "access-denied"}
+        expected = dict.fromkeys(_NOT_FOUND, "not-found") | {"RESOURCE_ACCESS_DENIED": "access-denied"}
         for clause in ("campaigns.template", "base.tenant-scope", "auth.denied"):
-            visit.refused(clause, exchange, *wanted)
-        visit.observe("cross-tenant-code", [wanted[exchange.code]] if exchange.code in wanted else [], exchange)
+            context.judge_refusal(clause, exchange, *expected)
+        context.observe("cross-tenant-code", [expected[exchange.code]] if exchange.code in expected else [], exchange)
 
 
-def filters(visit: RunContext) -> None:
+def filters(context: RunContext) -> None:
     """A creation refuses the filters that the preview refuses."""
-    template = temporary_campaigns.any_template(visit)
+    template = temporary_campaigns.any_template(context)
     for statement in (
         is_("chat.mockserverVerify", "exists"),
         is_("chat.tagIds", "equals", "tag_mockserver_verify"),
         is_("chat.monetization", "equals", "1"),
     ):
-        content = temporary_campaigns.body(visit, "wrong filters", template, filters=[all_of(statement)])
-        exchange = temporary_campaigns.create(visit, content)
+        content = temporary_campaigns.body(context, "wrong filters", template, filters=[all_of(statement)])
+        exchange = temporary_campaigns.create(context, content)
         for clause in ("audience.same-filters", "filters.invalid"):
-            visit.refused(clause, exchange, "CAMPAIGN_INVALID_FILTERS")
+            context.judge_refusal(clause, exchange, "CAMPAIGN_INVALID_FILTERS")
 
 
-def names_and_cancel(visit: RunContext) -> None:
-    """When two names are the same; what a cancel does to a draft and to a canceled campaign."""
-    template = temporary_campaigns.any_template(visit)
-    content = temporary_campaigns.body(visit, "names", template)
-    id = temporary_campaigns.created(visit, content)
-    upper = temporary_campaigns.create(visit, content | {"name": content["name"].upper()})
-    spaced = temporary_campaigns.create(visit, content | {"name": content["name"] + " "})
-    _order(visit, id)
+def names_and_cancel(context: RunContext) -> None:
+    """Which names count as the same, and the cancel of a draft and of a canceled campaign."""
+    template = temporary_campaigns.any_template(context)
+    content = temporary_campaigns.body(context, "names", template)
+    id = temporary_campaigns.create_draft(context, content)
+    upper = temporary_campaigns.create(context, content | {"name": content["name"].upper()})
+    spaced = temporary_campaigns.create(context, content | {"name": content["name"] + " "})
+    _observe_order(context, id)
     if upper.code == TAKEN or spaced.code == TAKEN:
         scope = "case-insensitive" if upper.code == TAKEN else "trimmed"
-        visit.observe("name-uniqueness-scope", [scope], upper if upper.code == TAKEN else spaced)
+        context.observe("name-uniqueness-scope", [scope], upper if upper.code == TAKEN else spaced)
     elif upper.succeeded and spaced.succeeded:
-        visit.observe("name-uniqueness-scope", ["exact", "free-when-ended"], spaced)
-    if _canceled(visit, id):
-        again = temporary_campaigns.create(visit, content)
+        context.observe("name-uniqueness-scope", ["exact", "free-when-ended"], spaced)
+    if _cancel_draft(context, id):
+        again = temporary_campaigns.create(context, content)
         options = ["free-when-ended"] if again.succeeded else ["exact", "case-insensitive", "trimmed"]
-        visit.judge("campaigns.name", again.succeeded or again.code == TAKEN, again, f"a draft, or {TAKEN}")
-        visit.observe("name-uniqueness-scope", options if again.succeeded or again.code == TAKEN else [], again)
+        context.judge("campaigns.name", again.succeeded or again.code == TAKEN, again, f"a draft, or {TAKEN}")
+        context.observe("name-uniqueness-scope", options if again.succeeded or again.code == TAKEN else [], again)
 
 
-def _order(visit: RunContext, first: str) -> None:
-    """The draft made later, and the one made just before it, as the list has them."""
-    made = list(visit.campaigns)
-    later = made[made.index(first) + 1 :]
-    listing = visit.call("listCampaigns")
-    ids = [each["id"] for each in succeeded(listing)["campaigns"]]
+def _observe_order(context: RunContext, first: str) -> None:
+    """The order in the list of a draft and of one created after it."""
+    created = list(context.campaigns)
+    later = created[created.index(first) + 1 :]
+    listing = context.call("listCampaigns")
+    ids = [each["id"] for each in require_success(listing)["campaigns"]]
     if later and first in ids and later[-1] in ids:
-        newest = ids.index(later[-1]) < ids.index(first)
-        visit.observe("list-order", ["newest-first" if newest else "oldest-first", "shuffled"], listing)
+        newest_first = ids.index(later[-1]) < ids.index(first)
+        context.observe("list-order", ["newest-first" if newest_first else "oldest-first", "shuffled"], listing)
 
 
-def _canceled(visit: RunContext, id: str) -> bool:
-    """Cancel a draft and see what came of it; True where it is canceled."""
-    exchange = temporary_campaigns.cancel(visit, id)
-    visit.refused("cancel.unknown", _cancel_unknown(visit), "CAMPAIGN_NOT_FOUND")
+def _cancel_draft(context: RunContext, id: str) -> bool:
+    """Cancel a draft and judge the response; return True if the draft is canceled."""
+    exchange = temporary_campaigns.cancel(context, id)
+    context.judge_refusal("cancel.unknown", _cancel_unknown(context), "CAMPAIGN_NOT_FOUND")
     by_status = {204: "canceled", 422: "unprocessable"}
     fits = exchange.status == 204 or exchange.code == "UNPROCESSABLE_REQUEST"
-    visit.judge("cancel.draft", fits, exchange, "204, or UNPROCESSABLE_REQUEST")
-    visit.observe("cancel-draft", [by_status[exchange.status]] if fits else [], exchange)
+    context.judge("cancel.draft", fits, exchange, "204, or UNPROCESSABLE_REQUEST")
+    context.observe("cancel-draft", [by_status[exchange.status]] if fits else [], exchange)
     if exchange.status != 204:
         return False
-    visit.judge("cancel.no-body", True, exchange, "204 to a call without a body")
-    read = visit.call("readCampaign", id)
-    visit.judge("cancel.draft", succeeded(read)["status"] == "canceled", read, "the status canceled")
-    _repeated(visit, id)
+    context.judge("cancel.no-body", True, exchange, "204 to a call without a body")
+    read = context.call("readCampaign", id)
+    context.judge("cancel.draft", require_success(read)["status"] == "canceled", read, "the status canceled")
+    _judge_second_cancel(context, id)
     return True
 
 
-def _cancel_unknown(visit: RunContext) -> Exchange:
-    return visit.call("cancelCampaign", f"campaign_mockserver_verify_{visit.settings.tag}")
+def _cancel_unknown(context: RunContext) -> Exchange:
+    return context.call("cancelCampaign", f"campaign_mockserver_verify_{context.settings.tag}")
 
 
-def _repeated(visit: RunContext, id: str) -> None:
-    again = temporary_campaigns.cancel(visit, id)
+def _judge_second_cancel(context: RunContext, id: str) -> None:
+    again = temporary_campaigns.cancel(context, id)
     fits = again.status == 204 or again.code == "UNPROCESSABLE_REQUEST"
-    visit.judge("cancel.final", fits, again, "204, or UNPROCESSABLE_REQUEST")
-    visit.observe("repeat-cancel", ["no-op" if again.status == 204 else "unprocessable"] if fits else [], again)
+    context.judge("cancel.final", fits, again, "204, or UNPROCESSABLE_REQUEST")
+    context.observe("repeat-cancel", ["no-op" if again.status == 204 else "unprocessable"] if fits else [], again)
 
 
 FINAL: Final = ("completed", "failed", "canceled")
-_EACH_STATUS_MAX: Final = 3
+_PER_STATUS_MAX: Final = 3
 
 
-def campaigns(visit: RunContext) -> None:
+def existing_campaigns(context: RunContext) -> None:
     """A few campaigns of each status, with their newest execution."""
-    visit.refused("campaigns.detail", _unknown(visit), "CAMPAIGN_NOT_FOUND")
-    listing = visit.call("listCampaigns")
-    rows = succeeded(listing)["campaigns"]
+    context.judge_refusal("campaigns.detail", _unknown(context), "CAMPAIGN_NOT_FOUND")
+    listing = context.call("listCampaigns")
+    rows = require_success(listing)["campaigns"]
     for status in ("draft", "processing", *FINAL):
-        for row in [row for row in rows if row["status"] == status][:_EACH_STATUS_MAX]:
-            read(visit, row["id"])
+        for row in [row for row in rows if row["status"] == status][:_PER_STATUS_MAX]:
+            read(context, row["id"])
 
 
-def _unknown(visit: RunContext) -> Exchange:
-    return visit.call("readCampaign", f"campaign_mockserver_verify_{visit.settings.tag}")
+def _unknown(context: RunContext) -> Exchange:
+    return context.call("readCampaign", f"campaign_mockserver_verify_{context.settings.tag}")
 
 
-def read(visit: RunContext, id: str) -> dict[str, Any]:
-    """The detail of a campaign, and what it tells; its newest execution too, where it has one."""
-    exchange = visit.call("readCampaign", id)
-    detail: dict[str, Any] = succeeded(exchange)
-    shown = [key for key in ("description", "filters") if key in detail]
-    visit.observe("detail-fields", ["full" if shown else "literal"], exchange)
-    visit.judge("base.ids", str(detail["id"]).startswith("campaign_"), exchange, "an id that begins with campaign_")
-    visit.judge("campaigns.status-values", detail["status"] in ("draft", "processing", *FINAL), exchange, "a status")
+def read(context: RunContext, id: str) -> dict[str, Any]:
+    """Read a campaign and its newest execution, judge both, and return the campaign's detail."""
+    exchange = context.call("readCampaign", id)
+    detail: dict[str, Any] = require_success(exchange)
+    has_more = "description" in detail or "filters" in detail
+    context.observe("detail-fields", ["full" if has_more else "literal"], exchange)
+    context.judge("base.ids", str(detail["id"]).startswith("campaign_"), exchange, "an id that begins with campaign_")
+    context.judge("campaigns.status-values", detail["status"] in ("draft", "processing", *FINAL), exchange, "a status")
     for entry in detail["executions"]:
-        _entry(visit, exchange, entry)
-    nowhere = visit.call("readExecution", id, f"execution_mockserver_verify_{visit.settings.tag}")
+        _judge_entry(context, exchange, entry)
+    unknown = context.call("readExecution", id, f"execution_mockserver_verify_{context.settings.tag}")
     by_code = {"RESOURCE_NOT_FOUND": "resource", "CAMPAIGN_NOT_FOUND": "campaign"}
-    visit.refused("execution.read", nowhere, *by_code)
-    visit.observe("execution-not-found-code", [by_code[nowhere.code]] if nowhere.code in by_code else [], nowhere)
+    context.judge_refusal("execution.read", unknown, *by_code)
+    context.observe("execution-not-found-code", [by_code[unknown.code]] if unknown.code in by_code else [], unknown)
     if detail["executions"]:
-        _execution(visit, id, detail)
+        _judge_execution(context, id, detail)
     return detail
 
 
-def _entry(visit: RunContext, exchange: Exchange, entry: dict[str, Any]) -> None:
+def _judge_entry(context: RunContext, exchange: Exchange, entry: dict[str, Any]) -> None:
     ended, status = entry["completedAt"], entry["status"]
     fits = ended is None if status == "processing" else status != "completed" or ended is not None
-    visit.judge("campaigns.detail-executions", fits, exchange, "completedAt null while it runs, set once completed")
+    context.judge("campaigns.detail-executions", fits, exchange, "completedAt null while it runs, set once completed")
     if status in ("canceled", "failed"):
-        visit.observe("completedAt-on-cancel-fail", ["null" if ended is None else "set"], exchange)
+        context.observe("completedAt-on-cancel-fail", ["null" if ended is None else "set"], exchange)
 
 
-def _execution(visit: RunContext, id: str, detail: dict[str, Any]) -> None:
-    exchange = visit.call("readExecution", id, detail["executions"][0]["id"])
-    run = succeeded(exchange)
+def _judge_execution(context: RunContext, id: str, detail: dict[str, Any]) -> None:
+    exchange = context.call("readExecution", id, detail["executions"][0]["id"])
+    run = require_success(exchange)
     done, target = run["sentCount"] + run["failedCount"], run["targetCount"]
-    visit.judge("send.counts", done <= target, exchange, "sentCount + failedCount of at most targetCount")
+    context.judge("send.counts", done <= target, exchange, "sentCount + failedCount of at most targetCount")
     if detail["status"] in FINAL and run["status"] == "processing":
-        visit.observe("execution-status-lag", ["campaign-first"], exchange)
-    _progress(visit, exchange, run, done, target)
+        context.observe("execution-status-lag", ["campaign-first"], exchange)
+    _judge_progress(context, exchange, run, done, target)
 
 
-def _progress(visit: RunContext, exchange: Exchange, run: dict[str, Any], done: int, target: int) -> None:
+def _judge_progress(context: RunContext, exchange: Exchange, run: dict[str, Any], done: int, target: int) -> None:
     """Progress follows the counts by one of the roundings; a canceled execution may show 100."""
     progress, status = run["progress"], run["status"]
     if target == 0:
-        visit.judge("send.progress", progress == 100 or status != "completed", exchange, "100 once completed")
+        context.judge("send.progress", progress == 100 or status != "completed", exchange, "100 once completed")
         if status == "processing":
-            visit.observe("progress-zero-target", {0: ["zero"], 100: ["hundred"]}.get(progress, []), exchange)
+            context.observe("progress-zero-target", {0: ["zero"], 100: ["hundred"]}.get(progress, []), exchange)
         return
     rounded = {
         "floor": 100 * done // target,
@@ -268,8 +271,8 @@ def _progress(visit: RunContext, exchange: Exchange, run: dict[str, Any], done: 
     }
     fits = progress in rounded.values()
     jumped = status == "canceled" and progress == 100 and not fits
-    visit.judge("send.progress", fits or jumped, exchange, f"{rounded['floor']} or {rounded['ceil']}")
+    context.judge("send.progress", fits or jumped, exchange, f"{rounded['floor']} or {rounded['ceil']}")
     if status == "canceled" and done < target:
-        visit.observe("progress-after-cancel", ["hundred"] if jumped else ["partial"], exchange)
+        context.observe("progress-after-cancel", ["hundred"] if jumped else ["partial"], exchange)
     if fits:
-        visit.observe("progress-rounding", (name for name in rounded if rounded[name] == progress), exchange)
+        context.observe("progress-rounding", (name for name in rounded if rounded[name] == progress), exchange)

@@ -1,9 +1,7 @@
 """
-Probes of content: messages, entrypoints, forms, media and templates.
+Probes of messages, entrypoints, forms and media, by the ids that the user supplies, and of templates.
 
-Probes of messages, entrypoints, forms and media, by the ids that the user gave.
-
-Probes of templates: the list, its order, and the details with their variables.
+No valid file is uploaded, since no call deletes one.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from mockserver.verify import passive_checks
-from mockserver.verify.context import Exchange, RunContext, succeeded
+from mockserver.verify.context import Exchange, RunContext, require_success
 
 OPTIONAL: Final = (
     "text", "transcription", "forward", "replyToId", "photoapp", "media", "location", "templateComponents", "ad",
@@ -28,34 +26,34 @@ _MULTIPART: Final = {"Content-Type": f"multipart/form-data; boundary={_BOUNDARY}
 _FILES: Final = ("mockserver-verify-1.bin", "mockserver-verify-2.bin")
 
 
-def unknown_ids(visit: RunContext) -> None:
-    tag = visit.settings.tag
+def unknown_ids(context: RunContext) -> None:
+    tag = context.settings.tag
     for operation, prefix, clause, code in (
         ("readEntrypoint", "entrypoint", "entrypoints.read", "ENTRYPOINT_NOT_FOUND"),
         ("listMessages", "chat", "messages.list", "CHAT_NOT_FOUND"),
         ("readFormPolicy", "form", "forms.policy", "FORM_NOT_FOUND"),
     ):
-        visit.refused(clause, visit.call(operation, f"{prefix}_mockserver_verify_{tag}"), code)
+        context.judge_refusal(clause, context.call(operation, f"{prefix}_mockserver_verify_{tag}"), code)
 
 
-def messages(visit: RunContext) -> None:
-    """The newest page of a chat: its order, its records, and its cursor where it is the only page."""
-    exchange = visit.call("listMessages", visit.settings.chat)
-    records = succeeded(exchange)["records"]
-    _newest_first(visit, exchange, records)
-    _end(visit, exchange)
+def messages(context: RunContext) -> None:
+    """The newest page of a chat: its order, its records, and its cursor if it is the only page."""
+    exchange = context.call("listMessages", context.settings.chat)
+    records = require_success(exchange)["records"]
+    _judge_order(context, exchange, records)
+    _observe_end(context, exchange)
     breaches = [
-        each for each in passive_checks.read("listMessages", exchange.json).breaches if each.startswith("/records")
+        each for each in passive_checks.compare("listMessages", exchange.json).breaches if each.startswith("/records")
     ]
-    wanted = breaches[0] if breaches else "records of the documented fields"
-    visit.judge("messages.record", not breaches, exchange, wanted)
-    for option, shown in (("null", _has_null), ("absent", _lacks)):
-        if any(shown(record) for record in records):
-            visit.observe("message-absent-vs-null", [option], exchange)
+    expected = breaches[0] if breaches else "records of the documented fields"
+    context.judge("messages.record", not breaches, exchange, expected)
+    for option, fits in (("null", _has_null), ("absent", _lacks)):
+        if any(fits(record) for record in records):
+            context.observe("message-absent-vs-null", [option], exchange)
     texts = [record.get("text") for record in records]
-    for option, found in (("minimal", None), ("text-always", "")):
-        if found in texts:
-            visit.observe("message-required-fields", [option], exchange)
+    for option, text in (("minimal", None), ("text-always", "")):
+        if text in texts:
+            context.observe("message-required-fields", [option], exchange)
 
 
 def _has_null(record: dict[str, Any]) -> bool:
@@ -66,24 +64,24 @@ def _lacks(record: dict[str, Any]) -> bool:
     return any(key not in record for key in OPTIONAL)
 
 
-def _newest_first(visit: RunContext, exchange: Exchange, records: list[dict[str, Any]]) -> None:
+def _judge_order(context: RunContext, exchange: Exchange, records: list[dict[str, Any]]) -> None:
     instants = [datetime.fromisoformat(record["createdAt"]) for record in records]
-    visit.judge("messages.list", instants == sorted(instants, reverse=True), exchange, "the newest message first")
+    context.judge("messages.list", instants == sorted(instants, reverse=True), exchange, "the newest message first")
 
 
-def _end(visit: RunContext, exchange: Exchange) -> None:
-    """How the last page shows that nothing follows."""
+def _observe_end(context: RunContext, exchange: Exchange) -> None:
+    """Observe how the last page shows that no page follows."""
     cursor = exchange.json.get("nextCursor", "absent")
     if not cursor or cursor == "absent":
-        visit.observe("next-cursor-end", [{None: "null", "": "empty"}.get(cursor, "absent")], exchange)
+        context.observe("next-cursor-end", [{None: "null", "": "empty"}.get(cursor, "absent")], exchange)
 
 
-def pages(visit: RunContext) -> None:
-    """Small pages to the end, where the service takes `limit` and `cursor`, which the document does not show."""
+def pages(context: RunContext) -> None:
+    """Small pages to the end, if the service accepts `limit` and `cursor`, which the document does not show."""
     records: list[dict[str, Any]] = []
     short, query, exchange = None, f"?limit={_PAGE_SIZE}", None
     for _ in range(_PAGES_MAX):
-        exchange = visit.call("listMessages", visit.settings.chat, query=query)
+        exchange = context.call("listMessages", context.settings.chat, query=query)
         if not exchange.succeeded or len(exchange.json["records"]) > _PAGE_SIZE:
             return
         page, cursor = exchange.json["records"], exchange.json.get("nextCursor")
@@ -94,57 +92,55 @@ def pages(visit: RunContext) -> None:
             break
         if short is None or len(page) < _PAGE_SIZE:
             short = len(page) < _PAGE_SIZE or bool(short)
-            shown = exchange
+            judged = exchange
         query = f"?limit={_PAGE_SIZE}&cursor={quote(str(cursor), safe='')}"
     else:
         return
-    _newest_first(visit, exchange, records)
-    _end(visit, exchange)
+    _judge_order(context, exchange, records)
+    _observe_end(context, exchange)
     if short is not None:
-        visit.observe("short-pages", ["short" if short else "full"], shown)
+        context.observe("short-pages", ["short" if short else "full"], judged)
 
 
-def entrypoint(visit: RunContext) -> None:
-    exchange = visit.call("readEntrypoint", visit.settings.entrypoint)
-    read = succeeded(exchange)["entrypoint"]
-    fits = read["id"] == visit.settings.entrypoint
-    visit.judge("entrypoints.read", fits, exchange, f"the entrypoint {visit.settings.entrypoint}")
-    visit.judge("base.ids", str(read["id"]).startswith("entrypoint_"), exchange, "an id that begins with entrypoint_")
-    if any(key in read for key in _PHONE_FIELDS):
-        visit.observe("entrypoint-two-shapes", ["union"], exchange)
-    elif read["platform"] not in _PHONELESS:
-        visit.observe("entrypoint-two-shapes", ["literal"], exchange)
-    if read.get("funnelStepId") is None:
-        visit.observe("funnel-null", ["null" if "funnelStepId" in read else "absent"], exchange)
+def entrypoint(context: RunContext) -> None:
+    exchange = context.call("readEntrypoint", context.settings.entrypoint)
+    entrypoint = require_success(exchange)["entrypoint"]
+    fits = entrypoint["id"] == context.settings.entrypoint
+    context.judge("entrypoints.read", fits, exchange, f"the entrypoint {context.settings.entrypoint}")
+    context.judge(
+        "base.ids", str(entrypoint["id"]).startswith("entrypoint_"), exchange, "an id that begins with entrypoint_"
+    )
+    if any(key in entrypoint for key in _PHONE_FIELDS):
+        context.observe("entrypoint-two-shapes", ["union"], exchange)
+    elif entrypoint["platform"] not in _PHONELESS:
+        context.observe("entrypoint-two-shapes", ["literal"], exchange)
+    if entrypoint.get("funnelStepId") is None:
+        context.observe("funnel-null", ["null" if "funnelStepId" in entrypoint else "absent"], exchange)
 
 
-def form(visit: RunContext) -> None:
-    exchange = visit.call("readFormPolicy", visit.settings.form)
-    origins = succeeded(exchange)["iframeEmbedAllowedOrigins"]
+def form(context: RunContext) -> None:
+    exchange = context.call("readFormPolicy", context.settings.form)
+    origins = require_success(exchange)["iframeEmbedAllowedOrigins"]
     fits = all(str(origin).startswith("https://") for origin in origins)
-    visit.judge("forms.policy", fits, exchange, "https origins alone")
+    context.judge("forms.policy", fits, exchange, "https origins alone")
 
 
-def refused_media(visit: RunContext) -> None:
-    """
-    An upload without a file, and one of files whose type no service takes: nothing should come of either.
-
-    No good file is uploaded, since nothing deletes one.
-    """
-    empty = visit.call("uploadMedia", body=f"--{_BOUNDARY}--\r\n".encode(), headers=_MULTIPART)
-    visit.refused("media.empty", empty, "MEDIA_UPLOAD_EMPTY")
-    exchange = visit.call("uploadMedia", body=_upload(), headers=_MULTIPART)
+def refused_media(context: RunContext) -> None:
+    """An upload without a file, and one with files of a type that no service accepts: neither stores a file."""
+    empty = context.call("uploadMedia", body=f"--{_BOUNDARY}--\r\n".encode(), headers=_MULTIPART)
+    context.judge_refusal("media.empty", empty, "MEDIA_UPLOAD_EMPTY")
+    exchange = context.call("uploadMedia", body=_upload(), headers=_MULTIPART)
     if exchange.code == "MEDIA_INVALID_FORMAT":
-        visit.judge("media.format", True, exchange, "MEDIA_INVALID_FORMAT")
-        visit.observe("media-partial-failure", ["all-or-nothing"], exchange)
+        context.judge("media.format", True, exchange, "MEDIA_INVALID_FORMAT")
+        context.observe("media-partial-failure", ["all-or-nothing"], exchange)
         return
     results = exchange.json if exchange.succeeded and isinstance(exchange.json, list) else []
-    visit.not_cleaned_up += [f"media {each['id']}" for each in results if each.get("success") is True]
+    context.not_cleaned_up += [f"media {each['id']}" for each in results if each.get("success") is True]
     failed = bool(results) and all(each["success"] is False for each in results)
-    visit.judge("media.format", failed, exchange, "MEDIA_INVALID_FORMAT, or a success of false for each file")
-    visit.observe("media-partial-failure", ["per-file"] if failed else [], exchange)
+    context.judge("media.format", failed, exchange, "MEDIA_INVALID_FORMAT, or a success of false for each file")
+    context.observe("media-partial-failure", ["per-file"] if failed else [], exchange)
     if failed:
-        _results(visit, exchange, results)
+        _judge_results(context, exchange, results)
 
 
 def _upload() -> bytes:
@@ -155,14 +151,14 @@ def _upload() -> bytes:
     return ("".join(part.format(name) for name in _FILES) + f"--{_BOUNDARY}--\r\n").encode()
 
 
-def _results(visit: RunContext, exchange: Exchange, results: list[dict[str, Any]]) -> None:
-    for each in results:
-        shapes = {"absent": "id" not in each, "null": each.get("id", "") is None, "empty": each.get("id") == ""}
-        visit.observe("media-failed-item-shape", (name for name, fits in shapes.items() if fits), exchange)
+def _judge_results(context: RunContext, exchange: Exchange, results: list[dict[str, Any]]) -> None:
+    for result in results:
+        shapes = {"absent": "id" not in result, "null": result.get("id", "") is None, "empty": result.get("id") == ""}
+        context.observe("media-failed-item-shape", (name for name, fits in shapes.items() if fits), exchange)
     orders = {_FILES: "request", _FILES[::-1]: "reversed"}
     names = tuple(str(each["name"]) for each in results)
-    visit.judge("media.upload", sorted(names) == sorted(_FILES), exchange, "one element a file, by its name")
-    visit.observe("media-result-order", [orders[names]] if names in orders else [], exchange)
+    context.judge("media.upload", sorted(names) == sorted(_FILES), exchange, "one element per file, by its name")
+    context.observe("media-result-order", [orders[names]] if names in orders else [], exchange)
 
 
 _DETAILS_MAX: Final = 8
@@ -170,49 +166,49 @@ _ORDERED_FROM: Final = 4  # fewer rows can be in order by chance
 _STATUSES: Final = ("APPROVED", "PENDING", "REJECTED", "PAUSED", "DISABLED")
 
 
-def listing(visit: RunContext) -> None:
+def template_list(context: RunContext) -> None:
     """Official means approved; an internal template has no status; the order is one of the three."""
-    exchange = visit.call("listTemplates")
-    rows = succeeded(exchange)["templates"]
+    exchange = context.call("listTemplates")
+    rows = require_success(exchange)["templates"]
     for row in rows:
         status = row.get("providerTemplateStatus")
         if not status and row["isOfficial"] is False:
-            shown = "empty" if status == "" else "null" if "providerTemplateStatus" in row else "absent"
-            visit.observe("provider-status-internal", [shown], exchange)
+            option = "empty" if status == "" else "null" if "providerTemplateStatus" in row else "absent"
+            context.observe("provider-status-internal", [option], exchange)
         if not status or status in _STATUSES:
-            wanted = f"isOfficial exactly with APPROVED, in {row['id']}"
-            visit.judge("templates.official", row["isOfficial"] is (status == "APPROVED"), exchange, wanted)
-        kinds = status is None or isinstance(status, str)
-        visit.judge("templates.status", kinds, exchange, "providerTemplateStatus as text, where there is one")
-    _order(visit, exchange, [row["createdAt"] for row in rows])
+            expected = f"isOfficial exactly with APPROVED, in {row['id']}"
+            context.judge("templates.official", row["isOfficial"] is (status == "APPROVED"), exchange, expected)
+        is_text = status is None or isinstance(status, str)
+        context.judge("templates.status", is_text, exchange, "providerTemplateStatus as text, or none")
+    _observe_order(context, exchange, [row["createdAt"] for row in rows])
 
 
-def _order(visit: RunContext, exchange: Exchange, instants: list[str]) -> None:
+def _observe_order(context: RunContext, exchange: Exchange, instants: list[str]) -> None:
     if len(set(instants)) < _ORDERED_FROM:
         return
     ascending = instants == sorted(instants)
     descending = instants == sorted(instants, reverse=True)
     option = "oldest-first" if ascending else "newest-first" if descending else "shuffled"
-    visit.observe("list-order", [option], exchange)
+    context.observe("list-order", [option], exchange)
 
 
-def details(visit: RunContext) -> None:
-    """Items in order from 0, null media ids for text, and manual variables that map to placeholders."""
-    for row in _varied(visit.templates)[:_DETAILS_MAX]:
-        exchange = visit.call("readTemplate", row["id"])
-        detail = succeeded(exchange)
-        visit.details[row["id"]] = detail
+def template_details(context: RunContext) -> None:
+    """The order of the items from 0, null media ids of texts, and the placeholders of manual variables."""
+    for row in _alternate_kinds(context.templates)[:_DETAILS_MAX]:
+        exchange = context.call("readTemplate", row["id"])
+        detail = require_success(exchange)
+        context.template_details[row["id"]] = detail
         same = all(detail[key] == row[key] for key in ("id", "name", "isOfficial"))
-        visit.judge("templates.detail", same, exchange, "id, name and isOfficial as in the list")
+        context.judge("templates.detail", same, exchange, "id, name and isOfficial as in the list")
         items = detail["items"]
         in_order = [item["order"] for item in items] == list(range(len(items)))
         plain = all(item["mediaId"] is None for item in items if item["type"] == "text")
-        visit.judge("templates.items", in_order and plain, exchange, "order from 0, and mediaId null for text")
-        _variables(visit, exchange, detail)
+        context.judge("templates.items", in_order and plain, exchange, "order from 0, and mediaId null for text")
+        _judge_variables(context, exchange, detail)
 
 
-def _varied(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Official, internal and unapproved templates by turns, so that the first few show every kind."""
+def _alternate_kinds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return official, internal and unapproved templates in turn, so that the first few show every kind."""
     kinds: dict[tuple[Any, bool], list[dict[str, Any]]] = {}
     for row in rows:
         kinds.setdefault((row.get("isOfficial"), bool(row.get("providerTemplateStatus"))), []).append(row)
@@ -220,18 +216,18 @@ def _varied(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [kind[place] for place in range(longest) for kind in kinds.values() if place < len(kind)]
 
 
-def _variables(visit: RunContext, exchange: Exchange, detail: dict[str, Any]) -> None:
+def _judge_variables(context: RunContext, exchange: Exchange, detail: dict[str, Any]) -> None:
     variables = detail["commonVariables"]
     texts = " ".join(str(item.get("text")) for item in detail["items"])
     if variables:
         distinct = len({each["key"] for each in variables}) == len(variables)
-        visit.judge("templates.common-variables", distinct, exchange, "each variable once")
-    for each in variables:
-        number = re.sub(r"^var", "", each["key"])
-        holds = each["key"].startswith("var") and f"{{{{{number}}}}}" in texts
-        visit.judge("templates.varn", holds, exchange, f"the placeholder of {each['key']} in a text")
+        context.judge("templates.common-variables", distinct, exchange, "each variable once")
+    for variable in variables:
+        number = re.sub(r"^var", "", variable["key"])
+        holds = variable["key"].startswith("var") and f"{{{{{number}}}}}" in texts
+        context.judge("templates.varn", holds, exchange, f"the placeholder of {variable['key']} in a text")
 
 
-def unknown(visit: RunContext) -> None:
-    exchange = visit.call("readTemplate", f"template_mockserver_verify_{visit.settings.tag}")
-    visit.refused("templates.unknown", exchange, "MESSAGE_TEMPLATE_NOT_FOUND")
+def unknown_template(context: RunContext) -> None:
+    exchange = context.call("readTemplate", f"template_mockserver_verify_{context.settings.tag}")
+    context.judge_refusal("templates.unknown", exchange, "MESSAGE_TEMPLATE_NOT_FOUND")

@@ -1,4 +1,4 @@
-"""Probes of connection sessions: created, read while pending, and left to lapse. The one-use link is never opened."""
+"""Probes of connection sessions, which are created, read while pending, and left to expire; no probe opens their url."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from mockserver.contract.limits import RETURN_URL_MAX_CHARS, SESSION_LIFETIME
 from mockserver.contract.text import http_date
-from mockserver.verify.context import Exchange, RunContext, succeeded
+from mockserver.verify.context import Exchange, RunContext, require_success
 
-# The Date header has whole seconds, and the answer takes a moment.
+# The Date header has whole seconds, and the response takes a moment.
 _SLACK: Final = timedelta(seconds=10)
 _UNKNOWN_CODES: Final = {"RESOURCE_NOT_FOUND": "resource-not-found", "ENTRYPOINT_NOT_FOUND": "entrypoint-not-found"}
 _LONGEST: Final = "https://mockserver.example/".ljust(RETURN_URL_MAX_CHARS, "r")
@@ -27,44 +27,49 @@ _REFUSED: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
 )
 
 
-def unknown(visit: RunContext) -> None:
-    exchange = visit.call("readConnectionSession", f"connection_session_mockserver_verify_{visit.settings.tag}")
-    visit.refused("session.read", exchange, *_UNKNOWN_CODES)
+def unknown(context: RunContext) -> None:
+    exchange = context.call("readConnectionSession", f"connection_session_mockserver_verify_{context.settings.tag}")
+    context.judge_refusal("session.read", exchange, *_UNKNOWN_CODES)
     options = [_UNKNOWN_CODES[exchange.code]] if exchange.code in _UNKNOWN_CODES else []
-    visit.observe("session-unknown-code", options, exchange)
+    context.observe("session-unknown-code", options, exchange)
 
 
-def create(visit: RunContext, body: dict[str, Any]) -> Exchange:
-    """The creation, whatever it answers; a session that came of it is noted, and its link is kept out of every output."""
-    exchange = visit.call("createConnectionSession", json=body)
+def create(context: RunContext, body: dict[str, Any]) -> Exchange:
+    """Create a session and return the exchange, also of a refusal; record its id, and its url to redact it in any output."""
+    exchange = context.call("createConnectionSession", json=body)
     if exchange.succeeded and isinstance(exchange.json, dict):
-        visit.sessions.append(str(exchange.json.get("sessionId")))
-        visit.links.append(str(exchange.json.get("url", "")))
+        context.sessions.append(str(exchange.json.get("sessionId")))
+        context.session_urls.append(str(exchange.json.get("url", "")))
     return exchange
 
 
-def pending(visit: RunContext) -> None:
-    """A session as it is created and as it is read while nobody has used its link."""
-    exchange = create(visit, {"coexistence": True, "returnUrl": _LONGEST})
+def pending(context: RunContext) -> None:
+    """A session as the creation returns it, and as a read returns it before the link is used."""
+    exchange = create(context, {"coexistence": True, "returnUrl": _LONGEST})
     for clause in ("session.create", "session.coexistence", "session.return-url"):
-        visit.judge(clause, exchange.status == 202, exchange, "202")
-    session = succeeded(exchange)
-    visit.judge("session.create", session["status"] == "pending", exchange, "the status pending")
+        context.judge(clause, exchange.status == 202, exchange, "202")
+    session = require_success(exchange)
+    context.judge("session.create", session["status"] == "pending", exchange, "the status pending")
     url, id = str(session["url"]), str(session["sessionId"])
-    visit.judge("session.url", url.startswith("http") and id not in url, exchange, "a link that differs from sessionId")
-    _expiry(visit, exchange, str(session["expiresAt"]))
-    read = visit.call("readConnectionSession", id)
-    shown = succeeded(read)
-    fits = shown["sessionId"] == id and shown["status"] == "pending" and shown.get("entrypoint", "absent") is None
-    visit.judge("session.read", fits, read, "the session, pending, its entrypoint null")
-    visit.observe("session-read-fields", ["all" if "url" in shown or "expiresAt" in shown else "literal"], read)
-    reason = shown.get("reason", "absent")
-    visit.observe("reason-when-none", {None: ["null"], "absent": ["absent"]}.get(reason, []), read)
+    context.judge(
+        "session.url", url.startswith("http") and id not in url, exchange, "a link that differs from sessionId"
+    )
+    _judge_expires_at(context, exchange, str(session["expiresAt"]))
+    read = context.call("readConnectionSession", id)
+    session_read = require_success(read)
+    is_pending = session_read["sessionId"] == id and session_read["status"] == "pending"
+    fits = is_pending and session_read.get("entrypoint", "absent") is None
+    context.judge("session.read", fits, read, "the session, pending, its entrypoint null")
+    context.observe(
+        "session-read-fields", ["all" if "url" in session_read or "expiresAt" in session_read else "literal"], read
+    )
+    reason = session_read.get("reason", "absent")
+    context.observe("reason-when-none", {None: ["null"], "absent": ["absent"]}.get(reason, []), read)
 
 
-def _expiry(visit: RunContext, exchange: Exchange, expires_at: str) -> None:
-    """Twenty minutes after creation by the service's own clock, which its Date header tells, in UTC with Z."""
-    visit.judge("session.expires-at", expires_at.endswith("Z"), exchange, "expiresAt in UTC, with Z")
+def _judge_expires_at(context: RunContext, exchange: Exchange, expires_at: str) -> None:
+    """expiresAt is in UTC with Z, twenty minutes after the creation by the Date header of the service."""
+    context.judge("session.expires-at", expires_at.endswith("Z"), exchange, "expiresAt in UTC, with Z")
     created = http_date(exchange.headers.get("date", ""))
     try:
         lifetime = datetime.fromisoformat(expires_at) - created if created is not None else None
@@ -72,41 +77,45 @@ def _expiry(visit: RunContext, exchange: Exchange, expires_at: str) -> None:
         return
     if lifetime is None:
         return
-    near = abs(lifetime - SESSION_LIFETIME) <= _SLACK
-    visit.judge("session.expires-at", near, exchange, f"expiresAt 20 minutes after {created:%H:%M:%S}, not {lifetime}")
+    is_near = abs(lifetime - SESSION_LIFETIME) <= _SLACK
+    context.judge(
+        "session.expires-at", is_near, exchange, f"expiresAt 20 minutes after {created:%H:%M:%S}, not {lifetime}"
+    )
 
 
-def refused_bodies(visit: RunContext) -> None:
+def refused_bodies(context: RunContext) -> None:
     for clause, body in _REFUSED:
-        exchange = create(visit, body)
+        exchange = create(context, body)
         holds = exchange.code == "VALIDATION_ERROR" and exchange.status == 400
-        visit.judge(clause, holds, exchange, "VALIDATION_ERROR 400")
+        context.judge(clause, holds, exchange, "VALIDATION_ERROR 400")
 
 
-def funnels(visit: RunContext) -> None:
+def funnels(context: RunContext) -> None:
     """A funnel without its step, and a step that no funnel has."""
-    alone = create(visit, {"funnelId": "funnel_mockserver_verify"})
+    alone = create(context, {"funnelId": "funnel_mockserver_verify"})
     by_code = {"VALIDATION_ERROR": "validation-error", "INVALID_REQUEST": "invalid-request"}
     for clause in ("session.funnel-pair", "base.invalid-request"):
-        visit.refused(clause, alone, *by_code)
-    visit.observe("funnelId-alone", [by_code[alone.code]] if alone.code in by_code else [], alone)
-    nowhere = create(visit, {"funnelStepId": f"funnel_step_mockserver_verify_{visit.settings.tag}"})
-    option = "completion" if nowhere.succeeded else "creation" if nowhere.status in (400, 404, 422) else None
-    visit.judge("session.funnel-checked-late", option is not None, nowhere, "202, or a refusal of the unknown step")
-    visit.observe("funnel-checked-when", [option] if option else [], nowhere)
+        context.judge_refusal(clause, alone, *by_code)
+    context.observe("funnelId-alone", [by_code[alone.code]] if alone.code in by_code else [], alone)
+    unknown_step = create(context, {"funnelStepId": f"funnel_step_mockserver_verify_{context.settings.tag}"})
+    option = "completion" if unknown_step.succeeded else "creation" if unknown_step.status in (400, 404, 422) else None
+    context.judge(
+        "session.funnel-checked-late", option is not None, unknown_step, "202, or a refusal of the unknown step"
+    )
+    context.observe("funnel-checked-when", [option] if option else [], unknown_step)
 
 
-def nulls(visit: RunContext) -> None:
-    exchange = create(visit, {"coexistence": None})
+def nulls(context: RunContext) -> None:
+    exchange = create(context, {"coexistence": None})
     option = "omit" if exchange.succeeded else "reject" if exchange.code == "VALIDATION_ERROR" else None
-    visit.observe("null-for-optional", [option] if option else [], exchange)
+    context.observe("null-for-optional", [option] if option else [], exchange)
 
 
-def across_tenants(visit: RunContext) -> None:
+def across_tenants(context: RunContext) -> None:
     """Another tenant's key does not read a session."""
-    for id in visit.sessions[:1]:
-        exchange = visit.call("readConnectionSession", id, key="other")
-        wanted = dict.fromkeys(_UNKNOWN_CODES, "not-found") | {"RESOURCE_ACCESS_DENIED": "access-denied"}
+    for id in context.sessions[:1]:
+        exchange = context.call("readConnectionSession", id, key="other")
+        expected = dict.fromkeys(_UNKNOWN_CODES, "not-found") | {"RESOURCE_ACCESS_DENIED": "access-denied"}
         for clause in ("base.tenant-scope", "auth.denied"):
-            visit.refused(clause, exchange, *wanted)
-        visit.observe("cross-tenant-code", [wanted[exchange.code]] if exchange.code in wanted else [], exchange)
+            context.judge_refusal(clause, exchange, *expected)
+        context.observe("cross-tenant-code", [expected[exchange.code]] if exchange.code in expected else [], exchange)

@@ -1,4 +1,4 @@
-"""What a letter says and how it is signed, by each option; and everything that a script can do to an attempt."""
+"""Content and signature of a webhook request by each option, and every fault that a rule applies to an attempt."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def signature_names(letter) -> set[str]:
 
 
 @pytest.mark.option("wh-signature", "standard-webhooks")
-def test_letters_are_signed_as_standard_webhooks_are(mockserver):
+def test_requests_are_signed_as_standard_webhooks_are(mockserver):
     [letter] = told(mockserver).letters
 
     assert {"webhook-id", "webhook-timestamp", "webhook-signature"} == signature_names(letter)
@@ -58,7 +58,7 @@ def test_letters_are_signed_as_standard_webhooks_are(mockserver):
 
 @pytest.mark.mockserver(choices={"wh-signature": "svix"})
 @pytest.mark.option("wh-signature", "svix")
-def test_letters_may_carry_the_older_names_of_the_headers(mockserver):
+def test_requests_may_have_the_older_names_of_the_headers(mockserver):
     [letter] = told(mockserver).letters
 
     assert {"svix-id", "svix-timestamp", "svix-signature"} == signature_names(letter)
@@ -67,7 +67,7 @@ def test_letters_may_carry_the_older_names_of_the_headers(mockserver):
 
 @pytest.mark.mockserver(choices={"wh-signature": "stripe"})
 @pytest.mark.option("wh-signature", "stripe")
-def test_letters_may_be_signed_with_a_timestamp_in_one_header(mockserver):
+def test_requests_may_be_signed_with_a_timestamp_in_one_header(mockserver):
     [letter] = told(mockserver).letters
 
     assert {"stripe-signature"} == signature_names(letter)
@@ -78,7 +78,7 @@ def test_letters_may_be_signed_with_a_timestamp_in_one_header(mockserver):
 
 @pytest.mark.mockserver(choices={"wh-signature": "hub-sha256"})
 @pytest.mark.option("wh-signature", "hub-sha256")
-def test_letters_may_be_signed_over_the_body_alone(mockserver):
+def test_requests_may_be_signed_over_the_body_only(mockserver):
     [letter] = told(mockserver).letters
 
     assert {"x-hub-signature-256"} == signature_names(letter)
@@ -88,14 +88,14 @@ def test_letters_may_be_signed_over_the_body_alone(mockserver):
 
 @pytest.mark.mockserver(choices={"wh-signature": "unsigned"})
 @pytest.mark.option("wh-signature", "unsigned")
-def test_letters_may_be_unsigned(mockserver):
+def test_requests_may_be_unsigned(mockserver):
     [letter] = told(mockserver).letters
 
     assert {"webhook-id", "webhook-timestamp"} == signature_names(letter)
 
 
 @pytest.mark.parametrize("secret", ["a plain password", "x", "ü" * 20, "whsec_"])
-def test_a_secret_that_is_no_base64_signs_too(mockserver, secret):
+def test_a_secret_that_is_not_base64_signs_too(mockserver, secret):
     [letter] = told(mockserver, secret=secret).letters
 
     assert letter.headers["webhook-signature"].startswith("v1,")
@@ -137,7 +137,7 @@ def test_a_script_may_spell_one_attempt_otherwise(mockserver, monkeypatch, spell
     assert first.body != second.body and verify(first) == verify(second)
 
 
-def test_a_rotated_secret_signs_beside_the_former_one(mockserver):
+def test_a_rotated_secret_signs_in_addition_to_the_former_one(mockserver):
     inbox = Inbox()
     receiver = mockserver.receive_webhooks(inbox, secret=SECRET)
     mockserver.rotate_secret(receiver.id, OTHER)
@@ -160,7 +160,9 @@ def test_a_script_may_add_a_signature_of_a_former_secret_before_the_valid_one(mo
 
 
 @pytest.mark.parametrize("forge", FORGERIES)
-def test_a_forgery_that_every_verifier_refuses_goes_beside_the_true_letter(mockserver, monkeypatch, forge):
+def test_a_forged_request_that_every_verifier_refuses_is_sent_in_addition_to_the_genuine_one(
+    mockserver, monkeypatch, forge
+):
     script(monkeypatch, DeliveryFaults(forge=forge))
     inbox = told(mockserver, 401)
     forged, true = inbox.letters
@@ -171,7 +173,7 @@ def test_a_forgery_that_every_verifier_refuses_goes_beside_the_true_letter(mocks
     assert [(401, forge), (200, None)] == [(each["status"], each.get("fault")) for each in delivery["attempts"]]
 
 
-def test_a_forgery_about_another_tenant_is_rightly_signed(mockserver, monkeypatch):
+def test_a_forged_request_about_another_tenant_has_a_valid_signature(mockserver, monkeypatch):
     script(monkeypatch, *[DeliveryFaults(forge="other-tenant")] * 3)
     forged, true = told(mockserver).letters
 
@@ -187,7 +189,7 @@ def test_a_forgery_about_another_tenant_is_rightly_signed(mockserver, monkeypatc
 
 @pytest.mark.parametrize("scheme", ["svix", "stripe", "hub-sha256", "unsigned"])
 @pytest.mark.parametrize("forge", FORGERIES)
-def test_a_forgery_is_never_the_true_letter_under_any_scheme(mockserver, monkeypatch, scheme, forge):
+def test_a_forged_request_is_never_the_genuine_one_under_any_scheme(mockserver, monkeypatch, scheme, forge):
     mockserver.choose({"wh-signature": scheme})
     script(monkeypatch, DeliveryFaults(forge=forge))
     *forged, true = told(mockserver).letters
@@ -203,7 +205,7 @@ def test_a_forgery_is_never_the_true_letter_under_any_scheme(mockserver, monkeyp
     }
 
 
-def test_a_lost_event_counts_as_accepted_and_a_forgery_of_it_goes_all_the_same(mockserver, monkeypatch):
+def test_a_lost_event_counts_as_accepted_and_its_forged_request_is_still_sent(mockserver, monkeypatch):
     script(monkeypatch, DeliveryFaults(forge="wrong-secret", lose=True))
     inbox = told(mockserver)
     mockserver.advance("3d")
@@ -219,7 +221,7 @@ def test_a_lost_event_counts_as_accepted_and_a_forgery_of_it_goes_all_the_same(m
     assert not is_refused(inbox.letters[-1])
 
 
-def test_a_lost_event_holds_up_nobody(mockserver, monkeypatch):
+def test_a_lost_event_delays_no_other(mockserver, monkeypatch):
     (_, b, c), inbox = three(mockserver, monkeypatch, DeliveryFaults(lose=True))
     mockserver.advance("3d")
 
@@ -237,13 +239,13 @@ def test_duplicates_follow_what_was_accepted_under_the_same_id(mockserver, monke
     assert [None, None, "duplicate", "duplicate"] == [each.get("fault") for each in delivery["attempts"]]
 
 
-def test_what_is_refused_has_no_duplicates(mockserver, monkeypatch):
+def test_a_refused_delivery_has_no_duplicates(mockserver, monkeypatch):
     script(monkeypatch, DeliveryFaults(duplicate=2))
 
     assert 1 == len(told(mockserver, 500).letters)
 
 
-def test_an_event_of_an_unknown_kind_goes_before_the_true_one(mockserver, monkeypatch):
+def test_an_event_of_an_unknown_kind_is_sent_before_the_genuine_one(mockserver, monkeypatch):
     script(monkeypatch, DeliveryFaults(unknown_kind="campaigns.finished"))
     unknown, true = told(mockserver, 400).letters
 
@@ -263,7 +265,7 @@ def three(sandbox, monkeypatch, wanted: DeliveryFaults, *answers) -> tuple[list[
     return sessions, inbox
 
 
-def test_a_late_event_lets_the_others_pass(mockserver, monkeypatch):
+def test_a_late_event_does_not_delay_the_others(mockserver, monkeypatch):
     (a, b, c), inbox = three(mockserver, monkeypatch, DeliveryFaults(delay=30 * MINUTE))
     mockserver.advance("29m")
     assert [b, c] == inbox.sessions
@@ -297,7 +299,7 @@ def test_a_reordered_event_waits_until_the_next_is_accepted(mockserver, monkeypa
     assert [b, b, a, c] == inbox.sessions
 
 
-def test_a_reordered_event_that_nothing_follows_goes_after_five_minutes(mockserver, monkeypatch):
+def test_a_reordered_event_without_a_successor_is_sent_after_five_minutes(mockserver, monkeypatch):
     script(monkeypatch, DeliveryFaults(reorder=True))
     inbox = told(mockserver)
     mockserver.advance("5m")
@@ -305,7 +307,7 @@ def test_a_reordered_event_that_nothing_follows_goes_after_five_minutes(mockserv
     assert 1 == len(inbox.letters)
 
 
-def test_a_reordered_event_that_went_by_itself_rests_as_any_other(mockserver, monkeypatch):
+def test_a_reordered_event_sent_without_a_successor_is_retried_as_any_other(mockserver, monkeypatch):
     script(monkeypatch, DeliveryFaults(reorder=True))
     inbox = Inbox(500)
     receiver = mockserver.receive_webhooks(inbox)
@@ -341,7 +343,7 @@ def test_a_script_may_have_an_event_sent_before_the_answer_of_the_call_that_caus
     assert ([session_id] if early else []) == inbox.sessions
 
 
-def test_a_script_is_asked_once_for_each_attempt(mockserver, monkeypatch):
+def test_a_script_is_evaluated_once_per_attempt(mockserver, monkeypatch):
     asked = []
 
     def ask(sandbox, delivery, attempt_no):

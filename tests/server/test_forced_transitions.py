@@ -1,4 +1,4 @@
-"""Moves that are forced through the control plane, and the events that come of them."""
+"""Transitions forced through the control plane, and the events that follow from them."""
 
 import pytest
 import requests

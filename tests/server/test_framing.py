@@ -1,4 +1,4 @@
-"""What goes back to the client: how an answer and its body are framed, and whether the connection goes on."""
+"""How a response and its body are framed on a connection, and whether the connection stays open."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.server.http1.framing import Client, frame
+from mockserver.server.http1.framing import RequestFraming, frame
 from mockserver.server.http1.messages import Response
 from mockserver.server.http1.server import Server
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
@@ -32,7 +32,7 @@ def two_pieces() -> Iterator[bytes]:
     yield b"two"
 
 
-def test_a_body_in_pieces_is_sent_as_they_come_under_its_length(serve: Serve) -> None:
+def test_each_piece_of_a_body_is_sent_when_it_is_due(serve: Serve) -> None:
     go_on = threading.Event()
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -50,7 +50,7 @@ def test_a_body_in_pieces_is_sent_as_they_come_under_its_length(serve: Serve) ->
         assert b"two" == client.read(3)
 
 
-# version, header, what is said of the connection where the length is known
+# version, header, the response's Connection header
 PERSISTENCE = [
     ("HTTP/1.1", "X-Any: 1", None),
     ("HTTP/1.1", "Connection: Close", "close"),
@@ -61,7 +61,7 @@ PERSISTENCE = [
 
 
 @pytest.mark.parametrize(("version", "header", "connection"), PERSISTENCE)
-def test_a_connection_persists_as_the_client_means_it(
+def test_a_connection_persists_as_the_client_requests(
     serve: Serve, version: str, header: str, connection: str | None
 ) -> None:
     with RawClient(serve(answering([b"hello"])).port) as client:
@@ -83,7 +83,9 @@ def test_an_app_may_end_the_connection_by_header(serve: Serve) -> None:
 
 @pytest.mark.parametrize("pieces", [[b"hello"], two_pieces, []])
 @pytest.mark.parametrize(("method", "status"), [("HEAD", "200 OK"), ("GET", "204 No Content"), ("GET", "304 x")])
-def test_some_answers_have_no_body_whatever_the_app_gives(serve: Serve, pieces: Any, method: str, status: str) -> None:
+def test_some_responses_have_no_body_whatever_the_app_returns(
+    serve: Serve, pieces: Any, method: str, status: str
+) -> None:
     with RawClient(serve(answering(pieces, status)).port) as client:
         for _ in range(2):
             answer = client.say(f"{method} / HTTP/1.1").answer(method)
@@ -93,14 +95,14 @@ def test_some_answers_have_no_body_whatever_the_app_gives(serve: Serve, pieces: 
             assert method == "HEAD" or "content-length" not in answer.headers
 
 
-def test_head_tells_the_length_that_get_has(serve: Serve) -> None:
+def test_head_has_the_length_of_get(serve: Serve) -> None:
     for app in (answering([b"hello"]), answering(two_pieces, "200 OK", ("Content-Length", "5"))):
         with RawClient(serve(app).port) as client:
             assert "5" == client.say("HEAD / HTTP/1.1").answer("HEAD").headers["content-length"]
 
 
 def test_head_and_body_leave_in_one_send() -> None:
-    framed = frame(Response(200, (("Content-Length", "5"),), b"hello"), Client("GET", 1, True))
+    framed = frame(Response(200, (("Content-Length", "5"),), b"hello"), RequestFraming("GET", 1, True))
 
     assert framed.data.endswith(b"\r\n\r\nhello")
     assert (0, True) == (framed.left_bytes, framed.persists)
@@ -137,7 +139,7 @@ MEGABYTES = 16  # more than the buffers of both systems take
 
 
 def test_a_steady_reader_gets_a_long_answer_whole_however_long_it_takes(serve: Serve) -> None:
-    """Each byte that passes begins the patience anew."""
+    """Each byte that passes begins the timeout again."""
     server = serve(answering([b"x" * MEGABYTES * 1024 * 1024]), idle_seconds=0.2)
     with RawClient(server.port) as client:
         client.say("GET / HTTP/1.1")
@@ -148,15 +150,15 @@ def test_a_steady_reader_gets_a_long_answer_whole_however_long_it_takes(serve: S
             threading.Event().wait(0.02)
 
 
-def test_a_reader_that_takes_nothing_for_the_timeout_is_gone(serve: Serve) -> None:
+def test_a_client_that_reads_nothing_for_the_timeout_counts_as_disconnected(serve: Serve) -> None:
     lost = threading.Event()
-    app = lambda environ, start: Response(200, (), b"x" * MEGABYTES * 1024 * 1024, lost=lost.set)
+    app = lambda environ, start: Response(200, (), b"x" * MEGABYTES * 1024 * 1024, on_lost=lost.set)
     with RawClient(serve(app, idle_seconds=0.05).port) as client:
         client.say("GET / HTTP/1.1")
         assert lost.wait(DEADLINE_SECONDS)
 
 
-def test_nothing_more_is_answered_to_a_client_that_does_not_read(serve: Serve) -> None:
+def test_no_further_request_is_read_of_a_client_that_does_not_read(serve: Serve) -> None:
     calls: list[str] = []
 
     def app(environ: Any, start: Any) -> list[bytes]:
@@ -173,7 +175,7 @@ def test_nothing_more_is_answered_to_a_client_that_does_not_read(serve: Serve) -
 
 
 @pytest.mark.parametrize("length", ["abc", "", "\xb2", "+5", "-5", "1_0", " 5", "5, 5", "9" * 5000])
-def test_a_length_that_is_no_number_never_leaves(serve: Serve, length: str) -> None:
+def test_a_content_length_that_is_not_a_number_is_never_sent(serve: Serve, length: str) -> None:
     log: list[str] = []
     with RawClient(serve(answering([b"12345"], "200 OK", ("Content-Length", length)), log=log.append).port) as client:
         answer = client.say("GET / HTTP/1.1").answer()

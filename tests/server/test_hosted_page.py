@@ -1,4 +1,4 @@
-"""The hosted page as a stranger, a scanner or a hostile site meets it: guarded, escaped, and the same for every dead link."""
+"""The hosted page against unknown links, link scanners and hostile sites: guarded, escaped, one page for every dead link."""
 
 import re
 import subprocess
@@ -60,7 +60,7 @@ def test_every_page_is_guarded_and_dated_by_the_sandbox(mockserver):
         ("https://cl%69nic.example/", "'self' https://clinic.example"),
     ],
 )
-def test_forms_lead_to_the_mock_and_the_return_url_s_origin_alone(mockserver, url, source):
+def test_forms_post_only_to_the_mock_and_the_origin_of_the_return_url(mockserver, url, source):
     page = get(mockserver, link(mockserver, {"returnUrl": url} if url else {}))
 
     assert OWN.format(source) == policy(page)
@@ -165,7 +165,7 @@ def test_a_form_s_secret_fits_no_other_link(mockserver):
         (b"press=continue&" + b"x" * 20_000, "application/x-www-form-urlencoded", 413),
     ],
 )
-def test_junk_gets_a_page_that_says_so_and_uses_nothing_up(mockserver, body, content_type, status):
+def test_junk_gets_an_error_page_and_uses_nothing_up(mockserver, body, content_type, status):
     path = link(mockserver)
 
     reply = post(mockserver, path, body, content_type=content_type)
@@ -203,7 +203,7 @@ def test_other_methods_are_refused_with_those_that_there_are(mockserver, method)
     assert 200 == get(mockserver, path).status
 
 
-def test_everything_that_somebody_wrote_is_escaped(mockserver):
+def test_all_text_of_callers_is_escaped(mockserver):
     mockserver.set_tenant(name=EVIL)
     _, walk = begun(mockserver, {"returnUrl": "https://clinic.example/?q=" + "'><svg/onload=alert(1)>"})
     bodies = [get(mockserver, link(mockserver)), get(mockserver, walk)]
@@ -222,7 +222,7 @@ def test_everything_that_somebody_wrote_is_escaped(mockserver):
     assert "&lt;script&gt;" in bodies[1].body.decode()
 
 
-def test_no_page_holds_an_id_a_key_or_the_link_s_token(mockserver):
+def test_no_page_contains_an_id_a_key_or_the_token_of_the_link(mockserver):
     session = create(mockserver, {"coexistence": True, "returnUrl": "https://clinic.example/"})
     path = inside(mockserver, session["url"])
     replies = [get(mockserver, path)]
@@ -253,7 +253,7 @@ def test_no_page_holds_an_id_a_key_or_the_link_s_token(mockserver):
         ('https://clinic.example/"<>^`{|}', 'https://clinic.example/"<>^`{|}'),
     ],
 )
-def test_a_return_url_stays_one_ascii_header(mockserver, url, told):
+def test_a_return_url_remains_one_ascii_header(mockserver, url, told):
     page = mockserver.end_user(create(mockserver, {"returnUrl": url})).connect()
 
     assert told == page.headers["location"]
@@ -273,7 +273,7 @@ def test_pressing_twice_completes_once_and_returns_twice(mockserver):
     assert b"https://clinic.example/" in get(mockserver, walk).body
 
 
-def test_a_page_is_no_exchange_and_what_it_moves_is_booked_on_its_step(mockserver):
+def test_a_page_is_not_an_exchange_and_its_transitions_are_assigned_to_its_step(mockserver):
     mockserver.end_user(begin(mockserver)).connect()
 
     journal = mockserver.journal
@@ -282,7 +282,7 @@ def test_a_page_is_no_exchange_and_what_it_moves_is_booked_on_its_step(mockserve
 
 
 @pytest.mark.mockserver(now=NOON)
-def test_a_visit_keeps_who_looked_at_what(mockserver):
+def test_a_visit_records_the_user_agent_and_the_page(mockserver):
     session_id = begin(mockserver)
     path = inside(mockserver, mockserver.end_user(session_id).url)
     get(mockserver, path, user_agent="a" * 5000, sec_fetch_dest="iframe", referer="https://clinic.example/")
@@ -302,7 +302,7 @@ def test_a_visit_keeps_who_looked_at_what(mockserver):
     assert {mockserver._hosted.sandbox.now} == {visit.at for visit in kept}
 
 
-def test_visits_and_walks_go_with_checkpoint_and_reset(mockserver):
+def test_visits_and_flows_follow_checkpoint_and_reset(mockserver):
     path = link(mockserver)
     get(mockserver, path)
     before = mockserver.state()
@@ -316,7 +316,7 @@ def test_visits_and_walks_go_with_checkpoint_and_reset(mockserver):
     assert [] == visits(mockserver)
 
 
-def test_the_state_shows_the_walk_and_not_its_secret(mockserver):
+def test_the_state_shows_the_flow_and_not_its_secret(mockserver):
     _, walk = begun(mockserver)
 
     (shown,) = mockserver.state()["tenants"][0]["walks"]
@@ -341,7 +341,7 @@ def test_the_page_s_own_files_are_under_its_prefix(mockserver, name, type):
     assert 1 == len(mockserver.steps)  # the page's own visit: nobody visits what it is drawn with
 
 
-def test_the_page_wants_nothing_from_elsewhere_and_runs_nothing(mockserver):
+def test_the_page_loads_nothing_from_another_site_and_runs_no_script(mockserver):
     _, walk = begun(mockserver, {"coexistence": True})
     press(mockserver, walk, number=PHONE)
     page = get(mockserver, walk).body.decode()
@@ -363,7 +363,7 @@ def test_a_link_of_one_sandbox_is_unknown_to_another(mockserver, mockserver_serv
         assert 410 == get(other, path).status
 
 
-def test_nothing_draws_a_page_before_one_is_asked_for():
+def test_the_page_code_is_loaded_only_for_the_first_page():
     code = (
         "import sys\nfrom mockserver import MockServer\n"
         "with MockServer().sandbox() as sandbox:\n"

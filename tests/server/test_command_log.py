@@ -1,4 +1,4 @@
-"""What is done to a sandbox beside its API is kept in order, without keys, and goes where the journal goes."""
+"""Commands on a sandbox are recorded in order, without keys, and are dropped with the journal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer, Sandbox
-from mockserver.core.state.journal import STEPS_MAX
+from mockserver.core.state.journal import COMMANDS_MAX
 from mockserver.server.control.routes import ROUTES
 
 UNRECORDED = {"reset", "createCheckpoint", "restoreCheckpoint", "verifyJournal", "trackChoices"}
@@ -22,14 +22,14 @@ def kept(sandbox: Sandbox) -> list[tuple[str, dict[str, Any]]]:
     return [(step["command"], step["arguments"]) for step in sandbox.steps]
 
 
-def test_commands_of_both_doors_are_kept_alike(sandbox: Sandbox):
+def test_commands_in_process_and_over_http_are_recorded_alike(sandbox: Sandbox):
     sandbox.advance("20m")
     sandbox.call("POST", "/_mock/clock/advance", json={"by": "20m"})
 
     assert [("advance", {"by": "20m"})] * 2 == kept(sandbox)
 
 
-def test_a_step_knows_what_came_before_it(sandbox: Sandbox):
+def test_a_step_has_the_position_before_it(sandbox: Sandbox):
     sandbox.advance("20m")
     sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
     sandbox.advance("20m")
@@ -40,7 +40,7 @@ def test_a_step_knows_what_came_before_it(sandbox: Sandbox):
     assert ("2026-03-01T12:00:00.000Z", "2026-03-01T12:20:00.000Z") == (first["at"], second["at"])
 
 
-def test_what_is_only_read_or_refused_is_no_step(sandbox: Sandbox):
+def test_reads_and_refused_commands_are_not_steps(sandbox: Sandbox):
     assert sandbox.journal and sandbox.state()
     sandbox.call("POST", "/_mock/journal/verify", json={"operation": "createCampaign"})
     with pytest.raises(ValueError, match="dual-statu"):
@@ -51,7 +51,7 @@ def test_what_is_only_read_or_refused_is_no_step(sandbox: Sandbox):
     assert [] == kept(sandbox)
 
 
-def test_no_key_or_secret_is_kept(sandbox: Sandbox):
+def test_no_key_or_secret_is_recorded(sandbox: Sandbox):
     tenant = {"id": "b", "secretKey": "sk_of_the_test", "publicKey": "pk_of_the_test"}
     sandbox.apply(
         {"given": {"tenants": [tenant], "webhooks": [{"url": "http://127.0.0.1:9/", "secret": "whsec_YWJjZGVmZw=="}]}}
@@ -63,7 +63,7 @@ def test_no_key_or_secret_is_kept(sandbox: Sandbox):
     assert "sk_..." == kept(sandbox)[1][1]["name"]
 
 
-def test_a_document_that_is_changed_later_is_kept_as_it_was(sandbox: Sandbox):
+def test_a_document_that_is_changed_later_is_recorded_as_it_was(sandbox: Sandbox):
     document: dict[str, Any] = {"given": {"forms": [{"id": "f"}]}}
     sandbox.apply(document)
     document["given"]["forms"].append({"id": "g"})
@@ -82,11 +82,11 @@ def test_a_restored_checkpoint_takes_the_steps_back(sandbox: Sandbox):
     assert [] == kept(sandbox)
 
 
-def test_of_too_many_the_oldest_goes_and_is_counted(sandbox: Sandbox):
-    for _ in range(STEPS_MAX + 2):
+def test_of_too_many_the_oldest_is_dropped_and_counted(sandbox: Sandbox):
+    for _ in range(COMMANDS_MAX + 2):
         sandbox.advance(1)
 
-    assert STEPS_MAX == len(sandbox.steps)
+    assert COMMANDS_MAX == len(sandbox.steps)
     assert 2 == sandbox._hosted.sandbox.journal.dropped_commands
 
 
@@ -104,4 +104,4 @@ def test_only_a_call_that_a_script_makes_wait_is_a_step_of_its_own(sandbox: Sand
     (waiting,) = (step for step in sandbox.steps if step["command"] == "call")
     assert 1 == waiting["exchanges"]
     assert {"method": "GET", "path": "/v1/campaigns", "waits": 9} == waiting["arguments"]
-    assert sandbox.secret_key not in repr(sandbox._hosted.sandbox.journal.steps[-1])
+    assert sandbox.secret_key not in repr(sandbox._hosted.sandbox.journal.commands[-1])

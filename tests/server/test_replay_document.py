@@ -1,4 +1,4 @@
-"""What a client of any language reads to tell a run again: steps, the document that repeats it, and late calls."""
+"""What a client of any language reads to repeat a run: the history, the replay document, and late calls."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def reads(made: Any) -> tuple[bytes, bytes, bytes]:
     return tuple(made.control("GET", path).content for path in ("/journal", "/steps", "/replay"))
 
 
-def test_the_steps_say_what_was_done_and_what_is_due(made):
+def test_the_steps_contain_what_was_done_and_what_is_due(made):
     made.control("POST", "/clock/advance", {"by": "20m"})
     campaign = made.api("POST", "/v1/campaigns", BODY).json()["campaignId"]
     execution = made.api("POST", f"/v1/campaigns/{campaign}/start").json()["executionId"]
@@ -53,7 +53,7 @@ def test_the_steps_say_what_was_done_and_what_is_due(made):
         "now": "2026-03-01T12:20:00.000Z",
         "exchanges": 2,
         "steps": [first | {"arguments": {"by": "20m"}}, second | {"arguments": {"dual-status": "guide"}}],
-        "unanswered": 0,
+        "dropped": 0,
         "deferred": [],
         "due": {"at": "2026-03-01T12:21:00.000Z", "what": "execution.finish", "id": execution},
         "unmoved": None,
@@ -61,7 +61,7 @@ def test_the_steps_say_what_was_done_and_what_is_due(made):
     } == shown
 
 
-def test_a_call_that_is_held_back_is_told_without_its_key(sandbox: Sandbox):
+def test_a_deferred_call_is_listed_without_its_key(sandbox: Sandbox):
     sandbox.on("createCampaign").delay("30s")
     with pytest.raises(TimeoutError):
         sandbox.call("POST", f"/v1/campaigns?k={sandbox.secret_key}", json=BODY, timeout=3)
@@ -75,7 +75,7 @@ def test_a_call_that_is_held_back_is_told_without_its_key(sandbox: Sandbox):
     assert sandbox.secret_key not in json.dumps(shown)
 
 
-def test_the_link_of_a_hosted_page_is_for_the_end_user_alone(sandbox: Sandbox):
+def test_the_link_of_a_hosted_page_is_only_for_the_end_user(sandbox: Sandbox):
     session = sandbox.call("POST", SESSIONS, json={}).json()
     with sandbox.end_user(session) as person:
         person.connect()
@@ -131,9 +131,7 @@ def test_the_document_is_json_and_the_one_of_this_process(sandbox: Sandbox):
 
 
 @pytest.mark.parametrize(("size_chars", "replayed"), [(20, []), (100_000, ["not sent"])])
-def test_a_number_that_no_double_keeps_is_not_sent_again_as_another_one(
-    sandbox: Sandbox, size_chars: int, replayed: list[str]
-):
+def test_a_number_that_no_double_represents_is_replayed_exactly(sandbox: Sandbox, size_chars: int, replayed: list[str]):
     """A cadence a little above 1 is refused; the double beside it is 1, which is taken."""
     body = BODY | {"cadence": 2}
     written = json.dumps(body).replace('"cadence": 2', f'"cadence": 1.{"0" * size_chars}1').encode()
@@ -152,7 +150,7 @@ def test_a_query_that_the_document_does_not_take_is_named(made):
     assert "nmae" in reply.json()["message"]
 
 
-def test_the_bytes_of_a_file_stay_as_they_are_where_they_are_no_key(sandbox: Sandbox):
+def test_the_bytes_of_a_file_are_unchanged_unless_they_are_a_key(sandbox: Sandbox):
     body = b"\xff\x00 sk_ab %41 pk_\xfe"
     sandbox.call("POST", "/v1/messaging/media", body=body, headers={"content-type": "multipart/form-data; boundary=x"})
 
@@ -170,7 +168,7 @@ def test_the_bytes_of_a_file_stay_as_they_are_where_they_are_no_key(sandbox: San
         (f"a={SECRET.replace('_', '%5F')}".encode(), "application/x-www-form-urlencoded"),
     ],
 )
-def test_no_key_stands_in_a_body_that_is_no_json(body: bytes, kind: str):
+def test_no_key_is_in_a_body_that_is_not_json(body: bytes, kind: str):
     sandbox = MockServer().sandbox(given=KEYS, now=NOON)
     sandbox.call("POST", "/v1/campaigns", body=body, headers={"content-type": kind})
 
@@ -200,7 +198,7 @@ def test_the_choices_that_are_read_are_remembered_also_after_a_reset(made):
     assert [] == made.control("GET", "/steps").json()["steps"]
 
 
-def test_calls_to_a_sandbox_that_is_closed_are_counted_beside_those_that_are_open(mockserver_server):
+def test_calls_to_a_closed_sandbox_are_listed_next_to_the_open_ones(mockserver_server):
     fresh, other = make(mockserver_server.url), make(mockserver_server.url)
     for each in (fresh, other):
         requests.delete(f"{fresh.server}/_mock/sandboxes/{each.id}", timeout=5)
@@ -213,7 +211,7 @@ def test_calls_to_a_sandbox_that_is_closed_are_counted_beside_those_that_are_ope
 
 
 @pytest.mark.parametrize("body", [b"[" * 5000 + b"]" * 5000, b'{"a":' * 5000 + b"1" + b"}" * 5000])
-def test_a_body_that_nests_deeper_than_can_be_read_is_told_as_text(sandbox: Sandbox, body: bytes):
+def test_a_body_that_nests_too_deep_is_stored_as_text(sandbox: Sandbox, body: bytes):
     json_type = {"content-type": "application/json"}
     assert 400 == sandbox.call("POST", "/v1/campaigns", headers=json_type, body=body).status
     sandbox.on("listCampaigns").reply(200, body=body.decode())

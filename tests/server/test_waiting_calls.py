@@ -1,4 +1,4 @@
-"""Calls that a script holds on a socket: whoever resets, restores or closes lets them go, and nothing stays behind."""
+"""Calls that a rule makes wait on a socket: a reset, a restore or a close cancels the wait, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def effect(request):
 
 
 @pytest.mark.parametrize("end", ["reset", "restore", "close", "server"])
-def test_held_calls_are_let_go_at_once_and_leave_no_thread(end, effect):
+def test_waiting_calls_are_canceled_immediately_and_leave_no_thread(end, effect):
     before = set(threading.enumerate())
     server = MockServer()
     sandbox = server.sandbox(given=GIVEN, now="2026-03-01T12:00:00Z")
@@ -80,7 +80,7 @@ def test_held_calls_are_let_go_at_once_and_leave_no_thread(end, effect):
     _wait_until(lambda: set(threading.enumerate()) <= before)
 
 
-def test_a_delay_holds_its_own_call_alone_and_its_own_connection(mockserver):
+def test_a_delay_affects_only_its_own_call_and_connection(mockserver):
     rule = mockserver.on("createCampaign").delay("1h")
     held = Caller(mockserver)
     _wait_until(lambda: rule.fired == 1)
@@ -96,7 +96,7 @@ def test_a_delay_holds_its_own_call_alone_and_its_own_connection(mockserver):
     held.thread.join(5)
 
 
-def test_a_short_delay_on_a_kept_connection_takes_no_longer_than_it_says(mockserver):
+def test_a_short_delay_on_an_open_connection_takes_no_longer_than_specified(mockserver):
     mockserver.on("listCampaigns").delay(0.05)
     with requests.Session() as session:
         began = time.monotonic()
@@ -113,7 +113,7 @@ def test_a_short_delay_on_a_kept_connection_takes_no_longer_than_it_says(mockser
 @pytest.mark.parametrize(
     "effect", [{"drop": "before"}, {"reset": "after"}, {"truncate": 5}, {"garble": True}, {"error": "INTERNAL_ERROR"}]
 )
-def test_a_connection_outlives_what_is_an_answer_and_nothing_else(mockserver, effect):
+def test_a_connection_stays_open_only_after_a_complete_response(mockserver, effect):
     mockserver.apply({"script": [{"on": "listCampaigns", "nth": 2, "do": effect}]})
     parts = urlsplit(mockserver.base_url)
     with RawClient(parts.port) as client, RawClient(parts.port) as other:
@@ -141,7 +141,7 @@ def test_a_cut_beyond_the_end_of_the_body_closes_the_connection_all_the_same(moc
         assert client.ended()
 
 
-def test_http_client_meets_a_dropped_connection(mockserver):
+def test_http_client_reports_a_dropped_connection(mockserver):
     mockserver.on("listCampaigns").drop("before")
     parts = urlsplit(mockserver.base_url)
     connection = HTTPConnection(parts.hostname, parts.port, timeout=10)
@@ -186,7 +186,7 @@ CURL = {
 
 
 @pytest.mark.parametrize("name", CURL)
-def test_curl_tells_each_fault_by_its_exit_code(mockserver, name):
+def test_curl_has_an_exit_code_for_each_fault(mockserver, name):
     curl = shutil.which("curl") or pytest.skip("curl is not installed here: its exit codes are not looked at")
     effect, code = CURL[name]
     mockserver.on("listCampaigns").do(effect)
@@ -208,7 +208,7 @@ NODE = {
 
 
 @pytest.mark.parametrize("name", NODE)
-def test_fetch_of_node_tells_each_fault(mockserver, name):
+def test_fetch_of_node_has_an_error_for_each_fault(mockserver, name):
     node = shutil.which("node") or pytest.skip("Node is not installed here: its fetch is not looked at")
     effect, told = NODE[name]
     mockserver.on("listCampaigns").do(effect)

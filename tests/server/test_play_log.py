@@ -1,4 +1,4 @@
-"""The narrator: what is told of a scenario that is played, in which words, and nothing twice."""
+"""The lines that `mockserver play` prints about a scenario, each event once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def told() -> list[str]:
 
 
 @pytest.mark.mockserver(scenario=DOCUMENT, now="2026-03-01T12:00:00Z")
-def test_what_happened_since_the_last_look_is_told_once(mockserver: Sandbox, told: list[str]):
+def test_what_happened_since_the_last_print_is_printed_once(mockserver: Sandbox, told: list[str]):
     narrator = PlayLog(told.append)
     body = {"name": "Spring", "platform": "chatapp", "templateId": "template_t", "cadence": 60}
     campaign = mockserver.call("POST", "/v1/campaigns", json=body).json()["campaignId"]
@@ -49,15 +49,17 @@ def test_what_happened_since_the_last_look_is_told_once(mockserver: Sandbox, tol
 
 
 @pytest.mark.mockserver(scenario=DOCUMENT)
-def test_a_rule_that_met_nothing_is_told_with_the_reason(mockserver: Sandbox, told: list[str]):
+def test_a_rule_without_a_target_is_printed_with_the_reason(mockserver: Sandbox, told: list[str]):
     mockserver.advance("5m")
     PlayLog(told.append).print_new(mockserver._hosted)
 
-    assert told == ["    * rule_2 fires: 5m from the start: resume-sends - but resume-sends: no campaign is processing"]
+    assert told == [
+        "    * rule_2 fires: 5m from the start: resume-sends; no effect: resume-sends: no campaign is processing"
+    ]
 
 
 @pytest.mark.mockserver(scenario=DOCUMENT)
-def test_an_event_is_told_with_its_session(mockserver: Sandbox, told: list[str]):
+def test_an_event_is_printed_with_its_session(mockserver: Sandbox, told: list[str]):
     session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions").json()["sessionId"]
     mockserver.fail_session(session)
     PlayLog(told.append).print_new(mockserver._hosted)
@@ -73,7 +75,7 @@ def test_a_scenario_is_introduced_by_what_it_shows(told: list[str]):
     assert told == [
         "Scenario short-run",
         "  A run that fails midway.",
-        "  shows: send.failed",
+        "  clauses: send.failed",
         "  chats: chat_a, chat_b",
         "  forms: form_0, form_1, form_2, form_3, form_4, form_5, form_6, form_7, ... (9 in all)",
         "  rule 1: after 3 sent: fail-campaign",
