@@ -148,8 +148,9 @@ class _SocketCall:
         ran, current = (routed, result) if routed and result else await self._in_worker(partial(self._run, routed))
         is_complete = result is None and not isinstance(current, WaitingCall)
         while isinstance(current, WaitingCall):
-            waited = await _spend(current.wait)
-            current = await self._with_lock(current.wait.sandbox, partial(current.resume, waited))
+            waited, sandbox = await _spend(current.wait), current.wait.sandbox
+            is_short = partial(_is_short, sandbox, self._incoming.method)
+            current = await self._with_lock(sandbox, partial(current.resume, waited), is_short)
         if not is_complete:
             await self._in_worker(partial(self._complete, ran))
         return self.as_response(current, ran[1])
@@ -169,15 +170,18 @@ class _SocketCall:
         if hosted is not None:
             front_controller.complete_request(self._host, hosted, part)
 
-    async def _with_lock(self, sandbox: SandboxState, function: Callable[[], Result]) -> Result:
-        """Run a function that takes the sandbox's lock: on the loop if the lock is free, else in a worker."""
+    async def _with_lock(
+        self, sandbox: SandboxState, function: Callable[[], Result], is_short: Callable[[], bool] = lambda: True
+    ) -> Result:
+        """Run a function that takes the sandbox's lock: on the loop if the lock is free and it is short, else in a worker."""
         lock: Any = sandbox.lock
-        if not lock.acquire(blocking=False):
-            return await self._in_worker(function)
-        try:
-            return function()
-        finally:
-            lock.release()
+        if lock.acquire(blocking=False):
+            try:
+                if is_short():
+                    return function()
+            finally:
+                lock.release()
+        return await self._in_worker(function)
 
     def as_response(self, response: HttpResponse | NoResponse, hosted: HostedSandbox | None) -> ResponseOrDisconnect:
         """Return the response for the server, with the dispatch of the due webhooks after it."""
@@ -212,7 +216,18 @@ class _SocketCall:
                 else:
                     yield step
         finally:
-            await self._with_lock(sandbox, steps.close)
+            self._close_steps(sandbox, steps)
+
+    def _close_steps(self, sandbox: SandboxState, steps: Any) -> None:
+        """Close the steps of a body, which takes the lock if they end early; a server that stops awaits no lock."""
+        lock: Any = sandbox.lock
+        if not lock.acquire(blocking=False):
+            self._in_worker(steps.close)
+            return
+        try:
+            steps.close()
+        finally:
+            lock.release()
 
 
 def _next_step(steps: Any, waited: Waited | None) -> bytes | PendingWait | None:

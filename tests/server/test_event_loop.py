@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import socket
@@ -22,6 +23,7 @@ import time_machine
 from freezegun import freeze_time
 
 from mockserver import MockServer, Sandbox
+from mockserver.core.faults import injection
 from mockserver.server import front_controller
 from mockserver.server.http1 import event_loop
 from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
@@ -312,6 +314,20 @@ def test_the_event_loop_of_a_test_stays_its_own(mockserver: Sandbox) -> None:
         asyncio.get_running_loop()
 
 
+def test_a_server_leaves_the_current_event_loop_of_its_thread(serve: Serve) -> None:
+    policy, own = asyncio.get_event_loop_policy(), asyncio.new_event_loop()
+    asyncio.set_event_loop(own)
+    try:
+        with RawClient(serve(Quiet()).port) as client:
+            assert 200 == client.say("GET / HTTP/1.1").answer().status
+
+        assert policy is asyncio.get_event_loop_policy()
+        assert own is asyncio.get_event_loop()
+    finally:
+        asyncio.set_event_loop(None)
+        own.close()
+
+
 def test_a_large_slow_upload_delays_no_other_call(mockserver: Sandbox) -> None:
     with connected(mockserver) as slow, connected(mockserver) as quick:
         target = urlsplit(f"{mockserver.base_url}/v1/messaging/media").path
@@ -345,6 +361,46 @@ def test_a_call_that_reads_many_chats_runs_in_a_worker(
         requests.post(f"{url}/v1/campaigns/audience-preview", json={"filters": []}, headers=headers, timeout=10)
 
     assert [False, True] == [name.endswith("worker") for name in threads]
+
+
+def test_a_call_that_reads_many_chats_after_a_wait_runs_in_a_worker(
+    mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+    run_operation = injection.run_operation
+
+    def watched(*arguments: Any) -> Any:
+        threads.append(threading.current_thread().name)
+        return run_operation(*arguments)
+
+    monkeypatch.setattr(injection, "run_operation", watched)
+    for count in (3, 3_000):
+        with mockserver_server.sandbox(given={"chats": {"count": count}}) as sandbox:
+            sandbox.on("previewAudience").delay("1ms")
+            url, headers = f"{sandbox.base_url}/v1/campaigns/audience-preview", {"X-API-Key": sandbox.secret_key}
+            requests.post(url, json={"filters": []}, headers=headers, timeout=10)
+
+    assert [False, True] == [name.endswith("worker") for name in threads]
+
+
+def test_a_stop_in_the_middle_of_a_slow_body_waits_for_no_sandbox_and_reports_nothing(
+    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    server = MockServer()
+    with server.sandbox() as sandbox, connected(sandbox) as client:
+        sandbox.on("listCampaigns").dribble(5, "1h")
+        ask(client, sandbox)
+        while client.line():
+            pass
+        assert client.read(1)
+        with sandbox._hosted.sandbox.lock:
+            server._server.stop()  # type: ignore[union-attr]
+        assert len(client.read(1_000)) < len(b'{"campaigns":[]}') - 1
+    server.close()
+    gc.collect()
+
+    assert [] == caplog.records
+    assert ("", "") == capfd.readouterr()
 
 
 def test_an_error_of_a_worker_is_the_error_of_its_call(serve: Serve) -> None:
