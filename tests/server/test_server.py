@@ -309,6 +309,21 @@ def test_what_follows_the_last_request_of_a_connection_is_dropped(serve: Serve) 
     assert ['127.0.0.1 "GET /a" 200'] == lines
 
 
+def test_connections_beyond_the_maximum_wait_for_one_to_end(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http1_server, "_CONNECTIONS_MAX", 2)
+    server = serve(Inline())
+    with RawClient(server.port) as first, RawClient(server.port) as second:
+        for client in (first, second):
+            assert 200 == client.say("GET / HTTP/1.1").answer().status
+        with RawClient(server.port) as third:
+            third.say("GET / HTTP/1.1")
+            assert 200 == first.say("GET / HTTP/1.1", "Connection: close").answer().status
+            assert 2 == server.connections
+            assert first.ended()
+
+            assert 200 == third.answer().status
+
+
 def test_open_connections_take_no_thread(serve: Serve) -> None:
     server = serve(Inline())
     with ExitStack() as clients:

@@ -83,7 +83,7 @@ class Connection:
         self._idle_timer = self._loop.call_later(self._config.idle_seconds, self._check_idle)
 
     def abort(self) -> None:
-        """End the connection immediately, also during a request, whose task is cancelled."""
+        """End the connection immediately, also during a request, whose task is canceled."""
         if self.task is not None:
             self.task.cancel()
         self.wire.abort()
@@ -128,7 +128,7 @@ class Connection:
         if self.wire.is_lost:
             self.wire.close()
             return
-        exchanges = self._exchanges
+        before = self._exchanges
         try:
             if self._body is None:
                 self._read_head()
@@ -142,9 +142,8 @@ class Connection:
             self._report()
             self.wire.abort()
             return
-        if (
-            self.wire.is_at_end and not self._is_responding and exchanges == self._exchanges
-        ):  # else `_finish` calls again
+        is_unchanged = not self._is_responding and self._exchanges == before  # else `_finish` proceeds
+        if self.wire.is_at_end and is_unchanged:
             self._end_of_client()
 
     def _end_of_client(self) -> None:
@@ -302,12 +301,11 @@ class Connection:
             wire.close()
         elif not persists:
             wire.end()
-        elif self._received or self._body is not None or wire.is_at_end:
-            wire.resume_reading()
+        else:
             wire.active_at = self._loop.time()
-            self._loop.call_soon(self._proceed)  # other connections are served before
-        elif exchange.framing.method:
-            wire.active_at = self._loop.time()
+            if self._received or self._body is not None or wire.is_at_end:
+                wire.resume_reading()
+                self._loop.call_soon(self._proceed)  # other connections are served before
 
     # Errors
 
@@ -316,9 +314,9 @@ class Connection:
         line = f"{self._head.method} {self._head.raw_target}" if self._head is not None else "-"
         self._head = None
         response = self._error(False, refusal.why)
-        framed, status = self._framed(response, RequestFraming(refusal.method))
+        exchange = _Exchange(line, RequestFraming(refusal.method))
+        framed, status = self._framed(response, exchange.framing)
         self._is_responding = True
-        exchange = _Exchange(line, RequestFraming())
         if self.wire.send(framed.data):
             self._finish(exchange, status, False)
         else:

@@ -7,6 +7,7 @@ import errno
 import os
 import signal
 import socket
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -21,6 +22,8 @@ from mockserver.server.http1.workers import Workers
 _GRACE_SECONDS = 0.01
 _ACCEPT_PAUSE_SECONDS = 0.05
 _ACCEPTS_MAX = 64  # at a time, so that open connections are served too
+# On Windows a selector waits for at most 512 sockets; more clients wait for one to disconnect.
+_CONNECTIONS_MAX = 500 if sys.platform == "win32" else sys.maxsize
 _PORT_MAX = 65535
 _WAKEUP_BYTES = 64  # one for each signal, or for a call of `stop`
 _WORKERS_MAX = 32
@@ -183,6 +186,9 @@ class Server:
 
     def _accept(self, loop: asyncio.AbstractEventLoop, workers: Workers) -> None:
         for _ in range(_ACCEPTS_MAX):
+            if len(self._open) >= _CONNECTIONS_MAX:
+                self._pause_accepting(loop, workers)
+                return
             try:
                 connected, client = self._listener.accept()
             except BlockingIOError:
@@ -190,8 +196,7 @@ class Server:
             except ConnectionAbortedError:
                 continue  # the client has disconnected
             except OSError:  # no descriptor is free until a connection ends
-                loop.remove_reader(self._listener)
-                loop.call_later(_ACCEPT_PAUSE_SECONDS, loop.add_reader, self._listener, self._accept, loop, workers)
+                self._pause_accepting(loop, workers)
                 return
             connected.setblocking(False)
             with suppress(OSError):  # it is closed
@@ -199,6 +204,10 @@ class Server:
             connection = Connection(loop, connected, client, self._config, workers, self._open.discard)
             self._open.add(connection)
             connection.start()
+
+    def _pause_accepting(self, loop: asyncio.AbstractEventLoop, workers: Workers) -> None:
+        loop.remove_reader(self._listener)
+        loop.call_later(_ACCEPT_PAUSE_SECONDS, loop.add_reader, self._listener, self._accept, loop, workers)
 
     def _close_all(self, loop: asyncio.AbstractEventLoop, workers: Workers) -> None:
         if self._listener.fileno() >= 0:  # else it was stopped before it started
