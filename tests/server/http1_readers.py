@@ -28,7 +28,7 @@ class Asked(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The requests that were read, and why the bytes after them were refused; empty where the end came in order."""
+    """The requests that were read, and why the bytes after them were refused; empty if none were."""
 
     asked: list[Asked]
     why: str

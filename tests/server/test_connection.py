@@ -28,7 +28,7 @@ def answering(pieces: Any, status: str = "200 OK", *headers: tuple[str, str]) ->
 
 
 def ends(server: Server) -> None:
-    """Wait until every connection is over, and so whatever it had to say about it is said."""
+    """Wait until every connection has ended, and so has been logged."""
     deadline = time.monotonic() + DEADLINE_SECONDS
     while server.connections:
         assert time.monotonic() < deadline

@@ -123,8 +123,8 @@ class _Chunks:
 
     def _next_empty_line(self, received: bytes, at: int) -> int:
         """Return the end of the next empty line, else the end of the bytes."""
-        seam = self._tail + received[at : at + 3]
-        split = seam.find(_EMPTY_LINE)
+        around = self._tail + received[at : at + 3]
+        split = around.find(_EMPTY_LINE)
         if split >= 0:
             return at + split + len(_EMPTY_LINE) - len(self._tail)
         end = received.find(_EMPTY_LINE, at)
