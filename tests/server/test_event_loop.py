@@ -28,6 +28,7 @@ from mockserver.server import front_controller
 from mockserver.server.http1 import event_loop
 from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.server import Server
+from mockserver.server.http1.workers import Workers
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
 
 Serve = Callable[..., Server]
@@ -229,6 +230,7 @@ def test_a_fork_has_no_server_and_says_so_in_one_line() -> None:
     code = f"""
 import os, socket
 from mockserver.server.http1.server import Server
+from mockserver.server.http1.workers import Workers
 from tests.server.test_event_loop import Quiet
 server = Server(Quiet())
 server.start()
@@ -280,6 +282,7 @@ def test_the_exit_of_the_interpreter_waits_neither_for_the_loop_nor_for_a_worker
 import threading, time, socket
 from mockserver.server.http1.messages import Response
 from mockserver.server.http1.server import Server
+from mockserver.server.http1.workers import Workers
 class Busy:
     def body_max_bytes(self, target): return 0
     def respond(self, request): return request.in_worker(lambda: reached.set() or time.sleep(60))
@@ -401,6 +404,25 @@ def test_a_stop_in_the_middle_of_a_slow_body_waits_for_no_sandbox_and_reports_no
 
     assert [] == caplog.records
     assert ("", "") == capfd.readouterr()
+
+
+def test_a_pool_that_is_stopped_starts_no_thread_and_runs_no_function() -> None:
+    """Also not for a function that was waiting for a thread: that thread would never end."""
+    loop, release, calls = event_loop.new_event_loop(), threading.Event(), []
+    workers = Workers(loop, "pool", threads_max=4)
+    workers.run(release.wait)
+    waiting = workers.run(lambda: calls.append("queued"))
+    workers.stop()
+    late = workers.run(lambda: calls.append("late"))
+    loop.run_until_complete(asyncio.sleep(0.05))
+
+    assert 1 == len(workers.threads)
+    assert late.cancelled()
+    release.set()
+    loop.run_until_complete(waiting)
+    wait_until(lambda: not workers.threads)
+    assert ["queued"] == calls
+    loop.close()
 
 
 def test_an_error_of_a_worker_is_the_error_of_its_call(serve: Serve) -> None:

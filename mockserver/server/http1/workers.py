@@ -42,6 +42,7 @@ class Workers:
         self._threads_max = threads_max
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []  # only the loop's thread changes the list
+        self._is_stopping = False
 
     @property
     def threads(self) -> list[threading.Thread]:
@@ -49,8 +50,11 @@ class Workers:
         return [thread for thread in self._threads if thread.is_alive()]
 
     def run(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
-        """Run the function on a thread, once one is free; called on the loop."""
+        """Run the function on a thread, once one is free; called on the loop. After `stop` the future is canceled."""
         future: asyncio.Future[Any] = self._loop.create_future()
+        if self._is_stopping:
+            future.cancel()
+            return future
         job = _Job(function, future)
         self._jobs.put(job)
         if not self._threads:
@@ -62,7 +66,8 @@ class Workers:
         return future
 
     def _grow(self, job: _Job) -> None:
-        if job.work is not None and len(self._threads) < self._threads_max:
+        # A thread that starts after `stop` would never end.
+        if job.work is not None and len(self._threads) < self._threads_max and not self._is_stopping:
             self._start_thread()
 
     def _start_thread(self) -> None:
@@ -72,7 +77,8 @@ class Workers:
             self._threads.append(thread)
 
     def stop(self) -> None:
-        """Make each thread end after its job."""
+        """Make each thread end after the jobs that are queued."""
+        self._is_stopping = True
         for _ in self._threads:
             self._jobs.put(None)
 
