@@ -99,10 +99,10 @@ def _serve(
     on_exchange: Callable[[Any], None] | None,
     log: Callable[[str], None] | None,
 ) -> int:
-    from mockserver.server import app
     from mockserver.server.hosting.background import BackgroundWorker
     from mockserver.server.hosting.host import DEFAULT_ID
     from mockserver.server.http1.server import Server
+    from mockserver.server.socket_handler import SocketHandler, error_body
 
     host = _create_host(options)
     host.log = log
@@ -110,7 +110,7 @@ def _serve(
     hosted = host.create(_sandbox_config(options), id=DEFAULT_ID, created=created)
     explain = not options.no_reason
     with _explained(options.host, options.port):
-        server = Server(app.build(host), options.host, options.port, explain=explain, error_body=app.error_body)
+        server = Server(SocketHandler(host), options.host, options.port, explain=explain, error_body=error_body)
     host.origin = server.url
     for number in _STOP_SIGNALS:
         signal.signal(number, lambda *_: server.stop())

@@ -1,13 +1,12 @@
 """
 The Flask application: WSGI requests to the front controller, and its responses back.
 
-On a socket of `server.http1` a response that a rule breaks ends or resets the connection. On any other WSGI server it is
-the exception that the standard library's HTTP client raises.
+A response that a rule breaks is the exception that the standard library's HTTP client raises: WSGI has no connection that
+could be ended or reset. The package's own server needs no WSGI (see `socket_handler`).
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from http.client import IncompleteRead
 from typing import TYPE_CHECKING, Final
@@ -17,14 +16,11 @@ from flask import Flask, Request, Response, request
 from werkzeug.datastructures import Headers
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from mockserver.contract.errors import ERRORS
 from mockserver.server import front_controller
-from mockserver.server.api.exchange import ClientWait, RealTimeWait, VirtualWait
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse, NoResponse, iter_chunks
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxConfig, SandboxHost
 from mockserver.server.http1 import reason_phrases
-from mockserver.server.http1.connection import RawSocket
 from mockserver.server.http1.request import is_authority, origin_form
 
 if TYPE_CHECKING:
@@ -63,17 +59,17 @@ def build(host: SandboxHost, root: HostedSandbox | None = None) -> Flask:
     """
     app = Flask("mockserver", static_folder=None)
     app.request_class = _Request
-    app.config["PROPAGATE_EXCEPTIONS"] = True  # without a raw socket a broken response is an exception
+    app.config["PROPAGATE_EXCEPTIONS"] = True  # a broken response is an exception
 
     # Before Flask's routing: the front controller takes every method and every path.
     @app.before_request
     def serve() -> Response:
         # Flask's routing has matched nothing, and its exception would hold this call in a cycle of frames.
         request.routing_exception = None
-        raw: RawSocket | None = request.environ.get("mockserver.socket")
-        client: ClientWait = RealTimeWait(raw) if raw is not None else VirtualWait()
-        result, after = front_controller.handle_request(host, read(request, host.origin), root, client)
-        response = _end_connection(result, raw) if isinstance(result, NoResponse) else _flask_response(result, raw)
+        result, after = front_controller.handle_request(host, read(request, host.origin), root)
+        if isinstance(result, NoResponse):
+            raise result.as_error()
+        response = _flask_response(result)
         response.call_on_close(after)
         return response
 
@@ -85,13 +81,6 @@ def create_app(scenario: str | None = None, *, seed: int = 0) -> Flask:
     host = SandboxHost()
     host.create(SandboxConfig(scenario=scenario, seed=seed), id=DEFAULT_ID)
     return build(host)
-
-
-def error_body(is_mock_failure: bool) -> tuple[int, bytes]:
-    """Return the status and the API's error body for a request that is not HTTP, or for a failure of the mock."""
-    row = ERRORS["INTERNAL_ERROR" if is_mock_failure else "VALIDATION_ERROR"]
-    body = {"statusCode": row.status, "code": row.code, "message": row.message.format(path="requisição")}
-    return row.status, json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def read(incoming: Request, origin: str) -> HttpRequest:
@@ -135,39 +124,25 @@ def _body(incoming: Request, limit_bytes: int) -> bytes | None:
         return None
 
 
-def _end_connection(missing: NoResponse, raw: RawSocket | None) -> Response:
-    """End or reset the connection without a response; without a raw socket raise the error that a client would."""
-    if raw is None:
-        raise missing.as_error()
-    if missing.reason == "reset":
-        raw.reset()
-    else:
-        raw.close()
-    return Response()
-
-
-def _pieces(response: HttpResponse, raw: RawSocket | None) -> Iterator[bytes]:
-    """Yield the body piece by piece; without a raw socket raise IncompleteRead at a truncated one."""
+def _pieces(response: HttpResponse) -> Iterator[bytes]:
+    """Yield the body piece by piece; raise IncompleteRead at a truncated one."""
     sent = 0
     for piece in iter_chunks(response):
         if piece is None:
             raise NoResponse("timeout").as_error()
         sent += len(piece)
         yield piece
-    if sent < len(response.body) and raw is None:
+    if sent < len(response.body):
         raise IncompleteRead(b"", len(response.body) - sent)
 
 
-def _flask_response(response: HttpResponse, raw: RawSocket | None) -> Response:
+def _flask_response(response: HttpResponse) -> Response:
     status = f"{response.status} {reason_phrases.reason_phrase(response.status)}"
     transmission = response.transmission
-    outgoing = _Response(response.body if transmission is None else _pieces(response, raw), status=status)
+    outgoing = _Response(response.body if transmission is None else _pieces(response), status=status)
     outgoing.headers.clear()
     for name, value in response.headers:
         outgoing.headers.add(name, value)
     if response.status != 204 and "Content-Length" not in outgoing.headers:
         outgoing.headers["Content-Length"] = str(len(response.body))
-    cut_bytes = transmission.truncate_bytes if transmission is not None else None
-    if cut_bytes is not None and cut_bytes >= len(response.body):
-        outgoing.headers["Connection"] = "close"  # the connection ends after this body too, though it is whole
     return outgoing

@@ -1,14 +1,17 @@
 """
 Front controller: from a request's path to its sandbox, and to the API, the control plane, the media or the hosted page.
 
-Flask and the in-process transports call `handle_request` alike. The API takes every path that no other part takes, so
-that a client with a wrong base path gets the documented error and an entry in the journal.
+Flask and the in-process transports call `handle_request`; the handler of the socket, which never waits, calls its steps one
+by one. The API takes every path that no other part takes, so that a client with a wrong base path gets the documented error
+and an entry in the journal.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
+from typing import Literal
 from urllib.parse import quote
 
 from mockserver.contract.text import printable
@@ -17,13 +20,25 @@ from mockserver.core.state.records import Media
 from mockserver.server.api import formats
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait
 from mockserver.server.api.request import SANDBOXES, HttpRequest, handle_api_request, parse_call
-from mockserver.server.api.response import HttpResponse, NoResponse, redactor
+from mockserver.server.api.response import (
+    HttpResponse,
+    NoResponse,
+    ResponseOrWait,
+    WaitingCall,
+    map_response,
+    redactor,
+    without_body,
+)
 from mockserver.server.control import routes
 from mockserver.server.hosted_page import handler
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 
 Response = HttpResponse | NoResponse
 After = Callable[[], None]
+Part = Literal["api", "control", "media", "page"]
+# A request below the prefix of its sandbox; that sandbox, None if it does not exist; and the part of the server that responds.
+# A plain tuple: a named one takes a fiftieth of a call.
+RoutedRequest = tuple[HttpRequest, HostedSandbox | None, Part]
 
 
 def handle_request(
@@ -40,41 +55,87 @@ def handle_request(
         request: its target is the whole path.
         root: the sandbox at the root, by default the host's default one. If it has a port of its own, no prefix reaches
             another sandbox.
-        client: how a wait of a rule is spent.
+        client: how a wait of a rule is spent; not a client on a connection, whose server spends it.
 
     Returns:
         The response, and a function that sends the webhooks which the request has made due. A caller in process need not
         call it: the sandbox's next request does.
     """
-    response, after = _route(host, request, root, client)
-    if request.method == "HEAD" and isinstance(response, HttpResponse) and response.body:
-        is_sized = any(name == "Content-Length" for name, _ in response.headers)
-        size = () if is_sized else (("Content-Length", str(len(response.body))),)
-        response = response._replace(headers=(*response.headers, *size), body=b"")  # as GET would have it, refusals too
-    return response, after
+    routed = route(host, request, root)
+    hosted = routed[1]
+    if hosted is not None:
+        dispatch_due_before(hosted)
+    response = run_request(host, routed, client)
+    assert not isinstance(response, WaitingCall)
+    if hosted is None:
+        return response, _nothing
+    complete_request(host, hosted, routed[2])
+    return response, hosted.dispatch_webhooks
 
 
-def _route(
-    host: SandboxHost, request: HttpRequest, root: HostedSandbox | None, client: ClientWait
-) -> tuple[Response, After]:
+def route(host: SandboxHost, request: HttpRequest, root: HostedSandbox | None = None) -> RoutedRequest:
+    """Return the request with its sandbox, and the part of the server that it is for; the arguments are as above."""
+    hosted: HostedSandbox | None
     if root is not None and host.sandboxes.get(root.id) is not root:
-        return _no_sandbox(host, request._replace(target=f"{SANDBOXES}{root.id}{request.target}")), _nothing
-    if request.target.startswith(SANDBOXES) and (root is None or root.own_origin is None):
+        hosted, request = None, request._replace(target=f"{SANDBOXES}{root.id}{request.target}")
+    elif request.target.startswith(SANDBOXES) and (root is None or root.own_origin is None):
         hosted, request = _strip_prefix(host, request)
     else:
         hosted = root or host.sandboxes.get(DEFAULT_ID)
-    if hosted is None:
-        return _no_sandbox(host, request), _nothing
+    return request, hosted, "api" if request.target.startswith("/v1/") else _part(request)
+
+
+def _part(request: HttpRequest) -> Part:
+    target = request.target
+    if target.startswith("/_mock/"):
+        return "control"
+    if target.startswith("/media/") and request.method in ("GET", "HEAD"):
+        return "media"
+    return "page" if target.startswith("/connect/") else "api"
+
+
+def dispatch_due_before(hosted: HostedSandbox) -> None:
+    """Send the webhooks that an earlier call in process has made due: its caller has its response by now."""
     outbox = hosted.sandbox.outbox
     if outbox.queues or outbox.unordered:
-        hosted.dispatch_webhooks()  # what an earlier call in process made due: its caller has its response by now
-    is_api = request.target.startswith("/v1/")
-    response = (_run_api if is_api else _run_other)(host, hosted, request, client)
+        hosted.dispatch_webhooks()
+
+
+def run_request(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> ResponseOrWait:
+    """
+    Return the response to a request, or its call with a wait.
+
+    The caller calls `dispatch_due_before` first, and `complete_request` once it has the response.
+    """
+    response = _run_part(host, routed, client)
+    return map_response(response, without_body) if routed[0].method == "HEAD" else response
+
+
+def _run_part(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> ResponseOrWait:
+    request, hosted, part = routed
+    if hosted is None:
+        return _no_sandbox(host, request)
+    if part == "control":
+        return routes.handle_control_request(host, hosted, request)
+    if part == "media":
+        return _media(hosted, request)
+    if part == "page":
+        return _visit(hosted, request)
+    response = handle_api_request(hosted.sandbox, request, host.response_options, client)
+    if host.log is None:
+        return response
+    return map_response(response, partial(_log_response, host.log, hosted, request))
+
+
+def complete_request(host: SandboxHost, hosted: HostedSandbox, part: Part) -> None:
+    """Send the webhooks that a rule has sent before the response, and notify the listeners of the sandbox and the host."""
+    outbox = hosted.sandbox.outbox  # read again: another thread may have reset the sandbox
+    if (outbox.queues or outbox.unordered) and part in ("api", "page"):
+        hosted.dispatch.send_early()
     if hosted.listeners:
         hosted.notify_listeners()
     if host.on_exchange is not None:
         host.on_exchange(hosted)
-    return response, hosted.dispatch_webhooks
 
 
 def _nothing() -> None:
@@ -90,29 +151,18 @@ def _strip_prefix(host: SandboxHost, request: HttpRequest) -> tuple[HostedSandbo
     return hosted, request._replace(target=slash + rest, base_url=request.base_url + SANDBOXES + sandbox_id)
 
 
-def _run_other(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client: ClientWait) -> Response:
-    """Run a request whose path is not below /v1/."""
-    if request.target.startswith("/_mock/"):
-        return routes.handle_control_request(host, hosted, request)
-    if request.target.startswith("/media/") and request.method in ("GET", "HEAD"):
-        return _media(hosted, request)
-    if not request.target.startswith("/connect/"):
-        return _run_api(host, hosted, request, client)
+def _visit(hosted: HostedSandbox, request: HttpRequest) -> HttpResponse:
+    """Return a page of the hosted flow; a visit is not an exchange of the journal, and yet moves a session."""
     if not handler.is_static_asset(request.target):
-        with hosted.sandbox.lock:  # a visit of the page is not an exchange of the journal, and yet moves a session
+        with hosted.sandbox.lock:
             hosted.sandbox.journal.add_command("visit", {"call": parse_call(request)}, *hosted.sandbox.position())
-    response = handler.serve(hosted, request)
-    hosted.dispatch.send_early()
-    return response
+    return handler.serve(hosted, request)
 
 
-def _run_api(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client: ClientWait) -> Response:
-    response = handle_api_request(hosted.sandbox, request, host.response_options, client)
-    outbox = hosted.sandbox.outbox  # read again: another thread may have reset the sandbox
-    if outbox.queues or outbox.unordered:
-        hosted.dispatch.send_early()
-    if host.log is not None:
-        host.log(_access_log_line(hosted, request, response))
+def _log_response(
+    log: Callable[[str], None], hosted: HostedSandbox, request: HttpRequest, response: Response
+) -> Response:
+    log(_access_log_line(hosted, request, response))
     return response
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -33,7 +34,8 @@ class MockServer:
     """
     A server on the loopback interface with any number of sandboxes. Two servers share nothing.
 
-    `with`, `open`, or the first read of an address opens its socket; calls in process need none.
+    `with`, `open`, or the first read of an address opens its socket; calls in process need none. A fork of the process has no
+    socket: a sandbox that it creates has calls in process only.
 
     Lifetime: until it is closed.
 
@@ -98,11 +100,11 @@ class MockServer:
 
     def _new_server(self, root: HostedSandbox | None, port: int = 0) -> Server:
         """Return a server with this sandbox at its root, not started yet."""
-        from mockserver.server import app
         from mockserver.server.http1.server import Server
+        from mockserver.server.socket_handler import SocketHandler, error_body
 
         explain = self._host.response_options.explain
-        return Server(app.build(self._host, root), port=port, explain=explain, error_body=app.error_body)
+        return Server(SocketHandler(self._host, root), port=port, explain=explain, error_body=error_body)
 
     def _open_own_port(self, hosted: HostedSandbox) -> None:
         """Open a port for this sandbox alone, and close the ports of sandboxes that were closed long before."""
@@ -180,7 +182,16 @@ class MockServer:
         hosted = self._host.create(config, clock=clock)
         if settings.get("own_port"):
             self._open_own_port(hosted)
-        return Sandbox(LocalBackend(hosted, self.open), settings)
+        server = self._server
+        is_forked = server is not None and server.process_id != os.getpid()
+        return Sandbox(LocalBackend(hosted, self._refuse_fork if is_forked else self.open), settings)
+
+    def _refuse_fork(self) -> None:
+        """Raise the error of an address that the socket of the parent process does not serve."""
+        assert self._server is not None
+        raise RuntimeError(
+            f"got a sandbox of a fork; its server belongs to process {self._server.process_id}; make a new MockServer"
+        )
 
     def is_open(self, sandbox: Sandbox) -> bool:
         """

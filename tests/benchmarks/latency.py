@@ -17,6 +17,7 @@ from typing import Any
 import requests
 
 from mockserver.server.http1.server import Server
+from tests.server.wsgi import WsgiHandler
 
 COUNT = 1_000
 QUIET_CALLS = 500
@@ -27,7 +28,7 @@ def main() -> None:
     command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", "--log-format", "off"]
     seen: list[int] = []
     with (
-        Server(_receiver(seen)) as receiver,
+        Server(WsgiHandler(_receiver(seen))) as receiver,
         subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as process,
     ):
         assert process.stdout is not None

@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from mockserver.server.http1.server import Server
+from tests.server.wsgi import WsgiHandler
 
 CLIENTS = 4
 CALLS_A_ROUND = 12_000  # more than a journal holds
@@ -303,7 +304,7 @@ def main() -> int:
     asked = parser.parse_args()
     receiver = Receiver()
     options = ("--journal-max-bytes", "4000000") if asked.memory else ()
-    with Server(receiver) as own, serving(*options) as served:
+    with Server(WsgiHandler(receiver)) as own, serving(*options) as served:
         print("".join(f"{heading:>12}" for heading in HEADINGS))
         if asked.memory:
             samples = refused_uploads(served)

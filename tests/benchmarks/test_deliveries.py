@@ -9,6 +9,7 @@ import pytest
 
 from mockserver import MockServer, Sandbox
 from mockserver.server.http1.server import Server
+from tests.server.wsgi import WsgiHandler
 
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 COUNT = 1_000
@@ -38,7 +39,7 @@ def test_a_thousand_sessions_expire(benchmark: Any, server: MockServer, way: str
         start("204 No Content", [])
         return []
 
-    with Server(app) as receiver:
+    with Server(WsgiHandler(app)) as receiver:
 
         def ready() -> tuple[tuple[Sandbox], dict[str, Any]]:
             seen.clear()

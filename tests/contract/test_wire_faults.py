@@ -23,7 +23,7 @@ ELSEWHERE = {
         "error": "the schema of an error body",
     },
     "server/api/exchange.py": {"drop": "why there is no response"},
-    "server/app.py": {"reset": "a transport: why there is no response"},
+    "server/socket_handler.py": {"reset": "a transport: why there is no response"},
     "testing/transports/httpx_transport.py": {"reset": "a transport: why there is no response"},
     "core/state/rules.py": {"drop": "how a connection ends", "reset": "how a connection ends"},
     "core/faults/injection.py": {"delay": "of `deliver`"},

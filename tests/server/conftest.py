@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
-from mockserver.server.app import error_body
 from mockserver.server.http1.server import Server
+from mockserver.server.socket_handler import error_body
+from tests.server.wsgi import WsgiHandler
 
 Serve = Callable[..., Server]
 
@@ -25,10 +26,11 @@ def mockserver_server() -> Iterator[MockServer]:
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Serve a WSGI app until the test is over."""
+    """Serve a WSGI app, or a handler, until the test is over."""
     with ExitStack() as servers:
 
         def serve(app: Any, **options: Any) -> Server:
-            return servers.enter_context(Server(app, **{"error_body": error_body} | options))
+            handler = app if hasattr(app, "respond") else WsgiHandler(app)
+            return servers.enter_context(Server(handler, **{"error_body": error_body} | options))
 
         yield serve

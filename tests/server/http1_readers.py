@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import socket
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import NamedTuple
 
 import h11
 
 from mockserver.server.http1.connection import Connection, ServerConfig
+from mockserver.server.http1.event_loop import new_event_loop
+from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.server import plain_error
+from mockserver.server.http1.workers import Workers
 
-PATIENCE_SECONDS = 5.0  # nothing waits as long: the client has ended its half before the server begins
+LIMIT_SECONDS = 5.0  # nothing waits as long: the client has ended its half before the server begins
 WHOLE_BYTES = 64 * 1024 * 1024
 
 
@@ -26,7 +28,7 @@ class Asked(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The requests that were read, and why the bytes after them were refused; empty where the end came in order."""
+    """The requests that were read, and why the bytes after them were refused; empty if none were."""
 
     asked: list[Asked]
     why: str
@@ -39,57 +41,74 @@ class Answered(NamedTuple):
     fault: str
 
 
-class _Wire(socket.socket):
-    """One end of a pair of sockets, which takes no option of TCP."""
-
-    def setsockopt(self, level: int, *rest: Any) -> None:
-        if level != socket.IPPROTO_TCP:
-            super().setsockopt(level, *rest)
+Respond = Callable[[Request], ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]]
 
 
-ENVIRON = {"SERVER_NAME": "here", "SERVER_PORT": "80", "wsgi.url_scheme": "http", "wsgi.input_terminated": True}
-App = Callable[[dict[str, Any], Any], Any]
+def echo(request: Request) -> ResponseOrDisconnect:
+    """Answers with the body, for every other length in two pieces."""
+    body = request.body() or b""
+    if len(body) % 2:
+        return Response(200, (), body)
+    return Response(200, (("Content-Length", str(len(body))),), _halves(body))
 
 
-def echo(environ: dict[str, Any], start: Any) -> list[bytes]:
-    """Answers in each way of framing by turns: a length, chunks, or the end of the connection."""
-    body = environ["wsgi.input"].read()
-    sized = [("Content-Length", str(len(body)))] if len(body) % 2 else []
-    start("200 OK", sized)
-    return [body] if sized else [body[:1], body[1:]]
+async def _halves(body: bytes) -> AsyncIterator[bytes]:
+    yield body[:1]
+    yield body[1:]
 
 
-def read_by_us(sent: bytes, app: App = echo) -> tuple[Verdict, bytes, list[str]]:
+class _Recorder:
+    """A handler that stores what is asked."""
+
+    def __init__(self, respond: Respond) -> None:
+        self.asked: list[Asked] = []
+        self._respond = respond
+
+    def body_max_bytes(self, target: str) -> int:
+        return WHOLE_BYTES
+
+    def respond(self, request: Request) -> ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]:
+        self.asked.append(Asked(request.method, request.target, _headers(request), request.body() or b""))
+        return self._respond(request)
+
+
+def read_by_us(sent: bytes, respond: Respond = echo) -> tuple[Verdict, bytes, list[str]]:
     """What the server reads of a client that sends this and ends, its answers' bytes, and the lines of its log."""
-    asked: list[Asked] = []
-
-    def recorded(environ: dict[str, Any], start: Any) -> Any:
-        body = environ["wsgi.input"].read()
-        asked.append(Asked(environ["REQUEST_METHOD"], environ["RAW_URI"], _headers(environ), body))
-        return app(environ | {"wsgi.input": io.BytesIO(body)}, start)
-
-    log: list[str] = []
-    client, other = socket.socketpair()
-    wire = _Wire(fileno=other.detach())
-    client.settimeout(PATIENCE_SECONDS)
+    recorder, log = _Recorder(respond), []
+    client, wire = socket.socketpair()
+    client.settimeout(LIMIT_SECONDS)
     with client:
         client.sendall(sent)
         client.shutdown(socket.SHUT_WR)
-        terms = ServerConfig(recorded, plain_error, log.append, PATIENCE_SECONDS, WHOLE_BYTES, True, ENVIRON)
-        Connection(wire, ("127.0.0.1", 1), terms).run()
+        _serve(wire, ServerConfig(recorder, plain_error, log.append, LIMIT_SECONDS, True))
         with client.makefile("rb") as answers:
             answered = answers.read()
     last = answered.rpartition(b"HTTP/1.1 400 ")[2] if b"\r\nX-Mock-Reason: " in answered else b""
-    why = last.partition(b"\r\nX-Mock-Reason: ")[2].partition(b"\r\n")[0].decode() if app is echo else ""
-    return Verdict(asked, why), answered, log
+    why = last.partition(b"\r\nX-Mock-Reason: ")[2].partition(b"\r\n")[0].decode() if respond is echo else ""
+    return Verdict(recorder.asked, why), answered, log
 
 
-def _headers(environ: dict[str, Any]) -> dict[str, str]:
-    named = {key.removeprefix("HTTP_"): value for key, value in environ.items() if key.startswith("HTTP_")}
-    named |= {key: environ[key] for key in ("CONTENT_TYPE", "CONTENT_LENGTH") if key in environ}
-    if "TRANSFER_ENCODING" in named:
-        named["TRANSFER_ENCODING"] = named["TRANSFER_ENCODING"].lower()  # as h11 has it: a coding has no case
-    return {name.replace("_", "-"): value for name, value in named.items()}
+def _serve(wire: socket.socket, config: ServerConfig) -> None:
+    """Serve this one connection to its end."""
+    loop = new_event_loop()
+    workers = Workers(loop, "reader", 1)
+    wire.setblocking(False)
+    connection = Connection(loop, wire, ("127.0.0.1", 1), config, workers, lambda _: loop.stop())
+    connection.start()
+    loop.run_forever()
+    if connection.task is not None:
+        loop.run_until_complete(connection.task)
+    workers.stop()
+    for thread in workers.threads:
+        thread.join(LIMIT_SECONDS)
+    loop.close()
+
+
+def _headers(request: Request) -> dict[str, str]:
+    named = {name.upper(): value for name, value in request.headers.items()}
+    if "TRANSFER-ENCODING" in named:
+        named["TRANSFER-ENCODING"] = named["TRANSFER-ENCODING"].lower()  # as h11 has it: a coding has no case
+    return named
 
 
 def read_by_h11(sent: bytes) -> Verdict:

@@ -55,6 +55,9 @@ class RawClient:
             return Answer(status, headers, self._chunks(), "chunked")
         return Answer(status, headers, self._reader.read(), "end")
 
+    def read(self, size: int) -> bytes:
+        return self._reader.read(size)
+
     def line(self) -> str:
         line = self._reader.readline()
         assert line.endswith(b"\r\n"), line

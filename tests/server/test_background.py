@@ -11,10 +11,10 @@ import requests
 from freezegun import freeze_time
 from werkzeug.wrappers import Response
 
-from mockserver.server import app as flask_app
 from mockserver.server.hosting.background import _THREADS_MAX, BackgroundWorker
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxConfig, SandboxHost
 from mockserver.server.http1.server import Server
+from mockserver.server.socket_handler import SocketHandler
 from tests.server.control_calls import SESSIONS, Made
 from tests.server.sockets import Post, app
 
@@ -57,7 +57,7 @@ def standalone() -> Iterator[Standalone]:
     host = SandboxHost()
     hosted = host.create(SandboxConfig(), id=DEFAULT_ID)
     background = BackgroundWorker(host)
-    with Server(flask_app.build(host)) as server:
+    with Server(SocketHandler(host)) as server:
         host.origin = server.url
         background.start()
         yield Standalone(host, hosted, server, background)
@@ -98,7 +98,7 @@ def test_an_expiry_leaves_unasked_also_where_the_processs_clock_is_frozen(serve)
         host = SandboxHost()
         hosted = host.create(SandboxConfig(), id=DEFAULT_ID)
         background, seen = BackgroundWorker(host), []
-        with Server(flask_app.build(host)) as server:
+        with Server(SocketHandler(host)) as server:
             host.origin = server.url
             background.start()
             standalone = Standalone(host, hosted, server, background)

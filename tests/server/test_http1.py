@@ -1,95 +1,104 @@
-"""Requests of HTTP/1.1: the environ of the accepted ones, and the refusal of all others."""
+"""Requests of HTTP/1.1: the request that the handler gets, and the refusal of all other bytes."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
+from mockserver.server.http1.messages import Request, Response
 from mockserver.server.http1.server import Server
 from tests.server.rawclient import RawClient
 
 Serve = Callable[..., Server]
-SHOWN = ("REQUEST_METHOD", "SCRIPT_NAME", "PATH_INFO", "QUERY_STRING", "RAW_URI", "REQUEST_URI", "SERVER_PROTOCOL")
 
 
-def environ_of(serve: Serve, *lines: str) -> dict[str, Any]:
-    """The text entries of the environ that the app is given for this request."""
+class Recorder:
+    """A handler that stores its requests."""
 
-    def app(environ: Any, start: Any) -> list[bytes]:
-        seen.update(environ)
-        start("200 OK", [])
-        return [b""]
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
 
-    seen: dict[str, Any] = {}
-    with RawClient(serve(app).port) as client:
+    def body_max_bytes(self, target: str) -> int:
+        return 1_000
+
+    def respond(self, request: Request) -> Response:
+        self.requests.append(request)
+        return Response(200, ())
+
+
+def request_of(serve: Serve, *lines: str) -> Request:
+    """Return the request that the handler gets."""
+    recorder = Recorder()
+    with RawClient(serve(recorder).port) as client:
         assert 200 == client.say(*lines).answer().status
-    return seen
+    (request,) = recorder.requests
+    return request
 
 
-def test_the_environ_has_the_request(serve: Serve) -> None:
-    environ = environ_of(
+def test_the_request_has_the_values_that_were_sent(serve: Serve) -> None:
+    request = request_of(
         serve, "PATCH /a%20b/%C3%A7%2Fd?q=%20x&y HTTP/1.1", "Content-Type: text/x", "X-Some-Thing:  v "
     )
 
-    assert ["PATCH", "", "/a b/\xc3\xa7/d", "q=%20x&y", *["/a%20b/%C3%A7%2Fd?q=%20x&y"] * 2, "HTTP/1.1"] == [
-        environ[key] for key in SHOWN
-    ]
-    assert ("text/x", "v", "here") == (environ["CONTENT_TYPE"], environ["HTTP_X_SOME_THING"], environ["HTTP_HOST"])
-    assert "HTTP_CONTENT_TYPE" not in environ
+    assert ("PATCH", "/a%20b/%C3%A7%2Fd?q=%20x&y", b"") == (request.method, request.target, request.body())
+    assert {"content-type": "text/x", "x-some-thing": "v", "host": "here"} == request.headers
 
 
-def test_the_environ_has_the_server_and_the_client(serve: Serve) -> None:
-    environ = environ_of(serve, "GET / HTTP/1.0")
+def test_the_request_has_its_client_and_its_number_on_the_connection(serve: Serve) -> None:
+    recorder = Recorder()
+    with RawClient(serve(recorder).port) as client:
+        for _ in range(2):
+            client.say("GET / HTTP/1.1").answer()
+        address = client.socket.getsockname()
 
-    assert ("127.0.0.1", "127.0.0.1", "HTTP/1.0") == tuple(
-        environ[key] for key in ("SERVER_NAME", "REMOTE_ADDR", "SERVER_PROTOCOL")
-    )
-    assert environ["SERVER_PORT"].isdigit()
-    assert environ["REMOTE_PORT"].isdigit()
-    assert ((1, 0), "http") == (environ["wsgi.version"], environ["wsgi.url_scheme"])
-    assert (True, False, False) == tuple(environ[f"wsgi.{key}"] for key in ("multithread", "multiprocess", "run_once"))
-    assert environ["wsgi.input_terminated"]
-    assert {"wsgi.input", "wsgi.errors", "mockserver.socket"} <= set(environ)
+    assert [(address, 0), (address, 1)] == [(each.client, each.exchanges_before) for each in recorder.requests]
 
 
-# target, path, query, host
+# target, path with query, host
 ABSOLUTE = [
-    ("http://other:81/a?b", "/a", "b", "other:81"),
-    ("HTTP://other", "/", "", "other"),
-    ("http://other?b", "/", "b", "other"),
+    ("http://other:81/a?b", "/a?b", "other:81"),
+    ("HTTP://other", "/", "other"),
+    ("http://other?b", "/?b", "other"),
 ]
 
 
-@pytest.mark.parametrize(("target", "path", "query", "host"), ABSOLUTE)
-def test_an_absolute_target_brings_its_own_host(serve: Serve, target: str, path: str, query: str, host: str) -> None:
-    environ = environ_of(serve, f"GET {target} HTTP/1.1")
+@pytest.mark.parametrize(("target", "path", "host"), ABSOLUTE)
+def test_an_absolute_target_has_its_own_host(serve: Serve, target: str, path: str, host: str) -> None:
+    request = request_of(serve, f"GET {target} HTTP/1.1")
 
-    assert (path, query, host) == (environ["PATH_INFO"], environ["QUERY_STRING"], environ["HTTP_HOST"])
-    assert target == environ["RAW_URI"]
+    assert (path, host) == (request.target, request.headers["host"])
 
 
 def test_repeated_headers_are_joined(serve: Serve) -> None:
-    environ = environ_of(
-        serve, "GET / HTTP/1.1", "X-API-Key: a", "Cookie: c=1", "x-api-key: b", "Cookie: d=2", "Content-Length: 0, 0"
-    )
+    request = request_of(serve, "GET / HTTP/1.1", "X-API-Key: a", "Cookie: c=1", "x-api-key: b", "Cookie: d=2")
 
-    assert ("a,b", "c=1; d=2", "0") == tuple(
-        environ[key] for key in ("HTTP_X_API_KEY", "HTTP_COOKIE", "CONTENT_LENGTH")
-    )
+    assert ("a,b", "c=1; d=2") == (request.headers["x-api-key"], request.headers["cookie"])
 
 
 def test_a_header_with_an_underscore_is_dropped(serve: Serve) -> None:
-    environ = environ_of(serve, "GET / HTTP/1.1", "X_API_Key: forged", "Content_Length: 5")
+    request = request_of(serve, "GET / HTTP/1.1", "X_API_Key: forged", "Content_Length: 5")
 
-    assert "HTTP_X_API_KEY" not in environ
-    assert "CONTENT_LENGTH" not in environ
+    assert {"host": "here"} == request.headers
 
 
 def test_an_asterisk_is_a_target_of_options(serve: Serve) -> None:
-    assert "*" == environ_of(serve, "OPTIONS * HTTP/1.1")["PATH_INFO"]
+    assert "*" == request_of(serve, "OPTIONS * HTTP/1.1").target
+
+
+@pytest.mark.parametrize("method", ["get", "BREW", "M-SEARCH", "QUERY", "x.y"])
+def test_an_unknown_method_reaches_the_handler(serve: Serve, method: str) -> None:
+    assert method == request_of(serve, f"{method} / HTTP/1.1").method
+
+
+def test_bytes_that_a_client_did_not_escape_stay_in_the_target(serve: Serve) -> None:
+    recorder = Recorder()
+    with RawClient(serve(recorder).port) as client:
+        client.socket.sendall("GET /a?b=ç HTTP/1.1\r\nHost: here\r\n\r\n".encode())
+        assert 200 == client.answer().status
+
+    assert "/a?b=ç".encode() == recorder.requests[0].target.encode("latin-1")
 
 
 HOST = "Host: here\r\n"
@@ -118,6 +127,7 @@ REFUSED = [
     ("many headers", 400, "GET / HTTP/1.1\r\n" + HOST + "X: a\r\n" * 100 + "\r\n"),
     ("large head", 400, "GET / HTTP/1.1\r\n" + HOST + ("X: " + "a" * 8000 + "\r\n") * 9 + "\r\n"),
     ("two lengths", 400, "POST / HTTP/1.1\r\n" + HOST + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab"),
+    ("the same length twice", 400, "POST / HTTP/1.1\r\n" + HOST + "Content-Length: 2, 2\r\n\r\nab"),
     ("signed length", 400, "POST / HTTP/1.1\r\n" + HOST + "Content-Length: +1\r\n\r\na"),
     ("empty length", 400, "POST / HTTP/1.1\r\n" + HOST + "Content-Length:\r\n\r\na"),
     (
@@ -132,9 +142,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("status", "sent"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
-def test_invalid_http_is_refused_in_json_and_never_reaches_the_app(serve: Serve, status: int, sent: str) -> None:
-    calls: list[object] = []
-    with RawClient(serve(lambda environ, start: calls.append(environ)).port) as client:
+def test_invalid_http_is_refused_in_json_and_never_reaches_the_handler(serve: Serve, status: int, sent: str) -> None:
+    recorder = Recorder()
+    with RawClient(serve(recorder).port) as client:
         client.socket.sendall(sent.encode("latin-1"))
         answer = client.answer()
 
@@ -146,11 +156,11 @@ def test_invalid_http_is_refused_in_json_and_never_reaches_the_app(serve: Serve,
             "message": "Os dados enviados são inválidos. Verifique o campo requisição.",
         } == answer.json()
         assert client.ended()
-    assert [] == calls
+    assert [] == recorder.requests
 
 
 def test_the_body_of_a_refusal_is_the_servers_owners_to_word(serve: Serve) -> None:
-    server = serve(None, error_body=lambda is_app_failure: (422, json.dumps({"of": is_app_failure}).encode()))
+    server = serve(Recorder(), error_body=lambda is_app_failure: (422, json.dumps({"of": is_app_failure}).encode()))
     with RawClient(server.port) as client:
         client.socket.sendall(b"GET /\r\n\r\n")
         answer = client.answer()
@@ -162,6 +172,6 @@ def test_the_body_of_a_refusal_is_the_servers_owners_to_word(serve: Serve) -> No
 @pytest.mark.parametrize("length", [8 * 1024, 8 * 1024 - 1])
 def test_a_line_at_its_bound_is_taken(serve: Serve, length: int) -> None:
     path = "/" + "a" * (length - len("GET / HTTP/1.1"))
-    environ = environ_of(serve, f"GET {path} HTTP/1.1", "X: " + "b" * (length - 3))
+    request = request_of(serve, f"GET {path} HTTP/1.1", "X: " + "b" * (length - 3))
 
-    assert (path, length - 3) == (environ["PATH_INFO"], len(environ["HTTP_X"]))
+    assert (path, length - 3) == (request.target, len(request.headers["x"]))

@@ -11,10 +11,11 @@ from collections.abc import Callable
 
 import pytest
 
-from mockserver.server.app import create_app
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
+from mockserver.server.socket_handler import SocketHandler
 from tests.server.http1_cases import SEEDS, case
 from tests.server.http1_differences import LOOSER, STRICTER, difference
-from tests.server.http1_readers import PATIENCE_SECONDS, App, read_answers, read_by_h11, read_by_us
+from tests.server.http1_readers import LIMIT_SECONDS, Respond, read_answers, read_by_h11, read_by_us
 
 Record = Callable[[str, object], None]
 SEED = 20260301
@@ -30,23 +31,30 @@ def reading(number: int) -> str | None:
     return difference(ours, read_by_h11(sent), sent) if len(log) == len(answers.statuses) else f"?log: {log}"
 
 
-def serving(number: int, app: App) -> str | None:
+def serving(number: int, respond: Respond) -> str | None:
     """A finding where the whole application fails to answer what it is sent, None where it does."""
-    ours, answered, log = read_by_us(case(SEED, number), app)
+    ours, answered, log = read_by_us(case(SEED, number), respond)
     if b"HTTP/1.1 500 " in answered or any("Traceback" in line for line in log):
         return f"?500: {log}"
     return None if len(log) >= len(ours.asked) else "?an answer is missing"
 
 
+def demo() -> Respond:
+    """The whole mock, with the data of the demo."""
+    host = SandboxHost()
+    host.create(SandboxConfig("demo"), id=DEFAULT_ID)
+    return SocketHandler(host).respond
+
+
 def fuzz(numbers: range, record: Record) -> None:
     """Send these cases, and fail with the findings; the figures go to the end of the run."""
-    app = create_app("demo")
+    respond = demo()
     seen: Counter[str | None] = Counter()
     findings: list[tuple[int, str]] = []
     threads, files, slowest = threading.active_count(), _open_files(), 0.0
     for number in numbers:
         began = time.perf_counter()
-        for verdict in (reading(number), serving(number, app) if number % 4 == 0 else None):
+        for verdict in (reading(number), serving(number, respond) if number % 4 == 0 else None):
             seen[verdict] += 1
             if verdict is not None and verdict.startswith("?"):
                 findings.append((number, verdict))
@@ -58,7 +66,7 @@ def fuzz(numbers: range, record: Record) -> None:
     # What an earlier test has left may end meanwhile, so that there can be fewer.
     assert threading.active_count() <= threads
     assert _open_files() <= files
-    assert slowest < PATIENCE_SECONDS
+    assert slowest < LIMIT_SECONDS
     assert seen[None] > len(numbers) / 2, seen
 
 
@@ -86,8 +94,8 @@ def test_every_named_difference_is_one_that_the_cases_show() -> None:
 
 def test_the_cases_reach_the_operations_behind_the_server() -> None:
     """A fuzzer whose requests all end at the door would find nothing behind it."""
-    app = create_app("demo")
-    answered = b"".join(read_by_us(case(SEED, number), app)[1] for number in range(len(SEEDS)))
+    respond = demo()
+    answered = b"".join(read_by_us(case(SEED, number), respond)[1] for number in range(len(SEEDS)))
 
     for status in (b"200", b"201", b"400", b"401", b"404"):
         assert b"HTTP/1.1 " + status + b" " in answered

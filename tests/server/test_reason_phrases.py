@@ -9,7 +9,6 @@ import pytest
 import requests
 
 from mockserver import Sandbox
-from mockserver.server.http1.server import Server
 from tests.server.rawclient import RawClient
 
 PATH = "/v1/campaigns"
@@ -54,12 +53,3 @@ def test_a_reason_phrase_is_the_registered_one(mockserver: Sandbox, status: int)
 def test_what_the_server_itself_refuses_has_its_phrase_too(mockserver: Sandbox):
     with RawClient(urlsplit(mockserver.base_url).port or 0) as client:
         assert "HTTP/1.1 400 Bad Request" == client.say("NO HTTP").line()
-
-
-def test_a_server_with_another_app_sends_the_phrase_of_the_app():
-    def app(environ, start):
-        start("200 Fine", [])
-        return [b""]
-
-    with Server(app) as server, RawClient(server.port) as client:
-        assert "HTTP/1.1 200 Fine" == client.say("GET / HTTP/1.1").line()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import selectors
 import signal
 import socket
 import threading
@@ -14,11 +13,19 @@ from typing import Any
 
 import pytest
 
-from mockserver.server.http1.server import PortInUse, Server
+from mockserver.server.http1 import server as http1_server
+from mockserver.server.http1.messages import Request, Response
+from mockserver.server.http1.server import PortInUse
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
+from tests.server.wsgi import WsgiHandler
 
-Serve = Callable[..., Server]
+Serve = Callable[..., http1_server.Server]
 STOP_SECONDS = 0.1  # ten times what it takes, for a machine that is busy
+
+
+def Server(app: Any, **options: Any) -> http1_server.Server:
+    """A server of a WSGI app."""
+    return http1_server.Server(WsgiHandler(app), **options)
 
 
 def hello(environ: Any, start: Any) -> list[bytes]:
@@ -26,23 +33,23 @@ def hello(environ: Any, start: Any) -> list[bytes]:
     return [b"hello"]
 
 
-class Held:
-    """An app that holds each request until it is let go."""
+class Waiting:
+    """An app that responds once `released` is set."""
 
     def __init__(self) -> None:
-        self.reached, self.let_go = threading.Event(), threading.Event()
+        self.reached, self.released = threading.Event(), threading.Event()
 
     def __call__(self, environ: Any, start: Any) -> list[bytes]:
         self.reached.set()
-        self.let_go.wait(DEADLINE_SECONDS)
+        self.released.wait(DEADLINE_SECONDS)
         return hello(environ, start)
 
 
-def own_threads(server: Server) -> list[threading.Thread]:
+def own_threads(server: http1_server.Server) -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if server.url in thread.name]
 
 
-def stop_seconds(server: Server) -> float:
+def stop_seconds(server: http1_server.Server) -> float:
     begun = time.perf_counter()
     server.stop()
     return time.perf_counter() - begun
@@ -83,7 +90,7 @@ def test_stop_ends_idle_connections_and_leaves_no_thread() -> None:
     with RawClient(server.port) as first, RawClient(server.port) as second:
         for client in (first, second):
             client.say("GET / HTTP/1.1").answer()
-        assert 3 == len(server.threads)
+        assert 2 == server.connections
         seconds = stop_seconds(server)
 
         assert seconds < STOP_SECONDS
@@ -96,19 +103,19 @@ def test_stop_ends_idle_connections_and_leaves_no_thread() -> None:
 
 
 def test_stop_does_not_wait_for_a_request_in_flight() -> None:
-    app = Held()
+    app = Waiting()
     server = Server(app)
     server.start()
     with RawClient(server.port) as client:
         client.say("GET / HTTP/1.1")
         assert app.reached.wait(DEADLINE_SECONDS)
         seconds = stop_seconds(server)
-        (held,) = server.threads
+        (worker,) = server.threads  # the worker inside the app
         assert seconds < STOP_SECONDS
         assert client.ended()
 
-    app.let_go.set()
-    held.join(DEADLINE_SECONDS)
+    app.released.set()
+    worker.join(DEADLINE_SECONDS)
     assert not server.threads
 
 
@@ -120,6 +127,15 @@ def test_stop_is_harmless_twice_and_without_a_start() -> None:
 
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((server.host, server.port), DEADLINE_SECONDS)
+
+
+def test_a_server_that_is_stopped_before_it_starts_serves_nothing() -> None:
+    server = Server(hello)
+    server.stop()
+    server.start()
+    server.stop()
+
+    assert not server.threads
 
 
 def test_an_app_may_stop_its_server() -> None:
@@ -175,27 +191,16 @@ def test_serve_forever_returns_when_a_signal_handler_stops_it(receiver: Callable
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="the system has no such signal")
-def test_a_signal_that_does_not_stop_it_wakes_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    waits: list[float | None] = []
-
-    class Counting(selectors.DefaultSelector):
-        def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-            waits.append(timeout)
-            return super().select(timeout)
-
-    def app(environ: Any, start: Any) -> list[bytes]:
-        signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
-        return hello(environ, start)
-
+def test_a_signal_that_does_not_stop_it_is_handled_and_leaves_it_serving() -> None:
     def call_and_stop() -> None:
         with RawClient(server.port) as client:
             assert 200 == client.say("GET / HTTP/1.1").answer().status
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
             assert handled.wait(DEADLINE_SECONDS)
             assert 200 == client.say("GET / HTTP/1.1").answer().status
         server.stop()
 
-    monkeypatch.setattr(selectors, "DefaultSelector", Counting)
-    server, handled = Server(app), threading.Event()
+    server, handled = Server(hello), threading.Event()
     wakeup_before = signal.set_wakeup_fd(-1)
     before = signal.signal(signal.SIGUSR1, lambda *_: handled.set())
     client = threading.Thread(target=call_and_stop)
@@ -206,17 +211,16 @@ def test_a_signal_that_does_not_stop_it_wakes_it_once(monkeypatch: pytest.Monkey
         client.join(DEADLINE_SECONDS)
         signal.signal(signal.SIGUSR1, before)
 
-    assert len(waits) <= 4  # until the connection, each of the signals, and the end
     assert -1 == signal.set_wakeup_fd(wakeup_before)
 
 
 def test_connections_are_served_side_by_side(serve: Serve) -> None:
-    app = Held()
+    app = Waiting()
     server = serve(app)
     with RawClient(server.port) as slow, RawClient(server.port) as quick:
         slow.say("GET /slow HTTP/1.1")
         assert app.reached.wait(DEADLINE_SECONDS)
-        app.let_go.set()
+        app.released.set()
         quick.say("GET /quick HTTP/1.1")
 
         assert b"hello" == quick.answer().body
@@ -237,17 +241,20 @@ def test_a_client_library_reuses_its_connection(serve: Serve) -> None:
     assert None not in sockets
 
 
-def test_small_answers_do_not_wait_for_an_acknowledgement(serve: Serve) -> None:
-    seen: list[int] = []
+def test_small_answers_do_not_wait_for_an_acknowledgement(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_options: list[tuple[int, ...]] = []
 
-    def app(environ: Any, start: Any) -> list[bytes]:
-        seen.append(environ["mockserver.socket"].socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
-        return []
+    class Recording(socket.socket):
+        def setsockopt(self, *option: Any) -> None:
+            set_options.append(option)
+            super().setsockopt(*option)
 
-    with RawClient(serve(app).port) as client:
-        assert client.say("GET / HTTP/1.1").ended()
+    monkeypatch.setattr(socket, "socket", Recording)
+    server = serve(hello)
+    with RawClient(server.port) as client:
+        client.say("GET / HTTP/1.1").answer()
 
-    assert seen[0]
+    assert (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1) in set_options
 
 
 def test_an_exchange_is_logged_only_with_a_log(serve: Serve, capfd: pytest.CaptureFixture[str]) -> None:
@@ -280,28 +287,66 @@ def test_an_incomplete_request_is_refused(serve: Serve) -> None:
         assert 400 == body.answer().json()["statusCode"]
 
 
-def test_accepting_a_client_takes_no_longer_with_many_open_connections(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server, asked, count = serve(hello), [], 300
-    is_alive = threading.Thread.is_alive
+class Inline:
+    """A handler that answers on the loop."""
+
+    def body_max_bytes(self, target: str) -> int:
+        return 0
+
+    def respond(self, request: Request) -> Response:
+        return Response(200, ())
+
+
+def test_what_follows_the_last_request_of_a_connection_is_dropped(serve: Serve) -> None:
+    lines: list[str] = []
+    server = serve(hello, log=lines.append, idle_seconds=0.05)
+    with RawClient(server.port) as client:
+        client.say("GET /a HTTP/1.1", "Connection: close", body=b"GET /b HTTP/1.1\r\n")
+        assert 200 == client.answer().status
+        assert client.ended()
+        wait_until_ended(server)
+
+    assert ['127.0.0.1 "GET /a" 200'] == lines
+
+
+def test_connections_beyond_the_maximum_wait_for_one_to_end(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http1_server, "_CONNECTIONS_MAX", 2)
+    server = serve(Inline())
+    with RawClient(server.port) as first, RawClient(server.port) as second:
+        for client in (first, second):
+            assert 200 == client.say("GET / HTTP/1.1").answer().status
+        with RawClient(server.port) as third:
+            third.say("GET / HTTP/1.1")
+            assert 200 == first.say("GET / HTTP/1.1", "Connection: close").answer().status
+            assert 2 == server.connections
+            assert first.ended()
+
+            assert 200 == third.answer().status
+
+
+def test_open_connections_take_no_thread(serve: Serve) -> None:
+    server = serve(Inline())
     with ExitStack() as clients:
-        monkeypatch.setattr(threading.Thread, "is_alive", lambda thread: asked.append(1) or is_alive(thread))
-        for _ in range(count - 1):
-            clients.enter_context(RawClient(server.port))
-        last = clients.enter_context(RawClient(server.port))
-        assert 200 == last.say("GET / HTTP/1.1").answer().status
-        monkeypatch.undo()
+        opened = [clients.enter_context(RawClient(server.port)) for _ in range(300)]
+        for client in opened:
+            assert 200 == client.say("GET / HTTP/1.1").answer().status
 
-        assert count + 1 == len(server.threads)
-        assert len(asked) <= 3 * count
+        assert (300, 1) == (server.connections, len(server.threads))
 
 
-def test_connections_that_have_ended_are_forgotten(serve: Serve) -> None:
-    server = serve(hello)
+def test_connections_that_have_ended_are_removed(serve: Serve) -> None:
+    server = serve(Inline())
     for _ in range(300):
         with RawClient(server.port) as client:
             client.say("GET / HTTP/1.1", "Connection: close").answer()
             assert client.ended()
 
-    assert len(server._open) < 150
+    wait_until_ended(server)
+
+
+def wait_until_ended(server: http1_server.Server) -> None:
+    """Wait until the server has no connection."""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while server.connections:
+        assert time.monotonic() < deadline
+        time.sleep(0.002)

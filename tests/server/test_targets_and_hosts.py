@@ -9,6 +9,7 @@ import pytest
 from mockserver.server import app as flask_app
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
 from mockserver.server.http1.request import HEAD_MAX_BYTES, is_authority
+from mockserver.server.socket_handler import SocketHandler
 from tests.server.hostile import Request, send
 from tests.server.rawclient import RawClient
 
@@ -52,7 +53,7 @@ def test_a_host_is_a_name_or_an_address_with_an_optional_port(host) -> None:
 
 @pytest.mark.parametrize("host", NO_NAMES)
 def test_a_host_that_is_neither_is_refused_on_the_socket(serve, host) -> None:
-    with RawClient(serve(flask_app.build(SandboxHost())).port) as client:
+    with RawClient(serve(SocketHandler(SandboxHost())).port) as client:
         client.socket.sendall(f"GET /_mock/health HTTP/1.1\r\nHost: {host}\r\n\r\n".encode("latin-1", "replace"))
         answer = client.answer()
 
@@ -61,7 +62,7 @@ def test_a_host_that_is_neither_is_refused_on_the_socket(serve, host) -> None:
 
 
 def test_an_absolute_target_with_an_invalid_host_is_refused(serve) -> None:
-    with RawClient(serve(flask_app.build(SandboxHost())).port) as client:
+    with RawClient(serve(SocketHandler(SandboxHost())).port) as client:
         assert 400 == client.say("GET http://[zz]/_mock/health HTTP/1.1").answer().status
 
 
@@ -94,7 +95,7 @@ ABSOLUTE = [
 def test_an_absolute_target_leads_where_its_path_leads(serve, target, status) -> None:
     host = SandboxHost()
     host.create(SandboxConfig(), id=DEFAULT_ID)
-    with RawClient(serve(flask_app.build(host)).port) as client:
+    with RawClient(serve(SocketHandler(host)).port) as client:
         assert status == client.say(f"GET {target} HTTP/1.1").answer().status
     assert status == send(flask_app.build(host), Request("GET", target)).status
 
@@ -116,7 +117,7 @@ REFUSED_HEADS = {
 def test_an_answer_to_head_has_no_body_also_where_the_server_refuses_the_request(serve, sent) -> None:
     host = SandboxHost()
     host.create(SandboxConfig(), id=DEFAULT_ID)
-    with RawClient(serve(flask_app.build(host)).port) as client:
+    with RawClient(serve(SocketHandler(host)).port) as client:
         client.socket.sendall(sent)
         answer = client.answer("HEAD")
 

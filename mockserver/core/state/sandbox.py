@@ -51,9 +51,12 @@ class Runtime:
     def pass_virtual_time(self, sandbox: SandboxState, by: Duration) -> None:
         """Advance the clock while a call waits, the lock free."""
 
-    def wait_real_time(self, sandbox: SandboxState, epoch: int, seconds: float) -> bool:
-        """Wait in real time, the lock free; return True immediately when the sandbox leaves this epoch."""
-        return sandbox.epoch != epoch
+    def add_wait(self, sandbox: SandboxState, epoch: int, cancel: Callable[[], None]) -> bool:
+        """Have `cancel` called once the sandbox leaves this epoch; return False if it has left the epoch already."""
+        return sandbox.epoch == epoch
+
+    def remove_wait(self, cancel: Callable[[], None]) -> None:
+        """Remove a wait that is over."""
 
     def monotonic_us(self) -> Duration | None:
         """Return the monotonic clock in microseconds, or None if there is none."""

@@ -1,8 +1,9 @@
 """
 One call of the public API: the operation with its journal entry, and the rules around it.
 
-1. A rule's wait holds no lock. In real time it ends early when the sandbox begins a new epoch; in process it moves the
-   sandbox's clock, and ends with the client's timeout.
+1. A rule's wait holds no lock. On a connection the call is returned with its wait, which the server spends in real time
+   and which the sandbox's next epoch cancels; in process a wait moves the sandbox's clock, and ends with the client's
+   timeout.
 2. A call that returns from a wait into a newer epoch changes nothing and gets no response.
 """
 
@@ -16,7 +17,7 @@ from typing import Literal, NamedTuple, Protocol
 from mockserver.contract.text import printable
 from mockserver.core.faults import injection
 from mockserver.core.faults.injection import RuleMatch
-from mockserver.core.instants import SECOND, Duration
+from mockserver.core.instants import Duration
 from mockserver.core.operations.dispatch import handle_call
 from mockserver.core.scheduler import run_until
 from mockserver.core.state.calls import ApiError, Call, CallResult
@@ -24,9 +25,12 @@ from mockserver.core.state.sandbox import SandboxState, cut, journal_entry
 from mockserver.server.api.response import (
     HttpResponse,
     NoResponse,
+    PendingWait,
     ResponseOptions,
+    ResponseOrWait,
     Transmission,
     Waited,
+    after_wait,
     build_response,
     redactor,
     scripted_response,
@@ -36,8 +40,13 @@ from mockserver.server.api.response import (
 class ClientWait(Protocol):
     """How the client of one call waits for its response."""
 
-    def wait(self, sandbox: SandboxState, epoch: int, span: Duration) -> Waited:
-        """Let `span` pass. Return `passed`, `canceled` by a new epoch, or `timed-out` if the client gives up before."""
+    def wait(self, sandbox: SandboxState, epoch: int, span: Duration) -> Waited | PendingWait:
+        """
+        Let `span` pass, or return the wait, which the server then spends.
+
+        Returns:
+            `passed`, `canceled` by a new epoch, or `timed-out` if the client gives up before.
+        """
 
     def if_lost(self, note: Callable[[], None]) -> None:
         """Call `note` if the response does not reach the client."""
@@ -81,32 +90,30 @@ class VirtualWait(NamedTuple):
 NO_TIMEOUT = VirtualWait()
 
 
-class ClientConnection(Protocol):
+class RealTimeWait:
     """
-    The connection of a client that waits in real time.
+    A client on a connection: its server waits in real time, and a frozen clock stays where it is.
 
     Attributes:
-        exchanges_before: the number of calls that the connection carried before this one.
-        if_lost: called if the response does not reach the client.
+        on_lost: the server calls it if the response does not reach the client.
+
+    Lifetime: one call.
     """
 
-    exchanges_before: int
-    if_lost: Callable[[], None] | None
+    __slots__ = ("_exchanges_before", "on_lost")
 
+    def __init__(self, exchanges_before: int) -> None:
+        self._exchanges_before = exchanges_before
+        self.on_lost: Callable[[], None] | None = None
 
-class RealTimeWait(NamedTuple):
-    """A client on a connection: it waits in real time, and a frozen clock stays where it is."""
-
-    connection: ClientConnection
-
-    def wait(self, sandbox: SandboxState, epoch: int, span: Duration) -> Waited:
-        return "canceled" if sandbox.runtime.wait_real_time(sandbox, epoch, span / SECOND) else "passed"
+    def wait(self, sandbox: SandboxState, epoch: int, span: Duration) -> PendingWait:
+        return PendingWait(sandbox, epoch, span)
 
     def if_lost(self, note: Callable[[], None]) -> None:
-        self.connection.if_lost = note
+        self.on_lost = note
 
     def is_reused(self) -> bool:
-        return self.connection.exchanges_before > 0
+        return self._exchanges_before > 0
 
     def timeout(self) -> Literal["socket"]:
         return "socket"
@@ -143,7 +150,7 @@ class ExchangeWithRules:
         number: the number of the call's journal entry; 0 until `operate` has run.
 
     Lifetime: one call.
-    Lock: the caller of `run` does not hold the sandbox's lock; no wait holds it.
+    Lock: no wait holds the sandbox's lock. The caller of `run` may hold it only for a client whose server spends the waits.
     """
 
     __slots__ = ("_arrived_at", "_call", "_client", "_epoch", "_match", "_options", "_sandbox", "number", "response")
@@ -159,17 +166,16 @@ class ExchangeWithRules:
         self.response: HttpResponse | NoResponse = NoResponse("drop")
         self.number = 0
 
-    def run(self) -> HttpResponse | NoResponse:
-        """Run the three phases and return the response."""
+    def run(self) -> ResponseOrWait:
+        """Run the three phases and return the response, or the call with its wait before or after the operation."""
         with self._sandbox.lock:
             self.before()
             if not self._match.before:
                 self.operate()
         if self._match.before:
-            self._operate_after_wait()
-        if self.number:
-            self.after()
-        return self.response
+            waited = self._client.wait(self._sandbox, self._epoch, self._match.before)
+            return after_wait(waited, self._operate_after_wait)
+        return self.after()
 
     def before(self) -> None:
         """
@@ -207,22 +213,29 @@ class ExchangeWithRules:
         if result is not None:
             injection.run_after_effects(sandbox, call, match, result)
 
-    def after(self) -> None:
+    def after(self) -> ResponseOrWait:
         """
-        Wait as the rules have it after the operation, and set the way in which the body is sent.
+        Wait as the rules have it after the operation, and return the response, with the way in which its body is sent.
 
         A response that does not reach its client is marked as lost in the journal.
         """
+        if not self._match.after:
+            return self._transmit()
+        return after_wait(self._client.wait(self._sandbox, self._epoch, self._match.after), self._respond_after_wait)
+
+    def _respond_after_wait(self, waited: Waited) -> ResponseOrWait:
+        if waited == "canceled" or self._sandbox.epoch != self._epoch:
+            self.response = NoResponse("drop")
+        elif waited == "timed-out":
+            self._mark_end(is_lost=True)
+            self.response = NoResponse("timeout")
+        else:
+            return self._transmit()
+        return self.response
+
+    def _transmit(self) -> HttpResponse | NoResponse:
+        """Set the way in which the body is sent, and return the response."""
         match, client, response = self._match, self._client, self.response
-        if match.after:
-            waited = client.wait(self._sandbox, self._epoch, match.after)
-            if waited == "canceled" or self._sandbox.epoch != self._epoch:
-                self.response = NoResponse("drop")
-                return
-            if waited == "timed-out":
-                self._mark_end(is_lost=True)
-                self.response = NoResponse("timeout")
-                return
         is_slow = _is_slow(self._call, response)
         if match.before or match.after or is_slow:
             client.if_lost(lambda: self._mark_end(is_lost=True))
@@ -235,21 +248,22 @@ class ExchangeWithRules:
             )
         elif match.before or match.after:
             self._mark_end(is_lost=False)
+        return self.response
 
-    def _operate_after_wait(self) -> None:
-        """Wait, then run the operation, unless the client has given up meanwhile: then the call arrives when it is due."""
+    def _operate_after_wait(self, waited: Waited) -> ResponseOrWait:
+        """Run the operation, unless the client has given up in the wait: then the call arrives when it is due."""
         sandbox, match = self._sandbox, self._match
-        waited = self._client.wait(sandbox, self._epoch, match.before)
         with sandbox.lock:
             if waited == "canceled" or sandbox.epoch != self._epoch:
-                return
+                return self.response
             run_until(sandbox, sandbox.read_clock())
             if waited == "timed-out":
                 injection.defer_call(sandbox, self._call, match, self._arrived_at + match.before)
                 self.response = NoResponse("timeout")
-                return
+                return self.response
             injection.take_snapshot(sandbox)
             self.operate()
+        return self.after()
 
     def _record(self, result: CallResult) -> None:
         """Add the call to the journal, with the part of the response that reaches the client."""

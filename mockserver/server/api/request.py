@@ -31,7 +31,7 @@ from mockserver.core.state.calls import ApiError, Call, UploadedFile
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.server.api import router
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait, ExchangeWithRules, run_call
-from mockserver.server.api.response import HttpResponse, NoResponse, ResponseOptions
+from mockserver.server.api.response import ResponseOptions, ResponseOrWait, map_response, without_body
 
 SANDBOXES = "/sandboxes/"  # followed by a sandbox's id: the prefix of that sandbox
 _FIELD = "files"
@@ -213,7 +213,7 @@ def handle_api_request(
     request: HttpRequest,
     options: ResponseOptions = ResponseOptions(),  # noqa: B008 - an immutable default
     client: ClientWait = NO_TIMEOUT,
-) -> HttpResponse | NoResponse:
+) -> ResponseOrWait:
     """
     Run the timers that are due, then the request, and record it in the journal.
 
@@ -224,22 +224,20 @@ def handle_api_request(
         client: how a wait of a rule is spent.
 
     Returns:
-        The documented response or error, unless a rule changes it; INTERNAL_ERROR for an unexpected failure.
+        The documented response or error, unless a rule changes it; INTERNAL_ERROR for an unexpected failure. A call that
+        waits in real time is returned with its wait.
 
     Lock: takes the sandbox's lock; waits without it.
     """
     call = parse_call(request)
-    response: HttpResponse | NoResponse
+    response: ResponseOrWait
     if sandbox.rule_set.rules and call.endpoint is not None:
         response = ExchangeWithRules(sandbox, call, options, client).run()
     else:
         with sandbox.lock:
             run_until(sandbox, sandbox.read_clock())
             response = run_call(sandbox, call, options)
-    if call.method != "HEAD" or isinstance(response, NoResponse):
-        return response
-    length = ("Content-Length", str(len(response.body)))  # as GET would have it
-    return response._replace(headers=(*response.headers, length), body=b"")
+    return map_response(response, without_body) if call.method == "HEAD" else response
 
 
 def parse_call(request: HttpRequest) -> Call:

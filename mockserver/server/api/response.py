@@ -7,7 +7,8 @@ A server with `strict` options validates each response against its schema.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing
 from errno import ECONNRESET
 from http.client import RemoteDisconnected
 from itertools import pairwise
@@ -55,6 +56,14 @@ def explanation_header(refusal: ApiError, redactor: Redactor) -> str:
     return brief(printable, _HEADER_MAX_CHARS)
 
 
+class PendingWait(NamedTuple):
+    """A wait in real time, which the server of the client's connection spends without a thread."""
+
+    sandbox: SandboxState
+    epoch: int  # the wait ends early when the sandbox leaves it
+    span: Duration
+
+
 class Transmission(NamedTuple):
     """
     How a response's body is sent, if a rule changes that.
@@ -63,14 +72,14 @@ class Transmission(NamedTuple):
         truncate_bytes: the connection ends after this many bytes of the body; None for the whole body.
         chunks: the number of pieces of the body, 0 for one piece without a wait.
         over: the sum of the waits between the pieces, in microseconds.
-        wait: spends one of these waits.
+        wait: spends one of these waits, or returns it for the server to spend.
         ended: called once: with True when the last piece is sent, with False if the client gives up before.
     """
 
     truncate_bytes: int | None = None
     chunks: int = 0
     over: Duration = 0
-    wait: Callable[[Duration], Waited] = lambda span: "passed"
+    wait: Callable[[Duration], Waited | PendingWait] = lambda span: "passed"
     ended: Callable[[bool], None] = lambda is_whole: None
 
 
@@ -111,6 +120,45 @@ class NoResponse(NamedTuple):
         return RemoteDisconnected("Remote end closed connection without response")
 
 
+class WaitingCall(NamedTuple):
+    """
+    A call that waits in real time.
+
+    Attributes:
+        wait: the server of the client's connection spends it.
+        resume: gets the result of the wait, and returns the response, or the call with its next wait.
+    """
+
+    wait: PendingWait
+    resume: Callable[[Waited], ResponseOrWait]
+
+
+ResponseOrWait = HttpResponse | NoResponse | WaitingCall
+
+
+def after_wait(waited: Waited | PendingWait, resume: Callable[[Waited], ResponseOrWait]) -> ResponseOrWait:
+    """Continue after a wait, or return the call with its wait, for the server to spend."""
+    return WaitingCall(waited, resume) if isinstance(waited, PendingWait) else resume(waited)
+
+
+def map_response(
+    current: ResponseOrWait, change: Callable[[HttpResponse | NoResponse], HttpResponse | NoResponse]
+) -> ResponseOrWait:
+    """Apply a function to the response; to that of a waiting call once the call has one."""
+    if isinstance(current, WaitingCall):
+        return current._replace(resume=lambda waited: map_response(current.resume(waited), change))
+    return change(current)
+
+
+def without_body(response: HttpResponse | NoResponse) -> HttpResponse | NoResponse:
+    """Return the response to HEAD, with the length that GET would have."""
+    if isinstance(response, NoResponse) or not response.body:
+        return response
+    is_sized = any(name == "Content-Length" for name, _ in response.headers)
+    size = () if is_sized else (("Content-Length", str(len(response.body))),)
+    return response._replace(headers=(*response.headers, *size), body=b"")
+
+
 def iter_chunks(response: HttpResponse) -> Iterator[bytes | None]:
     """
     Yield the pieces of the body as they are sent: the first immediately, a wait before each other one.
@@ -119,6 +167,14 @@ def iter_chunks(response: HttpResponse) -> Iterator[bytes | None]:
         A piece; None, as the last value, if the client has given up. The pieces end early if the body is truncated, and
         if the sandbox cancels the wait.
     """
+    with closing(chunk_steps(response)) as steps:
+        for step in steps:
+            assert not isinstance(step, PendingWait)  # of a client on a connection
+            yield step
+
+
+def chunk_steps(response: HttpResponse) -> Generator[bytes | PendingWait | None, Waited | None, None]:
+    """Yield the pieces as `iter_chunks` does, and each wait that the server spends; `send` takes the result of that."""
     transmission = response.transmission or Transmission()
     body = response.body[: transmission.truncate_bytes]
     count = min(transmission.chunks, len(body)) or 1
@@ -127,6 +183,8 @@ def iter_chunks(response: HttpResponse) -> Iterator[bytes | None]:
     try:
         for number, (start, end) in enumerate(pairwise(bounds)):
             waited = transmission.wait(_gap(transmission.over, number, count)) if number else "passed"
+            if isinstance(waited, PendingWait):
+                waited = (yield waited) or "canceled"
             if waited == "canceled":
                 return
             if waited == "timed-out":

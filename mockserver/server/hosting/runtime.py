@@ -61,12 +61,12 @@ _MONOTONIC_NS = (getattr(sys.modules.get("freezegun.api"), "real_monotonic_ns", 
 class HostRuntime(Runtime):
     """Runtime of one hosted sandbox. Lifetime: that of the sandbox."""
 
-    __slots__ = ("_lock", "_released", "pass_time")
+    __slots__ = ("_lock", "_waits", "pass_time")
 
     def __init__(self) -> None:
         self.pass_time: Callable[[Duration], object] = lambda by: None  # the host sets it once it has the sandbox
         self._lock = threading.Lock()
-        self._released: threading.Event | None = None  # set when the epoch of the waits ends
+        self._waits: set[Callable[[], None]] = set()  # of the epoch: functions that cancel one wait each
 
     def apply_seed_data(self, sandbox: SandboxState, given: Mapping[str, Any]) -> None:
         apply(sandbox, {"given": given})
@@ -77,13 +77,16 @@ class HostRuntime(Runtime):
     def pass_virtual_time(self, sandbox: SandboxState, by: Duration) -> None:
         self.pass_time(by)
 
-    def wait_real_time(self, sandbox: SandboxState, epoch: int, seconds: float) -> bool:
+    def add_wait(self, sandbox: SandboxState, epoch: int, cancel: Callable[[], None]) -> bool:
         with self._lock:
             if sandbox.epoch != epoch:
-                return True
-            released = self._released = self._released or threading.Event()
-        # An event waits on a lock with a timeout, in C: nothing that freezes the process's clock reaches it.
-        return released.wait(min(seconds, threading.TIMEOUT_MAX))
+                return False
+            self._waits.add(cancel)
+        return True
+
+    def remove_wait(self, cancel: Callable[[], None]) -> None:
+        with self._lock:
+            self._waits.discard(cancel)
 
     def monotonic_us(self) -> Duration:
         return _MONOTONIC_NS[0]() // 1000
@@ -93,6 +96,6 @@ class HostRuntime(Runtime):
 
     def cancel_waits(self) -> None:
         with self._lock:
-            released, self._released = self._released, None
-        if released is not None:
-            released.set()
+            waits, self._waits = self._waits, set()
+        for cancel in waits:
+            cancel()

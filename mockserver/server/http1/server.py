@@ -1,33 +1,37 @@
-"""A small threaded HTTP/1.1 server on loopback that keeps connections alive and stops within milliseconds."""
+"""An HTTP/1.1 server with one event loop in a thread of its own; it stops within milliseconds."""
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
-import selectors
 import signal
 import socket
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Self
+from typing import Self
 
 from mockserver.server.http1.connection import Connection, ServerConfig
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import WSGIApplication
+from mockserver.server.http1.event_loop import new_event_loop
+from mockserver.server.http1.messages import Handler
+from mockserver.server.http1.workers import Workers
 
 _GRACE_SECONDS = 0.01
 _ACCEPT_PAUSE_SECONDS = 0.05
+_ACCEPTS_MAX = 64  # at a time, so that open connections are served too
+# On Windows a selector waits for at most 512 sockets; more clients wait for one to disconnect.
+_CONNECTIONS_MAX = 500 if sys.platform == "win32" else sys.maxsize
 _PORT_MAX = 65535
 _WAKEUP_BYTES = 64  # one for each signal, or for a call of `stop`
-_OPEN_MIN = 64
+_WORKERS_MAX = 32
 
 
-def plain_error(is_app_failure: bool) -> tuple[int, bytes]:
-    """Return the status and JSON body of an error: 500 for a failure of the app, 400 for bytes that are not HTTP."""
-    return (500, b'{"message":"internal error"}') if is_app_failure else (400, b'{"message":"bad request"}')
+def plain_error(is_own_failure: bool) -> tuple[int, bytes]:
+    """Return the status and JSON body of an error: 500 for a failure of the handler, 400 for bytes that are not HTTP."""
+    return (500, b'{"message":"internal error"}') if is_own_failure else (400, b'{"message":"bad request"}')
 
 
 class PortInUse(OSError):
@@ -39,54 +43,56 @@ class PortInUse(OSError):
 
 class Server:
     """
-    Serves one WSGI app, each connection on a daemon thread of its own.
+    Serves all connections of one address on one daemon thread.
 
     It listens from its creation on, so that a client may connect before `start`; it serves once, between `start` and
-    `stop` or during `serve_forever`.
-    `error_body(is_app_failure)` returns the status and JSON body of an error of the server itself, and `explain` adds
-    the header X-Mock-Reason to it; `log` gets one line per exchange.
-    A connection ends after `idle_seconds` without a byte from the client; a body over `body_max_bytes` is refused. By
-    default only the app limits bodies.
+    `stop` or during `serve_forever`. It belongs to the process that created it: a fork has no thread of it.
+
+    Args:
+        handler: responds to the requests (see `messages.Handler`).
+        port: 0 takes a free one.
+        idle_seconds: a connection ends after this time without a byte from the client.
+        explain: send the reason of an error of the server itself in the header X-Mock-Reason.
+        error_body: returns the status and JSON body of such an error; it gets True for a failure of the handler.
+        log: gets one line per exchange.
+        threads_max: of the workers' pool.
+
+    Attributes:
+        process_id: of the process that created the server.
+
+    Raises:
+        PortInUse: another process listens on the port.
+
+    Lifetime: until `stop`, or the end of the process, which does not wait for it.
     """
 
     def __init__(
         self,
-        app: WSGIApplication,
+        handler: Handler,
         host: str = "127.0.0.1",
         port: int = 0,
         *,
         idle_seconds: float = 30.0,
-        body_max_bytes: int = sys.maxsize,
         explain: bool = True,
         error_body: Callable[[bool], tuple[int, bytes]] = plain_error,
         log: Callable[[str], None] | None = None,
+        threads_max: int = _WORKERS_MAX,
     ) -> None:
         self._listener = _listen(host, port)
-        # `stop` sends on the one, and so wakes the serving thread, which waits for the other and for clients.
-        self._wakeup_recv, self._wakeup_send = socket.socketpair()
-        self._wakeup_send.setblocking(False)  # as `signal.set_wakeup_fd` demands
         self.host = host
         self.port: int = self._listener.getsockname()[1]
-        self._terms = ServerConfig(app, error_body, log, idle_seconds, body_max_bytes, explain, self._environ())
-        self._open: dict[Connection, threading.Thread] = {}  # also some that have ended
-        self._open_max = _OPEN_MIN  # entries of `_open` before the ended ones are removed
-        self._thread: threading.Thread | None = None  # of `start`
-        self._runner: threading.Thread | None = None  # the serving thread
-        self._stopping = False
+        self._config = ServerConfig(handler, error_body, log, idle_seconds, explain)
+        self._threads_max = threads_max
+        self._open: set[Connection] = set()
+        self._workers: Workers | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None  # while it serves
+        self._thread: threading.Thread | None = None
+        self._lock = threading.RLock()  # of start and stop; reentrant, as a signal handler may interrupt `stop`
+        self._wakeup: socket.socket | None = None  # wakes `serve_forever`
+        self._is_stopping = False
         self._ended = threading.Event()
-
-    def _environ(self) -> dict[str, Any]:
-        return {
-            "SERVER_NAME": self.host,
-            "SERVER_PORT": str(self.port),
-            "SERVER_SOFTWARE": "mockserver",
-            "wsgi.version": (1, 0),
-            "wsgi.url_scheme": "http",
-            "wsgi.multithread": True,
-            "wsgi.multiprocess": False,
-            "wsgi.run_once": False,
-            "wsgi.input_terminated": True,
-        }
+        self.process_id = os.getpid()
+        _IN_THIS_PROCESS.add(self)
 
     @property
     def url(self) -> str:
@@ -95,9 +101,14 @@ class Server:
 
     @property
     def threads(self) -> tuple[threading.Thread, ...]:
-        """The server's threads that are alive: the one of `start`, and one per open connection."""
-        own = [self._thread] if self._thread is not None else []
-        return tuple(thread for thread in [*own, *self._open.values()] if thread.is_alive())
+        """The server's threads that are alive: the loop's, and those of the workers."""
+        own = [self._thread] if self._thread is not None and self._thread.is_alive() else []
+        return (*own, *(self._workers.threads if self._workers is not None else ()))
+
+    @property
+    def connections(self) -> int:
+        """The number of open connections."""
+        return len(self._open)
 
     def __enter__(self) -> Self:
         self.start()
@@ -108,105 +119,150 @@ class Server:
 
     def start(self) -> None:
         """Serve on a thread of its own."""
-        thread = threading.Thread(target=self._accept, name=f"mockserver {self.url}", daemon=True)
-        self._set_runner(thread)
-        self._thread = thread
-        thread.start()
+        if os.getpid() != self.process_id:
+            raise RuntimeError(
+                f"got a start in a fork of process {self.process_id}, to which this server belongs; make a new one"
+            )
+        with self._lock:
+            if self._thread is not None:
+                raise RuntimeError("a Server serves only once; make a new one")
+            thread = threading.Thread(target=self._run, name=f"mockserver {self.url}", daemon=True)
+            thread.start()
+            self._thread = thread  # a signal handler that stops the server before this line waits for no thread
 
     def serve_forever(self) -> None:
-        """Serve on this thread until `stop` is called, by another thread or by a signal handler of this one."""
-        self._set_runner(threading.current_thread())
-        self._accept()
+        """Serve until `stop` is called, by another thread or by a signal handler of this one."""
+        if self._is_stopping:
+            self.stop()
+            return
+        with _woken_by_signals() as (waiting, self._wakeup):
+            self.start()
+            try:
+                while not self._ended.is_set():  # a signal ends each wait, so that its handler runs
+                    waiting.recv(_WAKEUP_BYTES)
+            finally:
+                self.stop()
 
     def stop(self) -> None:
         """
         End every connection, also during a request, and release the port; a second call does nothing.
 
-        It waits a few milliseconds for the threads. A thread within the app ends when the app returns, its socket closed;
-        `threads` lists it.
-        In a signal handler of the serving thread it only has `serve_forever` return, which does the rest.
+        It waits a few milliseconds for the threads. A worker inside the handler ends when the handler returns; `threads` lists it.
+        On the loop's own thread it only makes the loop end.
         """
-        self._stopping = True
-        runner = self._runner
-        if runner is None:
-            self._close_all()
-            return
-        with suppress(OSError):
-            self._wakeup_send.send(b"!")
-        # On the serving thread itself this is a signal handler; waiting for what it interrupts would never end.
-        if runner is not threading.current_thread():
-            self._ended.wait()
-            if self._thread is not None:
-                self._thread.join()
-
-    def _set_runner(self, runner: threading.Thread) -> None:
-        if self._runner is not None:
-            raise RuntimeError("a Server serves only once; make a new one")
-        self._runner = runner
-
-    def _accept(self) -> None:
-        try:
-            if self._stopping:
+        if os.getpid() != self.process_id:
+            return  # the parent continues to serve
+        with self._lock:
+            self._is_stopping = True
+            if self._thread is None:
+                self._listener.close()
                 return
-            with selectors.DefaultSelector() as waiting, self._woken_by_signals():
-                waiting.register(self._listener, selectors.EVENT_READ)
-                waiting.register(self._wakeup_recv, selectors.EVENT_READ)
-                while not self._stopping:
-                    ready = [key.fileobj for key, _ in waiting.select()]
-                    if self._wakeup_recv in ready:
-                        self._wakeup_recv.recv(_WAKEUP_BYTES)
-                    if not self._stopping:
-                        self._accept_connection()
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self._loop.stop)
+        if threading.current_thread() is not self._thread:
+            self._ended.wait()
+            self._thread.join()
+
+    def _run(self) -> None:
+        loop = new_event_loop()
+        workers = Workers(loop, f"mockserver {self.url}", self._threads_max)
+        try:
+            with self._lock:
+                if self._is_stopping:
+                    return
+                self._loop, self._workers = loop, workers
+                loop.add_reader(self._listener, self._accept, loop, workers)
+            loop.run_forever()
         finally:
-            self._close_all()
-            self._ended.set()
+            with self._lock:
+                self._loop = None
+            try:
+                self._close_all(loop, workers)
+            finally:
+                self._ended.set()
+            if self._wakeup is not None:
+                with suppress(OSError):
+                    self._wakeup.send(b"!")
 
-    @contextmanager
-    def _woken_by_signals(self) -> Iterator[None]:
-        """Have signals end the wait for connections: on Windows, Ctrl-C alone does not."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = signal.set_wakeup_fd(self._wakeup_send.fileno(), warn_on_full_buffer=False)
-        try:
-            yield
-        finally:
-            signal.set_wakeup_fd(before)
+    def _accept(self, loop: asyncio.AbstractEventLoop, workers: Workers) -> None:
+        for _ in range(_ACCEPTS_MAX):
+            if len(self._open) >= _CONNECTIONS_MAX:
+                self._pause_accepting(loop, workers)
+                return
+            try:
+                connected, client = self._listener.accept()
+            except BlockingIOError:
+                return
+            except ConnectionAbortedError:
+                continue  # the client has disconnected
+            except OSError:  # no descriptor is free until a connection ends
+                self._pause_accepting(loop, workers)
+                return
+            connected.setblocking(False)
+            with suppress(OSError):  # it is closed
+                connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection = Connection(loop, connected, client, self._config, workers, self._open.discard)
+            self._open.add(connection)
+            connection.start()
 
-    def _accept_connection(self) -> None:
-        try:
-            wire, client = self._listener.accept()
-        except (BlockingIOError, ConnectionAbortedError):
-            return  # the client has disconnected
-        except OSError:
-            self._ended.wait(_ACCEPT_PAUSE_SECONDS)  # no descriptor is free until a connection ends
-            return
-        connection = Connection(wire, client, self._terms)
-        thread = threading.Thread(target=connection.run, name=f"mockserver {self.url} {client[1]}", daemon=True)
-        if len(self._open) > self._open_max:  # rare enough that the removals cost no more than the accepts
-            self._open = {opened: its_thread for opened, its_thread in self._open.items() if its_thread.is_alive()}
-            self._open_max = 2 * len(self._open) + _OPEN_MIN
-        self._open[connection] = thread  # before it runs: a client with a response finds its thread here
-        try:
-            thread.start()
-        except RuntimeError:
-            del self._open[connection]  # no thread is available; the client may connect again
-            connection.close()
+    def _pause_accepting(self, loop: asyncio.AbstractEventLoop, workers: Workers) -> None:
+        loop.remove_reader(self._listener)
+        loop.call_later(_ACCEPT_PAUSE_SECONDS, loop.add_reader, self._listener, self._accept, loop, workers)
 
-    def _close_all(self) -> None:
-        self._listener.close()
-        connections = self._open
+    def _close_all(self, loop: asyncio.AbstractEventLoop, workers: Workers) -> None:
+        if self._listener.fileno() >= 0:  # else it was stopped before it started
+            loop.remove_reader(self._listener)
+            self._listener.close()
+        connections = list(self._open)
         for connection in connections:
             connection.abort()
+        workers.stop()
+        tasks = [connection.task for connection in connections if connection.task is not None]
+        if tasks:
+            loop.run_until_complete(asyncio.wait(tasks, timeout=_GRACE_SECONDS))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()
         grace = _GRACE_SECONDS
-        for thread in connections.values():
+        for thread in workers.threads:
             thread.join(grace)
             if thread.is_alive():
-                grace = 0  # the other threads have had the same time
-        for connection in connections:
-            connection.close()
-        self._wakeup_recv.close()
-        self._wakeup_send.close()
+                grace = 0  # the other threads have had the same time already
+
+    def _close_copies(self) -> None:
+        """Close this process's copies of the sockets: in a fork, whose parent continues to serve."""
+        self._listener.close()
+        for connection in list(self._open):
+            connection.wire.close_copy()
+
+
+_IN_THIS_PROCESS: weakref.WeakSet[Server] = weakref.WeakSet()
+
+
+def _close_copies_in_fork() -> None:
+    for server in list(_IN_THIS_PROCESS):
+        server._close_copies()
+    _IN_THIS_PROCESS.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    # A port that its server has released would stay in use while a fork has it open.
+    os.register_at_fork(after_in_child=_close_copies_in_fork)
+
+
+@contextmanager
+def _woken_by_signals() -> Iterator[tuple[socket.socket, socket.socket]]:
+    """Yield a pair of sockets; the first gets a byte for each signal of this process, on its main thread."""
+    waiting, wakeup = socket.socketpair()
+    with waiting, wakeup:
+        wakeup.setblocking(False)
+        if threading.current_thread() is not threading.main_thread():
+            yield waiting, wakeup
+            return
+        before = signal.set_wakeup_fd(wakeup.fileno(), warn_on_full_buffer=False)
+        try:
+            yield waiting, wakeup
+        finally:
+            signal.set_wakeup_fd(before)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-import socket
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
 
-from mockserver.server.http1.connection import ClientDisconnected, RawSocket, ResponseWriter
+from mockserver.server.http1.framing import RequestFraming, frame
+from mockserver.server.http1.messages import Response
 from mockserver.server.http1.server import Server
-from tests.server.rawclient import RawClient
+from tests.server.rawclient import DEADLINE_SECONDS, RawClient
 
 Serve = Callable[..., Server]
 
@@ -30,30 +32,25 @@ def two_pieces() -> Iterator[bytes]:
     yield b"two"
 
 
-# version line, further header: how a body of unknown length is framed, and what is said of the connection
-FRAMINGS = [
-    ("HTTP/1.1", "X-Any: 1", "chunked", None),
-    ("HTTP/1.1", "Connection: close", "chunked", "close"),
-    ("HTTP/1.0", "X-Any: 1", "end", "close"),
-    ("HTTP/1.0", "Connection: keep-alive", "end", "close"),
-]
+def test_each_piece_of_a_body_is_sent_when_it_is_due(serve: Serve) -> None:
+    go_on = threading.Event()
+
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b"one"
+        await asyncio.get_running_loop().run_in_executor(None, go_on.wait, DEADLINE_SECONDS)
+        yield b"two"
+
+    app = lambda environ, start: Response(200, (("Content-Length", "6"),), pieces())
+    with RawClient(serve(app).port) as client:
+        client.say("GET / HTTP/1.1")
+        while client.line():
+            pass
+        assert b"one" == client.read(3)
+        go_on.set()
+        assert b"two" == client.read(3)
 
 
-@pytest.mark.parametrize(("version", "header", "framing", "connection"), FRAMINGS)
-def test_a_body_of_unknown_length_is_chunked_or_ends_with_the_connection(
-    serve: Serve, version: str, header: str, framing: str, connection: str | None
-) -> None:
-    with RawClient(serve(answering(two_pieces)).port) as client:
-        answer = client.say(f"GET / {version}", header).answer()
-
-        assert b"onetwo" == answer.body
-        assert framing == answer.framing
-        assert connection == answer.headers.get("connection")
-        if connection == "close":
-            assert client.ended()
-
-
-# version, header, what is said of the connection where the length is known
+# version, header, the response's Connection header
 PERSISTENCE = [
     ("HTTP/1.1", "X-Any: 1", None),
     ("HTTP/1.1", "Connection: Close", "close"),
@@ -64,7 +61,7 @@ PERSISTENCE = [
 
 
 @pytest.mark.parametrize(("version", "header", "connection"), PERSISTENCE)
-def test_a_connection_persists_as_the_client_means_it(
+def test_a_connection_persists_as_the_client_requests(
     serve: Serve, version: str, header: str, connection: str | None
 ) -> None:
     with RawClient(serve(answering([b"hello"])).port) as client:
@@ -105,35 +102,15 @@ def test_head_has_the_length_of_get(serve: Serve) -> None:
 
 
 def test_head_and_body_leave_in_one_send() -> None:
-    sends: list[bytes] = []
+    framed = frame(Response(200, (("Content-Length", "5"),), b"hello"), RequestFraming("GET", 1, True))
 
-    class Recorder(socket.socket):
-        def send(self, data: Any, flags: int = 0, /) -> int:
-            sends.append(bytes(data))
-            return len(data)
-
-    with Recorder() as recorder:
-        for pieces in ([b"hello"], iter([b"hello"])):
-            answer = ResponseWriter(recorder, RawSocket(recorder))
-            answer.start("200 OK", [("Content-Length", "5")])
-            answer.write_all(pieces)
-
-    assert 2 == len(sends)
-    assert all(sent.endswith(b"\r\n\r\nhello") for sent in sends)
+    assert framed.data.endswith(b"\r\n\r\nhello")
+    assert (0, True) == (framed.left_bytes, framed.persists)
 
 
 def test_an_answer_without_pieces_is_empty(serve: Serve) -> None:
     with RawClient(serve(answering([])).port) as client:
         assert "0" == client.say("GET / HTTP/1.1").answer().headers["content-length"]
-
-
-def test_data_that_an_app_writes_precedes_what_it_returns(serve: Serve) -> None:
-    def app(environ: Any, start: Any) -> list[bytes]:
-        start("200 OK", [])(b"written ")
-        return [b"returned"]
-
-    with RawClient(serve(app).port) as client:
-        assert b"written returned" == client.say("GET / HTTP/1.1").answer().body
 
 
 def test_more_than_the_announced_length_does_not_reach_the_next_answer(serve: Serve) -> None:
@@ -158,47 +135,43 @@ def test_a_date_is_added_only_where_the_app_has_none(serve: Serve) -> None:
         assert client.say("GET / HTTP/1.1").answer().headers["date"].endswith(" GMT")
 
 
-class SlowSocket:
-    """A socket whose reader takes `rate` bytes in a second, with a timeout of a second, on a clock of its own."""
-
-    def __init__(self, rate: int) -> None:
-        self.rate, self.taken = rate, 0
-
-    def send(self, data: memoryview) -> int:
-        """Take what the reader takes within the timeout."""
-        if not self.rate:
-            raise TimeoutError("timed out")
-        taken = min(len(data), self.rate)
-        self.taken += taken
-        return taken
-
-    def sendall(self, data: bytes) -> None:
-        """The timeout is that of the whole, as the standard library has it."""
-        if len(data) > self.rate:
-            raise TimeoutError("timed out")
-        self.taken += len(data)
+MEGABYTES = 16  # more than the buffers of both systems take
 
 
-def slow(rate: int) -> tuple[Any, ResponseWriter]:
-    wire: Any = SlowSocket(rate)
-    answer = ResponseWriter(wire, RawSocket(wire))
-    answer.start("200 OK", [])
-    return wire, answer
+def test_a_steady_reader_gets_a_long_answer_whole_however_long_it_takes(serve: Serve) -> None:
+    """Each byte that passes begins the timeout again."""
+    server = serve(answering([b"x" * MEGABYTES * 1024 * 1024]), idle_seconds=0.2)
+    with RawClient(server.port) as client:
+        client.say("GET / HTTP/1.1")
+        while client.line():
+            pass
+        for _ in range(MEGABYTES):
+            assert 1024 * 1024 == len(client.read(1024 * 1024))
+            threading.Event().wait(0.02)
 
 
-def test_a_steady_reader_gets_a_long_answer_whole_however_long_it_takes() -> None:
-    wire, answer = slow(rate=1000)
-    answer.write_all([b"x" * 100_000])
+def test_a_client_that_reads_nothing_for_the_timeout_counts_as_disconnected(serve: Serve) -> None:
+    lost = threading.Event()
+    app = lambda environ, start: Response(200, (), b"x" * MEGABYTES * 1024 * 1024, on_lost=lost.set)
+    with RawClient(serve(app, idle_seconds=0.05).port) as client:
+        client.say("GET / HTTP/1.1")
+        assert lost.wait(DEADLINE_SECONDS)
 
-    assert wire.taken > 100_000
 
+def test_no_further_request_is_read_of_a_client_that_does_not_read(serve: Serve) -> None:
+    calls: list[str] = []
 
-def test_a_client_that_reads_nothing_for_the_timeout_counts_as_disconnected() -> None:
-    _, answer = slow(rate=0)
-    with pytest.raises(ClientDisconnected):
-        answer.write_all([b"x" * 100_000])
+    def app(environ: Any, start: Any) -> list[bytes]:
+        calls.append(environ["PATH_INFO"])
+        start("200 OK", [])
+        return [b"x" * MEGABYTES * 1024 * 1024]
 
-    assert answer.disconnected
+    with RawClient(serve(app).port) as client, RawClient(serve(app).port) as other:
+        client.say("GET /1 HTTP/1.1").say("GET /2 HTTP/1.1")
+        other.say("GET /other HTTP/1.1").answer()
+        assert "/2" not in calls
+        assert 2 * [MEGABYTES * 1024 * 1024] == [len(client.answer().body) for _ in range(2)]
+    assert ["/1", "/2"] == [call for call in calls if call != "/other"]
 
 
 @pytest.mark.parametrize("length", ["abc", "", "\xb2", "+5", "-5", "1_0", " 5", "5, 5", "9" * 5000])

@@ -1,0 +1,104 @@
+"""Framing of responses by RFC 9112: the head, the part of the body that is sent, and the end of the connection."""
+
+from __future__ import annotations
+
+import re
+import time
+from email.utils import formatdate
+from functools import lru_cache
+from typing import NamedTuple
+
+from mockserver.server.http1.messages import Response
+from mockserver.server.http1.reason_phrases import reason_phrase
+
+_LENGTH = re.compile("[0-9]{1,15}")
+_STATUS_MIN, _STATUS_MAX = 200, 999
+
+
+class Framed(NamedTuple):
+    """
+    The beginning of a response.
+
+    Attributes:
+        data: the head, with the body if that is whole.
+        left_bytes: of the body in pieces, which follow.
+        persists: True if the connection may carry another request after the response.
+    """
+
+    data: bytes
+    left_bytes: int
+    persists: bool
+
+
+class RequestFraming(NamedTuple):
+    """Method and version of the request, and True if its connection may persist: they decide the response's framing."""
+
+    method: str = ""
+    minor: int = 1
+    persists: bool = False
+
+
+def frame(response: Response, request: RequestFraming) -> Framed:
+    """
+    Return the bytes of the response.
+
+    Args:
+        request: the default for bytes that are not a request.
+
+    Raises:
+        ValueError: the status, a header or the length is invalid.
+    """
+    status, headers, body = response.status, response.headers, response.body
+    if not _STATUS_MIN <= status <= _STATUS_MAX:
+        raise ValueError(f"got status {status}; expected that of a final response, {_STATUS_MIN} to {_STATUS_MAX}")
+    whole = body if isinstance(body, bytes) else None
+    is_empty = status == 204 or status == 304
+    lines, length, closes = _fields(status, headers, None if is_empty or whole is None else len(whole))
+    if length is None and not is_empty:
+        raise ValueError("got a body in pieces without Content-Length; expected one")
+    sent = b"" if is_empty or request.method == "HEAD" else whole
+    persists = request.persists and not (closes or response.closes)
+    if sent is not None and length is not None:
+        sent = sent[:length]  # bytes beyond it would be read as the beginning of the next response
+        persists = persists and (len(sent) == length or request.method == "HEAD" or is_empty)
+    if not persists:
+        lines.append("Connection: close")
+    elif request.minor == 0:
+        lines.append("Connection: keep-alive")
+    head = "\r\n".join(lines)
+    if head.count("\n") != len(lines) - 1 or head.count("\r") != len(lines) - 1:
+        raise ValueError("a header of the response contains a line end")
+    left_bytes = length if sent is None and length is not None else 0
+    return Framed(head.encode("latin-1") + b"\r\n\r\n" + (sent or b""), left_bytes, persists)
+
+
+def _fields(
+    status: int, headers: tuple[tuple[str, str], ...], length: int | None
+) -> tuple[list[str], int | None, bool]:
+    """Return the status line with the headers, the body's length, and True if a header closes the connection."""
+    lines = [f"HTTP/1.1 {status} {reason_phrase(status)}"]
+    is_dated = is_sized = closes = False
+    for name, value in headers:
+        key = name.lower()
+        if key == "connection" or key == "transfer-encoding":
+            closes = closes or (key == "connection" and value.lower() == "close")
+            continue
+        if key == "content-length":
+            if status == 204:
+                continue
+            if not _LENGTH.fullmatch(value):
+                raise ValueError(f"got Content-Length {value!r}; expected 1 to 15 digits")
+            length, is_sized = int(value), True
+        is_dated = is_dated or key == "date"
+        lines.append(f"{name}: {value}")
+    if not is_dated:
+        lines.append(f"Date: {_date(int(time.time()))}")
+    if length is not None and not is_sized:
+        lines.append(f"Content-Length: {length}")
+    return lines, length, closes
+
+
+@lru_cache(maxsize=1)
+def _date(second: int) -> str:
+    """Return the value of a `Date` header; cached for its second, since formatting costs as much as reading a request."""
+    return formatdate(second, usegmt=True)

@@ -1,0 +1,121 @@
+"""A bounded pool of threads for functions that would block the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from queue import SimpleQueue
+from typing import Any
+
+_GROWTH_DELAY_SECONDS = 0.005
+
+
+class _Job:
+    """A function to run, and the future of its result, until a thread takes the two."""
+
+    __slots__ = ("work",)
+
+    def __init__(self, function: Callable[[], Any], future: asyncio.Future[Any]) -> None:
+        self.work: tuple[Callable[[], Any], asyncio.Future[Any]] | None = (function, future)
+
+    def take(self) -> tuple[Callable[[], Any], asyncio.Future[Any]]:
+        """Return the function and the future; a timer that still refers to this job then refers to neither of them."""
+        assert self.work is not None
+        work, self.work = self.work, None
+        return work
+
+
+class Workers:
+    """
+    Threads that run functions for a loop.
+
+    The first thread starts with the first function, another one when a function has waited some milliseconds: many short
+    functions need few threads. They are daemon threads: those of an executor would delay the end of the process.
+    Lifetime: that of the loop.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, name: str, threads_max: int) -> None:
+        self._loop = loop
+        self._name = name
+        self._threads_max = threads_max
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._threads: list[threading.Thread] = []  # only the loop's thread changes the list
+        self._is_stopping = False
+
+    @property
+    def threads(self) -> list[threading.Thread]:
+        """The threads that are alive."""
+        return [thread for thread in self._threads if thread.is_alive()]
+
+    def run(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
+        """Run the function on a thread, once one is free; called on the loop. After `stop` the future is canceled."""
+        future: asyncio.Future[Any] = self._loop.create_future()
+        if self._is_stopping:
+            future.cancel()
+            return future
+        job = _Job(function, future)
+        self._jobs.put(job)
+        if not self._threads:
+            self._start_thread()
+            if not self._threads:
+                future.set_exception(RuntimeError("the system has no thread for a request"))
+        elif len(self._threads) < self._threads_max:
+            self._loop.call_later(_GROWTH_DELAY_SECONDS, self._grow, job)
+        return future
+
+    def _grow(self, job: _Job) -> None:
+        # A thread that starts after `stop` would never end.
+        if job.work is not None and len(self._threads) < self._threads_max and not self._is_stopping:
+            self._start_thread()
+
+    def _start_thread(self) -> None:
+        thread = threading.Thread(target=self._work, name=f"{self._name} worker", daemon=True)
+        with suppress(RuntimeError):  # no thread is available: one of the others, if there is one, runs the job
+            thread.start()
+            self._threads.append(thread)
+
+    def stop(self) -> None:
+        """Make each thread end after the jobs that are queued."""
+        self._is_stopping = True
+        for _ in self._threads:
+            self._jobs.put(None)
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            function, future = job.take()
+            result = _JobResult(future)
+            try:
+                result.value = function()
+            except Exception as error:  # noqa: BLE001 - raised where the caller awaits the result
+                result.failure = error
+            except BaseException as error:  # noqa: BLE001 - an exit of this thread must not end the loop's
+                result.failure = RuntimeError(f"a worker got {error!r}")
+            del job, function, future
+            with suppress(RuntimeError):  # the loop is closed
+                self._loop.call_soon_threadsafe(result.set_future)
+            del result
+
+
+class _JobResult:
+    """The value or exception of a function, until the loop takes it; then the thread no longer refers to it."""
+
+    __slots__ = ("_future", "failure", "value")
+
+    def __init__(self, future: asyncio.Future[Any]) -> None:
+        self._future: asyncio.Future[Any] | None = future
+        self.value: Any = None
+        self.failure: Exception | None = None
+
+    def set_future(self) -> None:
+        """Set the future, unless it was canceled."""
+        future, self._future = self._future, None
+        value, self.value = self.value, None
+        failure, self.failure = self.failure, None
+        if future is None or future.done():
+            return
+        if failure is not None:
+            future.set_exception(failure)
+        else:
+            future.set_result(value)

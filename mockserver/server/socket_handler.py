@@ -1,0 +1,263 @@
+"""
+The handler of the HTTP/1.1 server: passes its requests to the front controller.
+
+1. A short call of the API runs on the event loop if its sandbox's lock is free. The loop never waits for a lock: a call
+   that does not get it, and every request that may take long, runs in a worker.
+2. A call that waits is a timer of the loop; the next epoch of its sandbox cancels it.
+3. Workers send the webhooks, after the last byte of the response.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any, TypeVar
+
+from mockserver.contract.errors import ERRORS
+from mockserver.core.instants import SECOND
+from mockserver.core.scheduler import run_until
+from mockserver.core.state.sandbox import SandboxState
+from mockserver.core.webhooks.deliveries import has_due_attempt
+from mockserver.server import front_controller
+from mockserver.server.api.exchange import RealTimeWait
+from mockserver.server.api.request import HttpRequest, body_limit_bytes
+from mockserver.server.api.response import (
+    HttpResponse,
+    NoResponse,
+    PendingWait,
+    ResponseOrWait,
+    Waited,
+    WaitingCall,
+    chunk_steps,
+)
+from mockserver.server.front_controller import RoutedRequest
+from mockserver.server.hosting.host import HostedSandbox, SandboxHost
+from mockserver.server.http1.messages import Disconnect, InWorker, Request, Response, ResponseOrDisconnect
+
+_INLINE_BODY_MAX_BYTES = 64 * 1024
+_INLINE_RECORDS_MAX = 2_000  # chats, or campaigns and templates, of a sandbox whose calls run on the loop
+_INLINE_TIMERS_MAX = 1_000  # which may all be due
+
+Result = TypeVar("Result")
+
+
+def error_body(is_mock_failure: bool) -> tuple[int, bytes]:
+    """Return the status and the API's error body for a request that is not HTTP, or for a failure of the mock."""
+    row = ERRORS["INTERNAL_ERROR" if is_mock_failure else "VALIDATION_ERROR"]
+    body = {"statusCode": row.status, "code": row.code, "message": row.message.format(path="requisição")}
+    return row.status, json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+class SocketHandler:
+    """
+    Responds to the requests of one server.
+
+    Args:
+        host: may get and lose sandboxes while the server runs.
+        root: the sandbox at the root, by default the host's default one.
+    """
+
+    def __init__(self, host: SandboxHost, root: HostedSandbox | None = None) -> None:
+        self._host = host
+        self._root = root
+
+    def body_max_bytes(self, target: str) -> int:
+        """Return the bound of a body that is sent to this target."""
+        return body_limit_bytes(target)
+
+    def respond(self, incoming: Request) -> ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]:
+        """Return the response to a request, or a coroutine for a request that may take long."""
+        call = _SocketCall(self._host, self._root, incoming)
+        if incoming.is_spooled or (incoming.size_bytes or 0) > _INLINE_BODY_MAX_BYTES:
+            return call.respond_later(None)
+        routed = call.routed()
+        _, hosted, part = routed
+        if hosted is None or part != "api":
+            return call.respond_later(routed)
+        current = call.try_inline(routed, hosted)
+        if current is None or isinstance(current, WaitingCall) or not call.is_quiet:
+            return call.respond_later(routed, current)
+        hosted.notify_listeners()
+        return call.as_response(current, hosted)
+
+
+def _is_short(sandbox: SandboxState, method: str) -> bool:
+    """Return True if a call of the API sends no webhook and reads few records. Lock: the caller holds it."""
+    if len(sandbox.timers) > _INLINE_TIMERS_MAX:
+        return False
+    if not sandbox.outbox.is_idle:
+        run_until(sandbox, sandbox.read_clock())
+        if has_due_attempt(sandbox):
+            return False
+    tenants = sandbox.tenants.values()
+    if method == "POST":  # previews and starts read every chat
+        return sum(len(tenant.chats) for tenant in tenants) <= _INLINE_RECORDS_MAX
+    return sum(len(tenant.campaigns) + len(tenant.templates) for tenant in tenants) <= _INLINE_RECORDS_MAX
+
+
+class _SocketCall:
+    """
+    One request, from the server to the front controller and back.
+
+    Attributes:
+        is_quiet: True after a call on the loop if no webhook is due, and only the sandbox's listeners are to be notified.
+
+    Lifetime: until its response is sent.
+    """
+
+    __slots__ = ("_client", "_host", "_in_worker", "_incoming", "_root", "is_quiet")
+
+    def __init__(self, host: SandboxHost, root: HostedSandbox | None, incoming: Request) -> None:
+        self._host = host
+        self._root = root
+        self._incoming = incoming
+        self._in_worker: InWorker = incoming.in_worker
+        self._client = RealTimeWait(incoming.exchanges_before)
+        self.is_quiet = False
+
+    def routed(self) -> RoutedRequest:
+        """Return the request with its sandbox."""
+        incoming = self._incoming
+        name = incoming.headers.get("host")
+        base_url = f"http://{name}" if name else self._host.origin
+        request = HttpRequest(incoming.method, incoming.target, incoming.headers, incoming.body(), base_url)
+        return front_controller.route(self._host, request, self._root)
+
+    def try_inline(self, routed: RoutedRequest, hosted: HostedSandbox) -> ResponseOrWait | None:
+        """Return the result of the call, or None if it may take long, or another thread holds the sandbox's lock."""
+        lock: Any = hosted.sandbox.lock
+        if not lock.acquire(blocking=False):
+            return None
+        try:
+            if not _is_short(hosted.sandbox, routed[0].method):
+                return None
+            current = front_controller.run_request(self._host, routed, self._client)
+            is_followed = isinstance(current, WaitingCall) or has_due_attempt(hosted.sandbox)
+            self.is_quiet = not is_followed and self._host.on_exchange is None
+            return current
+        finally:
+            lock.release()
+
+    async def respond_later(
+        self, routed: RoutedRequest | None, result: ResponseOrWait | None = None
+    ) -> ResponseOrDisconnect:
+        """Return the response of a request that runs in a worker, or that waits; `result` is that of a run on the loop."""
+        ran, current = (routed, result) if routed and result else await self._in_worker(partial(self._run, routed))
+        is_complete = result is None and not isinstance(current, WaitingCall)
+        while isinstance(current, WaitingCall):
+            waited, sandbox = await _spend(current.wait), current.wait.sandbox
+            is_short = partial(_is_short, sandbox, self._incoming.method)
+            current = await self._with_lock(sandbox, partial(current.resume, waited), is_short)
+        if not is_complete:
+            await self._in_worker(partial(self._complete, ran))
+        return self.as_response(current, ran[1])
+
+    def _run(self, routed: RoutedRequest | None) -> tuple[RoutedRequest, ResponseOrWait]:
+        """Run the request in this thread, up to its response or its wait."""
+        routed = routed or self.routed()
+        if routed[1] is not None:
+            front_controller.dispatch_due_before(routed[1])
+        current = front_controller.run_request(self._host, routed, self._client)
+        if not isinstance(current, WaitingCall):
+            self._complete(routed)
+        return routed, current
+
+    def _complete(self, routed: RoutedRequest) -> None:
+        _, hosted, part = routed
+        if hosted is not None:
+            front_controller.complete_request(self._host, hosted, part)
+
+    async def _with_lock(
+        self, sandbox: SandboxState, function: Callable[[], Result], is_short: Callable[[], bool] = lambda: True
+    ) -> Result:
+        """Run a function that takes the sandbox's lock: on the loop if the lock is free and it is short, else in a worker."""
+        lock: Any = sandbox.lock
+        if lock.acquire(blocking=False):
+            try:
+                if is_short():
+                    return function()
+            finally:
+                lock.release()
+        return await self._in_worker(function)
+
+    def as_response(self, response: HttpResponse | NoResponse, hosted: HostedSandbox | None) -> ResponseOrDisconnect:
+        """Return the response for the server, with the dispatch of the due webhooks after it."""
+        is_idle = self.is_quiet or hosted is None or hosted.sandbox.outbox.is_idle
+        after = None if is_idle or hosted is None else hosted.dispatch_webhooks
+        if isinstance(response, NoResponse):
+            return Disconnect(response.reason == "reset", after)
+        status, headers, body, transmission = response
+        if transmission is None:
+            return Response(status, headers, body, False, after, self._client.on_lost)
+        if not any(name == "Content-Length" for name, _ in headers):
+            headers = (*headers, ("Content-Length", str(len(body))))
+        cut_bytes = transmission.truncate_bytes
+        closes = cut_bytes is not None and cut_bytes >= len(body)  # after this body too, though it is whole
+        if not transmission.chunks or hosted is None:
+            return Response(status, headers, body[:cut_bytes], closes, after, self._client.on_lost)
+        pieces = self._pieces(hosted.sandbox, response)
+        return Response(status, headers, pieces, closes, after, self._client.on_lost)
+
+    async def _pieces(self, sandbox: SandboxState, response: HttpResponse) -> AsyncIterator[bytes]:
+        """Yield the pieces of a body that is sent slowly, each when it is due."""
+        steps = chunk_steps(response)
+        waited: Waited | None = None
+        try:
+            while True:
+                step = await self._with_lock(sandbox, partial(_next_step, steps, waited))
+                waited = None
+                if step is None:
+                    return
+                if isinstance(step, PendingWait):
+                    waited = await _spend(step)
+                else:
+                    yield step
+        finally:
+            self._close_steps(sandbox, steps)
+
+    def _close_steps(self, sandbox: SandboxState, steps: Any) -> None:
+        """Close the steps of a body, which takes the lock if they end early; a server that stops awaits no lock."""
+        lock: Any = sandbox.lock
+        if not lock.acquire(blocking=False):
+            self._in_worker(steps.close)
+            return
+        try:
+            steps.close()
+        finally:
+            lock.release()
+
+
+def _next_step(steps: Any, waited: Waited | None) -> bytes | PendingWait | None:
+    """Return the next step, None after the last one."""
+    try:
+        step: bytes | PendingWait | None = steps.send(waited)
+    except StopIteration:
+        return None
+    return step
+
+
+async def _spend(wait: PendingWait) -> Waited:
+    """Wait in real time; the sandbox's next epoch cancels the wait."""
+    loop = asyncio.get_running_loop()
+    result: asyncio.Future[Waited] = loop.create_future()
+
+    def end(waited: Waited) -> None:
+        if not result.done():
+            result.set_result(waited)
+
+    def cancel() -> None:
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(end, "canceled")
+
+    runtime = wait.sandbox.runtime
+    if not runtime.add_wait(wait.sandbox, wait.epoch, cancel):
+        return "canceled"
+    timer = loop.call_later(wait.span / SECOND, end, "passed")
+    try:
+        return await result
+    finally:
+        timer.cancel()
+        runtime.remove_wait(cancel)

@@ -1,0 +1,465 @@
+"""The server's event loop: real time under a frozen clock, no wait for a sandbox, few threads, forks and exits."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+import time_machine
+from freezegun import freeze_time
+
+from mockserver import MockServer, Sandbox
+from mockserver.core.faults import injection
+from mockserver.server import front_controller
+from mockserver.server.http1 import event_loop
+from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
+from mockserver.server.http1.server import Server
+from mockserver.server.http1.workers import Workers
+from tests.server.rawclient import DEADLINE_SECONDS, RawClient
+
+Serve = Callable[..., Server]
+PATH = "/v1/campaigns"
+DAY = "2026-03-01T12:00:00+00:00"
+
+
+def ask(client: RawClient, sandbox: Sandbox, method: str = "GET", path: str = PATH) -> RawClient:
+    parts = urlsplit(sandbox.base_url)
+    return client.say(f"{method} {parts.path}{path} HTTP/1.1", f"X-API-Key: {sandbox.secret_key}")
+
+
+def connected(sandbox: Sandbox) -> RawClient:
+    return RawClient(urlsplit(sandbox.base_url).port or 0)
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not holds():
+        assert time.monotonic() < deadline, "the condition does not hold in time"
+        time.sleep(0.002)
+
+
+FREEZERS = {
+    "freezegun": lambda: freeze_time(DAY),
+    "time-machine": lambda: time_machine.travel(datetime.fromisoformat(DAY), tick=False),
+}
+
+
+@pytest.mark.parametrize("freeze", FREEZERS.values(), ids=FREEZERS)
+def test_a_delay_takes_real_time_while_the_clock_of_the_process_is_frozen(freeze: Callable[[], object]) -> None:
+    with freeze(), MockServer() as server, server.sandbox() as sandbox:
+        sandbox.on("listCampaigns").delay("50ms")
+        with connected(sandbox) as client:
+            assert 200 == ask(client, sandbox).answer().status
+
+
+@pytest.mark.parametrize("freeze", FREEZERS.values(), ids=FREEZERS)
+def test_a_clock_that_is_frozen_during_a_wait_does_not_prolong_it(freeze: Callable[[], object]) -> None:
+    with MockServer() as server, server.sandbox() as sandbox:
+        rule = sandbox.on("listCampaigns").delay("100ms")
+        with connected(sandbox) as client:
+            ask(client, sandbox)
+            wait_until(lambda: rule.fired == 1)
+            with freeze():
+                assert 200 == client.answer().status
+
+
+@pytest.mark.parametrize("freezer", ["freezegun", "time_machine"])
+def test_a_server_that_is_imported_under_a_frozen_clock_waits_in_real_time(freezer: str) -> None:
+    frozen = {
+        "freezegun": f"from freezegun import freeze_time; freeze_time('{DAY}').start()",
+        "time_machine": f"import time_machine, datetime; time_machine.travel(datetime.datetime.fromisoformat('{DAY}'), tick=False).start()",
+    }[freezer]
+    code = f"""
+{frozen}
+from mockserver import MockServer
+import urllib.request
+with MockServer() as server, server.sandbox() as sandbox:
+    sandbox.on("listCampaigns").delay("50ms")
+    request = urllib.request.Request(sandbox.base_url + "{PATH}", headers={{"X-API-Key": sandbox.secret_key}})
+    print(urllib.request.urlopen(request, timeout=10).status)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=30, check=False)
+
+    assert ("200\n", "") == (done.stdout, done.stderr)
+
+
+def test_a_busy_sandbox_delays_only_its_own_calls(mockserver_server: MockServer) -> None:
+    busy, free = mockserver_server.sandbox(), mockserver_server.sandbox()
+    with busy, free, connected(busy) as waiting, connected(free) as other:
+        with busy._hosted.sandbox.lock:
+            ask(waiting, busy)
+            for _ in range(20):
+                assert 200 == ask(other, free).answer().status
+            assert [] == busy.journal["exchanges"]
+        assert 200 == waiting.answer().status
+
+
+def test_responses_keep_the_order_of_their_requests(serve: Serve) -> None:
+    """Also where one runs in a worker, one waits and one is answered on the loop."""
+
+    class Handler:
+        def body_max_bytes(self, target: str) -> int:
+            return 0
+
+        def respond(self, request: Request) -> ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]:
+            response = Response(200, (), request.target.encode())
+            if request.target == "/worker":
+                return request.in_worker(lambda: time.sleep(0.01) or response)  # type: ignore[func-returns-value]
+            return self.late(response) if request.target == "/late" else response
+
+        async def late(self, response: Response) -> ResponseOrDisconnect:
+            await asyncio.sleep(0.01)
+            return response
+
+    targets = ["/worker", "/late", "/now", "/worker", "/now", "/late"]
+    with RawClient(serve(Handler()).port) as client:
+        client.socket.sendall(b"".join(f"GET {each} HTTP/1.1\r\nHost: x\r\n\r\n".encode() for each in targets))
+
+        assert targets == [client.answer().body.decode() for _ in targets]
+
+
+@contextmanager
+def many_descriptors(count: int) -> Iterator[None]:
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limits[1] != resource.RLIM_INFINITY and limits[1] < count:
+        pytest.skip(f"the system lets a process have {limits[1]} descriptors")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(limits[0], count), limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+def threads_of(url: str) -> list[str]:
+    return [thread.name for thread in threading.enumerate() if f"{url} " in f"{thread.name} "]
+
+
+def test_a_thousand_waiting_calls_take_fewer_than_ten_threads_and_end_with_the_server() -> None:
+    count = 1_000
+    with many_descriptors(2 * count + 200), MockServer() as server, ExitStack() as clients:
+        sandbox = server.sandbox()
+        rule = sandbox.on("listCampaigns").delay("1h")
+        callers = [clients.enter_context(connected(sandbox)) for _ in range(count)]
+        for caller in callers:
+            ask(caller, sandbox)
+        wait_until(lambda: rule.fired == count)
+
+        url = server.url
+        assert 0 < len(threads_of(url)) < 10
+        began = time.perf_counter()
+        server.close()
+        assert time.perf_counter() - began < 2
+        assert all(caller.ended() for caller in callers)
+    wait_until(lambda: not threads_of(url))
+
+
+@pytest.mark.deep
+def test_ten_thousand_idle_connections_take_fewer_than_ten_threads() -> None:
+    count = 10_000
+    with many_descriptors(2 * count + 200), MockServer() as server, server.sandbox() as sandbox, ExitStack() as clients:
+        parts = urlsplit(sandbox.base_url)
+        for _ in range(count):
+            clients.enter_context(socket.create_connection((parts.hostname, parts.port), DEADLINE_SECONDS))
+        with connected(sandbox) as client:
+            assert 200 == ask(client, sandbox).answer().status
+        assert 0 < len(threads_of(server.url)) < 10
+
+
+def test_a_reset_cancels_every_wait_and_the_server_continues_to_serve() -> None:
+    with MockServer() as server, server.sandbox() as sandbox, ExitStack() as clients:
+        rule = sandbox.on("listCampaigns").delay("1h")
+        callers = [clients.enter_context(connected(sandbox)) for _ in range(100)]
+        for caller in callers:
+            ask(caller, sandbox)
+        wait_until(lambda: rule.fired == len(callers))
+
+        sandbox.reset()
+
+        assert all(caller.ended() for caller in callers)
+        with connected(sandbox) as client:
+            assert 200 == ask(client, sandbox).answer().status
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_sandbox_of_a_fork_has_no_address_and_one_of_its_parent_has() -> None:
+    code = f"""
+import os, urllib.request
+from mockserver import MockServer
+def status(sandbox):
+    request = urllib.request.Request(sandbox.base_url + "{PATH}", headers={{"X-API-Key": sandbox.secret_key}})
+    return urllib.request.urlopen(request, timeout=10).status
+with MockServer() as server, server.sandbox() as sandbox:
+    if not (child := os.fork()):
+        own = server.sandbox()
+        print(own.call("GET", "{PATH}").status, status(sandbox), flush=True)
+        try:
+            own.base_url
+        except RuntimeError as refusal:
+            print(refusal, flush=True)
+        with MockServer() as other, other.sandbox() as new:
+            print(status(new), flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+    print(len(sandbox.journal["exchanges"]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=30, check=False)
+    lines = done.stdout.splitlines()
+
+    assert ["200 200", "200", "1"] == [lines[0], *lines[2:]], done
+    assert lines[1].startswith("got a sandbox of a fork; its server belongs to process "), done
+    assert lines[1].endswith("; make a new MockServer"), done
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_fork_has_no_server_and_says_so_in_one_line() -> None:
+    code = f"""
+import os, socket
+from mockserver.server.http1.server import Server
+from mockserver.server.http1.workers import Workers
+from tests.server.test_event_loop import Quiet
+server = Server(Quiet())
+server.start()
+unstarted = Server(Quiet())
+reading, writing = os.pipe()
+other_reading, other_writing = os.pipe()
+if not (child := os.fork()):
+    server.stop()
+    try:
+        unstarted.start()
+    except RuntimeError as refusal:
+        print(refusal, flush=True)
+    os.close(other_writing)
+    os.write(writing, b"!")
+    os.read(other_reading, 1)  # the child runs until its parent ends
+    os._exit(0)
+os.read(reading, 1)
+with socket.create_connection((server.host, server.port), {DEADLINE_SECONDS}) as client:
+    client.sendall(b"GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
+    print(client.recv(15).decode())
+server.stop()
+try:
+    socket.create_connection((server.host, server.port), {DEADLINE_SECONDS})
+except ConnectionRefusedError:
+    print("closed", flush=True)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], input="", capture_output=True, encoding="utf-8", timeout=30, check=False
+    )
+
+    assert done.stdout.startswith("got a start in a fork of process "), done
+    assert "to which this server belongs; make a new one\n" in done.stdout, done
+    assert "HTTP/1.1 200 OK" in done.stdout, done
+    assert "closed" in done.stdout, done
+
+
+class Quiet:
+    """A handler that returns an empty response."""
+
+    def body_max_bytes(self, target: str) -> int:
+        return 0
+
+    def respond(self, request: Request) -> Response:
+        return Response(200, ())
+
+
+def test_the_exit_of_the_interpreter_waits_neither_for_the_loop_nor_for_a_worker() -> None:
+    code = f"""
+import threading, time, socket
+from mockserver.server.http1.messages import Response
+from mockserver.server.http1.server import Server
+from mockserver.server.http1.workers import Workers
+class Busy:
+    def body_max_bytes(self, target): return 0
+    def respond(self, request): return request.in_worker(lambda: reached.set() or time.sleep(60))
+reached = threading.Event()
+server = Server(Busy())
+server.start()
+client = socket.create_connection((server.host, server.port))
+client.sendall(b"GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
+reached.wait({DEADLINE_SECONDS})
+"""
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, encoding="utf-8", timeout=30, check=False
+    )
+
+    assert ("", "", 0) == (done.stdout, done.stderr, done.returncode)
+    assert time.monotonic() - began < 10
+
+
+def test_the_event_loop_of_a_test_stays_its_own(mockserver: Sandbox) -> None:
+    async def main() -> int:
+        loop = asyncio.get_running_loop()
+        reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(mockserver.base_url).port)
+        writer.write(b"GET /_mock/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        answer = await reader.read()
+        writer.close()
+        assert asyncio.get_running_loop() is loop
+        return int(answer.split(b" ")[1])
+
+    assert 200 == asyncio.run(main())
+    with pytest.raises(RuntimeError):
+        asyncio.get_running_loop()
+
+
+def test_a_server_leaves_the_current_event_loop_of_its_thread(serve: Serve) -> None:
+    policy, own = asyncio.get_event_loop_policy(), asyncio.new_event_loop()
+    asyncio.set_event_loop(own)
+    try:
+        with RawClient(serve(Quiet()).port) as client:
+            assert 200 == client.say("GET / HTTP/1.1").answer().status
+
+        assert policy is asyncio.get_event_loop_policy()
+        assert own is asyncio.get_event_loop()
+    finally:
+        asyncio.set_event_loop(None)
+        own.close()
+
+
+def test_a_large_slow_upload_delays_no_other_call(mockserver: Sandbox) -> None:
+    with connected(mockserver) as slow, connected(mockserver) as quick:
+        target = urlsplit(f"{mockserver.base_url}/v1/messaging/media").path
+        slow.say(
+            f"POST {target} HTTP/1.1",
+            f"X-API-Key: {mockserver.secret_key}",
+            "Content-Type: multipart/form-data; boundary=b",
+            f"Content-Length: {8 * 1024 * 1024}",
+            body=b"x" * 4 * 1024 * 1024,
+        )
+
+        assert 200 == ask(quick, mockserver).answer().status
+        slow.socket.sendall(b"x" * 4 * 1024 * 1024)
+        assert 400 <= slow.answer().status < 500
+
+
+def test_a_call_that_reads_many_chats_runs_in_a_worker(
+    mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+    run_request = front_controller.run_request
+
+    def watched(*arguments: Any) -> Any:
+        threads.append(threading.current_thread().name)
+        return run_request(*arguments)
+
+    monkeypatch.setattr(front_controller, "run_request", watched)
+    with mockserver_server.sandbox(given={"chats": {"count": 3_000}}) as sandbox:
+        url, headers = sandbox.base_url, {"X-API-Key": sandbox.secret_key}
+        requests.get(url + PATH, headers=headers, timeout=10)
+        requests.post(f"{url}/v1/campaigns/audience-preview", json={"filters": []}, headers=headers, timeout=10)
+
+    assert [False, True] == [name.endswith("worker") for name in threads]
+
+
+def test_a_call_that_reads_many_chats_after_a_wait_runs_in_a_worker(
+    mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+    run_operation = injection.run_operation
+
+    def watched(*arguments: Any) -> Any:
+        threads.append(threading.current_thread().name)
+        return run_operation(*arguments)
+
+    monkeypatch.setattr(injection, "run_operation", watched)
+    for count in (3, 3_000):
+        with mockserver_server.sandbox(given={"chats": {"count": count}}) as sandbox:
+            sandbox.on("previewAudience").delay("1ms")
+            url, headers = f"{sandbox.base_url}/v1/campaigns/audience-preview", {"X-API-Key": sandbox.secret_key}
+            requests.post(url, json={"filters": []}, headers=headers, timeout=10)
+
+    assert [False, True] == [name.endswith("worker") for name in threads]
+
+
+def test_a_stop_in_the_middle_of_a_slow_body_waits_for_no_sandbox_and_reports_nothing(
+    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    server = MockServer()
+    with server.sandbox() as sandbox, connected(sandbox) as client:
+        sandbox.on("listCampaigns").dribble(5, "1h")
+        ask(client, sandbox)
+        while client.line():
+            pass
+        assert client.read(1)
+        with sandbox._hosted.sandbox.lock:
+            server._server.stop()  # type: ignore[union-attr]
+        assert len(client.read(1_000)) < len(b'{"campaigns":[]}') - 1
+    server.close()
+    gc.collect()
+
+    assert [] == caplog.records
+    assert ("", "") == capfd.readouterr()
+
+
+def test_a_pool_that_is_stopped_starts_no_thread_and_runs_no_function() -> None:
+    """Also not for a function that was waiting for a thread: that thread would never end."""
+    loop, release, calls = event_loop.new_event_loop(), threading.Event(), []
+    workers = Workers(loop, "pool", threads_max=4)
+    workers.run(release.wait)
+    waiting = workers.run(lambda: calls.append("queued"))
+    workers.stop()
+    late = workers.run(lambda: calls.append("late"))
+    loop.run_until_complete(asyncio.sleep(0.05))
+
+    assert 1 == len(workers.threads)
+    assert late.cancelled()
+    release.set()
+    loop.run_until_complete(waiting)
+    wait_until(lambda: not workers.threads)
+    assert ["queued"] == calls
+    loop.close()
+
+
+def test_an_error_of_a_worker_is_the_error_of_its_call(serve: Serve) -> None:
+    log: list[str] = []
+
+    class Handler(Quiet):
+        def respond(self, request: Request) -> Awaitable[ResponseOrDisconnect]:  # type: ignore[override]
+            return request.in_worker(lambda: json.loads("{") if request.target == "/a" else sys.exit(3))
+
+    with RawClient(serve(Handler(), log=log.append).port) as client:
+        assert [500, 500] == [client.say(f"GET {path} HTTP/1.1").answer().status for path in ("/a", "/b")]
+    assert "JSONDecodeError" in log[0]
+    assert "SystemExit" in log[2]
+
+
+def test_the_loop_is_a_selector_loop_whatever_the_policy_makes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default loop of Windows has no `add_reader`, and a loop of another library has another clock."""
+    monkeypatch.setattr(asyncio, "new_event_loop", None)
+    monkeypatch.setattr(asyncio, "get_event_loop_policy", None)
+    monkeypatch.setenv("PYTHONASYNCIODEBUG", "1")
+    loop = event_loop.new_event_loop()
+    loop.close()
+
+    assert isinstance(loop, asyncio.SelectorEventLoop)
+    assert not loop.get_debug()
+
+
+def test_a_socket_needs_neither_flask_nor_werkzeug() -> None:
+    code = f"""
+import sys, urllib.request
+from mockserver import MockServer
+with MockServer() as server, server.sandbox() as sandbox:
+    request = urllib.request.Request(sandbox.base_url + "{PATH}", headers={{"X-API-Key": sandbox.secret_key}})
+    print(urllib.request.urlopen(request, timeout=10).status)
+    urllib.request.urlopen(server.url + "/_mock/health", timeout=10)
+print([name for name in ("flask", "werkzeug", "jinja2") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=30, check=False)
+
+    assert ("200\n[]\n", "") == (done.stdout, done.stderr)
