@@ -18,6 +18,7 @@ from mockserver.server.hosting.runtime import HostRuntime
 from mockserver.testing.sandbox import Sandbox
 from tests.clients.driven import Client
 from tests.conduct.provocation import GIVEN, NOON
+from tests.harness.waiting import wait_until
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now=NOON)
 CREATE = "/v1/campaigns"
@@ -34,8 +35,8 @@ def change(sandbox: Sandbox, n: int, **fields: Any) -> None:
 
 
 @contextmanager
-def connection(sandbox: Sandbox, timeout_s: float = 10.0) -> Iterator[http.client.HTTPConnection]:
-    over = http.client.HTTPConnection(urlsplit(sandbox.base_url).netloc, timeout=timeout_s)
+def connection(sandbox: Sandbox) -> Iterator[http.client.HTTPConnection]:
+    over = http.client.HTTPConnection(urlsplit(sandbox.base_url).netloc, timeout=10)
     with closing(over):
         yield over
 
@@ -59,8 +60,11 @@ class TestAHeldAnswer:
         campaign = Client(mockserver).create()
         mockserver.on("startCampaign").nth(1).do(hold)
 
-        with connection(mockserver, 0.1) as impatient, connection(mockserver) as over:
-            assert send(mockserver, impatient, f"{CREATE}/{campaign}/start") is None
+        with connection(mockserver) as impatient, connection(mockserver) as over:
+            path = urlsplit(mockserver.base_url).path + f"{CREATE}/{campaign}/start"
+            impatient.request("POST", path, headers={"X-API-Key": mockserver.secret_key, "User-Agent": "own/1"})
+            wait_until(lambda: len(mockserver.exchanges) == 2)
+            impatient.close()
             assert 422 == send(mockserver, over, f"{CREATE}/{campaign}/start")
         assert [("duplicate-start", (2, 3))] == found(mockserver)
         assert [201, None, 422] == [each.status for each in mockserver.exchanges]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 import requests
@@ -15,21 +14,11 @@ from mockserver.server.hosting.background import _THREADS_MAX, BackgroundWorker
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxConfig, SandboxHost
 from mockserver.server.http1.server import Server
 from mockserver.server.socket_handler import SocketHandler
+from tests.harness.waiting import PATIENCE_SECONDS, wait_until
 from tests.server.control_calls import SESSIONS, Made
 from tests.server.sockets import Post, app
 
 pytestmark = pytest.mark.clause("events.nothing-lost")
-PATIENCE_SECONDS = 10.0
-_REAL = (time.monotonic, time.sleep)
-
-
-def eventually(holds: Callable[[], bool]) -> None:
-    """Wait until it holds; fail where it never does."""
-    now, sleep = _REAL
-    end = now() + PATIENCE_SECONDS
-    while not holds():
-        assert now() < end, "it never came to hold"
-        sleep(0.005)
 
 
 class Standalone:
@@ -72,7 +61,7 @@ def test_an_event_leaves_by_itself(standalone, serve):
 
     standalone.complete(session_id)
 
-    eventually(lambda: [session_id] == seen)
+    wait_until(lambda: [session_id] == seen)
 
 
 def test_a_slow_receiver_delays_neither_the_api_nor_another_endpoint(standalone, serve):
@@ -83,14 +72,14 @@ def test_a_slow_receiver_delays_neither_the_api_nor_another_endpoint(standalone,
 
     for session_id in sessions:
         standalone.complete(session_id)
-    eventually(lambda: sessions == seen)
+    wait_until(lambda: sessions == seen)
 
     assert "completed" == standalone.made.api("GET", f"{SESSIONS}/{sessions[0]}").json()["status"]
     slow, quick = standalone.events()[0]["deliveries"]
     assert ("due", "delivered") == (slow["status"], quick["status"])
     assert [{"at"}] == [set(each) for each in slow["attempts"]]
     held.set()
-    eventually(lambda: {"delivered"} == {each["deliveries"][0]["status"] for each in standalone.events()})
+    wait_until(lambda: {"delivered"} == {each["deliveries"][0]["status"] for each in standalone.events()})
 
 
 def test_an_expiry_leaves_unasked_also_where_the_processs_clock_is_frozen(serve):
@@ -105,7 +94,7 @@ def test_an_expiry_leaves_unasked_also_where_the_processs_clock_is_frozen(serve)
             standalone.receive(serve(app(lambda letter: seen.append(letter.json["data"]["status"]))).url)
             standalone.made.session()
             frozen.tick(1200)
-            eventually(lambda: ["expired"] == seen)
+            wait_until(lambda: ["expired"] == seen)
             background.stop()
 
 
@@ -151,8 +140,8 @@ def test_a_receiver_that_advances_the_clock_is_answered_during_its_request(stand
     first, second = standalone.made.session(), standalone.made.session()
     standalone.complete(first)
 
-    eventually(lambda: [(first, 200), (second, 200)] == seen)
-    eventually(lambda: [[200], [200]] == [statuses(each) for each in standalone.events()])
+    wait_until(lambda: [(first, 200), (second, 200)] == seen)
+    wait_until(lambda: [[200], [200]] == [statuses(each) for each in standalone.events()])
     assert "2031-01-01T00:40:00.000Z" == standalone.made.control("GET", "/clock").json()["now"]
 
 
@@ -195,7 +184,7 @@ def test_a_request_in_flight_is_canceled_when_its_sandbox_is_reset_or_closed(sta
     else:
         requests.delete(f"{made.server}/_mock/sandboxes/{made.id}", timeout=10)
 
-    eventually(lambda: not dispatch._awaited)
+    wait_until(lambda: not dispatch._awaited)
     assert not held.is_set()
     if end == "reset":
         assert [] == made.control("GET", "/events").json()["events"]
@@ -228,7 +217,7 @@ def test_a_busy_worker_does_not_delay_the_stop(standalone, serve):
     over.set()
 
     assert is_stopped
-    eventually(lambda: not any("mockserver sender" in each.name for each in threading.enumerate()))
+    wait_until(lambda: not any("mockserver sender" in each.name for each in threading.enumerate()))
 
 
 def test_requests_beyond_the_number_of_workers_wait_for_a_free_one(standalone, serve):
@@ -240,4 +229,4 @@ def test_requests_beyond_the_number_of_workers_wait_for_a_free_one(standalone, s
 
     standalone.complete(session_id)
 
-    eventually(lambda: [session_id] * 2 * _THREADS_MAX == seen)
+    wait_until(lambda: [session_id] * 2 * _THREADS_MAX == seen)
