@@ -241,9 +241,10 @@ def check_new(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> None
 def _refuse_taken_name(sandbox: SandboxState, tenant: Tenant, name: str) -> None:
     scope = sandbox.choices["name-uniqueness-scope"]
     same = _SAME_NAME[str(scope)]
+    wanted = same(name)
     for campaign in tenant.campaigns.values():
         ended = scope == "free-when-ended" and campaign.status in ("canceled", "failed")
-        if same(campaign.name) == same(name) and not ended:
+        if same(campaign.name) == wanted and not ended:
             raise ApiError(
                 "CAMPAIGN_NAME_ALREADY_EXISTS",
                 clause="campaigns.name",
