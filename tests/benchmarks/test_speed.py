@@ -125,9 +125,9 @@ def test_the_same_four_statements_as_closures(benchmark: Any, million: tuple[San
     rows = sandbox._hosted.tenant.chats.rows
     tags = frozenset(("tag_a", "tag_b"))
     statements = (
-        lambda chat: chat.platform == "chatapp",
-        lambda chat: chat.monetization is not None and chat.monetization > 100,
-        lambda chat: not tags.isdisjoint(chat.tag_ids),
-        lambda chat: chat.contact is not None and chat.contact.startswith("+55"),
+        lambda chat: chat.attributes.platform == "chatapp",
+        lambda chat: chat.attributes.monetization is not None and chat.attributes.monetization > 100,
+        lambda chat: not tags.isdisjoint(chat.attributes.tag_ids),
+        lambda chat: chat.attributes.contact is not None and chat.attributes.contact.startswith("+55"),
     )
     assert benchmark(lambda: sum(all(holds(chat) for holds in statements) for chat in rows)) == 300_000

@@ -101,9 +101,9 @@ def extra_keys(template: Template, given: Mapping[str, str]) -> list[str]:
 
 def select_targets(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> Sequence[Chat]:
     """Return the campaign's audience, oldest chat first; raises ApiError if it is too large or, by choice, empty (start.size)."""
-    chats = audiences.compile_filters(sandbox, campaign.filters).select(tenant.chats.rows)
+    chats = audiences.compile_filters(sandbox, campaign.filters).select(tenant.chats)
     if sandbox.choices["audience-off-channel"] == "exclude":
-        chats = [chat for chat in chats if chat.platform == campaign.platform]
+        chats = [chat for chat in chats if chat.attributes.platform == campaign.platform]
     if not chats and sandbox.choices["start-empty-audience"] == "unprocessable":
         raise unprocessable_error("send.progress", "the audience is empty (choice start-empty-audience)")
     limits: Any = sandbox.choices["size-limit-values"]
@@ -142,7 +142,7 @@ def plan_execution(
     chats: Sequence[Chat],
 ) -> Execution:
     """Return a new execution for these chats, its sends planned from now on at the campaign's rate."""
-    failed = failed_positions(sandbox, campaign, template, values, chats)
+    failed = failed_positions(sandbox, tenant, campaign, template, values, chats)
     return Execution(
         seq=sandbox.next_seq(),
         id=sandbox.new_id("execution_"),
@@ -171,7 +171,12 @@ def send_rate(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> int:
 
 
 def failed_positions(
-    sandbox: SandboxState, campaign: Campaign, template: Template, values: Mapping[str, str], chats: Sequence[Chat]
+    sandbox: SandboxState,
+    tenant: Tenant,
+    campaign: Campaign,
+    template: Template,
+    values: Mapping[str, str],
+    chats: Sequence[Chat],
 ) -> Sequence[int]:
     """Return the positions that fail, ascending: all, or those of chats off the campaign's channel (send.failures)."""
     spoiled = sandbox.choices["common-vars-extra-keys"] == "fail-sends" and bool(extra_keys(template, values))
@@ -180,7 +185,10 @@ def failed_positions(
     if sandbox.choices["audience-off-channel"] == "send":
         return ()
     platform = campaign.platform
-    return [position for position, chat in enumerate(chats) if chat.platform != platform]
+    groups = tenant.chats.groups()
+    if groups is not None and all(attributes.platform == platform for attributes in groups):
+        return ()
+    return [position for position, chat in enumerate(chats) if chat.attributes.platform != platform]
 
 
 # When two names are the same, by option of name-uniqueness-scope.

@@ -15,12 +15,15 @@ from typing import Any
 from mockserver.core.instants import Instant
 
 
-@dataclass(frozen=True, slots=True)
-class Chat:
-    """A chat of a tenant; the attributes behind the filter fields are None if the chat does not have them."""
+@dataclass(frozen=True, slots=True, eq=False)
+class ChatAttributes:
+    """
+    What a chat is apart from its id: the name, and the attributes behind the filter fields, None if it has none.
 
-    seq: int
-    id: str
+    Chats of one pattern share their attributes, which are equal only if they are the same object: a filter is evaluated
+    once for all chats that share them.
+    """
+
     name: str | None
     platform: str
     status: str | None
@@ -40,6 +43,15 @@ class Chat:
     custom: Mapping[str, str]
     last_message_at: Instant | None
     last_update_at: Instant | None
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A chat of a tenant."""
+
+    seq: int
+    id: str
+    attributes: ChatAttributes
 
 
 @dataclass(frozen=True, slots=True)

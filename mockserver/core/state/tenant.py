@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from mockserver.core.phone_numbers import BRAZIL
 from mockserver.core.state.records import (
     Campaign,
     Chat,
+    ChatAttributes,
     Entrypoint,
     Execution,
     Form,
@@ -24,6 +27,25 @@ from mockserver.core.state.records import (
 )
 
 
+class AlikeChats(NamedTuple):
+    """
+    The first chats of a tenant, grouped by the attributes that they share.
+
+    Attributes:
+        chats: how many of the tenant's chats are counted.
+        groups: the number of chats by their attributes; None if most chats share theirs with too few others.
+    """
+
+    chats: int
+    groups: Mapping[ChatAttributes, int] | None
+
+
+_NO_CHATS = AlikeChats(0, MappingProxyType({}))
+_CHATS_A_GROUP = 4  # on average at least; with fewer a group takes more memory and time than it saves
+_COUNTED_CHATS = 50_000  # before it is decided again whether groups are worth it
+_ATTRIBUTES = attrgetter("attributes")
+
+
 class Chats:
     """
     The chats of a tenant in the order of their creation, with an index by id. Chats are added, never removed.
@@ -31,26 +53,39 @@ class Chats:
     A copy shares the rows until either of the two adds a chat, so that a checkpoint of a million chats costs nothing.
     """
 
-    __slots__ = ("_index", "_shared", "rows")
+    __slots__ = ("_alike", "_index", "_shared", "rows")
 
     def __init__(self) -> None:
         self.rows: list[Chat] = []
-        self._index: dict[str, int] = {}
+        self._index: dict[str, Chat] = {}
         self._shared = False
+        self._alike = _NO_CHATS  # replaced as a whole, so that copies share it
 
     def add(self, chat: Chat) -> None:
         if self._shared:
             self.rows, self._index, self._shared = self.rows.copy(), self._index.copy(), False
-        self._index[chat.id] = len(self.rows)
+        self._index[chat.id] = chat
         self.rows.append(chat)
 
     def get(self, chat_id: str) -> Chat | None:
-        position = self._index.get(chat_id)
-        return None if position is None else self.rows[position]
+        return self._index.get(chat_id)
+
+    def groups(self) -> Mapping[ChatAttributes, int] | None:
+        """
+        Return the number of chats by the attributes that they share; None if most share theirs with too few others.
+
+        Only the chats that were added since the last time are counted.
+        """
+        counted, groups = self._alike
+        if groups is None and len(self.rows) >= 2 * counted:
+            counted, groups = _NO_CHATS
+        if groups is not None and counted < len(self.rows):
+            self._alike = AlikeChats(len(self.rows), _counted(groups, self.rows, counted))
+        return self._alike.groups
 
     def copy(self) -> Chats:
         copy = Chats()
-        copy.rows, copy._index = self.rows, self._index
+        copy.rows, copy._index, copy._alike = self.rows, self._index, self._alike
         copy._shared = self._shared = True
         return copy
 
@@ -62,6 +97,18 @@ class Chats:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+
+def _counted(
+    groups: Mapping[ChatAttributes, int], rows: Sequence[Chat], start: int
+) -> Mapping[ChatAttributes, int] | None:
+    """Return the groups with the rows from `start` on."""
+    counts = Counter(groups)
+    for begin in range(start, len(rows), _COUNTED_CHATS):
+        counts.update(map(_ATTRIBUTES, rows[begin : begin + _COUNTED_CHATS]))
+        if len(counts) * _CHATS_A_GROUP > min(begin + _COUNTED_CHATS, len(rows)):
+            return None
+    return counts
 
 
 @dataclass(slots=True)
