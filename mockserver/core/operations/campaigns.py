@@ -251,8 +251,10 @@ def _refuse_taken_name(sandbox: SandboxState, tenant: Tenant, name: str) -> None
     same = _SAME_NAME[str(scope)]
     wanted = same(name)
     for campaign in tenant.campaigns.values():
+        if same(campaign.name) != wanted:
+            continue
         ended = scope == "free-when-ended" and campaign.status in ("canceled", "failed")
-        if same(campaign.name) == wanted and not ended:
+        if not ended:
             raise ApiError(
                 "CAMPAIGN_NAME_ALREADY_EXISTS",
                 clause="campaigns.name",
@@ -281,7 +283,7 @@ def read_campaign(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
 
 def detail(tenant: Tenant, campaign: Campaign) -> CampaignDetail:
     """Return the campaign with its executions, newest first."""
-    return CampaignDetail(campaign, tuple(tenant.executions[id] for id in reversed(campaign.execution_ids)))
+    return CampaignDetail(campaign, tuple([tenant.executions[id] for id in reversed(campaign.execution_ids)]))
 
 
 def read_execution(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
