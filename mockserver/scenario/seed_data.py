@@ -59,24 +59,9 @@ def _chat_pattern(context: SeedContext, pattern: Entry, path: str) -> None:
     shared, vary = pattern.get("each", {}), pattern.get("vary", {})
     count = pattern["count"]
     stem = context.sandbox.new_id("chat_")[:13] if "id" not in shared and "id" not in vary else None
-    has_count = "participantsCount" in shared or "participantsCount" in vary
-    varied = {
-        key: [_chat_fields(context, {**shared, key: value}, path) for value in values] for key, values in vary.items()
-    }
-    base = _chat_fields(context, shared, f"{path}/each")
-    changed = [
-        (attribute, [fields[attribute] for fields in varied[key]])
-        for key in vary
-        for attribute in _ATTRIBUTES_OF.get(key, ())
-        if key == "participantsCount" or attribute != "participants_count" or not has_count
-    ]
-    period = lcm(*(len(values) for _, values in changed))  # after which the values are the same again
-    alternating = [
-        _attributes(base | {field: values[number % len(values)] for field, values in changed})
-        for number in range(min(count, period))
-    ]
     chat_ids = context.created.setdefault("chats", [])
     with _garbage_collector_paused(count):
+        alternating = _alternating_attributes(context, pattern, path)
         for number in range(count):
             if stem is not None:
                 chat_id = f"{stem}{number:07d}"
@@ -88,7 +73,29 @@ def _chat_pattern(context: SeedContext, pattern: Entry, path: str) -> None:
                     {**shared, **{key: values[number % len(values)] for key, values in vary.items()}},
                     path,
                 )
-            context.tenant.chats.add(Chat(context.sandbox.next_seq(), chat_id, alternating[number % period]))
+            context.tenant.chats.add(Chat(context.sandbox.next_seq(), chat_id, alternating[number % len(alternating)]))
+        context.tenant.chats.groups()  # counted here, not during the first preview
+
+
+def _alternating_attributes(context: SeedContext, pattern: Entry, path: str) -> list[ChatAttributes]:
+    """Return the attributes of the chats of a pattern, until they repeat."""
+    shared, vary = pattern.get("each", {}), pattern.get("vary", {})
+    has_count = "participantsCount" in shared or "participantsCount" in vary
+    varied = {
+        key: [_chat_fields(context, {**shared, key: value}, path) for value in values] for key, values in vary.items()
+    }
+    base = _chat_fields(context, shared, f"{path}/each")
+    changed = [
+        (attribute, [fields[attribute] for fields in varied[key]])
+        for key in vary
+        for attribute in _ATTRIBUTES_OF.get(key, ())
+        if key == "participantsCount" or attribute != "participants_count" or not has_count
+    ]
+    period = lcm(*(len(values) for _, values in changed))
+    return [
+        _attributes(base | {attribute: values[number % len(values)] for attribute, values in changed})
+        for number in range(min(pattern["count"], period))
+    ]
 
 
 @contextmanager
