@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -91,12 +92,15 @@ class Redactor:
     def _hidden(self, written: str) -> str:
         # Most texts have no secret: to look for each of them takes a third of a substitution.
         if any(secret in written for secret in self._secrets):
-            longest_first = sorted(self._secrets, key=len, reverse=True)
-            known = re.compile("|".join(map(re.escape, longest_first)))
-            written = known.sub(lambda match: mask(match[0]), written)
+            written = self._known.sub(lambda match: mask(match[0]), written)
         if any(prefix in written for prefix in _KEY_PREFIXES):
             written = _KEY_LIKE.sub(lambda match: mask(match[0]), written)
         return written
+
+    @cached_property
+    def _known(self) -> re.Pattern[str]:
+        longest_first = sorted(self._secrets, key=len, reverse=True)
+        return re.compile("|".join(map(re.escape, longest_first)))
 
     def value(self, value: Any) -> Any:
         """Return the JSON value with every secret in its texts and keys masked."""

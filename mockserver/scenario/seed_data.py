@@ -74,7 +74,7 @@ def _chat_pattern(context: SeedContext, pattern: Entry, path: str) -> None:
                     path,
                 )
             context.tenant.chats.add(Chat(context.sandbox.next_seq(), chat_id, alternating[number % len(alternating)]))
-        context.tenant.chats.groups()  # counted here, not during the first preview
+        context.tenant.chats.group_sizes()  # counted here, not during the first preview
 
 
 def _alternating_attributes(context: SeedContext, pattern: Entry, path: str) -> list[ChatAttributes]:

@@ -89,6 +89,14 @@ def test_the_state_shows_a_pattern_as_the_same_chats_listed(mockserver_server, p
 
 
 @pytest.mark.mockserver(given=world(PATTERN), now=NOW)
+def test_chats_with_the_same_values_are_one_group_and_those_that_differ_none(mockserver, mockserver_server):
+    assert [10, 10, 10, 10] == list(mockserver._hosted.tenant.chats.group_sizes().values())
+
+    with mockserver_server.sandbox(given=world(listed(PATTERN))) as other:
+        assert other._hosted.tenant.chats.group_sizes() is None
+
+
+@pytest.mark.mockserver(given=world(PATTERN), now=NOW)
 def test_chats_added_after_a_preview_are_in_the_next_one(mockserver):
     assert 20 == estimated(mockserver, OPEN)
 

@@ -37,7 +37,7 @@ _NO_PLATFORM = "\0"
 _REMEMBERED_FOR = MINUTE  # under the option `cached` of estimated-count-exactness
 
 
-# What a compiled audience goes through: chats, each with its attributes `a`, or attributes alone.
+# The rows of a compiled audience: chats, each with its attributes `a`, or attributes alone.
 _CHATS = "chat for chat in rows for a in (chat.attributes,)"
 _ATTRIBUTES = "a for a in rows"
 
@@ -50,19 +50,19 @@ class Audience(NamedTuple):
 
     def count(self, chats: Chats) -> int:
         """Return the number of chats that satisfy the filters."""
-        groups = chats.groups()
-        if groups is None:
+        sizes = chats.group_sizes()
+        if sizes is None:
             return len(self.select(chats))
-        return sum(groups[attributes] for attributes in self._select(_ATTRIBUTES, groups))
+        return sum(sizes[attributes] for attributes in self._select(_ATTRIBUTES, sizes))
 
     def select(self, chats: Chats) -> Sequence[Chat]:
         """Return the chats that satisfy the filters, in the order of their creation."""
         if self.expression == "True":
             return tuple(chats.rows)
-        groups = chats.groups()
-        if groups is None:
+        sizes = chats.group_sizes()
+        if sizes is None:
             return self._select(_CHATS, chats.rows)
-        selected = frozenset(self._select(_ATTRIBUTES, groups))
+        selected = frozenset(self._select(_ATTRIBUTES, sizes))
         return [chat for chat in chats.rows if chat.attributes in selected]
 
     def _select(self, rows_text: str, rows: Iterable[Any]) -> list[Any]:

@@ -185,8 +185,8 @@ def failed_positions(
     if sandbox.choices["audience-off-channel"] == "send":
         return ()
     platform = campaign.platform
-    groups = tenant.chats.groups()
-    if groups is not None and all(attributes.platform == platform for attributes in groups):
+    sizes = tenant.chats.group_sizes()
+    if sizes is not None and all(attributes.platform == platform for attributes in sizes):
         return ()
     return [position for position, chat in enumerate(chats) if chat.attributes.platform != platform]
 

@@ -18,10 +18,9 @@ from mockserver.core.instants import Instant
 @dataclass(frozen=True, slots=True, eq=False)
 class ChatAttributes:
     """
-    What a chat is apart from its id: the name, and the attributes behind the filter fields, None if it has none.
+    The attributes of a chat: its name, and the values behind the filter fields, None if the chat does not have them.
 
-    Chats of one pattern share their attributes, which are equal only if they are the same object: a filter is evaluated
-    once for all chats that share them.
+    Chats of one pattern share one object, so that a filter is evaluated once for all of them. Two objects are never equal.
     """
 
     name: str | None

@@ -27,22 +27,22 @@ from mockserver.core.state.records import (
 )
 
 
-class AlikeChats(NamedTuple):
+class ChatGroups(NamedTuple):
     """
     The first chats of a tenant, grouped by the attributes that they share.
 
     Attributes:
-        chats: how many of the tenant's chats are counted.
-        groups: the number of chats by their attributes; None if most chats share theirs with too few others.
+        total: the number of these chats.
+        sizes: the number of chats by their attributes; None if the groups are too small on average.
     """
 
-    chats: int
-    groups: Mapping[ChatAttributes, int] | None
+    total: int
+    sizes: Mapping[ChatAttributes, int] | None
 
 
-_NO_CHATS = AlikeChats(0, MappingProxyType({}))
-_CHATS_A_GROUP = 4  # on average at least; with fewer a group takes more memory and time than it saves
-_COUNTED_CHATS = 50_000  # before it is decided again whether groups are worth it
+_NO_GROUPS = ChatGroups(0, MappingProxyType({}))
+_CHATS_PER_GROUP = 4  # on average at least; with fewer a group takes more memory and time than it saves
+_CHATS_PER_COUNT = 50_000  # after each count the average is checked
 _ATTRIBUTES = attrgetter("attributes")
 
 
@@ -53,13 +53,13 @@ class Chats:
     A copy shares the rows until either of the two adds a chat, so that a checkpoint of a million chats costs nothing.
     """
 
-    __slots__ = ("_alike", "_index", "_shared", "rows")
+    __slots__ = ("_groups", "_index", "_shared", "rows")
 
     def __init__(self) -> None:
         self.rows: list[Chat] = []
         self._index: dict[str, Chat] = {}
         self._shared = False
-        self._alike = _NO_CHATS  # replaced as a whole, so that copies share it
+        self._groups = _NO_GROUPS  # replaced as a whole, so that copies share it
 
     def add(self, chat: Chat) -> None:
         if self._shared:
@@ -70,22 +70,22 @@ class Chats:
     def get(self, chat_id: str) -> Chat | None:
         return self._index.get(chat_id)
 
-    def groups(self) -> Mapping[ChatAttributes, int] | None:
+    def group_sizes(self) -> Mapping[ChatAttributes, int] | None:
         """
-        Return the number of chats by the attributes that they share; None if most share theirs with too few others.
+        Return the number of chats by the attributes that they share; None if the groups are too small to be useful.
 
         Only the chats that were added since the last time are counted.
         """
-        counted, groups = self._alike
-        if groups is None and len(self.rows) >= 2 * counted:
-            counted, groups = _NO_CHATS
-        if groups is not None and counted < len(self.rows):
-            self._alike = AlikeChats(len(self.rows), _counted(groups, self.rows, counted))
-        return self._alike.groups
+        total, sizes = self._groups
+        if sizes is None and len(self.rows) >= 2 * total:
+            total, sizes = _NO_GROUPS
+        if sizes is not None and total < len(self.rows):
+            self._groups = ChatGroups(len(self.rows), _counted(sizes, self.rows, total))
+        return self._groups.sizes
 
     def copy(self) -> Chats:
         copy = Chats()
-        copy.rows, copy._index, copy._alike = self.rows, self._index, self._alike
+        copy.rows, copy._index, copy._groups = self.rows, self._index, self._groups
         copy._shared = self._shared = True
         return copy
 
@@ -100,13 +100,14 @@ class Chats:
 
 
 def _counted(
-    groups: Mapping[ChatAttributes, int], rows: Sequence[Chat], start: int
+    sizes: Mapping[ChatAttributes, int], rows: Sequence[Chat], start: int
 ) -> Mapping[ChatAttributes, int] | None:
-    """Return the groups with the rows from `start` on."""
-    counts = Counter(groups)
-    for begin in range(start, len(rows), _COUNTED_CHATS):
-        counts.update(map(_ATTRIBUTES, rows[begin : begin + _COUNTED_CHATS]))
-        if len(counts) * _CHATS_A_GROUP > min(begin + _COUNTED_CHATS, len(rows)):
+    """Return the sizes of the groups with the rows from `start` on, or None as soon as the groups are too small."""
+    counts = Counter(sizes)
+    for begin in range(start, len(rows), _CHATS_PER_COUNT):
+        end = min(begin + _CHATS_PER_COUNT, len(rows))
+        counts.update(map(_ATTRIBUTES, rows[begin:end]))
+        if len(counts) * _CHATS_PER_GROUP > end:
             return None
     return counts
 

@@ -156,7 +156,7 @@ SESSION_TEXTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 
 
-# Compact, accents as they are; a Decimal is a number that a client wrote with a fraction.
+# Compact, accents as they are; a Decimal is a number that a client wrote with a fraction; a body is never circular.
 _ENCODE = json.JSONEncoder(
     ensure_ascii=False, check_circular=False, separators=(",", ":"), default=float, allow_nan=False
 ).encode
