@@ -54,7 +54,7 @@ def platform_is_not_audience(evidence: Evidence) -> Iterator[Proof]:
         fields = {statement.get("field") for statement in _statements(campaign.filters)}
         if start is None or not fields.isdisjoint(_ON_CHANNEL):
             continue
-        others = sorted({chat.platform for chat in execution.targets} - {campaign.platform})
+        others = sorted({chat.attributes.platform for chat in execution.targets} - {campaign.platform})
         if others:
             message = (
                 f"campaign {campaign.id} is for {campaign.platform}, and its audience has chats of {', '.join(others)}"

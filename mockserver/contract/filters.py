@@ -27,7 +27,7 @@ COMBINATORS = ("and", "or")
 
 
 class FilterField(NamedTuple):
-    """A field of a chat: its documented name, type and value format, and the attribute of `records.Chat` behind it."""
+    """A field of a chat: its documented name, type and value format, and the attribute of `records.ChatAttributes` behind it."""
 
     name: str
     type: FieldType

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta, timezone
+from functools import lru_cache
 
 from mockserver.contract.text import http_date, whole_number
 
@@ -26,6 +27,7 @@ DAY: Duration = 24 * 60 * MINUTE
 MILLISECOND: Duration = 1_000
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NAIVE_EPOCH = datetime(1970, 1, 1)  # a naive datetime formats its fields twice as fast
 _BRAZIL = timezone(timedelta(hours=-3))
 _MICROSECOND = timedelta(microseconds=1)
 # The form of nearly every text; one that does not match may still match the next pattern.
@@ -70,9 +72,10 @@ def as_shown(instant: Instant, grain: Duration = MILLISECOND) -> Instant:
     return instant // grain * grain
 
 
+@lru_cache(maxsize=1024)  # a poll shows the same few instants again and again
 def format_milliseconds(instant: Instant) -> str:
     """Return the instant as `2026-03-01T12:00:00.000Z`, cut to the millisecond (default of `datetime-spelling`)."""
-    return to_datetime(instant).isoformat(timespec="milliseconds")[:-6] + "Z"
+    return (_NAIVE_EPOCH + timedelta(0, 0, instant)).isoformat("T", "milliseconds") + "Z"
 
 
 def format_exact(instant: Instant) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -12,7 +13,8 @@ from mockserver.contract.text import brief
 
 _ENCODED_CHARS = 7  # for one character, percent-encoded three times
 _CUT_SPARE_CHARS = 200  # read beyond a cut, since masking makes a text shorter
-_KEY_LIKE = re.compile(r"(?<![A-Za-z0-9])(sk_|pk_|whsec_)[A-Za-z0-9_+/=\-]+")
+_KEY_PREFIXES = ("sk_", "pk_", "whsec_")
+_KEY_LIKE = re.compile(rf"(?<![A-Za-z0-9])({'|'.join(_KEY_PREFIXES)})[A-Za-z0-9_+/=\-]+")
 _ESCAPE = re.compile(r"\\+u00([2-7][0-9A-Fa-f])")
 _DECODINGS_MAX = 3  # a text may be percent-encoded again and again
 
@@ -53,9 +55,7 @@ class Redactor:
     """Masks the given secrets, and everything in the form of a key, in texts and JSON values."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        longest_first = sorted((secret for secret in secrets if len(secret) > 3), key=len, reverse=True)
-        self._known = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
-        self._longest_chars = len(longest_first[0]) if longest_first else 0
+        self._secrets = [secret for secret in secrets if len(secret) > 3]
 
     def text(self, written: str) -> str:
         """
@@ -81,7 +81,7 @@ class Redactor:
             hidden = self.text(written)
         else:
             # The cut may be inside a secret (encoded at worst): drop the rest of it.
-            margin = max(_ENCODED_CHARS * self._longest_chars, 1)
+            margin = max(_ENCODED_CHARS * max(map(len, self._secrets), default=0), 1)
             hidden = self.text(written[: window + margin])[:-margin] + "..."
         return brief(hidden, limit_chars)
 
@@ -90,9 +90,17 @@ class Redactor:
         return "%" in written or "\\u" in written or self._hidden(written) != written
 
     def _hidden(self, written: str) -> str:
-        if self._known is not None:
+        # Most texts have no secret: to look for each of them takes a third of a substitution.
+        if any(secret in written for secret in self._secrets):
             written = self._known.sub(lambda match: mask(match[0]), written)
-        return _KEY_LIKE.sub(lambda match: mask(match[0]), written)
+        if any(prefix in written for prefix in _KEY_PREFIXES):
+            written = _KEY_LIKE.sub(lambda match: mask(match[0]), written)
+        return written
+
+    @cached_property
+    def _known(self) -> re.Pattern[str]:
+        longest_first = sorted(self._secrets, key=len, reverse=True)
+        return re.compile("|".join(map(re.escape, longest_first)))
 
     def value(self, value: Any) -> Any:
         """Return the JSON value with every secret in its texts and keys masked."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import lcm
 from types import MappingProxyType
 from typing import Any
 
@@ -20,6 +21,7 @@ from mockserver.core.operations.connections import seeded_provider_id
 from mockserver.core.phone_numbers import expected, normalize_phone
 from mockserver.core.state.records import (
     Chat,
+    ChatAttributes,
     Entrypoint,
     Form,
     Funnel,
@@ -44,14 +46,40 @@ def chats(context: SeedContext, entries: Sequence[Entry] | Entry, path: str) -> 
     for number, entry in enumerate(entries):
         at = f"{path}/{number}"
         chat_id = context.assign_id("chats", "chat_", entry, at)
-        context.tenant.chats.add(_chat(context, chat_id, _chat_fields(context, entry, at)))
+        attributes = _attributes(_chat_fields(context, entry, at))
+        context.tenant.chats.add(Chat(context.sandbox.next_seq(), chat_id, attributes))
 
 
 def _chat_pattern(context: SeedContext, pattern: Entry, path: str) -> None:
-    """Add `count` equal chats except for the fields of `vary`, whose values alternate; ids share one seeded stem."""
+    """
+    Add `count` equal chats except for the fields of `vary`, whose values alternate; ids share one seeded stem.
+
+    Chats with the same values share their attributes.
+    """
     shared, vary = pattern.get("each", {}), pattern.get("vary", {})
     count = pattern["count"]
     stem = context.sandbox.new_id("chat_")[:13] if "id" not in shared and "id" not in vary else None
+    chat_ids = context.created.setdefault("chats", [])
+    with _garbage_collector_paused(count):
+        alternating = _alternating_attributes(context, pattern, path)
+        for number in range(count):
+            if stem is not None:
+                chat_id = f"{stem}{number:07d}"
+                chat_ids.append(chat_id)
+            else:
+                chat_id = context.assign_id(
+                    "chats",
+                    "chat_",
+                    {**shared, **{key: values[number % len(values)] for key, values in vary.items()}},
+                    path,
+                )
+            context.tenant.chats.add(Chat(context.sandbox.next_seq(), chat_id, alternating[number % len(alternating)]))
+        context.tenant.chats.group_sizes()  # counted here, not during the first preview
+
+
+def _alternating_attributes(context: SeedContext, pattern: Entry, path: str) -> list[ChatAttributes]:
+    """Return the attributes of the chats of a pattern, until they repeat."""
+    shared, vary = pattern.get("each", {}), pattern.get("vary", {})
     has_count = "participantsCount" in shared or "participantsCount" in vary
     varied = {
         key: [_chat_fields(context, {**shared, key: value}, path) for value in values] for key, values in vary.items()
@@ -63,21 +91,11 @@ def _chat_pattern(context: SeedContext, pattern: Entry, path: str) -> None:
         for attribute in _ATTRIBUTES_OF.get(key, ())
         if key == "participantsCount" or attribute != "participants_count" or not has_count
     ]
-    chat_ids = context.created.setdefault("chats", [])
-    with _garbage_collector_paused(count):
-        for number in range(count):
-            fields = base | {field: values[number % len(values)] for field, values in changed}
-            if stem is not None:
-                chat_id = f"{stem}{number:07d}"
-                chat_ids.append(chat_id)
-            else:
-                chat_id = context.assign_id(
-                    "chats",
-                    "chat_",
-                    {**shared, **{key: values[number % len(values)] for key, values in vary.items()}},
-                    path,
-                )
-            context.tenant.chats.add(_chat(context, chat_id, fields))
+    period = lcm(*(len(values) for _, values in changed))
+    return [
+        _attributes(base | {attribute: values[number % len(values)] for attribute, values in changed})
+        for number in range(min(pattern["count"], period))
+    ]
 
 
 @contextmanager
@@ -120,7 +138,7 @@ _ATTRIBUTES_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def _chat_fields(context: SeedContext, entry: Entry, path: str) -> dict[str, Any]:
-    """Return the attributes of a chat except `seq` and `id`."""
+    """Return the attributes of a chat."""
     entrypoint_id = entry.get("entrypointId")
     if entrypoint_id is not None and entrypoint_id not in context.tenant.entrypoints:
         context.add_problem(
@@ -162,11 +180,11 @@ def _birth_date(context: SeedContext, entry: Entry, path: str) -> Instant | None
     return as_shown(context.instant(entry, "birthDate", path, 0)) if midnight is None else midnight
 
 
-def _chat(context: SeedContext, chat_id: str, fields: Mapping[str, Any]) -> Chat:
+def _attributes(fields: Mapping[str, Any]) -> ChatAttributes:
     """Return the record; a group chat has no direct participant, hence no contact and no birth date."""
     if fields["is_group_chat"]:
         fields = {**fields, "contact": None, "birth_date": None}
-    return Chat(seq=context.sandbox.next_seq(), id=chat_id, **fields)
+    return ChatAttributes(**fields)
 
 
 def funnels(context: SeedContext, entries: Sequence[Entry], path: str) -> None:
@@ -305,7 +323,7 @@ def _sender(context: SeedContext, chat: Chat, given: Entry) -> dict[str, Any]:
     """Return the sender of a message: the chat's participant, or the tenant if `isParticipant` is false."""
     tenant = context.tenant
     if given.get("isParticipant", True):
-        return {"id": f"participant_{chat.id}", "name": chat.name or chat.id, "isParticipant": True, **given}
+        return {"id": f"participant_{chat.id}", "name": chat.attributes.name or chat.id, "isParticipant": True, **given}
     return {"id": tenant.id, "name": tenant.name, **given}
 
 

@@ -148,7 +148,9 @@ def _strip_prefix(host: SandboxHost, request: HttpRequest) -> tuple[HostedSandbo
     hosted = host.sandboxes.get(sandbox_id)
     if hosted is None:
         return None, request
-    return hosted, request._replace(target=slash + rest, base_url=request.base_url + SANDBOXES + sandbox_id)
+    # Not `_replace`, which takes a microsecond of each call.
+    base_url = request.base_url + SANDBOXES + sandbox_id
+    return hosted, HttpRequest(request.method, slash + rest, request.headers, request.body, base_url)
 
 
 def _visit(hosted: HostedSandbox, request: HttpRequest) -> HttpResponse:

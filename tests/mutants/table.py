@@ -337,8 +337,8 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "redaction-longest-first",
-        "longest_first = sorted((secret for secret in secrets if len(secret) > 3), key=len, reverse=True)",
-        "longest_first = sorted((secret for secret in secrets if len(secret) > 3), key=len)",
+        "longest_first = sorted(self._secrets, key=len, reverse=True)",
+        "longest_first = sorted(self._secrets, key=len)",
         "the rest of a secret shows that begins with another one",
         ("tests/server/test_printable.py",),
     ),

@@ -29,6 +29,7 @@ from mockserver.server.http1 import event_loop
 from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.server import Server
 from mockserver.server.http1.workers import Workers
+from tests.harness.waiting import wait_until
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
 
 Serve = Callable[..., Server]
@@ -43,13 +44,6 @@ def ask(client: RawClient, sandbox: Sandbox, method: str = "GET", path: str = PA
 
 def connected(sandbox: Sandbox) -> RawClient:
     return RawClient(urlsplit(sandbox.base_url).port or 0)
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while not holds():
-        assert time.monotonic() < deadline, "the condition does not hold in time"
-        time.sleep(0.002)
 
 
 FREEZERS = {

@@ -52,6 +52,15 @@ def test_of_two_secrets_that_begin_alike_the_longer_is_hidden_whole():
     assert "key=abc..., key=abc..." == Redactor(["abcdef", "abcdefghij"]).text("key=abcdefghij, key=abcdef")
 
 
+@pytest.mark.parametrize("prefix", ["sk_", "pk_", "whsec_"])
+def test_a_text_in_the_form_of_a_key_is_masked_without_a_known_secret(prefix: str):
+    assert f"x={prefix[:3]}...&y=1, task_one" == Redactor([]).text(f"x={prefix}Ab9+/=-&y=1, task_one")
+
+
+def test_a_reason_without_a_secret_is_unchanged():
+    assert "got 'campaign_x'; expected one" == Redactor([KEY, "abc"]).text("got 'campaign_x'; expected one")
+
+
 @given(st.text(st.characters(codec="utf-8")))
 def test_a_redacted_text_has_no_unprintable_character_that_it_did_not_have(text: str):
     hidden = Redactor([KEY]).text(f"{text}%{KEY[0]}{text} {KEY}")

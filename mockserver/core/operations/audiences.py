@@ -30,42 +30,60 @@ from mockserver.core.redaction import masked_excerpt, to_json_text
 from mockserver.core.state.calls import ApiError, Call, Success
 from mockserver.core.state.records import Chat
 from mockserver.core.state.sandbox import SandboxState
-from mockserver.core.state.tenant import Tenant
+from mockserver.core.state.tenant import Chats, Tenant
 
 _LARGEST = 1.7976931348623157e308  # a larger JSON number is not a double, and `1e999` parses as infinity
 _NO_PLATFORM = "\0"
 _REMEMBERED_FOR = MINUTE  # under the option `cached` of estimated-count-exactness
 
 
+# The rows of a compiled audience: chats, each with its attributes `a`, or attributes alone.
+_CHATS = "chat for chat in rows for a in (chat.attributes,)"
+_ATTRIBUTES = "a for a in rows"
+
+
 class Audience(NamedTuple):
-    """Filters that passed the check: an expression over the chat `c`, and the constants that it names v0, v1, ..."""
+    """Filters that passed the check: an expression over a chat's attributes `a`, and the constants that it names v0, v1, ..."""
 
     expression: str
     operands: tuple[Any, ...]
 
-    def select(self, chats: Sequence[Chat]) -> Sequence[Chat]:
-        """Return the chats that satisfy the filters, in the given order."""
+    def count(self, chats: Chats) -> int:
+        """Return the number of chats that satisfy the filters."""
+        sizes = chats.group_sizes()
+        if sizes is None:
+            return len(self.select(chats))
+        return sum(sizes[attributes] for attributes in self._select(_ATTRIBUTES, sizes))
+
+    def select(self, chats: Chats) -> Sequence[Chat]:
+        """Return the chats that satisfy the filters, in the order of their creation."""
         if self.expression == "True":
-            return tuple(chats)
-        return _compiled(self.expression, len(self.operands))(chats, *self.operands)
+            return tuple(chats.rows)
+        sizes = chats.group_sizes()
+        if sizes is None:
+            return self._select(_CHATS, chats.rows)
+        selected = frozenset(self._select(_ATTRIBUTES, sizes))
+        return [chat for chat in chats.rows if chat.attributes in selected]
+
+    def _select(self, rows_text: str, rows: Iterable[Any]) -> list[Any]:
+        return _compiled(rows_text, self.expression, len(self.operands))(rows, *self.operands)
 
 
 @lru_cache(maxsize=512)
-def _compiled(expression: str, operands: int) -> Callable[..., list[Chat]]:
-    """Return a function of chats and operands; its text has expressions of the table and names, no value of a request."""
+def _compiled(rows_text: str, expression: str, operands: int) -> Callable[..., list[Any]]:
+    """Return a function of rows and operands; its text has expressions of the table and names, no value of a request."""
     names = "".join(f", v{number}" for number in range(operands))
     namespace: dict[str, Any] = {}
-    source = f"def select(chats{names}):\n    return [c for c in chats if {expression}]"
+    source = f"def select(rows{names}):\n    return [{rows_text} if {expression}]"
     exec(source, namespace)  # noqa: S102
-    select: Callable[..., list[Chat]] = namespace["select"]
+    select: Callable[..., list[Any]] = namespace["select"]
     return select
 
 
 def preview(sandbox: SandboxState, tenant: Tenant, body: Mapping[str, Any]) -> Success:
     """Return the number of chats that the filters select; creates and sends nothing (audience.preview)."""
     audience = compile_filters(sandbox, body.get("filters"))
-    count = len(audience.select(tenant.chats.rows))
-    return Success(_estimate(sandbox, tenant, body, count))
+    return Success(_estimate(sandbox, tenant, body, audience.count(tenant.chats)))
 
 
 def _estimate(sandbox: SandboxState, tenant: Tenant, body: Mapping[str, Any], count: int) -> int:
@@ -102,7 +120,7 @@ def compile_filters(sandbox: SandboxState, groups: Sequence[Mapping[str, Any]] |
 def _group(sandbox: SandboxState, group: Mapping[str, Any], at: str, operands: list[Any]) -> str | None:
     statements = group["statements"]
     if not statements:
-        vacuous = {"and": "c is c", "or": "c is not c"}[group["combinator"]]
+        vacuous = {"and": "a is a", "or": "a is not a"}[group["combinator"]]
         return None if sandbox.choices["group-no-statements"] == "ignore" else vacuous
     parts = [
         _statement(sandbox, statement, f"{at}/statements/{number}", operands)
@@ -137,7 +155,7 @@ def _expression(sandbox: SandboxState, field: FilterField, operator: Operator, n
     for (choice, option), others in OTHER_MEANINGS.items():
         if positive.name in others and sandbox.choices[choice] == option:
             meaning = others[positive.name]
-    attribute = f"c.{field.attribute}"
+    attribute = f"a.{field.attribute}"
     folded = _ignores_case(sandbox, field) and positive.operand != "none"
     spelled = meaning.format(
         a=f"{attribute}.casefold()" if folded else attribute,

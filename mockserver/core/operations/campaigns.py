@@ -101,9 +101,9 @@ def extra_keys(template: Template, given: Mapping[str, str]) -> list[str]:
 
 def select_targets(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> Sequence[Chat]:
     """Return the campaign's audience, oldest chat first; raises ApiError if it is too large or, by choice, empty (start.size)."""
-    chats = audiences.compile_filters(sandbox, campaign.filters).select(tenant.chats.rows)
+    chats = audiences.compile_filters(sandbox, campaign.filters).select(tenant.chats)
     if sandbox.choices["audience-off-channel"] == "exclude":
-        chats = [chat for chat in chats if chat.platform == campaign.platform]
+        chats = [chat for chat in chats if chat.attributes.platform == campaign.platform]
     if not chats and sandbox.choices["start-empty-audience"] == "unprocessable":
         raise unprocessable_error("send.progress", "the audience is empty (choice start-empty-audience)")
     limits: Any = sandbox.choices["size-limit-values"]
@@ -142,7 +142,7 @@ def plan_execution(
     chats: Sequence[Chat],
 ) -> Execution:
     """Return a new execution for these chats, its sends planned from now on at the campaign's rate."""
-    failed = failed_positions(sandbox, campaign, template, values, chats)
+    failed = failed_positions(sandbox, tenant, campaign, template, values, chats)
     return Execution(
         seq=sandbox.next_seq(),
         id=sandbox.new_id("execution_"),
@@ -171,7 +171,12 @@ def send_rate(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> int:
 
 
 def failed_positions(
-    sandbox: SandboxState, campaign: Campaign, template: Template, values: Mapping[str, str], chats: Sequence[Chat]
+    sandbox: SandboxState,
+    tenant: Tenant,
+    campaign: Campaign,
+    template: Template,
+    values: Mapping[str, str],
+    chats: Sequence[Chat],
 ) -> Sequence[int]:
     """Return the positions that fail, ascending: all, or those of chats off the campaign's channel (send.failures)."""
     spoiled = sandbox.choices["common-vars-extra-keys"] == "fail-sends" and bool(extra_keys(template, values))
@@ -180,7 +185,10 @@ def failed_positions(
     if sandbox.choices["audience-off-channel"] == "send":
         return ()
     platform = campaign.platform
-    return [position for position, chat in enumerate(chats) if chat.platform != platform]
+    sizes = tenant.chats.group_sizes()
+    if sizes is not None and all(attributes.platform == platform for attributes in sizes):
+        return ()
+    return [position for position, chat in enumerate(chats) if chat.attributes.platform != platform]
 
 
 # When two names are the same, by option of name-uniqueness-scope.
@@ -241,9 +249,12 @@ def check_new(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> None
 def _refuse_taken_name(sandbox: SandboxState, tenant: Tenant, name: str) -> None:
     scope = sandbox.choices["name-uniqueness-scope"]
     same = _SAME_NAME[str(scope)]
+    wanted = same(name)
     for campaign in tenant.campaigns.values():
+        if same(campaign.name) != wanted:
+            continue
         ended = scope == "free-when-ended" and campaign.status in ("canceled", "failed")
-        if same(campaign.name) == same(name) and not ended:
+        if not ended:
             raise ApiError(
                 "CAMPAIGN_NAME_ALREADY_EXISTS",
                 clause="campaigns.name",
@@ -272,7 +283,7 @@ def read_campaign(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:
 
 def detail(tenant: Tenant, campaign: Campaign) -> CampaignDetail:
     """Return the campaign with its executions, newest first."""
-    return CampaignDetail(campaign, tuple(tenant.executions[id] for id in reversed(campaign.execution_ids)))
+    return CampaignDetail(campaign, tuple([tenant.executions[id] for id in reversed(campaign.execution_ids)]))
 
 
 def read_execution(sandbox: SandboxState, tenant: Tenant, call: Call) -> Success:

@@ -66,12 +66,13 @@ def render(template: Template, values: Mapping[str, str], chat: Chat, text: str)
 
 def chat_data(chat: Chat, source: str) -> str:
     """Return a chat's value for an automatic variable: chat.name, chat.contact, chat.birthDate or custom.NAME."""
+    attributes = chat.attributes
     if source.startswith("custom."):
-        return chat.custom.get(source.removeprefix("custom."), "")
+        return attributes.custom.get(source.removeprefix("custom."), "")
     data: Mapping[str, str | None] = {
-        "chat.name": chat.name,
-        "chat.contact": chat.contact,
-        "chat.birthDate": _day(chat.birth_date),
+        "chat.name": attributes.name,
+        "chat.contact": attributes.contact,
+        "chat.birthDate": _day(attributes.birth_date),
     }
     return data[source] or ""
 

@@ -15,12 +15,14 @@ from typing import Any
 from mockserver.core.instants import Instant
 
 
-@dataclass(frozen=True, slots=True)
-class Chat:
-    """A chat of a tenant; the attributes behind the filter fields are None if the chat does not have them."""
+@dataclass(frozen=True, slots=True, eq=False)
+class ChatAttributes:
+    """
+    The attributes of a chat: its name, and the values behind the filter fields, None if the chat does not have them.
 
-    seq: int
-    id: str
+    Chats of one pattern share one object, so that a filter is evaluated once for all of them. Two objects are never equal.
+    """
+
     name: str | None
     platform: str
     status: str | None
@@ -40,6 +42,15 @@ class Chat:
     custom: Mapping[str, str]
     last_message_at: Instant | None
     last_update_at: Instant | None
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A chat of a tenant."""
+
+    seq: int
+    id: str
+    attributes: ChatAttributes
 
 
 @dataclass(frozen=True, slots=True)

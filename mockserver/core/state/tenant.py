@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from mockserver.core.phone_numbers import BRAZIL
 from mockserver.core.state.records import (
     Campaign,
     Chat,
+    ChatAttributes,
     Entrypoint,
     Execution,
     Form,
@@ -24,6 +27,25 @@ from mockserver.core.state.records import (
 )
 
 
+class ChatGroups(NamedTuple):
+    """
+    The first chats of a tenant, grouped by the attributes that they share.
+
+    Attributes:
+        total: the number of these chats.
+        sizes: the number of chats by their attributes; None if the groups are too small on average.
+    """
+
+    total: int
+    sizes: Mapping[ChatAttributes, int] | None
+
+
+_NO_GROUPS = ChatGroups(0, MappingProxyType({}))
+_CHATS_PER_GROUP = 4  # on average at least; with fewer a group takes more memory and time than it saves
+_CHATS_PER_COUNT = 50_000  # after each count the average is checked
+_ATTRIBUTES = attrgetter("attributes")
+
+
 class Chats:
     """
     The chats of a tenant in the order of their creation, with an index by id. Chats are added, never removed.
@@ -31,26 +53,39 @@ class Chats:
     A copy shares the rows until either of the two adds a chat, so that a checkpoint of a million chats costs nothing.
     """
 
-    __slots__ = ("_index", "_shared", "rows")
+    __slots__ = ("_groups", "_index", "_shared", "rows")
 
     def __init__(self) -> None:
         self.rows: list[Chat] = []
-        self._index: dict[str, int] = {}
+        self._index: dict[str, Chat] = {}
         self._shared = False
+        self._groups = _NO_GROUPS  # replaced as a whole, so that copies share it
 
     def add(self, chat: Chat) -> None:
         if self._shared:
             self.rows, self._index, self._shared = self.rows.copy(), self._index.copy(), False
-        self._index[chat.id] = len(self.rows)
+        self._index[chat.id] = chat
         self.rows.append(chat)
 
     def get(self, chat_id: str) -> Chat | None:
-        position = self._index.get(chat_id)
-        return None if position is None else self.rows[position]
+        return self._index.get(chat_id)
+
+    def group_sizes(self) -> Mapping[ChatAttributes, int] | None:
+        """
+        Return the number of chats by the attributes that they share; None if the groups are too small to be useful.
+
+        Only the chats that were added since the last time are counted.
+        """
+        total, sizes = self._groups
+        if sizes is None and len(self.rows) >= 2 * total:
+            total, sizes = _NO_GROUPS
+        if sizes is not None and total < len(self.rows):
+            self._groups = ChatGroups(len(self.rows), _counted(sizes, self.rows, total))
+        return self._groups.sizes
 
     def copy(self) -> Chats:
         copy = Chats()
-        copy.rows, copy._index = self.rows, self._index
+        copy.rows, copy._index, copy._groups = self.rows, self._index, self._groups
         copy._shared = self._shared = True
         return copy
 
@@ -62,6 +97,19 @@ class Chats:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+
+def _counted(
+    sizes: Mapping[ChatAttributes, int], rows: Sequence[Chat], start: int
+) -> Mapping[ChatAttributes, int] | None:
+    """Return the sizes of the groups with the rows from `start` on, or None as soon as the groups are too small."""
+    counts = Counter(sizes)
+    for begin in range(start, len(rows), _CHATS_PER_COUNT):
+        end = min(begin + _CHATS_PER_COUNT, len(rows))
+        counts.update(map(_ATTRIBUTES, rows[begin:end]))
+        if len(counts) * _CHATS_PER_GROUP > end:
+            return None
+    return counts
 
 
 @dataclass(slots=True)

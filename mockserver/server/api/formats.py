@@ -156,8 +156,10 @@ SESSION_TEXTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 
 
-# Compact, accents as they are; a Decimal is a number that a client wrote with a fraction.
-_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=float, allow_nan=False).encode
+# Compact, accents as they are; a Decimal is a number that a client wrote with a fraction; a body is never circular.
+_ENCODE = json.JSONEncoder(
+    ensure_ascii=False, check_circular=False, separators=(",", ":"), default=float, allow_nan=False
+).encode
 # Of an integer, about 4,214 digits; the interpreter formats at most 4,300 (sys.set_int_max_str_digits).
 _BITS_MAX = 14_000
 

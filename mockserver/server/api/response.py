@@ -7,6 +7,7 @@ A server with `strict` options validates each response against its schema.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from errno import ECONNRESET
@@ -26,6 +27,7 @@ from mockserver.server.api.formats import encoded
 
 _HEADER_MAX_CHARS = 300
 _SENTENCE_MAX_CHARS = 2_000
+_CONTROL = re.compile(r"[^ -~]")
 _JSON_TYPE = ("Content-Type", "application/json; charset=utf-8")
 
 # Options that make a response differ from its schema on purpose, so that `strict` does not check it.
@@ -52,8 +54,7 @@ def explanation(refusal: ApiError | Refused, redactor: Redactor) -> str:
 def explanation_header(refusal: ApiError, redactor: Redactor) -> str:
     """Return the sentence as a header's value: printable ASCII, other characters escaped, at most 300 characters."""
     ascii_text = explanation(refusal, redactor).encode("ascii", "backslashreplace").decode("ascii")
-    printable = "".join(char if " " <= char <= "~" else f"\\x{ord(char):02x}" for char in ascii_text)
-    return brief(printable, _HEADER_MAX_CHARS)
+    return brief(_CONTROL.sub(lambda control: f"\\x{ord(control[0]):02x}", ascii_text), _HEADER_MAX_CHARS)
 
 
 class PendingWait(NamedTuple):
@@ -244,12 +245,13 @@ def build_response(
     status = formats.success_status(choices, endpoint)
     now = sandbox.clock.now
     date = ("Date", formats.http_date(now))
-    if endpoint.response_schema is None:
+    serializer = serializers.SERIALIZERS.get(endpoint.id)
+    if serializer is None:  # success has no content
         return HttpResponse(status, (date,), b"")
     view = formats.SerializationContext(choices, sandbox.seed, now if at is None else at, call.base_url)
-    body = serializers.SERIALIZERS[endpoint.id](view, outcome.value)
+    body = serializer(view, outcome.value)
     if options.strict:
-        _check_schema(choices, endpoint.response_schema, body)
+        _check_schema(choices, endpoint.response_schema or "", body)
     if choices["additive-fields"] != "none":
         body = formats.with_unknown_fields(body)
     return _json(status, body, (date,))

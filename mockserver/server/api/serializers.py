@@ -112,11 +112,10 @@ def _filter_group(group: Mapping[str, Any]) -> JSON:
 
 
 def _execution_entry(view: SerializationContext, execution: Execution) -> JSON:
-    return {
-        **_counted(execution, sending.counts(execution.schedule, view.now)),
-        "startedAt": formats.date_time(view.choices, execution.started_at),
-        "completedAt": _completed_at(view, execution),
-    }
+    entry = _counted(execution, sending.counts(execution.schedule, view.now))
+    entry["startedAt"] = formats.date_time(view.choices, execution.started_at)
+    entry["completedAt"] = _completed_at(view, execution)
+    return entry
 
 
 def _counted(execution: Execution, counts: sending.Counts) -> JSON:

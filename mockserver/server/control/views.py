@@ -18,7 +18,7 @@ from mockserver.core.scheduler import FiredTimer
 from mockserver.core.state.journal import JournalEntry, Transition
 from mockserver.core.state.matching import ABSENT
 from mockserver.core.state.outbox import Attempt, Delivery
-from mockserver.core.state.records import Execution, HostedFlow, SendSchedule
+from mockserver.core.state.records import Chat, ChatAttributes, Execution, HostedFlow, SendSchedule
 from mockserver.core.state.rule_set import describe_rules
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import TABLES, Tenant
@@ -180,6 +180,9 @@ def _plain(sandbox: SandboxState, value: Any, name: str = "") -> Any:
         return format_exact(value)
     if isinstance(value, SendSchedule):
         return counts(value, sandbox.now)._asdict()
+    if isinstance(value, Chat):
+        attributes = value.attributes
+        return {"seq": value.seq, "id": value.id, **_fields(sandbox, attributes, _keys(ChatAttributes))}
     if is_dataclass(value) and not isinstance(value, type):
         return _fields(sandbox, value, _keys(type(value)))
     if isinstance(value, bytes):
