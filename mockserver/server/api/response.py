@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from errno import ECONNRESET
-from http.client import RemoteDisconnected
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -108,6 +107,8 @@ class NoResponse(NamedTuple):
             return TimeoutError("timed out")
         if self.reason == "reset":
             return ConnectionResetError(ECONNRESET, "Connection reset by peer")
+        from http.client import RemoteDisconnected
+
         return RemoteDisconnected("Remote end closed connection without response")
 
 
