@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import secrets
 import sys
 import time
 from functools import partial
@@ -108,6 +107,8 @@ def _code(body: bytes) -> str:
 
 def settings(options: argparse.Namespace) -> RunSettings:
     """Return the settings of a run; raise a ValueError, without the text of any key, if they are not usable."""
+    import secrets
+
     from mockserver.verify.context import RunSettings
 
     keys = {

@@ -17,7 +17,6 @@ import string
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import datetime
-from difflib import get_close_matches
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -35,6 +34,8 @@ def closest_match(received: object, known: Iterable[str], *, likeness: float = 0
         known: The valid names. Of more than `COMPARED_MAX`, only a container with a fast `in` is searched unchanged.
         likeness: How alike the two have to be, from 0 to 1.
     """
+    from difflib import get_close_matches
+
     name = str(received)
     if len(name) > NAME_MAX_CHARS:
         return None

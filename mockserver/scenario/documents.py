@@ -33,10 +33,11 @@ class Document(dict[str, Any]):
     The document of a file.
 
     `file` is the file whose lines the problems name. `added` are the pointers of values that settings have added, which
-    have no line in the file.
+    have no line in the file. `is_valid` is True if its schema is known to accept it, as it stands.
     """
 
     file: Path | None = None
+    is_valid: bool = False
     added: tuple[str, ...] = ()
 
     def with_settings(
@@ -45,6 +46,7 @@ class Document(dict[str, Any]):
         """Return a copy with these choices, and this clock if any; `own` are the choices that the file does not have."""
         merged = Document(self)
         merged.file = self.file
+        merged.is_valid = self.is_valid and not choices and not clock
         if choices:
             merged["choices"] = choices
         if clock:
@@ -128,13 +130,15 @@ def examine(document: Any) -> tuple[dict[str, Any], list[Problem]]:
     Raises:
         ScenarioError: For a document that is nested too deeply.
     """
-    from mockserver.scenario.explaining import explained
-
     problems: list[Problem] = []
     try:
         values = _plain(document, None, 0, problems)
     except ScenarioError as too_deep:
         raise refusal(too_deep.problems, document) from None
+    if isinstance(document, Document) and document.is_valid:
+        return values, problems
+    from mockserver.scenario.explaining import explained
+
     if not isinstance(values, dict):
         return {}, problems or explained("scenario", values)
     unreadable = {problem.path for problem in problems}

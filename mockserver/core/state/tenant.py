@@ -89,6 +89,11 @@ class Chats:
         copy._shared = self._shared = True
         return copy
 
+    @property
+    def is_shared(self) -> bool:
+        """Return True if a copy may have the same rows."""
+        return self._shared
+
     def __contains__(self, chat_id: object) -> bool:
         return chat_id in self._index
 

@@ -7,10 +7,8 @@ They write nothing, neither into the journal nor into the history.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mockserver.conduct import judge, polling
-from mockserver.conduct.rules import ConductResult
 from mockserver.contract.text import camel_case
 from mockserver.core import ledger
 from mockserver.core.instants import SECOND, Duration, Instant, format_exact
@@ -20,9 +18,11 @@ from mockserver.core.state.journal import CommandRecord
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.scenario.documents import to_plain
 from mockserver.server.api.response import redactor
-from mockserver.server.control import replay_document
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox, HostedSnapshot
+
+if TYPE_CHECKING:
+    from mockserver.conduct.rules import ConductResult
 
 JSON = dict[str, Any]
 Arguments = Mapping[str, Any]
@@ -55,6 +55,8 @@ def _row(row: Mapping[str, Any], hide: Redactor, values: dict[str, Any]) -> JSON
 
 def read_conduct(snapshot: HostedSnapshot, args: Arguments) -> JSON:
     """Return the findings on the client's conduct so far, keys in their messages redacted."""
+    from mockserver.conduct import judge
+
     state = snapshot.state
     state.choices = dict(state.choices)  # a copy: a rule that reads a choice does not count as a use of it
     return _conduct(judge.judge(state), redactor(state))
@@ -85,6 +87,8 @@ def read_history(snapshot: HostedSnapshot, args: Arguments) -> JSON:
 
 def _unmoved(sandbox: SandboxState, real: Duration | None) -> JSON | None:
     """Return the client's waits in real time while the clock did not move; None below half a second."""
+    from mockserver.conduct import polling
+
     waits = polling.unmoved(sandbox, real)
     if waits is None:
         return None
@@ -94,6 +98,8 @@ def _unmoved(sandbox: SandboxState, real: Duration | None) -> JSON | None:
 
 def _apart(sandbox: SandboxState, process: Instant) -> JSON | None:
     """Return the process's time and the sandbox's, if they differ unintentionally; `exchange` is null for the present."""
+    from mockserver.conduct import polling
+
     clocks = polling.apart(sandbox, process)
     if clocks is None:
         return None
@@ -148,6 +154,8 @@ def _due(sandbox: SandboxState) -> JSON | None:
 
 def read_replay(snapshot: HostedSnapshot, args: Arguments) -> JSON:
     """Return the scenario document that repeats the run so far, for `mockserver replay`."""
+    from mockserver.server.control import replay_document
+
     unknown = next((key for key in args if key != "name"), None)
     if unknown is not None:
         raise ControlError(400, "MOCK_BAD_QUERY", f"got {unknown!r}; expected name")

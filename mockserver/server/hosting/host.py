@@ -26,6 +26,7 @@ from mockserver.scenario.choices import merge_choices
 from mockserver.scenario.documents import Document, validate
 from mockserver.server.api.response import ResponseOptions
 from mockserver.server.hosting import command_log, runtime
+from mockserver.server.hosting.disposal import Disposal
 from mockserver.server.webhooks.dispatcher import Scheduler, WebhookDispatcher
 from mockserver.server.webhooks.event_loops import LoopBlocked
 from mockserver.server.webhooks.sender import TIMEOUT_SECONDS, HttpSender
@@ -255,9 +256,10 @@ class HostedSandbox:
     def restore(self, checkpoint: Checkpoint) -> None:
         """Restore a checkpoint; requests in flight are canceled."""
         with self.sandbox.lock:
-            self.sandbox.restore(checkpoint)
+            discarded = self.sandbox.restore(checkpoint)
             if self.choices_read is not None:
                 self.sandbox.choices = TrackedChoices(self.sandbox.choices, self.choices_read)
+        self.host.disposal.add(discarded)
         self.cancel_webhooks()
 
     def watch_choices(self, read: set[str]) -> None:
@@ -294,6 +296,7 @@ class SandboxHost:
         allow_webhook_hosts: hosts other than this machine to which webhooks may be sent.
         journal_limits: bounds of the journal of each sandbox.
         background: the workers that send webhooks, if the server runs by itself.
+        disposal: frees what resets discard.
 
     Lifetime: that of its server.
     """
@@ -323,6 +326,7 @@ class SandboxHost:
         self.journal_limits = journal_limits
         self.webhook_timeout_seconds = TIMEOUT_SECONDS
         self.background: Scheduler | None = None
+        self.disposal = Disposal()
         self._lock = threading.Lock()
         self._count = 0
 

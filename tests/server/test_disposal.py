@@ -1,0 +1,135 @@
+"""Disposal of what a reset discards: the caller frees nothing that takes long, and no other thread waits for it."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from mockserver import MockServer
+from mockserver.core.state.sandbox import Discarded
+from mockserver.server.hosting.disposal import Disposal
+
+THREAD = "mockserver disposal"
+
+
+class Record:
+    """A record that appends the name of the thread which frees it."""
+
+    def __init__(self, freed: list[str]) -> None:
+        self.freed = freed
+
+    def __del__(self) -> None:
+        self.freed.append(threading.current_thread().name)
+
+
+class Spy:
+    """Disposal that stores the tables."""
+
+    def __init__(self) -> None:
+        self.tables: list[Discarded] = []
+
+    def add(self, discarded: Discarded) -> None:
+        self.tables.append(discarded)
+
+
+def nothing(freed: list[str]) -> None:
+    """Do nothing in a pause."""
+
+
+def dispose(make: Callable[[Any], Any], count: int, pause: Callable[[list[str]], Any] = nothing) -> list[str]:
+    """Dispose of a table with this many records; return the names of the threads that freed them, and the return."""
+    freed: list[str] = []
+    returned = threading.Event()
+    disposal = Disposal(pause=lambda: returned.wait() and pause(freed))
+    disposal.add((make([Record(freed) for _ in range(count)]), []))
+    freed.append("returned")
+    returned.set()
+    for thread in threading.enumerate():
+        if thread.name == THREAD:
+            thread.join()
+    return freed
+
+
+@pytest.mark.parametrize("make", [list, deque, tuple, lambda records: dict(enumerate(records))])
+def test_another_thread_frees_the_records_of_a_long_table(make: Callable[[list[str]], Any]):
+    assert ["returned", *[THREAD] * 1_000] == dispose(make, 1_000)
+
+
+def test_the_caller_frees_a_few_records():
+    assert [*[threading.current_thread().name] * 100, "returned"] == dispose(list, 100)
+
+
+def test_no_slice_takes_long():
+    counts = [0]
+
+    dispose(list, 1_000, lambda freed: counts.append(freed.count(THREAD)))
+
+    assert 200 >= max(after - before for before, after in pairwise(counts))
+
+
+def test_a_table_that_is_still_read_stays_whole():
+    table = deque(range(1_000))
+    reader = iter(table)
+    next(reader)
+
+    dispose(lambda _: table, 0)
+
+    assert 999 == len(list(reader))
+
+
+def test_tables_of_several_resets_are_all_freed():
+    freed: list[str] = []
+    disposal = Disposal(pause=lambda: None)
+
+    for _ in range(20):
+        disposal.add(([Record(freed) for _ in range(300)],))
+    for thread in threading.enumerate():
+        if thread.name == THREAD:
+            thread.join()
+
+    assert [THREAD] * 6_000 == freed
+
+
+def test_a_reset_disposes_of_its_calls_and_records():
+    with MockServer().sandbox(given={"templates": [{"id": "template_hello"}]}) as sandbox:
+        spy = sandbox._hosted.host.disposal = Spy()
+        body = {"name": "Hello", "platform": "chatapp", "templateId": "template_hello", "cadence": 60}
+        campaign_id = sandbox.call("POST", "/v1/campaigns", json=body).json()["campaignId"]
+        state = sandbox._hosted.sandbox
+        exchanges, campaigns = state.journal.exchanges, state.tenants["tenant_default"].campaigns
+
+        sandbox.reset()
+
+        (discarded,) = spy.tables
+        assert any(table is exchanges for table in discarded)
+        assert any(table is campaigns for table in discarded)
+        assert [campaign_id] == list(campaigns)
+        assert 404 == sandbox.call("GET", f"/v1/campaigns/{campaign_id}").status
+
+
+def test_a_reset_leaves_the_chats_of_the_initial_state_alone():
+    given = {"chats": [{"id": "chat_one", "contact": "+551155500101"}]}
+    with MockServer().sandbox(given=given) as sandbox:
+        spy = sandbox._hosted.host.disposal = Spy()
+        rows = sandbox._hosted.sandbox.tenants["tenant_default"].chats.rows
+
+        sandbox.reset()
+
+        assert not any(table is rows for table in spy.tables[0])
+        assert 1 == len(rows)
+
+
+def test_a_reset_disposes_of_chats_that_were_added():
+    with MockServer().sandbox() as sandbox:
+        spy = sandbox._hosted.host.disposal = Spy()
+        sandbox.apply({"given": {"chats": [{"id": "chat_one", "contact": "+551155500101"}]}})
+        rows = sandbox._hosted.sandbox.tenants["tenant_default"].chats.rows
+
+        sandbox.reset()
+
+        assert any(table is rows for table in spy.tables[0])

@@ -1,0 +1,70 @@
+"""What `mockserver serve` has loaded when it first answers, and what its garbage collector leaves out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import pytest
+
+from tests.test_packaging import HEAVY
+from tests.wheels import ROOT, run
+
+# Modules that the first call does not need, each with what loads it.
+LATE = {
+    "difflib": "a name that is nearly right",
+    "mockserver.cli.play_log": "`mockserver play`",
+    "mockserver.conduct.judge": "a report of findings",
+    "mockserver.scenario.parsing": "a YAML file",
+    "mockserver.server.control.replay_document": "a replay document",
+    "mockserver.testing": "a test",
+    "mockserver.verify": "`mockserver verify`",
+    "secrets": "an address beyond loopback",
+}
+# Modules of these that it loads all the same: Flask, which carries a request to the front controller, imports them.
+ALLOWED = {"difflib", "flask", "jinja2", "secrets", "werkzeug"}
+
+SERVE = """
+import gc, json, os, socket, sys, threading
+
+class Output:
+    def write(self, text):
+        if "listens on" in text:
+            threading.Thread(target=ask, args=(text.split()[4],)).start()
+
+    def flush(self):
+        pass
+
+def ask(url):
+    host, port = url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as client:
+        client.sendall(f"GET {PATH} HTTP/1.1\\r\\nHost: {host}\\r\\n\\r\\n".encode())
+        status = client.recv(65536).split()[1].decode()
+    collector = [gc.isenabled(), gc.get_freeze_count() > 10_000]
+    print(json.dumps({"status": status, "collector": collector, "loaded": sorted(sys.modules)}), file=sys.__stdout__, flush=True)
+    os._exit(0)
+
+PATH = sys.argv.pop()
+sys.stdout = Output()
+from mockserver.cli import main
+sys.exit(main())
+"""
+
+
+@pytest.fixture(scope="module")
+def first_answer() -> dict[str, Any]:
+    """The status of the first response of `serve`, the collector of its process, and the modules loaded then."""
+    path = "/v1/message-templates"
+    done = run(sys.executable, "-c", SERVE, "serve", "--port", "0", "--log-format", "off", path, PYTHONPATH=str(ROOT))
+    answer: dict[str, Any] = json.loads(done.stdout)
+    assert "401" == answer["status"]
+    return answer
+
+
+def test_the_first_call_loads_nothing_that_it_does_not_need(first_answer: dict[str, Any]):
+    assert sorted(ALLOWED) == sorted({*HEAVY, *LATE} & set(first_answer["loaded"]))
+
+
+def test_the_collector_leaves_out_what_the_start_has_loaded(first_answer: dict[str, Any]):
+    assert [True, True] == first_answer["collector"]
