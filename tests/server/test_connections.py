@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.server.webhooks import connections
-from mockserver.server.webhooks.connections import RESPONSE_MAX_BYTES, Connection
+from mockserver.server.webhooks.connections import RESPONSE_MAX_BYTES, ReceiverConnection
 from mockserver.server.webhooks.sender import HttpSender
 from tests.operations.session_calls import NOON, begin
 from tests.server.receivers import ACCEPTED, PATIENCE_SECONDS, read_request, receiving
@@ -202,7 +202,7 @@ def test_a_connection_that_closes_before_its_request_is_read_adds_no_attempt(moc
 
 
 def test_a_connection_whose_end_is_not_yet_seen_adds_no_attempt(mockserver, monkeypatch):
-    monkeypatch.setattr(Connection, "is_open", lambda self: receiver.closed[0].wait(PATIENCE_SECONDS))
+    monkeypatch.setattr(ReceiverConnection, "is_open", lambda self: receiver.closed[0].wait(PATIENCE_SECONDS))
     with receiving([ACCEPTED, close_at_once], [ACCEPTED]) as receiver:
         hook = mockserver.receive_webhooks(receiver.url)
         expire(mockserver, 2)

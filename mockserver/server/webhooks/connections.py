@@ -144,7 +144,7 @@ class _Reader(BufferedReader):
         """Do nothing: the connection closes its socket itself."""
 
 
-class Connection:
+class ReceiverConnection:
     """
     A connection to a receiver.
 
@@ -256,7 +256,7 @@ def _is_refused(wire: socket.socket, failure: OSError) -> bool:
     return bool(poll.poll(_RESET_TIMEOUT_MS))
 
 
-def connect(request: InFlightRequest, target: Target, allowed_hosts: frozenset[str]) -> Connection:
+def connect(request: InFlightRequest, target: Target, allowed_hosts: frozenset[str]) -> ReceiverConnection:
     """
     Return a connection to the first address of the target's host that accepts; the name is resolved here, once.
 
@@ -274,7 +274,7 @@ def connect(request: InFlightRequest, target: Target, allowed_hosts: frozenset[s
             wire.settimeout(request.remaining_seconds)
             wire.connect(address)
             wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            return Connection(_with_tls(request, wire, target.host) if target.scheme == "https" else wire)
+            return ReceiverConnection(_with_tls(request, wire, target.host) if target.scheme == "https" else wire)
         except Exception as refused:  # noqa: BLE001 - the next address may accept
             request.release()
             wire.close()
@@ -337,12 +337,12 @@ class IdleConnections:
     """The connections that wait for another request, by scheme, host and port. Lock: the caller's."""
 
     def __init__(self) -> None:
-        self._connections: dict[tuple[str, str, int], list[Connection]] = {}
+        self._connections: dict[tuple[str, str, int], list[ReceiverConnection]] = {}
 
-    def add(self, target: Target, connection: Connection) -> None:
+    def add(self, target: Target, connection: ReceiverConnection) -> None:
         self._connections.setdefault(target[:3], []).append(connection)
 
-    def take(self, target: Target) -> Connection | None:
+    def take(self, target: Target) -> ReceiverConnection | None:
         """Return one that is open; close those that are not."""
         connections = self._connections.get(target[:3], [])
         while connections:

@@ -18,7 +18,7 @@ from mockserver.core.webhooks import url_policy
 from mockserver.core.webhooks.retry_schedule import TIMEOUT
 from mockserver.server.webhooks.connections import (
     CANCELED,
-    Connection,
+    ReceiverConnection,
     IdleConnections,
     InFlightRequest,
     StaleConnection,
@@ -134,7 +134,7 @@ class HttpSender:
         return self._exchange_over(connect(request, target, self.allowed_hosts), request, target, message)
 
     def _exchange_over(
-        self, connection: Connection, request: InFlightRequest, target: Target, message: bytes
+        self, connection: ReceiverConnection, request: InFlightRequest, target: Target, message: bytes
     ) -> tuple[HTTPResponse, bytes]:
         try:
             request.take(connection.wire)
