@@ -246,12 +246,14 @@ def _keeps_open(response: HTTPResponse) -> bool:
 
 
 def _is_refused(wire: socket.socket, failure: OSError) -> bool:
-    """Return True if the receiver has reset the connection: it closed it before it had read all that was sent."""
-    if isinstance(failure, TimeoutError):
+    """Return True if the receiver's host has reset the connection: it was closed before all that was sent was read."""
+    from http.client import RemoteDisconnected
+
+    if isinstance(failure, ConnectionError) and not isinstance(failure, RemoteDisconnected):
+        return True
+    if isinstance(failure, TimeoutError) or not hasattr(select, "poll"):
         return False
-    if not hasattr(select, "poll"):  # Windows reports the reset itself
-        return type(failure) is ConnectionResetError
-    poll = select.poll()
+    poll = select.poll()  # Linux reports the end first, and the reset that follows as a state of the socket
     poll.register(wire, 0)
     return bool(poll.poll(_RESET_TIMEOUT_MS))
 

@@ -18,9 +18,9 @@ from mockserver.core.webhooks import url_policy
 from mockserver.core.webhooks.retry_schedule import TIMEOUT
 from mockserver.server.webhooks.connections import (
     CANCELED,
-    ReceiverConnection,
     IdleConnections,
     InFlightRequest,
+    ReceiverConnection,
     StaleConnection,
     Target,
     connect,
