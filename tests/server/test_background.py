@@ -16,6 +16,7 @@ from mockserver.server.http1.server import Server
 from mockserver.server.socket_handler import SocketHandler
 from tests.harness.waiting import PATIENCE_SECONDS, wait_until
 from tests.server.control_calls import SESSIONS, Made
+from tests.server.receivers import ACCEPTED, receiving
 from tests.server.sockets import Post, app
 
 pytestmark = pytest.mark.clause("events.nothing-lost")
@@ -62,6 +63,15 @@ def test_an_event_leaves_by_itself(standalone, serve):
     standalone.complete(session_id)
 
     wait_until(lambda: [session_id] == seen)
+
+
+def test_no_connection_stays_open_when_everything_is_sent(standalone):
+    with receiving([ACCEPTED]) as receiver:
+        standalone.receive(receiver.url)
+        standalone.complete(standalone.made.session())
+        assert receiver.closed[0].wait(PATIENCE_SECONDS)
+
+    assert [1] == receiver.counts
 
 
 def test_a_slow_receiver_delays_neither_the_api_nor_another_endpoint(standalone, serve):

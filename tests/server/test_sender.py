@@ -16,7 +16,8 @@ from freezegun import freeze_time
 from werkzeug.wrappers import Response
 
 from mockserver import MockServer
-from mockserver.server.webhooks.sender import RESPONSE_MAX_BYTES, HttpSender
+from mockserver.server.webhooks.connections import RESPONSE_MAX_BYTES
+from mockserver.server.webhooks.sender import HttpSender
 from tests.operations.session_calls import NOON, begin
 from tests.server.sockets import Post, app, over_tls, raw
 
@@ -25,7 +26,10 @@ HEADERS = {"Content-Type": "application/json"}
 
 
 def post(url: str, courier: HttpSender | None = None):
-    return (courier or HttpSender()).send(url, HEADERS, b"{}", 0)
+    courier = courier or HttpSender()
+    outcome = courier.send(url, HEADERS, b"{}", 0)
+    courier.close_idle()
+    return outcome
 
 
 @pytest.mark.parametrize(
@@ -180,7 +184,7 @@ def resolve_to(monkeypatch, *addresses: str) -> list[str]:
         asked.append(host)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in addresses]
 
-    monkeypatch.setattr("mockserver.server.webhooks.sender.socket.getaddrinfo", getaddrinfo)
+    monkeypatch.setattr("socket.getaddrinfo", getaddrinfo)
     return asked
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime
 import sys
 import threading
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,6 +16,7 @@ from mockserver.core import scheduler
 from mockserver.core.instants import Duration, Instant, from_datetime
 from mockserver.core.state.sandbox import Clock, Runtime, SandboxState
 from mockserver.scenario.apply import apply
+from mockserver.server.http1 import real_time
 
 _TRAVELS = (
     ("freezegun.api", "freeze_factories"),
@@ -54,10 +54,6 @@ def fixture_clock() -> Clock:
     return following_clock() if is_process_frozen() else frozen_clock(process_now())
 
 
-# Real time, also under freezegun, which replaces attributes of modules and not the items of a tuple.
-_MONOTONIC_NS = (getattr(sys.modules.get("freezegun.api"), "real_monotonic_ns", time.monotonic_ns),)
-
-
 class HostRuntime(Runtime):
     """Runtime of one hosted sandbox. Lifetime: that of the sandbox."""
 
@@ -89,7 +85,7 @@ class HostRuntime(Runtime):
             self._waits.discard(cancel)
 
     def monotonic_us(self) -> Duration:
-        return _MONOTONIC_NS[0]() // 1000
+        return real_time.microseconds()
 
     def process_frozen_at(self) -> Instant | None:
         return process_now() if is_process_frozen() else None

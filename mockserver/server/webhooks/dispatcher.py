@@ -8,6 +8,8 @@ Dispatcher: sends a sandbox's deliveries and advances its clock, without the loc
 3. A receiver may call the mock, which responds meanwhile; the thread that is sending sends what that call makes due.
    If the receiver advances the clock, its own attempt ends at the later instant.
 4. An attempt of an older epoch is canceled, and its result is dropped.
+5. Connections to receivers stay open while something is due, and until the end of an advance. None stays open after
+   that: a receiver that is to end may wait until its clients have closed theirs.
 """
 
 from __future__ import annotations
@@ -26,8 +28,9 @@ from mockserver.core.state.outbox import Attempt, PlannedAttempt
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.webhooks import deliveries
 from mockserver.server.webhooks import event_loops, local_receivers
+from mockserver.server.webhooks.connections import CANCELED
 from mockserver.server.webhooks.payloads import WebhookRequest, WebhookRequestBuilder
-from mockserver.server.webhooks.sender import CANCELED, HttpSender, SendResult
+from mockserver.server.webhooks.sender import HttpSender, SendResult
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -73,6 +76,7 @@ class WebhookDispatcher:
         # Attempts of the background workers for which an advance waits, by their identity.
         self._awaited: dict[int, PlannedAttempt] = {}
         self._active_senders = 0  # threads in `send_due`
+        self._active_advances = 0
         self._is_closed = False
 
     def register_local_receiver(self, target: local_receivers.ReceiverTarget, path: str) -> str:
@@ -125,6 +129,7 @@ class WebhookDispatcher:
                 self.send_attempt(planned)
         except BaseException:
             self._change_senders(-1)
+            self._close_unused_connections()
             raise
         finally:
             self._sending.discard(sender)
@@ -154,7 +159,16 @@ class WebhookDispatcher:
             if self._is_closed:
                 return None
             run_until(self._sandbox, self._sandbox.read_clock())
-            return deliveries.claim_next_attempt(self._sandbox, injection.delivery_faults_for, early=early)
+            planned = deliveries.claim_next_attempt(self._sandbox, injection.delivery_faults_for, early=early)
+            if planned is None:
+                self._close_unused_connections()
+            return planned
+
+    def _close_unused_connections(self) -> None:
+        """Close the idle connections unless an attempt is in flight or an advance continues."""
+        with self._sandbox.lock:
+            if not self._active_advances and not self._sandbox.outbox.in_flight:
+                self._sender.close_idle()
 
     def claim_for_worker(self) -> PlannedAttempt | None:
         """Return the next attempt that is due, for a background worker; an advance waits until the worker releases it."""
@@ -248,9 +262,21 @@ class WebhookDispatcher:
         sandbox = self._sandbox
         with sandbox.lock:
             epoch, end = sandbox.epoch, None if until_idle else scheduler.advance_target(sandbox, by=by, to=to)
-        fired: list[FiredTimer] = []
+            self._active_advances += 1
         sends_nothing = self._is_inside() or (not raises_blocked and event_loops.running() is not None)
-        pause = None if sends_nothing else deliveries.has_due_attempt
+        try:
+            return self._advance_to(epoch, end, None if sends_nothing else deliveries.has_due_attempt)
+        finally:
+            with sandbox.lock:
+                self._active_advances -= 1
+                self._close_unused_connections()
+
+    def _advance_to(
+        self, epoch: int, end: Instant | None, pause: Callable[[SandboxState], bool] | None
+    ) -> list[FiredTimer]:
+        """Advance from one pause to the next, and send what is due at each; without `pause` send nothing."""
+        sandbox = self._sandbox
+        fired: list[FiredTimer] = []
         for _ in range(_MOST_STEPS):
             if pause is not None:
                 self._await_workers()

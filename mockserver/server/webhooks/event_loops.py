@@ -9,7 +9,6 @@ from __future__ import annotations
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 
 from mockserver.core.webhooks import url_policy
 from mockserver.server.errors import ControlError
+from mockserver.server.http1 import real_time
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -27,9 +27,6 @@ T = TypeVar("T")
 
 # The loop that awaits the current command, which runs in another thread.
 _AWAITING: ContextVar[AbstractEventLoop | None] = ContextVar("mockserver_awaiting_loop", default=None)
-
-# In a tuple, where freezegun does not search for clocks to freeze.
-_REAL: tuple[Callable[[], float]] = (time.monotonic,)
 
 
 class LoopBlocked(ControlError):
@@ -99,7 +96,7 @@ class _OwnLoop:
         import asyncio
 
         self.loop = asyncio.get_running_loop()
-        (self.loop.time,) = _REAL  # type: ignore[method-assign]  # a frozen clock would stop its timers
+        self.loop.time = real_time.seconds  # type: ignore[method-assign]  # a frozen clock would stop its timers
         self._over = asyncio.Event()
         self._ready.set()
         await self._over.wait()

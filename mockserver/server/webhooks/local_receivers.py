@@ -19,7 +19,8 @@ from urllib.parse import urljoin, urlsplit
 from mockserver.core.instants import Instant, retry_after
 from mockserver.core.webhooks.retry_schedule import TIMEOUT
 from mockserver.server.webhooks import event_loops
-from mockserver.server.webhooks.sender import CANCELED, RESPONSE_MAX_BYTES, SendResult
+from mockserver.server.webhooks.connections import CANCELED, RESPONSE_MAX_BYTES
+from mockserver.server.webhooks.sender import SendResult
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop

@@ -8,24 +8,28 @@ Sender: one request of a delivery over HTTP, and its result.
 
 from __future__ import annotations
 
-import socket
-import time
 from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
-from threading import Event, Lock, Thread, Timer
-from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from contextlib import suppress
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple
 
 from mockserver.core.instants import Duration, Instant, retry_after
 from mockserver.core.webhooks import url_policy
 from mockserver.core.webhooks.retry_schedule import TIMEOUT
+from mockserver.server.webhooks.connections import (
+    CANCELED,
+    IdleConnections,
+    InFlightRequest,
+    ReceiverConnection,
+    StaleConnection,
+    Target,
+    connect,
+)
+
+if TYPE_CHECKING:
+    from http.client import HTTPResponse
 
 TIMEOUT_SECONDS = 15.0  # fixed decision `wh-timeout`
-RESPONSE_MAX_BYTES = 64 * 1024
-CANCELED = "canceled"  # the error of a request that was canceled before its response
-
-# In a tuple, where freezegun does not search for clocks to freeze.
-_REAL: tuple[Callable[[], float]] = (time.monotonic,)
 
 
 class SendResult(NamedTuple):
@@ -38,45 +42,6 @@ class SendResult(NamedTuple):
     body: bytes = b""
 
 
-class _InFlightRequest:
-    """A request in flight: another thread can end it, and a timer ends it at the time limit."""
-
-    def __init__(self) -> None:
-        self.is_late = False
-        self.is_over = False
-        self.woken = Event()  # set once it is over, or once its wait is over
-        self._lock = Lock()
-        self._handle: socket.socket | None = None  # a duplicate: TLS and the response detach the first one
-
-    def use(self, sock: socket.socket) -> None:
-        """Use this socket; raise ConnectionAbortedError if the request is over."""
-        with self._lock:
-            self._close()
-            if self.is_over:
-                raise ConnectionAbortedError(CANCELED)
-            self._handle = sock.dup()
-
-    def expire(self) -> None:
-        self.is_late = True
-        self.end()
-
-    def end(self) -> None:
-        with self._lock, suppress(OSError):
-            self.is_over = True
-            self.woken.set()
-            if self._handle is not None:
-                self._handle.shutdown(socket.SHUT_RDWR)
-
-    def close(self) -> None:
-        with self._lock:
-            self._close()
-
-    def _close(self) -> None:
-        if self._handle is not None:
-            self._handle.close()
-            self._handle = None
-
-
 class HttpSender:
     """
     Sends webhook requests; `send` may run in several threads at a time.
@@ -87,7 +52,9 @@ class HttpSender:
     def __init__(self, allowed_hosts: frozenset[str] = frozenset(), timeout_seconds: float = TIMEOUT_SECONDS) -> None:
         self.allowed_hosts = allowed_hosts
         self.timeout_seconds = timeout_seconds
-        self._in_flight: set[_InFlightRequest] = set()
+        self._in_flight: set[InFlightRequest] = set()
+        self._idle = IdleConnections()
+        self._targets: dict[str, Target] = {}  # by url
         self._lock = Lock()
         self._is_closed = False
 
@@ -100,7 +67,7 @@ class HttpSender:
         is_wanted: Callable[[], bool] = lambda: True,
     ) -> SendResult:
         """
-        Send a POST request and wait for the response.
+        Send a POST request and wait for the response; its connection stays open for the next one until `close_idle`.
 
         Args:
             url: of the endpoint; an address that the url policy rejects is an error of the result.
@@ -112,119 +79,74 @@ class HttpSender:
         Returns:
             The endpoint's response, or the error of any kind.
         """
-        (now,) = _REAL
-        began, request = now(), _InFlightRequest()
+        request = InFlightRequest(self.timeout_seconds)
         with self._lock:
             self._in_flight.add(request)
             is_closed = self._is_closed
-        if is_closed or not is_wanted():
-            with self._lock:
-                self._in_flight.discard(request)
-            return SendResult(None, CANCELED)
-        time_limit = Timer(self.timeout_seconds, request.expire)
-        time_limit.daemon = True
-        time_limit.start()
         try:
+            if is_closed or not is_wanted():
+                return SendResult(None, CANCELED)
             result = self._post(request, url, headers, body, wall)
         except Exception as failure:  # noqa: BLE001 - any error of the network or the endpoint is a failed attempt
             result = SendResult(None, _reason(failure, request))
         finally:
-            time_limit.cancel()
-            time_limit.join()
             with self._lock:
                 self._in_flight.discard(request)
-            request.close()
-        return result._replace(duration_ms=round((now() - began) * 1000))
+        return result._replace(duration_ms=request.duration_ms)
 
     def cancel_all(self, *, for_good: bool = False) -> None:
-        """End every request in flight; with `for_good` nothing is sent after that."""
+        """End every request in flight and close the idle connections; with `for_good` nothing is sent after that."""
         with self._lock:
             self._is_closed = self._is_closed or for_good
-            requests = list(self._in_flight)
-        for request in requests:
-            request.end()
+            for request in self._in_flight:
+                request.end()
+            self._idle.close_all()
+
+    def close_idle(self) -> None:
+        """Close the connections that wait for another request."""
+        with self._lock:
+            self._idle.close_all()
 
     def _post(
-        self, request: _InFlightRequest, url: str, headers: Mapping[str, str], body: bytes, wall: Instant
+        self, request: InFlightRequest, url: str, headers: Mapping[str, str], body: bytes, wall: Instant
     ) -> SendResult:
-        from http.client import HTTPConnection, IncompleteRead
+        target = self._target(url)
+        response, content = self._exchange(request, target, target.post(headers, body))
+        wait = retry_after(response.headers.get("Retry-After", ""), wall)
+        return SendResult(response.status, None, 0, wait, content)
 
-        expected = url_policy.rejection_reason(url, self.allowed_hosts)
-        if expected is not None:
-            return SendResult(None, f"refused: expected {expected}")
-        parts = urlsplit(url)
-        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        connection = HTTPConnection(parts.hostname or "", parts.port, timeout=self.timeout_seconds)
-        with closing(connection):
-            connection.sock = self._connect(request, url)
-            connection.request("POST", path, body=body, headers={"Host": parts.netloc, **headers})
-            with connection.getresponse() as response:
-                content = response.read(RESPONSE_MAX_BYTES)
-                is_whole = not response.length or len(content) == RESPONSE_MAX_BYTES
-            if not is_whole:
-                raise IncompleteRead(content, response.length)
-            if request.is_late:
-                return SendResult(None, TIMEOUT)
-            wait = retry_after(response.headers.get("Retry-After", ""), wall)
-            return SendResult(response.status, None, 0, wait, content)
+    def _target(self, url: str) -> Target:
+        """Return the url's parts; raise ConnectionRefusedError for one that the url policy rejects."""
+        if url not in self._targets:
+            expected = url_policy.rejection_reason(url, self.allowed_hosts)
+            if expected is not None:
+                raise ConnectionRefusedError(f"refused: expected {expected}")
+            self._targets[url] = Target.of_url(url)
+        return self._targets[url]
 
-    def _connect(self, request: _InFlightRequest, url: str) -> socket.socket:
-        """Return a socket to the first address of the url's host that accepts; the name is resolved here, once."""
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-        addresses = _resolve(request, host, port)
-        self._check_addresses(host, addresses)
-        failure: Exception = OSError(f"{host} has no address")
-        for family, _, _, _, address in dict.fromkeys(addresses):
-            sock = socket.socket(family, socket.SOCK_STREAM)
-            try:
-                sock.settimeout(self.timeout_seconds)
-                request.use(sock)
-                sock.connect(address)
-                return _with_tls(sock, host) if parts.scheme == "https" else sock
-            except Exception as refused:  # noqa: BLE001 - the next address may accept
-                sock.close()
-                failure = refused
-            if request.is_over:
-                break
-        raise failure
+    def _exchange(self, request: InFlightRequest, target: Target, message: bytes) -> tuple[HTTPResponse, bytes]:
+        """Send a request over an idle connection; over a new one if there is none, or if the receiver had closed it."""
+        with self._lock:
+            reused = self._idle.take(target)
+        if reused is not None:
+            with suppress(StaleConnection):
+                return self._exchange_over(reused, request, target, message)
+        return self._exchange_over(connect(request, target, self.allowed_hosts), request, target, message)
 
-    def _check_addresses(self, host: str, addresses: list[Any]) -> None:
-        """Refuse a host that resolves to another machine, unless it is allowed by name."""
-        remote = (str(info[-1][0]) for info in addresses if not url_policy.is_loopback(str(info[-1][0])))
-        address = None if host in self.allowed_hosts else next(remote, None)
-        if address is not None:
-            raise ConnectionRefusedError(f"refused: {host} is {address}, which is not this machine")
-
-
-def _resolve(request: _InFlightRequest, host: str, port: int) -> list[Any]:
-    """Return the addresses of a host; a thread of its own resolves a name, and no caller waits for it once the request is over."""
-    if url_policy.is_address(host):
-        return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    addresses: list[Any] = []
-    failures: list[OSError | UnicodeError] = []
-
-    def resolve() -> None:
+    def _exchange_over(
+        self, connection: ReceiverConnection, request: InFlightRequest, target: Target, message: bytes
+    ) -> tuple[HTTPResponse, bytes]:
         try:
-            addresses.extend(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
-        except (OSError, UnicodeError) as failure:
-            failures.append(failure)
-        request.woken.set()
-
-    Thread(target=resolve, name="mockserver resolver", daemon=True).start()
-    request.woken.wait()
-    if request.is_over:
-        raise ConnectionAbortedError(CANCELED)
-    if failures:
-        raise failures[0]
-    return addresses
-
-
-def _with_tls(sock: socket.socket, host: str) -> socket.socket:
-    """Return the connection under TLS, with the certificate verified for the host."""
-    import ssl
-
-    return ssl.create_default_context().wrap_socket(sock, server_hostname=host)
+            request.take(connection.wire)
+            return connection.exchange(request, message)
+        finally:
+            request.release()
+            with self._lock:
+                is_idle = connection.is_reusable and not request.is_over
+                if is_idle:
+                    self._idle.add(target, connection)
+            if not is_idle:
+                connection.close()
 
 
 def _is_timeout(failure: BaseException | None) -> bool:
@@ -235,9 +157,9 @@ def _is_timeout(failure: BaseException | None) -> bool:
     return False
 
 
-def _reason(failure: Exception, request: _InFlightRequest) -> str:
+def _reason(failure: Exception, request: InFlightRequest) -> str:
     """Return why there is no response; an error after a cancellation is not the endpoint's."""
-    if request.is_late or _is_timeout(failure):
+    if _is_timeout(failure):
         return TIMEOUT
     if request.is_over:
         return CANCELED

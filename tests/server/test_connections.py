@@ -1,0 +1,380 @@
+"""Connections to receivers: reused while deliveries are due, replaced if the receiver has closed them, closed at the end."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mockserver.server.webhooks import connections
+from mockserver.server.webhooks.connections import RESPONSE_MAX_BYTES, ReceiverConnection
+from mockserver.server.webhooks.sender import HttpSender
+from tests.operations.session_calls import NOON, begin
+from tests.server.receivers import ACCEPTED, PATIENCE_SECONDS, read_request, receiving
+
+pytestmark = [pytest.mark.mockserver(now=NOON), pytest.mark.clause("events.subscribed")]
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+@pytest.fixture
+def sender() -> Iterator[HttpSender]:
+    sender = HttpSender(frozenset(["hooks.example"]))
+    yield sender
+    sender.cancel_all(for_good=True)
+
+
+def post(sender: HttpSender, url: str) -> tuple[int | None, str | None]:
+    result = sender.send(url, {"Content-Type": "application/json"}, b"{}", 0)
+    return result.status, result.error
+
+
+def expire(sandbox, count: int) -> None:
+    """Let this many sessions expire at one instant."""
+    for _ in range(count):
+        begin(sandbox)
+    sandbox.advance("20m")
+
+
+def attempts(hook) -> list[list[tuple[int | None, str | None]]]:
+    """The status and error of each attempt, by delivery."""
+    return [[(each.get("status"), each.get("error")) for each in row["attempts"]] for row in hook.deliveries]
+
+
+def close_at_once(wire: socket.socket) -> None:
+    """Close the connection, which then has no more requests."""
+
+
+def close_unread(wire: socket.socket) -> None:
+    """Close the connection as a request arrives, before it is read."""
+    wire.recv(1, socket.MSG_PEEK)
+
+
+def close_after_reading(wire: socket.socket) -> None:
+    read_request(wire)
+
+
+def test_deliveries_that_are_due_together_use_one_connection_per_receiver(mockserver):
+    with receiving([ACCEPTED] * 20) as one, receiving([OK] * 20) as two:
+        hooks = [mockserver.receive_webhooks(each.url) for each in (one, two)]
+        expire(mockserver, 20)
+        assert all(each.closed[0].wait(PATIENCE_SECONDS) for each in (one, two))
+
+    assert [[20], [20]] == [one.counts, two.counts]
+    assert [[(204, None)]] * 20 == attempts(hooks[0])
+    assert [[(200, None)]] * 20 == attempts(hooks[1])
+
+
+def test_each_receiver_gets_the_events_in_their_order(mockserver):
+    last = b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"
+    with receiving([ACCEPTED] * 20) as one, receiving([*[ACCEPTED] * 6, last], [ACCEPTED] * 13) as two:
+        for each in (one, two):
+            mockserver.receive_webhooks(each.url)
+        expire(mockserver, 20)
+
+    expected = [event["id"] for event in mockserver.events]
+    for receiver in (one, two):
+        requests = [request for connection in receiver.requests for request in connection]
+        assert expected == [request.partition(b"webhook-id: ")[2].split(b"\r\n")[0].decode() for request in requests]
+    assert [[20], [7, 13]] == [one.counts, two.counts]
+
+
+def test_deliveries_of_one_advance_at_different_instants_use_one_connection(mockserver):
+    with receiving([ACCEPTED] * 3) as receiver:
+        mockserver.receive_webhooks(receiver.url)
+        for _ in range(3):
+            begin(mockserver)
+            mockserver.advance("1m")
+        mockserver.advance("20m")
+
+    assert [3] == receiver.counts
+
+
+def test_no_connection_stays_open_when_nothing_is_due(mockserver):
+    with receiving([ACCEPTED], [ACCEPTED]) as receiver:
+        mockserver.receive_webhooks(receiver.url)
+        mockserver.complete_session(begin(mockserver))
+        assert receiver.closed[0].wait(PATIENCE_SECONDS)
+        mockserver.advance("1m")
+        mockserver.complete_session(begin(mockserver))
+        assert receiver.closed[1].wait(PATIENCE_SECONDS)
+
+    assert [1, 1] == receiver.counts
+
+
+@pytest.mark.parametrize(
+    ("reply", "status"),
+    [
+        (ACCEPTED, 204),
+        (b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n", 204),
+        (OK, 200),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive\r\n\r\n", 200),
+        (b"HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy", 503),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", 200),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-Trailer: a\r\n\r\n", 200),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" + OK, 200),
+        (b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 2 + ACCEPTED, 204),
+    ],
+)
+def test_a_connection_is_reused_after_a_whole_response(sender, reply, status):
+    with receiving([reply, reply, reply]) as receiver:
+        results = [post(sender, receiver.url) for _ in range(3)]
+        sender.close_idle()
+
+    assert [(status, None)] * 3 == results
+    assert [3] == receiver.counts
+
+
+@pytest.mark.parametrize(
+    ("reply", "status"),
+    [
+        (b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n", 204),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: Keep-Alive, Close\r\n\r\n", 200),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: x\r\nConnection: close\r\n\r\n", 200),
+        (b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", 200),
+        (b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nok", 200),
+        (OK + b"HTTP/1.1 500 Not asked for\r\n\r\n", 200),
+        (ACCEPTED + b"a body that a 204 cannot have", 204),
+        (b"HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\n", 204),
+        (b"HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n", 204),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok", 200),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 200),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 70000\r\n\r\n" + b"x" * 70_000, 200),
+        (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", 101),
+    ],
+)
+def test_a_connection_is_not_reused_if_its_next_bytes_are_in_doubt(sender, reply, status):
+    with receiving([reply], [reply]) as receiver:
+        results = [post(sender, receiver.url) for _ in range(2)]
+
+    assert [(status, None)] * 2 == results
+    assert [1, 1] == receiver.counts
+
+
+def test_a_response_without_a_length_ends_with_its_connection(sender):
+    reply = b"HTTP/1.1 200 OK\r\n\r\nto the end"
+    with receiving([reply, close_at_once], [reply, close_at_once]) as receiver:
+        results = [sender.send(receiver.url, {}, b"{}", 0) for _ in range(2)]
+
+    assert [(200, b"to the end")] * 2 == [(each.status, each.body) for each in results]
+    assert [1, 1] == receiver.counts
+
+
+def test_a_connection_with_bytes_after_the_response_is_replaced(sender):
+    sent, go = threading.Event(), threading.Event()
+
+    def send_more(wire: socket.socket) -> None:
+        go.wait(PATIENCE_SECONDS)
+        wire.sendall(b"HTTP/1.1 500 Not asked for\r\n\r\n")
+        sent.set()
+        wire.recv(1)
+
+    with receiving([ACCEPTED, send_more], [ACCEPTED]) as receiver:
+        first = post(sender, receiver.url)
+        go.set()
+        assert sent.wait(PATIENCE_SECONDS)
+        assert [(204, None)] * 2 == [first, post(sender, receiver.url)]
+        sender.close_idle()
+
+    assert [1, 1] == receiver.counts
+
+
+def test_a_connection_that_the_receiver_has_closed_is_replaced(sender):
+    with receiving([ACCEPTED, close_at_once], [ACCEPTED]) as receiver:
+        first = post(sender, receiver.url)
+        assert receiver.closed[0].wait(PATIENCE_SECONDS)
+        assert [(204, None)] * 2 == [first, post(sender, receiver.url)]
+        sender.close_idle()
+
+    assert [1, 1] == receiver.counts
+
+
+def test_a_connection_that_closes_before_its_request_is_read_adds_no_attempt(mockserver):
+    with receiving([ACCEPTED, close_unread], [ACCEPTED, close_unread], [ACCEPTED]) as receiver:
+        hook = mockserver.receive_webhooks(receiver.url)
+        expire(mockserver, 3)
+
+    assert [[(204, None)]] * 3 == attempts(hook)
+    assert [1, 1, 1] == receiver.counts
+
+
+def test_a_connection_whose_end_is_not_yet_seen_adds_no_attempt(mockserver, monkeypatch):
+    monkeypatch.setattr(ReceiverConnection, "is_open", lambda self: receiver.closed[0].wait(PATIENCE_SECONDS))
+    with receiving([ACCEPTED, close_at_once], [ACCEPTED]) as receiver:
+        hook = mockserver.receive_webhooks(receiver.url)
+        expire(mockserver, 2)
+
+    assert [[(204, None)]] * 2 == attempts(hook)
+    assert [1, 1] == receiver.counts
+
+
+def test_a_request_that_was_read_and_not_answered_is_a_failed_attempt(mockserver):
+    with receiving([ACCEPTED, close_after_reading], [ACCEPTED]) as receiver:
+        hook = mockserver.receive_webhooks(receiver.url)
+        expire(mockserver, 2)
+        before = receiver.counts
+        mockserver.advance("5s")
+
+    assert [1] == before
+    assert [[(204, None)], [(None, "no response: RemoteDisconnected"), (204, None)]] == attempts(hook)
+
+
+def test_a_new_connection_that_closes_unread_is_a_failed_attempt(sender):
+    with receiving([close_unread], [ACCEPTED]) as receiver:
+        status, error = post(sender, receiver.url)
+
+    assert status is None and error.startswith("no response: ")
+    assert [[]] == receiver.requests
+
+
+def test_a_request_is_sent_over_one_new_connection_at_most(sender):
+    with receiving([ACCEPTED, close_unread], [close_unread], [ACCEPTED]) as receiver:
+        results = [post(sender, receiver.url) for _ in range(2)]
+
+    assert (204, None) == results[0]
+    assert results[1][0] is None and results[1][1].startswith("no response: ")
+    assert [1, 0] == receiver.counts
+
+
+def test_a_response_that_breaks_off_is_a_failed_attempt_on_a_reused_connection_too(sender):
+    def break_off(wire: socket.socket) -> None:
+        read_request(wire)
+        wire.sendall(b"HTTP/1.1 2")
+
+    with receiving([ACCEPTED, break_off], [ACCEPTED]) as receiver:
+        results = [post(sender, receiver.url) for _ in range(2)]
+
+    assert (204, None) == results[0]
+    assert results[1][0] is None
+    assert [1] == receiver.counts
+
+
+def resolve(monkeypatch, *answers: str) -> list[str]:
+    """Resolve `hooks.example` and `changing.localhost` to these addresses, one after another; the addresses given out."""
+    given, real = [], socket.getaddrinfo
+
+    def getaddrinfo(host, port, *rest, **named):
+        if host not in ("hooks.example", "changing.localhost"):
+            return real(host, port, *rest, **named)
+        given.append(answers[len(given)])
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (given[-1], port))]
+
+    monkeypatch.setattr("socket.getaddrinfo", getaddrinfo)
+    return given
+
+
+def test_a_reused_connection_stays_at_the_address_that_was_checked(monkeypatch, sender):
+    given = resolve(monkeypatch, "127.0.0.1", "192.0.2.7")
+    with receiving([ACCEPTED, ACCEPTED]) as receiver:
+        url = f"http://changing.localhost:{receiver.port}/hook"
+        assert [(204, None)] * 2 == [post(sender, url) for _ in range(2)]
+        assert ["127.0.0.1"] == given
+        sender.close_idle()
+        result = post(sender, url)
+
+    assert (None, "refused: changing.localhost is 192.0.2.7, which is not this machine") == result
+    assert [2] == receiver.counts
+
+
+def test_the_address_is_checked_again_if_a_reused_connection_is_replaced(monkeypatch, sender):
+    resolve(monkeypatch, "127.0.0.1", "192.0.2.7")
+    with receiving([ACCEPTED, close_unread]) as receiver:
+        url = f"http://changing.localhost:{receiver.port}/hook"
+        results = [post(sender, url) for _ in range(2)]
+
+    assert [(204, None), (None, "refused: changing.localhost is 192.0.2.7, which is not this machine")] == results
+
+
+def test_a_connection_is_shared_by_the_paths_of_a_host_and_not_by_another_host(monkeypatch, sender):
+    given = resolve(monkeypatch, "127.0.0.1")
+    with receiving([ACCEPTED, ACCEPTED], [ACCEPTED]) as receiver:
+        for host, path in (("127.0.0.1", "/a"), ("hooks.example", ""), ("127.0.0.1", "/b?c=d")):
+            assert (204, None) == post(sender, f"http://{host}:{receiver.port}{path}")
+        sender.close_idle()
+
+    assert ["127.0.0.1"] == given
+    lines = [[request.split(b"\r\n") for request in connection] for connection in receiver.requests]
+    assert [b"POST /a HTTP/1.1", b"POST /b?c=d HTTP/1.1"] == [request[0] for request in lines[0]]
+    assert [b"POST / HTTP/1.1"] == [request[0] for request in lines[1]]
+    assert f"Host: hooks.example:{receiver.port}".encode() in lines[1][0]
+
+
+def test_a_connection_is_replaced_after_its_lifetime(monkeypatch, sender):
+    given = resolve(monkeypatch, "127.0.0.1", "127.0.0.1")
+    monkeypatch.setattr(connections, "_LIFETIME_SECONDS", -1.0)
+    with receiving([ACCEPTED], [ACCEPTED]) as receiver:
+        for _ in range(2):
+            assert (204, None) == post(sender, f"http://hooks.example:{receiver.port}/hook")
+        sender.close_idle()
+
+    assert ["127.0.0.1"] * 2 == given
+    assert [1, 1] == receiver.counts
+
+
+@pytest.mark.parametrize("for_good", [False, True])
+def test_a_cancellation_closes_the_idle_connections(sender, for_good):
+    with receiving([ACCEPTED, ACCEPTED]) as receiver:
+        post(sender, receiver.url)
+        sender.cancel_all(for_good=for_good)
+        assert receiver.closed[0].wait(PATIENCE_SECONDS)
+
+
+@pytest.mark.parametrize("ending", ["reset", "close"])
+def test_the_end_of_a_sandboxs_epoch_ends_a_request_on_a_reused_connection(mockserver_server, ending):
+    arrived, released = threading.Event(), threading.Event()
+
+    def hold(wire: socket.socket) -> None:
+        read_request(wire)
+        arrived.set()
+        wire.recv(1)
+        released.set()
+
+    with receiving([ACCEPTED, hold]) as receiver, mockserver_server.sandbox(now=NOON) as sandbox:
+        sandbox.receive_webhooks(receiver.url)
+        waiting = threading.Thread(target=expire, args=(sandbox, 2))
+        waiting.start()
+        assert arrived.wait(PATIENCE_SECONDS)
+        getattr(sandbox, ending)()
+        assert released.wait(PATIENCE_SECONDS)
+        waiting.join(PATIENCE_SECONDS)
+        assert not waiting.is_alive()
+
+
+def test_the_time_limit_applies_to_each_request_of_a_connection():
+    sender = HttpSender(timeout_seconds=0.1)
+
+    def hold(wire: socket.socket) -> None:
+        read_request(wire)
+        wire.recv(1)
+
+    with receiving([ACCEPTED, ACCEPTED, hold], [ACCEPTED]) as receiver:
+        results = [post(sender, receiver.url) for _ in range(3)]
+
+    assert [(204, None), (204, None), (None, "timeout")] == results
+    assert [2] == receiver.counts
+
+
+def test_the_bound_of_a_response_applies_to_each_request_of_a_connection(sender):
+    large = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % RESPONSE_MAX_BYTES + b"x" * RESPONSE_MAX_BYTES
+    with receiving([large, large]) as receiver:
+        bodies = [sender.send(receiver.url, {}, b"{}", 0).body for _ in range(2)]
+        sender.close_idle()
+
+    assert [RESPONSE_MAX_BYTES] * 2 == [len(body) for body in bodies]
+    assert [2] == receiver.counts
+
+
+def test_a_connection_under_tls_is_reused_and_replaced(monkeypatch, sender):
+    certificate = Path(__file__).with_name("localhost.pem")
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with receiving([ACCEPTED, ACCEPTED, close_at_once], [ACCEPTED]) as receiver:
+        receiver.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        receiver.context.load_cert_chain(certificate)
+        results = [post(sender, f"https://localhost:{receiver.port}/hook") for _ in range(3)]
+        sender.close_idle()
+
+    assert [(204, None)] * 3 == results
+    assert [2, 1] == receiver.counts
