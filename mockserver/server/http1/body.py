@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from tempfile import TemporaryFile
 from typing import IO
 
 from httptools import HttpParserError, HttpRequestParser
@@ -71,6 +70,8 @@ class RequestBody:
         else:
             self._pieces.append(piece)
             if self.size_bytes > _IN_MEMORY_MAX_BYTES:
+                from tempfile import TemporaryFile
+
                 self._file = TemporaryFile()  # noqa: SIM115 - its request closes it
                 self._file.writelines(self._pieces)
                 self._pieces.clear()
