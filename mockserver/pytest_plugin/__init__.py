@@ -191,6 +191,16 @@ def _end_test(config: pytest.Config) -> None:
         config.stash[_OWNERSHIP].end_test(config)
 
 
+def _ownership(config: pytest.Config) -> SandboxOwnership:
+    """Return the sandboxes of the session's tests, which the first fixture of the plugin creates."""
+    if _OWNERSHIP not in config.stash:
+        from mockserver.pytest_plugin.ownership import SandboxOwnership
+
+        owned = config.stash[_OWNERSHIP] = SandboxOwnership()
+        owned.start_test(os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0])
+    return config.stash[_OWNERSHIP]
+
+
 @pytest.fixture(scope="session")
 def mockserver_settings() -> dict[str, Any]:
     """Settings for every sandbox, to override: scenario, profile, choices, now, clock, seed, given, own_port, strict."""
@@ -203,8 +213,7 @@ def mockserver_server(pytestconfig: pytest.Config, mockserver_settings: dict[str
     from mockserver.pytest_plugin import ownership
 
     server = ownership.server(pytestconfig, mockserver_settings)
-    owned = pytestconfig.stash[_OWNERSHIP] = ownership.SandboxOwnership(server)
-    owned.start_test(os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0])
+    _ownership(pytestconfig).add(server)
     yield server
     server.close()
 
@@ -224,16 +233,12 @@ def mockserver(
     request: pytest.FixtureRequest, mockserver_server: MockServer, mockserver_option: dict[str, str]
 ) -> Iterator[Sandbox]:
     """A sandbox of this test only, its clock frozen at the present; `@pytest.mark.mockserver(...)` has its settings."""
-    from mockserver.pytest_plugin import ownership
-
     layers = [*mockserver_server.layers]
     for mark in reversed(list(request.node.iter_markers("mockserver"))):
         layers.append(Layer("mark", {name: value for name, value in mark.kwargs.items() if name != "conduct"}))
     layers.append(Layer("sweep", {"choices": mockserver_option}))
-    if _OWNERSHIP not in request.config.stash:  # the suite has replaced the fixture of the server
-        request.config.stash[_OWNERSHIP] = ownership.SandboxOwnership(mockserver_server)
     with mockserver_server.make(layers) as sandbox:
-        request.config.stash[_OWNERSHIP].assign(request.node, sandbox)
+        _ownership(request.config).assign(request.node, mockserver_server, sandbox)
         unittest = sys.modules.get("unittest")
         if unittest is not None and isinstance(request.instance, unittest.TestCase):
             request.instance.mockserver = sandbox  # its class takes no fixtures as arguments

@@ -96,8 +96,9 @@ class ConductPlugin:
         server = getattr(item, "funcargs", {}).get("mockserver_server")
         if server is None:
             return []
+        before = self._before if server is self._server else set()
         self._server = server
-        return [finding for sandbox in server.made if sandbox.id not in self._before for finding in sandbox.conduct]
+        return [finding for sandbox in server.made if sandbox.id not in before for finding in sandbox.conduct]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:

@@ -1,14 +1,15 @@
 """
 The sandboxes of each test, and the calls that arrive at a sandbox after its test has ended.
 
-Created with the first fixture of the plugin. Lifetime: that of the session's server.
+Created with the first fixture of the plugin. Lifetime: that of the session.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -24,34 +25,47 @@ class LateCallWarning(UserWarning):
 
 
 class SandboxOwnership:
-    """The sandboxes of one server by the test that made them."""
+    """
+    The sandboxes of the tests of a session, by the server that made them.
 
-    def __init__(self, server: MockServer) -> None:
-        self.server = server
+    A suite may replace the fixture of the server in some of its folders, so that there are several servers.
+    """
+
+    def __init__(self) -> None:
         self.test = ""
-        self._shared: list[tuple[Sandbox, int]] = []  # of a module or a class, with their calls before this test
-        self._owners: dict[str, str] = {}  # the test by sandbox id
-        self._late_calls: dict[str, int] = {}  # those counted so far, by sandbox id
-        self._without_prefix_before = 0
-        self._of_fixture: set[str] = set()
+        self._of_fixture: set[Sandbox] = set()
+        self._servers: WeakKeyDictionary[MockServer, _ServerSandboxes] = WeakKeyDictionary()
+
+    def add(self, server: MockServer) -> None:
+        """Include a server from now on; one that is included already stays as it is."""
+        if server not in self._servers:
+            self._servers[server] = _ServerSandboxes()
 
     def start_test(self, test: str) -> None:
         """Start a test: the sandboxes that earlier tests have created are not its own."""
         self.test = test
-        earlier = [*(sandbox for sandbox, _ in self._shared), *self.server.made]
-        self._shared = [(sandbox, sandbox.call_count) for sandbox in earlier if self.server.is_open(sandbox)]
-        self.server.made.clear()
-        self._without_prefix_before = self.server.calls_without_prefix
+        self._of_fixture.clear()
+        for server, sandboxes in self._servers.items():
+            earlier = [*(sandbox for sandbox, _ in sandboxes.shared), *server.made]
+            sandboxes.shared = [(sandbox, sandbox.call_count) for sandbox in earlier if server.is_open(sandbox)]
+            server.made.clear()
+            sandboxes.without_prefix_before = server.calls_without_prefix
 
     @property
     def calls_without_prefix(self) -> int:
         """The calls without a sandbox's prefix since the start of the test."""
-        return self.server.calls_without_prefix - self._without_prefix_before
+        return sum(
+            server.calls_without_prefix - sandboxes.without_prefix_before for server, sandboxes in self._servers.items()
+        )
 
     @property
     def sandboxes_of_test(self) -> list[Sandbox]:
         """The sandboxes of the current test: those that earlier tests have left open and it has called, and its own."""
-        return [*(sandbox for sandbox, calls in self._shared if sandbox.call_count != calls), *self.server.made]
+        return [
+            sandbox
+            for server, sandboxes in self._servers.items()
+            for sandbox in (*(each for each, calls in sandboxes.shared if each.call_count != calls), *server.made)
+        ]
 
     def name(self, item: pytest.Item, sandbox: Sandbox) -> str:
         """Return the name of a sandbox in the test: the argument whose value it is, or `sandbox`."""
@@ -59,34 +73,59 @@ class SandboxOwnership:
         if getattr(getattr(item, "instance", None), "mockserver", None) is sandbox:
             return "self.mockserver"
         names = (name for name, value in arguments.items() if value is sandbox)
-        return next(names, "mockserver" if sandbox.id in self._of_fixture else "sandbox")
+        return next(names, "mockserver" if sandbox in self._of_fixture else "sandbox")
 
-    def assign(self, item: pytest.Item, sandbox: Sandbox) -> None:
+    def assign(self, item: pytest.Item, server: MockServer, sandbox: Sandbox) -> None:
         """Assign a sandbox of the fixture to its test."""
         from mockserver.pytest_plugin import sweep
 
-        self._owners[sandbox.id] = item.nodeid
-        self._of_fixture.add(sandbox.id)
+        self.add(server)
+        self._servers[server].owners[sandbox.id] = item.nodeid
+        self._of_fixture.add(sandbox)
         item.user_properties.append(("mockserver_sandbox", sandbox.id))
         if sweep.CHOICES_READ in item.stash:
             sandbox.watch_choices(item.stash[sweep.CHOICES_READ])
 
     def check_must_fire(self) -> None:
         """Fail the current test if a rule that must fire has not fired."""
-        lines = [line for sandbox in self.server.made for line in _unfired(sandbox)]
+        lines = [line for server in self._servers for sandbox in server.made for line in _unfired(sandbox)]
         if lines:
             pytest.fail("\n".join(["a rule that must fire never fired:", *lines]), pytrace=False)
 
     def end_test(self, config: pytest.Config) -> None:
         """End a test, and assign late calls to the test of their sandbox, if that is another."""
-        late = self.server.late_calls()
-        for sandbox in self.server.made:
-            self._owners.setdefault(sandbox.id, self.test)
-            self._late_calls[sandbox.id] = late.get(sandbox.id, 0)  # of the test itself, after it closed the sandbox
+        for server, sandboxes in self._servers.items():
+            late = server.late_calls()
+            for sandbox in server.made:
+                sandboxes.owners.setdefault(sandbox.id, self.test)
+                sandboxes.late_calls[sandbox.id] = late.get(sandbox.id, 0)  # of the test, after it closed the sandbox
+            for sandbox_id, owner, count in sandboxes.new_late_calls(late):
+                _warn(config, owner, sandbox_id, count, self.test)
+
+
+class _ServerSandboxes:
+    """
+    What is recorded of one server's sandboxes.
+
+    Attributes:
+        shared: sandboxes of a module or a class, with the number of their calls before the current test.
+        owners: the test by sandbox id.
+        late_calls: those counted so far, by sandbox id.
+        without_prefix_before: the server's calls without a prefix before the current test.
+    """
+
+    def __init__(self) -> None:
+        self.shared: list[tuple[Sandbox, int]] = []
+        self.owners: dict[str, str] = {}
+        self.late_calls: dict[str, int] = {}
+        self.without_prefix_before = 0
+
+    def new_late_calls(self, late: Mapping[str, int]) -> Iterator[tuple[str, str, int]]:
+        """Yield sandbox id, test and number of the late calls that were not counted yet, and count them."""
         for sandbox_id, count in list(late.items()):
-            if count > self._late_calls.get(sandbox_id, 0) and sandbox_id in self._owners:
-                self._late_calls[sandbox_id] = count
-                _warn(config, self._owners[sandbox_id], sandbox_id, count, self.test)
+            if count > self.late_calls.get(sandbox_id, 0) and sandbox_id in self.owners:
+                self.late_calls[sandbox_id] = count
+                yield sandbox_id, self.owners[sandbox_id], count
 
 
 def _unfired(sandbox: Sandbox) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.pytest_plugin.failure_report import shown_path
-from tests.testing.conftest import PLUGIN, Suite
+from tests.testing.conftest import PLUGIN, WITHOUT, Suite
 
 ROOT = Path(__file__).resolve().parents[2]
 WORLD = """
@@ -615,6 +615,57 @@ def test_a_late_call_is_assigned_to_the_test_of_its_sandbox(suite: Suite):
             "*LateCallWarning: a call arrived at sandbox_1 after * and got 410 (noticed after test_mine.py::test_second)",
         ]
     )
+
+
+REPLACED = """
+import pytest
+from mockserver import MockServer
+
+@pytest.fixture(scope="session")
+def mockserver_server():
+    with MockServer() as server:
+        yield server
+"""
+
+
+def test_each_of_two_servers_has_its_own_sandboxes_of_tests(suite: Suite):
+    make = suite.pytester.makepyfile
+    make(**{"conftest": REPLACED, "one/conftest": REPLACED})
+    make(**{"one/test_first": "def test_it(mockserver): assert 'sandbox_1' == mockserver.id"})
+    make(
+        test_of_the_other_server="""
+        import pytest
+
+        @pytest.mark.parametrize("number", [1, 2])
+        def test_it(mockserver, number):
+            assert f"sandbox_{number}" == mockserver.id
+            assert number == 1, "so that there is a report"
+        """
+    )
+    make(
+        **{
+            "one/test_last": """
+            import http.client
+
+            def test_a_sandbox_made_over_http_is_closed(mockserver_server):
+                client = http.client.HTTPConnection(mockserver_server.url.partition("//")[2])
+                calls = [("POST", "/_mock/sandboxes"), ("DELETE", "/_mock/sandboxes/sandbox_2"), ("GET", "/sandboxes/sandbox_2/v1/a")]
+                statuses = []
+                for method, path in calls:
+                    client.request(method, path)
+                    with client.getresponse() as response:
+                        response.read()
+                        statuses.append(response.status)
+                client.close()
+                assert [201, 204, 410] == statuses
+            """
+        }
+    )
+    files = ["one/test_first.py", "test_of_the_other_server.py", "one/test_last.py"]
+    result = suite.pytester.runpytest_inprocess(*PLUGIN, *WITHOUT, *files)
+
+    result.assert_outcomes(passed=3, failed=1, warnings=0)
+    result.stdout.fnmatch_lines(["sandbox_2: clock at *"])
 
 
 def test_a_call_to_a_sandbox_that_the_test_closed_is_not_a_late_call(suite: Suite):
