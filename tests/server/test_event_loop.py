@@ -14,6 +14,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
+from queue import SimpleQueue
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -398,6 +399,32 @@ def test_a_stop_in_the_middle_of_a_slow_body_waits_for_no_sandbox_and_reports_no
 
     assert [] == caplog.records
     assert ("", "") == capfd.readouterr()
+
+
+def test_a_pool_starts_no_thread_while_one_is_free_though_it_does_not_get_to_run() -> None:
+    """A busy machine would otherwise make the pool grow to its bound, however few functions run at a time."""
+
+    class SlowQueue(SimpleQueue[Any]):
+        def get(self, *args: Any, **named: Any) -> Any:
+            job = super().get(*args, **named)
+            is_machine_free.wait()
+            return job
+
+    loop, is_machine_free = event_loop.new_event_loop(), threading.Event()
+    workers = Workers(loop, "pool", threads_max=4)
+    workers._jobs = SlowQueue()
+    is_machine_free.set()
+    loop.run_until_complete(workers.run(int))
+    is_machine_free.clear()
+    result = workers.run(int)
+    loop.run_until_complete(asyncio.sleep(0.05))
+
+    assert 1 == len(workers.threads)
+    is_machine_free.set()
+    assert 0 == loop.run_until_complete(result)
+    workers.stop()
+    wait_until(lambda: not workers.threads)
+    loop.close()
 
 
 def test_a_pool_that_is_stopped_starts_no_thread_and_runs_no_function() -> None:
