@@ -1,5 +1,5 @@
 """
-A soak of `mockserver serve` in a process of its own: memory, threads and descriptors stay flat, and no event is lost.
+A soak of `mockserver serve` in a process of its own: memory, threads, descriptors and latency stay flat, and no event is lost.
 
     python -m tests.benchmarks.soak                     ten minutes of calls of all kinds
     python -m tests.benchmarks.soak --minutes 2
@@ -8,8 +8,9 @@ A soak of `mockserver serve` in a process of its own: memory, threads and descri
 
 It runs in rounds. In each, four clients make calls of all kinds while a script breaks some of them; then the receiver of
 webhooks is down for 30 minutes of the sandbox's time while sessions end, and up again; then each event must have been
-accepted exactly once; then the sandbox is reset, so that its records do not count. The first round is a
-warm-up: what follows is compared with the second.
+accepted exactly once; then some GETs on one connection are timed, while the journal is full; then the sandbox is reset, so
+that its records do not count. The first round is a warm-up: what follows is compared with the second, and the latency of
+the last third of the rounds with that of the first third.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPException
 from itertools import count
 from pathlib import Path
+from statistics import median, quantiles
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -38,6 +40,8 @@ CALLS_A_ROUND = 12_000  # more than a journal holds
 SESSIONS_A_ROUND = 60
 UPLOADS, UPLOAD_BYTES = 1_000, 20_000_000
 TOLERANCE, TOLERANCE_MB = 1.10, 8.0  # what the last sample may be above the first
+TOLERANCE_LATENCY = 1.25  # the last third of the rounds compared with the first third
+TIMED_CALLS = 500
 DEADLINE_SECONDS = 60
 NOON = "2026-03-01T12:00:00Z"
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
@@ -55,7 +59,7 @@ SCRIPT = [
 
 
 class Sample(NamedTuple):
-    """The server's process at one moment."""
+    """The server's process at one moment, and the milliseconds of its GETs just before."""
 
     seconds: float
     calls: int
@@ -63,6 +67,8 @@ class Sample(NamedTuple):
     resident_mb: float
     threads: int
     descriptors: int
+    get_ms: float = 0.0
+    get_p99_ms: float = 0.0
 
 
 class Process:
@@ -77,7 +83,7 @@ class Process:
         tenant = Client(self).json("GET", "/_mock/state")["tenants"][0]
         self.ids = {kind: tenant[kind][0]["id"] for kind in ("chats", "templates", "entrypoints", "forms")}
 
-    def sample(self, began: float, calls: int, events: int) -> Sample:
+    def sample(self, began: float, calls: int, events: int, times_ms: list[float] | None = None) -> Sample:
         folder = Path(f"/proc/{self.pid}")
         resident = next(
             line for line in (folder / "status").read_text(encoding="utf-8").splitlines() if line.startswith("VmRSS")
@@ -89,6 +95,7 @@ class Process:
             int(resident.split()[1]) / 1024,
             len(list((folder / "task").iterdir())),
             len(list((folder / "fd").iterdir())),
+            *((median(times_ms), quantiles(times_ms, n=100)[-1]) if times_ms else ()),
         )
 
 
@@ -230,6 +237,16 @@ def deliver_events(client: Client, receiver: Receiver) -> int:
     return len(events)
 
 
+def timed_calls(client: Client, served: Process) -> list[float]:
+    """The milliseconds of GETs of a template, one after another on one connection."""
+    times, path = [], f"/v1/message-templates/{served.ids['templates']}"
+    for _ in range(TIMED_CALLS):
+        began = time.perf_counter()
+        client.done("GET", path)
+        times.append((time.perf_counter() - began) * 1000)
+    return times
+
+
 def soak(served: Process, receiver: Receiver, url: str, is_over: Callable[[float, int], bool]) -> list[Sample]:
     """A sample for each round, while the journal is full."""
     began: float = time.monotonic()
@@ -244,7 +261,7 @@ def soak(served: Process, receiver: Receiver, url: str, is_over: Callable[[float
         client.done("DELETE", "/_mock/rules")
         calls += CALLS_A_ROUND
         events += deliver_events(client, receiver)
-        samples.append(served.sample(began, calls, events))
+        samples.append(served.sample(began, calls, events, timed_calls(client, served)))
         print(line(samples[-1]), flush=True)
     return samples
 
@@ -263,11 +280,12 @@ def refused_uploads(served: Process) -> list[Sample]:
     return samples
 
 
-HEADINGS = ("seconds", "calls", "events", "MB", "threads", "descriptors")
+HEADINGS = ("seconds", "calls", "events", "MB", "threads", "descriptors", "a GET, ms", "its p99")
 
 
 def line(sample: Sample) -> str:
-    return "".join(f"{value:>12,.0f}" if place < 3 else f"{value:>12,.1f}" for place, value in enumerate(sample))
+    decimals = (0, 0, 0, 1, 0, 0, 2, 2)
+    return "".join(f"{value:>12,.{places}f}" for value, places in zip(sample, decimals, strict=True))
 
 
 def verdict(samples: list[Sample]) -> bool:
@@ -282,7 +300,19 @@ def verdict(samples: list[Sample]) -> bool:
     for name, bound in most.items():
         one, other = getattr(first, name), getattr(last, name)
         print(f"{name:<14}{one:>10,.1f}{other:>10,.1f}  {'flat' if other <= bound else 'GROWS'}")
-    return all(getattr(last, name) <= bound for name, bound in most.items())
+    return all(getattr(last, name) <= bound for name, bound in most.items()) and is_latency_flat(samples[1:])
+
+
+def is_latency_flat(samples: list[Sample]) -> bool:
+    """Print the median latency of the first and of the last third of the rounds, and whether it drifts."""
+    times = [sample.get_ms for sample in samples if sample.get_ms]
+    if len(times) < 3:
+        return True
+    third = len(times) // 3
+    first, last = median(times[:third]), median(times[-third:])
+    is_flat = last <= first * TOLERANCE_LATENCY
+    print(f"{'a GET, ms':<14}{first:>10.2f}{last:>10.2f}  {'flat' if is_flat else 'DRIFTS'}")
+    return is_flat
 
 
 @contextmanager
