@@ -26,10 +26,12 @@ from freezegun import freeze_time
 from mockserver import MockServer, Sandbox
 from mockserver.core.faults import injection
 from mockserver.server import front_controller
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
 from mockserver.server.http1 import event_loop
 from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.server import Server
 from mockserver.server.http1.workers import Workers
+from mockserver.server.socket_handler import SocketHandler
 from tests.harness.waiting import wait_until
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
 
@@ -226,6 +228,7 @@ def test_a_fork_has_no_server_and_says_so_in_one_line() -> None:
 import os, socket
 from mockserver.server.http1.server import Server
 from mockserver.server.http1.workers import Workers
+from mockserver.server.socket_handler import SocketHandler
 from tests.server.test_event_loop import Quiet
 server = Server(Quiet())
 server.start()
@@ -484,3 +487,21 @@ print([name for name in ("flask", "werkzeug", "jinja2") if name in sys.modules])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=30, check=False)
 
     assert ("200\n[]\n", "") == (done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize(("chats", "growths"), [(10, 0), (50_000, 3)])
+def test_a_worker_reports_what_may_make_many_objects(chats: int, growths: int) -> None:
+    """`serve` then takes them out of garbage collections, each of which would visit them."""
+    calls: list[str] = []
+    host = SandboxHost()
+    host.create(SandboxConfig(), id=DEFAULT_ID)
+    with Server(SocketHandler(host, on_growth=lambda: calls.append("growth"))) as server:
+        host.origin = server.url
+        made = requests.post(f"{server.url}/_mock/sandboxes", json={"given": {"chats": {"count": chats}}}).json()
+        headers = {"X-API-Key": made["secretKey"]}
+        requests.get(f"{made['baseUrl']}/_mock/state?chats=1")
+        requests.post(f"{made['baseUrl']}/v1/campaigns/audience-preview", headers=headers, json={})
+        requests.post(f"{made['baseUrl']}/v1/campaigns/campaign_unknown/start", headers=headers)
+        requests.post(f"{made['baseUrl']}/_mock/reset")
+
+    assert growths == len(calls)
