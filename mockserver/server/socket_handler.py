@@ -40,6 +40,7 @@ from mockserver.server.http1.messages import Disconnect, InWorker, Request, Resp
 _INLINE_BODY_MAX_BYTES = 64 * 1024
 _INLINE_RECORDS_MAX = 2_000  # chats, or campaigns and templates, of a sandbox whose calls run on the loop
 _INLINE_TIMERS_MAX = 1_000  # which may all be due
+_PIECE_BYTES = 256 * 1024  # of a large body; to copy and send more takes the loop a millisecond
 _LARGE_CHATS = 50_000  # of a tenant, whose objects a garbage collection takes milliseconds to visit
 
 Result = TypeVar("Result")
@@ -219,10 +220,13 @@ class _SocketCall:
         if isinstance(response, NoResponse):
             return Disconnect(response.reason == "reset", after)
         status, headers, body, transmission = response
-        if transmission is None:
+        is_large = len(body) > _PIECE_BYTES
+        if transmission is None and not is_large:
             return Response(status, headers, body, False, after, self._client.on_lost)
         if not any(name == "Content-Length" for name, _ in headers):
             headers = (*headers, ("Content-Length", str(len(body))))
+        if transmission is None:
+            return Response(status, headers, _split(body), False, after, self._client.on_lost)
         cut_bytes = transmission.truncate_bytes
         closes = cut_bytes is not None and cut_bytes >= len(body)  # after this body too, though it is whole
         if not transmission.chunks or hosted is None:
@@ -257,6 +261,13 @@ class _SocketCall:
             steps.close()
         finally:
             lock.release()
+
+
+async def _split(body: bytes) -> AsyncIterator[bytes]:
+    """Yield a large body in pieces, with other connections served in between."""
+    for begin in range(0, len(body), _PIECE_BYTES):
+        yield body[begin : begin + _PIECE_BYTES]
+        await asyncio.sleep(0)
 
 
 def _next_step(steps: Any, waited: Waited | None) -> bytes | PendingWait | None:

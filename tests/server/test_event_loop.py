@@ -30,6 +30,7 @@ from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHos
 from mockserver.server.http1 import event_loop
 from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.server import Server
+from mockserver.server.http1.wire import Wire
 from mockserver.server.http1.workers import Workers
 from mockserver.server.socket_handler import SocketHandler
 from tests.harness.waiting import wait_until
@@ -227,6 +228,7 @@ def test_a_fork_has_no_server_and_says_so_in_one_line() -> None:
     code = f"""
 import os, socket
 from mockserver.server.http1.server import Server
+from mockserver.server.http1.wire import Wire
 from mockserver.server.http1.workers import Workers
 from mockserver.server.socket_handler import SocketHandler
 from tests.server.test_event_loop import Quiet
@@ -280,6 +282,7 @@ def test_the_exit_of_the_interpreter_waits_neither_for_the_loop_nor_for_a_worker
 import threading, time, socket
 from mockserver.server.http1.messages import Response
 from mockserver.server.http1.server import Server
+from mockserver.server.http1.wire import Wire
 from mockserver.server.http1.workers import Workers
 class Busy:
     def body_max_bytes(self, target): return 0
@@ -505,3 +508,19 @@ def test_a_worker_reports_what_may_make_many_objects(chats: int, growths: int) -
         requests.post(f"{made['baseUrl']}/_mock/reset")
 
     assert growths == len(calls)
+
+
+def test_a_large_body_is_sent_in_pieces_and_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To copy and send it at one time would take the loop milliseconds, in which it serves no other connection."""
+    sizes: list[int] = []
+    send = Wire.send
+    monkeypatch.setattr(Wire, "send", lambda wire, data: sizes.append(len(data)) or send(wire, data))
+    host = SandboxHost()
+    host.create(SandboxConfig({"given": {"chats": {"count": 3_000}}}), id=DEFAULT_ID)
+    with Server(SocketHandler(host)) as server:
+        host.origin = server.url
+        response = requests.get(f"{server.url}/_mock/state")
+
+    assert 1_000_000 < len(response.content) == int(response.headers["Content-Length"])
+    assert 3_000 == len(response.json()["tenants"][0]["chats"])
+    assert 300_000 > max(sizes)
