@@ -41,7 +41,7 @@ def ask(url):
         client.sendall(f"GET {PATH} HTTP/1.1\\r\\nHost: {host}\\r\\n\\r\\n".encode())
         status = client.recv(65536).split()[1].decode()
     collector = [gc.isenabled(), gc.get_freeze_count() > 10_000]
-    print(json.dumps({"status": status, "collector": collector, "loaded": sorted(sys.modules)}), file=sys.__stdout__, flush=True)
+    print(json.dumps({"status": status, "collector": collector, "switch_seconds": sys.getswitchinterval(), "loaded": sorted(sys.modules)}), file=sys.__stdout__, flush=True)
     os._exit(0)
 
 PATH = sys.argv.pop()
@@ -63,6 +63,11 @@ def first_answer() -> dict[str, Any]:
 
 def test_the_first_call_loads_nothing_that_it_does_not_need(first_answer: dict[str, Any]):
     assert [] == sorted({*HEAVY, *LATE} & set(first_answer["loaded"]))
+
+
+def test_a_thread_of_serve_waits_for_another_one_for_less_than_the_default_of_5_ms(first_answer: dict[str, Any]):
+    """A short call waits several times while a worker runs a long one."""
+    assert 0.001 > first_answer["switch_seconds"]
 
 
 def test_the_collector_leaves_out_what_the_start_has_loaded(first_answer: dict[str, Any]):

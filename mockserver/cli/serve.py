@@ -24,6 +24,8 @@ DEFAULT_PORT = 5055
 _STOP_SIGNALS: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM)
 if sys.platform == "win32":  # Ctrl-Break is the only signal that another process can send there
     _STOP_SIGNALS += (signal.SIGBREAK,)
+_SWITCH_SECONDS = 0.0002
+_FULL_COLLECTION_EVERY = 50  # collections of the middle generation; each full one takes milliseconds
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -111,7 +113,8 @@ def _serve(
     hosted = host.create(_sandbox_config(options), id=DEFAULT_ID, created=created)
     explain = not options.no_reason
     with _explained(options.host, options.port):
-        server = Server(SocketHandler(host), options.host, options.port, explain=explain, error_body=error_body)
+        handler = SocketHandler(host, on_growth=gc.freeze)
+        server = Server(handler, options.host, options.port, explain=explain, error_body=error_body)
     host.origin = server.url
     for number in _STOP_SIGNALS:
         signal.signal(number, lambda *_: server.stop())
@@ -121,7 +124,10 @@ def _serve(
     background = BackgroundWorker(host)
     background.start()
     gc.freeze()  # modules and seed data stay: without them a full collection holds a call for 1 ms instead of 20
+    gc.set_threshold(*gc.get_threshold()[:2], _FULL_COLLECTION_EVERY)
     gc.enable()
+    # A thread that waits for the interpreter gets it after this time, not after 5 ms: a short call takes it several times.
+    sys.setswitchinterval(_SWITCH_SECONDS)
     try:
         server.serve_forever()
     finally:

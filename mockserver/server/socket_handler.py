@@ -40,6 +40,8 @@ from mockserver.server.http1.messages import Disconnect, InWorker, Request, Resp
 _INLINE_BODY_MAX_BYTES = 64 * 1024
 _INLINE_RECORDS_MAX = 2_000  # chats, or campaigns and templates, of a sandbox whose calls run on the loop
 _INLINE_TIMERS_MAX = 1_000  # which may all be due
+_PIECE_BYTES = 256 * 1024  # of a large body; to copy and send more takes the loop a millisecond
+_LARGE_CHATS = 50_000  # of a tenant, whose objects a garbage collection takes milliseconds to visit
 
 Result = TypeVar("Result")
 
@@ -58,11 +60,19 @@ class SocketHandler:
     Args:
         host: may get and lose sandboxes while the server runs.
         root: the sandbox at the root, by default the host's default one.
+        on_growth: gets called by a worker after a request that may have made objects for each of many chats.
     """
 
-    def __init__(self, host: SandboxHost, root: HostedSandbox | None = None) -> None:
+    def __init__(
+        self,
+        host: SandboxHost,
+        root: HostedSandbox | None = None,
+        *,
+        on_growth: Callable[[], None] | None = None,
+    ) -> None:
         self._host = host
         self._root = root
+        self._on_growth = on_growth
 
     def body_max_bytes(self, target: str) -> int:
         """Return the bound of a body that is sent to this target."""
@@ -70,7 +80,7 @@ class SocketHandler:
 
     def respond(self, incoming: Request) -> ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]:
         """Return the response to a request, or a coroutine for a request that may take long."""
-        call = _SocketCall(self._host, self._root, incoming)
+        call = _SocketCall(self._host, self._root, incoming, self._on_growth)
         if incoming.is_spooled or (incoming.size_bytes or 0) > _INLINE_BODY_MAX_BYTES:
             return call.respond_later(None)
         routed = call.routed()
@@ -98,6 +108,17 @@ def _is_short(sandbox: SandboxState, method: str) -> bool:
     return sum(len(tenant.campaigns) + len(tenant.templates) for tenant in tenants) <= _INLINE_RECORDS_MAX
 
 
+def _grows(host: SandboxHost, routed: RoutedRequest) -> bool:
+    """Return True for a request that may make an object for each of many chats: a start, or a command of the control plane."""
+    request, hosted, part = routed
+    if request.method != "POST" or not (part == "control" or request.target.endswith("/start")):
+        return False
+    newest = next(reversed(tuple(host.sandboxes.values())), None) if part == "control" else None
+    sandboxes = [each.sandbox for each in (hosted, newest) if each is not None]
+    tenants = [tenant for sandbox in sandboxes for tenant in tuple(sandbox.tenants.values())]
+    return any(len(tenant.chats) >= _LARGE_CHATS for tenant in tenants)
+
+
 class _SocketCall:
     """
     One request, from the server to the front controller and back.
@@ -108,13 +129,20 @@ class _SocketCall:
     Lifetime: until its response is sent.
     """
 
-    __slots__ = ("_client", "_host", "_in_worker", "_incoming", "_root", "is_quiet")
+    __slots__ = ("_client", "_host", "_in_worker", "_incoming", "_on_growth", "_root", "is_quiet")
 
-    def __init__(self, host: SandboxHost, root: HostedSandbox | None, incoming: Request) -> None:
+    def __init__(
+        self,
+        host: SandboxHost,
+        root: HostedSandbox | None,
+        incoming: Request,
+        on_growth: Callable[[], None] | None = None,
+    ) -> None:
         self._host = host
         self._root = root
         self._incoming = incoming
         self._in_worker: InWorker = incoming.in_worker
+        self._on_growth = on_growth
         self._client = RealTimeWait(incoming.exchanges_before)
         self.is_quiet = False
 
@@ -161,6 +189,8 @@ class _SocketCall:
         if routed[1] is not None:
             front_controller.dispatch_due_before(routed[1])
         current = front_controller.run_request(self._host, routed, self._client)
+        if self._on_growth is not None and _grows(self._host, routed):
+            self._on_growth()
         if not isinstance(current, WaitingCall):
             self._complete(routed)
         return routed, current
@@ -190,10 +220,13 @@ class _SocketCall:
         if isinstance(response, NoResponse):
             return Disconnect(response.reason == "reset", after)
         status, headers, body, transmission = response
-        if transmission is None:
+        is_large = len(body) > _PIECE_BYTES
+        if transmission is None and not is_large:
             return Response(status, headers, body, False, after, self._client.on_lost)
         if not any(name == "Content-Length" for name, _ in headers):
             headers = (*headers, ("Content-Length", str(len(body))))
+        if transmission is None:
+            return Response(status, headers, _split(body), False, after, self._client.on_lost)
         cut_bytes = transmission.truncate_bytes
         closes = cut_bytes is not None and cut_bytes >= len(body)  # after this body too, though it is whole
         if not transmission.chunks or hosted is None:
@@ -228,6 +261,13 @@ class _SocketCall:
             steps.close()
         finally:
             lock.release()
+
+
+async def _split(body: bytes) -> AsyncIterator[bytes]:
+    """Yield a large body in pieces, with other connections served in between."""
+    for begin in range(0, len(body), _PIECE_BYTES):
+        yield body[begin : begin + _PIECE_BYTES]
+        await asyncio.sleep(0)
 
 
 def _next_step(steps: Any, waited: Waited | None) -> bytes | PendingWait | None:

@@ -1,5 +1,5 @@
 """
-A soak of `mockserver serve` in a process of its own: memory, threads and descriptors stay flat, and no event is lost.
+A soak of `mockserver serve` in a process of its own: memory, threads, descriptors and latency stay flat, and no event is lost.
 
     python -m tests.benchmarks.soak                     ten minutes of calls of all kinds
     python -m tests.benchmarks.soak --minutes 2
@@ -8,8 +8,9 @@ A soak of `mockserver serve` in a process of its own: memory, threads and descri
 
 It runs in rounds. In each, four clients make calls of all kinds while a script breaks some of them; then the receiver of
 webhooks is down for 30 minutes of the sandbox's time while sessions end, and up again; then each event must have been
-accepted exactly once; then the sandbox is reset, so that its records do not count. The first round is a
-warm-up: what follows is compared with the second.
+accepted exactly once; then GETs on one connection are timed by turns with GETs of a second, idle server, so that what else the
+machine does falls on both; then the sandbox is reset, so that its records do not count. The first round is a warm-up: what
+follows is compared with the second, and the ratio of the two latencies in the last third of the rounds with the first third.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPException
 from itertools import count
 from pathlib import Path
+from statistics import median, quantiles
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -38,6 +40,8 @@ CALLS_A_ROUND = 12_000  # more than a journal holds
 SESSIONS_A_ROUND = 60
 UPLOADS, UPLOAD_BYTES = 1_000, 20_000_000
 TOLERANCE, TOLERANCE_MB = 1.10, 8.0  # what the last sample may be above the first
+TOLERANCE_LATENCY = 1.25  # the last third of the rounds compared with the first third
+TIMED_CALLS = 500
 DEADLINE_SECONDS = 60
 NOON = "2026-03-01T12:00:00Z"
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
@@ -55,7 +59,7 @@ SCRIPT = [
 
 
 class Sample(NamedTuple):
-    """The server's process at one moment."""
+    """The server's process at one moment, and the milliseconds of its GETs just before; `get_ratio` is to those of an idle server."""
 
     seconds: float
     calls: int
@@ -63,6 +67,9 @@ class Sample(NamedTuple):
     resident_mb: float
     threads: int
     descriptors: int
+    get_ms: float = 0.0
+    get_p99_ms: float = 0.0
+    get_ratio: float = 0.0
 
 
 class Process:
@@ -77,7 +84,7 @@ class Process:
         tenant = Client(self).json("GET", "/_mock/state")["tenants"][0]
         self.ids = {kind: tenant[kind][0]["id"] for kind in ("chats", "templates", "entrypoints", "forms")}
 
-    def sample(self, began: float, calls: int, events: int) -> Sample:
+    def sample(self, began: float, calls: int, events: int, *latency: float) -> Sample:
         folder = Path(f"/proc/{self.pid}")
         resident = next(
             line for line in (folder / "status").read_text(encoding="utf-8").splitlines() if line.startswith("VmRSS")
@@ -89,6 +96,7 @@ class Process:
             int(resident.split()[1]) / 1024,
             len(list((folder / "task").iterdir())),
             len(list((folder / "fd").iterdir())),
+            *latency,
         )
 
 
@@ -230,7 +238,22 @@ def deliver_events(client: Client, receiver: Receiver) -> int:
     return len(events)
 
 
-def soak(served: Process, receiver: Receiver, url: str, is_over: Callable[[float, int], bool]) -> list[Sample]:
+def latency(served: Process, idle: Process) -> tuple[float, float, float]:
+    """The median and the 99th percentile of GETs of a template in milliseconds, and the median compared with an idle server's."""
+    times: list[list[float]] = [[], []]
+    path = f"/v1/message-templates/{served.ids['templates']}"
+    clients = Client(served), Client(idle)
+    for _ in range(TIMED_CALLS):
+        for client, own in zip(clients, times, strict=True):
+            began = time.perf_counter()
+            client.done("GET", path)
+            own.append((time.perf_counter() - began) * 1000)
+    return median(times[0]), quantiles(times[0], n=100)[-1], median(times[0]) / median(times[1])
+
+
+def soak(
+    served: Process, idle: Process, receiver: Receiver, url: str, is_over: Callable[[float, int], bool]
+) -> list[Sample]:
     """A sample for each round, while the journal is full."""
     began: float = time.monotonic()
     samples: list[Sample] = []
@@ -244,7 +267,7 @@ def soak(served: Process, receiver: Receiver, url: str, is_over: Callable[[float
         client.done("DELETE", "/_mock/rules")
         calls += CALLS_A_ROUND
         events += deliver_events(client, receiver)
-        samples.append(served.sample(began, calls, events))
+        samples.append(served.sample(began, calls, events, *latency(served, idle)))
         print(line(samples[-1]), flush=True)
     return samples
 
@@ -263,11 +286,12 @@ def refused_uploads(served: Process) -> list[Sample]:
     return samples
 
 
-HEADINGS = ("seconds", "calls", "events", "MB", "threads", "descriptors")
+HEADINGS = ("seconds", "calls", "events", "MB", "threads", "descriptors", "a GET, ms", "its p99", "ratio")
 
 
 def line(sample: Sample) -> str:
-    return "".join(f"{value:>12,.0f}" if place < 3 else f"{value:>12,.1f}" for place, value in enumerate(sample))
+    decimals = (0, 0, 0, 1, 0, 0, 2, 2, 2)
+    return "".join(f"{value:>12,.{places}f}" for value, places in zip(sample, decimals, strict=True))
 
 
 def verdict(samples: list[Sample]) -> bool:
@@ -282,7 +306,21 @@ def verdict(samples: list[Sample]) -> bool:
     for name, bound in most.items():
         one, other = getattr(first, name), getattr(last, name)
         print(f"{name:<14}{one:>10,.1f}{other:>10,.1f}  {'flat' if other <= bound else 'GROWS'}")
-    return all(getattr(last, name) <= bound for name, bound in most.items())
+    return all(getattr(last, name) <= bound for name, bound in most.items()) and is_latency_flat(samples[1:])
+
+
+def is_latency_flat(samples: list[Sample]) -> bool:
+    """Print the latency of the first and of the last third of the rounds, and whether its ratio to the idle server's drifts."""
+    third = len(samples) // 3
+    if not third or not samples[0].get_ratio:
+        return True
+    parts = samples[:third], samples[-third:]
+    first, last = (median(sample.get_ratio for sample in part) for part in parts)
+    first_ms, last_ms = (median(sample.get_ms for sample in part) for part in parts)
+    is_flat = last <= first * TOLERANCE_LATENCY
+    print(f"{'a GET, ms':<14}{first_ms:>10.2f}{last_ms:>10.2f}")
+    print(f"{'of an idle one':<14}{first:>10.2f}{last:>10.2f}  {'flat' if is_flat else 'DRIFTS'}")
+    return is_flat
 
 
 @contextmanager
@@ -304,14 +342,14 @@ def main() -> int:
     asked = parser.parse_args()
     receiver = Receiver()
     options = ("--journal-max-bytes", "4000000") if asked.memory else ()
-    with Server(WsgiHandler(receiver)) as own, serving(*options) as served:
+    with Server(WsgiHandler(receiver)) as own, serving(*options) as served, serving() as idle:
         print("".join(f"{heading:>12}" for heading in HEADINGS))
         if asked.memory:
             samples = refused_uploads(served)
         elif asked.calls:
-            samples = soak(served, receiver, own.url, lambda seconds, calls: calls >= asked.calls)
+            samples = soak(served, idle, receiver, own.url, lambda seconds, calls: calls >= asked.calls)
         else:
-            samples = soak(served, receiver, own.url, lambda seconds, calls: seconds >= 60 * asked.minutes)
+            samples = soak(served, idle, receiver, own.url, lambda seconds, calls: seconds >= 60 * asked.minutes)
     events = f"; {samples[-1].events:,} events, each accepted exactly once" if samples[-1].events else ""
     is_flat = verdict(samples)
     print(f"{samples[-1].calls:,} calls{events}")

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mockserver.core.state.records import Chat
+from mockserver.core.state.tenant import Chats
 from tests.depth import at_depth
 from tests.harness.filter_oracle import Rules, selected
 from tests.operations.filter_world import (
@@ -141,3 +143,19 @@ def test_the_sends_to_alike_chats_of_another_platform_fail(mockserver):
 
     execution = mockserver.state()["tenants"][0]["executions"][0]
     assert (12, 8, 4) == tuple(execution["sends"][key] for key in ("target", "sent", "failed"))
+
+
+def test_the_targets_of_a_start_without_filters_are_the_chats_of_that_instant() -> None:
+    chats = Chats()
+    for number in range(3):
+        chats.add(Chat(number, f"chat_{number}", object()))  # type: ignore[arg-type]
+    first = chats.so_far()
+    chats.add(Chat(3, "chat_3", object()))  # type: ignore[arg-type]
+    chats.copy().add(Chat(4, "chat_4", object()))  # type: ignore[arg-type]
+    rows = chats.rows[:3]
+
+    assert (3, rows, rows[::-1]) == (len(first), list(first), list(reversed(first)))
+    assert (rows[:2], rows[-2:], rows[::-1]) == (first[:2], first[-2:], first[::-1])
+    assert (rows[2], rows[-3]) == (first[2], first[-3])
+    with pytest.raises(IndexError):
+        first[3]

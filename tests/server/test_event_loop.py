@@ -14,6 +14,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
+from queue import SimpleQueue
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,10 +26,13 @@ from freezegun import freeze_time
 from mockserver import MockServer, Sandbox
 from mockserver.core.faults import injection
 from mockserver.server import front_controller
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
 from mockserver.server.http1 import event_loop
 from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.server import Server
+from mockserver.server.http1.wire import Wire
 from mockserver.server.http1.workers import Workers
+from mockserver.server.socket_handler import SocketHandler
 from tests.harness.waiting import wait_until
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
 
@@ -224,7 +228,9 @@ def test_a_fork_has_no_server_and_says_so_in_one_line() -> None:
     code = f"""
 import os, socket
 from mockserver.server.http1.server import Server
+from mockserver.server.http1.wire import Wire
 from mockserver.server.http1.workers import Workers
+from mockserver.server.socket_handler import SocketHandler
 from tests.server.test_event_loop import Quiet
 server = Server(Quiet())
 server.start()
@@ -276,6 +282,7 @@ def test_the_exit_of_the_interpreter_waits_neither_for_the_loop_nor_for_a_worker
 import threading, time, socket
 from mockserver.server.http1.messages import Response
 from mockserver.server.http1.server import Server
+from mockserver.server.http1.wire import Wire
 from mockserver.server.http1.workers import Workers
 class Busy:
     def body_max_bytes(self, target): return 0
@@ -400,6 +407,32 @@ def test_a_stop_in_the_middle_of_a_slow_body_waits_for_no_sandbox_and_reports_no
     assert ("", "") == capfd.readouterr()
 
 
+def test_a_pool_starts_no_thread_while_one_is_free_though_it_does_not_get_to_run() -> None:
+    """A busy machine would otherwise make the pool grow to its bound, however few functions run at a time."""
+
+    class SlowQueue(SimpleQueue[Any]):
+        def get(self, *args: Any, **named: Any) -> Any:
+            job = super().get(*args, **named)
+            is_machine_free.wait()
+            return job
+
+    loop, is_machine_free = event_loop.new_event_loop(), threading.Event()
+    workers = Workers(loop, "pool", threads_max=4)
+    workers._jobs = SlowQueue()
+    is_machine_free.set()
+    loop.run_until_complete(workers.run(int))
+    is_machine_free.clear()
+    result = workers.run(int)
+    loop.run_until_complete(asyncio.sleep(0.05))
+
+    assert 1 == len(workers.threads)
+    is_machine_free.set()
+    assert 0 == loop.run_until_complete(result)
+    workers.stop()
+    wait_until(lambda: not workers.threads)
+    loop.close()
+
+
 def test_a_pool_that_is_stopped_starts_no_thread_and_runs_no_function() -> None:
     """Also not for a function that was waiting for a thread: that thread would never end."""
     loop, release, calls = event_loop.new_event_loop(), threading.Event(), []
@@ -457,3 +490,37 @@ print([name for name in ("flask", "werkzeug", "jinja2") if name in sys.modules])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=30, check=False)
 
     assert ("200\n[]\n", "") == (done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize(("chats", "growths"), [(10, 0), (50_000, 3)])
+def test_a_worker_reports_what_may_make_many_objects(chats: int, growths: int) -> None:
+    """`serve` then takes them out of garbage collections, each of which would visit them."""
+    calls: list[str] = []
+    host = SandboxHost()
+    host.create(SandboxConfig(), id=DEFAULT_ID)
+    with Server(SocketHandler(host, on_growth=lambda: calls.append("growth"))) as server:
+        host.origin = server.url
+        made = requests.post(f"{server.url}/_mock/sandboxes", json={"given": {"chats": {"count": chats}}}).json()
+        headers = {"X-API-Key": made["secretKey"]}
+        requests.get(f"{made['baseUrl']}/_mock/state?chats=1")
+        requests.post(f"{made['baseUrl']}/v1/campaigns/audience-preview", headers=headers, json={})
+        requests.post(f"{made['baseUrl']}/v1/campaigns/campaign_unknown/start", headers=headers)
+        requests.post(f"{made['baseUrl']}/_mock/reset")
+
+    assert growths == len(calls)
+
+
+def test_a_large_body_is_sent_in_pieces_and_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To copy and send it at one time would take the loop milliseconds, in which it serves no other connection."""
+    sizes: list[int] = []
+    send = Wire.send
+    monkeypatch.setattr(Wire, "send", lambda wire, data: sizes.append(len(data)) or send(wire, data))
+    host = SandboxHost()
+    host.create(SandboxConfig({"given": {"chats": {"count": 3_000}}}), id=DEFAULT_ID)
+    with Server(SocketHandler(host)) as server:
+        host.origin = server.url
+        response = requests.get(f"{server.url}/_mock/state")
+
+    assert 1_000_000 < len(response.content) == int(response.headers["Content-Length"])
+    assert 3_000 == len(response.json()["tenants"][0]["chats"])
+    assert 300_000 > max(sizes)

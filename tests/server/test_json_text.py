@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 
-from mockserver.server.api.formats import encoded
+from mockserver.server.api.formats import SLICE, encoded, encoded_in_slices
 from tests.server.hostile import VALUE, strict_json
 
 
@@ -53,3 +53,10 @@ def test_a_scripted_reply_nested_too_deeply_is_text_in_the_journal(mockserver) -
     mockserver.call("GET", "/v1/campaigns")
 
     assert body == mockserver.call("GET", "/_mock/journal").json()["exchanges"][0]["response"]["body"]
+
+
+@given(VALUE)
+def test_slices_of_a_value_have_the_bytes_of_the_whole(value) -> None:
+    several, many = [value] * 3, [value] * (2 * SLICE + 1)
+    for whole in (value, {"a": {"b": several, "c": many}, "d": []}, [many, {}]):
+        assert encoded(whole) == encoded_in_slices(whole)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from mockserver.server.control import sandboxes
+from mockserver.server.api import formats
+from mockserver.server.control import sandboxes, views
 from mockserver.server.control.views import STATE_CHATS
 
 MANY = STATE_CHATS + 5
@@ -45,6 +48,30 @@ def test_an_execution_shows_as_many_targets_as_the_state_shows_chats(mockserver)
     assert [chat["id"] for chat in state(mockserver, "?chats=3")["chats"]] == execution["targets"]
     assert MANY == execution["sends"]["target"]
     assert "template_a" == execution["template"]
+
+
+def test_no_step_of_a_large_state_is_one_call_of_the_interpreter(mockserver, monkeypatch) -> None:
+    """The thread of other sandboxes' calls waits for such a step: 10,000 chats as text take 40 ms."""
+    steps = []
+    for module in (formats, views):
+        monkeypatch.setattr(module, "json" if module is views else "_ENCODE", _Counting(steps, module))
+    state(mockserver)
+
+    assert 100_000 > max(steps) > 0
+
+
+class _Counting:
+    """The encoder of a module; records the length of each text."""
+
+    def __init__(self, steps, module) -> None:
+        self._steps, self._encode = steps, json.dumps if module is views else module._ENCODE
+
+    def __call__(self, value, **options) -> str:
+        text = self._encode(value, **options)
+        self._steps.append(len(text))
+        return text
+
+    dumps = __call__
 
 
 @pytest.mark.parametrize(
@@ -91,3 +118,14 @@ def test_the_state_is_built_without_the_lock(mockserver) -> None:
 
     assert STATE_CHATS == len(hosted.run_command(read_state, {}, phase="snapshot")["tenants"][0]["chats"])
     assert [False] == held
+
+
+def test_a_key_of_the_sandbox_is_redacted_in_any_chat(mockserver) -> None:
+    """Also behind the first slice of the chats, which are searched some at a time."""
+    key = mockserver.secret_key
+    chats = [{"platform": "chatapp", "name": key if number == 250 else "Ana"} for number in range(300)]
+    mockserver.apply({"given": {"chats": chats}})
+    reply = mockserver.call("GET", f"/_mock/state?chatsFrom={MANY}")
+
+    assert 300 == len(reply.json()["tenants"][0]["chats"])
+    assert key not in reply.body.decode()

@@ -58,7 +58,7 @@ class Audience(NamedTuple):
     def select(self, chats: Chats) -> Sequence[Chat]:
         """Return the chats that satisfy the filters, in the order of their creation."""
         if self.expression == "True":
-            return tuple(chats.rows)
+            return chats.so_far()
         sizes = chats.group_sizes()
         if sizes is None:
             return self._select(_CHATS, chats.rows)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 from mockserver.core.phone_numbers import BRAZIL
 from mockserver.core.state.records import (
@@ -89,6 +90,10 @@ class Chats:
         copy._shared = self._shared = True
         return copy
 
+    def so_far(self) -> Sequence[Chat]:
+        """Return all chats, without those that are added later."""
+        return _FirstRows(self.rows)
+
     @property
     def is_shared(self) -> bool:
         """Return True if a copy may have the same rows."""
@@ -102,6 +107,34 @@ class Chats:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+
+class _FirstRows(Sequence[Chat]):
+    """
+    The rows that a list has now, while it grows.
+
+    It is no copy: one of a million chats takes milliseconds and holds the interpreter, as does each garbage collection of it.
+    """
+
+    __slots__ = ("_count", "_rows")
+
+    def __init__(self, rows: list[Chat]) -> None:
+        self._rows = rows
+        self._count = len(rows)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Chat]:
+        return islice(self._rows, self._count)
+
+    @overload
+    def __getitem__(self, place: int) -> Chat: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Chat]: ...
+    def __getitem__(self, place: int | slice) -> Chat | Sequence[Chat]:
+        positions = range(self._count)[place]
+        return self._rows[positions] if isinstance(positions, int) else [self._rows[number] for number in positions]
 
 
 def _counted(

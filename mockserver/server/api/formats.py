@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from email.utils import format_datetime
 from functools import lru_cache
 from types import MappingProxyType
@@ -160,6 +160,8 @@ SESSION_TEXTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 _ENCODE = json.JSONEncoder(
     ensure_ascii=False, check_circular=False, separators=(",", ":"), default=float, allow_nan=False
 ).encode
+SLICE = 100  # records that are formatted in one step, which holds the interpreter for half a millisecond
+_SLICED_LEVELS = 4  # the state, its tenants, a tenant, its table
 # Of an integer, about 4,214 digits; the interpreter formats at most 4,300 (sys.set_int_max_str_digits).
 _BITS_MAX = 14_000
 
@@ -170,6 +172,35 @@ def encoded(value: Any) -> bytes:
         return _ENCODE(value).encode()
     except ValueError:  # rare, so that an ordinary value is read only once
         return _ENCODE(_writable(value)).encode()
+
+
+def encoded_in_slices(value: Any) -> bytes:
+    """Return the same bytes as `encoded`, made in short steps: other threads run in between, however large the value is."""
+    return b"".join(_slices(value, _SLICED_LEVELS))
+
+
+def _slices(value: Any, levels: int) -> Iterator[bytes]:
+    if isinstance(value, dict) and value and levels:
+        mark = b"{"
+        for key, item in value.items():
+            yield b"%s%s:" % (mark, encoded(key))
+            yield from _slices(item, levels - 1)
+            mark = b","
+        yield b"}"
+    elif isinstance(value, list) and value and levels:
+        mark = b"["
+        if len(value) > SLICE:
+            for begin in range(0, len(value), SLICE):
+                yield mark + encoded(value[begin : begin + SLICE])[1:-1]
+                mark = b","
+        else:
+            for item in value:
+                yield mark
+                yield from _slices(item, levels - 1)
+                mark = b","
+        yield b"]"
+    else:
+        yield encoded(value)
 
 
 def _writable(value: Any) -> Any:

@@ -20,7 +20,7 @@ from mockserver.core.operations.validation import parse_json
 from mockserver.core.state.calls import ApiError
 from mockserver.scenario.explaining import explained
 from mockserver.server.api import formats
-from mockserver.server.api.formats import encoded
+from mockserver.server.api.formats import encoded_in_slices
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse, redactor
 from mockserver.server.api.router import Router
@@ -163,7 +163,7 @@ def _json_response(status: int, body: Any, headers: tuple[tuple[str, str], ...] 
     if status == 204:
         return HttpResponse(204, (("Cache-Control", "no-store"),), b"")
     own = (("Content-Type", "application/json; charset=utf-8"), ("Cache-Control", "no-store"))
-    return HttpResponse(status, (*own, *headers), encoded(body))
+    return HttpResponse(status, (*own, *headers), encoded_in_slices(body))
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
@@ -160,10 +160,16 @@ def _tenant_state(sandbox: SandboxState, owner: Tenant, page: slice) -> JSON:
             entries = [_execution(sandbox, record, page.stop - page.start) for record in rows.values()]
         else:
             entries = [_plain(sandbox, record) for record in (rows.rows[page] if table == "chats" else rows.values())]
-        has_secret = hide.contains_secret(json.dumps(entries, ensure_ascii=False, default=str))
+        has_secret = any(hide.contains_secret(text) for text in _texts(entries))
         view[_TABLE_KEYS.get(table, table)] = hide.value(entries) if has_secret else entries
     view["messages"] = [message for chat in view["messages"] for message in chat]
     return view
+
+
+def _texts(entries: list[Any]) -> Iterator[str]:
+    """Yield the entries as JSON, some at a time: other threads run in between."""
+    for begin in range(0, len(entries), formats.SLICE):
+        yield json.dumps(entries[begin : begin + formats.SLICE], ensure_ascii=False, default=str)
 
 
 def _execution(sandbox: SandboxState, record: Execution, targets: int) -> JSON:

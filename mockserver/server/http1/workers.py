@@ -31,8 +31,9 @@ class Workers:
     """
     Threads that run functions for a loop.
 
-    The first thread starts with the first function, another one when a function has waited some milliseconds: many short
-    functions need few threads. They are daemon threads: those of an executor would delay the end of the process.
+    The first thread starts with the first function, another one when a function has waited some milliseconds and every
+    thread has one: many short functions need few threads, and so does a machine that lets no thread run for a while. They
+    are daemon threads: those of an executor would delay the end of the process.
     Lifetime: that of the loop.
     """
 
@@ -41,7 +42,8 @@ class Workers:
         self._name = name
         self._threads_max = threads_max
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        self._threads: list[threading.Thread] = []  # only the loop's thread changes the list
+        self._threads: list[threading.Thread] = []  # only the loop's thread changes the list, and the next number
+        self._unfinished = 0  # functions whose result the loop does not have yet
         self._is_stopping = False
 
     @property
@@ -57,6 +59,7 @@ class Workers:
             return future
         job = _Job(function, future)
         self._jobs.put(job)
+        self._unfinished += 1
         if not self._threads:
             self._start_thread()
             if not self._threads:
@@ -67,7 +70,8 @@ class Workers:
 
     def _grow(self, job: _Job) -> None:
         # A thread that starts after `stop` would never end.
-        if job.work is not None and len(self._threads) < self._threads_max and not self._is_stopping:
+        threads_max = min(self._threads_max, self._unfinished)  # else one of the threads is free to take it
+        if job.work is not None and len(self._threads) < threads_max and not self._is_stopping:
             self._start_thread()
 
     def _start_thread(self) -> None:
@@ -94,8 +98,12 @@ class Workers:
                 result.failure = RuntimeError(f"a worker got {error!r}")
             del job, function, future
             with suppress(RuntimeError):  # the loop is closed
-                self._loop.call_soon_threadsafe(result.set_future)
+                self._loop.call_soon_threadsafe(self._finish, result)
             del result
+
+    def _finish(self, result: _JobResult) -> None:
+        self._unfinished -= 1
+        result.set_future()
 
 
 class _JobResult:

@@ -1,0 +1,210 @@
+"""
+Servers that others use for the same purpose, each with a GET that answers like this mock's GET of a campaign.
+
+Those in Python come with the extra `bench`. With `--peers` a benchmark also gets WireMock, json-server and Prism by npm, into
+a cache folder of the user; WireMock needs java too. A peer that cannot be had is skipped with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPException
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "mockserver-peers"
+PACKAGES = ("wiremock@3.13.2", "json-server@0.17.4", "@stoplight/prism-cli@5.14.2")
+_START_SECONDS = 30.0
+_PATH = "/campaigns/one"
+
+_HTTPSERVER = """
+import sys, threading
+from pytest_httpserver import HTTPServer
+server = HTTPServer(port=int(sys.argv[1]))
+server.expect_request("/campaigns/one").respond_with_data(open(sys.argv[2]).read(), content_type="application/json")
+server.start()
+threading.Event().wait()
+"""
+_MOTO = """
+import sys, threading
+from moto.server import ThreadedMotoServer
+ThreadedMotoServer(port=int(sys.argv[1]), verbose=False).start()
+threading.Event().wait()
+"""
+
+
+class Unavailable(Exception):
+    """The peer cannot be had here; the message is the reason."""
+
+
+class Target(NamedTuple):
+    """What a client gets: a url, and the headers of the request."""
+
+    url: str
+    headers: Mapping[str, str]
+
+
+class Peer(NamedTuple):
+    """A peer's command, by its port and a folder with what it serves, and how its target is made."""
+
+    name: str
+    command: Callable[[int, Path], list[str]]
+    prepare: Callable[[str], Target]
+
+
+def download() -> None:
+    """Install the peers of npm into the cache folder."""
+    npm = shutil.which("npm")
+    if npm is None:
+        print("npm is not installed; the peers that it installs are skipped")
+        return
+    CACHE.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(
+        [npm, "install", "--silent", "--no-save", "--prefix", str(CACHE), *PACKAGES],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    if done.returncode:
+        print(f"npm did not install the peers: {done.stderr.strip()[-300:]}")
+
+
+@contextmanager
+def serving_peer(peer: Peer, body: bytes) -> Iterator[Target]:
+    """Run a peer that answers with this body where it takes one; Unavailable if it cannot be had."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, port = Path(name), _free_port()
+        _write(folder, body)
+        with subprocess.Popen(
+            peer.command(port, folder), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as process:
+            try:
+                _await_start(peer.name, process, port)
+                yield peer.prepare(f"http://127.0.0.1:{port}")
+            finally:
+                process.kill()
+
+
+def _write(folder: Path, body: bytes) -> None:
+    """The same answer as each peer reads it: a body, a mapping, a database and a description."""
+    answer = json.loads(body)
+    (folder / "body.json").write_bytes(body)
+    (folder / "mappings").mkdir()
+    mapping = {
+        "request": {"method": "GET", "url": _PATH},
+        "response": {"status": 200, "jsonBody": answer, "headers": {"Content-Type": "application/json"}},
+    }
+    (folder / "mappings" / "one.json").write_text(json.dumps(mapping), encoding="utf-8")
+    (folder / "db.json").write_text(json.dumps({"campaigns": [{**answer, "id": "one"}]}), encoding="utf-8")
+    content = {"application/json": {"schema": {"type": "object"}, "example": answer}}
+    operation = {"responses": {"200": {"description": "a campaign", "content": content}}}
+    description = {"openapi": "3.0.3", "info": {"title": "one", "version": "1"}, "paths": {_PATH: {"get": operation}}}
+    (folder / "openapi.json").write_text(json.dumps(description), encoding="utf-8")
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def _await_start(name: str, process: subprocess.Popen[bytes], port: int) -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise Unavailable(f"it ended with status {process.returncode}")
+        try:
+            _request(f"http://127.0.0.1:{port}", "GET", "/")
+            return
+        except (OSError, HTTPException):
+            time.sleep(0.05)
+    raise Unavailable(f"it did not answer within {_START_SECONDS:.0f} s")
+
+
+def _request(url: str, method: str, path: str, body: bytes | None = None, **headers: str) -> bytes:
+    connection = HTTPConnection(urlsplit(url).netloc, timeout=5)
+    try:
+        connection.request(method, path, body, headers)
+        return connection.getresponse().read()
+    finally:
+        connection.close()
+
+
+def _python(module: str, *arguments: str) -> list[str]:
+    if find_spec(module) is None:
+        raise Unavailable(f"{module} is not installed; the extra `bench` has it")
+    return [sys.executable, *arguments]
+
+
+def _node(package: str, *arguments: str) -> list[str]:
+    script = CACHE / "node_modules" / ".bin" / package
+    if not script.exists():
+        raise Unavailable("it is not in the cache folder; --peers gets it")
+    return [str(script), *arguments]
+
+
+def _wiremock(port: int, folder: Path) -> list[str]:
+    java = shutil.which("java")
+    jar = next((CACHE / "node_modules" / "wiremock" / "build").glob("*.jar"), None)
+    if java is None or jar is None:
+        raise Unavailable("java is not installed" if java is None else "it is not in the cache folder; --peers gets it")
+    return [java, "-jar", str(jar), "--port", str(port), "--root-dir", str(folder), "--disable-banner"]
+
+
+def _canned(url: str) -> Target:
+    return Target(url + _PATH, {})
+
+
+def _customer(url: str) -> Target:
+    headers = {"Authorization": "Bearer sk_test_12345"}
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    made = json.loads(_request(url, "POST", "/v1/customers", b"name=One", **headers, **form))
+    return Target(f"{url}/v1/customers/{made['id']}", headers)
+
+
+def _object(url: str) -> Target:
+    _request(url, "PUT", "/hello")
+    _request(url, "PUT", "/hello/one", b'{"id":"one"}', **{"x-amz-acl": "public-read"})
+    return Target(f"{url}/hello/one", {})
+
+
+PEERS = (
+    Peer("WireMock", _wiremock, _canned),
+    Peer(
+        "pytest-httpserver",
+        lambda port, folder: _python("pytest_httpserver", "-c", _HTTPSERVER, str(port), str(folder / "body.json")),
+        _canned,
+    ),
+    Peer(
+        "json-server",
+        lambda port, folder: _node(
+            "json-server", "--quiet", "--host", "127.0.0.1", "--port", str(port), str(folder / "db.json")
+        ),
+        _canned,
+    ),
+    Peer(
+        "Prism",
+        lambda port, folder: _node(
+            "prism", "mock", "--verboseLevel", "silent", "--port", str(port), str(folder / "openapi.json")
+        ),
+        _canned,
+    ),
+    Peer(
+        "localstripe",
+        lambda port, folder: _python("localstripe", "-m", "localstripe", "--port", str(port), "--from-scratch"),
+        _customer,
+    ),
+    Peer("moto's server", lambda port, folder: _python("moto", "-c", _MOTO, str(port)), _object),
+)

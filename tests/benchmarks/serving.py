@@ -1,0 +1,113 @@
+"""`mockserver serve` in a process of its own, of this checkout or of another one, and calls of it over one connection."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from statistics import quantiles
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+ROOT = Path(__file__).parents[2]
+NOON = "2026-03-01T12:00:00Z"
+TEMPLATE = "/v1/message-templates/template_semana_clareamento"
+_CAMPAIGN = {"name": "Running", "platform": "chatapp", "templateId": "template_semana_clareamento", "cadence": 60}
+
+
+class Figures(NamedTuple):
+    """What the process of a server holds."""
+
+    resident_mb: float
+    threads: int
+    descriptors: int
+
+
+class Served(NamedTuple):
+    """A running server with the demo's data."""
+
+    url: str
+    key: str
+    pid: int
+
+    @property
+    def address(self) -> tuple[str, int]:
+        parts = urlsplit(self.url)
+        return parts.hostname or "", parts.port or 0
+
+    def figures(self) -> Figures:
+        folder = Path(f"/proc/{self.pid}")
+        status = (folder / "status").read_text(encoding="utf-8").splitlines()
+        resident = next(line for line in status if line.startswith("VmRSS"))
+        threads, descriptors = (len(list((folder / name).iterdir())) for name in ("task", "fd"))
+        return Figures(int(resident.split()[1]) / 1024, threads, descriptors)
+
+    def cpu_seconds(self) -> float:
+        """The processor time of the process so far."""
+        values = Path(f"/proc/{self.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        return (int(values[11]) + int(values[12])) / 100
+
+
+class Client:
+    """Calls of the API and of the control plane over one connection."""
+
+    def __init__(self, url: str, key: str) -> None:
+        parts = urlsplit(url)
+        self._connection = HTTPConnection(parts.netloc)
+        self._prefix = parts.path
+        self._headers = {"X-API-Key": key, "Content-Type": "application/json"}
+
+    def send(self, method: str, path: str, body: Any = None) -> bytes:
+        """Make a call that succeeds, and return the body of its response."""
+        sent = None if body is None else json.dumps(body)
+        self._connection.request(method, self._prefix + path, sent, self._headers)
+        with self._connection.getresponse() as response:
+            content = response.read()
+        assert response.status < 300, content[:500]
+        return content
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        return json.loads(self.send(method, path, body) or b"null")
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+@contextmanager
+def serving(*options: str, checkout: Path = ROOT) -> Iterator[Served]:
+    """Serve the demo; another checkout has its own environment in `.venv`."""
+    python = checkout / ".venv" / "bin" / "python"
+    command = [str(python), "-m", "mockserver", "serve", "--port", "0", "--log-format", "off", *options]
+    with subprocess.Popen(
+        command, cwd=checkout, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8"
+    ) as process:
+        assert process.stdout is not None
+        try:
+            url = process.stdout.readline().split()[-1]
+            yield Served(url, next(line.split()[-1] for line in process.stdout if "secret key" in line), process.pid)
+        finally:
+            process.terminate()
+
+
+def running_campaign(served: Served) -> str:
+    """Start a campaign in the default sandbox, and return its path."""
+    client = Client(served.url, served.key)
+    path = f"/v1/campaigns/{client.call('POST', '/v1/campaigns', _CAMPAIGN)['campaignId']}"
+    client.send("POST", f"{path}/start", {"commonVariables": {"var2": "hoje"}})
+    client.close()
+    return path
+
+
+def timed(call: Callable[[], object]) -> float:
+    """The milliseconds of the call."""
+    began = time.perf_counter()
+    call()
+    return (time.perf_counter() - began) * 1000
+
+
+def p99(times: list[float]) -> float:
+    return quantiles(times, n=100)[-1]
