@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 ROOT = Path(__file__).parents[2]
 NOON = "2026-03-01T12:00:00Z"
 TEMPLATE = "/v1/message-templates/template_semana_clareamento"
+_STOP_SECONDS = 5.0
 _CAMPAIGN = {"name": "Running", "platform": "chatapp", "templateId": "template_semana_clareamento", "cadence": 60}
 
 
@@ -91,6 +92,10 @@ def serving(*options: str, checkout: Path = ROOT) -> Iterator[Served]:
             yield Served(url, next(line.split()[-1] for line in process.stdout if "secret key" in line), process.pid)
         finally:
             process.terminate()
+            try:
+                process.wait(_STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
 
 
 def running_campaign(served: Served) -> str:

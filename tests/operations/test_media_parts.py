@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from mockserver.contract.limits import PART_HEAD_MAX_BYTES, UPLOAD_OTHER_PARTS_MAX
 from mockserver.core.state.calls import ApiError
+from mockserver.server.api import request
 from mockserver.server.api.request import read_uploads
 from tests.operations.media_files import BOUNDARY, PNG, TEXT, UPLOAD, File, multipart, upload
 from tests.operations.world import refused
@@ -146,3 +147,20 @@ def test_every_content_without_the_boundary_is_read_as_sent(contents, line):
 
     assert [file.content for file in files] == [part.content for part in read_uploads(MULTIPART, multipart(files), 10)]
     assert PNG == read_uploads(MULTIPART, multipart([File(PNG, "image/png")]), 10)[0].content
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 5, 6, 7, 8])
+def test_a_delimiter_is_recognized_at_any_distance_from_the_bytes_that_are_searched_in_one_step(size: int) -> None:
+    content = b"%PDF-1.7\r\n--" + b"x" * (2 * request._STEP_BYTES - 60 + size)
+    head = b'--b\r\nContent-Disposition: form-data; name="files"; filename="a.pdf"\r\n\r\n'
+    parts = list(request._parts(head + content + b"\r\n--b--\r\n", b"b"))
+
+    assert [content] == [part.content for part in parts]
+
+
+def test_a_search_in_steps_ends_like_one_in_one_step() -> None:
+    body = b"a" * (request._STEP_BYTES - 2) + b"\r\n--b" + b"a" * request._STEP_BYTES
+
+    assert request._STEP_BYTES - 2 == request._index(body, b"\r\n--b", 0)
+    with pytest.raises(ValueError):
+        request._index(body, b"\r\n--b", request._STEP_BYTES)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from io import BytesIO
 from typing import NamedTuple, Self
 from urllib.parse import parse_qsl
 
@@ -34,6 +35,7 @@ from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait, ExchangeWithR
 from mockserver.server.api.response import ResponseOptions, ResponseOrWait, map_response, without_body
 
 SANDBOXES = "/sandboxes/"  # followed by a sandbox's id: the prefix of that sandbox
+_STEP_BYTES = 64 * 1024  # of an upload, searched or copied without letting another thread run
 _FIELD = "files"
 _PERCENT_ESCAPES = (("%0A", "\n"), ("%0D", "\r"))  # WHATWG HTML, 4.10.21.8; werkzeug decodes the third one, %22
 # A backslash and what it escapes, or one that escapes nothing; the last quote of a header ends its text.
@@ -101,7 +103,7 @@ def _files(part: _Part) -> Iterator[UploadedFile]:
 def _parts(body: bytes, boundary: bytes) -> Iterator[_Part]:
     """Yield the parts between the delimiter lines; ValueError if the body ends before the last delimiter."""
     dashes = b"--" + boundary
-    at = 0 if body.startswith(dashes) else body.index(b"\n" + dashes) + 1
+    at = 0 if body.startswith(dashes) else _index(body, b"\n" + dashes, 0) + 1
     line_end = body.index(b"\n", at)
     end_of_line = b"\r\n" if body[line_end - 1 : line_end] == b"\r" else b"\n"
     while body[at + len(dashes) : at + len(dashes) + 2] != b"--":
@@ -109,15 +111,34 @@ def _parts(body: bytes, boundary: bytes) -> Iterator[_Part]:
         if body[at + len(dashes) : line_end].strip(b" \t\r"):
             raise ValueError("a line begins with the boundary and is not a delimiter")
         start = line_end + 1
-        end = body.index(end_of_line + dashes, start - len(end_of_line))
+        end = _index(body, end_of_line + dashes, start - len(end_of_line))
         head_limit = min(end + len(end_of_line), start + PART_HEAD_MAX_BYTES)
         head_end = body.find(2 * end_of_line, start - len(end_of_line), head_limit)
         if head_end < 0 and end - start > PART_HEAD_MAX_BYTES:
             raise _long_head()
         if head_end < 0:
             raise ValueError("a part without a head")
-        yield _Part(body[start:head_end], body[head_end + 2 * len(end_of_line) : end])
+        yield _Part(body[start:head_end], _copied(body, head_end + 2 * len(end_of_line), end))
         at = end + len(end_of_line)
+
+
+def _index(body: bytes, wanted: bytes, start: int) -> int:
+    """Return `body.index(wanted, start)`, searched in short steps: other threads run in between, however large the body is."""
+    for begin in range(start, len(body), _STEP_BYTES):
+        place = body.find(wanted, begin, begin + _STEP_BYTES + len(wanted) - 1)
+        if place >= 0:
+            return place
+    raise ValueError("got a body without the end of a part")
+
+
+def _copied(body: bytes, start: int, end: int) -> bytes:
+    """Return `body[start:end]`, copied in short steps."""
+    if end - start <= _STEP_BYTES:
+        return body[start:end]
+    copy = BytesIO()  # its value is its buffer, not another copy
+    for begin in range(start, end, _STEP_BYTES):
+        copy.write(body[begin : min(begin + _STEP_BYTES, end)])
+    return copy.getvalue()
 
 
 def _headers(head: bytes) -> dict[str, str]:
