@@ -49,6 +49,11 @@ ALLOWED = {
     ("mockserver/server/http1/server.py", "add_reader"): "its loop waits by a selector on every system",
     ("mockserver/server/http1/wire.py", "add_reader"): "as above",
     ("mockserver/server/http1/wire.py", "add_writer"): "as above",
+    ("tests/benchmarks/connections.py", "import resource"): "a measurement that raises the limit of descriptors",
+    ("tests/benchmarks/connections.py", "os.getloadavg"): "a measurement that states the load",
+    ("tests/benchmarks/serving.py", "the path '/proc/'"): "a measurement that reads memory and threads from Linux",
+    ("tests/benchmarks/socket.py", "os.wait4"): "a measurement of the processor time of one child",
+    ("tests/benchmarks/socket.py", "os.getloadavg"): "a measurement that states the load",
     ("tests/benchmarks/start.py", "os.wait4"): "a measurement of the processor time of one child",
     ("tests/processes.py", "send_signal"): "the one place that ends processes; it has a branch for Windows",
 }

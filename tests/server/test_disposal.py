@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections import deque
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
+from weakref import ref
 
 import pytest
 
 from mockserver import MockServer
 from mockserver.core.state.sandbox import Discarded
+from mockserver.server.api.request import HttpRequest
+from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.disposal import Disposal
+from mockserver.server.hosting.host import SandboxConfig, SandboxHost
 
 THREAD = "mockserver disposal"
 
@@ -133,3 +138,18 @@ def test_a_reset_disposes_of_chats_that_were_added():
         sandbox.reset()
 
         assert any(table is rows for table in spy.tables[0])
+
+
+def test_a_closed_sandbox_is_freed_without_the_garbage_collector():
+    host = SandboxHost()
+    hosted = host.create(SandboxConfig(given={"chats": {"count": 3}}))
+    handle_request(host, HttpRequest("GET", f"/sandboxes/{hosted.id}/v1/campaigns", {}, b"", host.origin))
+    closed = [ref(hosted), ref(hosted.sandbox)]
+    gc.disable()
+    try:
+        host.close(hosted.id)
+        del hosted
+
+        assert [None, None] == [each() for each in closed]
+    finally:
+        gc.enable()

@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, NamedTuple
+from weakref import WeakMethod
 
 from mockserver.contract.choices import DEFAULTS
 from mockserver.core.instants import Duration, Instant
@@ -369,7 +370,9 @@ class SandboxHost:
                 self._count += 1
                 id = f"sandbox_{self._count}"
             hosted = HostedSandbox(id, sandbox, self, sandbox.now, config)
-            host_runtime.pass_time = hosted.elapse
+            # Weak: so a closed sandbox, which may have a million chats, is freed without the garbage collector.
+            elapse = WeakMethod(hosted.elapse)
+            host_runtime.pass_time = lambda by: (method := elapse()) is not None and method(by)
             self.sandboxes[id] = hosted
         return hosted
 
