@@ -179,7 +179,7 @@ def test_every_filter_field_has_a_statement_with_its_operators():
 
 def test_the_same_choices_give_the_same_bytes():
     for form in ("json", "yaml"):
-        first, second = (documents._text.__wrapped__("public", CHOICES_AS_JSON, BASE_URL, form) for _ in range(2))
+        first, second = (documents._text.__wrapped__("public", CHOICES_AS_JSON, BASE_URL, (), form) for _ in range(2))
 
         assert first == second
 

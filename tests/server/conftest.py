@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -9,8 +10,12 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
+from mockserver.contract.choices import DEFAULTS
 from mockserver.server.app import error_body
+from mockserver.server.control import routes
+from mockserver.server.errors import ControlError
 from mockserver.server.http1.server import Server
+from tests.documents.control_calls import undocumented
 
 Serve = Callable[..., Server]
 
@@ -32,3 +37,31 @@ def serve() -> Iterator[Serve]:
             return servers.enter_context(Server(app, **{"error_body": error_body} | options))
 
         yield serve
+
+
+@pytest.fixture(autouse=True)
+def documented_answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Hold every answer of the control plane to its document; a sandbox with choices of its own shows records otherwise."""
+    handle, wrong = routes.handle_control_request, []
+
+    def handle_and_check(host: Any, hosted: Any, request: Any) -> Any:
+        response = handle(host, hosted, request)
+        if hosted is None or dict(hosted.sandbox.choices) == dict(DEFAULTS):
+            wrong.extend(_undocumented(request, response))
+        return response
+
+    monkeypatch.setattr(routes, "handle_control_request", handle_and_check)
+    yield
+    assert [] == wrong
+
+
+def _undocumented(request: Any, response: Any) -> list[str]:
+    """Return what in an answer is not in the document; nothing for a path or a method that no command has."""
+    try:
+        row, _ = routes._match(request)
+    except ControlError:
+        return []
+    media_type = dict(response.headers).get("Content-Type", "").partition(";")[0]
+    text = response.body.decode()
+    body = None if not text else json.loads(text) if media_type == "application/json" else text
+    return undocumented(row.id, response.status, media_type, body)

@@ -67,6 +67,9 @@ def _make_unions(components: Components) -> None:
             components[name], "status", {value: value.capitalize() + suffix for value in values}
         )
         components |= variants
+    connected = components["EventConnected"]["properties"]
+    components["ConnectedData"] = {"title": "Data of a connection", **connected["data"]}
+    connected["data"] = ref("ConnectedData")
     data = components["EventConnectionFailed"]["properties"]
     failure = {"title": "Data of a failed connection", **data["data"]}
     data["data"], variants = union(failure, "status", {"expired": "ConnectionExpired", "failed": "ConnectionFailed"})
