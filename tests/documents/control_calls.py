@@ -59,9 +59,9 @@ class Controls:
         self.refused: set[tuple[str, int, str]] = set()
         self.parts: set[str] = set()
 
-    def run(self, command: str, body: Any = None, query: str = "", prefix: str = "", **params: str) -> Any:
+    def run(self, command: str, body: Any = None, query: str = "", prefix: str = "", **options: Any) -> Any:
         """Run a command that succeeds; return its answer."""
-        status, answer = self.call(command, body, query, prefix, **params)
+        status, answer = self.call(command, body, query, prefix, **options)
         assert COMMANDS[command].status == status, (command, answer)
         return answer
 

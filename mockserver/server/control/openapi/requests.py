@@ -7,6 +7,7 @@ union of types.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
@@ -134,6 +135,19 @@ def _part_name(definition: str) -> str:
     return _PARTS.get(definition) or f"Seed{component_name(definition)}"
 
 
+def _without_defaults(part: Any) -> Any:
+    """Return a schema with its defaults in the descriptions: generators of types demand a property that has one."""
+    if isinstance(part, list):
+        return [_without_defaults(element) for element in part]
+    if not isinstance(part, dict):
+        return part
+    own = {key: _without_defaults(value) for key, value in part.items()}
+    if "default" not in own or not {"title", "type", "enum", "$ref"} & own.keys():
+        return own
+    default = json.dumps(own.pop("default"), ensure_ascii=False)
+    return {**own, "description": f"{own.get('description', '')} By default {default}.".strip()}
+
+
 def _without_deep_references(part: Any, definitions: Mapping[str, Any]) -> Any:
     """Return a schema with each reference into another definition replaced by its target: generators have no name for it."""
     if isinstance(part, list):
@@ -160,14 +174,13 @@ def _scenario_components() -> dict[str, JSON]:
         return ref(_part_name(reference.removeprefix("#/$defs/")))["$ref"]  # type: ignore[no-any-return]
 
     components = {
-        _part_name(name): rewritten(_without_deep_references(part, definitions), target)
+        _part_name(name): _without_defaults(rewritten(_without_deep_references(part, definitions), target))
         for name, part in definitions.items()
     }
-    components["Scenario"] = rewritten(whole, target)
+    components["Scenario"] = _without_defaults(rewritten(whole, target))
     for holder, key in (("SeedTenant", "secretKey"), ("SeedTenant", "publicKey"), ("SeedWebhook", "secret")):
         del components[holder]["properties"][key]["examples"]  # the document holds no key
     components["Scenario"]["properties"]["choices"] = ref("Choices")
-    components["Scenario"]["properties"]["seed"].pop("default", None)
     components["ChoiceValue"]["type"] = ["string", "number", "object", "null"]
     variable = components["SeedTemplateVariable"]
     del variable["dependentSchemas"]  # linters apply it to every variable
