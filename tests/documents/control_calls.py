@@ -12,6 +12,8 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
+from ruamel.yaml import YAML
+
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse
@@ -95,7 +97,8 @@ class Controls:
         after()
         media_type = dict(response.headers).get("Content-Type", "").partition(";")[0]
         text = response.body.decode()
-        answer = None if not text else json.loads(text) if media_type == "application/json" else text
+        read = json.loads if media_type == "application/json" else YAML(typ="safe", pure=True).load
+        answer = read(text) if text else None
         assert [] == undocumented(command, response.status, media_type, answer)
         self._note(command, response.status, answer)
         return response.status, answer

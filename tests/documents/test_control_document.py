@@ -303,6 +303,8 @@ def _play_evidence(controls: Controls) -> None:
         controls.run(command)
     for command in ("readState", "readJournal", "readReplay"):
         controls.refuse(command, "MOCK_BAD_QUERY", query="?color=blue")
+    for name in ("", "n" * 201):
+        assert "name: got" in controls.refuse("readReplay", "MOCK_BAD_QUERY", query=f"?name={name}")
     controls.refuse("readJournal", "MOCK_BAD_OPERATION", query="?operation=listCampaign")
     controls.run("verifyJournal", {"operation": "createCampaign", "times": 1, "where": {"body.name": "Junho"}})
     controls.refuse("verifyJournal", "MOCK_BAD_WHERE", {"operation": "*", "where": {"color": 1}})

@@ -78,7 +78,7 @@ ANSWERS: Final[Mapping[str, Shape | None]] = MappingProxyType(
         "recoverWebhook": obj(webhookId=TEXT, events=array(TEXT)),
         "rotateWebhook": obj(webhookId=TEXT, secret=TEXT, oldSecret=TEXT),
         "readOpenapi": ref("OpenapiDocument"),
-        "readOpenapiYaml": TEXT,
+        "readOpenapiYaml": ref("OpenapiDocument"),
     }
 )
 

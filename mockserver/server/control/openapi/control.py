@@ -11,13 +11,13 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, Protocol
 
 from mockserver.contract.choices.profiles import PROFILES
-from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.openapi.components import public_components
 from mockserver.contract.openapi.parts import JSON, LICENSE, OPENAPI, closure, content, path_names, ref
 from mockserver.server.control.openapi import refusals
 from mockserver.server.control.openapi.answers import ANSWERS, answer_components
 from mockserver.server.control.openapi.requests import BODIES, OPTIONAL_BODIES, request_components
 from mockserver.server.control.openapi.shapes import COUNT, TEXT, Shape, one_of
+from mockserver.server.control.reports import NAME_MAX_CHARS
 from mockserver.server.control.views import STATE_CHATS
 
 PLANES: Final = ("public", "control")
@@ -64,18 +64,21 @@ _QUERIES: Final[Mapping[str, Mapping[str, Shape]]] = MappingProxyType(
             "chatsFrom": {**COUNT, "maximum": 10**15 - 1, "description": "The number of chats before the first one."},
         },
         "readJournal": {
-            "operation": {
-                **TEXT,
-                "description": "Only the exchanges of this operation: an id, `METHOD /path`, or `*`.",
-                "examples": [OPERATIONS[0]],
-            },
+            "operation": {**ref("OperationName"), "description": "Only the exchanges of this operation."},
             "status": {**COUNT, "maximum": 10**15 - 1, "description": "Only exchanges with this status."},
             "since": {**COUNT, "maximum": 10**15 - 1, "description": "Only exchanges after this number."},
             "limit": {**COUNT, "maximum": 10**15 - 1, "description": "The number of exchanges, at most."},
         },
         "readOpenapi": _OF_DOCUMENTS,
         "readOpenapiYaml": _OF_DOCUMENTS,
-        "readReplay": {"name": {**TEXT, "description": "The name of the scenario document."}},
+        "readReplay": {
+            "name": {
+                **TEXT,
+                "minLength": 1,
+                "maxLength": NAME_MAX_CHARS,
+                "description": "The name of the scenario document.",
+            }
+        },
     }
 )
 _TAGS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(

@@ -14,6 +14,8 @@ from typing import Any, Final
 
 from mockserver.contract import schemas
 from mockserver.contract.choices import CHOICES, Choice
+from mockserver.contract.choices.model import LEAST
+from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS
 from mockserver.contract.openapi.parts import component_name, rewritten
 from mockserver.core.state.matching import PATH_ROOTS
 from mockserver.server.control.openapi.shapes import (
@@ -35,6 +37,13 @@ from mockserver.server.hosting.host import SEED_MAX
 JSON = dict[str, Any]
 
 _NAME: Final[Shape] = {"type": "string", "minLength": 1}
+_PERIOD: Final[Shape] = {
+    "description": "Seconds above 0, or a duration such as 60s.",
+    "type": ["string", "number"],
+    "exclusiveMinimum": 0,
+    "minLength": 1,
+    "maxLength": 40,
+}
 _TRUE: Final[Shape] = {"type": "boolean", "const": True}
 
 BODIES: Final[Mapping[str, Shape]] = MappingProxyType(
@@ -87,12 +96,16 @@ OPTIONAL_BODIES: Final = ("createSandbox", "choose", "applyScenario", "setTenant
 
 def request_components() -> dict[str, JSON]:
     """Return the named schemas of bodies: choices, and every kind of seed data, rule and effect."""
-    where = {"type": "string", "pattern": f"^({'|'.join(PATH_ROOTS)})"}
+    where = {"type": "string", "pattern": f"^({'|'.join(PATH_ROOTS)})([.]|$)"}
     return {
         **_scenario_components(),
         "Choices": titled("Choices", obj({row.id: _option(row) for row in CHOICES.values()})),
         "Where": titled("Where", {**mapping(ANYTHING), "propertyNames": where}, "Values of a call by path."),
-        "OperationName": titled("Operation", _NAME, "An operation id, `METHOD /path` of the API document, or `*`."),
+        "OperationName": titled(
+            "Operation",
+            one_of("*", *OPERATIONS, *(f"{row.method} {row.path}" for row in ENDPOINTS.values())),
+            "An operation id, `METHOD /path` of the API document, or `*` for all.",
+        ),
         "FailureReason": titled(
             "Reason", one_of("token_exchange_failed", "phone_in_use", "funnel_not_found"), "Why a connection fails."
         ),
@@ -109,14 +122,14 @@ def _option(choice: Choice) -> JSON:
 
 def _values(choice: Choice) -> list[JSON]:
     """Return the schema of the numbers that a choice may have instead of an option; none for most choices."""
-    positive = {"type": "integer", "minimum": 1}
+    least = {"type": "integer", "minimum": LEAST.get(choice.id, 1)}
     if choice.value == "count":
-        return [positive]
+        return [least]
     if choice.value == "rate":
-        return [obj({"requests": positive, "per": ref("Duration")})]
+        return [obj({"requests": least, "per": _PERIOD})]
     if not isinstance(choice.default, Mapping):
         return []
-    number = nullable(COUNT) if choice.value == "per-platform" else positive
+    number = nullable(least) if choice.value == "per-platform" else least
     return [obj(dict.fromkeys(choice.default, number))]
 
 
