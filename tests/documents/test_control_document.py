@@ -12,7 +12,9 @@ import pytest
 from freezegun import freeze_time
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from mockserver import Sandbox
 from mockserver.contract import schemas
+from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.limits import JSON_BODY_MAX_BYTES
 from mockserver.core.instants import SECOND
 from mockserver.server.api.exchange import VirtualWait
@@ -23,7 +25,7 @@ from mockserver.server.control.routes import ROUTES
 from mockserver.server.hosting.runtime import HostRuntime
 from mockserver.testing.end_user import read_page
 from tests.documents.control_calls import NOON, Controls, described_parts, described_refusals, undocumented
-from tests.documents.reading import control, operations, texts
+from tests.documents.reading import control, operations, texts, validator
 from tests.documents.test_public_document import KEY
 
 SERVER = Path(routes.__file__).parents[1]
@@ -31,7 +33,7 @@ SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 TEMPLATE = "template_atualizacao_cadastro"
 CAMPAIGN = {"name": "Março", "platform": "chatapp", "templateId": TEMPLATE, "cadence": 60}
 # Not refusals of a command: of a path that no command has, of a call in process, of a receiver that Python registers,
-# and of a path beside the control plane.
+# or has another path of the server.
 OTHER_CODES = {"MOCK_WRONG_METHOD", "MOCK_LOOP_BLOCKED", "MOCK_BAD_EVENT", "MOCK_BAD_TARGET"}
 
 
@@ -359,3 +361,24 @@ def test_a_bug_of_the_mock_is_refused_as_described(monkeypatch: pytest.MonkeyPat
 
 def test_every_described_field_of_an_answer_is_in_one(played: Controls):
     assert set() == described_parts() - played.parts
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.mockserver(scenario="demo")
+def test_a_record_of_the_api_has_the_shape_of_the_profile(mockserver: Sandbox, profile: str):
+    mockserver.choose(PROFILES[profile])
+    document = mockserver.call("GET", "/_mock/openapi.json?plane=control").json()
+    session = mockserver.call("POST", SESSIONS, json={}).json()["sessionId"]
+    campaign = mockserver.call("POST", "/v1/campaigns", json=CAMPAIGN).json()["campaignId"]
+    mockserver.call("POST", f"/v1/campaigns/{campaign}/start", json={})
+    commands = {
+        "completeSession": ("POST", f"/_mock/sessions/{session}/complete"),
+        "failCampaign": ("POST", f"/_mock/campaigns/{campaign}/fail"),
+        "readEvents": ("GET", "/_mock/events"),
+    }
+    for command, (method, path) in commands.items():
+        answer = mockserver.call(method, path)
+        content = operations(document)[command].raw["responses"]["200"]["content"]["application/json"]
+
+        assert 200 == answer.status
+        assert [] == list(validator(document, content["schema"]).iter_errors(answer.json())), command

@@ -56,12 +56,13 @@ def documented_answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def _undocumented(request: Any, response: Any) -> list[str]:
-    """Return what in an answer is not in the document; nothing for a path or a method that no command has."""
+    """Return what in an answer of JSON is not in the document; nothing for a path or a method that no command has."""
     try:
         row, _ = routes._match(request)
     except ControlError:
         return []
     media_type = dict(response.headers).get("Content-Type", "").partition(";")[0]
-    text = response.body.decode()
-    body = None if not text else json.loads(text) if media_type == "application/json" else text
+    if media_type == "application/yaml":
+        return []  # it takes long to read, and a test of the documents does
+    body = json.loads(response.body) if response.body else None
     return undocumented(row.id, response.status, media_type, body)

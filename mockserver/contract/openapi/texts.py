@@ -1,4 +1,4 @@
-"""What the public API's document says in words: tags, summaries, descriptions of parameters, links."""
+"""Texts of the public API's document: tags, summaries, descriptions of parameters; and its links."""
 
 from __future__ import annotations
 

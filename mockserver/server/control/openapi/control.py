@@ -114,7 +114,7 @@ _LINKS: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
 _INTRODUCTION: Final = """\
 Everything that a test controls: time, data, behaviour, faults and evidence of one sandbox, and the sandboxes of the server.
 
-Paths are relative to the `baseUrl` of a sandbox. A refusal changes nothing; its message says what was received, what is expected, and the nearest valid name. A path that no command has is refused with 404 `MOCK_NOT_FOUND`, another method of a path with 405 `MOCK_WRONG_METHOD`.
+Paths are relative to the `baseUrl` of a sandbox. A refusal changes nothing; its message states what was received, what is expected, and the nearest valid name. A path that no command has is refused with 404 `MOCK_NOT_FOUND`, another method of a path with 405 `MOCK_WRONG_METHOD`.
 """
 
 
