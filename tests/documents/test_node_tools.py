@@ -166,7 +166,7 @@ def test_prism_serves_the_document(tools: Tools):
     prism = str(tools.folder / "node_modules" / ".bin" / "prism")
     command = [prism, "mock", "--port", str(port), "--host", "127.0.0.1", name]
     with subprocess.Popen(
-        command, cwd=tools.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command, cwd=tools.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
     ) as server:
         assert server.stdout is not None
         try:
