@@ -34,7 +34,10 @@ RAISES = {
 SAFE = {
     ("contract.durations", "parse_duration", "float"): "at most 22 characters that a regular expression found",
     ("contract.text", "whole_number", "int"): "at most fifteen ASCII digits",
-    ("contract.schemas", "load", "loads"): "a schema of the package",
+    ("contract.schemas", "read", "loads"): "a schema of the package",
+    ("server.control.openapi.documents", "_text", "loads"): "choices that the caller has encoded",
+    ("server.control.openapi.samples", "call", "loads"): "a response of the mock",
+    ("server.control.openapi.samples", "_refusals", "loads"): "a response of the mock",
     ("core.operations.audiences", "_scalar", "float"): "a Decimal within the bound of its field",
     ("core.operations.validation", "number", "float"): "what the JSON grammar takes for a number",
     ("core.operations.validation", "number", "int"): "a whole Decimal below 2**53",

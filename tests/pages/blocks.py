@@ -19,7 +19,9 @@ from typing import NamedTuple
 
 from tests.wheels import ROOT
 
-KINDS = frozenset({"console", "ini", "javascript", "json", "mermaid", "python", "sh", "text", "toml", "yaml"})
+KINDS = frozenset(
+    {"console", "ini", "javascript", "json", "mermaid", "python", "sh", "text", "toml", "typescript", "yaml"}
+)
 RECORDING = "MOCKSERVER_RECORD_PAGES"
 MARKERS = frozenset({"deep", "not run", "fails", "file", "newcomer"})
 

@@ -43,7 +43,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/_mock/webhooks/{id}/rotate"): {"secret": "whsec_abcdefghijklmnop"},
 }  # fmt: skip
 QUERY = ("operation", "status", "since", "limit", "name", "chats", "chatsFrom", "id", "sessionId")
-VIEWS = [route.path for route in ROUTES if route.method == "GET" and "{" not in route.path]
+VIEWS = [route.path for route in ROUTES if route.method == "GET" and "{" not in route.path and not route.media_types]
 
 
 class World:

@@ -25,6 +25,7 @@ from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse, redactor
 from mockserver.server.api.router import Router
 from mockserver.server.control import records, reports, sandboxes, scenarios, webhooks
+from mockserver.server.control.accept import JSON_TYPES, YAML_TYPES, check_accept
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox, Phase, SandboxHost
 
@@ -37,7 +38,7 @@ CommandId = Literal[
     "listRules", "removeRules", "removeRule", "readTenant", "setTenant", "readState", "createCheckpoint",
     "restoreCheckpoint", "readJournal", "verifyJournal", "readHistory", "readReplay", "readLedger", "readConduct",
     "completeSession", "failSession", "cancelSession", "expireSession", "failCampaign", "readEvents",
-    "redeliverEvent", "recoverWebhook", "rotateWebhook",
+    "redeliverEvent", "recoverWebhook", "rotateWebhook", "readOpenapi", "readOpenapiYaml",
 ]
 # fmt: on
 
@@ -61,6 +62,22 @@ class Route(NamedTuple):
     status: int
     schema: str | None
     summary: str
+    media_types: tuple[str, ...] = ()
+
+
+def _read_openapi(hosted: HostedSandbox, args: Mapping[str, Any]) -> str:
+    return _document(hosted, args, "json")
+
+
+def _read_openapi_yaml(hosted: HostedSandbox, args: Mapping[str, Any]) -> str:
+    return _document(hosted, args, "yaml")
+
+
+def _document(hosted: HostedSandbox, args: Mapping[str, Any], form: Literal["json", "yaml"]) -> str:
+    # Imported here: few servers are asked for a document, and the tables that it is made of take long to import.
+    from mockserver.server.control.openapi import commands
+
+    return commands.read_document(hosted, args, ROUTES, form)
 
 
 # fmt: off
@@ -103,6 +120,8 @@ ROUTES: tuple[Route, ...] = (
     Route("redeliverEvent",      "POST",   "/_mock/events/{id}/redeliver",          "sandbox",  webhooks.redeliver,               "unlocked",  "redeliver",         200,  None,                       "Send an event again"),
     Route("recoverWebhook",      "POST",   "/_mock/webhooks/{id}/recover",          "sandbox",  webhooks.recover,                 "locked",    "recover",           200,  None,                       "Send an endpoint all abandoned events again"),
     Route("rotateWebhook",       "POST",   "/_mock/webhooks/{id}/rotate",           "sandbox",  webhooks.rotate,                  "locked",    "rotate",            200,  "control.rotateWebhook",    "Give an endpoint a new secret"),
+    Route("readOpenapi",         "GET",    "/_mock/openapi.json",                   "sandbox",  _read_openapi,                    "unlocked",  None,                200,  None,                       "The OpenAPI document of either plane, as JSON", JSON_TYPES),
+    Route("readOpenapiYaml",     "GET",    "/_mock/openapi.yaml",                   "sandbox",  _read_openapi_yaml,               "unlocked",  None,                200,  None,                       "The OpenAPI document of either plane, as YAML", YAML_TYPES),
 )
 # fmt: on
 COMMANDS: Mapping[str, Route] = MappingProxyType({route.id: route for route in ROUTES})
@@ -123,9 +142,9 @@ def _respond(host: SandboxHost, hosted: HostedSandbox | None, request: HttpReque
     try:
         _check_access(host, request)
         route, params = _match(request)
-        return _json_response(
-            route.status, _run(host, hosted, route, {**params, **_arguments(route, request), **params})
-        )
+        check_accept(request.headers.get("accept", ""), route.media_types)
+        result = _run(host, hosted, route, {**params, **_arguments(route, request), **params})
+        return _text_response(route, result) if route.media_types else _json_response(route.status, result)
     except ControlError as refusal:
         return _json_response(refusal.status, _without_secrets(hosted, refusal.as_json()), refusal.headers)
     except Exception as failure:  # noqa: BLE001 - a bug of the mock has a JSON error too
@@ -164,6 +183,11 @@ def _json_response(status: int, body: Any, headers: tuple[tuple[str, str], ...] 
         return HttpResponse(204, (("Cache-Control", "no-store"),), b"")
     own = (("Content-Type", "application/json; charset=utf-8"), ("Cache-Control", "no-store"))
     return HttpResponse(status, (*own, *headers), encoded(body))
+
+
+def _text_response(route: Route, text: str) -> HttpResponse:
+    kind = f"{route.media_types[0]}; charset=utf-8"
+    return HttpResponse(route.status, (("Content-Type", kind), ("Cache-Control", "no-store")), text.encode())
 
 
 @cache
