@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mockserver.contract.text import nearest_hint
+from mockserver.contract.text import closest_match_hint
 from mockserver.server.errors import ControlError
 
 JSON_TYPES: Final = ("application/json", "application/openapi+json", "application/vnd.oai.openapi+json")
@@ -28,6 +28,6 @@ def check_accept(accept: str, media_types: tuple[str, ...]) -> None:
     from werkzeug.http import parse_accept_header
 
     if parse_accept_header(accept, MIMEAccept).best_match(media_types) is None:
-        hint = nearest_hint(accept.partition(";")[0].strip(), media_types)
+        hint = closest_match_hint(accept.partition(";")[0].strip(), media_types)
         message = f"Accept: got {accept[:100]!r}; expected {media_types[0]}{hint}"
         raise ControlError(406, "MOCK_NOT_ACCEPTABLE", message)

@@ -182,7 +182,7 @@ def _plain(sandbox: SandboxState, value: Any, name: str = "") -> Any:
         return counts(value, sandbox.now)._asdict()
     if isinstance(value, Chat):
         attributes = value.attributes
-        return {"seq": value.seq, "id": value.id, **_fields(sandbox, attributes, _keys(ChatAttributes))}
+        return {"seq": value.seq, "id": value.id, **_fields(sandbox, attributes, record_keys(ChatAttributes))}
     if is_dataclass(value) and not isinstance(value, type):
         return _fields(sandbox, value, record_keys(type(value)))
     if isinstance(value, bytes):

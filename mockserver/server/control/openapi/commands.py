@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.choices.profiles import PROFILES
-from mockserver.contract.text import nearest_hint
+from mockserver.contract.text import closest_match_hint
 from mockserver.server.control.openapi import documents
 from mockserver.server.control.openapi.control import PLANES, Command
 from mockserver.server.errors import ControlError
@@ -30,7 +30,7 @@ def read_document(
     """
     for name in args:
         if name not in _QUERY:
-            hint = nearest_hint(name, _QUERY)
+            hint = closest_match_hint(name, _QUERY)
             raise ControlError(400, "MOCK_BAD_QUERY", f"got {name!r}; expected some of {', '.join(_QUERY)}{hint}")
     plane = _known("plane", args.get("plane", "public"), PLANES)
     if "profile" in args:
@@ -43,7 +43,7 @@ def read_document(
 
 def _known(name: str, received: str, values: tuple[str, ...]) -> str:
     if received not in values:
-        hint = nearest_hint(received, values)
+        hint = closest_match_hint(received, values)
         raise ControlError(
             400, f"MOCK_BAD_{name.upper()}", f"{name}: got {received[:100]!r}; expected {', '.join(values)}{hint}"
         )
