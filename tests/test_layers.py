@@ -30,7 +30,7 @@ CORE = (
 )  # fmt: skip
 SERVER = (
     ("errors", "http1", "log"), ("api",), ("webhooks",), ("hosting",), ("control", "hosted_page"),
-    ("front_controller",), ("app", "socket_handler"),
+    ("front_controller", "wsgi"), ("app", "socket_handler"),
 )  # fmt: skip
 TESTING = (
     ("bodies", "calls", "transports", "settings", "sweep", "rules", "receivers", "end_user", "arguments"), ("backend",), ("report",),

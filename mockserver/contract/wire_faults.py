@@ -5,7 +5,7 @@ Faults of the wire: each is one method with its row, and nothing else in the pac
 2. The row has the rest: argument and schema for documents, what the fault does to the rule's `WireFaults`, what reaches
    the client, and the examples and draws of the Hypothesis strategies. The first sentence of the docstring is its meaning.
 3. Of two faults of one rule no two decide the same phase.
-4. A transport sends a response, its `Transmission` or `NoResponse`: one function in each of `server/app.py`,
+4. A transport sends a response, its `Transmission` or `NoResponse`: one function in each of `server/wsgi.py`,
    `testing/transports/requests_adapter.py`, `testing/transports/httpx_transport.py` and
    `testing/transports/in_process.py`. Only a fault that breaks a response in a new way changes these.
 """

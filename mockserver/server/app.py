@@ -1,52 +1,60 @@
 """
-The Flask application: WSGI requests to the front controller, and its responses back.
+The Flask application: a route for each operation, each control command, the media and the hosted page.
 
-A response that a rule breaks is the exception that the standard library's HTTP client raises: WSGI has no connection that
-could be ended or reset. The package's own server needs no WSGI (see `socket_handler`).
+1. The routes are made from the tables of those parts. A route is the name of a request, such as `api.readCampaign`, for
+   hooks, `url_for` and `flask --app mockserver routes`.
+2. The front controller responds, also to a request without a route, so that this application, the socket and the calls in
+   process return the same bytes, and the journal has the call of a client with a wrong base path.
+3. Flask matches the raw path, as `api.router` does: an encoded slash is part of a parameter, no path is redirected, and
+   methods are case-sensitive. The prefix of a sandbox is a mount: below it the routes are the same.
+
+The package's own server does not use this application (see `socket_handler`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from http.client import IncompleteRead
-from typing import TYPE_CHECKING, Final
-from urllib.parse import quote
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import quote, unquote
 
-from flask import Flask, Request, Response, request
-from werkzeug.datastructures import Headers
-from werkzeug.exceptions import RequestEntityTooLarge
+from flask import Blueprint, Flask, Request, Response, request
+from werkzeug.exceptions import HTTPException, NotFound
+from werkzeug.routing import MapAdapter, Rule, UnicodeConverter
 
+from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.server import front_controller
-from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse, NoResponse, iter_chunks
+from mockserver.server.api.request import SANDBOXES
+from mockserver.server.control.routes import ROUTES
+from mockserver.server.hosted_page import handler, pages
+from mockserver.server.hosted_page.request import FLOW_PREFIX
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxConfig, SandboxHost
-from mockserver.server.http1 import reason_phrases
-from mockserver.server.http1.request import is_authority, origin_form
+from mockserver.server.wsgi import WsgiRequest, flask_response, raw_target, read_request
 
-if TYPE_CHECKING:
-    from _typeshed.wsgi import WSGIEnvironment
-
-_URLS: Final = frozenset({"location", "content-location"})
+View = Callable[..., Response]
 
 
-class _Request(Request):
-    """Flask's request; each call sets the limit of its body, which Flask 3.0 has in its config only."""
+def create_app(scenario: str | None = None, *, seed: int = 0) -> Flask:
+    """
+    Return the mock as a WSGI application, with a host and a default sandbox of its own.
 
-    max_content_length: int | None = None
+    It runs under any WSGI server, with `test_client()`, mounted in another program, and as
+    `flask --app 'mockserver:create_app("demo")' run`.
 
+    Args:
+        scenario: the name of a library scenario for the default sandbox; None for an empty tenant.
+        seed: of the default sandbox's ids, keys and chances.
 
-class _Response(Response):
-    """Flask's response with its urls unchanged; werkzeug encodes them again, and raises for some hosts."""
+    Returns:
+        The application. Its endpoints are `api.{operation id}`, `control.{command id}`, `media.download`, `page.link`,
+        `page.flow` and `page.asset`.
 
-    def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:
-        all_headers = self.headers
-        self.headers = Headers([pair for pair in all_headers if pair[0].lower() not in _URLS])
-        try:
-            headers = super().get_wsgi_headers(environ)
-        finally:
-            self.headers = all_headers
-        headers.extend([pair for pair in all_headers if pair[0].lower() in _URLS])
-        return headers
+    Raises:
+        ScenarioError: the library has no scenario of this name; the message contains the nearest one.
+    """
+    host = SandboxHost()
+    host.create(SandboxConfig(scenario=scenario, seed=seed), id=DEFAULT_ID)
+    return build(host)
 
 
 def build(host: SandboxHost, root: HostedSandbox | None = None) -> Flask:
@@ -57,92 +65,125 @@ def build(host: SandboxHost, root: HostedSandbox | None = None) -> Flask:
         host: may get and lose sandboxes while the application runs.
         root: the sandbox at the root, by default the host's default one.
     """
-    app = Flask("mockserver", static_folder=None)
-    app.request_class = _Request
-    app.config["PROPAGATE_EXCEPTIONS"] = True  # a broken response is an exception
-
-    # Before Flask's routing: the front controller takes every method and every path.
-    @app.before_request
-    def serve() -> Response:
-        # Flask's routing has matched nothing, and its exception would hold this call in a cycle of frames.
-        request.routing_exception = None
-        result, after = front_controller.handle_request(host, read(request, host.origin), root)
-        if isinstance(result, NoResponse):
-            raise result.as_error()
-        response = _flask_response(result)
-        response.call_on_close(after)
-        return response
-
+    app = _MockApp(host, root)
+    for blueprint in _blueprints(app.respond):
+        app.register_blueprint(blueprint)
+    app.register_error_handler(HTTPException, app.respond_to_error)
     return app
 
 
-def create_app(scenario: str | None = None, *, seed: int = 0) -> Flask:
-    """Return a WSGI application for any WSGI server, with a default sandbox of its own."""
-    host = SandboxHost()
-    host.create(SandboxConfig(scenario=scenario, seed=seed), id=DEFAULT_ID)
-    return build(host)
+def _blueprints(view: View) -> Iterator[Blueprint]:
+    api = Blueprint("api", __name__)
+    for operation in ENDPOINTS.values():
+        _add_route(api, operation.path, operation.id, view, operation.method)
+    yield api
+    control = Blueprint("control", __name__)
+    for command in ROUTES:
+        _add_route(control, command.path, command.id, view, command.method, has_head=False)
+    yield control
+    media = Blueprint("media", __name__)
+    _add_route(media, "/media/{id}", "download", view, "GET")
+    yield media
+    page = Blueprint("page", __name__)
+    _add_route(page, "/connect/{token}", "link", view, *pages.ALLOWED)
+    _add_route(page, f"/connect/{FLOW_PREFIX}{{secret}}", "flow", view, *pages.ALLOWED)
+    for path in handler.STATIC_ASSETS:
+        _add_route(page, path, "asset", view, "GET")
+    yield page
 
 
-def read(incoming: Request, origin: str) -> HttpRequest:
+def _add_route(
+    blueprint: Blueprint, template: str, name: str, view: View, *methods: str, has_head: bool = True
+) -> None:
+    blueprint.add_url_rule(
+        re.sub(r"\{(\w+)\}", r"<\1>", template),
+        name,
+        view,
+        provide_automatic_options=False,
+        methods=methods,
+        has_head=has_head,
+    )
+
+
+class _Rule(Rule):
     """
-    Return the request; its body is read up to the limit of its target.
+    A rule without a HEAD that the front controller does not support.
 
-    Args:
-        incoming: Flask's request.
-        origin: the server's own address, for a request without a valid Host header.
+    It compiles the function that builds urls at its first use: three quarters of the time that an application takes to
+    build, which a test client does not need.
     """
-    headers = {name.lower(): value for name, value in incoming.headers.items()}
-    host_header = headers.get("host", "")
-    # An invalid host is in no url that a response contains; WSGI servers other than ours let it pass.
-    is_named = bool(host_header) and is_authority(host_header)
-    base = f"{incoming.scheme}://{host_header}{incoming.script_root}" if is_named else origin
-    method = incoming.environ["REQUEST_METHOD"]  # as received: werkzeug would make `get` a GET
-    return HttpRequest.create(method, _raw_target(incoming), headers, lambda limit: _body(incoming, limit), base)
+
+    def __init__(self, *args: Any, has_head: bool = True, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if not has_head and self.methods is not None:
+            self.methods.discard("HEAD")
+
+    def _compile_builder(self, append_unknown: bool = True) -> Callable[..., tuple[str, str]]:
+        compile_builder = super()._compile_builder
+        builders: list[Callable[..., tuple[str, str]]] = []
+
+        def build_url(rule: Rule, **params: Any) -> tuple[str, str]:
+            if not builders:
+                builders.append(compile_builder(append_unknown))
+            return builders[0](rule, **params)
+
+        return build_url
 
 
-def _raw_target(incoming: Request) -> str:
-    """Return the raw path and query, below the place where the application is mounted."""
-    environ = incoming.environ
-    raw: str = environ.get("REQUEST_URI") or environ.get("RAW_URI") or ""
-    raw = raw if raw.startswith("/") else origin_form(raw)[1]
-    mount = quote(environ.get("SCRIPT_NAME", ""), safe="/")
-    if raw.startswith(mount + "/"):
-        return raw[len(mount) :]
-    query = environ.get("QUERY_STRING", "")
-    path = quote(environ.get("PATH_INFO", "/").encode("latin-1"), safe="/:@!$&'()*+,;=~")
-    return f"{path}?{query}" if query else path
+class _Segment(UnicodeConverter):
+    """One segment of a raw path, decoded."""
+
+    def to_python(self, value: str) -> str:
+        return unquote(value)
+
+    def to_url(self, value: str) -> str:
+        return quote(str(value), safe="")
 
 
-def _body(incoming: Request, limit_bytes: int) -> bytes | None:
-    """Return the whole body, or None for a larger one, which is then not read."""
-    if incoming.environ.get("CONTENT_LENGTH") in (None, "", "0") and not incoming.environ.get("wsgi.input_terminated"):
-        return b""
-    incoming.max_content_length = limit_bytes
-    try:
-        return incoming.get_data(cache=False)
-    except RequestEntityTooLarge:
-        return None
+class _MockApp(Flask):
+    """Flask with the front controller as its view, and a router that matches the request as it was received."""
 
+    request_class = WsgiRequest
+    url_rule_class = _Rule
 
-def _pieces(response: HttpResponse) -> Iterator[bytes]:
-    """Yield the body piece by piece; raise IncompleteRead at a truncated one."""
-    sent = 0
-    for piece in iter_chunks(response):
-        if piece is None:
-            raise NoResponse("timeout").as_error()
-        sent += len(piece)
-        yield piece
-    if sent < len(response.body):
-        raise IncompleteRead(b"", len(response.body) - sent)
+    def __init__(self, host: SandboxHost, root: HostedSandbox | None) -> None:
+        super().__init__("mockserver", static_folder=None)
+        self._host = host
+        self._root = root
+        self.config["PROPAGATE_EXCEPTIONS"] = True  # a broken response is an exception
+        self.url_map.merge_slashes = False
+        self.url_map.converters |= {"default": _Segment, "string": _Segment}
 
+    def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
+        adapter = super().create_url_adapter(request)
+        if request is None or adapter is None:
+            return adapter
+        prefix, path = self._split_prefix(raw_target(request).partition("?")[0])
+        if path.startswith("//") or request.method != request.environ["REQUEST_METHOD"]:
+            raise NotFound  # werkzeug drops the first slash, and writes the method in upper case
+        adapter.script_name = f"{adapter.script_name.removesuffix('/')}{prefix}/"
+        adapter.path_info = path
+        return adapter
 
-def _flask_response(response: HttpResponse) -> Response:
-    status = f"{response.status} {reason_phrases.reason_phrase(response.status)}"
-    transmission = response.transmission
-    outgoing = _Response(response.body if transmission is None else _pieces(response), status=status)
-    outgoing.headers.clear()
-    for name, value in response.headers:
-        outgoing.headers.add(name, value)
-    if response.status != 204 and "Content-Length" not in outgoing.headers:
-        outgoing.headers["Content-Length"] = str(len(response.body))
-    return outgoing
+    def _split_prefix(self, path: str) -> tuple[str, str]:
+        """Return the prefix of a sandbox, empty if the path has none, and the rest of the path."""
+        is_alone = self._root is not None and self._root.own_origin is not None
+        if is_alone or not path.startswith(SANDBOXES):
+            return "", path
+        sandbox_id, slash, rest = path.removeprefix(SANDBOXES).partition("/")
+        return SANDBOXES + sandbox_id, slash + rest
+
+    def respond(self, **_params: str) -> Response:
+        """Return the front controller's response to the current request, whose target has the parameters."""
+        received = read_request(request, self._host.origin)
+        result, after = front_controller.handle_request(self._host, received, self._root)
+        response = flask_response(result)
+        response.call_on_close(after)
+        return response
+
+    def respond_to_error(self, error: HTTPException) -> Response | HTTPException:
+        """Return the documented error for a request without a route; an error that a hook has raised is its response."""
+        if error is not request.routing_exception:
+            return error
+        request.routing_exception = None  # it would hold this call in a cycle of frames
+        return self.respond()

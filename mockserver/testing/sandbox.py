@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
-from functools import wraps
+from functools import cached_property, wraps
 from json import dumps
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar
 
@@ -185,9 +185,13 @@ class Sandbox:
         """Return an asyncio `httpx` client on the base url; in this process it needs no socket and refuses other hosts."""
         return self._backend.httpx_async_client()
 
-    @property
+    @cached_property
     def app(self) -> flask.Flask:
-        """The Flask application of this sandbox, with `test_client()`, or to mount in another WSGI program."""
+        """
+        The Flask application of this sandbox, with `test_client()`, or to mount in another WSGI program.
+
+        Its endpoints have the names of `mockserver.create_app`, such as `api.readCampaign`.
+        """
         from mockserver.server import app
 
         hosted = self._backend.local().hosted

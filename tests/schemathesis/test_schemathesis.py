@@ -32,7 +32,7 @@ from tests.schemathesis.openapi import document
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 MODES = tuple(GenerationMode)
 # How many calls of one operation, in each mode; with neither body nor query there is only the key to break.
-IN_PROCESS_EXAMPLES, SOCKET_EXAMPLES, KEY_EXAMPLES = 12, 3, 3
+IN_PROCESS_EXAMPLES, SOCKET_EXAMPLES, KEY_EXAMPLES = 12, 3, 3  # Flask has those of the socket
 DEEP_EXAMPLES, DEEP_SOCKET_EXAMPLES = 250, 50
 CAMPAIGN = {
     "name": "Revisão de março",
@@ -87,6 +87,18 @@ Record = Callable[[str, object], None]
 
 @pytest.fixture
 def in_process(world: World) -> Ask:
+    session = world.sandbox.requests_session()
+
+    def ask(case: Case, key: str | None) -> Response:
+        with world.sandbox.checkpoint():
+            headers = {"X-API-Key": key} if key else None
+            return case.call(base_url=world.sandbox.base_url, session=session, headers=headers)
+
+    return ask
+
+
+@pytest.fixture
+def through_flask(world: World) -> Ask:
     app = world.sandbox.app
 
     def ask(case: Case, key: str | None) -> Response:
@@ -152,6 +164,15 @@ def test_whatever_is_sent_the_answer_is_a_declared_one(
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
 @pytest.mark.parametrize("operation_id", OPERATIONS)
 @pytest.mark.clause("base.error-body", "base.internal", "base.json")
+def test_so_it_is_through_flask(
+    world: World, through_flask: Ask, operation_id: str, mode: GenerationMode, record_property: Record
+):
+    exercise(world, operation_id, mode, through_flask, SOCKET_EXAMPLES, record_property, "through Flask")
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
+@pytest.mark.parametrize("operation_id", OPERATIONS)
+@pytest.mark.clause("base.error-body", "base.internal", "base.json")
 def test_so_it_is_over_a_socket(
     world: World, over_the_socket: Ask, operation_id: str, mode: GenerationMode, record_property: Record
 ):
@@ -162,7 +183,8 @@ def test_so_it_is_over_a_socket(
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
 @pytest.mark.parametrize("operation_id", OPERATIONS)
 @pytest.mark.parametrize(
-    ("way", "examples"), [("in_process", DEEP_EXAMPLES), ("over_the_socket", DEEP_SOCKET_EXAMPLES)]
+    ("way", "examples"),
+    [("in_process", DEEP_EXAMPLES), ("through_flask", DEEP_SOCKET_EXAMPLES), ("over_the_socket", DEEP_SOCKET_EXAMPLES)],
 )
 def test_so_it_is_in_many_more_calls(
     world: World,
@@ -177,7 +199,7 @@ def test_so_it_is_in_many_more_calls(
     exercise(world, operation_id, mode, ask, examples, record_property, way.replace("_", " "))
 
 
-@pytest.mark.parametrize("way", ["in_process", "over_the_socket"])
+@pytest.mark.parametrize("way", ["in_process", "through_flask", "over_the_socket"])
 @pytest.mark.parametrize("operation_id", OPERATIONS)
 @pytest.mark.clause("base.prefix", "base.success")
 def test_a_known_id_and_a_good_body_succeed(world: World, request: pytest.FixtureRequest, operation_id: str, way: str):

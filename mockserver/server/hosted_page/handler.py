@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 from mockserver.core.operations import hosted_flow
 from mockserver.core.operations.hosted_flow import FlowTarget
@@ -34,23 +35,24 @@ from mockserver.server.hosted_page.pages import (
 from mockserver.server.hosted_page.request import PageRequest, has_valid_form_token, read
 from mockserver.server.hosting.host import HostedSandbox
 
-__all__ = ["is_static_asset", "serve"]
+__all__ = ["STATIC_ASSETS", "is_static_asset", "serve"]
 
 _LOG = logging.getLogger("mockserver")
 _SIMULATE = "simulate-"
 _STATIC = Path(__file__).parent / "static"
-_FILES = {"/connect/style.css": "text/css; charset=utf-8", "/connect/icon.svg": "image/svg+xml"}
+# Content types of the static assets, by path.
+STATIC_ASSETS: Final = {"/connect/style.css": "text/css; charset=utf-8", "/connect/icon.svg": "image/svg+xml"}
 
 
 def is_static_asset(target: str) -> bool:
     """Return True for a static asset, which a browser requests by itself: that is not a visit."""
-    return target.partition("?")[0].endswith(tuple(_FILES))
+    return target.partition("?")[0].endswith(tuple(STATIC_ASSETS))
 
 
 def serve(hosted: HostedSandbox, request: HttpRequest) -> HttpResponse:
     """Run the timers that are due, then one request to the hosted page, and return its response."""
     path = request.target.partition("?")[0]
-    if path in _FILES:
+    if path in STATIC_ASSETS:
         return _file(hosted, request.method, path)
     page_request = read(request)
     try:
@@ -136,7 +138,9 @@ def _file(hosted: HostedSandbox, method: str, path: str) -> HttpResponse:
             405, (("Allow", "GET, HEAD"), ("Content-Type", "text/plain"), date, *pages.SECURITY_HEADERS), b""
         )
     caching = (("Cache-Control", "max-age=300"), ("X-Content-Type-Options", "nosniff"))
-    response = HttpResponse(200, (("Content-Type", _FILES[path]), date, *caching), _read(path.rpartition("/")[2]))
+    response = HttpResponse(
+        200, (("Content-Type", STATIC_ASSETS[path]), date, *caching), _read(path.rpartition("/")[2])
+    )
     return _without_body(response) if method == "HEAD" else response
 
 

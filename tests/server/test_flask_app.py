@@ -1,0 +1,336 @@
+"""The Flask application: its routes are the tables, and its answers are those of the socket and of a call in process."""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+import subprocess
+import sys
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import flask
+import pytest
+import requests
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mockserver import Sandbox, create_app
+from mockserver.contract.endpoints import ENDPOINTS
+from mockserver.server import front_controller
+from mockserver.server.api import router
+from mockserver.server.api.request import HttpRequest
+from mockserver.server.api.response import HttpResponse
+from mockserver.server.api.router import Router
+from mockserver.server.app import build
+from mockserver.server.control.routes import ROUTES
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
+from mockserver.server.http1.server import Server
+from mockserver.server.socket_handler import SocketHandler, error_body
+from tests.operations.test_hostile_law import mangled, tokens
+from tests.processes import OWN_GROUP, interrupt
+from tests.server.hostile import Request, send
+from tests.server.rawclient import RawClient
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIG = SandboxConfig(scenario="demo", seed=3, clock={"freeze": "2026-03-01T12:00:00Z"})
+CONTROL = Router(((row.method, row.path, row) for row in ROUTES), has_head=False)
+DATE = "Sun, 01 Mar 2026 12:00:00 GMT"  # of a sandbox; the socket dates by its own clock what has none
+OF_THE_CONNECTION = {"connection", "content-length", "keep-alive", "server"}
+
+
+# The routes
+
+
+def rows(app: flask.Flask, blueprint: str) -> set[tuple[str, str, str]]:
+    """Name, method and template of the routes of a blueprint; HEAD is named where GET is not followed by it."""
+    rules = [rule for rule in app.url_map.iter_rules() if rule.endpoint.startswith(f"{blueprint}.")]
+    return {
+        (rule.endpoint.removeprefix(f"{blueprint}."), method, re.sub("<(.*?)>", r"{\1}", rule.rule))
+        for rule in rules
+        for method in rule.methods or ()
+    }
+
+
+def test_each_operation_has_a_route_named_by_its_id():
+    declared = {(row.id, row.method, row.path) for row in ENDPOINTS.values()}
+    heads = {(row.id, "HEAD", row.path) for row in ENDPOINTS.values() if row.method == "GET"}
+
+    assert 16 == len(declared)
+    assert declared | heads == rows(create_app(), "api")
+
+
+def test_each_control_command_has_a_route_named_by_its_id():
+    assert {(row.id, row.method, row.path) for row in ROUTES} == rows(create_app(), "control")
+
+
+def test_the_media_and_the_hosted_page_have_routes():
+    app = create_app()
+
+    assert {("download", method, "/media/{id}") for method in ("GET", "HEAD")} == rows(app, "media")
+    assert {"/connect/{token}", "/connect/walk/{secret}", "/connect/style.css", "/connect/icon.svg"} == {
+        path for _, _, path in rows(app, "page")
+    }
+    assert {"api", "control", "media", "page"} == set(app.blueprints)
+
+
+def test_flask_lists_the_sixteen_operations():
+    listed = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "flask", "--app", "mockserver", "routes"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+
+    assert (0, "") == (listed.returncode, listed.stderr)
+    assert sorted(ENDPOINTS) == sorted(re.findall(r"^api\.(\w+)", listed.stdout, re.MULTILINE))
+
+
+def test_flask_runs_the_mock():
+    command = [sys.executable, "-m", "flask", "--app", 'mockserver:create_app("demo")', "run", "--port", "0"]
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8", **OWN_GROUP
+    )
+    try:
+        assert process.stderr is not None
+        url = next(found[0] for line in process.stderr if (found := re.findall(r"http://127\.0\.0\.1:\d+", line)))
+        with requests.Session() as session:
+            session.trust_env = False
+            health = session.get(f"{url}/_mock/health", timeout=20)
+            unknown = session.get(f"{url}/v1/nothing/", timeout=20)
+    finally:
+        interrupt(process)
+        process.communicate(timeout=20)
+
+    assert 200 == health.status_code
+    assert (404, 404) == (unknown.status_code, unknown.json()["statusCode"])
+
+
+# The answers
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+Ask = Callable[[Request], Answer]
+
+
+def answer(status: int, headers: Mapping[str, str], body: bytes) -> Answer:
+    """An answer without what a connection adds."""
+    own = {name: value for name, value in headers.items() if name not in OF_THE_CONNECTION}
+    if own.get("date") != DATE:
+        own.pop("date", None)
+    return Answer(status, own, body)
+
+
+class Way:
+    """A host of its own, and a way to ask it."""
+
+    def __init__(self, opened: Callable[[SandboxHost], Ask]) -> None:
+        self.host = SandboxHost()
+        self.ask = opened(self.host)
+
+    def played(self, sandbox_id: str, asked: list[Request]) -> tuple[list[Answer], list[Any]]:
+        """The answers to requests of a fresh sandbox, and the calls that are recorded there."""
+        hosted = self.host.create(CONFIG, id=sandbox_id)
+        key = {"Host": "localhost", "X-API-Key": hosted.tenant.secret_key}
+        answers = [self.ask(request._replace(headers=key | dict(request.headers))) for request in asked]
+        exchanges = hosted.sandbox.journal.exchanges
+        recorded = [(each.call.method, each.call.path, each.operation, each.status) for each in exchanges]
+        self.host.close(sandbox_id)
+        return answers, recorded
+
+
+def in_process(host: SandboxHost) -> Ask:
+    def ask(request: Request) -> Answer:
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        received = HttpRequest.create(request.method, request.target, headers, request.body, "http://localhost")
+        response, after = front_controller.handle_request(host, received)
+        after()
+        assert isinstance(response, HttpResponse)
+        own = {name.lower(): value for name, value in response.headers}
+        return answer(response.status, own, response.body)
+
+    return ask
+
+
+def by_flask(host: SandboxHost) -> Ask:
+    app = build(host)
+
+    def ask(request: Request) -> Answer:
+        return answer(*send(app, request))
+
+    return ask
+
+
+def by_socket(servers: ExitStack) -> Callable[[SandboxHost], Ask]:
+    def opened(host: SandboxHost) -> Ask:
+        port = servers.enter_context(Server(SocketHandler(host), error_body=error_body)).port
+
+        def ask(request: Request) -> Answer:
+            with RawClient(port) as client:
+                lines = [f"{request.method} {request.target} HTTP/1.1"]
+                lines += [f"{name}: {value}" for name, value in request.headers.items()]
+                head = "\r\n".join([*lines, f"Content-Length: {len(request.body)}", "", ""])
+                client.socket.sendall(head.encode("latin-1") + request.body)
+                got = client.answer(request.method)
+            return answer(got.status, got.headers, got.body)
+
+        return ask
+
+    return opened
+
+
+@pytest.fixture(scope="module")
+def ways() -> Iterator[Mapping[str, Way]]:
+    with ExitStack() as servers:
+        openers = {"in process": in_process, "socket": by_socket(servers), "Flask": by_flask}
+        made = {name: Way(opened) for name, opened in openers.items()}
+        for way in made.values():
+            way.host.create(CONFIG, id=DEFAULT_ID)
+        yield made
+
+
+# fmt: off
+ODD = (
+    "/v1/campaigns", "/v1/campaigns/", "/v1//campaigns", "//v1/campaigns", "///v1/campaigns", "/v1", "/v1/", "/",
+    "//", "/api/v1/campaigns", "/V1/campaigns", "/v1/Campaigns", "/v1/campaigns;a=b", "/v1/campaigns%3Fx",
+    "/v1/campaigns?", "/v1/campaigns?a=/b//c", "/v1/%63ampaigns", "/v1%2Fcampaigns", "/v1/campaigns/a%2Fb",
+    "/v1/campaigns/a%2fstart", "/v1/campaigns/%2F", "/v1/campaigns/a/b", "/v1/campaigns/.", "/v1/campaigns/..",
+    "/v1/./campaigns", "/v1/../v1/campaigns", "/v1/campaigns/%2e%2e", "/v1/campaigns/..%2f..", "/v1/campaigns/%C3%A7",
+    "/v1/campaigns/%FF", "/v1/campaigns/%00", "/v1/campaigns/%0A", "/v1/campaigns/%zz", "/v1/campaigns/%",
+    "/v1/campaigns/%20", "/v1/campaigns/+", "/v1/campaigns/a|b", "/v1/campaigns/<id>", "/v1/campaigns/{id}",
+    "/v1/campaigns/\xc3\xa7", "/v1/campaigns/\xff", "/v1/campaigns//start", "/v1/campaigns/a/start",
+    "/v1/campaigns/a%2Fb/start", "/v1/campaigns/a/start/", "/v1/campaigns/audience-preview",
+    "/v1/campaigns/filters/schema", "/v1/campaigns/filters/start", "/v1/message-templates/template_revisao_semestral",
+    "/v1/message-templates/a/b", "/v1/entrypoints/chatapp/connection-sessions",
+    "/v1/entrypoints/chatapp/connection-sessions/a%2Fb", "/v1/entrypoints/chatapp", "/v1/messaging/media",
+    "/v1/messaging/chats/chat_helena?limit=2", "/v1/messaging/chats/chat_helena?limit=%20", "/v1/messaging/chats/",
+    "/_mock", "/_mock/", "/_mock/health", "/_mock/health/", "/_mock//health", "//_mock/health", "/_mock/%68ealth",
+    "/_mock/nothing", "/_mock/clock", "/_mock/rules/a%2Fb", "/_mock/rules/", "/_mock/tenants/tenant_default",
+    "/_mock/tenants/%2F", "/_mock/sandboxes/none", "/_mock/tenants/a/b", "/media", "/media/", "/media/x",
+    "/media/a%2Fb", "/media/a/b", "/media//x", "/connect", "/connect/", "/connect/x", "/connect/a/b", "/connect/walk",
+    "/connect/walk/", "/connect/walk/x", "/connect/walk/a%2Fb", "/connect//x", "/connect/style.css",
+    "/connect/icon.svg", "/connect/%73tyle.css", "/static/x", "/favicon.ico", "/robots.txt",
+)
+# fmt: on
+# The prefix of a sandbox, one that does not exist, and what only resembles a prefix.
+PREFIXES = ("", "/sandboxes/odd", "/sandboxes/none", "/sandboxes/", "/sandboxes", "/sandboxes/%6fdd", "//sandboxes/odd")
+METHODS = ("GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "get", "M-SEARCH")
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.clause("base.prefix", "base.unknown-path")
+def test_odd_paths_have_the_same_answers_and_journal_in_every_way(
+    ways: Mapping[str, Way], prefix: str, method: str
+) -> None:
+    asked = [Request(method, prefix + path) for path in ODD]
+
+    expected, *others = [way.played("odd", asked) for way in ways.values()]
+
+    for found in others:
+        for request, wanted, got in zip(asked, expected[0], found[0], strict=True):
+            assert wanted == got, request
+        assert expected[1] == found[1]
+    assert not {301, 302, 307, 308, 500} & {each.status for each in expected[0]}
+
+
+@given(path=mangled(), method=st.sampled_from(("GET", "POST", "HEAD")) | tokens, prefix=st.sampled_from(PREFIXES[:3]))
+def test_made_up_paths_have_the_same_answers_and_journal_in_every_way(
+    ways: Mapping[str, Way], path: str, method: str, prefix: str
+) -> None:
+    asked = [Request(method, prefix + path)]
+
+    expected, *others = [way.played("odd", asked) for way in ways.values()]
+
+    assert [expected] * len(others) == others
+
+
+# What hooks of the application read
+
+
+def matched(app: flask.Flask, request: Request) -> tuple[str | None, Mapping[str, Any]]:
+    """The route and the parameters that a hook of the application reads."""
+    seen: list[tuple[str | None, Mapping[str, Any]]] = []
+
+    def note(*_: object, **__: object) -> None:
+        seen.append((flask.request.endpoint, flask.request.view_args or {}))
+
+    with flask.request_started.connected_to(note, app):
+        send(app, request)
+    return seen[0]
+
+
+@pytest.mark.parametrize("prefix", ["", f"/sandboxes/{DEFAULT_ID}"])
+@pytest.mark.parametrize("method", METHODS)
+def test_flask_matches_the_row_that_responds(prefix: str, method: str):
+    app = create_app("demo")
+    for path in (path.partition("?")[0] for path in ODD if path.startswith(("/v1", "//v1", "/_mock", "//_mock"))):
+        operation, command = router.route(method, path), CONTROL.match(method, path)
+        if operation.target is not None:
+            expected = (f"api.{operation.target.id}", operation.params)
+        else:
+            expected = (f"control.{command.target.id}" if command.target else None, command.params)
+
+        assert expected == matched(app, Request(method, prefix + path)), path
+
+
+def test_a_port_of_one_sandbox_has_no_prefixes():
+    host = SandboxHost()
+    hosted = host.create(CONFIG)
+    hosted.own_origin = "http://localhost:1"
+
+    assert (None, {}) == matched(build(host, hosted), Request("GET", f"{hosted.prefix}/v1/campaigns"))
+    assert ("api.listCampaigns", {}) == matched(build(host, hosted), Request("GET", "/v1/campaigns"))
+
+
+def test_a_sandbox_has_one_application(mockserver: Sandbox):
+    assert mockserver.app is mockserver.app
+
+
+def test_an_error_of_a_hook_is_its_response():
+    app = create_app()
+
+    @app.before_request
+    def refuse() -> None:
+        flask.abort(404, "of the hook")
+
+    assert b"of the hook" in app.test_client().get("/v1/campaigns").data
+
+
+def test_urls_of_routes_are_below_the_prefix_of_the_request():
+    app = create_app()
+    with app.test_request_context(f"/sandboxes/{DEFAULT_ID}/v1/campaigns", base_url="http://localhost/mount"):
+        assert f"/mount/sandboxes/{DEFAULT_ID}/v1/campaigns/a%2Fb" == flask.url_for("api.readCampaign", id="a/b")
+    with app.test_request_context("/v1/campaigns"):
+        assert "/connect/walk/x" == flask.url_for("page.flow", secret="x")
+
+
+@pytest.mark.parametrize("path", ["/v1/campaigns", "/v1/nothing", "//v1/campaigns", "/_mock/nothing"])
+def test_a_request_is_freed_when_it_is_answered(path: str):
+    """A routing error that the request still held would be in a cycle of frames, which waits for the collector."""
+    app = create_app()
+    requests_seen: list[weakref.ref[flask.Request]] = []
+
+    def note(*_: object, **__: object) -> None:
+        requests_seen.append(weakref.ref(flask.request._get_current_object()))
+
+    gc.disable()
+    try:
+        with flask.request_started.connected_to(note, app):
+            send(app, Request("GET", path))
+
+        assert [None] == [each() for each in requests_seen]
+    finally:
+        gc.enable()
