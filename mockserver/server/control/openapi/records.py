@@ -67,10 +67,17 @@ def _name(record: type) -> str:
 
 
 def _record(record: type) -> JSON:
-    hints = get_type_hints(record)
-    fields = {key: _field(record, name, hints[name]) for name, key in views.record_keys(record)}
+    fields = _fields(record)
+    if record is records.Chat:  # the view writes the shared attributes as the chat's own
+        del fields["attributes"]
+        fields |= _fields(records.ChatAttributes)
     extra = {"targets": array(TEXT), "template": TEXT} if record is records.Execution else {}
     return {"title": f"{record.__name__} in the state", **obj(**fields, **extra)}
+
+
+def _fields(record: type) -> dict[str, Shape]:
+    hints = get_type_hints(record)
+    return {key: _field(record, name, hints[name]) for name, key in views.record_keys(record)}
 
 
 def _field(record: type, name: str, hint: Any) -> Shape:
