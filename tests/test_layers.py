@@ -29,12 +29,12 @@ CORE = (
     ("ledger", "faults"), ("scheduler",),
 )  # fmt: skip
 SERVER = (
-    ("errors", "http1", "log"), ("api",), ("webhooks",), ("hosting",), ("control", "hosted_page"),
+    ("errors", "http1", "log"), ("api",), ("webhooks",), ("hosting", "report"), ("control", "hosted_page"),
     ("front_controller",), ("app",),
 )  # fmt: skip
 TESTING = (
-    ("bodies", "calls", "transports", "settings", "sweep", "rules", "receivers", "end_user", "arguments"), ("backend",), ("report",),
-    ("call_log", "conduct"), ("sandbox",), ("server",), ("remote", "differential"), ("strategies",),
+    ("bodies", "calls", "transports", "settings", "sweep", "rules", "receivers", "end_user", "arguments"), ("backend",), ("call_log", "conduct"),
+    ("report",), ("sandbox",), ("server",), ("remote", "differential"), ("strategies",),
     ("hypothesis_types", "machine"),
 )  # fmt: skip
 LEVELS = {"": TOP, "core": CORE, "server": SERVER, "testing": TESTING}
