@@ -12,12 +12,14 @@ if TYPE_CHECKING:
     from mockserver.server.app import create_app
     from mockserver.testing.sandbox import Sandbox
     from mockserver.testing.server import MockServer
+    from mockserver.unittest_case import SandboxTestCase
 
-__all__ = ["MockServer", "Sandbox", "ScenarioError", "__version__", "create_app"]
+__all__ = ["MockServer", "Sandbox", "SandboxTestCase", "ScenarioError", "__version__", "create_app"]
 
 _HOMES = {
     "MockServer": "mockserver.testing.server",
     "Sandbox": "mockserver.testing.sandbox",
+    "SandboxTestCase": "mockserver.unittest_case",
     "ScenarioError": "mockserver.scenario.documents",
     "create_app": "mockserver.server.app",
 }

@@ -15,6 +15,7 @@ from json import dumps
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar
 
 from mockserver.contract.endpoints import Operation
+from mockserver.contract.text import printable
 from mockserver.server.webhooks import event_loops
 from mockserver.testing.arguments import document_or_parts, instant_text, length_of_advance
 from mockserver.testing.backend import JSON, Backend
@@ -353,6 +354,24 @@ class Sandbox:
             name: The name of the scenario.
         """
         return self._backend.run("readReplay", name=name)
+
+    def report(self, failure: BaseException | str | None = None) -> str:
+        """
+        Return the report of the run so far as text: the most likely cause of a failure, then everything that happened.
+
+        Args:
+            failure: The exception or the message of a test that failed; without one the first line names the last refused or
+                faulted call.
+        """
+        from mockserver.server.report import text
+        from mockserver.server.report.failure import in_words
+        from mockserver.testing.report.failures import describe
+        from mockserver.testing.report.snapshots import snapshot
+
+        described = describe(failure) if isinstance(failure, BaseException) else in_words(failure) if failure else None
+        views = snapshot(self._backend, self.settings)._replace(name="sandbox")
+        summary, sections = text.report(views, described)
+        return printable("\n".join([*summary, *sections]), keep="\n")
 
     @property
     def ledger(self) -> Ledger:

@@ -24,7 +24,7 @@ from mockserver.server.api.formats import encoded
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse, redactor
 from mockserver.server.api.router import Router
-from mockserver.server.control import records, reports, sandboxes, scenarios, webhooks
+from mockserver.server.control import failure_report, records, reports, sandboxes, scenarios, webhooks
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox, Phase, SandboxHost
 
@@ -35,7 +35,7 @@ CommandId = Literal[
     "readHealth", "createSandbox", "listSandboxes", "deleteSandbox", "reset", "readClock", "setClock",
     "advanceClock", "readChoices", "choose", "readTrackedChoices", "trackChoices", "listScenarios", "applyScenario",
     "listRules", "removeRules", "removeRule", "readTenant", "setTenant", "readState", "createCheckpoint",
-    "restoreCheckpoint", "readJournal", "verifyJournal", "readHistory", "readReplay", "readLedger", "readConduct",
+    "restoreCheckpoint", "readJournal", "verifyJournal", "readHistory", "readReplay", "readReport", "readLedger", "readConduct",
     "completeSession", "failSession", "cancelSession", "expireSession", "failCampaign", "readEvents",
     "redeliverEvent", "recoverWebhook", "rotateWebhook",
 ]
@@ -92,6 +92,7 @@ ROUTES: tuple[Route, ...] = (
     Route("verifyJournal",       "POST",   "/_mock/journal/verify",                 "sandbox",  sandboxes.verify_journal,         "locked",    None,                200,  "control.verifyJournal",    "Count the calls of an operation"),
     Route("readHistory",         "GET",    "/_mock/steps",                          "sandbox",  reports.read_history,             "snapshot",  None,                200,  None,                       "Commands so far, calls that wait, and the next due timer"),
     Route("readReplay",          "GET",    "/_mock/replay",                         "sandbox",  reports.read_replay,              "snapshot",  None,                200,  None,                       "The document that repeats the run"),
+    Route("readReport",          "GET",    "/_mock/report",                         "sandbox",  failure_report.read_report,       "snapshot",  None,                200,  None,                       "The most likely cause of a failure, and everything that happened"),
     Route("readLedger",          "GET",    "/_mock/ledger",                         "sandbox",  reports.read_ledger,              "snapshot",  None,                200,  None,                       "The side effects of the calls so far"),
     Route("readConduct",         "GET",    "/_mock/conduct",                        "sandbox",  reports.read_conduct,             "snapshot",  None,                200,  None,                       "Findings on the client's conduct"),
     Route("completeSession",     "POST",   "/_mock/sessions/{sessionId}/complete",  "sandbox",  records.complete_session,         "locked",    "complete_session",  200,  "control.completeSession",  "The end user finishes the flow"),
@@ -123,9 +124,9 @@ def _respond(host: SandboxHost, hosted: HostedSandbox | None, request: HttpReque
     try:
         _check_access(host, request)
         route, params = _match(request)
-        return _json_response(
-            route.status, _run(host, hosted, route, {**params, **_arguments(route, request), **params})
-        )
+        has_text = route.id == "readReport" and failure_report.wants_text(request.headers.get("accept", ""))
+        view = _run(host, hosted, route, {**params, **_arguments(route, request), **params})
+        return _text_response(view["text"]) if has_text else _json_response(route.status, view)
     except ControlError as refusal:
         return _json_response(refusal.status, _without_secrets(hosted, refusal.as_json()), refusal.headers)
     except Exception as failure:  # noqa: BLE001 - a bug of the mock has a JSON error too
@@ -164,6 +165,11 @@ def _json_response(status: int, body: Any, headers: tuple[tuple[str, str], ...] 
         return HttpResponse(204, (("Cache-Control", "no-store"),), b"")
     own = (("Content-Type", "application/json; charset=utf-8"), ("Cache-Control", "no-store"))
     return HttpResponse(status, (*own, *headers), encoded(body))
+
+
+def _text_response(text: str) -> HttpResponse:
+    own = (("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store"), ("Vary", "Accept"))
+    return HttpResponse(200, own, text.encode())
 
 
 @cache

@@ -107,6 +107,8 @@ class HostedSnapshot(NamedTuple):
     config: SandboxConfig
     initial: Checkpoint
     runtime: Runtime
+    id: str
+    base_url: str
 
 
 class HostedSandbox:
@@ -224,7 +226,8 @@ class HostedSandbox:
     def _snapshot(self) -> HostedSnapshot:
         """Lock: the caller holds it."""
         state = self.sandbox
-        return HostedSnapshot(state.clone(), self.config, self.initial_checkpoint, state.runtime)
+        initial = self.initial_checkpoint
+        return HostedSnapshot(state.clone(), self.config, initial, state.runtime, self.id, self.base_url)
 
     def _finish_command(self, recorded: str | None, arguments: Mapping[str, Any], before: Position) -> None:
         """Record a command that has run."""

@@ -3,7 +3,8 @@ The first lines of a report: the most likely cause of a failure.
 
 The causes are checked in this order: a client that waits while the clock does not move; calls that the test expected and did
 not get, an exception of its own, or a refusal by the mock; a receiver that raised; findings on the client's conduct; no calls
-at all; the latest call with an error or a fault; and a frozen clock while a timer is due.
+at all; the latest call with an error or a fault; and a frozen clock while a timer is due. A report without the failure of a
+test begins with the latest call that failed, one for a test in another language with the words of that test.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def diagnose(snapshot: SandboxSnapshot, failure: Failure | None) -> Diagnosis:
     """Return the most likely cause; a client that waits while the clock does not move takes precedence."""
     waits = clocks.waits_on_frozen_clock(snapshot, failure)
     likely = _likely(snapshot, failure)
-    if not waits:
+    if not waits or failure is None and last_failed_call(snapshot) is not None:
         return likely
     hints = clocks.frozen_clock_hint(snapshot)
     return _citing([*waits, *(line for line in likely.lines if line not in hints)], likely.cited)
@@ -60,6 +61,28 @@ def _likely(snapshot: SandboxSnapshot, failure: Failure | None) -> Diagnosis:
     raised = _raised_before_any_call(snapshot, failure)
     if raised:
         return _citing(raised)
+    if failure is None or failure.words:
+        return _in_any_language(snapshot, failure)
+    return _shown_by_sandbox(snapshot)
+
+
+def _in_any_language(snapshot: SandboxSnapshot, failure: Failure | None) -> Diagnosis:
+    """Return the words of a test first, or without them the last refused or faulted call, then what else is likely."""
+    likely = _shown_by_sandbox(snapshot)
+    if failure is not None:
+        first = shorten(failure.words.strip().splitlines()[0])
+        return _citing([f"the test failed: {first}", *likely.lines], likely.cited)
+    call = last_failed_call(snapshot)
+    if call is None:
+        return likely
+    details = [line for line in _describe_failed(snapshot, call)[1:] if line.startswith("  ")]
+    named = f"Call #{call.n} "
+    others = [line for line in likely.lines if line not in details and not line.startswith(named)]
+    return _citing([f"the last call that failed is {format_line(call)}", *details, *others], likely.cited)
+
+
+def _shown_by_sandbox(snapshot: SandboxSnapshot) -> Diagnosis:
+    """Return what the sandbox shows: a receiver that raised, findings, the latest call with an error or a fault."""
     broken = _receiver_exceptions(snapshot)[:1]
     refused = [] if broken else _refused_deliveries(snapshot)[-1:]
     findings = _explaining(snapshot.findings, bool(broken))
@@ -161,6 +184,12 @@ def _refused_deliveries(snapshot: SandboxSnapshot) -> list[str]:
 
 def _failed_calls(snapshot: SandboxSnapshot) -> list[Call]:
     return [call for call in snapshot.exchanges if call.status is None or call.status >= 400 or call.fault]
+
+
+def last_failed_call(snapshot: SandboxSnapshot) -> Call | None:
+    """Return the latest call with an error, a fault or no response; None if there is none."""
+    failed = _failed_calls(snapshot)
+    return failed[-1] if failed else None
 
 
 def _describe_calls(snapshot: SandboxSnapshot) -> list[str]:

@@ -46,4 +46,4 @@ def address(snapshot: SandboxSnapshot) -> str:
     """Return the usual cause of a test without calls."""
     if snapshot.address is not None:
         return f"its address is {snapshot.address}: does the client send its calls there?"
-    return "the test has not read its address: give the client `mockserver.base_url`, or an HTTP client of `mockserver`, such as `requests_session()`"
+    return f"the test has not read its address: give the client `{snapshot.name}.base_url`, or an HTTP client of `{snapshot.name}`, such as `requests_session()`"

@@ -22,10 +22,10 @@ class Stopped(Exception):
     """The end of a test that was stopped while it ran, for a test without an exception that shows this."""
 
 
-def describe(failure: BaseException | None) -> Failure | None:
-    """Return the failure of a test that ended with this exception; None if it has none."""
+def describe(failure: BaseException | None) -> Failure:
+    """Return the failure of a test that ended with this exception, or that shows none."""
     if failure is None:
-        return None
+        return Failure()
     if isinstance(failure, CallMismatch):
         return Failure(expected=failure.expected, extra=failure.extra, nearest=failure.nearest)
     is_stop = isinstance(failure, KeyboardInterrupt | Stopped) or (
