@@ -44,8 +44,7 @@ def _show_scenario(options: argparse.Namespace, out: TextIO) -> int:
     from mockserver.server.hosting.host import SandboxConfig, SandboxHost
 
     document = load_scenario(options.scenario)
-    created: dict[str, list[str]] = {}
-    SandboxHost().create(SandboxConfig(document), created=created)
+    created = SandboxHost().create(SandboxConfig(document)).created.ids
     if not options.json:
         PlayLog(lambda line: print(line, file=out)).print_scenario(document, created)
         return 0

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from mockserver.contract.text import printable
 from mockserver.core.redaction import masked_excerpt
 from mockserver.core.state.records import Media
-from mockserver.server.api import formats
+from mockserver.server.api import cross_origin, formats
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait
 from mockserver.server.api.request import SANDBOXES, HttpRequest, handle_api_request, parse_call
 from mockserver.server.api.response import HttpResponse, NoResponse, redactor
@@ -46,7 +46,12 @@ def handle_request(
         The response, and a function that sends the webhooks which the request has made due. A caller in process need not
         call it: the sandbox's next request does.
     """
+    origin = cross_origin.allowed_origin(request) if host.is_shared else None
+    if origin is not None and (preflight := cross_origin.preflight(request, origin)) is not None:
+        return preflight, _nothing
     response, after = _route(host, request, root, client)
+    if origin is not None and isinstance(response, HttpResponse):
+        response = cross_origin.shared(response, origin)
     if request.method == "HEAD" and isinstance(response, HttpResponse) and response.body:
         is_sized = any(name == "Content-Length" for name, _ in response.headers)
         size = () if is_sized else (("Content-Length", str(len(response.body))),)

@@ -47,6 +47,11 @@ class ControlClient:
         self.url = url.rstrip("/")
         self._token = token
 
+    @property
+    def is_local(self) -> bool:
+        """True without a token, so that the server is on this machine alone and its keys need not be secret."""
+        return self._token is None
+
     def send(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, timeout_s: float = TIMEOUT_S
     ) -> Response:
@@ -261,6 +266,8 @@ class RemoteServer(MockServer):
         for name, value in (("scenario", scenario), ("clock", clock)):
             config |= {name: value} if value else {}
         config |= {name: settings.get(name) for name in ("seed", "choices", "given") if settings.get(name) is not None}
+        if "seed" not in config and "seed" not in (scenario or {}) and self._client.is_local:
+            config["seed"] = 0  # as in this process
         try:
             created = self._client.request("POST", f"{self.url}/_mock/sandboxes", to_plain(config))
         except ScenarioError as refused:

@@ -15,7 +15,6 @@ from json import dumps
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar
 
 from mockserver.contract.endpoints import Operation
-from mockserver.contract.text import printable
 from mockserver.server.webhooks import event_loops
 from mockserver.testing.arguments import document_or_parts, instant_text, length_of_advance
 from mockserver.testing.backend import JSON, Backend
@@ -59,7 +58,8 @@ class Sandbox:
     One isolated instance of the mock: a clock, tenants with their data, choices, rules and a journal of calls.
 
     The fixture `mockserver`, `MockServer.sandbox` and `RemoteServer.sandbox` create it; it has no public constructor.
-    On a sandbox of a running server (`--mockserver-url`), `app`, `end_user`, `keys`, and `receive_webhooks` raise ValueError.
+    On a sandbox of a running server (`--mockserver-url`), `app`, `end_user`, `keys`, and `receive_webhooks` without a url raise
+    ValueError.
 
     Lifetime: until it is closed; its address then returns 410.
 
@@ -363,15 +363,9 @@ class Sandbox:
             failure: The exception or the message of a test that failed; without one the first line names the last refused or
                 faulted call.
         """
-        from mockserver.server.report import text
-        from mockserver.server.report.failure import in_words
-        from mockserver.testing.report.failures import describe
-        from mockserver.testing.report.snapshots import snapshot
+        from mockserver.testing.report.text import report_text
 
-        described = describe(failure) if isinstance(failure, BaseException) else in_words(failure) if failure else None
-        views = snapshot(self._backend, self.settings)._replace(name="sandbox")
-        summary, sections = text.report(views, described)
-        return printable("\n".join([*summary, *sections]), keep="\n")
+        return report_text(self._backend, self.settings, failure)
 
     @property
     def ledger(self) -> Ledger:
@@ -701,7 +695,8 @@ class Sandbox:
             path: The path in an app that the requests are sent to.
 
         Raises:
-            ValueError: The tenant or a kind of event is unknown, the url is not permitted, or the sandbox is on a running server.
+            ValueError: The tenant or a kind of event is unknown, the url is not permitted, or the sandbox is on a running server and the
+                target is not a url.
 
         Example:
             >>> receiver = sandbox.receive_webhooks(lambda request: 204)
@@ -709,8 +704,12 @@ class Sandbox:
             []
         """
         tenant = tenant_id or self.tenant_id
+        if isinstance(target, str):
+            own = {"secret": secret} if secret is not None else {}
+            row = self._backend.run("createWebhook", url=target, tenantId=tenant, events=list(events), **own)
+            return Receiver(row["webhookId"], target, row["secret"], lambda: self.events)
         webhook = self._backend.local().register_receiver(target, tenant, events, secret, path)
-        return Receiver(webhook, lambda: self.events)
+        return Receiver(webhook.id, webhook.url, webhook.secret, lambda: self.events)
 
     def redeliver(self, event_id: str) -> JSON:
         """

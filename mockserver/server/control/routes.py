@@ -37,7 +37,7 @@ CommandId = Literal[
     "listRules", "removeRules", "removeRule", "readTenant", "setTenant", "readState", "createCheckpoint",
     "restoreCheckpoint", "readJournal", "verifyJournal", "readHistory", "readReplay", "readReport", "readLedger", "readConduct",
     "completeSession", "failSession", "cancelSession", "expireSession", "failCampaign", "readEvents",
-    "redeliverEvent", "recoverWebhook", "rotateWebhook",
+    "redeliverEvent", "createWebhook", "recoverWebhook", "rotateWebhook",
 ]
 # fmt: on
 
@@ -46,7 +46,7 @@ class Route(NamedTuple):
     """
     One command of the control plane.
 
-    `target` is the first argument of `handler`: the `host`, or the `sandbox` of the prefix. `phase` is when the handler
+    `target` is the first argument of `handler`: the `host` with its address for the caller, or the `sandbox` of the prefix. `phase` is when the handler
     of a sandbox runs (see `hosting.host.Phase`). `recorded` is the name under which the history and replay documents
     have the command; None for one that changes nothing, or that restores the history together with the state.
     """
@@ -95,13 +95,14 @@ ROUTES: tuple[Route, ...] = (
     Route("readReport",          "GET",    "/_mock/report",                         "sandbox",  failure_report.read_report,       "snapshot",  None,                200,  None,                       "The most likely cause of a failure, and everything that happened"),
     Route("readLedger",          "GET",    "/_mock/ledger",                         "sandbox",  reports.read_ledger,              "snapshot",  None,                200,  None,                       "The side effects of the calls so far"),
     Route("readConduct",         "GET",    "/_mock/conduct",                        "sandbox",  reports.read_conduct,             "snapshot",  None,                200,  None,                       "Findings on the client's conduct"),
-    Route("completeSession",     "POST",   "/_mock/sessions/{sessionId}/complete",  "sandbox",  records.complete_session,         "locked",    "complete_session",  200,  "control.completeSession",  "The end user finishes the flow"),
-    Route("failSession",         "POST",   "/_mock/sessions/{sessionId}/fail",      "sandbox",  records.fail_session,             "locked",    "fail_session",      200,  "control.failSession",      "The connection fails"),
-    Route("cancelSession",       "POST",   "/_mock/sessions/{sessionId}/cancel",    "sandbox",  records.cancel_session,           "locked",    "cancel_session",    200,  None,                       "The end user cancels"),
-    Route("expireSession",       "POST",   "/_mock/sessions/{sessionId}/expire",    "sandbox",  records.expire_session,           "locked",    "expire_session",    200,  None,                       "The session expires now"),
+    Route("completeSession",     "POST",   "/_mock/sessions/{sessionId}/complete",  "sandbox",  records.complete_session,         "delivered", "complete_session",  200,  "control.completeSession",  "The end user finishes the flow"),
+    Route("failSession",         "POST",   "/_mock/sessions/{sessionId}/fail",      "sandbox",  records.fail_session,             "delivered", "fail_session",      200,  "control.failSession",      "The connection fails"),
+    Route("cancelSession",       "POST",   "/_mock/sessions/{sessionId}/cancel",    "sandbox",  records.cancel_session,           "delivered", "cancel_session",    200,  None,                       "The end user cancels"),
+    Route("expireSession",       "POST",   "/_mock/sessions/{sessionId}/expire",    "sandbox",  records.expire_session,           "delivered", "expire_session",    200,  None,                       "The session expires now"),
     Route("failCampaign",        "POST",   "/_mock/campaigns/{id}/fail",            "sandbox",  records.fail_campaign,            "locked",    "fail_campaign",     200,  None,                       "A running campaign fails"),
     Route("readEvents",          "GET",    "/_mock/events",                         "sandbox",  sandboxes.read_events,            "locked",    None,                200,  None,                       "The events so far"),
     Route("redeliverEvent",      "POST",   "/_mock/events/{id}/redeliver",          "sandbox",  webhooks.redeliver,               "unlocked",  "redeliver",         200,  None,                       "Send an event again"),
+    Route("createWebhook",       "POST",   "/_mock/webhooks",                       "sandbox",  webhooks.create_webhook,          "locked",    "create_webhook",    201,  "control.createWebhook",    "Register an endpoint"),
     Route("recoverWebhook",      "POST",   "/_mock/webhooks/{id}/recover",          "sandbox",  webhooks.recover,                 "locked",    "recover",           200,  None,                       "Send an endpoint all abandoned events again"),
     Route("rotateWebhook",       "POST",   "/_mock/webhooks/{id}/rotate",           "sandbox",  webhooks.rotate,                  "locked",    "rotate",            200,  "control.rotateWebhook",    "Give an endpoint a new secret"),
 )
@@ -125,7 +126,10 @@ def _respond(host: SandboxHost, hosted: HostedSandbox | None, request: HttpReque
         _check_access(host, request)
         route, params = _match(request)
         has_text = route.id == "readReport" and failure_report.wants_text(request.headers.get("accept", ""))
-        view = _run(host, hosted, route, {**params, **_arguments(route, request), **params})
+        origin = request.base_url.removesuffix(hosted.prefix) if hosted is not None else request.base_url
+        addressed = sandboxes.AddressedHost(host, origin)
+        arguments = {**params, **_arguments(route, request), **params}
+        view = _run(addressed, hosted, route, arguments, _waits(route, request))
         return _text_response(view["text"]) if has_text else _json_response(route.status, view)
     except ControlError as refusal:
         return _json_response(refusal.status, _without_secrets(hosted, refusal.as_json()), refusal.headers)
@@ -145,19 +149,21 @@ def _without_secrets(hosted: HostedSandbox | None, body: dict[str, Any]) -> dict
     return hidden
 
 
-def _run(host: SandboxHost, hosted: HostedSandbox | None, route: Route, args: Mapping[str, Any]) -> Any:
+def _run(
+    addressed: sandboxes.AddressedHost, hosted: HostedSandbox | None, route: Route, args: Mapping[str, Any], waits: bool
+) -> Any:
     if route.target == "host":
         if hosted is not None and hosted.own_origin is not None and route.id != "readHealth":
             message = f"got a request at the port of {hosted.id}; expected the server's own address, which manages other sandboxes"
             raise ControlError(409, "MOCK_OWN_PORT", message)
-        return route.handler(host, args)
+        return route.handler(addressed, args)
     if hosted is None:
         raise ControlError(
             404,
             "MOCK_NOT_FOUND",
             "this server has no default sandbox; create one with POST /_mock/sandboxes and use its baseUrl",
         )
-    return hosted.run_command(route.handler, args, phase=route.phase, recorded=route.recorded)
+    return hosted.run_command(route.handler, args, phase=route.phase, recorded=route.recorded, waits=waits)
 
 
 def _json_response(status: int, body: Any, headers: tuple[tuple[str, str], ...] = ()) -> HttpResponse:
@@ -194,10 +200,30 @@ def _match(request: HttpRequest) -> tuple[Route, Mapping[str, str]]:
     raise ControlError(404, "MOCK_NOT_FOUND", f"path: got {path}; expected one of the control plane{hint}")
 
 
+def _query(request: HttpRequest) -> dict[str, str]:
+    return dict(parse_qsl(request.target.partition("?")[2], keep_blank_values=True))
+
+
+def _waits(route: Route, request: HttpRequest) -> bool:
+    """Return False if the query of a command that waits for deliveries has `wait=false`."""
+    if route.phase != "delivered":
+        return True
+    query = _query(request)
+    unknown = next((key for key in query if key != "wait"), None)
+    if unknown is not None:
+        raise ControlError(400, "MOCK_BAD_QUERY", f"got {unknown!r}; expected wait{nearest_hint(unknown, ('wait',))}")
+    value = query.get("wait", "true")
+    if value not in ("true", "false"):
+        hint = nearest_hint(value, ("true", "false"))
+        raise ControlError(400, "MOCK_BAD_QUERY", f"wait: got {value!r}; expected true or false{hint}")
+    return value == "true"
+
+
 def _arguments(route: Route, request: HttpRequest) -> Mapping[str, Any]:
-    query = dict(parse_qsl(request.target.partition("?")[2], keep_blank_values=True))
+    if route.phase == "delivered" and route.schema is None:
+        return {}
     if route.method == "GET" or route.schema is None:
-        return query
+        return _query(request)
     if request.body is None:
         raise ControlError(413, "MOCK_BODY_TOO_LARGE", "got a body that is larger than the mock reads")
     try:
