@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
+from mockserver.server.report.failure import in_words
+from mockserver.server.report.text import report
+from mockserver.testing.report.snapshots import snapshot
 from tests.clients.operations import SESSIONS
 from tests.server.control_calls import NOON, Made, make, refused
 
@@ -72,6 +78,28 @@ def test_the_words_of_the_test_precede_the_likely_cause(made):
 
     assert "the test failed: expected 202, got 422" == lines[0]
     assert any("422 CAMPAIGN_ALREADY_PROCESSING" in line for line in lines[1:3])
+
+
+def test_the_words_of_the_test_precede_a_wait_on_a_frozen_clock(mockserver):
+    mockserver.call("POST", SESSIONS, json={})
+    unmoved = {"first": 1, "last": 1, "calls": 1, "seconds": 0.0, "idleSeconds": 5.0}
+    seen = snapshot(mockserver._backend, mockserver.settings)._replace(unmoved=unmoved)
+
+    first, second, _ = report(seen, in_words("test timed out after 5000ms")).summary
+
+    assert "the test failed: test timed out after 5000ms" == first
+    assert second.startswith(f"The clock of {mockserver.id} did not move: the test was stopped 5 s after its last call")
+
+
+def test_without_a_report_neither_its_modules_nor_those_of_accept_are_loaded():
+    code = "import sys, mockserver.testing.backend; print([name for name in sys.modules if name in sys.argv[1:]])"
+    names = ("werkzeug.http", "mockserver.server.report.diagnosis")
+
+    loaded = subprocess.run(
+        [sys.executable, "-c", code, *names], capture_output=True, encoding="utf-8", check=True
+    ).stdout
+
+    assert "[]" == loaded.strip()
 
 
 def test_it_has_settings_calls_and_the_rules_that_never_fired_and_how_to_repeat_the_run(made):

@@ -117,7 +117,7 @@ class TestCreation:
             choices[name] for name in ("dual-status", "list-order", "success-status")
         )
 
-    @pytest.mark.parametrize("profile", ["hostle", "/etc/passwd", "profile.yaml", ""])
+    @pytest.mark.parametrize("profile", ["hostle", "../profile.json", "profile.yaml", ""])
     def test_a_profile_is_one_of_the_mocks_own_and_never_a_file(self, mockserver_server, profile):
         reply = control(mockserver_server.url, "POST", "/sandboxes", {"profile": profile})
 

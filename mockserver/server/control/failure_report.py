@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from werkzeug.datastructures import MIMEAccept
-from werkzeug.http import parse_accept_header
-
 from mockserver.conduct import judge
 from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.text import nearest_hint, printable
@@ -31,6 +28,9 @@ def wants_text(accept: str) -> bool:
     Raises:
         ControlError: It takes neither.
     """
+    from werkzeug.datastructures import MIMEAccept  # late: a suite that opens no socket does without werkzeug
+    from werkzeug.http import parse_accept_header
+
     best = parse_accept_header(accept or "*/*", MIMEAccept).best_match(_TYPES)
     if best is None:
         hint = nearest_hint(accept, _TYPES)

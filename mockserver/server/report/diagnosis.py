@@ -50,7 +50,8 @@ def diagnose(snapshot: SandboxSnapshot, failure: Failure | None) -> Diagnosis:
     if not waits or failure is None and last_failed_call(snapshot) is not None:
         return likely
     hints = clocks.frozen_clock_hint(snapshot)
-    return _citing([*waits, *(line for line in likely.lines if line not in hints)], likely.cited)
+    words = likely.lines[:1] if failure is not None and failure.words else []
+    return _citing([*words, *waits, *(line for line in likely.lines if line not in [*words, *hints])], likely.cited)
 
 
 def _likely(snapshot: SandboxSnapshot, failure: Failure | None) -> Diagnosis:
