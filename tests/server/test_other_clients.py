@@ -235,13 +235,20 @@ class TestSettledDeliveries:
         assert "due" == delivery["status"]
         held.set()
 
-    def test_a_receiver_that_does_not_respond_is_awaited_for_a_second_alone(self, standalone: Standalone, serve):  # noqa: F811
-        held = threading.Event()
+    def test_a_receiver_that_does_not_respond_is_awaited_for_a_second_alone(
+        self,
+        standalone: Standalone,  # noqa: F811
+        serve,
+        monkeypatch,
+    ):
+        held, waits = threading.Event(), []
         standalone.receive(serve(app(lambda _: held.wait(30) and None)).url)
+        session = standalone.made.session()
+        monkeypatch.setattr(standalone.hosted.dispatch._worked, "wait", waits.append)  # as after a second
 
-        standalone.complete(standalone.made.session())
+        reply = standalone.made.control("POST", f"/sessions/{session}/complete", {})
 
-        assert not held.is_set()
+        assert (200, [1.0], False) == (reply.status_code, waits, held.is_set())
         held.set()
 
     @pytest.mark.parametrize(

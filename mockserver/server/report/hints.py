@@ -29,17 +29,16 @@ def end_session(snapshot: SandboxSnapshot, session_id: str) -> str:
 def same_instant(snapshot: SandboxSnapshot, process: str) -> str:
     """Return the fix of a sandbox that was created at another instant than that of the process."""
     if not snapshot.is_python:
-        return (
-            f'PUT {snapshot.address}/_mock/clock {{"follow": true, "catchUp": true}} advances to the process\'s instant'
-        )
+        return catch_up(snapshot)
     return f"@pytest.mark.mockserver(now={process!r}) gives both one instant, or a fixture that freezes before this one"
 
 
 def catch_up(snapshot: SandboxSnapshot) -> str:
     """Return the fix of a clock that differs from the process's at present."""
+    command = f"{snapshot.name}.follow(catch_up=True)"
     if not snapshot.is_python:
-        return same_instant(snapshot, "")
-    return f"{snapshot.name}.follow(catch_up=True) advances to the process's instant"
+        command = f'PUT {snapshot.address}/_mock/clock {{"follow": true, "catchUp": true}}'
+    return f"{command} advances to the process's instant"
 
 
 def address(snapshot: SandboxSnapshot) -> str:
