@@ -1,6 +1,6 @@
 """
-The command line: `mockserver serve`, `play`, `replay`, `scenarios`, `choices`, `clauses`, `conduct`, `openapi` and
-`verify`.
+The command line: `mockserver serve`, `play`, `replay`, `report`, `scenarios`, `choices`, `clauses`, `conduct`, `openapi`
+and `verify`.
 """
 
 from __future__ import annotations
@@ -87,6 +87,8 @@ def build_parser() -> argparse.ArgumentParser:
     replay = add("replay", listing.replay, "repeat the calls of a failed test, and print each response that differs")
     help_text = "document written by a failed test to .mockserver/failures, or returned by GET /_mock/replay"
     replay.add_argument("file", type=Path, metavar="FILE", help=help_text)
+    help_text = "print why a test against a running server failed, and everything that happened in its sandbox"
+    _add_report_options(add("report", listing.report, help_text))
     help_text = "list the scenarios of the library, or the seed data and rules of one"
     scenarios = add("scenarios", listing.list_scenarios, help_text)
     help_text = "print this scenario: its clauses, the ids of its seed data, its rules"
@@ -112,6 +114,13 @@ def _add_command(
     )
     command.set_defaults(run=run)
     return command
+
+
+def _add_report_options(report: argparse.ArgumentParser) -> None:
+    report.add_argument("url", metavar="URL", help="base url of the sandbox, or of the server for its default sandbox")
+    report.add_argument("--failure", default="", metavar="MESSAGE", help="message of the test that failed")
+    report.add_argument("--token", help="token of the server's control plane, if it requires one")
+    _add_formats(report, "json")
 
 
 def _add_formats(command: argparse.ArgumentParser, *formats: str) -> None:

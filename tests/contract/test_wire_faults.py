@@ -38,8 +38,8 @@ ELSEWHERE = {
     "pytest_plugin/conduct.py": {"error": "a mode of the marker"},
     "testing/remote.py": {"reset": "a command"},
     "testing/machine/faults.py": {"delay": "of `deliver`"},
-    "testing/report/diagnosis.py": {"error": "a key of an attempt"},
-    "testing/report/render.py": {"error": "a key of an attempt"},
+    "server/report/diagnosis.py": {"error": "a key of an attempt"},
+    "server/report/render.py": {"error": "a key of an attempt"},
     "testing/rules/effects.py": {"delay": "of `deliver`"},
 }
 

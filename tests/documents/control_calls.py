@@ -51,6 +51,12 @@ def undocumented(command: str, status: int, media_type: str, body: Any) -> list[
     return [f"{command} {status}: {error}" for error in _check(command, status, media_type).iter_errors(body)]
 
 
+def _read(media_type: str, text: str) -> Any:
+    if media_type == "text/plain":
+        return text
+    return json.loads(text) if media_type == "application/json" else YAML(typ="safe", pure=True).load(text)
+
+
 class Controls:
     """A host with the demo as its default sandbox, and what its control plane has answered."""
 
@@ -97,8 +103,7 @@ class Controls:
         after()
         media_type = dict(response.headers).get("Content-Type", "").partition(";")[0]
         text = response.body.decode()
-        read = json.loads if media_type == "application/json" else YAML(typ="safe", pure=True).load
-        answer = read(text) if text else None
+        answer = _read(media_type, text) if text else None
         assert [] == undocumented(command, response.status, media_type, answer)
         self._note(command, response.status, answer)
         return response.status, answer

@@ -32,9 +32,8 @@ SERVER = Path(routes.__file__).parents[1]
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 TEMPLATE = "template_atualizacao_cadastro"
 CAMPAIGN = {"name": "Março", "platform": "chatapp", "templateId": TEMPLATE, "cadence": 60}
-# Not refusals of a command: of a path that no command has, of a call in process, of a receiver that Python registers,
-# or has another path of the server.
-OTHER_CODES = {"MOCK_WRONG_METHOD", "MOCK_LOOP_BLOCKED", "MOCK_BAD_EVENT", "MOCK_BAD_TARGET"}
+# Not refusals of a command: of a path that no command has, and of a call in process.
+OTHER_CODES = {"MOCK_WRONG_METHOD", "MOCK_LOOP_BLOCKED"}
 
 
 def test_the_document_is_valid_openapi():
@@ -111,7 +110,9 @@ def played() -> Controls:
 
 def _play_server(controls: Controls) -> None:
     controls.run("readHealth")
-    made = controls.run("createSandbox", {"seed": 7, "choices": {"dual-status": "guide"}, "clock": {"freeze": NOON}})
+    made = controls.run(
+        "createSandbox", {"seed": 7, "profile": "guide", "choices": {"dual-status": "guide"}, "clock": {"freeze": NOON}}
+    )
     controls.refuse("createSandbox", "MOCK_BAD_SCENARIO", {"choices": {"dual-stats": "guide"}})
     controls.run("deleteSandbox", id=made["sandboxId"])
     controls.host.note_late_call(made["sandboxId"])
@@ -201,6 +202,7 @@ def _play_calls(controls: Controls) -> None:
         "/v1/campaigns",
     ):
         controls.api("GET", path)
+    controls.run("readReport", headers={"accept": "application/json"})  # the last call that a rule changed
     controls.api("POST", "/v1/campaigns", {**CAMPAIGN, "name": "Fevereiro", "extra": "e" * 70_000})
     controls.run("listRules")
     controls.run("removeRule", id=applied["rules"][0])
@@ -226,6 +228,7 @@ def _play_calls(controls: Controls) -> None:
         controls.run(command, body, sessionId=session)
         controls.refuse(command, "MOCK_ILLEGAL_MOVE", body, sessionId=session)
         controls.refuse(command, "MOCK_NOT_FOUND", body, sessionId="session_none")
+        controls.refuse(command, "MOCK_BAD_QUERY", body, query="?wait=flase", sessionId="session_none")
     events = controls.run("readEvents")["events"]
     webhook = next(delivery["endpoint"] for delivery in events[0]["deliveries"] if delivery["status"] == "waiting")
     controls.refuse("redeliverEvent", "MOCK_NOT_FOUND", id="event_none")
@@ -234,6 +237,11 @@ def _play_calls(controls: Controls) -> None:
     controls.run("recoverWebhook", id=webhook)
     controls.refuse("recoverWebhook", "MOCK_NOT_FOUND", id="webhook_none")
     controls.run("rotateWebhook", {"secret": "new secret"}, id=webhook)
+    endpoint = {"url": "http://127.0.0.1:9/new", "events": ["entrypoints"]}
+    controls.run("createWebhook", endpoint)
+    controls.refuse("createWebhook", "MOCK_BAD_TARGET", {"url": "http://clinic.example/"})
+    controls.refuse("createWebhook", "MOCK_BAD_EVENT", {**endpoint, "events": ["entrypoint"]})
+    controls.refuse("createWebhook", "MOCK_NOT_FOUND", {**endpoint, "tenantId": "tenant_none"})
     controls.refuse("rotateWebhook", "MOCK_NOT_FOUND", {"secret": "new secret"}, id="webhook_none")
 
     _play_ledger(controls)
@@ -298,12 +306,16 @@ def _play_evidence(controls: Controls) -> None:
         "readJournal",
         "readHistory",
         "readReplay",
+        "readReport",
         "readLedger",
         "readConduct",
         "readTrackedChoices",
     ):
         controls.run(command)
-    for command in ("readState", "readJournal", "readReplay"):
+    controls.run("readReport", query="?failure=got+1", headers={"accept": "application/json"})
+    controls.refuse("readReport", "MOCK_NOT_ACCEPTABLE", headers={"accept": "text/html"})
+    controls.run("readJournal", query="?last=2")
+    for command in ("readState", "readJournal", "readReplay", "readReport"):
         controls.refuse(command, "MOCK_BAD_QUERY", query="?color=blue")
     for name in ("", "n" * 201):
         assert "name: got" in controls.refuse("readReplay", "MOCK_BAD_QUERY", query=f"?name={name}")

@@ -303,6 +303,7 @@ def journal(
     status: int | None = None,
     since: int = 0,
     limit: int | None = None,
+    last: int | None = None,
 ) -> JSON:
     """
     Return exchanges, oldest first, and every transition.
@@ -312,7 +313,8 @@ def journal(
         operations: ids of operations; only their exchanges.
         status: only exchanges with this status.
         since: only exchanges after this number.
-        limit: the number of exchanges at most.
+        limit: the number of exchanges at most, of the oldest.
+        last: the number of exchanges at most, of the newest.
     """
     hide = redactor(sandbox)
     entries = [
@@ -320,7 +322,8 @@ def journal(
         for entry in sandbox.journal.since(since)
         if (operations is None or entry.operation in operations) and status in (None, entry.status)
     ]
+    first = 0 if last is None else max(0, len(entries) - last)
     return {
-        "exchanges": [exchange(entry, hide) for entry in entries[:limit]],
+        "exchanges": [exchange(entry, hide) for entry in entries[first:limit]],
         "transitions": [transition(step) for step in sandbox.journal.transitions],
     }

@@ -66,6 +66,7 @@ ANSWERS: Final[Mapping[str, Shape | None]] = MappingProxyType(
         ),
         "readHistory": ref("History"),
         "readReplay": ref("Scenario"),
+        "readReport": ref("Report"),
         "readLedger": ref("Ledger"),
         "readConduct": ref("ConductReport"),
         "completeSession": ref("ReadConnectionSessionResponse"),
@@ -75,6 +76,7 @@ ANSWERS: Final[Mapping[str, Shape | None]] = MappingProxyType(
         "failCampaign": ref("ReadCampaignResponse"),
         "readEvents": obj(events=array(ref("EventEntry"))),
         "redeliverEvent": ref("EventEntry"),
+        "createWebhook": ref("CreatedWebhook"),
         "recoverWebhook": obj(webhookId=TEXT, events=array(TEXT)),
         "rotateWebhook": obj(webhookId=TEXT, secret=TEXT, oldSecret=TEXT),
         "readOpenapi": ref("OpenapiDocument"),
@@ -101,6 +103,7 @@ _TENANT: Final[Mapping[str, Shape]] = MappingProxyType(
 _ATTEMPT: Final = obj({"status": WHOLE, "error": TEXT, "fault": TEXT}, at=INSTANT)
 _TIMED_ATTEMPT: Final = obj({"status": WHOLE, "error": TEXT, "fault": TEXT, "durationMs": COUNT}, at=INSTANT)
 _DUE: Final = obj(at=INSTANT, what=TEXT, id=TEXT)
+_FAULT: Final = nullable(obj(rule=TEXT, effects=ref("Effects")))
 _CALL: Final[Mapping[str, Shape]] = MappingProxyType({"method": TEXT, "path": TEXT})
 _CAUSES: Final[Mapping[str, Shape]] = MappingProxyType(
     {
@@ -132,7 +135,15 @@ _NAMED: Final[Mapping[str, Shape]] = MappingProxyType(
         },
         "ControlError": obj({"problems": array(ref("Problem"))}, statusCode=WHOLE, code=TEXT, message=TEXT),
         "Problem": obj({"nearest": TEXT}, path=TEXT, found=TEXT, wanted=TEXT),
-        "CreatedSandbox": obj(sandboxId=TEXT, baseUrl=TEXT, tenantId=TEXT, secretKey=TEXT, publicKey=TEXT),
+        "CreatedSandbox": obj(
+            sandboxId=TEXT,
+            baseUrl={**TEXT, "description": "With the host that the request has."},
+            tenantId=TEXT,
+            secretKey=TEXT,
+            publicKey=TEXT,
+            webhookSecrets={**mapping(TEXT), "description": "Signing secrets that were assigned, by endpoint."},
+        ),
+        "CreatedWebhook": obj(webhookId=TEXT, tenantId=TEXT, url=TEXT, events=array(TEXT), secret=TEXT),
         "ClockState": obj(now=INSTANT, frozen=FLAG),
         "FiredTimer": _DUE,
         "ChoiceList": obj(
@@ -190,7 +201,7 @@ _NAMED: Final[Mapping[str, Shape]] = MappingProxyType(
             ),
             response=nullable(obj({"cutFromBytes": COUNT}, status=WHOLE, headers=mapping(TEXT), body=ANYTHING)),
             applied=FLAG,
-            fault=nullable(obj(rule=TEXT, effects=ref("Effects"))),
+            fault=_FAULT,
             reason=nullable(TEXT),
             choices=mapping(ref("ChoiceValue")),
         ),
@@ -264,6 +275,25 @@ _NAMED: Final[Mapping[str, Shape]] = MappingProxyType(
                 )
             ),
             notAssessed=array(obj(rule=TEXT, why=TEXT)),
+        ),
+        "Report": obj(
+            sandboxId=TEXT,
+            failure={**nullable(TEXT), "description": "The words of the test, as the query has them."},
+            summary={**array(TEXT), "description": "The first lines: the most likely cause."},
+            call={
+                **nullable(
+                    obj(
+                        n=COUNT,
+                        operation=nullable(TEXT),
+                        status=nullable(WHOLE),
+                        code=nullable(TEXT),
+                        reason=nullable(TEXT),
+                        fault=_FAULT,
+                    )
+                ),
+                "description": "The last call that was refused, or that a rule changed.",
+            },
+            text={**TEXT, "description": "The whole report."},
         ),
         "EventEntry": obj(
             id=TEXT,

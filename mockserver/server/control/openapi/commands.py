@@ -17,7 +17,11 @@ _QUERY: Final = ("plane", "profile")
 
 
 def read_document(
-    hosted: HostedSandbox, args: Mapping[str, Any], commands: tuple[Command, ...], form: documents.Format
+    hosted: HostedSandbox,
+    args: Mapping[str, Any],
+    base_url: str,
+    commands: tuple[Command, ...],
+    form: documents.Format,
 ) -> str:
     """
     Return a document as text.
@@ -25,6 +29,7 @@ def read_document(
     Args:
         hosted: the sandbox; without a profile its choices are in force.
         args: `plane`, public by default, and `profile`.
+        base_url: the address of the sandbox, for the caller.
         commands: the commands of the control plane.
         form: of the text.
     """
@@ -38,7 +43,7 @@ def read_document(
     else:
         with hosted.sandbox.lock:
             choices = dict(hosted.sandbox.choices)  # a copy: a document does not count as a use of a choice
-    return documents.text("control" if plane == "control" else "public", choices, hosted.base_url, commands, form)
+    return documents.text("control" if plane == "control" else "public", choices, base_url, commands, form)
 
 
 def _known(name: str, received: str, values: tuple[str, ...]) -> str:

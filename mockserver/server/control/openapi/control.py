@@ -13,10 +13,11 @@ from typing import Any, Final, Literal, Protocol
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.openapi.components import public_components
 from mockserver.contract.openapi.parts import JSON, LICENSE, OPENAPI, closure, content, path_names, ref
+from mockserver.server.control.accept import REPORT_TYPES
 from mockserver.server.control.openapi import refusals
 from mockserver.server.control.openapi.answers import ANSWERS, answer_components
 from mockserver.server.control.openapi.requests import BODIES, OPTIONAL_BODIES, request_components
-from mockserver.server.control.openapi.shapes import COUNT, TEXT, Shape, one_of
+from mockserver.server.control.openapi.shapes import COUNT, FLAG, TEXT, Shape, one_of
 from mockserver.server.control.reports import NAME_MAX_CHARS
 from mockserver.server.control.views import STATE_CHATS
 
@@ -53,6 +54,14 @@ _OF_DOCUMENTS: Final[Mapping[str, Shape]] = MappingProxyType(
         },
     }
 )
+_OF_DELIVERIES: Final[Mapping[str, Shape]] = MappingProxyType(
+    {
+        "wait": {
+            **FLAG,
+            "description": "Whether the answer follows the delivery of what the command has made due; true by default.",
+        }
+    }
+)
 _QUERIES: Final[Mapping[str, Mapping[str, Shape]]] = MappingProxyType(
     {
         "readState": {
@@ -67,8 +76,19 @@ _QUERIES: Final[Mapping[str, Mapping[str, Shape]]] = MappingProxyType(
             "operation": {**ref("OperationName"), "description": "Only the exchanges of this operation."},
             "status": {**COUNT, "maximum": 10**15 - 1, "description": "Only exchanges with this status."},
             "since": {**COUNT, "maximum": 10**15 - 1, "description": "Only exchanges after this number."},
-            "limit": {**COUNT, "maximum": 10**15 - 1, "description": "The number of exchanges, at most."},
+            "limit": {
+                **COUNT,
+                "maximum": 10**15 - 1,
+                "description": "The number of exchanges, at most, of the oldest.",
+            },
+            "last": {
+                **COUNT,
+                "maximum": 10**15 - 1,
+                "description": "The number of exchanges, at most, of the newest; not with `limit`.",
+            },
         },
+        "readReport": {"failure": {**TEXT, "description": "The words of the failing test."}},
+        **dict.fromkeys(("completeSession", "failSession", "cancelSession", "expireSession"), _OF_DELIVERIES),
         "readOpenapi": _OF_DOCUMENTS,
         "readOpenapiYaml": _OF_DOCUMENTS,
         "readReplay": {
@@ -98,7 +118,8 @@ _TAGS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "events": ("Webhooks", "Events, their deliveries and their endpoints."),
         "webhooks": ("Webhooks", "Events, their deliveries and their endpoints."),
         **dict.fromkeys(
-            ("journal", "steps", "replay", "ledger", "conduct"), ("Evidence", "What was called, and what it caused.")
+            ("journal", "steps", "replay", "report", "ledger", "conduct"),
+            ("Evidence", "What was called, and what it caused."),
         ),
         **dict.fromkeys(("openapi.json", "openapi.yaml"), ("Server", "The server and its sandboxes.")),
     }
@@ -213,6 +234,13 @@ def _success(row: Command) -> JSON:
     }
     described: JSON = {"description": "Done; there is no content."}
     if answer is not None:
-        media_type = row.media_types[0] if row.media_types else "application/json"
-        described = {"description": "Done.", "content": content(dict(answer), media_type=media_type)}
+        described = {"description": "Done.", "content": _contents(row.media_types, dict(answer))}
     return {**described, **({"links": links} if links else {})}
+
+
+def _contents(media_types: tuple[str, ...], answer: JSON) -> JSON:
+    """Return the forms of an answer: JSON, a document, or a report as text and as JSON."""
+    if media_types is not REPORT_TYPES:
+        return content(answer, media_type=(*media_types, "application/json")[0])
+    text, json = REPORT_TYPES
+    return content(dict(TEXT), media_type=text) | content(answer, media_type=json)

@@ -15,6 +15,7 @@ from typing import Any, Final
 from mockserver.contract import schemas
 from mockserver.contract.choices import CHOICES, Choice
 from mockserver.contract.choices.model import LEAST
+from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS
 from mockserver.contract.openapi.parts import component_name, rewritten
 from mockserver.core.state.matching import PATH_ROOTS
@@ -24,6 +25,7 @@ from mockserver.server.control.openapi.shapes import (
     FLAG,
     TEXT,
     Shape,
+    array,
     either,
     mapping,
     nullable,
@@ -32,6 +34,7 @@ from mockserver.server.control.openapi.shapes import (
     ref,
     titled,
 )
+from mockserver.server.control.webhooks import KINDS
 from mockserver.server.hosting.host import SEED_MAX
 
 JSON = dict[str, Any]
@@ -44,6 +47,7 @@ _PERIOD: Final[Shape] = {
     "minLength": 1,
     "maxLength": 40,
 }
+_SECRET: Final[Shape] = {"type": "string", "minLength": 1, "maxLength": 200}
 _TRUE: Final[Shape] = {"type": "boolean", "const": True}
 
 BODIES: Final[Mapping[str, Shape]] = MappingProxyType(
@@ -55,6 +59,7 @@ BODIES: Final[Mapping[str, Shape]] = MappingProxyType(
                     "oneOf": [_NAME, ref("Scenario")],
                 },
                 "seed": {"type": "integer", "minimum": 0, "maximum": SEED_MAX},
+                "profile": {**one_of(*PROFILES), "description": "Options by choice; `choices` take precedence."},
                 "choices": ref("Choices"),
                 "clock": ref("Clock"),
                 "given": ref("SeedData"),
@@ -87,7 +92,15 @@ BODIES: Final[Mapping[str, Shape]] = MappingProxyType(
         ),
         "completeSession": obj({"phone": _NAME, "name": _NAME}),
         "failSession": obj(reason=ref("FailureReason")),
-        "rotateWebhook": obj(secret={"type": "string", "minLength": 1, "maxLength": 200}),
+        "createWebhook": obj(
+            {
+                "events": {**array(one_of(*KINDS)), "description": "Kinds of events; all of them if it is left out."},
+                "secret": _SECRET,
+                "tenantId": {**_NAME, "description": "The default tenant if it is left out."},
+            },
+            url={**_NAME, "description": "An http or https url of this machine, or of a host that the server allows."},
+        ),
+        "rotateWebhook": obj(secret=_SECRET),
     }
 )
 # Bodies without a required property may be left out.
