@@ -25,6 +25,15 @@ from tests.pages.blocks import every_block
 SOURCE = Path(__file__).parent / "node"
 PINNED: dict[str, str] = json.loads((SOURCE / "package.json").read_text("utf-8"))["dependencies"]
 TSC = ("tsc", "--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "--moduleResolution", "nodenext")
+GLUED = """
+import { sandboxTest } from "./mockserver.mjs";
+
+sandboxTest("typed", { scenario: "demo" }, async (sandbox, t) => {
+  const events: unknown[] = await sandbox.receive(t);
+  const status: number = (await sandbox.call("GET", "/v1/campaigns")).status;
+  const url: string = sandbox.baseUrl;
+});
+"""
 MINUTES = 60
 pytestmark = pytest.mark.deep
 
@@ -130,6 +139,16 @@ def test_the_examples_of_the_pages_compile_with_the_generated_types(types: Tools
 
     assert names != []
     assert Done(0, "") == types.run(*TSC, *names)
+
+
+@pytest.mark.parametrize(("method", "status"), [("receive", 0), ("recieve", 2)])
+def test_the_glue_of_the_page_has_strict_types(tools: Tools, method: str, status: int):
+    (glue,) = (block for block in every_block("javascript") if block.markers.get("file") == "mockserver.mjs")
+    (tools.folder / "mockserver.mjs").write_text(glue.text, encoding="utf-8")
+    (tools.folder / "glued.ts").write_text(GLUED.replace("receive", method), encoding="utf-8")
+    done = tools.run(*TSC, "--allowJs", "--checkJs", "mockserver.mjs", "glued.ts")
+
+    assert status == done.status, done.output
 
 
 @pytest.mark.parametrize(

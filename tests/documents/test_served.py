@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 from ruamel.yaml import YAML
 
-from mockserver import Sandbox
+from mockserver import MockServer, Sandbox
 from mockserver.cli import main
 from tests.documents.control_calls import Controls
 from tests.documents.reading import control, of_profile, operations
@@ -27,6 +28,21 @@ def test_the_documents_are_served_as_json_and_as_yaml(mockserver: Sandbox):
     assert "application/yaml; charset=utf-8" == as_yaml.headers["content-type"]
     assert as_json.json() == YAML(typ="safe").load(as_yaml.body)
     assert base_url == as_json.json()["servers"][0]["url"]
+
+
+def test_the_address_in_a_text_is_that_by_which_the_client_has_addressed_the_server(mockserver_server: MockServer):
+    sandbox, port = mockserver_server.sandbox(), mockserver_server.url.rpartition(":")[2]
+    base_url = f"http://localhost:{port}/sandboxes/{sandbox.id}"
+    sandbox.call("GET", "/v1/campaigns")
+
+    texts = {
+        name: requests.get(f"{base_url}/_mock/{name}", timeout=60).text
+        for name in ("openapi.json", "openapi.json?plane=control", "report")
+    }
+
+    assert base_url == json.loads(texts["openapi.json"])["servers"][0]["url"]
+    assert base_url == json.loads(texts["openapi.json?plane=control"])["servers"][0]["url"]
+    assert f"curl -s {base_url}/_mock/replay" in texts["report"]
 
 
 def test_the_public_plane_is_the_default_one(mockserver: Sandbox):

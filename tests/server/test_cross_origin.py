@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import requests
 
-from mockserver.server import front_controller
+from mockserver import MockServer
+from mockserver.server import app, front_controller
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
@@ -102,3 +104,36 @@ def test_without_an_origin_a_response_is_as_without_the_option():
 
     assert other.headers[:2] == one.headers[:2]
     assert {} == shared(one)
+
+
+def test_the_socket_responds_to_a_page_as_the_calls_in_process_do(monkeypatch: pytest.MonkeyPatch):
+    with MockServer() as server:
+        monkeypatch.setattr(server._host, "is_shared", True)
+        sandbox = server.sandbox()
+        wanted = {"Origin": PAGE, "Access-Control-Request-Method": "POST"}
+        preflight = requests.options(sandbox.base_url + "/v1/campaigns", headers=wanted, timeout=10)
+        refused = requests.get(sandbox.base_url + "/v1/campaigns", headers={"Origin": PAGE}, timeout=10)
+        sandbox.on("listCampaigns").delay("10ms")
+        key = {"Origin": PAGE, "X-API-Key": sandbox.secret_key}
+        waited = requests.get(sandbox.base_url + "/v1/campaigns", headers=key, timeout=10)
+        control = requests.get(sandbox.base_url + "/_mock/clock", headers={"Origin": PAGE}, timeout=10)
+
+        responses = [preflight, refused, waited, control]
+        assert [204, 401, 200, 200] == [response.status_code for response in responses]
+        assert {PAGE} == {response.headers["Access-Control-Allow-Origin"] for response in responses}
+        assert 2 == len(sandbox.exchanges)
+
+
+def test_the_flask_application_responds_to_a_page_as_the_calls_in_process_do():
+    client = app.build(host()).test_client()
+    wanted = {"Origin": PAGE, "Access-Control-Request-Method": "POST"}
+
+    responses = [
+        client.options("/v1/campaigns", headers=wanted),
+        client.options("/_mock/clock", headers=wanted),
+        client.get("/v1/campaigns", headers={"Origin": PAGE}),
+        client.get("/nowhere", headers={"Origin": PAGE}),
+    ]
+
+    assert [204, 204, 401, 404] == [response.status_code for response in responses]
+    assert {PAGE} == {response.headers["Access-Control-Allow-Origin"] for response in responses}
