@@ -98,7 +98,11 @@ BODIES: Final[Mapping[str, Shape]] = MappingProxyType(
                 "secret": _SECRET,
                 "tenantId": {**_NAME, "description": "The default tenant if it is left out."},
             },
-            url={**_NAME, "description": "An http or https url of this machine, or of a host that the server allows."},
+            url={
+                **TEXT,
+                "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://.",
+                "description": "An http or https url of this machine, or of a host that the server allows.",
+            },
         ),
         "rotateWebhook": obj(secret=_SECRET),
     }
