@@ -10,13 +10,15 @@ if TYPE_CHECKING:
     from mockserver.server.app import create_app
     from mockserver.testing.sandbox import Sandbox
     from mockserver.testing.server import MockServer
+    from mockserver.unittest_case import SandboxTestCase
     from mockserver.version import VERSION as __version__
 
-__all__ = ["MockServer", "Sandbox", "ScenarioError", "__version__", "create_app"]
+__all__ = ["MockServer", "Sandbox", "SandboxTestCase", "ScenarioError", "__version__", "create_app"]
 
 _HOMES = {
     "MockServer": ("mockserver.testing.server", "MockServer"),
     "Sandbox": ("mockserver.testing.sandbox", "Sandbox"),
+    "SandboxTestCase": ("mockserver.unittest_case", "SandboxTestCase"),
     "ScenarioError": ("mockserver.scenario.documents", "ScenarioError"),
     "__version__": ("mockserver.version", "VERSION"),
     "create_app": ("mockserver.server.app", "create_app"),

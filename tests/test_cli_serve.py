@@ -384,3 +384,81 @@ def test_the_lines_at_the_start_show_keys_that_open_the_api_also_beyond_loopback
 
     assert 200 == served.ask("GET", "/v1/campaigns").status_code
     assert f"X-API-Key: {served.secret_key}" in served.greeting
+
+
+def test_the_ready_file_has_the_address_and_the_keys_while_the_server_listens(serve: Serve, tmp_path: Path):
+    file = tmp_path / "ready.json"
+    served = serve("--ready-file", str(file))
+    served.ask("GET", "/_mock/health", key=None)
+
+    ready = json.loads(file.read_text(encoding="utf-8"))
+
+    assert (served.url, served.secret_key) == (ready["url"], ready["secretKey"])
+    assert (None, VERSION, served.process.pid) == (ready["token"], ready["version"], ready["pid"])
+    assert [file] == list(tmp_path.iterdir())
+    assert sys.platform == "win32" or 0o600 == file.stat().st_mode & 0o777
+    assert 0 == served.stop(signal.SIGTERM)[0]
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_a_ready_file_that_another_server_has_replaced_stays(serve: Serve, tmp_path: Path):
+    file = tmp_path / "ready.json"
+    served = serve("--ready-file", str(file))
+    served.ask("GET", "/_mock/health", key=None)
+    file.write_text("{}", encoding="utf-8")
+
+    served.stop(signal.SIGTERM)
+
+    assert "{}" == file.read_text(encoding="utf-8")
+
+
+def test_a_ready_file_that_cannot_be_written_is_an_error_of_one_line(serve: Serve, tmp_path: Path):
+    served = serve("--ready-file", str(tmp_path / "none" / "ready.json"))
+
+    assert 2 == served.process.wait(DEADLINE_SECONDS)
+    (line,) = served.log()
+    assert "got --ready-file " in line
+    assert "expected a file in a folder that exists" in line
+
+
+def test_a_server_ends_with_the_process_that_started_it():
+    starter = (
+        "import subprocess, sys;"
+        "subprocess.Popen([sys.executable, '-m', 'mockserver', 'serve', '--port', '0', '--exit-with-parent']);"
+        "sys.stdin.readline()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", starter], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+    ) as parent:
+        assert parent.stdin is not None
+        assert parent.stdout is not None
+        url = re.findall(r"http://\S+", parent.stdout.readline())[0]
+        assert 200 == requests.get(f"{url}/_mock/health", timeout=DEADLINE_SECONDS).status_code
+        parent.stdin.close()
+
+        parent.stdout.read()  # ends when the server has closed it too
+
+    with pytest.raises(requests.ConnectionError):
+        requests.get(f"{url}/_mock/health", timeout=DEADLINE_SECONDS)
+
+
+def test_pages_of_this_machine_send_requests_with_the_option(serve: Serve):
+    page = {"Origin": "http://localhost:5173"}
+
+    assert (
+        page["Origin"]
+        == serve("--cors").ask("GET", "/v1/campaigns", headers=page).headers["Access-Control-Allow-Origin"]
+    )
+    assert "Access-Control-Allow-Origin" not in serve().ask("GET", "/v1/campaigns", headers=page).headers
+
+
+def test_a_sandbox_that_a_client_creates_is_frozen_with_the_server(serve: Serve):
+    served = serve("--freeze", "2026-03-01T12:00:00Z")
+
+    created = served.ask("POST", "/_mock/sandboxes", key=None, json={}).json()
+
+    prefix = created["baseUrl"].removeprefix(served.url)
+    assert {"now": "2026-03-01T12:00:00.000Z", "frozen": True} == served.ask(
+        "GET", f"{prefix}/_mock/clock", key=None
+    ).json()
+    assert 401 == served.ask("GET", "/v1/campaigns", key=created["secretKey"]).status_code

@@ -22,19 +22,19 @@ FOLDER_MODULES_MAX = 14
 # Packages in levels: a module may import from its own package, and from packages of an earlier level.
 TOP = (
     ("version", "_data"), ("contract",), ("core",), ("conduct", "scenario"), ("server",), ("testing",),
-    ("pytest_plugin",), ("cli",), ("__init__", "__main__"),
+    ("pytest_plugin", "unittest_case"), ("cli",), ("__init__", "__main__"),
 )  # fmt: skip
 CORE = (
     ("ids", "instants", "redaction", "phone_numbers"), ("state",), ("webhooks",), ("lifecycle",), ("operations",),
     ("ledger", "faults"), ("scheduler",),
 )  # fmt: skip
 SERVER = (
-    ("errors", "http1", "log"), ("api",), ("webhooks",), ("hosting",), ("control", "hosted_page"),
+    ("errors", "http1", "log"), ("api",), ("webhooks",), ("hosting", "report"), ("control", "hosted_page"),
     ("front_controller", "wsgi"), ("app", "socket_handler"),
 )  # fmt: skip
 TESTING = (
-    ("bodies", "calls", "transports", "settings", "sweep", "rules", "receivers", "end_user", "arguments"), ("backend",), ("report",),
-    ("call_log", "conduct"), ("sandbox",), ("server",), ("remote", "differential"), ("strategies",),
+    ("bodies", "calls", "transports", "settings", "sweep", "rules", "receivers", "end_user", "arguments"), ("backend",), ("call_log", "conduct"),
+    ("report",), ("sandbox",), ("server",), ("remote", "differential"), ("strategies",),
     ("hypothesis_types", "machine"),
 )  # fmt: skip
 LEVELS = {"": TOP, "core": CORE, "server": SERVER, "testing": TESTING}

@@ -1,4 +1,7 @@
-"""The command line: `mockserver serve`, `play`, `replay`, `scenarios`, `choices`, `clauses`, `conduct` and `verify`."""
+"""
+The command line: `mockserver serve`, `play`, `replay`, `report`, `scenarios`, `choices`, `clauses`, `conduct`, `openapi`
+and `verify`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from mockserver.cli import listing
+from mockserver.cli import listing, openapi
 from mockserver.cli import serve as serving
 from mockserver.version import VERSION
 
@@ -84,6 +87,8 @@ def build_parser() -> argparse.ArgumentParser:
     replay = add("replay", listing.replay, "repeat the calls of a failed test, and print each response that differs")
     help_text = "document written by a failed test to .mockserver/failures, or returned by GET /_mock/replay"
     replay.add_argument("file", type=Path, metavar="FILE", help=help_text)
+    help_text = "print why a test against a running server failed, and everything that happened in its sandbox"
+    _add_report_options(add("report", listing.report, help_text))
     help_text = "list the scenarios of the library, or the seed data and rules of one"
     scenarios = add("scenarios", listing.list_scenarios, help_text)
     help_text = "print this scenario: its clauses, the ids of its seed data, its rules"
@@ -94,6 +99,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_formats(add("clauses", listing.list_clauses, "list the testable sentences of the API document"), "json")
     help_text = "list the rules that a client's behaviour is checked against"
     _add_formats(add("conduct", listing.list_conduct, help_text), "json", "markdown")
+    help_text = "print the OpenAPI document of the public API, or of the control plane"
+    openapi.add_options(add("openapi", openapi.print_document, help_text))
     help_text = "compare any service with the API document, through its public API alone"
     verifying.add_options(add("verify", verifying.run, help_text))
     return parser
@@ -107,6 +114,13 @@ def _add_command(
     )
     command.set_defaults(run=run)
     return command
+
+
+def _add_report_options(report: argparse.ArgumentParser) -> None:
+    report.add_argument("url", metavar="URL", help="base url of the sandbox, or of the server for its default sandbox")
+    report.add_argument("--failure", default="", metavar="MESSAGE", help="message of the test that failed")
+    report.add_argument("--token", help="token of the server's control plane, if it requires one")
+    _add_formats(report, "json")
 
 
 def _add_formats(command: argparse.ArgumentParser, *formats: str) -> None:

@@ -1,4 +1,4 @@
-"""`mockserver scenarios`, `choices`, `clauses` and `conduct`, which print lists as text or JSON, and `mockserver replay`."""
+"""`mockserver scenarios`, `choices`, `clauses` and `conduct`, which print lists as text or JSON, `replay` and `report`."""
 
 from __future__ import annotations
 
@@ -44,8 +44,7 @@ def _show_scenario(options: argparse.Namespace, out: TextIO) -> int:
     from mockserver.server.hosting.host import SandboxConfig, SandboxHost
 
     document = load_scenario(options.scenario)
-    created: dict[str, list[str]] = {}
-    SandboxHost().create(SandboxConfig(document), created=created)
+    created = SandboxHost().create(SandboxConfig(document)).created.ids
     if not options.json:
         PlayLog(lambda line: print(line, file=out)).print_scenario(document, created)
         return 0
@@ -118,3 +117,16 @@ def replay(options: argparse.Namespace, out: TextIO) -> int:
     from mockserver.testing.report.replay import print_replay
 
     return print_replay(read(options.file), out)
+
+
+def report(options: argparse.Namespace, out: TextIO) -> int:
+    """Print the report of a sandbox on a running server."""
+    from urllib.parse import urlencode
+
+    from mockserver.testing.remote import ControlClient
+
+    client = ControlClient(options.url, options.token)
+    query = f"?{urlencode({'failure': options.failure})}" if options.failure else ""
+    view = client.request("GET", f"{client.url}/_mock/report{query}")
+    print(json.dumps(view, ensure_ascii=False, indent=2) if options.json else view["text"].rstrip("\n"), file=out)
+    return 0

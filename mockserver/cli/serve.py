@@ -6,6 +6,7 @@ import argparse
 import errno
 import gc
 import json
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -46,6 +47,11 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("--no-reason", {"action": "store_true", "help": "omit the response header X-Mock-Reason"}),
     ("--allow-webhook-host", {"action": "append", "default": [], "metavar": "HOST",
         "help": "allow webhooks to this host in addition to this machine; may be repeated"}),
+    ("--cors", {"action": "store_true",
+        "help": "let pages of other origins on this machine send requests (CORS)"}),
+    ("--ready-file", {"metavar": "FILE",
+        "help": "write the address and the keys as JSON once the server listens; removed at its end"}),
+    ("--exit-with-parent", {"action": "store_true", "help": "end when the process that started this one ends"}),
     ("--journal-max-entries", {"type": int, "default": JOURNAL_MAX_ENTRIES, "metavar": "COUNT",
         "help": "maximum of exchanges in the journal of a sandbox (default: %(default)s)"}),
     ("--journal-max-bytes", {"type": int, "default": JOURNAL_MAX_BYTES, "metavar": "BYTES",
@@ -102,6 +108,7 @@ def _serve(
     on_exchange: Callable[[Any], None] | None,
     log: Callable[[str], None] | None,
 ) -> int:
+    from mockserver.cli.lifetime import ready_file, watch_parent
     from mockserver.server.hosting.background import BackgroundWorker
     from mockserver.server.hosting.host import DEFAULT_ID
     from mockserver.server.http1.server import Server
@@ -109,8 +116,7 @@ def _serve(
 
     host = _create_host(options)
     host.log = log
-    created: dict[str, list[str]] = {}
-    hosted = host.create(_sandbox_config(options), id=DEFAULT_ID, created=created)
+    hosted = host.create(_sandbox_config(options), id=DEFAULT_ID)
     explain = not options.no_reason
     with _explained(options.host, options.port):
         handler = SocketHandler(host, on_growth=gc.freeze)
@@ -119,18 +125,22 @@ def _serve(
     for number in _STOP_SIGNALS:
         signal.signal(number, lambda *_: server.stop())
     print(_start_lines(hosted, host.token), file=out, flush=True)
-    on_start(created)
+    on_start(hosted.created.ids)
     host.on_exchange = on_exchange
     background = BackgroundWorker(host)
     background.start()
+    if options.exit_with_parent:
+        watch_parent(server.stop)
     gc.freeze()  # modules and seed data stay: without them a full collection holds a call for 1 ms instead of 20
     gc.set_threshold(*gc.get_threshold()[:2], _FULL_COLLECTION_EVERY)
     gc.enable()
     # A thread that waits for the interpreter gets it after this time, not after 5 ms: a short call takes it several times.
     sys.setswitchinterval(_SWITCH_SECONDS)
     try:
-        server.serve_forever()
+        with ready_file(options.ready_file, _ready(hosted, host.token)):
+            server.serve_forever()
     finally:
+        server.stop()  # for a file that cannot be written: the socket is open
         background.stop()
         for sandbox_id in list(host.sandboxes):
             host.close(sandbox_id)
@@ -153,6 +163,8 @@ def _create_host(options: argparse.Namespace) -> SandboxHost:
     host.token = options.token or (None if options.host in _LOOPBACK else _new_token())
     host.allowed_hosts |= {options.host.lower()} - {"0.0.0.0", "::"}
     host.default_seed = _default_seed(options, SEED_MAX)
+    host.frozen_at = _instant(options.freeze) if options.freeze else None
+    host.is_shared = options.cors
     return host
 
 
@@ -195,7 +207,6 @@ def _default_seed(options: argparse.Namespace, most: int) -> Callable[[], int]:
 
 
 def _sandbox_config(options: argparse.Namespace) -> Any:
-    from mockserver.core.instants import parse
     from mockserver.scenario import choices
     from mockserver.server.hosting.host import SandboxConfig
 
@@ -208,9 +219,16 @@ def _sandbox_config(options: argparse.Namespace) -> Any:
         chosen[choice] = _value(option)
         if problem := choices.choice_problem(choice, chosen[choice]):
             raise ValueError(f"--choose {setting} is refused; {problem}")
-    if options.freeze and parse(options.freeze) is None:
-        raise ValueError(f"got --freeze {options.freeze!r}; expected an RFC 3339 instant, such as 2026-03-01T12:00:00Z")
     return SandboxConfig(scenario, options.seed, chosen or None, {"freeze": options.freeze} if options.freeze else None)
+
+
+def _instant(freeze: str) -> int:
+    from mockserver.core.instants import parse
+
+    instant = parse(freeze)
+    if instant is None:
+        raise ValueError(f"got --freeze {freeze!r}; expected an RFC 3339 instant, such as 2026-03-01T12:00:00Z")
+    return instant[0]
 
 
 def load_scenario(name: str) -> Any:
@@ -256,6 +274,13 @@ def _start_lines(hosted: Any, token: str | None) -> str:
         "Stop it with Ctrl-C.",
     ]
     return "\n".join(lines)
+
+
+def _ready(hosted: Any, token: str | None) -> dict[str, Any]:
+    """Return what a program that has started the server needs."""
+    url, tenant = hosted.base_url, hosted.tenant
+    keys = {"secretKey": tenant.secret_key, "publicKey": tenant.public_key}
+    return {"url": url, **keys, "token": token, "version": VERSION, "pid": os.getpid()}
 
 
 def _dropped_text(count: int) -> str:

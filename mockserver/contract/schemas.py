@@ -149,7 +149,7 @@ _BY_KEY: Final[Mapping[str, Callable[[_Error], Iterator[_Finding]]]] = {
 }  # fmt: skip
 
 
-__all__ = ["ABSENT", "Absent", "SchemaError", "check", "is_valid", "load", "names", "problems"]
+__all__ = ["ABSENT", "Absent", "SchemaError", "check", "is_valid", "load", "names", "problems", "read"]
 
 
 @cache
@@ -166,11 +166,21 @@ def load(name: str) -> dict[str, Any]:
     Raises:
         ValueError: For an unknown name.
     """
+    schema: dict[str, Any] = _inlined(read(name))
+    return schema
+
+
+def read(name: str) -> dict[str, Any]:
+    """
+    Return the schema `name` as its file has it, with references to other files.
+
+    Raises:
+        ValueError: For an unknown name.
+    """
     if name not in names():
         expected = closest_match_hint(name, names()) or f": {', '.join(names())}"
         raise ValueError(f"got the schema {name!r}; expected the name of one{expected}")
-    text = (data_dir("schemas") / f"{name}.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = _inlined(json.loads(text))
+    schema: dict[str, Any] = json.loads((data_dir("schemas") / f"{name}.json").read_text(encoding="utf-8"))
     return schema
 
 

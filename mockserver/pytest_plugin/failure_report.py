@@ -13,14 +13,13 @@ from typing import Any
 
 import pytest
 
-from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.text import printable
 from mockserver.pytest_plugin import conduct, options
 from mockserver.pytest_plugin.ownership import SandboxOwnership
 from mockserver.scenario import documents
-from mockserver.testing.calls import CallMismatch
-from mockserver.testing.report.diagnosis import SelfExplainingError, diagnose
-from mockserver.testing.report.render import SandboxSnapshot, render_sections
+from mockserver.server.report.text import report as report_of
+from mockserver.testing.report.failures import SelfExplainingError, describe
+from mockserver.testing.report.snapshots import snapshot
 from mockserver.testing.sandbox import Sandbox
 
 _SANDBOXES_MAX = 3  # of one test; of more, as under `@given`, the last one is that of the failure
@@ -62,17 +61,17 @@ def _lines(
     item: pytest.Item, sandbox: Sandbox, place: int, failure: BaseException | None, ownership: SandboxOwnership
 ) -> Iterator[str]:
     is_async = inspect.iscoroutinefunction(getattr(item, "obj", None))
-    views = snapshot(sandbox)._replace(
+    views = snapshot(sandbox._backend, sandbox.settings)._replace(
         name=ownership.name(item, sandbox),
         is_async=is_async,
         calls_without_prefix=ownership.calls_without_prefix,
     )
     if conduct.mode(item) == "off":
         views = views._replace(findings=())
-    diagnosis = diagnose(views, failure)
+    text = report_of(views, describe(failure))
     is_empty = sandbox.is_rolled_back and not views.exchanges and not isinstance(failure, SelfExplainingError)
-    yield from [_ROLLED_BACK] if is_empty else diagnosis.lines
-    yield from render_sections(views, diagnosis.cited, failure.nearest if isinstance(failure, CallMismatch) else None)
+    yield from [_ROLLED_BACK] if is_empty else text.summary
+    yield from text.sections
     if _folder(item) == _OFF:
         return
     document = sandbox.replay_document(item.nodeid)
@@ -93,29 +92,6 @@ def _replay_hint(entries: Iterable[Mapping[str, Any]]) -> str:
     before = takewhile(lambda entry: "call" not in entry, entries)
     has_own_data = any(entry["do"] == "apply_scenario" and "given" in entry.get("with", {}) for entry in before)
     return "the same seed, choices and clock" if has_own_data else "the same initial state"
-
-
-def snapshot(sandbox: Sandbox) -> SandboxSnapshot:
-    """Return the views of a sandbox that its report needs."""
-    journal, state, history = sandbox.journal, sandbox.state(), sandbox.history
-    return SandboxSnapshot(
-        sandbox.id,
-        sandbox.address,
-        state["clock"],
-        state["seed"],
-        {key: value for key, value in state["choices"].items() if value != DEFAULTS.get(key)},
-        sandbox.settings,
-        sandbox.exchanges,
-        journal["transitions"],
-        history["steps"],
-        sandbox.events,
-        sandbox.rules,
-        history["deferred"],
-        history["due"],
-        sandbox.conduct.findings,
-        history.get("unmoved"),
-        history.get("apart"),
-    )
 
 
 def _folder(item: pytest.Item) -> str:

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import pytest
 
 from mockserver.pytest_plugin import options
-from mockserver.testing.report.render import render_unfired_rules
+from mockserver.server.report.render import render_unfired_rules
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
 from mockserver.testing.settings import Layer, setting_error

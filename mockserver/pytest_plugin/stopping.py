@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mockserver.pytest_plugin import failure_report
-from mockserver.testing.report.clocks import Stopped
+from mockserver.testing.report.failures import Stopped
 
 if TYPE_CHECKING:
     from _pytest.capture import CaptureManager

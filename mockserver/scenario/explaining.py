@@ -114,7 +114,9 @@ def _parts(schema: Schema, pointer: str) -> list[Schema]:
 def _resolved(schema: Schema, part: Schema) -> list[Schema]:
     """Return the part with its reference resolved, and each of its alternatives."""
     if "$ref" in part:
-        target = schema["$defs"][part["$ref"].rpartition("/")[2]]
+        target: Any = schema
+        for key in part["$ref"].removeprefix("#/").split("/"):
+            target = target[key]
         part = {**target, **{key: value for key, value in part.items() if key != "$ref"}}
     parts = [part]
     for alternative in (*part.get("anyOf", ()), *part.get("oneOf", ())):

@@ -17,7 +17,7 @@ from urllib.parse import quote
 from mockserver.contract.text import printable
 from mockserver.core.redaction import masked_excerpt
 from mockserver.core.state.records import Media
-from mockserver.server.api import formats
+from mockserver.server.api import cross_origin, formats
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait
 from mockserver.server.api.request import SANDBOXES, HttpRequest, handle_api_request, parse_call
 from mockserver.server.api.response import (
@@ -107,8 +107,17 @@ def run_request(host: SandboxHost, routed: RoutedRequest, client: ClientWait) ->
 
     The caller calls `dispatch_due_before` first, and `complete_request` once it has the response.
     """
-    response = _run_part(host, routed, client)
+    response = _run_shared(host, routed, client) if host.is_shared else _run_part(host, routed, client)
     return map_response(response, without_body) if routed[0].method == "HEAD" else response
+
+
+def _run_shared(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> ResponseOrWait:
+    """Return the response with what a page of another origin needs, of a server that allows such pages."""
+    origin = cross_origin.allowed_origin(routed[0])
+    if origin is None:
+        return _run_part(host, routed, client)
+    preflight = cross_origin.preflight(routed[0], origin)
+    return preflight or map_response(_run_part(host, routed, client), partial(cross_origin.shared, origin=origin))
 
 
 def _run_part(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> ResponseOrWait:

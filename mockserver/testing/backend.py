@@ -166,9 +166,9 @@ class LocalBackend:
         return applied
 
     def register_receiver(
-        self, target: str | ReceiverTarget, tenant_id: str, events: Sequence[str], secret: str | None, path: str
+        self, target: ReceiverTarget, tenant_id: str, events: Sequence[str], secret: str | None, path: str
     ) -> Webhook:
-        """Register a webhook endpoint: a url, or a function or app that is called in process at `path`."""
+        """Register a function or app that is called in process at `path` as a webhook endpoint."""
 
         def handler(hosted: HostedSandbox, _: Mapping[str, Any]) -> Webhook:
             return webhooks.register(hosted, target, tenant_id, events, secret, path)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.endpoints import Operation, operations_named
 from mockserver.core.instants import format_exact, from_datetime, parse, to_datetime
+from mockserver.server.report.exchanges import format_line, read
 from mockserver.testing.backend import Backend
 from mockserver.testing.calls import (
     CallMismatch,
@@ -18,8 +19,6 @@ from mockserver.testing.calls import (
     Exchange,
     condition_paths,
     format_journal,
-    format_line,
-    read,
     too_few,
 )
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from mockserver.core.state.records import Webhook
+from typing import Any
 
 JSON = dict[str, Any]
 
@@ -21,11 +18,11 @@ class Receiver:
         secret: The secret with which deliveries were signed when it was registered.
     """
 
-    def __init__(self, webhook: Webhook, events: Callable[[], list[JSON]]) -> None:
+    def __init__(self, webhook_id: str, url: str, secret: str, events: Callable[[], list[JSON]]) -> None:
         self._events = events
-        self.id = webhook.id
-        self.url = webhook.url
-        self.secret = webhook.secret
+        self.id = webhook_id
+        self.url = url
+        self.secret = secret
 
     @property
     def deliveries(self) -> list[JSON]:

@@ -47,6 +47,11 @@ class ControlClient:
         self.url = url.rstrip("/")
         self._token = token
 
+    @property
+    def is_local(self) -> bool:
+        """True without a token, so that the server is on this machine alone and its keys need not be secret."""
+        return self._token is None
+
     def send(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, timeout_s: float = TIMEOUT_S
     ) -> Response:
@@ -64,7 +69,7 @@ class ControlClient:
 
     def request(self, method: str, url: str, body: Any = None) -> Any:
         """Return the JSON of one request to the control plane; ValueError with its message if it refuses."""
-        headers = {"content-type": "application/json"}
+        headers = {"content-type": "application/json", "accept": "application/json"}
         if self._token is not None:
             headers["authorization"] = f"Bearer {self._token}"
         reply = self.send(method, url, headers, None if body is None else jsonlib.dumps(body).encode())
@@ -222,13 +227,16 @@ class RemoteServer(MockServer):
         url: The address that `mockserver serve` prints.
         token: The token of its control plane, if it has one.
         layers: Settings for every sandbox, as of `MockServer`.
+        report: Add reports to an exception, as of `MockServer`.
 
     Raises:
         ValueError: The url does not lead to a mockserver, or its token is another one.
     """
 
-    def __init__(self, url: str, *, token: str | None = None, layers: Iterable[Layer] = ()) -> None:
-        super().__init__(layers=layers)
+    def __init__(
+        self, url: str, *, token: str | None = None, layers: Iterable[Layer] = (), report: bool = False
+    ) -> None:
+        super().__init__(layers=layers, report=report)
         self._client = ControlClient(url, token)
         self._backends: list[RemoteBackend] = []  # open ones, and some that were closed since the latest was created
         try:
@@ -258,6 +266,8 @@ class RemoteServer(MockServer):
         for name, value in (("scenario", scenario), ("clock", clock)):
             config |= {name: value} if value else {}
         config |= {name: settings.get(name) for name in ("seed", "choices", "given") if settings.get(name) is not None}
+        if "seed" not in config and "seed" not in (scenario or {}) and self._client.is_local:
+            config["seed"] = 0  # as in this process
         try:
             created = self._client.request("POST", f"{self.url}/_mock/sandboxes", to_plain(config))
         except ScenarioError as refused:

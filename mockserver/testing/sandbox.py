@@ -58,7 +58,8 @@ class Sandbox:
     One isolated instance of the mock: a clock, tenants with their data, choices, rules and a journal of calls.
 
     The fixture `mockserver`, `MockServer.sandbox` and `RemoteServer.sandbox` create it; it has no public constructor.
-    On a sandbox of a running server (`--mockserver-url`), `app`, `end_user`, `keys`, and `receive_webhooks` raise ValueError.
+    On a sandbox of a running server (`--mockserver-url`), `app`, `end_user`, `keys`, and `receive_webhooks` without a url raise
+    ValueError.
 
     Lifetime: until it is closed; its address then returns 410.
 
@@ -357,6 +358,18 @@ class Sandbox:
             name: The name of the scenario.
         """
         return self._backend.run("readReplay", name=name)
+
+    def report(self, failure: BaseException | str | None = None) -> str:
+        """
+        Return the report of the run so far as text: the most likely cause of a failure, then everything that happened.
+
+        Args:
+            failure: The exception or the message of a test that failed; without one the first line names the last refused or
+                faulted call.
+        """
+        from mockserver.testing.report.text import report_text
+
+        return report_text(self._backend, self.settings, failure)
 
     @property
     def ledger(self) -> Ledger:
@@ -686,7 +699,8 @@ class Sandbox:
             path: The path in an app that the requests are sent to.
 
         Raises:
-            ValueError: The tenant or a kind of event is unknown, the url is not permitted, or the sandbox is on a running server.
+            ValueError: The tenant or a kind of event is unknown, the url is not permitted, or the sandbox is on a running server and the
+                target is not a url.
 
         Example:
             >>> receiver = sandbox.receive_webhooks(lambda request: 204)
@@ -694,8 +708,12 @@ class Sandbox:
             []
         """
         tenant = tenant_id or self.tenant_id
+        if isinstance(target, str):
+            own = {"secret": secret} if secret is not None else {}
+            row = self._backend.run("createWebhook", url=target, tenantId=tenant, events=list(events), **own)
+            return Receiver(row["webhookId"], target, row["secret"], lambda: self.events)
         webhook = self._backend.local().register_receiver(target, tenant, events, secret, path)
-        return Receiver(webhook, lambda: self.events)
+        return Receiver(webhook.id, webhook.url, webhook.secret, lambda: self.events)
 
     def redeliver(self, event_id: str) -> JSON:
         """

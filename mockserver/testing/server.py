@@ -47,6 +47,7 @@ class MockServer:
         layers: Settings for every sandbox.
         journal_max_entries: The exchanges that the journal of a sandbox holds; older ones are dropped.
         journal_max_bytes: The bytes that the journal of a sandbox holds.
+        report: Add the reports of the latest three sandboxes to an exception that passes through the `with` statement.
 
     Attributes:
         layers: Settings for every sandbox.
@@ -70,6 +71,7 @@ class MockServer:
         layers: Iterable[Layer] = (),
         journal_max_entries: int = JOURNAL_MAX_ENTRIES,
         journal_max_bytes: int = JOURNAL_MAX_BYTES,
+        report: bool = False,
     ) -> None:
         self.layers = tuple(layers)
         self._host = SandboxHost(
@@ -80,6 +82,7 @@ class MockServer:
         )
         self.made: deque[Sandbox] = deque(maxlen=_LATEST_MAX)  # the latest ones, also closed ones
         self._port = port
+        self._has_report = report
         self._server: Server | None = None
         self._own: dict[str, Server] = {}  # by sandbox
         self._opening = threading.Lock()
@@ -223,7 +226,11 @@ class MockServer:
         self.open()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, failure: BaseException | None, __: object) -> None:
+        if self._has_report and failure is not None:
+            from mockserver.testing.report.notes import add_notes
+
+            add_notes(failure, list(self.made))
         self.close()
 
     def __repr__(self) -> str:

@@ -143,10 +143,13 @@ HIDDEN: Final[Mapping[str, str]] = MappingProxyType(
         "link-consumed-when": _USER,
         "return-on-failure": _USER,
         "return-query": _USER,
+        "simulate-panel": _USER,
+        "return-url-scheme": "a run sends no url of its own machine",
         "state-vs-event-order": _ENDING,
         **dict.fromkeys(
             (
                 "wh-signature",
+                "wh-timestamp",
                 "wh-body-bytes",
                 "wh-retry",
                 "wh-idempotency",

@@ -66,7 +66,7 @@ cursor-invalid page-stability forward-date-unit sender-of-own-messages entrypoin
 entrypoint-two-shapes funnel-null coexistence-flag-elsewhere entrypoint-visible-when form-id-kind form-unknown
 origins-empty session-unknown-code session-other-tenant session-read-fields reason-when-none
 entrypoint-when-failed body-missing funnelId-alone funnel-checked-when return-url-rules return-url-spelling return-on-failure
-return-query link-consumed-when link-after-use user-cancels expiry-boundary expiry-driver flow-open-at-deadline
+return-url-scheme simulate-panel wh-timestamp return-query link-consumed-when link-after-use user-cancels expiry-boundary expiry-driver flow-open-at-deadline
 sessions-in-parallel same-number-again phone-numbers two-sessions-one-number state-vs-event-order event-before-202-read
 session-retention url-shape coexistence-failures wh-signature wh-clock wh-body-bytes wh-retry wh-timeout
 wh-success wh-410-and-429 wh-idempotency wh-duplicates wh-order wh-no-endpoint wh-several-endpoints wh-disable

@@ -31,11 +31,15 @@ ELSEWHERE = {
     "core/webhooks/deliveries.py": {"delay": "of `deliver`"},
     "server/control/views.py": {"error": "a key of an attempt"},
     "server/control/routes.py": {"reset": "a command"},
+    "contract/openapi/components.py": {"error": "the schema of an error body"},
+    "server/control/openapi/answers.py": {"reset": "a command", "error": "a key of an attempt"},
+    "server/control/openapi/control.py": {"reset": "a command"},
+    "server/control/openapi/samples.py": {"error": "the effect that each refusal is injected by"},
     "pytest_plugin/conduct.py": {"error": "a mode of the marker"},
     "testing/remote.py": {"reset": "a command"},
     "testing/machine/faults.py": {"delay": "of `deliver`"},
-    "testing/report/diagnosis.py": {"error": "a key of an attempt"},
-    "testing/report/render.py": {"error": "a key of an attempt"},
+    "server/report/diagnosis.py": {"error": "a key of an attempt"},
+    "server/report/render.py": {"error": "a key of an attempt"},
     "testing/rules/effects.py": {"delay": "of `deliver`"},
 }
 

@@ -296,3 +296,43 @@ class TestShapeOfTheChannel:
 
         assert ("chatapp", "Recepção") == (entrypoint["platform"], entrypoint["displayName"])
         assert entrypoint == alone
+
+
+@pytest.mark.clause("session.return-url")
+@pytest.mark.option("return-url-scheme", "https-only")
+@pytest.mark.parametrize("url", ["http://localhost:5173/back", "http://127.0.0.1/", "http://clinic.example/"])
+def test_an_http_return_url_is_refused(mockserver, url):
+    reply = mockserver.call("POST", SESSIONS, json={"returnUrl": url})
+
+    assert (400, "VALIDATION_ERROR") == refused(reply)
+    assert "its scheme is 'http'" in reply.headers["x-mock-reason"]
+
+
+@pytest.mark.clause("session.return-url")
+@pytest.mark.option("return-url-scheme", "loopback-http")
+@pytest.mark.mockserver(choices={"return-url-scheme": "loopback-http"})
+@pytest.mark.parametrize(
+    "url", ["http://localhost:5173/back?a=1", "http://127.0.0.1/", "http://[::1]:3000/", "https://clinic.example/"]
+)
+def test_an_http_return_url_of_this_machine_is_where_the_end_user_goes(mockserver, url):
+    user = mockserver.end_user(create(mockserver, {"returnUrl": url}))
+    page = user.open()
+
+    scheme = url.partition(":")[0].lower()
+    assert f"form-action 'self' {scheme}:" in page.headers["content-security-policy"]
+    assert url == user.connect().location
+
+
+@pytest.mark.mockserver(choices={"return-url-scheme": "loopback-http"})
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://clinic.example/",
+        "http://localhost.clinic.example/",
+        "http://a@localhost/",
+        "http://localhost:x/",
+        "http://",
+    ],
+)
+def test_an_http_return_url_of_another_machine_is_refused(mockserver, url):
+    assert (400, "VALIDATION_ERROR") == refused(mockserver.call("POST", SESSIONS, json={"returnUrl": url}))

@@ -6,7 +6,7 @@ A marker is an HTML comment on the lines directly above a block:
     <!-- not run: REASON -->   the block is only checked for syntax
     <!-- deep: REASON -->      the block runs in the deep run alone
     <!-- fails: test_name -->  this test of the block fails; a `text` block below quotes its report
-    <!-- file: NAME -->        the block is this file, in the folder of the next Python block
+    <!-- file: NAME -->        the block is this file, in the folder of the next Python or JavaScript block
     <!-- newcomer: NAME -->    a set-up line that `.ci/run` and newcomers run
 """
 
@@ -19,7 +19,9 @@ from typing import NamedTuple
 
 from tests.wheels import ROOT
 
-KINDS = frozenset({"console", "ini", "javascript", "json", "mermaid", "python", "sh", "text", "toml", "yaml"})
+KINDS = frozenset(
+    {"console", "ini", "javascript", "json", "mermaid", "python", "sh", "text", "toml", "typescript", "yaml"}
+)
 RECORDING = "MOCKSERVER_RECORD_PAGES"
 MARKERS = frozenset({"deep", "not run", "fails", "file", "newcomer"})
 

@@ -134,7 +134,12 @@ def test_settings_files_are_read_without_a_complaint() -> None:
 def test_javascript_passes_under_node(tmp_path: Path) -> None:
     with MockServer() as server, server.sandbox("demo") as default:
         for block in every_block("javascript"):
-            (tmp_path / "example.test.mjs").write_text(block.text, encoding="utf-8")
+            if not block.is_run:
+                continue
+            file = tmp_path / block.markers.get("file", "example.test.mjs")
+            file.write_text(block.text, encoding="utf-8")
+            if "file" in block.markers:
+                continue
             environment = {**os.environ, "MOCKSERVER_URL": default.base_url}
             done = subprocess.run(
                 ["node", "--test", "example.test.mjs"],

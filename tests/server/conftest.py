@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -9,8 +10,12 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
+from mockserver.contract.choices import DEFAULTS
+from mockserver.server.control import routes
+from mockserver.server.errors import ControlError
 from mockserver.server.http1.server import Server
 from mockserver.server.socket_handler import error_body
+from tests.documents.control_calls import undocumented
 from tests.server.wsgi import WsgiHandler
 
 Serve = Callable[..., Server]
@@ -34,3 +39,33 @@ def serve() -> Iterator[Serve]:
             return servers.enter_context(Server(handler, **{"error_body": error_body} | options))
 
         yield serve
+
+
+@pytest.fixture(autouse=True)
+def documented_answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Hold every answer of the control plane to its document; a sandbox with choices of its own shows records otherwise."""
+    handle, wrong = routes.handle_control_request, []
+
+    def handle_and_check(host: Any, hosted: Any, request: Any) -> Any:
+        response = handle(host, hosted, request)
+        if hosted is None or dict(hosted.sandbox.choices) == dict(DEFAULTS):
+            wrong.extend(_undocumented(request, response))
+        return response
+
+    monkeypatch.setattr(routes, "handle_control_request", handle_and_check)
+    yield
+    assert [] == wrong
+
+
+def _undocumented(request: Any, response: Any) -> list[str]:
+    """Return what in an answer of JSON is not in the document; nothing for a path or a method that no command has."""
+    try:
+        row, _ = routes._match(request)
+    except ControlError:
+        return []
+    media_type = dict(response.headers).get("Content-Type", "").partition(";")[0]
+    if media_type == "application/yaml":
+        return []  # it takes long to read, and a test of the documents does
+    is_text = media_type == "text/plain"
+    body = response.body.decode() if is_text else json.loads(response.body) if response.body else None
+    return undocumented(row.id, response.status, media_type, body)

@@ -1,5 +1,7 @@
 """Calls over a socket to a server's control plane, and a world to make them in."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import requests
@@ -18,6 +20,7 @@ class Made(NamedTuple):
     tenant: str
     secret_key: str
     public_key: str
+    webhook_secrets: Mapping[str, str] = MappingProxyType({})
 
     def control(self, method: str, path: str, body: Any = None, **options: Any) -> requests.Response:
         """A call to this sandbox's own control plane."""
@@ -46,7 +49,7 @@ def make(server: str, **recipe: Any) -> Made:
     reply = control(server, "POST", "/sandboxes", recipe)
     assert 201 == reply.status_code, reply.text
     told = reply.json()
-    assert {"sandboxId", "baseUrl", "tenantId", "secretKey", "publicKey"} == set(told)
+    assert {"sandboxId", "baseUrl", "tenantId", "secretKey", "publicKey", "webhookSecrets"} == set(told)
     return Made(server, *told.values())
 
 

@@ -38,7 +38,7 @@ class Standalone:
         return self.made.control("GET", "/events").json()["events"]
 
     def complete(self, session_id: str) -> None:
-        assert 200 == self.made.control("POST", f"/sessions/{session_id}/complete", {}).status_code
+        assert 200 == self.made.control("POST", f"/sessions/{session_id}/complete?wait=false", {}).status_code
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ RECORDED = {
     "expireSession": "expire_session",
     "failCampaign": "fail_campaign",
     "redeliverEvent": "redeliver",
+    "createWebhook": "create_webhook",
     "recoverWebhook": "recover",
     "rotateWebhook": "rotate",
 }
@@ -70,13 +71,18 @@ def test_no_command_returns_a_function(mockserver: Sandbox):
     mockserver.receive_webhooks(lambda request: 204)
     mockserver.complete_session(session, phone="+5511999990000")
     (event,) = mockserver.events
-    bodies: dict[str, dict[str, Any]] = {"advanceClock": {"by": "1m"}, "redeliverEvent": {"id": event["id"]}}
-    unlocked = [route.id for route in ROUTES if route.target == "sandbox" and route.phase != "locked"]
+    bodies: dict[str, dict[str, Any]] = {
+        "advanceClock": {"by": "1m"},
+        "redeliverEvent": {"id": event["id"]},
+        "readOpenapi": {},
+        "readOpenapiYaml": {},
+    }
+    unlocked = [route.id for route in ROUTES if route.target == "sandbox" and route.phase in ("snapshot", "unlocked")]
     assert set(bodies) == {route.id for route in ROUTES if route.target == "sandbox" and route.phase == "unlocked"}
 
     views = {name: mockserver._backend.run(name, **bodies.get(name, {})) for name in unlocked}
 
-    assert {} == {name: view for name, view in views.items() if not isinstance(view, dict)}
+    assert {} == {name: view for name, view in views.items() if not isinstance(view, dict | str)}
 
 
 def test_a_command_with_the_lock_free_takes_none_of_another_thread(mockserver: Sandbox):

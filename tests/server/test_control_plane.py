@@ -70,11 +70,12 @@ class TestSandboxes:
     def test_one_is_made_from_a_library_scenario_by_its_name(self, mockserver_server):
         assert json.loads(make(mockserver_server.url, scenario="demo").state())["tenants"][0]["chats"]
 
-    def test_without_a_seed_it_is_0_and_a_seed_repeats(self, mockserver_server):
+    def test_without_a_seed_it_is_its_own_and_a_seed_repeats(self, mockserver_server):
         def session(**seed: int) -> str:
             return make(mockserver_server.url, clock={"freeze": NOON}, **seed).session()
 
-        assert session() == session(seed=0) != session(seed=1) == session(seed=1)
+        assert session(seed=0) == session(seed=0) != session(seed=1) == session(seed=1)
+        assert session() != session() != session(seed=0)
 
     def test_they_are_listed_with_their_exchanges(self, made):
         made.session()

@@ -284,3 +284,11 @@ def test_no_refusal_repeats_a_key(mockserver_server, method, path, body):
 
         assert reply.status_code in (400, 404)
         assert key not in reply.text and "sk_..." in reply.text
+
+
+def test_a_wrong_field_of_varied_chats_is_refused_with_its_place(made):
+    chats = {"count": 1, "vary": {"status": [5]}}
+    reply = made.control("POST", "/scenarios", {"given": {"chats": chats}})
+
+    assert (400, "MOCK_BAD_SCENARIO") == refused(reply)
+    assert ["/given/chats/vary/status/0"] == [problem["path"] for problem in reply.json()["problems"]]

@@ -378,3 +378,21 @@ def test_the_page_code_is_loaded_only_for_the_first_page():
     )
 
     assert "[]\n['jinja2']\n" == done.stdout, done.stderr
+
+
+@pytest.mark.option("simulate-panel", "shown")
+def test_the_panel_that_ends_a_session_is_shown(mockserver):
+    assert "Simular" in mockserver.end_user(create(mockserver)).open().text
+
+
+@pytest.mark.option("simulate-panel", "hidden")
+@pytest.mark.mockserver(choices={"simulate-panel": "hidden"})
+def test_a_hidden_panel_is_neither_shown_nor_obeyed(mockserver):
+    session = create(mockserver)
+    path = inside(mockserver, session["url"])
+
+    page = get(mockserver, path).body.decode()
+
+    assert [] == [each for each in ("Simular", "simulate-") if each in page]
+    assert 400 == press(mockserver, path, "simulate-expire").status
+    assert "pending" == read(mockserver, session["sessionId"])["status"]

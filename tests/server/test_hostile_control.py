@@ -17,6 +17,7 @@ from tests.depth import at_depth
 from tests.operations.world import DRAFT, GIVEN, SESSIONS
 from tests.server.hostile import HEADERS, Request, check, send, strict_json, targets, written
 
+JSON = {"Accept": "application/json"}
 WEBHOOK = {"url": "http://127.0.0.1:9/hook"}
 SEED = {**GIVEN, "webhooks": [WEBHOOK]}
 RULE = {
@@ -31,7 +32,7 @@ DOCUMENT = {"scenario": "a", "seed": 1, "choices": {"dual-status": "guide"}, "cl
 # A lawful body for each route that takes one.
 BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/_mock/sandboxes"): {"scenario": DOCUMENT, "seed": 3, "choices": {"list-order": "shuffled", "media-max-files": 2},
-                                   "clock": {"follow": True}, "given": GIVEN},
+                                   "clock": {"follow": True}, "given": GIVEN, "profile": "guide"},
     ("PUT", "/_mock/clock"): {"freeze": "2026-03-02T12:00:00Z"},
     ("POST", "/_mock/clock/advance"): {"by": "20m"},
     ("PATCH", "/_mock/choices"): {"dual-status": "guide", "rate-limit-numbers": {"requests": 5, "per": "10s"}, "media-max-size": {"image": 5}},
@@ -40,10 +41,24 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/_mock/journal/verify"): {"operation": "createCampaign", "atLeast": 1, "where": {"body.name": "~a", "query.x": ">=1", "path.id": 1}},
     ("POST", "/_mock/sessions/{sessionId}/complete"): {"phone": "+5511999990000", "name": "A"},
     ("POST", "/_mock/sessions/{sessionId}/fail"): {"reason": "phone_in_use"},
+    ("POST", "/_mock/webhooks"): {**WEBHOOK, "events": ["entrypoints"], "secret": "whsec_abcdefghijklmnop", "tenantId": "tenant_default"},
     ("POST", "/_mock/webhooks/{id}/rotate"): {"secret": "whsec_abcdefghijklmnop"},
 }  # fmt: skip
-QUERY = ("operation", "status", "since", "limit", "name", "chats", "chatsFrom", "id", "sessionId")
-VIEWS = [route.path for route in ROUTES if route.method == "GET" and "{" not in route.path]
+QUERY = (
+    "operation",
+    "status",
+    "since",
+    "limit",
+    "last",
+    "name",
+    "failure",
+    "wait",
+    "chats",
+    "chatsFrom",
+    "id",
+    "sessionId",
+)
+VIEWS = [route.path for route in ROUTES if route.method == "GET" and "{" not in route.path and not route.media_types]
 
 
 class World:
@@ -75,7 +90,7 @@ class World:
 
     def check_views(self) -> None:
         for path in VIEWS:
-            request = Request("GET", path)
+            request = Request("GET", path, JSON)
             answer = send(self.app, request)
             assert check(answer, request) is not None
             assert answer.status in (200, 409), (path, answer)
@@ -143,4 +158,4 @@ def test_every_view_is_json_after_a_body_that_is_hardly_json(body, path) -> None
 
     world.check_views()
     for view in VIEWS:
-        strict_json(send(world.app, Request("GET", view)).body)
+        strict_json(send(world.app, Request("GET", view, JSON)).body)

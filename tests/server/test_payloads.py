@@ -7,6 +7,7 @@ import hmac
 import json
 
 import pytest
+from freezegun import freeze_time
 from standardwebhooks import Webhook
 from standardwebhooks.webhooks import WebhookVerificationError
 from svix.webhooks import Webhook as SvixWebhook
@@ -20,6 +21,8 @@ pytestmark = [pytest.mark.mockserver(now=NOON, given=FUNNELS), pytest.mark.claus
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 OTHER = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
 FORGERIES = ("no-signature", "wrong-secret", "old-timestamp", "changed-body", "changed-id", "junk-header")
+
+NOON_SECONDS = "1772366400"
 
 
 def told(sandbox, *answers, name="São João ☕/", secret=SECRET) -> Inbox:
@@ -363,3 +366,23 @@ def test_unknown_fields_are_in_events_where_they_are_in_answers(mockserver):
     [letter] = told(mockserver).letters
 
     assert {"event", "data"} < set(json.loads(letter.body))
+
+
+@pytest.mark.option("wh-timestamp", "process-clock")
+@pytest.mark.mockserver(now=NOON)
+def test_the_timestamp_is_of_the_process_clock(mockserver):
+    [letter] = told(mockserver).letters
+
+    assert NOON_SECONDS != letter.headers["webhook-timestamp"]
+    assert verify(letter)
+
+
+@pytest.mark.option("wh-timestamp", "sandbox-clock")
+@pytest.mark.mockserver(now=NOON, choices={"wh-timestamp": "sandbox-clock"})
+def test_the_timestamp_may_be_of_the_sandbox_clock(mockserver):
+    [letter] = told(mockserver).letters
+
+    assert NOON_SECONDS == letter.headers["webhook-timestamp"]
+    assert letter.json()["data"]["occurredAt"].startswith(NOON[:19])
+    with freeze_time(NOON):
+        assert verify(letter)

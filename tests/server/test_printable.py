@@ -16,8 +16,8 @@ from mockserver.conduct.judge import finding
 from mockserver.contract.text import printable
 from mockserver.core.redaction import Redactor
 from mockserver.server.http1.server import Server
+from mockserver.server.report.exchanges import format_line, shorten
 from mockserver.testing import conduct
-from mockserver.testing.calls import format_line, shorten
 from mockserver.testing.report.replay import print_replay
 from tests.server.rawclient import RawClient
 

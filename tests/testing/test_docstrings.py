@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mockserver import MockServer, Sandbox
+from mockserver import MockServer, Sandbox, SandboxTestCase
 from mockserver.contract.wire_faults import WireFaultMethods
 from mockserver.testing.call_log import CallLog
 from mockserver.testing.calls import CallMismatch, Calls, Exchange
@@ -23,7 +23,7 @@ from mockserver.testing.settings import Layer, Settings
 from mockserver.testing.transports.in_process import Response
 
 PUBLIC = (
-    MockServer, RemoteServer, Sandbox, CallLog, Calls, Exchange, CallMismatch, RuleBuilder, ActiveRule, Effects,
+    MockServer, RemoteServer, Sandbox, SandboxTestCase, CallLog, Calls, Exchange, CallMismatch, RuleBuilder, ActiveRule, Effects,
     WireFaultMethods, Ledger, ConductReport, Receiver, EndUser, Page, Layer, Settings, Response,
 )  # fmt: skip
 EXAMPLES = [
@@ -93,7 +93,12 @@ def test_every_public_member_and_parameter_is_documented() -> None:
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda test: test.name)
 def test_an_example_runs(example: doctest.DocTest, mockserver_server: MockServer) -> None:
     with mockserver_server.sandbox("demo") as sandbox:
-        example.globs = {"sandbox": sandbox, "server": mockserver_server, "MockServer": MockServer}
+        example.globs = {
+            "sandbox": sandbox,
+            "server": mockserver_server,
+            "MockServer": MockServer,
+            "SandboxTestCase": SandboxTestCase,
+        }
         output: list[str] = []
         result = doctest.DocTestRunner(verbose=False).run(example, out=output.append)
 

@@ -11,6 +11,10 @@ CHOICES: Final[tuple[Choice, ...]] = (
     Choice("wh-signature", FAMILY, "How are webhooks signed?",
            "L374", ("standard-webhooks", "svix", "stripe", "hub-sha256", "unsigned"), "standard-webhooks",
            "A portal with groups of events suggests a service that signs so.", "inferred", ("events.subscribed",)),
+    Choice("wh-timestamp", FAMILY, "Whose present is the timestamp of a signed request?",
+           "L374", ("process-clock", "sandbox-clock"), "process-clock",
+           "Verifiers compare it with the clock of their own process; one that has the sandbox's clock takes the other.",
+           "inferred", ("events.subscribed",)),
     Choice("wh-body-bytes", FAMILY, "How is the JSON of an event written?",
            "L362", ("compact", "escaped", "spaced", "reordered-keys"), "compact",
            "It is what a JavaScript service writes.", "inferred", ("events.connected",)),
@@ -31,8 +35,8 @@ CHOICES: Final[tuple[Choice, ...]] = (
 )
 
 FIXED: Final[tuple[Fixed, ...]] = (
-    Fixed("wh-clock", FAMILY, "timestamps of the process's clock; occurredAt of the sandbox's",
-          "Verifiers compare the timestamp with their own clock."),
+    Fixed("wh-clock", FAMILY, "occurredAt is of the sandbox's clock, whatever wh-timestamp says",
+          "An event happens in the sandbox, and only the request is about the present of its receiver."),
     Fixed("wh-timeout", FAMILY, "15 seconds", "It is the limit of the service that the portal suggests."),
     Fixed("wh-success", FAMILY, "any 2xx; a redirect is a failure and is not followed",
           "The specification of that signing scheme requires it."),

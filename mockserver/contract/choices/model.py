@@ -62,7 +62,7 @@ class Fixed(NamedTuple):
 RATE_WHEN_ON: Final[Mapping[str, object]] = {"requests": 120, "per": 60}
 
 # A limit of no messages is worth a test; a rate of zero would never end, and an upload has at least one file.
-_LEAST: Final[Mapping[str, int]] = {"size-limit-values": 0}
+LEAST: Final[Mapping[str, int]] = {"size-limit-values": 0}
 
 
 class Mismatch(NamedTuple):
@@ -121,7 +121,7 @@ def _mapping(choice: Choice, value: object) -> Mismatch | None:
 
 
 def _whole(choice: Choice, value: object) -> Mismatch | None:
-    least = _LEAST.get(choice.id, 1)
+    least = LEAST.get(choice.id, 1)
     is_whole = isinstance(value, int) and not isinstance(value, bool) and value >= least
     if is_whole or (value is None and choice.value == "per-platform"):
         return None

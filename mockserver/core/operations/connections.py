@@ -130,7 +130,7 @@ def _deadline(sandbox: SandboxState) -> Instant:
 
 def _refuse_bad_return_url(sandbox: SandboxState, url: str) -> None:
     """Refuse what `return_urls` has a problem with; a url with a user is not repeated."""
-    wrong = return_urls.problem(url)
+    wrong = return_urls.problem(url, allows_loopback_http=sandbox.choices["return-url-scheme"] == "loopback-http")
     if wrong:
         received = repr(redaction.masked_excerpt(url, sandbox.secrets(), 80)) if "@" not in url else "a url"
         reason = f"got {received}: {wrong}; expected an https url without user or password, at most {RETURN_URL_MAX_CHARS} characters"

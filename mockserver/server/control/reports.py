@@ -6,6 +6,7 @@ They write nothing, neither into the journal nor into the history.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 JSON = dict[str, Any]
 Arguments = Mapping[str, Any]
+
+NAME_MAX_CHARS = 200  # of a scenario document's name
 
 
 def read_ledger(snapshot: HostedSnapshot, args: Arguments) -> JSON:
@@ -159,7 +162,11 @@ def read_replay(snapshot: HostedSnapshot, args: Arguments) -> JSON:
     unknown = next((key for key in args if key != "name"), None)
     if unknown is not None:
         raise ControlError(400, "MOCK_BAD_QUERY", f"got {unknown!r}; expected name")
-    return replay_document.document(snapshot, **args)
+    name = args.get("name", "replay")
+    if not 1 <= len(name) <= NAME_MAX_CHARS:
+        expected = f"a text of 1 to {NAME_MAX_CHARS} characters"
+        raise ControlError(400, "MOCK_BAD_QUERY", f"name: got {reprlib.repr(name)}; expected {expected}")
+    return replay_document.document(snapshot, name)
 
 
 def track_choices(hosted: HostedSandbox, args: Arguments) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hmac
 import logging
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
@@ -24,7 +24,8 @@ from mockserver.server.api.formats import encoded_in_slices
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse, redactor
 from mockserver.server.api.router import Router
-from mockserver.server.control import records, reports, sandboxes, scenarios, webhooks
+from mockserver.server.control import failure_report, records, reports, sandboxes, scenarios, webhooks
+from mockserver.server.control.accept import JSON_TYPES, REPORT_TYPES, YAML_TYPES, accepted_type
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox, Phase, SandboxHost
 
@@ -35,9 +36,9 @@ CommandId = Literal[
     "readHealth", "createSandbox", "listSandboxes", "deleteSandbox", "reset", "readClock", "setClock",
     "advanceClock", "readChoices", "choose", "readTrackedChoices", "trackChoices", "listScenarios", "applyScenario",
     "listRules", "removeRules", "removeRule", "readTenant", "setTenant", "readState", "createCheckpoint",
-    "restoreCheckpoint", "readJournal", "verifyJournal", "readHistory", "readReplay", "readLedger", "readConduct",
+    "restoreCheckpoint", "readJournal", "verifyJournal", "readHistory", "readReplay", "readReport", "readLedger", "readConduct",
     "completeSession", "failSession", "cancelSession", "expireSession", "failCampaign", "readEvents",
-    "redeliverEvent", "recoverWebhook", "rotateWebhook",
+    "redeliverEvent", "createWebhook", "recoverWebhook", "rotateWebhook", "readOpenapi", "readOpenapiYaml",
 ]
 # fmt: on
 
@@ -46,8 +47,9 @@ class Route(NamedTuple):
     """
     One command of the control plane.
 
-    `target` is the first argument of `handler`: the `host`, or the `sandbox` of the prefix. `phase` is when the handler
-    of a sandbox runs (see `hosting.host.Phase`). `recorded` is the name under which the history and replay documents
+    `target` is the first argument of `handler`: the `host` with its address for the caller, or the `sandbox` of the prefix.
+    `phase` is when the handler of a sandbox runs (see `hosting.host.Phase`). `media_types` are those of an answer that is
+    a text (see `accept`); its handler also takes the `base_url` of the sandbox for the caller. `recorded` is the name under which the history and replay documents
     have the command; None for one that changes nothing, or that restores the history together with the state.
     """
 
@@ -55,12 +57,30 @@ class Route(NamedTuple):
     method: str
     path: str
     target: Literal["host", "sandbox"]
-    handler: Callable[[Any, Mapping[str, Any]], Any]
+    handler: Callable[..., Any]
     phase: Phase
     recorded: str | None
     status: int
     schema: str | None
     summary: str
+    media_types: tuple[str, ...] = ()
+
+
+def _read_openapi(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None = None) -> str:
+    return _document(hosted, args, base_url, "json")
+
+
+def _read_openapi_yaml(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None = None) -> str:
+    return _document(hosted, args, base_url, "yaml")
+
+
+def _document(
+    hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None, form: Literal["json", "yaml"]
+) -> str:
+    # Imported here: few servers are asked for a document, and the tables that it is made of take long to import.
+    from mockserver.server.control.openapi import commands
+
+    return commands.read_document(hosted, args, base_url or hosted.base_url, ROUTES, form)
 
 
 # fmt: off
@@ -92,17 +112,21 @@ ROUTES: tuple[Route, ...] = (
     Route("verifyJournal",       "POST",   "/_mock/journal/verify",                 "sandbox",  sandboxes.verify_journal,         "locked",    None,                200,  "control.verifyJournal",    "Count the calls of an operation"),
     Route("readHistory",         "GET",    "/_mock/steps",                          "sandbox",  reports.read_history,             "snapshot",  None,                200,  None,                       "Commands so far, calls that wait, and the next due timer"),
     Route("readReplay",          "GET",    "/_mock/replay",                         "sandbox",  reports.read_replay,              "snapshot",  None,                200,  None,                       "The document that repeats the run"),
+    Route("readReport",          "GET",    "/_mock/report",                         "sandbox",  failure_report.read_report,       "snapshot",  None,                200,  None,                       "The most likely cause of a failure, and everything that happened", REPORT_TYPES),
     Route("readLedger",          "GET",    "/_mock/ledger",                         "sandbox",  reports.read_ledger,              "snapshot",  None,                200,  None,                       "The side effects of the calls so far"),
     Route("readConduct",         "GET",    "/_mock/conduct",                        "sandbox",  reports.read_conduct,             "snapshot",  None,                200,  None,                       "Findings on the client's conduct"),
-    Route("completeSession",     "POST",   "/_mock/sessions/{sessionId}/complete",  "sandbox",  records.complete_session,         "locked",    "complete_session",  200,  "control.completeSession",  "The end user finishes the flow"),
-    Route("failSession",         "POST",   "/_mock/sessions/{sessionId}/fail",      "sandbox",  records.fail_session,             "locked",    "fail_session",      200,  "control.failSession",      "The connection fails"),
-    Route("cancelSession",       "POST",   "/_mock/sessions/{sessionId}/cancel",    "sandbox",  records.cancel_session,           "locked",    "cancel_session",    200,  None,                       "The end user cancels"),
-    Route("expireSession",       "POST",   "/_mock/sessions/{sessionId}/expire",    "sandbox",  records.expire_session,           "locked",    "expire_session",    200,  None,                       "The session expires now"),
+    Route("completeSession",     "POST",   "/_mock/sessions/{sessionId}/complete",  "sandbox",  records.complete_session,         "delivered", "complete_session",  200,  "control.completeSession",  "The end user finishes the flow"),
+    Route("failSession",         "POST",   "/_mock/sessions/{sessionId}/fail",      "sandbox",  records.fail_session,             "delivered", "fail_session",      200,  "control.failSession",      "The connection fails"),
+    Route("cancelSession",       "POST",   "/_mock/sessions/{sessionId}/cancel",    "sandbox",  records.cancel_session,           "delivered", "cancel_session",    200,  None,                       "The end user cancels"),
+    Route("expireSession",       "POST",   "/_mock/sessions/{sessionId}/expire",    "sandbox",  records.expire_session,           "delivered", "expire_session",    200,  None,                       "The session expires now"),
     Route("failCampaign",        "POST",   "/_mock/campaigns/{id}/fail",            "sandbox",  records.fail_campaign,            "locked",    "fail_campaign",     200,  None,                       "A running campaign fails"),
     Route("readEvents",          "GET",    "/_mock/events",                         "sandbox",  sandboxes.read_events,            "locked",    None,                200,  None,                       "The events so far"),
     Route("redeliverEvent",      "POST",   "/_mock/events/{id}/redeliver",          "sandbox",  webhooks.redeliver,               "unlocked",  "redeliver",         200,  None,                       "Send an event again"),
+    Route("createWebhook",       "POST",   "/_mock/webhooks",                       "sandbox",  webhooks.create_webhook,          "locked",    "create_webhook",    201,  "control.createWebhook",    "Register an endpoint"),
     Route("recoverWebhook",      "POST",   "/_mock/webhooks/{id}/recover",          "sandbox",  webhooks.recover,                 "locked",    "recover",           200,  None,                       "Send an endpoint all abandoned events again"),
     Route("rotateWebhook",       "POST",   "/_mock/webhooks/{id}/rotate",           "sandbox",  webhooks.rotate,                  "locked",    "rotate",            200,  "control.rotateWebhook",    "Give an endpoint a new secret"),
+    Route("readOpenapi",         "GET",    "/_mock/openapi.json",                   "sandbox",  _read_openapi,                    "unlocked",  None,                200,  None,                       "The OpenAPI document of either plane, as JSON", JSON_TYPES),
+    Route("readOpenapiYaml",     "GET",    "/_mock/openapi.yaml",                   "sandbox",  _read_openapi_yaml,               "unlocked",  None,                200,  None,                       "The OpenAPI document of either plane, as YAML", YAML_TYPES),
 )
 # fmt: on
 COMMANDS: Mapping[str, Route] = MappingProxyType({route.id: route for route in ROUTES})
@@ -123,9 +147,12 @@ def _respond(host: SandboxHost, hosted: HostedSandbox | None, request: HttpReque
     try:
         _check_access(host, request)
         route, params = _match(request)
-        return _json_response(
-            route.status, _run(host, hosted, route, {**params, **_arguments(route, request), **params})
-        )
+        media_type = accepted_type(request.headers.get("accept", ""), route.media_types)
+        origin = request.base_url.removesuffix(hosted.prefix) if hosted is not None else request.base_url
+        addressed = sandboxes.AddressedHost(host, origin)
+        arguments = {**params, **_arguments(route, request), **params}
+        result = _run(addressed, hosted, route, arguments, _waits(route, request))
+        return _response(route, media_type, result)
     except ControlError as refusal:
         return _json_response(refusal.status, _without_secrets(hosted, refusal.as_json()), refusal.headers)
     except Exception as failure:  # noqa: BLE001 - a bug of the mock has a JSON error too
@@ -144,19 +171,23 @@ def _without_secrets(hosted: HostedSandbox | None, body: dict[str, Any]) -> dict
     return hidden
 
 
-def _run(host: SandboxHost, hosted: HostedSandbox | None, route: Route, args: Mapping[str, Any]) -> Any:
+def _run(
+    addressed: sandboxes.AddressedHost, hosted: HostedSandbox | None, route: Route, args: Mapping[str, Any], waits: bool
+) -> Any:
     if route.target == "host":
         if hosted is not None and hosted.own_origin is not None and route.id != "readHealth":
             message = f"got a request at the port of {hosted.id}; expected the server's own address, which manages other sandboxes"
             raise ControlError(409, "MOCK_OWN_PORT", message)
-        return route.handler(host, args)
+        return route.handler(addressed, args)
     if hosted is None:
         raise ControlError(
             404,
             "MOCK_NOT_FOUND",
             "this server has no default sandbox; create one with POST /_mock/sandboxes and use its baseUrl",
         )
-    return hosted.run_command(route.handler, args, phase=route.phase, recorded=route.recorded)
+    # A text that the client reads has its address as the client has written it.
+    handler = partial(route.handler, base_url=addressed.base_url(hosted)) if route.media_types else route.handler
+    return hosted.run_command(handler, args, phase=route.phase, recorded=route.recorded, waits=waits)
 
 
 def _json_response(status: int, body: Any, headers: tuple[tuple[str, str], ...] = ()) -> HttpResponse:
@@ -164,6 +195,16 @@ def _json_response(status: int, body: Any, headers: tuple[tuple[str, str], ...] 
         return HttpResponse(204, (("Cache-Control", "no-store"),), b"")
     own = (("Content-Type", "application/json; charset=utf-8"), ("Cache-Control", "no-store"))
     return HttpResponse(status, (*own, *headers), encoded_in_slices(body))
+
+
+def _response(route: Route, media_type: str | None, result: Any) -> HttpResponse:
+    """Return the result of a command under the media type that was negotiated, None for JSON alone."""
+    if media_type is None or (media_type == "application/json" and not isinstance(result, str)):
+        return _json_response(route.status, result)
+    text = result if isinstance(result, str) else result["text"]
+    vary = () if isinstance(result, str) else (("Vary", "Accept"),)
+    own = (("Content-Type", f"{media_type}; charset=utf-8"), ("Cache-Control", "no-store"), *vary)
+    return HttpResponse(route.status, own, text.encode())
 
 
 @cache
@@ -188,10 +229,32 @@ def _match(request: HttpRequest) -> tuple[Route, Mapping[str, str]]:
     raise ControlError(404, "MOCK_NOT_FOUND", f"path: got {path}; expected one of the control plane{hint}")
 
 
+def _query(request: HttpRequest) -> dict[str, str]:
+    return dict(parse_qsl(request.target.partition("?")[2], keep_blank_values=True))
+
+
+def _waits(route: Route, request: HttpRequest) -> bool:
+    """Return False if the query of a command that waits for deliveries has `wait=false`."""
+    if route.phase != "delivered":
+        return True
+    query = _query(request)
+    unknown = next((key for key in query if key != "wait"), None)
+    if unknown is not None:
+        raise ControlError(
+            400, "MOCK_BAD_QUERY", f"got {unknown!r}; expected wait{closest_match_hint(unknown, ('wait',))}"
+        )
+    value = query.get("wait", "true")
+    if value not in ("true", "false"):
+        hint = closest_match_hint(value, ("true", "false"))
+        raise ControlError(400, "MOCK_BAD_QUERY", f"wait: got {value!r}; expected true or false{hint}")
+    return value == "true"
+
+
 def _arguments(route: Route, request: HttpRequest) -> Mapping[str, Any]:
-    query = dict(parse_qsl(request.target.partition("?")[2], keep_blank_values=True))
+    if route.phase == "delivered" and route.schema is None:
+        return {}
     if route.method == "GET" or route.schema is None:
-        return query
+        return _query(request)
     if request.body is None:
         raise ControlError(413, "MOCK_BODY_TOO_LARGE", "got a body that is larger than the mock reads")
     try:

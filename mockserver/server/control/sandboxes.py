@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
+from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.endpoints import operations_named
-from mockserver.contract.text import closest_match_hint
+from mockserver.contract.text import closest_match, closest_match_hint
 from mockserver.core import scheduler
 from mockserver.core.instants import Instant, format_exact, parse
 from mockserver.core.state.matching import PATH_ROOTS, differences
 from mockserver.core.state.tenant import Tenant
-from mockserver.scenario.choices import set_choices
+from mockserver.scenario.choices import merge_choices, set_choices
 from mockserver.scenario.problems import Problem, ScenarioError
 from mockserver.server.api.response import redactor
 from mockserver.server.control import views
 from mockserver.server.errors import ControlError
-from mockserver.server.hosting import runtime
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, HostedSnapshot, SandboxConfig, SandboxHost
 from mockserver.version import VERSION
 
@@ -172,10 +172,14 @@ def restore_checkpoint(hosted: HostedSandbox, args: Arguments) -> None:
 
 
 def read_journal(snapshot: HostedSnapshot, args: Arguments) -> JSON:
-    """Return exchanges and transitions; with `operation` or `status` only those exchanges."""
+    """Return exchanges and transitions; with `operation` or `status` only those exchanges, with `last` the newest of them."""
+    if "limit" in args and "last" in args:
+        raise ControlError(
+            400, "MOCK_BAD_QUERY", "got limit with last; expected limit for the oldest or last for the newest"
+        )
     numbers = _numbers(
         {key: value for key, value in args.items() if key != "operation"},
-        {"status": "status", "since": "since", "limit": "limit"},
+        {"status": "status", "since": "since", "limit": "limit", "last": "last"},
         ("operation",),
     )
     operations = _operations(args["operation"]) if "operation" in args else None
@@ -193,8 +197,9 @@ def _numbers(args: Arguments, names: Mapping[str, str], others: tuple[str, ...] 
     """Return the whole numbers of a query under the `names` that the view has for them; ControlError for other keys."""
     for key in args:
         if key not in names:
-            known = ", ".join((*others, *names))
-            raise ControlError(400, "MOCK_BAD_QUERY", f"got {_cut(key)}; expected some of {known}")
+            known = (*others, *names)
+            expected = f"expected some of {', '.join(known)}{closest_match_hint(key, known)}"
+            raise ControlError(400, "MOCK_BAD_QUERY", f"got {_cut(key)}; {expected}")
     return {names[key]: _whole(value, key) for key, value in args.items()}
 
 
@@ -244,30 +249,55 @@ def read_events(hosted: HostedSandbox, args: Arguments) -> JSON:
     return views.events(hosted.sandbox)
 
 
-def health(host: SandboxHost, args: Mapping[str, Any]) -> dict[str, Any]:
+def health(addressed: AddressedHost, args: Mapping[str, Any]) -> dict[str, Any]:
     return {"status": "ok", "version": VERSION}
 
 
-def create_sandbox(host: SandboxHost, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Create a sandbox; its seed is its own, else its scenario's, else the host's default one."""
+class AddressedHost(NamedTuple):
+    """The host, with the server's address as the caller of a command has written it."""
+
+    host: SandboxHost
+    origin: str
+
+    def base_url(self, hosted: HostedSandbox) -> str:
+        """Return the address of a sandbox for this caller."""
+        return hosted.own_origin or self.origin + hosted.prefix
+
+
+def create_sandbox(addressed: AddressedHost, args: Mapping[str, Any]) -> dict[str, Any]:
+    """Create a sandbox; `choices` take precedence over those of the profile, and these over the scenario's."""
     try:
-        hosted = host.create(SandboxConfig(**args), clock=runtime.following_clock())
+        hosted = addressed.host.create_for_client(_config(args))
     except ScenarioError as refusal:
         raise ControlError(
             400, "MOCK_BAD_SCENARIO", "the document is refused; no sandbox was created", refusal.problems
         ) from None
     keys = {"secretKey": hosted.tenant.secret_key, "publicKey": hosted.tenant.public_key}
-    return {"sandboxId": hosted.id, "baseUrl": hosted.base_url, "tenantId": hosted.tenant.id, **keys}
+    place = {"sandboxId": hosted.id, "baseUrl": addressed.base_url(hosted), "tenantId": hosted.tenant.id}
+    return {**place, **keys, "webhookSecrets": hosted.created.secrets}
 
 
-def list_sandboxes(host: SandboxHost, args: Mapping[str, Any]) -> dict[str, Any]:
+def _config(args: Mapping[str, Any]) -> SandboxConfig:
+    """Return the configuration of a body; its profile is one of the mock's own, never a file of the server."""
+    own = {name: value for name, value in args.items() if name != "profile"}
+    if "profile" not in args:
+        return SandboxConfig(**own)
+    chosen = PROFILES.get(args["profile"])
+    if chosen is None:
+        wanted, near = f"one of {', '.join(PROFILES)}", closest_match(args["profile"], PROFILES)
+        raise ScenarioError([Problem("/profile", repr(args["profile"]), wanted, near)])
+    return SandboxConfig(**own | {"choices": merge_choices(chosen, own.get("choices", {}))})
+
+
+def list_sandboxes(addressed: AddressedHost, args: Mapping[str, Any]) -> dict[str, Any]:
     """Return the open sandboxes, and the closed ones that clients called after their end, with the number of those calls."""
+    host = addressed.host
     late = [(sandbox_id, count) for sandbox_id, count in list(host.closed.items()) if count]
     return {
         "sandboxes": [
             {
                 "sandboxId": hosted.id,
-                "baseUrl": hosted.base_url,
+                "baseUrl": addressed.base_url(hosted),
                 "createdAt": format_exact(hosted.created_at),
                 "exchanges": hosted.sandbox.journal.last_exchange,
             }
@@ -277,14 +307,14 @@ def list_sandboxes(host: SandboxHost, args: Mapping[str, Any]) -> dict[str, Any]
     }
 
 
-def delete_sandbox(host: SandboxHost, args: Mapping[str, Any]) -> None:
+def delete_sandbox(addressed: AddressedHost, args: Mapping[str, Any]) -> None:
     """End a sandbox other than the default one."""
     sandbox_id = args["id"]
     if sandbox_id == DEFAULT_ID:
         raise ControlError(
             409, "MOCK_DEFAULT_SANDBOX", "the default sandbox cannot be deleted; reset it with POST /_mock/reset"
         )
-    if not host.close(sandbox_id):
+    if not addressed.host.close(sandbox_id):
         raise ControlError(
             404, "MOCK_NOT_FOUND", f"sandbox: got {sandbox_id!r}; expected one that GET /_mock/sandboxes lists"
         )

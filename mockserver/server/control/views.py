@@ -29,7 +29,7 @@ JSON = dict[str, Any]
 
 
 # Fields that hold an instant; every other value is returned as it is.
-_INSTANTS = frozenset(
+INSTANTS = frozenset(
     ("created_at", "updated_at", "birth_date", "last_message_at", "last_update_at", "started_at", "ended_at", "expires_at", "uploaded_at",
      "consumed_at")
 )  # fmt: skip
@@ -40,7 +40,7 @@ _TABLE_KEYS: Mapping[str, str] = {"hosted_flows": "walks"}
 
 _SECRETS = ("secret", "old_secret", "token")
 _AS_JSON = frozenset((str, int, float, bool, type(None)))  # types that are the same as JSON
-_NOT_AS_JSON = _INSTANTS.union(_SECRETS)  # but in these fields
+_NOT_AS_JSON = INSTANTS.union(_SECRETS)  # but in these fields
 
 STATE_CHATS = 10_000  # chats of a tenant, and targets of an execution, in one response
 
@@ -174,7 +174,7 @@ def _texts(entries: list[Any]) -> Iterator[str]:
 
 def _execution(sandbox: SandboxState, record: Execution, targets: int) -> JSON:
     """Return an execution with the ids of its template and of its first targets."""
-    own_fields = _fields(sandbox, record, _keys(Execution))
+    own_fields = _fields(sandbox, record, record_keys(Execution))
     return {**own_fields, "targets": [chat.id for chat in record.targets[:targets]], "template": record.template.id}
 
 
@@ -182,15 +182,15 @@ def _plain(sandbox: SandboxState, value: Any, name: str = "") -> Any:
     """Return a record as JSON: camelCase keys, instants as text, contents as size and digest, secrets redacted."""
     if name in _SECRETS:
         return value and mask(value)
-    if name in _INSTANTS and isinstance(value, int):
+    if name in INSTANTS and isinstance(value, int):
         return format_exact(value)
     if isinstance(value, SendSchedule):
         return counts(value, sandbox.now)._asdict()
     if isinstance(value, Chat):
         attributes = value.attributes
-        return {"seq": value.seq, "id": value.id, **_fields(sandbox, attributes, _keys(ChatAttributes))}
+        return {"seq": value.seq, "id": value.id, **_fields(sandbox, attributes, record_keys(ChatAttributes))}
     if is_dataclass(value) and not isinstance(value, type):
-        return _fields(sandbox, value, _keys(type(value)))
+        return _fields(sandbox, value, record_keys(type(value)))
     if isinstance(value, bytes):
         return {"bytes": len(value), "sha256": hashlib.sha256(value).hexdigest()}
     if isinstance(value, Mapping):
@@ -210,7 +210,7 @@ def _fields(sandbox: SandboxState, record: Any, keys: FieldKeys) -> JSON:
 
 
 @cache
-def _keys(record: type) -> FieldKeys:
+def record_keys(record: type) -> FieldKeys:
     """Return the fields of a record with their keys in JSON."""
     hidden = ("state_version", "targets", "template") if record is Execution else ("state_version",)
     visible = (field.name for field in fields(record) if field.name not in hidden)
@@ -309,6 +309,7 @@ def journal(
     status: int | None = None,
     since: int = 0,
     limit: int | None = None,
+    last: int | None = None,
 ) -> JSON:
     """
     Return exchanges, oldest first, and every transition.
@@ -318,7 +319,8 @@ def journal(
         operations: ids of operations; only their exchanges.
         status: only exchanges with this status.
         since: only exchanges after this number.
-        limit: the number of exchanges at most.
+        limit: the number of exchanges at most, of the oldest.
+        last: the number of exchanges at most, of the newest.
     """
     hide = redactor(sandbox)
     entries = [
@@ -326,7 +328,8 @@ def journal(
         for entry in sandbox.journal.since(since)
         if (operations is None or entry.operation in operations) and status in (None, entry.status)
     ]
+    first = 0 if last is None else max(0, len(entries) - last)
     return {
-        "exchanges": [exchange(entry, hide) for entry in entries[:limit]],
+        "exchanges": [exchange(entry, hide) for entry in entries[first:limit]],
         "transitions": [transition(step) for step in sandbox.journal.transitions],
     }

@@ -12,6 +12,7 @@ from mockserver.core.state.records import Webhook
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import Tenant
 from mockserver.core.webhooks import deliveries, url_policy
+from mockserver.scenario.apply import DEFAULT_TENANT
 from mockserver.server.control import views
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox
@@ -59,6 +60,19 @@ def rotate(hosted: HostedSandbox, args: Arguments) -> JSON:
     tenant, webhook = _webhook(hosted, args["id"])
     rotated = deliveries.rotate_secret(hosted.sandbox, tenant, webhook, args["secret"])
     return {"webhookId": webhook.id, "secret": mask(rotated.secret), "oldSecret": mask(webhook.secret)}
+
+
+def create_webhook(hosted: HostedSandbox, args: Arguments) -> JSON:
+    """Register an endpoint by its url; return it with its whole secret, which no other view shows."""
+    tenant_id = args.get("tenantId", DEFAULT_TENANT)
+    webhook = register(hosted, args["url"], tenant_id, args.get("events", ()), args.get("secret"), "")
+    return {
+        "webhookId": webhook.id,
+        "tenantId": tenant_id,
+        "url": webhook.url,
+        "events": list(webhook.events),
+        "secret": webhook.secret,
+    }
 
 
 def register(

@@ -102,7 +102,8 @@ def _submit_form(sandbox: SandboxState, page_request: PageRequest, target: FlowT
     if page_request.is_foreign or not has_valid_form_token(sandbox, page_request):
         return error_page(403)
     button, step = form.get("press", ""), form.get("step", "")
-    if button not in ("continue", "back", "cancel", *(_SIMULATE + end for end in hosted_flow.SIMULATED)):
+    simulated = hosted_flow.SIMULATED if sandbox.choices["simulate-panel"] == "shown" else ()
+    if button not in ("continue", "back", "cancel", *(_SIMULATE + end for end in simulated)):
         return error_page(400)
     flow = target.flow if page_request.is_flow and target.flow else hosted_flow.start_flow(sandbox, target)
     problem = _apply_button(sandbox, page_request, target, button, step)

@@ -164,6 +164,7 @@ def _page_view(
         "numbers": hosted_flow.suggested_numbers(sandbox, session) if page == "number" else (),
         "pairing": hosted_flow.pairing_code(sandbox, session) if page == "app" else "",
         "coexistence": session.coexistence,
+        "has_panel": sandbox.choices["simulate-panel"] == "shown",
         "steps": steps[1:],
         "reached": steps.index(page) if page in steps else len(steps),
         "until": f"{to_datetime(session.expires_at):%H:%M}",

@@ -9,6 +9,7 @@ Hosting: many sandboxes behind one address, their configuration and their tracke
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, NamedTuple
@@ -40,7 +41,8 @@ _CHECKPOINTS_MAX = 1_000
 
 # When a command of the control plane runs: with the sandbox's lock held, on a snapshot with the lock free, or with the lock
 # free on the sandbox itself, whose lock the command then takes where it needs it (it lets time pass, or sends webhooks).
-Phase = Literal["locked", "snapshot", "unlocked"]
+# A "delivered" one runs with the lock, and ends when what it has made due is delivered.
+Phase = Literal["locked", "delivered", "snapshot", "unlocked"]
 
 
 class SandboxConfig(NamedTuple):
@@ -102,6 +104,12 @@ def _seed(config: SandboxConfig, document: Mapping[str, Any], default: Callable[
     return config.seed
 
 
+def _seed_of(sandbox_id: str, seed: int) -> int:
+    """Return the seed of a sandbox of a host with this default seed: the same in each run, and another for each id."""
+    digest = hashlib.sha256(f"{seed}/{sandbox_id}".encode()).digest()
+    return int.from_bytes(digest[:6], "big")
+
+
 class HostedSnapshot(NamedTuple):
     """A sandbox at one instant, for a command that reads it while the sandbox continues; `state` is a clone."""
 
@@ -109,6 +117,8 @@ class HostedSnapshot(NamedTuple):
     config: SandboxConfig
     initial: Checkpoint
     runtime: Runtime
+    id: str
+    base_url: str
 
 
 class HostedSandbox:
@@ -125,10 +135,12 @@ class HostedSandbox:
         host: SandboxHost,
         created_at: Instant,
         config: SandboxConfig = SandboxConfig(),  # noqa: B008 - an immutable default
+        created: Created | None = None,
     ) -> None:
         self.id = id
         self.prefix = "" if id == DEFAULT_ID else f"/sandboxes/{id}"
         self.own_origin: str | None = None  # of a port that only this sandbox has
+        self.created = created or Created({}, {})
         self.sandbox = sandbox
         self.host = host
         self.created_at = created_at
@@ -189,16 +201,18 @@ class HostedSandbox:
         *,
         phase: Phase = "locked",
         recorded: str | None = None,
+        waits: bool = True,
     ) -> Any:
         """
         Run a command after the timers that are due, and send what it makes due.
 
         Args:
-            handler: with the phase `locked` it gets this object, with the lock held; with `snapshot` a HostedSnapshot, with
+            handler: with the phases `locked` and `delivered` it gets this object, with the lock held; with `snapshot` a HostedSnapshot, with
                 `unlocked` this object, both with the lock free.
             arguments: of the command.
             phase: when the handler runs.
             recorded: the name under which the history has the command; None for one that is not recorded.
+            waits: False for a command of the phase `delivered` that does not wait for the background workers.
 
         Returns:
             The handler's result.
@@ -211,11 +225,14 @@ class HostedSandbox:
             run_until(self.sandbox, self.sandbox.read_clock())
             before = self.sandbox.position()
             subject = self._snapshot() if phase == "snapshot" else self
-            result = handler(self, arguments) if phase == "locked" else None
+            is_locked = phase in ("locked", "delivered")
+            result = handler(self, arguments) if is_locked else None
         try:
             if phase != "unlocked":
                 self.dispatch_webhooks(raises_blocked=recorded is not None)  # not for a command that only reads
-            if phase != "locked":
+            if phase == "delivered" and waits:
+                self._await_deliveries()
+            if not is_locked:
                 result = handler(subject, arguments)
         except LoopBlocked:  # the command itself has run
             self._finish_command(recorded, arguments, before)
@@ -223,10 +240,16 @@ class HostedSandbox:
         self._finish_command(recorded, arguments, before)
         return result
 
+    def _await_deliveries(self) -> None:
+        """Wait for what the background workers have in flight, as long as an attempt ends each second."""
+        if self.host.background is not None and not self.sandbox.outbox.is_idle:
+            self.dispatch.advance(by=0)
+
     def _snapshot(self) -> HostedSnapshot:
         """Lock: the caller holds it."""
         state = self.sandbox
-        return HostedSnapshot(state.clone(), self.config, self.initial_checkpoint, state.runtime)
+        initial = self.initial_checkpoint
+        return HostedSnapshot(state.clone(), self.config, initial, state.runtime, self.id, self.base_url)
 
     def _finish_command(self, recorded: str | None, arguments: Mapping[str, Any], before: Position) -> None:
         """Record a command that has run."""
@@ -270,15 +293,31 @@ class HostedSandbox:
             self.sandbox.choices = TrackedChoices(self.sandbox.choices, read)
 
 
-def _seed_sandbox(
-    sandbox: SandboxState, document: Document, given: Mapping[str, Any] | None, created: dict[str, list[str]]
-) -> None:
-    """Give a new sandbox its default tenant, its scenario and the seed data `given`; `created` gets the ids by kind."""
+class Created(NamedTuple):
+    """
+    The seed data of a new sandbox.
+
+    Attributes:
+        ids: The ids of the records, by kind.
+        secrets: The signing secrets assigned to webhooks that have none in the seed data, by webhook id.
+    """
+
+    ids: dict[str, list[str]]
+    secrets: dict[str, str]
+
+
+def _seed_sandbox(sandbox: SandboxState, document: Document, given: Mapping[str, Any] | None) -> Created:
+    """Give a new sandbox its default tenant, its scenario and the seed data `given`."""
     create_default_tenant(sandbox)
+    created = Created({}, {})
     for part in (document, {"given": given} if given else None):
-        applied = apply(sandbox, part, is_new=True).created if part else {}
-        for kind, ids in applied.items():
-            created.setdefault(kind, []).extend(ids)
+        if not part:
+            continue
+        applied = apply(sandbox, part, is_new=True)
+        created.secrets.update(applied.secrets)
+        for kind, ids in applied.created.items():
+            created.ids.setdefault(kind, []).extend(ids)
+    return created
 
 
 class SandboxHost:
@@ -289,6 +328,8 @@ class SandboxHost:
         origin: the scheme and authority of the server's address.
         token: the control plane's token; None if it needs none.
         allowed_hosts: the names under which the control plane responds without a token.
+        frozen_at: the instant at which sandboxes that clients create are frozen; None lets them follow the process's clock.
+        is_shared: True to let pages of other origins on this machine send requests (`server/api/cross_origin.py`).
         log: gets one line per call of the API.
         on_exchange: gets the sandbox after each request.
         sandboxes: by id; ids count from 1, so that the same run has the same ids.
@@ -316,6 +357,8 @@ class SandboxHost:
         self.default_seed: Callable[[], int] = lambda: 0  # of a sandbox without a seed in its config and scenario
         self.response_options = response_options
         self.default_clock = default_clock
+        self.frozen_at: Instant | None = None
+        self.is_shared = False
         self.token: str | None = None
         self.allowed_hosts = {"127.0.0.1", "localhost", "::1", "mockserver.test"}
         self.log: Callable[[str], None] | None = None
@@ -337,7 +380,6 @@ class SandboxHost:
         *,
         id: str | None = None,
         clock: Clock | None = None,
-        created: dict[str, list[str]] | None = None,
     ) -> HostedSandbox:
         """
         Create a sandbox.
@@ -346,17 +388,43 @@ class SandboxHost:
             config: of the sandbox.
             id: by default the next `sandbox_N`.
             clock: in force until the config sets its own; by default the host's `default_clock`.
-            created: gets the ids of the seed data, by kind.
 
         Raises:
             ScenarioError: the config is not valid; then no sandbox was created.
         """
         document = config_document(config)
-        seed = _seed(config, document, self.default_seed)
+        return self._create(id or self._next_id(), config, document, self.default_seed, clock or self.default_clock())
+
+    def create_for_client(self, config: SandboxConfig) -> HostedSandbox:
+        """
+        Create a sandbox for a client over HTTP.
+
+        Unless the config or its scenario has a seed, its own one follows from the host's and from its id, so that its keys
+        are not those of another sandbox. Without a clock it is frozen at `frozen_at`, if the host has that.
+
+        Args:
+            config: of the sandbox.
+
+        Raises:
+            ScenarioError: the config is not valid; then no sandbox was created.
+        """
+        document, id = config_document(config), self._next_id()
+        is_frozen = self.frozen_at is not None and "clock" not in document
+        clock = runtime.frozen_clock(self.frozen_at or 0) if is_frozen else runtime.following_clock()
+        return self._create(id, config, document, lambda: _seed_of(id, self.default_seed()), clock)
+
+    def _next_id(self) -> str:
+        with self._lock:
+            self._count += 1
+            return f"sandbox_{self._count}"
+
+    def _create(
+        self, id: str, config: SandboxConfig, document: Document, default_seed: Callable[[], int], clock: Clock
+    ) -> HostedSandbox:
         host_runtime = runtime.HostRuntime()
         sandbox = SandboxState(
-            seed=seed,
-            clock=clock or self.default_clock(),
+            seed=_seed(config, document, default_seed),
+            clock=clock,
             lock=threading.RLock(),
             process_now=runtime.process_now,
             choices=DEFAULTS,
@@ -364,12 +432,9 @@ class SandboxHost:
             journal_limits=self.journal_limits,
         )
         sandbox.outbox.allowed_hosts = self.allow_webhook_hosts
-        _seed_sandbox(sandbox, document, config.given, {} if created is None else created)
+        created = _seed_sandbox(sandbox, document, config.given)
         with self._lock:
-            if id is None:
-                self._count += 1
-                id = f"sandbox_{self._count}"
-            hosted = HostedSandbox(id, sandbox, self, sandbox.now, config)
+            hosted = HostedSandbox(id, sandbox, self, sandbox.now, config, created)
             # Weak: so a closed sandbox, which may have a million chats, is freed without the garbage collector.
             elapse = WeakMethod(hosted.elapse)
             host_runtime.pass_time = lambda by: (method := elapse()) is not None and method(by)

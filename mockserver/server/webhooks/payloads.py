@@ -49,11 +49,11 @@ BODY_FORMATS: Mapping[str, Callable[[JSON], str]] = MappingProxyType(
 
 
 class WebhookRequestBuilder:
-    """Builds the requests of one attempt; `wall` is the process's instant, which verifiers compare with their own clock."""
+    """Builds the requests of one attempt; `wall` is the process's instant, which verifiers compare with theirs."""
 
     def __init__(self, sandbox: SandboxState, planned: PlannedAttempt, wall: Instant) -> None:
         self._planned = planned
-        self._wall = wall
+        self._wall = planned.at if sandbox.choices["wh-timestamp"] == "sandbox-clock" else wall
         self._scheme: SignatureScheme = SCHEMES[str(sandbox.choices["wh-signature"])]
         self._format = BODY_FORMATS[planned.faults.spell or str(sandbox.choices["wh-body-bytes"])]
         self._tenants = tuple(sandbox.tenants)

@@ -15,7 +15,7 @@ from mockserver.contract.text import closest_match_hint
 from mockserver.testing.machine import checks
 from mockserver.testing.machine.checks import Check, in_example, in_step
 from mockserver.testing.machine.example_log import ExampleLog, call_line
-from mockserver.testing.report.diagnosis import SelfExplainingError
+from mockserver.testing.report.failures import SelfExplainingError
 
 _CALLS_SHOWN = 12
 

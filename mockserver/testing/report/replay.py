@@ -9,20 +9,20 @@ from http.client import HTTPException
 from typing import Any, NamedTuple, TextIO
 
 from mockserver.contract.limits import JOURNAL_BODY_MAX_BYTES
-from mockserver.contract.text import brief, printable
+from mockserver.contract.text import printable
 from mockserver.core.instants import SECOND, Duration, parse
 from mockserver.core.state.matching import PathDifference
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.scenario.documents import to_plain
-from mockserver.scenario.rule_parser import describe_rule
 from mockserver.server import front_controller
 from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait, VirtualWait
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse, NoResponse, Waited, redactor
 from mockserver.server.hosting.command_log import BASE_URL, recorded_response
 from mockserver.server.hosting.host import HostedSandbox, SandboxConfig, SandboxHost
+from mockserver.server.report.commands import format_command
+from mockserver.server.report.exchanges import format_differences, json_differences
 from mockserver.testing.backend import run_recorded
-from mockserver.testing.calls import format_differences, json_differences
 from mockserver.testing.transports import in_process
 
 JSON = dict[str, Any]
@@ -127,17 +127,6 @@ def _run(hosted: HostedSandbox, entry: JSON) -> ReplayedEntry:
     return ReplayedEntry(
         format_command(name, arguments), None, b"", [f"  refused: {refusal}"] if refusal else [], False
     )
-
-
-def format_command(name: str, arguments: Mapping[str, Any]) -> str:
-    """Return a command in one line."""
-    if set(arguments) == {"script"}:
-        return "; ".join(f"rule {describe_rule(rule)}" for rule in arguments["script"])
-    text = ", ".join(
-        f"{key} {value if isinstance(value, str) else json.dumps(value, default=float)}"
-        for key, value in arguments.items()
-    )
-    return f"{name.replace('_', ' ')} {brief(text, 90)}".rstrip()
 
 
 def _send(hosted: HostedSandbox, entry: JSON) -> ReplayedEntry:

@@ -1,5 +1,5 @@
 """
-The report of a failing test about a sandbox: the most likely cause, then everything that happened in its order.
+The sections of a report after its first lines: settings, everything that happened in its order, events, unfired rules.
 
 It reads the views of the control plane, in which keys are redacted.
 """
@@ -10,56 +10,25 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
-from mockserver.conduct.rules import Finding
 from mockserver.core.instants import format_exact, from_datetime, parse
 from mockserver.core.state.outbox import Forgery
 from mockserver.scenario.rule_parser import describe_rule
-from mockserver.testing.calls import Exchange, differences, format_body, format_differences, format_line, shorten
-from mockserver.testing.report import replay
-from mockserver.testing.report.timeline import Row, collapse_repeats, truncate_middle
-from mockserver.testing.settings import Settings
+from mockserver.server.report import hints
+from mockserver.server.report.commands import format_command
+from mockserver.server.report.exchanges import (
+    Exchange,
+    differences,
+    format_body,
+    format_differences,
+    format_line,
+    shorten,
+)
+from mockserver.server.report.snapshot import JSON, SandboxSnapshot
+from mockserver.server.report.timeline import Row, collapse_repeats, truncate_middle
 
-JSON = Mapping[str, Any]
 _TAIL = 30  # the number of events in a report
-
-
-class SandboxSnapshot(NamedTuple):
-    """
-    The views of a sandbox that a report needs; the same for a sandbox in this process and a remote one.
-
-    Attributes:
-        steps: The commands of the test and of the end user, in order.
-        deferred: The calls that a rule delays.
-        next_timer: The next timer of the sandbox and its instant; None if there is none.
-        findings: The findings on the client's conduct, the worst first.
-        unmoved: Waits in real time while the clock did not move, as in the control plane's history.
-        apart: The clocks of the process and of the sandbox if they differ, as in the control plane's history.
-        name: The expression by which the test has the sandbox.
-        is_async: True if the test is a coroutine function.
-        calls_without_prefix: The number of calls without a sandbox's prefix.
-    """
-
-    id: str
-    address: str | None
-    clock: JSON
-    seed: int
-    choices: Mapping[str, Any]
-    settings: Settings
-    exchanges: Sequence[Exchange[Any, Any]]
-    transitions: Sequence[JSON]
-    steps: Sequence[JSON]
-    events: Sequence[JSON]
-    rules: Sequence[JSON]
-    deferred: Sequence[JSON]
-    next_timer: JSON | None
-    findings: Sequence[Finding] = ()
-    unmoved: JSON | None = None
-    apart: JSON | None = None
-    name: str = "mockserver"
-    is_async: bool = False
-    calls_without_prefix: int = 0
 
 
 def render_sections(snapshot: SandboxSnapshot, cited: Container[int], nearest: int | None) -> Iterator[str]:
@@ -82,9 +51,9 @@ def render_sections(snapshot: SandboxSnapshot, cited: Container[int], nearest: i
 
 def _render_settings(snapshot: SandboxSnapshot) -> Iterator[str]:
     """Yield clock, seed and choices, each with the source of its setting, if it has one."""
-    sources, now = snapshot.settings.sources, snapshot.clock["now"]
+    sources, now = snapshot.sources, snapshot.clock["now"]
     clock = f"clock at {now}" if snapshot.clock["frozen"] else f"clock follows the process, now {now}"
-    clock += _source(sources, "now") if "now" in snapshot.settings.values else ""
+    clock += _source(sources, "now") if "now" in snapshot.settings else ""
     scenario = snapshot.settings.get("scenario")
     name = scenario.get("scenario", "a document") if isinstance(scenario, Mapping) else scenario
     initial = f", scenario {name}{_source(sources, 'scenario')}" if name is not None else ""
@@ -103,11 +72,11 @@ def _differing_clocks(snapshot: SandboxSnapshot) -> Iterator[str]:
     process, n = snapshot.apart["process"], snapshot.apart["exchange"]
     when = "" if n is None else f" (at call #{n})"
     if n is None:
-        fix = f"{snapshot.name}.follow(catch_up=True) advances to the process's instant"
+        fix = hints.catch_up(snapshot)
     elif any(step["command"] in ("advance", "set_clock") for step in snapshot.steps):
         fix = "a command that advances this sandbox's clock does not advance the process's"
     else:
-        fix = f"@pytest.mark.mockserver(now={process!r}) gives both one instant, or a fixture that freezes before this one"
+        fix = hints.same_instant(snapshot, process)
     yield f"two clocks: the process is at {process}, this sandbox at {snapshot.apart['sandbox']}{when}; {fix}"
 
 
@@ -135,9 +104,8 @@ def _source(sources: Mapping[str, str], name: str) -> str:
 
 def _source_of_choice(snapshot: SandboxSnapshot, choice: str) -> str:
     """Return the source of a choice: a setting, if the choice still has its value, else the scenario or the test."""
-    settings = snapshot.settings
-    if (settings.get("choices") or {}).get(choice) == snapshot.choices[choice]:
-        return _source(settings.sources, choice)
+    if (snapshot.settings.get("choices") or {}).get(choice) == snapshot.choices[choice]:
+        return _source(snapshot.sources, choice)
     by_test = any(step["command"] == "choose" and choice in step["arguments"] for step in snapshot.steps)
     return " (set by the test)" if by_test else " (scenario)"
 
@@ -199,7 +167,7 @@ def _format_step(step: JSON) -> str:
     if command == "visit":
         return f"end user: {arguments['method']} of the hosted page"
     if command != "call":
-        return f"test: {replay.format_command(command, arguments)}"
+        return f"test: {format_command(command, arguments)}"
     waits = arguments["waits"]  # over a socket only the client has its timeout
     timeout = f"; its client waits {waits:g} s" if isinstance(waits, int | float) else ""
     return f"a rule delays {arguments['method']} {arguments['path']}{timeout}"

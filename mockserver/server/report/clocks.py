@@ -4,31 +4,19 @@ from __future__ import annotations
 
 from math import ceil
 
-import pytest
-
 from mockserver.contract.durations import duration_text
 from mockserver.core.instants import MILLISECOND, SECOND, parse
-from mockserver.testing.report.render import JSON, SandboxSnapshot
+from mockserver.server.report import hints
+from mockserver.server.report.failure import Failure
+from mockserver.server.report.snapshot import JSON, SandboxSnapshot
 
 _IDLE_LEAST_S = 0.5  # real time without a call in a test that was stopped
 _POLL_GAP_LEAST_S, _POLLS_LONG_S = 0.01, 2.0  # real time between two polls, and of all polls
 _TOO_MANY_REQUESTS = 429
-_TIMEOUTS = ("Timeout >", "Timeout (>")  # the messages of pytest-timeout before version 2.4 and since
 _OF_SESSIONS = ("createConnectionSession", "readConnectionSession")
 
 
-class Stopped(Exception):
-    """The end of a test that was stopped while it ran, for a test without an exception that shows this."""
-
-
-def was_stopped(failure: BaseException | None) -> bool:
-    """Return True if Ctrl-C or a timeout ended the test."""
-    if isinstance(failure, KeyboardInterrupt | Stopped):
-        return True
-    return isinstance(failure, pytest.fail.Exception) and str(failure).startswith(_TIMEOUTS)
-
-
-def waits_on_frozen_clock(snapshot: SandboxSnapshot, failure: BaseException | None) -> list[str]:
+def waits_on_frozen_clock(snapshot: SandboxSnapshot, failure: Failure | None) -> list[str]:
     """Return the lines about a client that waits in real time while the clock does not move, and a fix; else none."""
     waits = snapshot.unmoved
     if waits is None:
@@ -41,7 +29,7 @@ def waits_on_frozen_clock(snapshot: SandboxSnapshot, failure: BaseException | No
         spent = duration_text(round(waits["seconds"] * SECOND))
         event = f"the client sent {last.method} {last.path} {waits['calls']} times in {spent}"
         numbers = f"#{waits['first']} to #{waits['last']}"
-    elif was_stopped(failure) and waits["idleSeconds"] >= _IDLE_LEAST_S:
+    elif _was_stopped(failure) and waits["idleSeconds"] >= _IDLE_LEAST_S:
         newest, idle = snapshot.exchanges[-1], duration_text(round(waits["idleSeconds"] * SECOND))
         event = f"the test was stopped {idle} after its last call, {newest.method} {newest.path}"
         numbers = f"#{newest.n}"
@@ -51,20 +39,23 @@ def waits_on_frozen_clock(snapshot: SandboxSnapshot, failure: BaseException | No
     return [first, f"  {_fix(snapshot)}", *(f"  {line}" for line in pending_session(snapshot, last.operation))]
 
 
-def _is_waiting(waits: JSON, failure: BaseException | None) -> bool:
+def _was_stopped(failure: Failure | None) -> bool:
+    return failure is not None and failure.is_stop
+
+
+def _is_waiting(waits: JSON, failure: Failure | None) -> bool:
     """Return False for calls in close succession, such as those of a test under `@given`."""
     is_slow = waits["seconds"] / (waits["calls"] - 1) >= _POLL_GAP_LEAST_S or waits["seconds"] >= _POLLS_LONG_S
-    return is_slow or was_stopped(failure)
+    return is_slow or _was_stopped(failure)
 
 
 def _fix(snapshot: SandboxSnapshot) -> str:
     """Return the way in which the client's waits advance the clock, and the time to the next timer."""
-    sleep = f"give the client `sleep={snapshot.name}.{'sleep_async' if snapshot.is_async else 'sleep'}`"
-    due = next_due(snapshot)
+    sleep, due = hints.sleep(snapshot), next_due(snapshot)
     if due is None:
-        return f"{sleep}, which advances this clock instead of waiting"
+        return f"{sleep}, which advances this clock instead of waiting" if snapshot.is_python else sleep
     wait, timer = due
-    return f"{sleep}, or call {snapshot.name}.advance({wait}): {timer} is due in {wait} s"
+    return f"{sleep}, or call {hints.advance(snapshot, wait)}: {timer} is due in {wait} s"
 
 
 def frozen_clock_hint(snapshot: SandboxSnapshot) -> list[str]:
@@ -74,7 +65,7 @@ def frozen_clock_hint(snapshot: SandboxSnapshot) -> list[str]:
         return []
     wait, timer = due
     now = snapshot.clock["now"]
-    return [f"The clock is frozen at {now}: {timer} is due in {wait} s; call {snapshot.name}.advance({wait})"]
+    return [f"The clock is frozen at {now}: {timer} is due in {wait} s; call {hints.advance(snapshot, wait)}"]
 
 
 def next_due(snapshot: SandboxSnapshot) -> tuple[str, str] | None:
@@ -92,5 +83,5 @@ def pending_session(snapshot: SandboxSnapshot, operation: str | None) -> list[st
     changes = [change for change in snapshot.transitions if change["kind"] == "session"]
     if operation not in _OF_SESSIONS or not changes or changes[-1]["to"] != "pending":
         return []
-    session_id, name = changes[-1]["id"], snapshot.name
-    return [f"Session {session_id} is still pending: {name}.complete_session(id) or {name}.end_user(id) plays its user"]
+    session_id = changes[-1]["id"]
+    return [f"Session {session_id} is still pending: {hints.end_session(snapshot, session_id)}"]

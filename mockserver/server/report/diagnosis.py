@@ -3,7 +3,8 @@ The first lines of a report: the most likely cause of a failure.
 
 The causes are checked in this order: a client that waits while the clock does not move; calls that the test expected and did
 not get, an exception of its own, or a refusal by the mock; a receiver that raised; findings on the client's conduct; no calls
-at all; the latest call with an error or a fault; and a frozen clock while a timer is due.
+at all; the latest call with an error or a fault; and a frozen clock while a timer is due. A report without the failure of a
+test begins with the latest call that failed, one for a test in another language with the words of that test.
 """
 
 from __future__ import annotations
@@ -11,21 +12,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from pathlib import Path
-from traceback import extract_tb
 from typing import Any, NamedTuple
-
-import pytest
 
 from mockserver.conduct.rules import RULES, Finding
 from mockserver.contract.durations import duration_text
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.core.instants import Duration, from_datetime, parse
 from mockserver.server.api.router import route
+from mockserver.server.report import clocks, hints
+from mockserver.server.report.exchanges import Exchange, format_fault, format_line, shorten
+from mockserver.server.report.failure import Failure
+from mockserver.server.report.render import calls_without_prefix, extra, is_forged
+from mockserver.server.report.snapshot import JSON, SandboxSnapshot
 from mockserver.server.webhooks.local_receivers import RECEIVER_RAISED
-from mockserver.testing.calls import CallMismatch, Exchange, format_fault, format_line, shorten
-from mockserver.testing.report import clocks
-from mockserver.testing.report.render import JSON, SandboxSnapshot, calls_without_prefix, extra, is_forged
 
 _LINES = 3
 _NOISE = 3  # the severity of findings that explain no failure
@@ -37,10 +36,6 @@ _NUMBER = re.compile(r"#([0-9]{1,9})\b")
 Call = Exchange[Any, Any]
 
 
-class SelfExplainingError(AssertionError):
-    """A failure whose own first lines contain its cause, such as an invariant that does not hold."""
-
-
 class Diagnosis(NamedTuple):
     """One to three lines, and the numbers of the calls that they concern."""
 
@@ -48,25 +43,47 @@ class Diagnosis(NamedTuple):
     cited: frozenset[int]
 
 
-def diagnose(snapshot: SandboxSnapshot, failure: BaseException | None) -> Diagnosis:
+def diagnose(snapshot: SandboxSnapshot, failure: Failure | None) -> Diagnosis:
     """Return the most likely cause; a client that waits while the clock does not move takes precedence."""
     waits = clocks.waits_on_frozen_clock(snapshot, failure)
     likely = _likely(snapshot, failure)
-    if not waits:
+    if not waits or failure is None and last_failed_call(snapshot) is not None:
         return likely
     hints = clocks.frozen_clock_hint(snapshot)
-    return _citing([*waits, *(line for line in likely.lines if line not in hints)], likely.cited)
+    words = likely.lines[:1] if failure is not None and failure.words else []
+    return _citing([*words, *waits, *(line for line in likely.lines if line not in [*words, *hints])], likely.cited)
 
 
-def _likely(snapshot: SandboxSnapshot, failure: BaseException | None) -> Diagnosis:
-    if isinstance(failure, CallMismatch):
-        return _citing(_mismatch(snapshot, failure))
-    is_self_explaining = isinstance(failure, SelfExplainingError | pytest.fail.Exception) and bool(str(failure))
-    if is_self_explaining or _is_own_refusal(failure):
-        return _citing(str(failure).splitlines())
+def _likely(snapshot: SandboxSnapshot, failure: Failure | None) -> Diagnosis:
+    if failure is not None and failure.expected is not None:
+        return _citing(_mismatch(snapshot, failure, failure.expected))
+    if failure is not None and failure.own_lines:
+        return _citing(list(failure.own_lines))
     raised = _raised_before_any_call(snapshot, failure)
     if raised:
         return _citing(raised)
+    if failure is None or failure.words:
+        return _in_any_language(snapshot, failure)
+    return _shown_by_sandbox(snapshot)
+
+
+def _in_any_language(snapshot: SandboxSnapshot, failure: Failure | None) -> Diagnosis:
+    """Return the words of a test first, or without them the last refused or faulted call, then what else is likely."""
+    likely = _shown_by_sandbox(snapshot)
+    if failure is not None:
+        first = shorten(failure.words.strip().splitlines()[0])
+        return _citing([f"the test failed: {first}", *likely.lines], likely.cited)
+    call = last_failed_call(snapshot)
+    if call is None:
+        return likely
+    details = [line for line in _describe_failed(snapshot, call)[1:] if line.startswith("  ")]
+    named = f"Call #{call.n} "
+    others = [line for line in likely.lines if line not in details and not line.startswith(named)]
+    return _citing([f"the last call that failed is {format_line(call)}", *details, *others], likely.cited)
+
+
+def _shown_by_sandbox(snapshot: SandboxSnapshot) -> Diagnosis:
+    """Return what the sandbox shows: a receiver that raised, findings, the latest call with an error or a fault."""
     broken = _receiver_exceptions(snapshot)[:1]
     refused = [] if broken else _refused_deliveries(snapshot)[-1:]
     findings = _explaining(snapshot.findings, bool(broken))
@@ -100,48 +117,33 @@ def _format_finding(finding: Finding) -> str:
 # Failures of the test itself
 
 
-def _is_own_refusal(failure: BaseException | None) -> bool:
-    """Return True for an error of the mock's own interface, such as a scenario with an unknown name."""
-    trace = failure.__traceback__ if isinstance(failure, ValueError) else None
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return trace is not None and str(trace.tb_frame.f_globals.get("__name__")).startswith("mockserver.")
-
-
-def _raised_before_any_call(snapshot: SandboxSnapshot, failure: BaseException | None) -> list[str]:
+def _raised_before_any_call(snapshot: SandboxSnapshot, failure: Failure | None) -> list[str]:
     """Return the exception of a test without calls; not a failed assertion, which may be about the missing calls."""
     has_calls = snapshot.exchanges or snapshot.deferred or snapshot.calls_without_prefix
-    if has_calls or not isinstance(failure, Exception) or isinstance(failure, AssertionError | clocks.Stopped):
+    if has_calls or failure is None or failure.raised is None:
         return []
-    frames = [frame for frame in extract_tb(failure.__traceback__) if not _is_library(Path(frame.filename))]
-    place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-    message = str(failure).partition("\n")[0]
-    raised = f"{type(failure).__name__}{f': {shorten(message)}' if message else ''}"
-    return [f"The test raised {raised}{place}, before any call", " ".join(map(str.strip, _no_calls_hint(snapshot)))]
+    return [
+        f"The test raised {failure.raised}, before any call",
+        " ".join(map(str.strip, _no_calls_hint(snapshot))),
+    ]
 
 
-def _is_library(file: Path) -> bool:
-    """Return True for a file of an installed package, of this one or of Python: the test is not wrong there."""
-    places = (Path(__file__).parents[1], Path(extract_tb.__code__.co_filename).parent)
-    return "site-packages" in file.parts or any(file.is_relative_to(place) for place in places)
-
-
-def _mismatch(snapshot: SandboxSnapshot, failure: CallMismatch) -> list[str]:
+def _mismatch(snapshot: SandboxSnapshot, failure: Failure, expected: str) -> list[str]:
     """Return the assertion's own message, and the exchange that explains it best."""
     if failure.extra:
-        return [failure.expected, *failure.extra]
+        return [expected, *failure.extra]
     near = next((call for call in snapshot.exchanges if call.n == failure.nearest), None)
     if near is not None:
         why = [f"  refused because {shorten(near.reason)}"] if near.reason else []
-        return [failure.expected, f"nearest is {format_line(near)}", *why]
+        return [expected, f"nearest is {format_line(near)}", *why]
     if not snapshot.exchanges:
-        return [failure.expected, *_no_expected_call_hint(snapshot)]
+        return [expected, *_no_expected_call_hint(snapshot)]
     errors = [call for call in snapshot.exchanges if call.status is None or call.status >= 400]
     if errors:
-        return [failure.expected, *_describe_failed(snapshot, errors[-1])]
+        return [expected, *_describe_failed(snapshot, errors[-1])]
     last = snapshot.exchanges[-1]
-    is_cited = f"#{last.n} " in failure.expected
-    return [failure.expected, *([] if is_cited else [f"the last call was {format_line(last)}"])]
+    is_cited = f"#{last.n} " in expected
+    return [expected, *([] if is_cited else [f"the last call was {format_line(last)}"])]
 
 
 def _no_expected_call_hint(snapshot: SandboxSnapshot) -> list[str]:
@@ -185,6 +187,12 @@ def _failed_calls(snapshot: SandboxSnapshot) -> list[Call]:
     return [call for call in snapshot.exchanges if call.status is None or call.status >= 400 or call.fault]
 
 
+def last_failed_call(snapshot: SandboxSnapshot) -> Call | None:
+    """Return the latest call with an error, a fault or no response; None if there is none."""
+    failed = _failed_calls(snapshot)
+    return failed[-1] if failed else None
+
+
 def _describe_calls(snapshot: SandboxSnapshot) -> list[str]:
     """Return the cause that the calls show."""
     if not snapshot.exchanges:
@@ -211,11 +219,7 @@ def _no_calls_hint(snapshot: SandboxSnapshot) -> list[str]:
         return [first, *clocks.frozen_clock_hint(snapshot)]
     if snapshot.calls_without_prefix:
         return [f"No call reached {snapshot.id};", f"  {calls_without_prefix(snapshot)}"]
-    if snapshot.address is None:
-        hint = "the test has not read its address: give the client `mockserver.base_url`, or an HTTP client of `mockserver`, such as `requests_session()`"
-    else:
-        hint = f"its address is {snapshot.address}: does the client send its calls there?"
-    return [f"No call reached {snapshot.id};", f"  {hint}"]
+    return [f"No call reached {snapshot.id};", f"  {hints.address(snapshot)}"]
 
 
 def _describe_failed(snapshot: SandboxSnapshot, call: Call) -> list[str]:

@@ -1,0 +1,35 @@
+"""`mockserver openapi`: the OpenAPI document of the public API, as a profile behaves, or of the control plane."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final, TextIO
+
+from mockserver.contract.choices.profiles import PROFILES
+
+# The address at which `mockserver serve` listens by default.
+_BASE_URL: Final = "http://127.0.0.1:5055"
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command to its parser."""
+    command.add_argument("--control", action="store_true", help="the document of the control plane, /_mock/...")
+    help_text = f"the API as this profile behaves: {', '.join(PROFILES)}, or a YAML or JSON file (default: literal)"
+    command.add_argument("--profile", default="literal", metavar="NAME|FILE", help=help_text)
+    group = command.add_mutually_exclusive_group()
+    group.add_argument("--yaml", action="store_true", help="print YAML (default)")
+    group.add_argument("--json", action="store_true", help="print JSON")
+
+
+def print_document(options: argparse.Namespace, out: TextIO) -> int:
+    """Print a document."""
+    from mockserver.contract.choices import DEFAULTS
+    from mockserver.scenario.choices import load_profile, merge_choices
+    from mockserver.server.control.openapi import documents
+    from mockserver.server.control.routes import ROUTES
+
+    choices = merge_choices(DEFAULTS, load_profile(options.profile))
+    form: documents.Format = "json" if options.json else "yaml"
+    plane: documents.Plane = "control" if options.control else "public"
+    print(documents.text(plane, choices, _BASE_URL, ROUTES, form), end="", file=out)
+    return 0

@@ -1,0 +1,117 @@
+"""
+The schemas of audience filters, typed by field and operator.
+
+1. A statement is one of seventeen schemas, by its `field`; each has one alternative for each form of operand.
+2. Choices that admit other operands widen the type of `value`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from mockserver.contract.filters import COMBINATORS, FIELDS, OPERATORS, PART_OPERATORS, FilterField, Operand
+from mockserver.contract.openapi.parts import JSON, ref
+
+Choices = Mapping[str, object]
+
+
+def filter_components(choices: Choices) -> dict[str, JSON]:
+    """Return the components of filters by name: the list, a group, a statement, and a statement of each field."""
+    statements = {_component(field): _statement(field, choices) for field in FIELDS.values()}
+    return {
+        "Filters": _list(choices),
+        "FilterGroup": _group(choices),
+        "FilterStatement": {
+            "title": "Filter statement",
+            "description": "A condition on one field of a chat; the operators and the type of the value follow from `field`.",
+            "oneOf": [ref(name) for name in statements],
+        },
+        **statements,
+    }
+
+
+def _component(field: FilterField) -> str:
+    return "".join(word[:1].upper() + word[1:] for word in re.split(r"[.-]", field.name)) + "Statement"
+
+
+def _list(choices: Choices) -> JSON:
+    least = {"minItems": 1} if choices["filters-empty-list"] == "reject" else {}
+    description = "Groups joined by AND. Without filters the audience is every chat of the organisation."
+    return {
+        "title": "Audience filters",
+        "description": description,
+        "type": "array",
+        "items": ref("FilterGroup"),
+        **least,
+    }
+
+
+def _group(choices: Choices) -> JSON:
+    least = {"minItems": 1} if choices["group-no-statements"] == "reject" else {}
+    return {
+        "title": "Filter group",
+        "type": "object",
+        "properties": {
+            "combinator": {"type": "string", "enum": list(COMBINATORS), "description": "Joins the statements."},
+            "statements": {"type": "array", "items": ref("FilterStatement"), **least},
+        },
+        "required": ["combinator", "statements"],
+        **_closed(choices),
+    }
+
+
+def _statement(field: FilterField, choices: Choices) -> JSON:
+    """Return the schema of the statements on a field: an alternative for each form of operand that its operators have."""
+    kinds: dict[tuple[Operand, bool], list[str]] = {}
+    for operator in OPERATORS[field.type].values():
+        takes_part = operator.name in PART_OPERATORS and choices["platform-text-operators"] == "text"
+        kinds.setdefault((operator.operand, takes_part and field.allowed is not None), []).append(operator.name)
+    return {
+        "title": f"Statement on {field.name}",
+        "description": f"The value's format: {field.value_format}.",
+        "oneOf": [
+            _alternative(field, operators, operand, _scalar(field, choices, is_part), choices)
+            for (operand, is_part), operators in kinds.items()
+        ],
+    }
+
+
+def _alternative(field: FilterField, operators: list[str], operand: Operand, scalar: JSON, choices: Choices) -> JSON:
+    operands: Mapping[Operand, JSON] = {
+        "none": {},
+        "one": {"value": scalar},
+        "list": {"value": {"type": "array", "items": scalar, "minItems": 1}},
+        "pair": {"value": scalar, "value2": scalar},
+    }
+    ignored: JSON = {"value": {}, "value2": {}} if _closed(choices) else {}
+    own = {"field": {"type": "string", "const": field.name}, "operator": {"type": "string", "enum": operators}}
+    return {
+        "type": "object",
+        "properties": {**own, **ignored, **operands[operand]},
+        "required": [*own, *operands[operand]],
+        **_closed(choices),
+    }
+
+
+def _closed(choices: Choices) -> JSON:
+    return {"additionalProperties": False} if choices["unknown-body-keys"] == "reject" else {}
+
+
+def _scalar(field: FilterField, choices: Choices, is_part: bool) -> JSON:
+    """Return the schema of one operand."""
+    if field.type == "date":
+        return _date(choices)
+    if field.type in ("number", "boolean"):
+        return {"type": field.type}
+    if field.allowed is None or is_part or choices["platform-value-unknown"] == "match-none":
+        return {"type": "string"}
+    return {"type": "string", "enum": list(field.allowed)}
+
+
+def _date(choices: Choices) -> JSON:
+    """Return the schema of a date-time; with a lenient choice any text is sent on to the operation."""
+    if choices["date-only-and-naive"] != "reject":
+        return {"type": "string"}
+    utc = {"pattern": "[Zz]$"} if choices["date-offset"] == "z-only" else {}
+    return {"type": "string", "format": "date-time", **utc}

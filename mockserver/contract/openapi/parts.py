@@ -1,0 +1,93 @@
+"""Parts of an OpenAPI document: references, contents, and the schema files as components."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from mockserver.contract import schemas
+
+JSON = dict[str, Any]
+
+OPENAPI: Final = "3.1.0"
+LICENSE: Final = {"name": "MIT", "identifier": "MIT"}
+_LEFT_OUT: Final = ("$schema", "$id", "$comment")
+_PLACES: Final = "#/components/schemas/"
+
+
+def component_name(schema: str) -> str:
+    """Return the name of a schema file as a component: `createCampaign.request` is `CreateCampaignRequest`."""
+    return "".join(word[:1].upper() + word[1:] for word in re.split(r"[^A-Za-z0-9]+", schema))
+
+
+def ref(component: str) -> JSON:
+    """Return a reference to a component's schema."""
+    return {"$ref": _PLACES + component}
+
+
+def referenced(part: Any) -> set[str]:
+    """Return the names of the components that a part of a document refers to."""
+    if isinstance(part, list):
+        return set().union(*(referenced(element) for element in part))
+    if not isinstance(part, Mapping):
+        return set()
+    own = {part["$ref"].removeprefix(_PLACES)} if isinstance(part.get("$ref"), str) else set()
+    return own.union(*(referenced(value) for value in part.values()))
+
+
+def closure(part: Any, components: Mapping[str, JSON]) -> dict[str, JSON]:
+    """Return the components that a part of a document needs, directly or through another, by name in alphabetical order."""
+    needed: set[str] = set()
+    left = referenced(part)
+    while left:
+        name = left.pop()
+        if name in components and name not in needed:
+            needed.add(name)
+            left |= referenced(components[name])
+    return {name: components[name] for name in sorted(needed)}
+
+
+def schema_files(names: tuple[str, ...]) -> dict[str, JSON]:
+    """Return these schema files, and those that they refer to, as components by name."""
+    components: dict[str, JSON] = {}
+    left = list(names)
+    while left:
+        name = left.pop()
+        if component_name(name) in components:
+            continue
+        source = schemas.read(name)
+        left += sorted(_files(source))
+        components[component_name(name)] = rewritten(source, _as_component)
+    return components
+
+
+def _files(part: Any) -> set[str]:
+    return {name.removesuffix(".json") for name in referenced(part) if name.endswith(".json")}
+
+
+def _as_component(reference: str) -> str:
+    return _PLACES + component_name(reference.removesuffix(".json"))
+
+
+def rewritten(part: Any, target: Callable[[str], str]) -> Any:
+    """Return a schema with each reference replaced by its `target`, without the keywords that only a file has."""
+    if isinstance(part, list):
+        return [rewritten(element, target) for element in part]
+    if not isinstance(part, dict):
+        return part
+    own = {key: rewritten(value, target) for key, value in part.items() if key not in _LEFT_OUT}
+    if isinstance(part.get("$ref"), str):
+        own["$ref"] = target(part["$ref"])
+    return own
+
+
+def content(schema: JSON, examples: Mapping[str, Any] | None = None, media_type: str = "application/json") -> JSON:
+    """Return the content of a body with its examples by name."""
+    named = {name: {"value": value} for name, value in (examples or {}).items()}
+    return {media_type: {"schema": schema, **({"examples": named} if named else {})}}
+
+
+def path_names(path: str) -> list[str]:
+    """Return the names of the parameters of a path template."""
+    return re.findall(r"\{(\w+)\}", path)

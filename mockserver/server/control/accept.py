@@ -1,0 +1,41 @@
+"""The media types of answers that are texts, and their choice by the header Accept."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mockserver.contract.text import closest_match_hint
+from mockserver.server.errors import ControlError
+
+JSON_TYPES: Final = ("application/json", "application/openapi+json", "application/vnd.oai.openapi+json")
+YAML_TYPES: Final = ("application/yaml", "application/openapi+yaml", "application/vnd.oai.openapi", "text/yaml")
+REPORT_TYPES: Final = ("text/plain", "application/json")  # two forms of one answer; the others are names of one form
+
+
+def accepted_type(accept: str, media_types: tuple[str, ...]) -> str | None:
+    """
+    Return the media type of the answer that a client prefers; None if the answer is not negotiated.
+
+    Args:
+        accept: the header's value; an empty one accepts everything.
+        media_types: those of the answer, the default first; none if it is not negotiated.
+
+    Returns:
+        One of several types of an answer; of several names of one type the first.
+
+    Raises:
+        ControlError: It accepts none of them; the message has the nearest one.
+    """
+    if not media_types:
+        return None
+    if not accept.strip():
+        return media_types[0]
+    from werkzeug.datastructures import MIMEAccept
+    from werkzeug.http import parse_accept_header
+
+    best: str | None = parse_accept_header(accept, MIMEAccept).best_match(media_types)
+    if best is None:
+        expected = " or ".join(media_types if media_types is REPORT_TYPES else media_types[:1])
+        hint = closest_match_hint(accept.partition(";")[0].strip(), media_types)
+        raise ControlError(406, "MOCK_NOT_ACCEPTABLE", f"Accept: got {accept[:100]!r}; expected {expected}{hint}")
+    return best if media_types is REPORT_TYPES else media_types[0]

@@ -1,0 +1,55 @@
+"""Commands that return the OpenAPI documents: of the public API as this sandbox or a profile has it, and of the control plane."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mockserver.contract.choices import DEFAULTS
+from mockserver.contract.choices.profiles import PROFILES
+from mockserver.contract.text import closest_match_hint
+from mockserver.server.control.openapi import documents
+from mockserver.server.control.openapi.control import PLANES, Command
+from mockserver.server.errors import ControlError
+from mockserver.server.hosting.host import HostedSandbox
+
+_QUERY: Final = ("plane", "profile")
+
+
+def read_document(
+    hosted: HostedSandbox,
+    args: Mapping[str, Any],
+    base_url: str,
+    commands: tuple[Command, ...],
+    form: documents.Format,
+) -> str:
+    """
+    Return a document as text.
+
+    Args:
+        hosted: the sandbox; without a profile its choices are in force.
+        args: `plane`, public by default, and `profile`.
+        base_url: the address of the sandbox, for the caller.
+        commands: the commands of the control plane.
+        form: of the text.
+    """
+    for name in args:
+        if name not in _QUERY:
+            hint = closest_match_hint(name, _QUERY)
+            raise ControlError(400, "MOCK_BAD_QUERY", f"got {name!r}; expected some of {', '.join(_QUERY)}{hint}")
+    plane = _known("plane", args.get("plane", "public"), PLANES)
+    if "profile" in args:
+        choices: Mapping[str, object] = {**DEFAULTS, **PROFILES[_known("profile", args["profile"], tuple(PROFILES))]}
+    else:
+        with hosted.sandbox.lock:
+            choices = dict(hosted.sandbox.choices)  # a copy: a document does not count as a use of a choice
+    return documents.text("control" if plane == "control" else "public", choices, base_url, commands, form)
+
+
+def _known(name: str, received: str, values: tuple[str, ...]) -> str:
+    if received not in values:
+        hint = closest_match_hint(received, values)
+        raise ControlError(
+            400, f"MOCK_BAD_{name.upper()}", f"{name}: got {received[:100]!r}; expected {', '.join(values)}{hint}"
+        )
+    return received

@@ -1,0 +1,246 @@
+"""
+The OpenAPI 3.1 document of the control plane, from the table of its commands.
+
+The table is the caller's: the commands themselves serve this document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, Literal, Protocol
+
+from mockserver.contract.choices.profiles import PROFILES
+from mockserver.contract.openapi.components import public_components
+from mockserver.contract.openapi.parts import JSON, LICENSE, OPENAPI, closure, content, path_names, ref
+from mockserver.server.control.accept import REPORT_TYPES
+from mockserver.server.control.openapi import refusals
+from mockserver.server.control.openapi.answers import ANSWERS, answer_components
+from mockserver.server.control.openapi.requests import BODIES, OPTIONAL_BODIES, request_components
+from mockserver.server.control.openapi.shapes import COUNT, FLAG, TEXT, Shape, one_of
+from mockserver.server.control.reports import NAME_MAX_CHARS
+from mockserver.server.control.views import STATE_CHATS
+
+PLANES: Final = ("public", "control")
+
+
+class Command(Protocol):
+    """A row of the table of commands, as far as the document needs it."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def target(self) -> Literal["host", "sandbox"]: ...
+    @property
+    def status(self) -> int: ...
+    @property
+    def schema(self) -> str | None: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def media_types(self) -> tuple[str, ...]: ...
+
+
+_OF_DOCUMENTS: Final[Mapping[str, Shape]] = MappingProxyType(
+    {
+        "plane": {**one_of(*PLANES), "description": "The public API, by default, or the control plane."},
+        "profile": {
+            **one_of(*PROFILES),
+            "description": "The public API as this profile behaves; by default as the sandbox does.",
+        },
+    }
+)
+_OF_DELIVERIES: Final[Mapping[str, Shape]] = MappingProxyType(
+    {
+        "wait": {
+            **FLAG,
+            "description": "Whether the answer follows the delivery of what the command has made due; true by default.",
+        }
+    }
+)
+_QUERIES: Final[Mapping[str, Mapping[str, Shape]]] = MappingProxyType(
+    {
+        "readState": {
+            "chats": {
+                **COUNT,
+                "maximum": STATE_CHATS,
+                "description": "The number of chats of a tenant, and of targets of an execution, at most.",
+            },
+            "chatsFrom": {**COUNT, "maximum": 10**15 - 1, "description": "The number of chats before the first one."},
+        },
+        "readJournal": {
+            "operation": {**ref("OperationName"), "description": "Only the exchanges of this operation."},
+            "status": {**COUNT, "maximum": 10**15 - 1, "description": "Only exchanges with this status."},
+            "since": {**COUNT, "maximum": 10**15 - 1, "description": "Only exchanges after this number."},
+            "limit": {
+                **COUNT,
+                "maximum": 10**15 - 1,
+                "description": "The number of exchanges, at most, of the oldest.",
+            },
+            "last": {
+                **COUNT,
+                "maximum": 10**15 - 1,
+                "description": "The number of exchanges, at most, of the newest; not with `limit`.",
+            },
+        },
+        "readReport": {"failure": {**TEXT, "description": "The words of the failing test."}},
+        **dict.fromkeys(("completeSession", "failSession", "cancelSession", "expireSession"), _OF_DELIVERIES),
+        "readOpenapi": _OF_DOCUMENTS,
+        "readOpenapiYaml": _OF_DOCUMENTS,
+        "readReplay": {
+            "name": {
+                **TEXT,
+                "minLength": 1,
+                "maxLength": NAME_MAX_CHARS,
+                "description": "The name of the scenario document.",
+            }
+        },
+    }
+)
+_TAGS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        "health": ("Server", "The server and its sandboxes."),
+        "sandboxes": ("Server", "The server and its sandboxes."),
+        "clock": ("Time", "The sandbox's clock, which moves only when it is moved, or follows the process's."),
+        "choices": ("Behaviour", "Choices, scenarios, rules and tenants."),
+        "scenarios": ("Behaviour", "Choices, scenarios, rules and tenants."),
+        "rules": ("Behaviour", "Choices, scenarios, rules and tenants."),
+        "tenants": ("Behaviour", "Choices, scenarios, rules and tenants."),
+        "reset": ("State", "The whole state, and checkpoints of it."),
+        "state": ("State", "The whole state, and checkpoints of it."),
+        "checkpoints": ("State", "The whole state, and checkpoints of it."),
+        "sessions": ("Transitions", "What the end user, the provider or time would do."),
+        "campaigns": ("Transitions", "What the end user, the provider or time would do."),
+        "events": ("Webhooks", "Events, their deliveries and their endpoints."),
+        "webhooks": ("Webhooks", "Events, their deliveries and their endpoints."),
+        **dict.fromkeys(
+            ("journal", "steps", "replay", "report", "ledger", "conduct"),
+            ("Evidence", "What was called, and what it caused."),
+        ),
+        **dict.fromkeys(("openapi.json", "openapi.yaml"), ("Server", "The server and its sandboxes.")),
+    }
+)
+_LINKS: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
+    {
+        "createSandbox": {"deleteSandbox": {"id": "$response.body#/sandboxId"}},
+        "createCheckpoint": {"restoreCheckpoint": {"id": "$response.body#/checkpointId"}},
+        "listRules": {"removeRule": {"id": "$response.body#/rules/0/id"}},
+        "readEvents": {"redeliverEvent": {"id": "$response.body#/events/0/id"}},
+    }
+)
+_INTRODUCTION: Final = """\
+Everything that a test controls: time, data, behaviour, faults and evidence of one sandbox, and the sandboxes of the server.
+
+Paths are relative to the `baseUrl` of a sandbox. A refusal changes nothing; its message states what was received, what is expected, and the nearest valid name. A path that no command has is refused with 404 `MOCK_NOT_FOUND`, another method of a path with 405 `MOCK_WRONG_METHOD`.
+"""
+
+
+def control_document(commands: Iterable[Command], choices: Mapping[str, object], base_url: str, version: str) -> JSON:
+    """
+    Return the document of the control plane.
+
+    Args:
+        commands: the rows of the table.
+        choices: every choice with its option; answers that show a record of the API follow them.
+        base_url: the address of the sandbox.
+        version: the version of this package, which is the document's.
+    """
+    components = public_components(choices) | request_components() | answer_components()
+    if choices["additive-fields"] != "none":
+        components["EventEntry"]["additionalProperties"] = True
+    rows = list(commands)
+    paths: dict[str, JSON] = {}
+    for row in rows:
+        paths.setdefault(row.path, {})[row.method.lower()] = _operation(row)
+    return {
+        "openapi": OPENAPI,
+        "info": {
+            "title": "mockserver control plane",
+            "version": version,
+            "description": _INTRODUCTION,
+            "license": LICENSE,
+            "contact": {"name": "mockserver"},
+        },
+        "servers": [{"url": base_url, "description": "This sandbox"}],
+        "tags": [{"name": name, "description": text} for name, text in dict(_tag(row) for row in rows).items()],
+        "paths": paths,
+        "components": {
+            "schemas": closure(paths, components),
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer", "description": "Printed by a server beyond loopback."}
+            },
+        },
+        "security": [{}, {"token": []}],
+    }
+
+
+def _tag(row: Command) -> tuple[str, str]:
+    return _TAGS[row.path.split("/")[2]]
+
+
+def _operation(row: Command) -> JSON:
+    parameters = [*_path_parameters(row), *_query_parameters(row)]
+    return {
+        "operationId": row.id,
+        "tags": [_tag(row)[0]],
+        "summary": row.summary,
+        "description": f"{row.summary}.",
+        **({"parameters": parameters} if parameters else {}),
+        **({"requestBody": _request_body(row)} if row.schema else {}),
+        "responses": _responses(row),
+    }
+
+
+def _path_parameters(row: Command) -> list[JSON]:
+    kind = row.path.split("/")[2].removesuffix("s").replace("sandboxe", "sandbox")
+    schema = {"type": "string", "minLength": 1}
+    return [
+        {"name": name, "in": "path", "description": f"Id of a {kind}.", "required": True, "schema": schema}
+        for name in path_names(row.path)
+    ]
+
+
+def _query_parameters(row: Command) -> list[JSON]:
+    parameters = []
+    for name, shape in _QUERIES.get(row.id, {}).items():
+        schema = {key: value for key, value in shape.items() if key != "description"}
+        parameters.append({"name": name, "in": "query", "description": shape["description"], "schema": schema})
+    return parameters
+
+
+def _request_body(row: Command) -> JSON:
+    required: JSON = {} if row.id in OPTIONAL_BODIES else {"required": True}
+    return {**required, "content": content(dict(BODIES[row.id]))}
+
+
+def _responses(row: Command) -> dict[str, JSON]:
+    responses = {str(row.status): _success(row)}
+    for status, codes in refusals.codes_by_status(row.id, row.target, row.schema is not None).items():
+        narrowed = {"code": {"type": "string", "enum": codes}, "statusCode": {"type": "integer", "const": status}}
+        schema = {"allOf": [ref("ControlError"), {"type": "object", "properties": narrowed}]}
+        responses[str(status)] = {"description": "Refused: " + ", ".join(codes), "content": content(schema)}
+    return responses
+
+
+def _success(row: Command) -> JSON:
+    answer = ANSWERS[row.id]
+    links: dict[str, Any] = {
+        target: {"operationId": target, "parameters": dict(parameters)}
+        for target, parameters in _LINKS.get(row.id, {}).items()
+    }
+    described: JSON = {"description": "Done; there is no content."}
+    if answer is not None:
+        described = {"description": "Done.", "content": _contents(row.media_types, dict(answer))}
+    return {**described, **({"links": links} if links else {})}
+
+
+def _contents(media_types: tuple[str, ...], answer: JSON) -> JSON:
+    """Return the forms of an answer: JSON, a document, or a report as text and as JSON."""
+    if media_types is not REPORT_TYPES:
+        return content(answer, media_type=(*media_types, "application/json")[0])
+    text, json = REPORT_TYPES
+    return content(dict(TEXT), media_type=text) | content(answer, media_type=json)

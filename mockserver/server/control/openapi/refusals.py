@@ -1,0 +1,92 @@
+"""
+The refusals of the control plane by command: a command's own, and those that every command shares.
+
+MOCK_LOOP_BLOCKED is not one of them: only a call in process can block the event loop of a receiver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, Literal
+
+Code = str
+
+STATUSES: Final[Mapping[Code, int]] = MappingProxyType(
+    {
+        "MOCK_TOKEN_WANTED": 401,
+        "MOCK_FOREIGN_HOST": 403,
+        "MOCK_FOREIGN_ORIGIN": 403,
+        "MOCK_NOT_FOUND": 404,
+        "MOCK_OWN_PORT": 409,
+        "MOCK_DEFAULT_SANDBOX": 409,
+        "MOCK_ILLEGAL_MOVE": 409,
+        "MOCK_NOT_WATCHED": 409,
+        "MOCK_NOT_ACCEPTABLE": 406,
+        "MOCK_SANDBOX_CLOSED": 410,
+        "MOCK_BODY_TOO_LARGE": 413,
+        "MOCK_INTERNAL_ERROR": 500,
+        **dict.fromkeys(
+            (
+                "MOCK_BAD_JSON", "MOCK_BAD_BODY", "MOCK_BAD_SCENARIO", "MOCK_BAD_CLOCK", "MOCK_BAD_INSTANT", "MOCK_BAD_ADVANCE",
+                "MOCK_BAD_DURATION", "MOCK_TIME_GOES_FORWARD", "MOCK_BAD_CHOICE", "MOCK_BAD_QUERY", "MOCK_BAD_OPERATION",
+                "MOCK_BAD_WHERE", "MOCK_BAD_VERIFY", "MOCK_BAD_PHONE", "MOCK_BAD_REASON", "MOCK_BAD_PLANE", "MOCK_BAD_PROFILE",
+                "MOCK_BAD_EVENT", "MOCK_BAD_TARGET",
+            ),
+            400,
+        ),
+    }
+)  # fmt: skip
+
+_OF_DOCUMENTS: Final = ("MOCK_NOT_ACCEPTABLE", "MOCK_BAD_QUERY", "MOCK_BAD_PLANE", "MOCK_BAD_PROFILE")
+OWN: Final[Mapping[str, tuple[Code, ...]]] = MappingProxyType(
+    {
+        "createSandbox": ("MOCK_BAD_SCENARIO",),
+        "deleteSandbox": ("MOCK_DEFAULT_SANDBOX",),
+        "setClock": ("MOCK_BAD_CLOCK", "MOCK_BAD_INSTANT", "MOCK_TIME_GOES_FORWARD"),
+        "advanceClock": ("MOCK_BAD_ADVANCE", "MOCK_BAD_INSTANT", "MOCK_BAD_DURATION", "MOCK_TIME_GOES_FORWARD"),
+        "choose": ("MOCK_BAD_CHOICE",),
+        "readTrackedChoices": ("MOCK_NOT_WATCHED",),
+        "applyScenario": ("MOCK_BAD_SCENARIO",),
+        "readState": ("MOCK_BAD_QUERY",),
+        "readJournal": ("MOCK_BAD_QUERY", "MOCK_BAD_OPERATION"),
+        "verifyJournal": ("MOCK_BAD_WHERE", "MOCK_BAD_VERIFY", "MOCK_BAD_OPERATION"),
+        "readReplay": ("MOCK_BAD_QUERY",),
+        "readReport": ("MOCK_NOT_ACCEPTABLE", "MOCK_BAD_QUERY"),
+        "completeSession": ("MOCK_BAD_PHONE", "MOCK_BAD_QUERY", "MOCK_ILLEGAL_MOVE"),
+        "failSession": ("MOCK_BAD_REASON", "MOCK_BAD_QUERY", "MOCK_ILLEGAL_MOVE"),
+        "cancelSession": ("MOCK_BAD_QUERY", "MOCK_ILLEGAL_MOVE"),
+        "expireSession": ("MOCK_BAD_QUERY", "MOCK_ILLEGAL_MOVE"),
+        "failCampaign": ("MOCK_ILLEGAL_MOVE",),
+        "createWebhook": ("MOCK_BAD_EVENT", "MOCK_BAD_TARGET"),
+        "redeliverEvent": ("MOCK_ILLEGAL_MOVE",),
+        "readOpenapi": _OF_DOCUMENTS,
+        "readOpenapiYaml": _OF_DOCUMENTS,
+    }
+)
+_COMMON: Final = (
+    "MOCK_TOKEN_WANTED",
+    "MOCK_FOREIGN_HOST",
+    "MOCK_FOREIGN_ORIGIN",
+    "MOCK_NOT_FOUND",
+    "MOCK_SANDBOX_CLOSED",
+    "MOCK_INTERNAL_ERROR",
+)
+_OF_BODIES: Final = ("MOCK_BAD_JSON", "MOCK_BAD_BODY", "MOCK_BODY_TOO_LARGE")
+
+
+def codes_by_status(command: str, target: Literal["host", "sandbox"], has_body: bool) -> dict[int, list[Code]]:
+    """
+    Return the codes with which a command can be refused, by status.
+
+    Args:
+        command: the command's id.
+        target: what the command acts on; the host's are refused at a port that only one sandbox has.
+        has_body: the command reads a body.
+    """
+    of_host = ("MOCK_OWN_PORT",) if target == "host" and command != "readHealth" else ()
+    codes = (*_COMMON, *(_OF_BODIES if has_body else ()), *of_host, *OWN.get(command, ()))
+    by_status: dict[int, list[Code]] = {}
+    for code in codes:
+        by_status.setdefault(STATUSES[code], []).append(code)
+    return dict(sorted(by_status.items()))

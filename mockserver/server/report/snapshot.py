@@ -1,0 +1,53 @@
+"""The views of a sandbox that its report is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mockserver.conduct.rules import Finding
+from mockserver.server.report.exchanges import Exchange
+
+JSON = Mapping[str, Any]
+
+
+class SandboxSnapshot(NamedTuple):
+    """
+    The views of a sandbox that a report needs; the same for a sandbox in this process and a remote one.
+
+    Attributes:
+        settings: The values from which the sandbox was created, by the name of the setting.
+        sources: Where each setting has its value from, by the name of the setting or the id of a choice.
+        steps: The commands of the test and of the end user, in order.
+        deferred: The calls that a rule delays.
+        next_timer: The next timer of the sandbox and its instant; None if there is none.
+        findings: The findings on the client's conduct, the worst first.
+        unmoved: Waits in real time while the clock did not move, as in the control plane's history.
+        apart: The clocks of the process and of the sandbox if they differ, as in the control plane's history.
+        name: The expression by which a test of Python has the sandbox.
+        is_async: True if the test is a coroutine function.
+        calls_without_prefix: The number of calls without a sandbox's prefix.
+        is_python: True if the test has a `Sandbox`, whose methods the report may name.
+    """
+
+    id: str
+    address: str | None
+    clock: JSON
+    seed: int
+    choices: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    sources: Mapping[str, str]
+    exchanges: Sequence[Exchange[Any, Any]]
+    transitions: Sequence[JSON]
+    steps: Sequence[JSON]
+    events: Sequence[JSON]
+    rules: Sequence[JSON]
+    deferred: Sequence[JSON]
+    next_timer: JSON | None
+    findings: Sequence[Finding] = ()
+    unmoved: JSON | None = None
+    apart: JSON | None = None
+    name: str = "mockserver"
+    is_async: bool = False
+    calls_without_prefix: int = 0
+    is_python: bool = True

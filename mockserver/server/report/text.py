@@ -1,0 +1,36 @@
+"""The whole report as lines: the most likely cause, then the sections."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mockserver.server.report.diagnosis import diagnose
+from mockserver.server.report.failure import Failure
+from mockserver.server.report.render import render_sections
+from mockserver.server.report.snapshot import SandboxSnapshot
+
+
+class Report(NamedTuple):
+    """
+    A report as lines.
+
+    Attributes:
+        summary: One to three lines with the most likely cause.
+        sections: The lines after it: settings, everything that happened, events, rules that never fired.
+    """
+
+    summary: list[str]
+    sections: list[str]
+
+
+def report(snapshot: SandboxSnapshot, failure: Failure | None) -> Report:
+    """
+    Return the report of a sandbox.
+
+    Args:
+        snapshot: The views of the sandbox.
+        failure: The failure of its test; without one the first line names the last refused or faulted call, if there is one.
+    """
+    diagnosis = diagnose(snapshot, failure)
+    nearest = failure.nearest if failure is not None else None
+    return Report(diagnosis.lines, list(render_sections(snapshot, diagnosis.cited, nearest)))

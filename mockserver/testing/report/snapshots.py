@@ -1,0 +1,34 @@
+"""The views of a sandbox for its report, the same for one in this process and one on a server."""
+
+from __future__ import annotations
+
+from mockserver.contract.choices import DEFAULTS
+from mockserver.server.report import exchanges
+from mockserver.server.report.snapshot import SandboxSnapshot
+from mockserver.testing.backend import Backend
+from mockserver.testing.conduct import ConductReport
+from mockserver.testing.settings import Settings
+
+
+def snapshot(backend: Backend, settings: Settings) -> SandboxSnapshot:
+    """Return the views of a sandbox that its report needs."""
+    journal, state, history = backend.run("readJournal"), backend.run("readState"), backend.run("readHistory")
+    return SandboxSnapshot(
+        id=backend.sandbox_id,
+        address=backend.address,
+        clock=state["clock"],
+        seed=state["seed"],
+        choices={key: value for key, value in state["choices"].items() if value != DEFAULTS.get(key)},
+        settings=settings.values,
+        sources=settings.sources,
+        exchanges=[exchanges.read(entry) for entry in journal["exchanges"]],
+        transitions=journal["transitions"],
+        steps=history["steps"],
+        events=backend.run("readEvents")["events"],
+        rules=backend.run("listRules")["rules"],
+        deferred=history["deferred"],
+        next_timer=history["due"],
+        findings=ConductReport(backend.run("readConduct")).findings,
+        unmoved=history.get("unmoved"),
+        apart=history.get("apart"),
+    )

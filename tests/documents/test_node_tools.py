@@ -1,0 +1,200 @@
+"""
+What tools of the Node world make of the documents: linters, a generator of types, and a mock server.
+
+They are installed once into a folder of pytest's cache. Without node or a network the tests are skipped; where
+MOCKSERVER_NODE=required declares that there are both, they fail.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+import pytest
+
+from tests.documents.reading import JSON, PROFILES, control, of_profile
+from tests.pages.blocks import every_block
+
+SOURCE = Path(__file__).parent / "node"
+PINNED: dict[str, str] = json.loads((SOURCE / "package.json").read_text("utf-8"))["dependencies"]
+TSC = ("tsc", "--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "--moduleResolution", "nodenext")
+GLUED = """
+import { sandboxTest } from "./mockserver.mjs";
+
+sandboxTest("typed", { scenario: "demo" }, async (sandbox, t) => {
+  const events: unknown[] = await sandbox.receive(t);
+  const status: number = (await sandbox.call("GET", "/v1/campaigns")).status;
+  const url: string = sandbox.baseUrl;
+});
+"""
+MINUTES = 60
+pytestmark = pytest.mark.deep
+
+
+def missing(what: str) -> NoReturn:
+    """Skip with one sentence, or fail if MOCKSERVER_NODE=required declares that there is node with a registry."""
+    if os.environ.get("MOCKSERVER_NODE") == "required":
+        pytest.fail(f"MOCKSERVER_NODE=required, but {what}")
+    pytest.skip(f"{what}, so no tool of the Node world reads the documents")
+
+
+class Done(NamedTuple):
+    """A program that has ended: its exit status and all that it printed."""
+
+    status: int
+    output: str
+
+
+class Tools:
+    """A folder with the installed packages and both documents."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def run(self, *command: str) -> Done:
+        done = subprocess.run(
+            [str(self.folder / "node_modules" / ".bin" / command[0]), *command[1:]],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            timeout=5 * MINUTES,
+            check=False,
+        )
+        return Done(done.returncode, done.stdout)
+
+    def write(self, name: str, document: JSON) -> str:
+        (self.folder / name).write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
+        return name
+
+
+@pytest.fixture(scope="module")
+def tools(request: pytest.FixtureRequest) -> Tools:
+    if shutil.which("npm") is None:
+        missing("npm is not on the PATH")
+    folder = request.config.rootpath / ".pytest_cache" / "node"
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in SOURCE.iterdir():
+        shutil.copy(file, folder)
+    if _installed(folder) != PINNED:
+        command = ("npm", "install", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts")
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, encoding="utf-8", timeout=10 * MINUTES, check=False
+        )
+        if done.returncode != 0:
+            missing(f"npm cannot install the tools: {done.stderr.strip()[-200:]}")
+    return Tools(folder)
+
+
+def _installed(folder: Path) -> dict[str, str]:
+    files = {name: folder / "node_modules" / name / "package.json" for name in PINNED}
+    return {name: json.loads(file.read_text("utf-8"))["version"] for name, file in files.items() if file.is_file()}
+
+
+def documents() -> Iterator[tuple[str, JSON]]:
+    yield from ((f"{profile}.json", of_profile(profile)) for profile in PROFILES)
+    yield "control.json", control()
+
+
+def test_redocly_has_no_error_and_no_warning(tools: Tools):
+    for name, document in documents():
+        done = tools.run("redocly", "lint", tools.write(name, document), "--format=json")
+        report = json.loads(done.output[done.output.index("{\n") : done.output.rindex("}") + 1])
+
+        assert (name, {"errors": 0, "warnings": 0, "ignored": 0}) == (name, report["totals"])
+
+
+def test_spectral_has_no_error_and_no_warning(tools: Tools):
+    (tools.folder / ".spectral.yaml").write_text('extends: ["spectral:oas"]\n', encoding="utf-8")
+    for name, document in documents():
+        done = tools.run("spectral", "lint", tools.write(name, document), "--fail-severity=hint")
+
+        assert (name, 0) == (name, done.status), done.output
+
+
+@pytest.fixture(scope="module")
+def types(tools: Tools) -> Tools:
+    for name, document in (("api", of_profile("literal")), ("control", control())):
+        done = tools.run("openapi-typescript", tools.write(f"{name}.json", document), "--output", f"{name}.ts")
+        assert 0 == done.status and "⚠" not in done.output, done.output
+    return tools
+
+
+def test_the_client_compiles_with_the_generated_types(types: Tools):
+    assert Done(0, "") == types.run(*TSC, "client.ts")
+
+
+def test_the_examples_of_the_pages_compile_with_the_generated_types(types: Tools):
+    names = []
+    for number, block in enumerate(every_block("typescript")):
+        names.append(f"page{number}.ts")
+        (types.folder / names[-1]).write_text(block.text, encoding="utf-8")
+
+    assert names != []
+    assert Done(0, "") == types.run(*TSC, *names)
+
+
+@pytest.mark.parametrize(("method", "status"), [("receive", 0), ("recieve", 2)])
+def test_the_glue_of_the_page_has_strict_types(tools: Tools, method: str, status: int):
+    (glue,) = (block for block in every_block("javascript") if block.markers.get("file") == "mockserver.mjs")
+    (tools.folder / "mockserver.mjs").write_text(glue.text, encoding="utf-8")
+    (tools.folder / "glued.ts").write_text(GLUED.replace("receive", method), encoding="utf-8")
+    done = tools.run(*TSC, "--allowJs", "--checkJs", "mockserver.mjs", "glued.ts")
+
+    assert status == done.status, done.output
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("cadence: 60", "cadense: 60"),
+        ('platform: "chatapp"', 'platform: "pigeon"'),
+        ('operator: "equals", value: "open"', 'operator: "equals", value: { text: "open" }'),
+        ('operator: "equals", value: "open"', 'operator: "greater-than", value: "open"'),
+        ('session.status === "completed" ? ', ""),
+        ('"CAMPAIGN_ALREADY_PROCESSING"', '"CAMPAIGN_ALREADY_PROCESING"'),
+        ('drop: "after"', 'drop: "afterwards"'),
+        ("state.clock.now", "state.clock.time"),
+    ],
+)  # fmt: skip
+def test_a_client_with_a_typo_does_not_compile(types: Tools, right: str, wrong: str):
+    source = (SOURCE / "client.ts").read_text("utf-8")
+    assert right in source
+    wrong_source = source.replace(right, wrong)
+    if not wrong:
+        wrong_source = wrong_source.replace("session.entrypoint.displayPhone : null", "session.entrypoint.displayPhone")
+    (types.folder / "typo.ts").write_text(wrong_source, encoding="utf-8")
+    done = types.run(*TSC, "typo.ts")
+
+    assert 0 != done.status
+    assert "typo.ts" in done.output
+
+
+def test_prism_serves_the_document(tools: Tools):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    name = tools.write("api.json", of_profile("literal"))
+    prism = str(tools.folder / "node_modules" / ".bin" / "prism")
+    command = [prism, "mock", "--port", str(port), "--host", "127.0.0.1", name]
+    with subprocess.Popen(
+        command, cwd=tools.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
+    ) as server:
+        assert server.stdout is not None
+        try:
+            started = any("Prism is listening" in line for line in server.stdout)
+            request = urllib.request.Request(f"http://127.0.0.1:{port}/v1/campaigns", headers={"X-API-Key": "sk_any"})
+            with urllib.request.urlopen(request, timeout=MINUTES) as answer:
+                campaigns = json.load(answer)["campaigns"]
+        finally:
+            server.terminate()
+
+    assert started
+    assert ["Sem filtros", "Atualização de cadastro"] == [row["name"] for row in campaigns]

@@ -1,0 +1,199 @@
+"""The document of the public API has what the tables of the contract have, no less and no more, as a profile behaves."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from mockserver import MockServer
+from mockserver.contract.choices import CHOICES, DEFAULTS
+from mockserver.contract.choices.profiles import PROFILES
+from mockserver.contract.clauses import read as read_clauses
+from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, OPERATIONS, SUCCESS_STATUS
+from mockserver.contract.errors import ERRORS
+from mockserver.contract.filters import FIELDS, OPERATORS
+from mockserver.contract.lifecycles import SESSION
+from mockserver.server.control.openapi import documents
+from tests.documents.reading import (
+    BASE_URL,
+    JSON,
+    chosen,
+    of_profile,
+    operations,
+    public,
+    texts,
+    unfit_examples,
+)
+
+CHOICES_AS_JSON = json.dumps(dict(DEFAULTS))
+KEY = re.compile(r"\b(?:sk|pk|whsec)_[A-Za-z0-9+/=]{8,}")
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_document_is_valid_openapi(profile: str):
+    assert [] == list(OpenAPIV31SpecValidator(of_profile(profile)).iter_errors())
+
+
+def test_the_document_has_the_operations_of_the_table():
+    documented = operations(of_profile("literal"))
+
+    assert {row.id: (row.method, row.path) for row in ENDPOINTS.values()} == {
+        name: (row.method, row.path) for name, row in documented.items()
+    }
+    assert list(OPERATIONS) == sorted(documented, key=OPERATIONS.index)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_an_operation_has_the_statuses_and_codes_of_its_row(profile: str):
+    success = SUCCESS_STATUS[str(chosen(PROFILES[profile])["success-status"])]
+    is_guide = PROFILES[profile].get("dual-status") == "guide"
+    for row in ENDPOINTS.values():
+        expected: dict[str, set[str]] = {}
+        for code in (*COMMON_ERRORS, *row.errors):
+            of_guide = is_guide and row.path.startswith("/v1/campaigns")
+            status = ERRORS[code].guide_status if of_guide else ERRORS[code].status
+            expected.setdefault(str(status), set()).add(code)
+        responses = operations(of_profile(profile))[row.id].raw["responses"]
+        schemas = {status: _schema(answer) for status, answer in responses.items() if int(status) >= 400}
+
+        assert expected == {status: set(schema["properties"]["code"]["enum"]) for status, schema in schemas.items()}
+        assert set(expected) == {str(schema["properties"]["statusCode"]["const"]) for schema in schemas.values()}
+        assert {str(success[row.id])} == responses.keys() - expected.keys()
+
+
+def _schema(answer: JSON) -> JSON:
+    schema: JSON = answer["content"]["application/json"]["schema"]
+    return schema
+
+
+def test_an_operation_has_the_parameters_body_and_keys_of_its_row():
+    for name, operation in operations(of_profile("literal")).items():
+        row = ENDPOINTS[name]
+        parameters = {
+            (each["in"], each["name"], each.get("required", False)) for each in operation.raw.get("parameters", ())
+        }
+        types = list(operation.raw.get("requestBody", {}).get("content", {}))
+        schemes = {scheme for alternative in operation.raw["security"] for scheme in alternative}
+
+        assert {
+            *(("path", each, True) for each in re.findall(r"{(\w+)}", row.path)),
+            *(("query", each, False) for each in row.query),
+        } == parameters
+        assert {"none": [], "json": ["application/json"], "multipart": ["multipart/form-data"]}[row.body] == types
+        assert row.optional_body != operation.raw.get("requestBody", {}).get("required", False)
+        assert {"secret": {"secretKey"}, "any": {"secretKey", "publicKey"}}[row.keys] == schemes
+
+
+def test_the_webhooks_are_the_events_of_a_session():
+    webhooks = of_profile("literal")["webhooks"]
+    examples = {
+        event: set(item["post"]["requestBody"]["content"]["application/json"]["examples"])
+        for event, item in webhooks.items()
+    }
+    ends: dict[str, set[str]] = {}
+    for step in SESSION.steps:
+        ends.setdefault(str(step.event), set()).add(step.target)
+
+    assert ends == examples
+
+
+def test_a_link_names_an_operation_and_its_parameters():
+    documented = operations(of_profile("literal"))
+    links = {
+        (name, target): (link["operationId"], set(link["parameters"]))
+        for name, operation in documented.items()
+        for answer in operation.raw["responses"].values()
+        for target, link in answer.get("links", {}).items()
+    }
+
+    assert {("createCampaign", target) for target in ("readCampaign", "startCampaign", "cancelCampaign")} <= set(links)
+    assert {pair: (pair[1], set(re.findall(r"{(\w+)}", ENDPOINTS[pair[1]].path))) for pair in links} == links
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_answer_and_every_code_has_an_example(profile: str):
+    for operation in operations(of_profile(profile)).values():
+        for status, answer in operation.raw["responses"].items():
+            bodies = list(answer.get("content", {}).values())
+            examples = [name for body in bodies for name in body["examples"]]
+            codes = [
+                code for body in bodies for code in body["schema"].get("properties", {}).get("code", {}).get("enum", ())
+            ]
+
+            assert examples or operation.id == "cancelCampaign", (operation.id, status)
+            assert not codes or codes == examples
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_example_fits_its_schema(profile: str):
+    assert [] == unfit_examples(of_profile(profile))
+
+
+@pytest.mark.deep
+def test_the_document_holds_under_each_option_of_each_choice():
+    options = [(row.id, option) for row in CHOICES.values() for option in row.options if option != row.default]
+    documented = {pair: public(**{pair[0]: pair[1]}) for pair in options}
+
+    assert {} == {pair: unfit for pair, document in documented.items() if (unfit := unfit_examples(document))}
+
+
+def test_clauses_and_choices_are_those_of_the_tables_with_the_options_in_force():
+    clauses = {clause.id for clause in read_clauses()}
+    for profile, options in PROFILES.items():
+        in_force: dict[str, Any] = {**DEFAULTS, **options}
+        for operation in operations(of_profile(profile)).values():
+            shown = operation.raw["x-choices"]
+
+            assert operation.raw["x-clause"] in clauses
+            assert {choice: in_force[choice] for choice in shown} == shown
+
+
+@pytest.mark.parametrize(
+    ("operation_id", "choice"),
+    [
+        ("createCampaign", "dual-status"),
+        ("listMessages", "next-cursor-end"),
+        ("readConnectionSession", "session-unknown-code"),
+        ("previewAudience", "platform-value-unknown"),
+    ],
+)
+def test_an_operation_names_the_choices_that_show_in_it(operation_id: str, choice: str):
+    assert choice in operations(of_profile("literal"))[operation_id].raw["x-choices"]
+
+
+def test_every_filter_field_has_a_statement_with_its_operators():
+    schemas = of_profile("literal")["components"]["schemas"]
+    references = [each["$ref"].rpartition("/")[2] for each in schemas["FilterStatement"]["oneOf"]]
+    shown: dict[str, set[str]] = {}
+    for name in references:
+        for alternative in schemas[name]["oneOf"]:
+            properties = alternative["properties"]
+            shown.setdefault(properties["field"]["const"], set()).update(properties["operator"]["enum"])
+
+    assert {field.name: set(OPERATORS[field.type]) for field in FIELDS.values()} == shown
+
+
+def test_the_same_choices_give_the_same_bytes():
+    for form in ("json", "yaml"):
+        first, second = (documents._text.__wrapped__("public", CHOICES_AS_JSON, BASE_URL, (), form) for _ in range(2))
+
+        assert first == second
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_document_holds_no_key(profile: str):
+    text = texts(of_profile(profile))
+
+    assert [] == KEY.findall(text)
+
+
+def test_the_links_of_the_samples_open_no_session_of_a_server():
+    (url,) = re.findall(r"/connect/(\w+)", texts(of_profile("literal")))[:1]
+    with MockServer() as server, server.sandbox("demo") as sandbox:
+        session = sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()
+
+        assert url not in session["url"]

@@ -1,0 +1,140 @@
+"""The documents as a server serves them and as the command prints them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from ruamel.yaml import YAML
+
+from mockserver import MockServer, Sandbox
+from mockserver.cli import main
+from tests.documents.control_calls import Controls
+from tests.documents.reading import control, of_profile, operations
+
+
+def read(sandbox: Sandbox, path: str, **headers: str) -> Any:
+    return sandbox.call("GET", f"/_mock/{path}", headers=headers)
+
+
+def test_the_documents_are_served_as_json_and_as_yaml(mockserver: Sandbox):
+    base_url = mockserver.base_url
+    as_json, as_yaml = read(mockserver, "openapi.json"), read(mockserver, "openapi.yaml")
+
+    assert "application/json; charset=utf-8" == as_json.headers["content-type"]
+    assert "application/yaml; charset=utf-8" == as_yaml.headers["content-type"]
+    assert as_json.json() == YAML(typ="safe").load(as_yaml.body)
+    assert base_url == as_json.json()["servers"][0]["url"]
+
+
+def test_the_address_in_a_text_is_that_by_which_the_client_has_addressed_the_server(mockserver_server: MockServer):
+    sandbox, port = mockserver_server.sandbox(), mockserver_server.url.rpartition(":")[2]
+    base_url = f"http://localhost:{port}/sandboxes/{sandbox.id}"
+    sandbox.call("GET", "/v1/campaigns")
+
+    texts = {
+        name: requests.get(f"{base_url}/_mock/{name}", timeout=60).text
+        for name in ("openapi.json", "openapi.json?plane=control", "report")
+    }
+
+    assert base_url == json.loads(texts["openapi.json"])["servers"][0]["url"]
+    assert base_url == json.loads(texts["openapi.json?plane=control"])["servers"][0]["url"]
+    assert f"curl -s {base_url}/_mock/replay" in texts["report"]
+
+
+def test_the_public_plane_is_the_default_one(mockserver: Sandbox):
+    assert operations(of_profile("literal")).keys() == operations(read(mockserver, "openapi.json").json()).keys()
+    assert operations(control()).keys() == operations(read(mockserver, "openapi.json?plane=control").json()).keys()
+
+
+def test_the_document_follows_the_choices_of_the_sandbox(mockserver: Sandbox):
+    mockserver.choose({"success-status": "all-200"})
+
+    own = operations(read(mockserver, "openapi.json").json())["createCampaign"].raw["responses"]
+    of_guide = operations(read(mockserver, "openapi.json?profile=guide").json())["createCampaign"].raw["responses"]
+
+    assert "200" in own
+    assert "201" in of_guide
+    assert "CAMPAIGN_NAME_ALREADY_EXISTS" in of_guide["422"]["description"]
+
+
+def test_reading_a_document_changes_nothing_and_uses_no_choice(mockserver: Sandbox):
+    mockserver.call("POST", "/_mock/choices/watch")
+    before = mockserver.state()
+    read(mockserver, "openapi.json")
+
+    assert before == mockserver.state()
+    assert [] == mockserver.call("GET", "/_mock/choices/watch").json()["read"]
+
+
+@pytest.mark.mockserver(scenario="demo")
+def test_no_document_holds_a_key_of_the_sandbox(mockserver: Sandbox):
+    keys = (mockserver.secret_key, mockserver.public_key)
+    texts = [read(mockserver, f"openapi.json?plane={plane}").body.decode() for plane in ("public", "control")]
+
+    assert [] == [key for key in keys for text in texts if key in text]
+
+
+@pytest.mark.parametrize(
+    ("code", "query", "accept", "message"),
+    [
+        ("MOCK_BAD_PLANE", "?plane=contrl", "*/*", "plane: got 'contrl'; expected public, control; did you mean 'control'?"),
+        ("MOCK_BAD_PROFILE", "?profile=gide", "*/*", "profile: got 'gide'; expected literal, guide, hostile; did you mean 'guide'?"),
+        ("MOCK_BAD_PROFILE", "?profile=a.yaml", "*/*", "profile: got 'a.yaml'; expected literal, guide, hostile"),
+        ("MOCK_BAD_QUERY", "?plan=control", "*/*", "got 'plan'; expected some of plane, profile; did you mean 'plane'?"),
+        ("MOCK_NOT_ACCEPTABLE", "", "aplication/json", "Accept: got 'aplication/json'; expected application/json; did you mean 'application/json'?"),
+        ("MOCK_NOT_ACCEPTABLE", "", "text/html", "Accept: got 'text/html'; expected application/json"),
+    ],
+)  # fmt: skip
+def test_a_wrong_plane_profile_or_accept_is_refused_with_the_nearest_name(
+    code: str, query: str, accept: str, message: str
+):
+    assert message == Controls().refuse("readOpenapi", code, query=query, headers={"accept": accept})
+
+
+@pytest.mark.parametrize(
+    "accept",
+    [
+        "",
+        "*/*",
+        "application/*",
+        "text/html, application/json;q=0.5",
+        "application/openapi+json",
+        "text/html,*/*;q=0.1",
+    ],
+)
+def test_a_client_that_accepts_json_gets_it(accept: str):
+    assert "3.1.0" == Controls().run("readOpenapi", headers={"accept": accept})["openapi"]
+
+
+def test_the_command_prints_either_document_in_either_format(capsys: pytest.CaptureFixture[str]):
+    printed = {}
+    for plane in ([], ["--control"]):
+        for form in (["--json"], ["--yaml"], []):
+            assert 0 == main(["openapi", *plane, *form])
+            text = capsys.readouterr().out
+            printed[*plane, *form] = json.loads(text) if form == ["--json"] else YAML(typ="safe").load(text)
+
+    assert of_profile("literal") == printed["--json",] == printed["--yaml",] == printed[()]
+    assert control() == printed["--control", "--json"] == printed["--control", "--yaml"] == printed["--control",]
+
+
+def test_the_command_takes_a_profile_by_name_or_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "mine.yaml"
+    file.write_text("choices: {success-status: all-200}\n", encoding="utf-8")
+
+    assert 0 == main(["openapi", "--json", "--profile", str(file)])
+    mine = json.loads(capsys.readouterr().out)
+    assert 0 == main(["openapi", "--json", "--profile", "hostile"])
+    hostile = json.loads(capsys.readouterr().out)
+
+    assert "200" in operations(mine)["createCampaign"].raw["responses"]
+    assert of_profile("hostile") == hostile
+
+
+def test_a_wrong_profile_is_one_error_with_the_nearest_name(capsys: pytest.CaptureFixture[str]):
+    assert 2 == main(["openapi", "--profile", "gide"])
+    assert "did you mean 'guide'?" in capsys.readouterr().err

@@ -1,0 +1,270 @@
+"""What a client in another language needs of the control plane: its address, its secrets, a seed, endpoints, settled deliveries."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+
+from mockserver.core.instants import parse
+from mockserver.server import front_controller
+from mockserver.server.api.request import HttpRequest
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
+from mockserver.testing.remote import RemoteServer
+from tests.clients.operations import SESSIONS
+from tests.server.control_calls import NOON, control, make, refused
+from tests.server.test_background import Standalone, app, standalone  # noqa: F401 - a fixture
+
+HOOK = "http://127.0.0.1:9/hook"
+
+
+def create(host: SandboxHost, **body) -> dict:
+    """The answer to a creation without a socket."""
+    request = HttpRequest.create(
+        "POST", "/_mock/sandboxes", {"host": "127.0.0.1"}, json.dumps(body).encode(), "http://127.0.0.1"
+    )
+    response, _ = front_controller.handle_request(host, request)
+    answer = json.loads(response.body)
+    assert 201 == response.status, answer
+    return answer
+
+
+class TestCreation:
+    def test_the_answer_has_the_signing_secrets_that_were_assigned(self, mockserver_server):
+        scenario = {"given": {"webhooks": [{"url": HOOK}]}}
+        given = {"webhooks": [{"url": HOOK}, {"url": HOOK, "secret": "mine"}]}
+
+        made = make(mockserver_server.url, scenario=scenario, given=given)
+
+        ids = [each["id"] for each in json.loads(made.state())["tenants"][0]["webhooks"]]
+        assert ids[:2] == list(made.webhook_secrets)
+        assert all(secret.startswith("whsec_") for secret in made.webhook_secrets.values())
+
+    @pytest.mark.parametrize("name", ["localhost", "127.0.0.1"])
+    def test_addresses_follow_the_name_by_which_the_client_has_addressed_the_server(self, mockserver_server, name):
+        url = f"http://{name}:{mockserver_server.url.rpartition(':')[2]}"
+        created = control(mockserver_server.url, "POST", "/sandboxes", {}, headers={"Host": url[7:]}).json()
+        listed = control(mockserver_server.url, "GET", "/sandboxes", headers={"Host": url[7:]}).json()["sandboxes"]
+
+        assert f"{url}/sandboxes/{created['sandboxId']}" == created["baseUrl"]
+        assert created["baseUrl"] in [each["baseUrl"] for each in listed]
+
+    def test_an_address_has_one_prefix_also_if_it_is_created_at_that_of_another_sandbox(self, mockserver_server):
+        made = make(mockserver_server.url)
+
+        nested = control(made.base, "POST", "/sandboxes", {}).json()
+
+        assert f"{mockserver_server.url}/sandboxes/{nested['sandboxId']}" == nested["baseUrl"]
+
+    def test_a_foreign_name_is_in_no_address(self, mockserver_server):
+        reply = control(mockserver_server.url, "POST", "/sandboxes", {}, headers={"Host": "evil.example"})
+
+        assert (403, "MOCK_FOREIGN_HOST") == refused(reply)
+
+    def test_the_keys_of_each_are_its_own_and_the_same_in_each_run(self):
+        runs = [[create(host) for _ in range(3)] for host in (SandboxHost(), SandboxHost())]
+
+        assert runs[0] == runs[1]
+        assert 3 == len({each["secretKey"] for each in runs[0]})
+
+    def test_a_call_without_the_prefix_is_refused_by_the_default_sandbox(self):
+        host = SandboxHost()
+        host.create(SandboxConfig(), id=DEFAULT_ID)
+        key = create(host)["secretKey"]
+        request = HttpRequest.create("GET", "/v1/campaigns", {"x-api-key": key}, b"", "http://127.0.0.1")
+
+        assert 401 == front_controller.handle_request(host, request)[0].status
+
+    def test_keys_follow_from_the_seed_of_the_server_or_from_a_seed_that_is_given(self):
+        hosts = [SandboxHost(), SandboxHost()]
+        hosts[1].default_seed = lambda: 7
+
+        assert create(hosts[0])["secretKey"] != create(hosts[1])["secretKey"]
+        given = [create(host, **body) for host in hosts for body in ({"seed": 3}, {"scenario": {"seed": 3}})]
+        assert 1 == len({each["secretKey"] for each in given})
+
+    def test_a_suite_against_a_local_server_has_the_seed_of_one_in_process(self, mockserver_server):
+        with RemoteServer(mockserver_server.url).sandbox() as remote, mockserver_server.sandbox() as local:
+            assert local.secret_key == remote.secret_key
+
+    def test_it_follows_the_servers_freeze_unless_it_has_a_clock(self):
+        host = SandboxHost()
+        host.frozen_at = parse(NOON)[0]
+
+        def clock(**body) -> dict:
+            created = create(host, **body)
+            return host.sandboxes[created["sandboxId"]].sandbox.clock
+
+        assert (True, parse(NOON)[0]) == (clock().frozen, clock().now)
+        assert not clock(clock={"follow": True}).frozen
+        assert not clock(scenario={"clock": {"follow": True}}).frozen
+        assert parse("2020-01-01T00:00:00Z")[0] == clock(clock={"freeze": "2020-01-01T00:00:00Z"}).now
+        host.frozen_at = None
+        assert not clock().frozen
+
+    def test_a_profile_sets_its_choices_below_those_of_the_body_and_above_the_scenarios(self, mockserver_server):
+        made = make(
+            mockserver_server.url,
+            profile="hostile",
+            scenario={"choices": {"dual-status": "catalog", "list-order": "newest-first"}},
+            choices={"list-order": "oldest-first"},
+        )
+
+        choices = json.loads(made.state())["choices"]
+
+        assert ("guide", "oldest-first", "all-201") == tuple(
+            choices[name] for name in ("dual-status", "list-order", "success-status")
+        )
+
+    @pytest.mark.parametrize("profile", ["hostle", "../profile.json", "profile.yaml", ""])
+    def test_a_profile_is_one_of_the_mocks_own_and_never_a_file(self, mockserver_server, profile):
+        reply = control(mockserver_server.url, "POST", "/sandboxes", {"profile": profile})
+
+        assert (400, "MOCK_BAD_SCENARIO") == refused(reply)
+        (problem,) = reply.json()["problems"]
+        assert ("/profile", "one of literal, guide, hostile") == (problem["path"], problem["wanted"])
+        assert ("hostile" if profile == "hostle" else None) == problem.get("nearest")
+
+
+class TestJournal:
+    @pytest.fixture
+    def made(self, mockserver_server):
+        made = make(mockserver_server.url, clock={"freeze": NOON})
+        for path in ("/v1/campaigns", "/v1/message-templates", "/v1/campaigns", "/v1/none"):
+            made.api("GET", path)
+        return made
+
+    @pytest.mark.parametrize(
+        ("query", "numbers"),
+        [
+            ("last=2", [3, 4]),
+            ("last=9", [1, 2, 3, 4]),
+            ("last=0", []),
+            ("operation=listCampaigns&last=1", [3]),
+            ("since=1&last=2", [3, 4]),
+        ],
+    )
+    def test_last_returns_the_newest_oldest_first(self, made, query, numbers):
+        assert numbers == [each["n"] for each in made.control("GET", f"/journal?{query}").json()["exchanges"]]
+
+    @pytest.mark.parametrize(
+        ("query", "message"),
+        [
+            ("last=x", "last: got 'x'; expected a whole number of at most 15 digits"),
+            ("last=1&limit=1", "got limit with last; expected limit for the oldest or last for the newest"),
+            ("lst=1", "got 'lst'; expected some of operation, status, since, limit, last; did you mean 'last'?"),
+        ],
+    )
+    def test_another_query_is_refused(self, made, query, message):
+        reply = made.control("GET", f"/journal?{query}")
+
+        assert (400, "MOCK_BAD_QUERY") == refused(reply)
+        assert message == reply.json()["message"]
+
+
+class TestWebhooks:
+    def test_an_endpoint_is_registered_and_returned_with_its_secret(self, mockserver_server):
+        made = make(mockserver_server.url, seed=1)
+
+        first = made.control("POST", "/webhooks", {"url": HOOK})
+        second = made.control("POST", "/webhooks", {"url": HOOK, "events": ["entrypoints"], "secret": "mine"}).json()
+
+        assert 201 == first.status_code
+        assert ("tenant_default", HOOK, []) == tuple(first.json()[key] for key in ("tenantId", "url", "events"))
+        assert first.json()["secret"].startswith("whsec_")
+        assert (["entrypoints"], "mine") == (second["events"], second["secret"])
+        stored = json.loads(made.state())["tenants"][0]["webhooks"]
+        assert [first.json()["webhookId"], second["webhookId"]] == [each["id"] for each in stored]
+        assert first.json()["secret"] not in made.control("GET", "/steps").text
+
+    @pytest.mark.parametrize(
+        ("body", "status", "code", "words"),
+        [
+            ({}, 400, "MOCK_BAD_BODY", "url"),
+            ({"ulr": HOOK}, 400, "MOCK_BAD_BODY", "did you mean"),
+            ({"url": "ftp://a"}, 400, "MOCK_BAD_TARGET", "url: got 'ftp://a'; expected"),
+            ({"url": "http://example.com/"}, 400, "MOCK_BAD_TARGET", "expected"),
+            ({"url": HOOK, "events": ["entrypoint"]}, 400, "MOCK_BAD_EVENT", "did you mean 'entrypoints'?"),
+            ({"url": HOOK, "tenantId": "tenant_defalt"}, 404, "MOCK_NOT_FOUND", "did you mean 'tenant_default'?"),
+        ],
+    )
+    def test_a_wrong_body_is_refused_and_registers_nothing(self, mockserver_server, body, status, code, words):
+        made = make(mockserver_server.url)
+
+        reply = made.control("POST", "/webhooks", body)
+
+        assert (status, code) == refused(reply)
+        assert words in reply.json()["message"]
+        assert [] == json.loads(made.state())["tenants"][0]["webhooks"]
+
+    def test_a_sandbox_on_a_server_registers_urls(self, mockserver_server):
+        with RemoteServer(mockserver_server.url).sandbox(now=NOON) as sandbox:
+            receiver = sandbox.receive_webhooks(HOOK, secret="mine")
+
+            assert (HOOK, "mine", []) == (receiver.url, receiver.secret, receiver.deliveries)
+            with pytest.raises(ValueError, match="expected one in this process"):
+                sandbox.receive_webhooks(lambda request: 204)
+
+
+class TestSettledDeliveries:
+    """Commands that end a session, on a server that delivers in the background."""
+
+    COMMANDS = (("complete", {}), ("fail", {"reason": "token_exchange_failed"}), ("cancel", None), ("expire", None))
+
+    @pytest.mark.parametrize(("command", "body"), COMMANDS)
+    def test_the_response_follows_the_deliveries(self, standalone: Standalone, serve, command, body):  # noqa: F811
+        seen = []
+        standalone.receive(serve(app(lambda post: seen.append(post.json["data"]["sessionId"]))).url)
+        sessions = [standalone.made.session() for _ in range(3)]
+
+        for number, session in enumerate(sessions, 1):
+            assert 200 == standalone.made.control("POST", f"/sessions/{session}/{command}", body).status_code
+            assert sessions[:number] == seen
+
+    @pytest.mark.parametrize(("command", "body"), COMMANDS)
+    def test_with_wait_false_it_does_not(self, standalone: Standalone, serve, command, body):  # noqa: F811
+        held = threading.Event()
+        standalone.receive(serve(app(lambda _: held.wait(10) and None)).url)
+        session = standalone.made.session()
+
+        reply = standalone.made.control("POST", f"/sessions/{session}/{command}?wait=false", body)
+
+        assert (200, False) == (reply.status_code, held.is_set())
+        (delivery,) = standalone.events()[0]["deliveries"]
+        assert "due" == delivery["status"]
+        held.set()
+
+    def test_a_receiver_that_does_not_respond_is_awaited_for_a_second_alone(
+        self,
+        standalone: Standalone,  # noqa: F811
+        serve,
+        monkeypatch,
+    ):
+        held, waits = threading.Event(), []
+        standalone.receive(serve(app(lambda _: held.wait(30) and None)).url)
+        session = standalone.made.session()
+        monkeypatch.setattr(standalone.hosted.dispatch._worked, "wait", waits.append)  # as after a second
+
+        reply = standalone.made.control("POST", f"/sessions/{session}/complete", {})
+
+        assert (200, [1.0], False) == (reply.status_code, waits, held.is_set())
+        held.set()
+
+    @pytest.mark.parametrize(
+        ("query", "message"),
+        [
+            ("wait=no", "wait: got 'no'; expected true or false"),
+            ("wait=flase", "wait: got 'flase'; expected true or false; did you mean 'false'?"),
+            ("wiat=false", "got 'wiat'; expected wait; did you mean 'wait'?"),
+        ],
+    )
+    def test_another_query_is_refused_and_changes_nothing(self, mockserver_server, query, message):
+        made = make(mockserver_server.url)
+        session = made.session()
+
+        reply = made.control("POST", f"/sessions/{session}/complete?{query}", {})
+
+        assert (400, "MOCK_BAD_QUERY") == refused(reply)
+        assert message == reply.json()["message"]
+        assert "pending" == made.api("GET", f"{SESSIONS}/{session}").json()["status"]

@@ -1,0 +1,182 @@
+"""The report of a failing test in suites without the plugin: `Sandbox.report`, `MockServer(report=True)`, `SandboxTestCase`, `mockserver report`."""
+
+from __future__ import annotations
+
+import json
+import traceback
+import unittest
+from collections.abc import Iterator
+
+import pytest
+
+from mockserver import MockServer, SandboxTestCase
+from mockserver.cli import main
+from mockserver.testing.remote import RemoteServer
+
+REFUSED = "GET /v1/campaigns/none -> 404 CAMPAIGN_NOT_FOUND"
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[MockServer]:
+    with MockServer() as server:
+        yield server
+
+
+class TestOfASandbox:
+    def test_without_a_failure_it_begins_with_the_last_refused_call(self, mockserver):
+        mockserver.call("GET", "/v1/campaigns/none")
+
+        assert f"the last call that failed is #1 readCampaign {REFUSED}" == mockserver.report().splitlines()[0]
+
+    def test_with_the_message_of_a_test_it_begins_with_that(self, mockserver):
+        mockserver.call("GET", "/v1/campaigns/none")
+
+        assert "the test failed: no campaign" == mockserver.report("no campaign\nat line 3").splitlines()[0]
+
+    def test_with_an_exception_it_is_the_report_of_pytest(self, mockserver):
+        try:
+            mockserver.calls("startCampaign").one()
+        except AssertionError as failure:
+            report = mockserver.report(failure)
+
+        assert "expected exactly 1 call of startCampaign, got 0" == report.splitlines()[0]
+
+    def test_it_is_the_same_for_a_sandbox_on_a_server(self, running):
+        with RemoteServer(running.url).sandbox(now="2026-03-01T12:00:00Z") as sandbox:
+            sandbox.call("GET", "/v1/campaigns/none")
+            open_report = sandbox.report()
+
+        assert open_report == sandbox.report()
+        assert REFUSED in open_report.splitlines()[0]
+
+
+class TestOfAServer:
+    def test_an_exception_that_passes_through_it_has_the_report_as_a_note(self):
+        with pytest.raises(AssertionError) as raised, MockServer(report=True) as server, server.sandbox() as sandbox:
+            sandbox.call("GET", "/v1/campaigns/none")
+            raise AssertionError
+
+        (note,) = raised.value.__notes__
+        assert "mockserver:" == note.splitlines()[0]
+        assert "readCampaign was refused: 404 CAMPAIGN_NOT_FOUND" in note
+        assert note in "".join(traceback.format_exception(raised.value))
+
+    def test_without_report_or_without_an_exception_nothing_is_added(self):
+        with pytest.raises(AssertionError) as raised, MockServer() as server, server.sandbox() as sandbox:
+            sandbox.call("GET", "/v1/campaigns/none")
+            raise AssertionError
+        with MockServer(report=True) as server:
+            server.sandbox()
+
+        assert not hasattr(raised.value, "__notes__")
+
+    def test_of_many_sandboxes_the_latest_three_are_reported(self):
+        with pytest.raises(AssertionError) as raised, MockServer(report=True) as server:
+            for _ in range(4):
+                server.sandbox()
+            raise AssertionError
+
+        assert [f"sandbox_{n}" in note for n, note in zip((2, 3, 4), raised.value.__notes__, strict=True)] == [True] * 3
+
+    def test_a_report_that_fails_does_not_hide_the_failure(self, monkeypatch):
+        with pytest.raises(AssertionError, match="mine") as raised, MockServer(report=True) as server:
+            monkeypatch.setattr(server.sandbox(), "report", lambda failure: 1 // 0)
+            raise AssertionError("mine")
+
+        assert raised.value.__notes__[0].startswith("mockserver:\nno report of ")
+
+    def test_sandboxes_on_a_running_server_are_reported_too(self, running):
+        with pytest.raises(AssertionError) as raised, RemoteServer(running.url, report=True) as server:
+            server.sandbox().call("GET", "/v1/campaigns/none")
+            raise AssertionError
+
+        assert "readCampaign was refused: 404 CAMPAIGN_NOT_FOUND" in raised.value.__notes__[0]
+
+
+class TestOfUnittest:
+    def failures(self, case: type[unittest.TestCase]) -> list[str]:
+        """What unittest prints of each failure and error of a case."""
+        result = unittest.TestResult()
+        unittest.defaultTestLoader.loadTestsFromTestCase(case).run(result)
+        assert not hasattr(result, "mockserver")
+        return [text for _, text in [*result.failures, *result.errors]]
+
+    def test_each_test_has_a_sandbox_of_its_own_from_the_settings_of_its_class(self):
+        seen = []
+
+        class Case(SandboxTestCase):
+            mockserver_settings = {"now": "2026-03-01T12:00:00Z"}  # noqa: RUF012
+
+            def test_one(self):
+                seen.append((self.mockserver, self.mockserver.call("GET", "/v1/campaigns").status))
+
+            test_two = test_one
+
+        assert [] == self.failures(Case)
+        assert [200, 200] == [status for _, status in seen]
+        assert ["2026-03-01", "2026-03-01"] == [str(sandbox.now.date()) for sandbox, _ in seen]
+        assert seen[0][0] is not seen[1][0]
+
+    def test_a_failure_has_the_report(self):
+        class Case(SandboxTestCase):
+            def test_one(self):
+                self.assertEqual(200, self.mockserver.call("GET", "/v1/campaigns/none").status)
+
+        (text,) = self.failures(Case)
+
+        assert "200 != 404" in text
+        assert "readCampaign was refused: 404 CAMPAIGN_NOT_FOUND" in text
+
+    def test_a_failing_subtest_set_up_and_coroutine_have_it(self):
+        class OfSubtests(SandboxTestCase):
+            def test_one(self):
+                with self.subTest("fails"):
+                    self.fail(self.mockserver.call("GET", "/v1/campaigns/none").status)
+                with self.subTest("passes"):
+                    pass
+
+        class OfSetUp(SandboxTestCase):
+            def setUp(self):
+                super().setUp()
+                raise KeyError(self.mockserver.call("GET", "/v1/campaigns/none").status)
+
+            def test_one(self):
+                pass
+
+        class OfCoroutines(SandboxTestCase, unittest.IsolatedAsyncioTestCase):
+            async def test_one(self):
+                self.assertEqual(200, (await self.mockserver.call_async("GET", "/v1/campaigns/none")).status)
+
+        for case in (OfSubtests, OfSetUp, OfCoroutines):
+            (text,) = self.failures(case)
+            assert "readCampaign was refused: 404 CAMPAIGN_NOT_FOUND" in text
+
+    def test_a_wrong_setting_is_an_error_of_the_test(self):
+        class Case(SandboxTestCase):
+            mockserver_settings = {"scenario": "dmo"}  # noqa: RUF012
+
+            def test_one(self):
+                raise AssertionError
+
+        (text,) = self.failures(Case)
+
+        assert "did you mean" in text
+
+
+class TestOfTheCommandLine:
+    def test_it_prints_the_report_of_a_sandbox(self, running, capsys):
+        with running.sandbox() as sandbox:
+            sandbox.call("GET", "/v1/campaigns/none")
+
+            assert 0 == main(["report", sandbox.base_url])
+            assert f"the last call that failed is #1 readCampaign {REFUSED}" == capsys.readouterr().out.splitlines()[0]
+
+            assert 0 == main(["report", sandbox.base_url + "/", "--failure", "no campaign"])
+            assert "the test failed: no campaign" == capsys.readouterr().out.splitlines()[0]
+
+            assert 0 == main(["report", sandbox.base_url, "--json"])
+            assert "readCampaign" == json.loads(capsys.readouterr().out)["call"]["operation"]
+
+    def test_an_address_without_a_mockserver_is_an_error_of_one_line(self, running, capsys):
+        assert 2 == main(["report", f"{running.url}/sandboxes/none"])
+        assert "got 'none'; expected one that GET /_mock/sandboxes lists" in capsys.readouterr().err
