@@ -88,7 +88,7 @@ def test_a_call_is_sent_with_the_typed_key_and_its_answer_is_shown(mockserver: S
     assert '"campaigns": [' in shown
     assert "application/json; charset=utf-8" in shown
     assert " ms" in shown
-    assert [401, 200] == [each["status"] for each in mockserver.journal["exchanges"]]
+    assert [401, 200] == [each["response"]["status"] for each in mockserver.journal["exchanges"]]
     assert [message for message in own.messages if "401" not in message] == []  # chromium logs each refused call
     assert [] == [url for url in own.requested if not url.startswith(f"{mockserver.base_url}/")]
 
@@ -153,7 +153,7 @@ def test_a_command_of_the_control_plane_is_sent(mockserver: Sandbox, tab):
 
 
 def test_hostile_text_of_an_answer_is_shown_as_text(mockserver: Sandbox, tab):
-    mockserver.on("listCampaigns").respond(200, {"<img src=x onerror=alert(1)>": "<script>alert(1)</script>"})
+    mockserver.on("listCampaigns").reply(200, {"<img src=x onerror=alert(1)>": "<script>alert(1)</script>"})
     own = tab()
     shown = own.send("listCampaigns", 200)
 
@@ -163,7 +163,7 @@ def test_hostile_text_of_an_answer_is_shown_as_text(mockserver: Sandbox, tab):
 
 
 def test_a_call_without_an_answer_is_reported(mockserver: Sandbox, tab):
-    mockserver.on("listCampaigns").drop()
+    mockserver.on("listCampaigns").drop("before")
     own = tab()
     own.page.locator("#listCampaigns").get_by_role("button", name="Send").click()
 
