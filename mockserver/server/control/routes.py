@@ -52,7 +52,8 @@ class Route(NamedTuple):
     `target` is the first argument of `handler`: the `host` with its address for the caller, or the `sandbox` of the prefix.
     `phase` is when the handler of a sandbox runs (see `hosting.host.Phase`). `media_types` are those of an answer that is
     a text (see `accept`), which also has `headers`; its handler also takes the `base_url` of the sandbox for the caller.
-    `recorded` is the name under which the history and replay documents have the command; None for one that changes nothing, or that restores the history together with the state.
+    `recorded` is the name under which the history and replay documents have the command; None for one that
+    changes nothing, or that restores the history together with the state.
     """
 
     id: CommandId
