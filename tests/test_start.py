@@ -17,6 +17,7 @@ LATE = {
     "mockserver.cli.play_log": "`mockserver play`",
     "mockserver.conduct.judge": "a report of findings",
     "mockserver.scenario.parsing": "a YAML file",
+    "mockserver.server.docs_page.page": "the page of a document",
     "mockserver.server.control.replay_document": "a replay document",
     "mockserver.testing": "a test",
     "mockserver.verify": "`mockserver verify`",

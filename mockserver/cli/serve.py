@@ -266,6 +266,7 @@ def _start_lines(hosted: Any, token: str | None) -> str:
         f"  health       {url}/_mock/health",
         f"  state        {url}/_mock/state",
         f"  journal      {url}/_mock/journal",
+        *([] if token else [f"  docs         {url}/_mock/docs"]),
         "",
         "Try a call, then advance the clock by twenty minutes:",
         f"  curl -H 'X-API-Key: {tenant.secret_key}' {url}/v1/message-templates",

@@ -52,7 +52,7 @@ def undocumented(command: str, status: int, media_type: str, body: Any) -> list[
 
 
 def _read(media_type: str, text: str) -> Any:
-    if media_type == "text/plain":
+    if media_type.startswith("text/"):
         return text
     return json.loads(text) if media_type == "application/json" else YAML(typ="safe", pure=True).load(text)
 

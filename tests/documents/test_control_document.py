@@ -123,12 +123,19 @@ def _play_server(controls: Controls) -> None:
     controls.run("restoreCheckpoint", id=checkpoint)
     controls.refuse("restoreCheckpoint", "MOCK_NOT_FOUND", id="checkpoint_9")
     controls.run("reset")
-    for command in ("readOpenapi", "readOpenapiYaml"):
+    for command, unwanted in (
+        ("readOpenapi", "text/html"),
+        ("readOpenapiYaml", "text/html"),
+        ("readDocs", "image/png"),
+    ):
         controls.run(command, query="?plane=control")
         controls.refuse(command, "MOCK_BAD_PLANE", query="?plane=contrl")
         controls.refuse(command, "MOCK_BAD_PROFILE", query="?profile=gide")
         controls.refuse(command, "MOCK_BAD_QUERY", query="?profil=guide")
-        controls.refuse(command, "MOCK_NOT_ACCEPTABLE", headers={"accept": "text/html"})
+        controls.refuse(command, "MOCK_NOT_ACCEPTABLE", headers={"accept": unwanted})
+    for command in ("readDocsStyle", "readDocsScript"):
+        controls.run(command)
+        controls.refuse(command, "MOCK_NOT_ACCEPTABLE", headers={"accept": "image/png"})
 
 
 def _play_time(controls: Controls) -> None:

@@ -66,6 +66,6 @@ def _undocumented(request: Any, response: Any) -> list[str]:
     media_type = dict(response.headers).get("Content-Type", "").partition(";")[0]
     if media_type == "application/yaml":
         return []  # it takes long to read, and a test of the documents does
-    is_text = media_type == "text/plain"
+    is_text = media_type.startswith("text/")
     body = response.body.decode() if is_text else json.loads(response.body) if response.body else None
     return undocumented(row.id, response.status, media_type, body)

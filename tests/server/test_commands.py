@@ -76,6 +76,9 @@ def test_no_command_returns_a_function(mockserver: Sandbox):
         "redeliverEvent": {"id": event["id"]},
         "readOpenapi": {},
         "readOpenapiYaml": {},
+        "readDocs": {},
+        "readDocsStyle": {},
+        "readDocsScript": {},
     }
     unlocked = [route.id for route in ROUTES if route.target == "sandbox" and route.phase in ("snapshot", "unlocked")]
     assert set(bodies) == {route.id for route in ROUTES if route.target == "sandbox" and route.phase == "unlocked"}

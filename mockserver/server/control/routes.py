@@ -26,6 +26,7 @@ from mockserver.server.api.response import HttpResponse, redactor
 from mockserver.server.api.router import Router
 from mockserver.server.control import failure_report, records, reports, sandboxes, scenarios, webhooks
 from mockserver.server.control.accept import JSON_TYPES, REPORT_TYPES, YAML_TYPES, accepted_type
+from mockserver.server.docs_page.headers import ASSET_HEADERS, HTML_TYPES, PAGE_HEADERS, SCRIPT_TYPES, STYLE_TYPES
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox, Phase, SandboxHost
 
@@ -39,6 +40,7 @@ CommandId = Literal[
     "restoreCheckpoint", "readJournal", "verifyJournal", "readHistory", "readReplay", "readReport", "readLedger", "readConduct",
     "completeSession", "failSession", "cancelSession", "expireSession", "failCampaign", "readEvents",
     "redeliverEvent", "createWebhook", "recoverWebhook", "rotateWebhook", "readOpenapi", "readOpenapiYaml",
+    "readDocs", "readDocsStyle", "readDocsScript",
 ]
 # fmt: on
 
@@ -49,8 +51,9 @@ class Route(NamedTuple):
 
     `target` is the first argument of `handler`: the `host` with its address for the caller, or the `sandbox` of the prefix.
     `phase` is when the handler of a sandbox runs (see `hosting.host.Phase`). `media_types` are those of an answer that is
-    a text (see `accept`); its handler also takes the `base_url` of the sandbox for the caller. `recorded` is the name under which the history and replay documents
-    have the command; None for one that changes nothing, or that restores the history together with the state.
+    a text (see `accept`), which also has `headers`; its handler also takes the `base_url` of the sandbox for the caller.
+    `recorded` is the name under which the history and replay documents have the command; None for one that
+    changes nothing, or that restores the history together with the state.
     """
 
     id: CommandId
@@ -64,6 +67,7 @@ class Route(NamedTuple):
     schema: str | None
     summary: str
     media_types: tuple[str, ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 def _read_openapi(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None = None) -> str:
@@ -81,6 +85,24 @@ def _document(
     from mockserver.server.control.openapi import commands
 
     return commands.read_document(hosted, args, base_url or hosted.base_url, ROUTES, form)
+
+
+def _read_docs(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None = None) -> str:
+    from mockserver.server.control.openapi import commands  # imported here, as above
+
+    return commands.read_page(hosted, args, base_url or hosted.base_url, ROUTES)
+
+
+def _read_docs_style(_hosted: HostedSandbox, _args: Mapping[str, Any], base_url: str | None = None) -> str:
+    from mockserver.server.docs_page import page  # imported here: it loads Jinja
+
+    return page.asset("style.css")
+
+
+def _read_docs_script(_hosted: HostedSandbox, _args: Mapping[str, Any], base_url: str | None = None) -> str:
+    from mockserver.server.docs_page import page  # imported here: it loads Jinja
+
+    return page.asset("script.js")
 
 
 # fmt: off
@@ -127,6 +149,9 @@ ROUTES: tuple[Route, ...] = (
     Route("rotateWebhook",       "POST",   "/_mock/webhooks/{id}/rotate",           "sandbox",  webhooks.rotate,                  "locked",    "rotate",            200,  "control.rotateWebhook",    "Give an endpoint a new secret"),
     Route("readOpenapi",         "GET",    "/_mock/openapi.json",                   "sandbox",  _read_openapi,                    "unlocked",  None,                200,  None,                       "The OpenAPI document of either plane, as JSON", JSON_TYPES),
     Route("readOpenapiYaml",     "GET",    "/_mock/openapi.yaml",                   "sandbox",  _read_openapi_yaml,               "unlocked",  None,                200,  None,                       "The OpenAPI document of either plane, as YAML", YAML_TYPES),
+    Route("readDocs",            "GET",    "/_mock/docs",                           "sandbox",  _read_docs,                       "unlocked",  None,                200,  None,                       "The OpenAPI document of either plane, as a page", HTML_TYPES, PAGE_HEADERS),
+    Route("readDocsStyle",       "GET",    "/_mock/docs/style.css",                 "sandbox",  _read_docs_style,                 "unlocked",  None,                200,  None,                       "The style of that page", STYLE_TYPES, ASSET_HEADERS),
+    Route("readDocsScript",      "GET",    "/_mock/docs/script.js",                 "sandbox",  _read_docs_script,                "unlocked",  None,                200,  None,                       "The script of that page", SCRIPT_TYPES, ASSET_HEADERS),
 )
 # fmt: on
 COMMANDS: Mapping[str, Route] = MappingProxyType({route.id: route for route in ROUTES})
@@ -203,7 +228,7 @@ def _response(route: Route, media_type: str | None, result: Any) -> HttpResponse
         return _json_response(route.status, result)
     text = result if isinstance(result, str) else result["text"]
     vary = () if isinstance(result, str) else (("Vary", "Accept"),)
-    own = (("Content-Type", f"{media_type}; charset=utf-8"), ("Cache-Control", "no-store"), *vary)
+    own = (("Content-Type", f"{media_type}; charset=utf-8"), ("Cache-Control", "no-store"), *vary, *route.headers)
     return HttpResponse(route.status, own, text.encode())
 
 

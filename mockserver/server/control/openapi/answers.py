@@ -81,6 +81,9 @@ ANSWERS: Final[Mapping[str, Shape | None]] = MappingProxyType(
         "rotateWebhook": obj(webhookId=TEXT, secret=TEXT, oldSecret=TEXT),
         "readOpenapi": ref("OpenapiDocument"),
         "readOpenapiYaml": ref("OpenapiDocument"),
+        "readDocs": TEXT,
+        "readDocsStyle": TEXT,
+        "readDocsScript": TEXT,
     }
 )
 

@@ -1,9 +1,10 @@
-"""Commands that return the OpenAPI documents: of the public API as this sandbox or a profile has it, and of the control plane."""
+"""Commands that return the OpenAPI documents, as text and as a page: of the public API as this sandbox or a profile has it, and of the control plane."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.choices.profiles import PROFILES
@@ -33,6 +34,17 @@ def read_document(
         commands: the commands of the control plane.
         form: of the text.
     """
+    plane, choices = _plane_and_choices(hosted, args)
+    return documents.text(plane, choices, base_url, commands, form)
+
+
+def read_page(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str, commands: tuple[Command, ...]) -> str:
+    """Return a document as a page; the arguments are those of `read_document`."""
+    plane, choices = _plane_and_choices(hosted, args)
+    return documents.page(plane, choices, base_url, commands, f"?{urlencode(args)}" if args else "")
+
+
+def _plane_and_choices(hosted: HostedSandbox, args: Mapping[str, Any]) -> tuple[documents.Plane, Mapping[str, object]]:
     for name in args:
         if name not in _QUERY:
             hint = closest_match_hint(name, _QUERY)
@@ -43,7 +55,7 @@ def read_document(
     else:
         with hosted.sandbox.lock:
             choices = dict(hosted.sandbox.choices)  # a copy: a document does not count as a use of a choice
-    return documents.text("control" if plane == "control" else "public", choices, base_url, commands, form)
+    return "control" if plane == "control" else "public", choices
 
 
 def _known(name: str, received: str, values: tuple[str, ...]) -> str:

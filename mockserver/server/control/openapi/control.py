@@ -91,6 +91,7 @@ _QUERIES: Final[Mapping[str, Mapping[str, Shape]]] = MappingProxyType(
         **dict.fromkeys(("completeSession", "failSession", "cancelSession", "expireSession"), _OF_DELIVERIES),
         "readOpenapi": _OF_DOCUMENTS,
         "readOpenapiYaml": _OF_DOCUMENTS,
+        "readDocs": _OF_DOCUMENTS,
         "readReplay": {
             "name": {
                 **TEXT,
@@ -121,7 +122,7 @@ _TAGS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             ("journal", "steps", "replay", "report", "ledger", "conduct"),
             ("Evidence", "What was called, and what it caused."),
         ),
-        **dict.fromkeys(("openapi.json", "openapi.yaml"), ("Server", "The server and its sandboxes.")),
+        **dict.fromkeys(("openapi.json", "openapi.yaml", "docs"), ("Server", "The server and its sandboxes.")),
     }
 )
 _LINKS: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(

@@ -48,6 +48,19 @@ def _text(plane: Plane, choices: str, base_url: str, commands: tuple[Command, ..
     return json.dumps(whole, ensure_ascii=False, indent=2) + "\n" if form == "json" else _yaml(whole)
 
 
+def page(plane: Plane, choices: Mapping[str, object], base_url: str, commands: tuple[Command, ...], query: str) -> str:
+    """Return the document as HTML; `query` is that of its other formats, the other arguments are those of `document`."""
+    return _page(plane, json.dumps(dict(choices), sort_keys=True), base_url, commands, query)
+
+
+@lru_cache(maxsize=_CACHED)
+def _page(plane: Plane, choices: str, base_url: str, commands: tuple[Command, ...], query: str) -> str:
+    # Imported here: Jinja takes long to import, and the command line prints documents without it.
+    from mockserver.server.docs_page.page import render
+
+    return render(document(plane, json.loads(choices), base_url, commands), plane, query)
+
+
 def _yaml(whole: JSON) -> str:
     from ruamel.yaml import YAML
 

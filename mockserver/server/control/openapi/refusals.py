@@ -62,6 +62,9 @@ OWN: Final[Mapping[str, tuple[Code, ...]]] = MappingProxyType(
         "redeliverEvent": ("MOCK_ILLEGAL_MOVE",),
         "readOpenapi": _OF_DOCUMENTS,
         "readOpenapiYaml": _OF_DOCUMENTS,
+        "readDocs": _OF_DOCUMENTS,
+        "readDocsStyle": ("MOCK_NOT_ACCEPTABLE",),
+        "readDocsScript": ("MOCK_NOT_ACCEPTABLE",),
     }
 )
 _COMMON: Final = (

@@ -1,0 +1,1 @@
+"""The page that shows an OpenAPI document, and sends its operations to the sandbox."""

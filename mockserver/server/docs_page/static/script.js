@@ -1,0 +1,102 @@
+"use strict";
+// Sends an operation to the sandbox of this page. The key is in its field alone: it goes to a header of the call, and nowhere else.
+(() => {
+  const BODY_MAX_CHARS = 200_000;
+  const HEADERS = [
+    "content-type", "content-length", "date", "location", "allow", "retry-after", "x-mock-reason",
+    "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset",
+  ];
+  const root = new URL("..", location.href).pathname; // the page is at /_mock/docs below the sandbox
+  const key = document.getElementById("key");
+
+  function element(name, text, className) {
+    const made = document.createElement(name);
+    made.textContent = text;
+    if (className) made.className = className;
+    return made;
+  }
+
+  function address(form) {
+    const query = new URLSearchParams();
+    let path = form.dataset.path;
+    for (const field of form.querySelectorAll("[data-in]")) {
+      const { name } = field.dataset;
+      if (field.dataset.in === "path") {
+        if (/^\.{1,2}$/.test(field.value)) throw new Error(`${name}: a browser cannot send ${field.value} as a part of a path`);
+        path = path.replace(`{${name}}`, () => encodeURIComponent(field.value));
+      } else if (field.dataset.in === "query" && field.value !== "") {
+        query.append(name, field.value);
+      }
+    }
+    return root + path.slice(1) + (query.size ? `?${query}` : "");
+  }
+
+  function request(form) {
+    const headers = new Headers();
+    if (key.value) headers.set(key.dataset.header, key.dataset.before + key.value);
+    const options = { method: form.dataset.method, headers, cache: "no-store", credentials: "omit" };
+    const text = form.querySelector("textarea");
+    const files = form.querySelector("[data-files]");
+    if (text && text.value.trim()) {
+      headers.set("Content-Type", text.dataset.type);
+      options.body = text.value;
+    } else if (files) {
+      options.body = new FormData();
+      for (const file of files.files) options.body.append(files.dataset.files, file);
+    }
+    return options;
+  }
+
+  function readable(response, text) {
+    let shown = text;
+    if ((response.headers.get("content-type") || "").includes("json")) {
+      try {
+        shown = JSON.stringify(JSON.parse(text), null, 2);
+      } catch {
+        // a body that a fault has broken is shown as it is
+      }
+    }
+    const rest = shown.length - BODY_MAX_CHARS;
+    return rest > 0 ? `${shown.slice(0, BODY_MAX_CHARS)}\n(${rest} more characters)` : shown;
+  }
+
+  function report(response, text, milliseconds) {
+    const first = element("p", "");
+    first.append(element("strong", `${response.status} ${response.statusText}`.trim()), ` in ${milliseconds} ms`);
+    const list = element("dl", "");
+    for (const name of HEADERS) {
+      const value = response.headers.get(name);
+      if (value !== null) list.append(element("dt", name), element("dd", value));
+    }
+    const body = text ? element("pre", readable(response, text)) : element("p", "The answer has no body.", "limits");
+    return [first, list, body];
+  }
+
+  async function send(form) {
+    const button = form.querySelector("button");
+    const result = form.querySelector(".result");
+    if (button.getAttribute("aria-disabled") === "true") return;
+    button.setAttribute("aria-disabled", "true");
+    result.replaceChildren(element("p", "Sent; the answer is awaited.", "limits"));
+    const start = performance.now();
+    try {
+      const response = await fetch(address(form), request(form));
+      const text = await response.text();
+      result.replaceChildren(...report(response, text, Math.round(performance.now() - start)));
+    } catch (failure) {
+      result.replaceChildren(element("p", `No answer: ${failure.message}`, "failed"));
+    } finally {
+      button.removeAttribute("aria-disabled");
+    }
+  }
+
+  document.getElementById("no-script").hidden = true;
+  document.getElementById("credential").hidden = false;
+  for (const form of document.querySelectorAll("form.send")) {
+    form.hidden = false;
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      send(form);
+    });
+  }
+})();

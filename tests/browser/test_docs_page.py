@@ -1,0 +1,237 @@
+"""The page of the OpenAPI documents in a real browser: a call is sent from it, and it fits, in both colour schemes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mockserver import Sandbox
+from tests.browser.conftest import PHONE_PX
+
+pytestmark = pytest.mark.deep
+
+NARROW_PX, DESKTOP_PX = {"width": 320, "height": 640}, {"width": 1280, "height": 900}
+# The contrast of each element with text of its own against the nearest background, by the formula of WCAG 2.
+CONTRASTS = """() => {
+  const parts = (color) => color.match(/[\\d.]+/g).map(Number);
+  const light = (color) => {
+    const [r, g, b] = parts(color).map((c) => c / 255).map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = (node) => {
+    for (let each = node; each; each = each.parentElement) {
+      const color = getComputedStyle(each).backgroundColor, alpha = parts(color)[3];
+      if (alpha === undefined || alpha === 1) return color;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  const low = new Set();
+  for (const node of document.querySelectorAll("body *")) {
+    if (![...node.childNodes].some((each) => each.nodeType === 3 && each.data.trim())) continue;
+    const [a, b] = [light(getComputedStyle(node).color), light(ground(node))].sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) low.add(`${node.localName}.${node.className}`);
+  }
+  return [...low];
+}"""
+
+
+class Tab:
+    """A tab with JavaScript, the addresses that it requests, and what the browser complains about."""
+
+    def __init__(self, browser: Any, sandbox: Sandbox, **options: Any) -> None:
+        self.messages: list[str] = []
+        self.requested: list[str] = []
+        self.sandbox = sandbox
+        self.context = browser.new_context(**{"viewport": DESKTOP_PX, **options})
+        self.context.set_default_timeout(10_000)
+        self.page = self.context.new_page()
+        self.page.on("console", lambda message: self.messages.append(message.text))
+        self.page.on("pageerror", lambda error: self.messages.append(str(error)))
+        self.page.on("request", lambda request: self.requested.append(request.url))
+
+    def open(self, query: str = "") -> Any:
+        self.page.goto(f"{self.sandbox.base_url}/_mock/docs{query}")
+        return self.page
+
+    def send(self, operation: str, status: int) -> str:
+        """Press the button of an operation; return what is shown under the status."""
+        self.page.locator(f"#{operation}").get_by_role("button", name="Send").click()
+        result = self.page.locator(f"#{operation} .result")
+        result.locator("strong", has_text=str(status)).wait_for()
+        return str(result.inner_text())
+
+
+@pytest.fixture
+def tab(browser, mockserver):
+    tabs = []
+
+    def open_tab(query="", **options):
+        tabs.append(Tab(browser, mockserver, **options))
+        tabs[-1].open(query)
+        return tabs[-1]
+
+    yield open_tab
+    for each in tabs:
+        each.context.close()
+
+
+@pytest.mark.mockserver(scenario="demo")
+def test_a_call_is_sent_with_the_typed_key_and_its_answer_is_shown(mockserver: Sandbox, tab):
+    own = tab()
+    refused = own.send("listCampaigns", 401)
+    own.page.get_by_label("API key").fill(mockserver.secret_key)
+    shown = own.send("listCampaigns", 200)
+
+    assert "API_KEY_MISSING" in refused
+    assert "x-mock-reason" in refused
+    assert '"campaigns": [' in shown
+    assert "application/json; charset=utf-8" in shown
+    assert " ms" in shown
+    assert [401, 200] == [each["response"]["status"] for each in mockserver.journal["exchanges"]]
+    assert [message for message in own.messages if "401" not in message] == []  # chromium logs each refused call
+    assert [] == [url for url in own.requested if not url.startswith(f"{mockserver.base_url}/")]
+
+
+@pytest.mark.mockserver(scenario="demo")
+def test_the_key_is_in_its_field_alone(mockserver: Sandbox, tab):
+    own = tab()
+    own.page.get_by_label("API key").fill(mockserver.secret_key)
+    own.send("listTemplates", 200)
+
+    stored = (
+        "[JSON.stringify(localStorage), JSON.stringify(sessionStorage), document.cookie, location.href, history.length]"
+    )
+    assert ["{}", "{}", "", own.page.url] == own.page.evaluate(stored)[:4]
+    assert mockserver.secret_key not in own.page.content()
+    assert [] == [url for url in own.requested if mockserver.secret_key in url]
+    own.page.reload()
+    assert "" == own.page.get_by_label("API key").input_value()
+
+
+@pytest.mark.mockserver(scenario="demo")
+def test_a_body_parameters_and_files_are_sent(mockserver: Sandbox, tab):
+    own = tab()
+    own.page.get_by_label("API key").fill(mockserver.secret_key)
+    own.send("createCampaign", 201)
+    campaign = mockserver.call("GET", "/v1/campaigns").json()["campaigns"][0]
+    own.page.locator("#readCampaign").get_by_label("id in path").fill(campaign["id"])
+    read = own.send("readCampaign", 200)
+    file = {"name": "a.txt", "mimeType": "text/plain", "buffer": b"hello"}
+    own.page.locator("#uploadMedia input[type=file]").set_input_files(files=[file])
+    own.send("uploadMedia", 201)
+    own.page.locator("#listMessages").get_by_label("chatId in path").fill("a/b?c#d")
+    own.send("listMessages", 404)
+
+    assert campaign["name"] in read
+    assert ["createCampaign", "listCampaigns", "readCampaign", "uploadMedia", "listMessages"] == [
+        exchange["operation"] for exchange in mockserver.journal["exchanges"]
+    ]
+
+
+def test_a_required_parameter_is_asked_for_before_anything_is_sent(mockserver: Sandbox, tab):
+    own = tab()
+    own.page.locator("#readCampaign").get_by_role("button", name="Send").click()
+    own.page.locator("#readCampaign").get_by_label("id in path").fill("..")
+    own.page.locator("#readCampaign").get_by_role("button", name="Send").click()
+
+    own.page.get_by_text("a browser cannot send .. as a part of a path").wait_for()
+    assert [] == mockserver.journal["exchanges"]
+
+
+def test_a_command_of_the_control_plane_is_sent(mockserver: Sandbox, tab):
+    own = tab("?plane=control")
+    own.page.locator("#setClock").get_by_label("Body").fill('{"freeze": "2031-05-01T12:00:00Z"}')
+    shown = own.send("setClock", 200)
+    own.page.locator("#readJournal").get_by_label("operation in query").select_option("listCampaigns")
+    own.send("readJournal", 200)
+
+    assert '"frozen": true' in shown
+    assert "2031-05-01T12:00:00Z" == mockserver.call("GET", "/_mock/clock").json()["now"][:19] + "Z"
+    assert [] == own.messages
+    assert own.requested[-1].endswith("/_mock/journal?operation=listCampaigns")
+
+
+def test_hostile_text_of_an_answer_is_shown_as_text(mockserver: Sandbox, tab):
+    mockserver.on("listCampaigns").reply(200, {"<img src=x onerror=alert(1)>": "<script>alert(1)</script>"})
+    own = tab()
+    shown = own.send("listCampaigns", 200)
+
+    assert "<img src=x onerror=alert(1)>" in shown
+    assert 0 == own.page.locator(".result img, .result script").count()
+    assert [] == own.messages
+
+
+def test_a_call_without_an_answer_is_reported(mockserver: Sandbox, tab):
+    mockserver.on("listCampaigns").drop("before")
+    own = tab()
+    own.page.locator("#listCampaigns").get_by_role("button", name="Send").click()
+
+    own.page.locator("#listCampaigns .failed", has_text="No answer").wait_for()
+
+
+@pytest.mark.parametrize("query", ["", "?plane=control"], ids=["public", "control"])
+@pytest.mark.parametrize("size", [NARROW_PX, PHONE_PX, DESKTOP_PX], ids=["320", "390", "1280"])
+def test_the_page_is_never_wider_than_the_screen(tab, query, size):
+    own = tab(query, viewport=size)
+    own.page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    own.page.evaluate("document.querySelectorAll('.result').forEach((each) => { each.textContent = 'x'.repeat(999); })")
+
+    wide, seen = own.page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    assert wide == seen
+    outside = (
+        "[...document.querySelectorAll('main *')].filter((e) => e.getBoundingClientRect().right > innerWidth).length"
+    )
+    assert 0 == own.page.evaluate(outside)
+    assert [] == own.messages
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_contrast_in_both_colour_schemes(tab, scheme):
+    own = tab(color_scheme=scheme)
+    own.page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    own.send("listCampaigns", 401)
+
+    assert [] == own.page.evaluate(CONTRASTS)
+    ground = own.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert ("rgb(17, 24, 22)" if scheme == "dark" else "rgb(240, 244, 242)") == ground
+
+
+@pytest.mark.mockserver(scenario="demo")
+def test_the_keyboard_is_enough(mockserver: Sandbox, tab):
+    own = tab()
+    own.page.keyboard.press("Tab")
+    assert "Skip to the content" == own.page.locator(":focus").inner_text()
+    own.page.keyboard.press("Enter")
+    own.page.keyboard.press("Tab")
+    assert own.page.locator("#key:focus").count()
+    own.page.keyboard.type(mockserver.secret_key)
+    assert "3px" == own.page.evaluate("getComputedStyle(document.activeElement).outlineWidth")
+    for _ in range(40):
+        own.page.keyboard.press("Tab")
+        if own.page.locator("#listTemplates button:focus").count():
+            break
+    own.page.keyboard.press("Enter")
+
+    own.page.locator("#listTemplates .result strong", has_text="200").wait_for()
+    assert own.page.locator("#listTemplates button:focus").count()
+
+
+def test_without_javascript_the_page_is_complete_and_has_no_form(browser, mockserver: Sandbox):
+    own = Tab(browser, mockserver, java_script_enabled=False)
+    page = own.open()
+    page.locator("#createCampaign summary", has_text="400").click()
+
+    assert page.locator("#createCampaign details[open] pre").first.is_visible()
+    assert not page.locator("#key").is_visible()
+    assert 0 == page.locator("form:visible").count()
+    assert page.get_by_text("Without JavaScript this page is complete").is_visible()
+    own.context.close()
+
+
+def test_a_frame_shows_nothing_of_the_page(browser, mockserver: Sandbox, shop):
+    own = Tab(browser, mockserver)
+    own.page.goto(shop(f"<iframe src='{mockserver.base_url}/_mock/docs' width=300 height=300></iframe>"))
+
+    assert "chrome-error://chromewebdata/" == own.page.frames[1].url
+    own.context.close()

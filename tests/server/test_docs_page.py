@@ -1,0 +1,362 @@
+"""The page of the OpenAPI documents: what is on it, what it may load, and that text of the document stays text."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from itertools import cycle, pairwise
+from typing import Any, NamedTuple
+from urllib.parse import urljoin
+
+import pytest
+
+from mockserver import Sandbox, create_app
+from mockserver.contract.clauses import read as read_clauses
+from mockserver.contract.endpoints import ENDPOINTS
+from mockserver.server.api.request import HttpRequest
+from mockserver.server.control.routes import ROUTES
+from mockserver.server.docs_page.page import render
+from mockserver.server.front_controller import handle_request
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
+from tests.documents.reading import JSON, control, of_profile
+
+ADDRESSES = ("href", "src", "action", "formaction", "srcset", "poster", "data", "content")
+VOID = ("input", "link", "meta", "br", "hr", "img")
+XSS = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "' autofocus onfocus='alert(1)",
+    "</textarea></pre></code><svg onload=alert(1)>",
+    "javascript:alert(1)",
+    "{{ 7 * 7 }}{% raw %}",
+    "`<b>code</b>`",
+)
+PAGES = pytest.mark.parametrize("plane", ["public", "control"])
+
+
+class Element(NamedTuple):
+    tag: str
+    attributes: dict[str, str | None]
+
+
+class Page(HTMLParser):
+    """The elements of a page, and whether each one is closed in its order."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[Element] = []
+        self.texts: list[str] = []
+        self._open: list[str] = []
+        self.feed(html)
+        self.close()
+        assert [] == self._open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len(attrs) == len(dict(attrs)), (tag, attrs)
+        self.elements.append(Element(tag, dict(attrs)))
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert tag == self._open.pop(), self.getpos()
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+    def all(self, *tags: str) -> list[Element]:
+        return [element for element in self.elements if element.tag in tags]
+
+    def values(self, attribute: str) -> list[str]:
+        return [value for _, attributes in self.elements if (value := attributes.get(attribute)) is not None]
+
+
+def get(sandbox: Sandbox, path: str, **headers: str) -> Any:
+    return sandbox.call("GET", f"/_mock/{path}", headers=headers)
+
+
+def page(sandbox: Sandbox, plane: str = "public") -> Page:
+    return Page(get(sandbox, f"docs?plane={plane}").body.decode())
+
+
+@pytest.mark.parametrize(
+    ("plane", "operations"), [("public", set(ENDPOINTS)), ("control", {route.id for route in ROUTES})]
+)
+def test_the_page_has_every_operation_and_a_form_to_send_it(mockserver: Sandbox, plane: str, operations: set[str]):
+    shown = page(mockserver, plane)
+    sections = {
+        element.attributes["id"] for element in shown.all("section") if element.attributes.get("class") == "operation"
+    }
+    events = {"EventConnected", "EventConnectionFailed"} if plane == "public" else set()
+
+    assert operations | events == sections
+    assert operations == {
+        (element.attributes["aria-labelledby"] or "").removeprefix("send-") for element in shown.all("form")
+    }
+
+
+@PAGES
+def test_the_page_has_every_schema_status_and_code_of_the_document(mockserver: Sandbox, plane: str):
+    document = get(mockserver, f"openapi.json?plane={plane}").json()
+    shown = page(mockserver, plane)
+    answers = [answer for operation in operations_of(document) for answer in operation["responses"].items()]
+
+    assert {f"schema-{name}" for name in document["components"]["schemas"]} <= set(shown.values("id"))
+    assert len(answers) == sum(element.attributes.get("class") == "answer" for element in shown.all("details"))
+    text = "".join(shown.texts)
+    assert [] == [answer["description"] for _, answer in answers if answer["description"] not in text]
+
+
+def test_an_operation_shows_its_clause_with_the_sentence_and_its_choices(mockserver: Sandbox):
+    mockserver.choose({"list-order": "oldest-first"})
+    sentence = next(clause.text for clause in read_clauses() if clause.id == "campaigns.list")
+    text = "".join(page(mockserver).texts)
+
+    assert f"campaigns.list: {sentence}" in text
+    assert "list-order is oldest-first" in text
+
+
+@PAGES
+def test_the_page_is_that_of_the_profile(mockserver: Sandbox, plane: str):
+    shown = Page(get(mockserver, f"docs?plane={plane}&profile=hostile").body.decode())
+
+    assert f"openapi.yaml?plane={plane}&profile=hostile" in shown.values("href")
+
+
+@PAGES
+def test_every_address_on_the_page_is_of_this_sandbox(mockserver: Sandbox, plane: str):
+    prefix = "/sandboxes/sandbox_7"
+    shown = page(mockserver, plane)
+    linked = {name: shown.values(name) for name in ADDRESSES}
+    resolved = {urljoin(f"{prefix}/_mock/docs", value).partition("#")[0] for value in linked["href"] + linked["src"]}
+
+    assert [] == linked["action"] + linked["formaction"] + linked["srcset"] + linked["poster"] + linked["data"]
+    assert {path.removeprefix(prefix).partition("?")[0] for path in resolved} == {
+        "/connect/icon.svg",
+        "/_mock/docs",
+        "/_mock/docs/style.css",
+        "/_mock/docs/script.js",
+        "/_mock/openapi.json",
+        "/_mock/openapi.yaml",
+    }
+    assert all(path.startswith(f"{prefix}/") for path in resolved)
+    assert [200] * len(resolved) == [
+        mockserver.call("GET", path.removeprefix(prefix)).status for path in sorted(resolved)
+    ]
+
+
+def test_no_asset_names_another_address(mockserver: Sandbox):
+    for name in ("style.css", "script.js"):
+        text = get(mockserver, f"docs/{name}").body.decode()
+        assert [] == re.findall(r"//[\w.]+\.\w+|@import|url\(|eval|innerHTML|Storage|cookie", text)
+
+
+@PAGES
+def test_every_link_within_the_page_has_its_target_and_no_id_is_there_twice(mockserver: Sandbox, plane: str):
+    shown = page(mockserver, plane)
+    ids = Counter(shown.values("id"))
+    named = [id for name in ("for", "aria-labelledby", "aria-describedby") for id in shown.values(name)]
+    linked = [value[1:] for value in shown.values("href") if value.startswith("#")]
+
+    assert [] == [id for id, count in ids.items() if count > 1]
+    assert set() == {*linked, *named} - ids.keys()
+
+
+@PAGES
+def test_the_page_has_no_inline_script_or_style(mockserver: Sandbox, plane: str):
+    shown = page(mockserver, plane)
+
+    assert [{"src": "docs/script.js", "defer": None}] == [element.attributes for element in shown.all("script")]
+    assert [] == shown.all("style", "iframe", "object", "embed", "base", "img")
+    assert [] == [
+        name for _, attributes in shown.elements for name in attributes if name == "style" or name.startswith("on")
+    ]
+
+
+@PAGES
+def test_headings_are_in_order_and_every_field_has_a_label(mockserver: Sandbox, plane: str):
+    shown = page(mockserver, plane)
+    levels = [int(element.tag[1]) for element in shown.all("h1", "h2", "h3", "h4", "h5", "h6")]
+    labels = set(shown.values("for"))
+
+    assert 1 == levels[0] == levels.count(1)
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    assert labels == {element.attributes["id"] for element in shown.all("input", "select", "textarea")}
+    assert ("a", {"class": "skip", "href": "#content"}) == next(each for each in shown.elements if each.tag == "a")
+
+
+def test_the_page_has_its_policy_and_headers(mockserver: Sandbox):
+    headers = get(mockserver, "docs").headers
+    policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";"))
+
+    assert {
+        "default-src": "'none'",
+        "style-src": "'self'",
+        "script-src": "'self'",
+        "img-src": "'self'",
+        "connect-src": "'self'",
+        "form-action": "'none'",
+        "frame-ancestors": "'none'",
+        "base-uri": "'none'",
+    } == policy
+    for path, kind in (("docs", "html"), ("docs/style.css", "css"), ("docs/script.js", "javascript")):
+        headers = get(mockserver, path).headers
+        assert f"text/{kind}; charset=utf-8" == headers["content-type"]
+        assert ("nosniff", "no-referrer", "no-store") == tuple(
+            headers[name] for name in ("x-content-type-options", "referrer-policy", "cache-control")
+        )
+
+
+@pytest.mark.mockserver(scenario="demo")
+@PAGES
+def test_no_page_holds_a_key_or_the_sandbox_s_data(mockserver: Sandbox, plane: str):
+    mockserver.receive_webhooks(lambda request: 204)
+    mockserver.set_tenant(name=XSS[0])
+    name = {"name": XSS[1], "platform": "chatapp", "templateId": "template_atualizacao_cadastro", "cadence": 60}
+    assert 201 == mockserver.call("POST", "/v1/campaigns", json=name).status
+    secrets = mockserver._hosted.sandbox.secrets()
+    html = get(mockserver, f"docs?plane={plane}").body.decode()
+
+    assert mockserver.secret_key in secrets
+    assert [] == [text for text in (*secrets, mockserver.public_key, *XSS[:2], "alert(1)") if text in html]
+    assert [] == re.findall(r"\b(?:sk|pk|whsec)_\w{8,}", html)
+
+
+@PAGES
+def test_hostile_text_of_a_document_stays_text(plane: Any):
+    whole = control() if plane == "control" else of_profile("literal")
+    clean, hostile = Page(render(whole, plane, "")), Page(render(_with_hostile_text(whole), plane, ""))
+    text = "".join(hostile.texts)
+
+    assert _elements(clean) == _elements(hostile)
+    assert [] == [each for each in XSS if each.replace("`", "") not in text]
+
+
+def test_hostile_names_of_a_document_stay_text():
+    document: JSON = {
+        "openapi": XSS[0],
+        "info": {"title": XSS[1], "version": XSS[2], "description": XSS[0]},
+        "servers": [{"url": XSS[4]}],
+        "tags": [{"name": XSS[3], "description": XSS[5]}],
+        "paths": {
+            XSS[1]: {
+                XSS[0]: {
+                    "operationId": XSS[1],
+                    "tags": [XSS[3]],
+                    "summary": XSS[0],
+                    "description": XSS[6],
+                    "x-clause": XSS[0],
+                    "x-choices": {XSS[1]: XSS[3]},
+                    "parameters": [
+                        {"name": XSS[1], "in": XSS[1], "description": XSS[0], "schema": {"enum": [XSS[3], XSS[1]]}}
+                    ],
+                    "requestBody": {
+                        "content": {XSS[1]: {"schema": {"$ref": XSS[1]}, "examples": {XSS[0]: {"value": XSS[3]}}}}
+                    },
+                    "responses": {XSS[0]: {"description": XSS[1], "links": {XSS[0]: {"operationId": XSS[1]}}}},
+                }
+            }
+        },
+        "components": {
+            "schemas": {
+                XSS[1]: {"type": XSS[0], "format": XSS[1], "properties": {XSS[0]: {"const": XSS[1], "pattern": XSS[0]}}}
+            }
+        },
+    }
+    shown = Page(render(document, "public", XSS[1]))
+
+    assert [] == shown.all("img", "svg", "b")
+    assert 1 == len(shown.all("script"))
+    assert [] == [
+        name for _, attributes in shown.elements for name in attributes if name.startswith("on") or name == "autofocus"
+    ]
+    assert [] == [value for value in shown.values("href") if value.startswith("javascript:")]
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "hint"),
+    [
+        ("docs?plane=contrl", 400, "did you mean 'control'?"),
+        ("docs?profile=gide", 400, "did you mean 'guide'?"),
+        ("docs?plan=control", 400, "did you mean 'plane'?"),
+        ("docz", 404, "did you mean '/_mock/docs'?"),
+        ("docs/style.cs", 404, "did you mean '/_mock/docs/style.css'?"),
+    ],
+)
+def test_a_wrong_plane_profile_or_path_is_refused_with_the_nearest_name(
+    mockserver: Sandbox, path: str, status: int, hint: str
+):
+    answer = get(mockserver, path)
+
+    assert status == answer.status
+    assert hint in answer.json()["message"]
+
+
+def test_a_client_that_accepts_no_page_is_refused(mockserver: Sandbox):
+    assert 200 == get(mockserver, "docs", Accept="text/html,application/xhtml+xml,*/*;q=0.8").status
+    assert 406 == get(mockserver, "docs", Accept="application/json").status
+
+
+@pytest.mark.parametrize("path", ["docs", "docs/style.css", "docs/script.js"])
+def test_the_page_and_its_assets_have_the_guards_of_the_control_plane(path: str):
+    host = SandboxHost()
+    host.create(SandboxConfig("demo"), id=DEFAULT_ID)
+
+    def status(**headers: str) -> int:
+        request = HttpRequest.create("GET", f"/_mock/{path}", {"host": "127.0.0.1", **headers}, b"", "http://127.0.0.1")
+        response: Any = handle_request(host, request)[0]
+        assert response.status == 200 or b"<" not in response.body
+        return int(response.status)
+
+    assert 200 == status()
+    assert 403 == status(host="rebound.example")
+    assert 403 == status(origin="https://evil.example")
+    host.token = "a-token"
+    assert 401 == status()
+    assert 200 == status(authorization="Bearer a-token")
+
+
+def test_reading_the_page_changes_nothing_and_is_no_call(mockserver: Sandbox):
+    before = mockserver.state()
+    get(mockserver, "docs")
+    get(mockserver, "docs?plane=control")
+
+    assert before == mockserver.state()
+    assert [] == mockserver.journal["exchanges"]
+
+
+def test_the_flask_application_has_the_page_below_its_mount():
+    client = create_app("demo").test_client()
+    environ = {"SCRIPT_NAME": "/mounted"}
+
+    assert 200 == client.get("/_mock/docs", environ_base=environ).status_code
+    assert (
+        "text/css; charset=utf-8" == client.get("/_mock/docs/style.css", environ_base=environ).headers["Content-Type"]
+    )
+
+
+def operations_of(document: JSON) -> Iterator[JSON]:
+    for item in (*document["paths"].values(), *document.get("webhooks", {}).values()):
+        yield from item.values()
+
+
+def _with_hostile_text(document: JSON) -> JSON:
+    """Return the document with hostile text at the end of each description, summary and text of an example."""
+    texts = cycle(XSS)
+
+    def hostile(value: Any, *, is_text: bool = False) -> Any:
+        if isinstance(value, dict):
+            keys = ("description", "summary", "value")
+            return {key: hostile(below, is_text=is_text or key in keys) for key, below in value.items()}
+        if isinstance(value, list):
+            return [hostile(below, is_text=is_text) for below in value]
+        return f"{value} {next(texts)}" if is_text and isinstance(value, str) else value
+
+    changed: JSON = hostile(document)
+    return changed
+
+
+def _elements(shown: Page) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the elements with the names of their attributes; without `code`, which backticks of the text make."""
+    return [(tag, tuple(attributes)) for tag, attributes in shown.elements if tag != "code"]
