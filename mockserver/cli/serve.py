@@ -131,11 +131,7 @@ def _serve(
     background.start()
     if options.exit_with_parent:
         watch_parent(server.stop)
-    gc.freeze()  # modules and seed data stay: without them a full collection holds a call for 1 ms instead of 20
-    gc.set_threshold(*gc.get_threshold()[:2], _FULL_COLLECTION_EVERY)
-    gc.enable()
-    # A thread that waits for the interpreter gets it after this time, not after 5 ms: a short call takes it several times.
-    sys.setswitchinterval(_SWITCH_SECONDS)
+    _tune_process()
     try:
         with ready_file(options.ready_file, _ready(hosted, host.token)):
             server.serve_forever()
@@ -145,6 +141,15 @@ def _serve(
         for sandbox_id in list(host.sandboxes):
             host.close(sandbox_id)
     return 0
+
+
+def _tune_process() -> None:
+    """Set the garbage collector and the threads of this process for many short calls next to few long ones."""
+    gc.freeze()  # modules and seed data stay: without them a full collection holds a call for 1 ms instead of 20
+    gc.set_threshold(*gc.get_threshold()[:2], _FULL_COLLECTION_EVERY)
+    gc.enable()
+    # A thread that waits for the interpreter gets it after this time, not after 5 ms: a short call takes it several times.
+    sys.setswitchinterval(_SWITCH_SECONDS)
 
 
 def _create_host(options: argparse.Namespace) -> SandboxHost:
