@@ -1,5 +1,5 @@
 """
-The charts of docs/performance.md, from figures that a benchmark has stored: `python -m tests.benchmarks.charts` draws them again.
+The charts of docs/performance-sockets.md, from figures that a benchmark has stored: `python -m tests.benchmarks.charts` draws them again.
 
 A benchmark stores its figures as `docs/_static/figures/NAME.json`; the charts are SVG files in the same folder. Equal figures
 make equal charts.

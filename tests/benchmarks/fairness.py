@@ -12,7 +12,7 @@ upload takes. Each load is a process of its own and uses a sandbox that the smal
 - a call that a rule delays by 30 seconds.
 
     python -m tests.benchmarks.fairness --upload-mib 20     a shorter run
-    python -m tests.benchmarks.fairness --save              stores the figures and draws the chart of docs/performance.md
+    python -m tests.benchmarks.fairness --save              stores the figures and draws the chart of docs/performance-sockets.md
 """
 
 from __future__ import annotations

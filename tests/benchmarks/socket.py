@@ -7,7 +7,7 @@ others answer with the same body from memory, localstripe and moto with a small 
 
     python -m tests.benchmarks.socket --peers             gets WireMock, json-server and Prism by npm first
     python -m tests.benchmarks.socket --against ../base   next to another checkout of this mock, which has its own .venv
-    python -m tests.benchmarks.socket --save              stores the figures and draws the charts of docs/performance.md
+    python -m tests.benchmarks.socket --save              stores the figures and draws the charts of docs/performance-sockets.md
 """
 
 from __future__ import annotations
