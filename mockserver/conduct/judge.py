@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 from mockserver.conduct import campaigns, polling, receivers, requests, sessions
 from mockserver.conduct.evidence import Evidence
@@ -82,12 +83,44 @@ JUDGES: Mapping[str, Judge] = MappingProxyType(
     }
 )
 
+# What a judge reads, by the reason for which its rule is not assessed if the run has none of it.
+_CALLS = ""
+_DELIVERIES = "nothing was delivered to a receiver"
+_VISITS = "no hosted page was visited"
+_OTHER_RUN = "one run does not show it: compare two, with mockserver.testing.differential.compare"
+_OWN_TEST = "only the client's own test can show it"
+
 # Judges that need deliveries, although their first source is the journal.
 _NEED_DELIVERIES = frozenset(("double-provision", "late-event-overwrites"))
-_UNSEEN = {
-    "D": "one run does not show it: compare two, with mockserver.testing.differential.compare",
-    "H": "only the client's own test can show it",
-}
+
+
+def _needed(row: ConductRule) -> str:
+    """Return what a rule's judge cannot do without."""
+    if row.id not in JUDGES:
+        return _OTHER_RUN if "D" in row.sources else _OWN_TEST
+    if row.sources[0] == "W" or row.id in _NEED_DELIVERIES:
+        return _DELIVERIES
+    return _VISITS if row.sources[0] == "P" else _CALLS
+
+
+def _nothing(evidence: Evidence) -> Iterable[Proof | NotAssessable]:
+    """Judge a rule that no single run shows."""
+    return ()
+
+
+class _Step(NamedTuple):
+    """One rule, what its judge needs, the row of the report without that, and the judge."""
+
+    row: ConductRule
+    needed: str
+    without: NotAssessed
+    judge: Judge
+
+
+# Worked out once: each test of a suite is judged.
+_STEPS = tuple(
+    _Step(row, _needed(row), NotAssessed(row.id, _needed(row)), JUDGES.get(row.id, _nothing)) for row in RULES.values()
+)
 
 
 def judge(sandbox: SandboxState) -> ConductResult:
@@ -97,11 +130,22 @@ def judge(sandbox: SandboxState) -> ConductResult:
     Lock: The caller holds the sandbox's lock, or passes a copy. Nothing is changed.
     """
     evidence = Evidence(sandbox)
+    has = {
+        _CALLS: True,
+        _DELIVERIES: bool(evidence.delivery_attempts),
+        _VISITS: bool(evidence.visits),
+        _OTHER_RUN: False,
+        _OWN_TEST: False,
+    }
     findings: list[Finding] = []
     not_assessed: list[NotAssessed] = []
-    for row in RULES.values():
-        why = _missing_source(evidence, row)
-        verdicts = [NotAssessable(why)] if why else list(JUDGES[row.id](evidence))
+    for row, needed, without, rule_judge in _STEPS:
+        if not has[needed]:
+            not_assessed.append(without)
+            continue
+        verdicts = list(rule_judge(evidence))
+        if not verdicts:
+            continue
         proofs = [verdict for verdict in verdicts if isinstance(verdict, Proof)]
         reasons = [verdict.why for verdict in verdicts if isinstance(verdict, NotAssessable)]
         findings += [_finding(row, proof) for proof in proofs]
@@ -122,14 +166,3 @@ def _finding(row: ConductRule, proof: Proof) -> Finding:
 
 def _order(finding: Finding) -> tuple[int, tuple[int, ...]]:
     return finding.severity, finding.exchanges
-
-
-def _missing_source(evidence: Evidence, row: ConductRule) -> str | None:
-    """Return why this run has nothing that a rule's judge could read, or None."""
-    if row.id not in JUDGES:
-        return _UNSEEN["D" if "D" in row.sources else "H"]
-    if row.sources[0] == "W" or row.id in _NEED_DELIVERIES:
-        return None if evidence.delivery_attempts else "nothing was delivered to a receiver"
-    if row.sources[0] == "P":
-        return None if evidence.visits else "no hosted page was visited"
-    return None
