@@ -33,6 +33,7 @@ MARKERS = (
 )
 _SWEEP_USAGE = '@pytest.mark.mockserver_sweep takes names of choices, of families, or \'touched\', such as ("dual-status", "sessions")'
 _OWNERSHIP: pytest.StashKey[SandboxOwnership] = pytest.StashKey()
+_STOPPED: pytest.StashKey[list[tuple[str, str]]] = pytest.StashKey()  # the report of a test that Ctrl-C has stopped
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -139,15 +140,15 @@ def _store_report(item: pytest.Item, interrupt: KeyboardInterrupt) -> None:
     if _OWNERSHIP in item.config.stash:
         from mockserver.pytest_plugin import stopping
 
-        stopping.store_sections(item, interrupt, item.config.stash[_OWNERSHIP])
+        item.config.stash[_STOPPED] = stopping.sections(item, interrupt, item.config.stash[_OWNERSHIP])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Print the report of a test that Ctrl-C has stopped: pytest creates none of its own."""
-    if _OWNERSHIP in config.stash:
+    if _STOPPED in config.stash:
         from mockserver.pytest_plugin import stopping
 
-        stopping.print_sections(terminalreporter, config)
+        stopping.print_sections(terminalreporter, config.stash[_STOPPED])
 
 
 @pytest.hookimpl(optionalhook=True)

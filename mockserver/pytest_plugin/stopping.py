@@ -22,19 +22,18 @@ if TYPE_CHECKING:
     from mockserver.pytest_plugin.ownership import SandboxOwnership
 
 _TIMEOUT_S = 5.0  # the stopped thread may hold a lock that the report needs
-_SECTIONS: pytest.StashKey[list[tuple[str, str]]] = pytest.StashKey()
 
 
-def store_sections(item: pytest.Item, interrupt: KeyboardInterrupt, ownership: SandboxOwnership) -> None:
-    """Store the sections of a test that Ctrl-C has stopped, for the terminal's summary; under --pdb it has a report."""
+def sections(item: pytest.Item, interrupt: KeyboardInterrupt, ownership: SandboxOwnership) -> list[tuple[str, str]]:
+    """Return the sections of a test that Ctrl-C has stopped, for the terminal's summary; under --pdb it has a report."""
     if item.config.getoption("usepdb", default=False):
-        return
-    item.config.stash[_SECTIONS] = list(failure_report.sections(item, interrupt, ownership))
+        return []
+    return list(failure_report.sections(item, interrupt, ownership))
 
 
-def print_sections(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Print the sections of a test that was stopped, if one was."""
-    for title, text in config.stash.get(_SECTIONS, []):
+def print_sections(reporter: pytest.TerminalReporter, stopped: list[tuple[str, str]]) -> None:
+    """Print the sections of the test that was stopped."""
+    for title, text in stopped:
         reporter.write_sep("-", title)
         reporter.write_line(text)
 

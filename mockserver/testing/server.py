@@ -206,8 +206,8 @@ class MockServer:
         return sandbox.id in self._host.sandboxes
 
     def late_calls(self) -> Mapping[str, int]:
-        """Return the number of calls that each closed sandbox got after its end, by its id."""
-        return self._host.closed
+        """Return the number of calls that a closed sandbox got after its end, by its id; those without one are left out."""
+        return self._host.late_calls
 
     @property
     def calls_without_prefix(self) -> int:

@@ -333,7 +333,8 @@ class SandboxHost:
         log: gets one line per call of the API.
         on_exchange: gets the sandbox after each request.
         sandboxes: by id; ids count from 1, so that the same run has the same ids.
-        closed: the ids of closed sandboxes, with the number of late calls.
+        closed: the ids of the latest closed sandboxes, oldest first; the values mean nothing.
+        late_calls: the number of calls to each of these after its end, by id; those without one are not in it.
         calls_without_prefix: the number of calls of the API that name no sandbox and have no default one.
         allow_webhook_hosts: hosts other than this machine to which webhooks may be sent.
         journal_limits: bounds of the journal of each sandbox.
@@ -364,7 +365,8 @@ class SandboxHost:
         self.log: Callable[[str], None] | None = None
         self.on_exchange: Callable[[HostedSandbox], None] | None = None
         self.sandboxes: dict[str, HostedSandbox] = {}
-        self.closed: dict[str, int] = {}
+        self.closed: dict[str, None] = {}
+        self.late_calls: dict[str, int] = {}
         self.calls_without_prefix = 0
         self.allow_webhook_hosts = frozenset(name.lower() for name in allow_webhook_hosts)
         self.journal_limits = journal_limits
@@ -449,9 +451,11 @@ class SandboxHost:
                 return False
             hosted.sandbox.begin_epoch()
             hosted.cancel_webhooks(for_good=True)
-            self.closed[id] = 0
+            self.closed[id] = None
             while len(self.closed) > _CLOSED_REMEMBERED:
-                del self.closed[next(iter(self.closed))]
+                oldest = next(iter(self.closed))
+                del self.closed[oldest]
+                self.late_calls.pop(oldest, None)
         return True
 
     def is_closed(self, id: str) -> bool:
@@ -467,4 +471,4 @@ class SandboxHost:
         """Count a call of a closed sandbox."""
         with self._lock:
             if id in self.closed:
-                self.closed[id] += 1
+                self.late_calls[id] = self.late_calls.get(id, 0) + 1

@@ -11,9 +11,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import requests
-from requests.adapters import HTTPAdapter
+from requests.adapters import BaseAdapter, HTTPAdapter
 from requests.exceptions import ConnectionError as RequestsConnectionError
 from requests.exceptions import ReadTimeout
+from requests.structures import CaseInsensitiveDict
 from urllib3 import HTTPConnectionPool, HTTPResponse
 from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
@@ -78,33 +79,39 @@ class _Body(io.RawIOBase):
 
 def requests_session(hosted: HostedSandbox) -> requests.Session:
     """Return a requests session whose http and https requests are all handled in this process."""
-    from requests.adapters import BaseAdapter
-
-    class Adapter(BaseAdapter):
-        def send(  # type: ignore[override]  # the stubs name each argument
-            self, request: requests.PreparedRequest, stream: bool = False, timeout: Any = None, **kwargs: Any
-        ) -> requests.Response:
-            headers = {name.lower(): _text(value) for name, value in request.headers.items()}
-            url = urlsplit(request.url or "")
-            origin, path = f"{url.scheme}://{url.netloc}", url.path or "/"
-            target = f"{path}?{url.query}" if url.query else path
-            method, body = request.method or "GET", _bytes(request.body)
-            try:
-                answer = send_in_process(hosted, method, origin, target, headers, body, read_timeout_s(timeout))
-            except ValueError as refusal:
-                raise RequestsConnectionError(str(refusal), request=request) from None
-            if isinstance(answer, NoResponse):
-                raise no_response_error(request, answer)
-            return broken_response(request, answer) if answer.transmission else _requests_response(request, answer)
-
-        def close(self) -> None:
-            """Nothing is open."""
-
     session = requests.Session()
     session.trust_env = False
+    adapter = _Adapter(hosted)
     for scheme in ("http://", "https://"):
-        session.mount(scheme, Adapter())
+        session.mount(scheme, adapter)
     return session
+
+
+class _Adapter(BaseAdapter):
+    """The adapter of one sandbox."""
+
+    def __init__(self, hosted: HostedSandbox) -> None:
+        super().__init__()
+        self._hosted = hosted
+
+    def send(  # type: ignore[override]  # the stubs name each argument
+        self, request: requests.PreparedRequest, stream: bool = False, timeout: Any = None, **kwargs: Any
+    ) -> requests.Response:
+        headers = {name.lower(): _text(value) for name, value in request.headers.items()}
+        url = urlsplit(request.url or "")
+        origin, path = f"{url.scheme}://{url.netloc}", url.path or "/"
+        target = f"{path}?{url.query}" if url.query else path
+        method, body = request.method or "GET", _bytes(request.body)
+        try:
+            answer = send_in_process(self._hosted, method, origin, target, headers, body, read_timeout_s(timeout))
+        except ValueError as refusal:
+            raise RequestsConnectionError(str(refusal), request=request) from None
+        if isinstance(answer, NoResponse):
+            raise no_response_error(request, answer)
+        return broken_response(request, answer) if answer.transmission else _requests_response(request, answer)
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 def _text(value: str | bytes) -> str:
@@ -121,9 +128,6 @@ def _bytes(body: Any) -> bytes:
 
 
 def _requests_response(request: requests.PreparedRequest, answer: ServerResponse) -> requests.Response:
-    from requests.structures import CaseInsensitiveDict
-    from urllib3 import HTTPResponse
-
     response = requests.Response()
     response.status_code = answer.status
     response.reason = reason_phrase(answer.status)
