@@ -1,22 +1,27 @@
 """
 A whole suite of 200 small tests, with this mock and with others: `python -m tests.benchmarks.suites`.
 
-Each test makes one thing and reads it, by requests. Each suite runs in a process of its own, `ROUNDS` times, the suites in turn,
-so that what else the machine does falls on all alike; the figures are the least and the median of the whole process, and what
-a test takes over an empty suite.
+Each test makes one thing and reads it, with the client library of the suite that it is compared with. Each suite runs in a
+process of its own with the plugins that it needs and no others, `ROUNDS` times, the suites in turn, after one round that
+compiles what they import. The figures are medians of the processor time of the whole process, in which a server and its
+client run, and of the clock. Two suites show what is left without a mock: `requests` alone takes its answers from an adapter
+or from a thread that writes the same bytes to each request.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 from statistics import median
+from typing import NamedTuple
 
 COUNT = 200
-ROUNDS = 5
+ROUNDS = 9
 
 _OURS = """
 import pytest
@@ -129,58 +134,163 @@ def test_it(moto, number):
         session.put(f"{moto}/hello").raise_for_status()
         assert 200 == session.get(f"{moto}/hello").status_code
 """
+_ALONE = """
+import io
+
+import pytest
+import requests
+from requests.adapters import BaseAdapter
+from urllib3 import HTTPResponse
+
+URL = "http://peer.test/v1/campaigns"
+
+
+class Adapter(BaseAdapter):
+    def send(self, request, **kwargs):
+        response = requests.Response()
+        response.status_code, response.url, response.request = 200, request.url, request
+        response._content = b'{"campaignId": "one", "status": "draft"}'
+        response.raw = HTTPResponse(io.BytesIO(), status=200, preload_content=False)
+        return response
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize("number", range(COUNT))
+def test_it(number):
+    with requests.Session() as session:
+        session.mount("http://", Adapter())
+        made = session.post(URL, json={"name": "Hello"}).json()
+        read = session.get(f"{URL}/{made['campaignId']}").json()
+        assert "draft" == read["status"]
+"""
+_ALONE_ON_A_SOCKET = """
+import socket
+import threading
+
+import pytest
+import requests
+
+BODY = b'{"campaignId": "one", "status": "draft"}'
+ANSWER = b"HTTP/1.1 200 OK\\r\\nContent-Type: application/json\\r\\nContent-Length: %d\\r\\n\\r\\n%s" % (len(BODY), BODY)
+
+
+def answer(listener):
+    while True:
+        connection, _ = listener.accept()
+        with connection:
+            while (received := connection.recv(65536)):
+                if received.startswith(b"POST") and not received.endswith(b"}"):
+                    connection.recv(65536)
+                connection.sendall(ANSWER)
+
+
+@pytest.fixture(scope="session")
+def url():
+    listener = socket.create_server(("127.0.0.1", 0))
+    threading.Thread(target=answer, args=(listener,), daemon=True).start()
+    return f"http://127.0.0.1:{listener.getsockname()[1]}/v1/campaigns"
+
+
+@pytest.mark.parametrize("number", range(COUNT))
+def test_it(url, number):
+    with requests.Session() as session:
+        made = session.post(url, json={"name": "Hello"}).json()
+        read = session.get(f"{url}/{made['campaignId']}").json()
+        assert "draft" == read["status"]
+"""
+
+
+class Suite(NamedTuple):
+    """The text of a suite, and the plugin that it needs, if any."""
+
+    text: str
+    plugin: str = ""
+
+
+class Spent(NamedTuple):
+    """The seconds of a suite, from the start of its process to the end."""
+
+    processor: float
+    clock: float
+
+
+_PLUGIN = "mockserver.pytest_plugin"
 SUITES = {
-    "this mock over the socket": _OURS.replace("SESSION", "requests.Session()"),
-    "pytest-httpserver": _CANNED,
-    "moto's server": _MOTO,
-    "this mock in process, by requests": _OURS.replace("SESSION", "mockserver.requests_session()"),
-    "responses": _RESPONSES,
-    "this mock in process, by httpx": _BY_HTTPX,
-    "respx": _RESPX,
-    "nothing": _EMPTY,
+    "this mock over the socket": Suite(_OURS.replace("SESSION", "requests.Session()"), _PLUGIN),
+    "pytest-httpserver": Suite(_CANNED, "pytest_httpserver.pytest_plugin"),
+    "moto's server": Suite(_MOTO),
+    "requests alone, over a socket": Suite(_ALONE_ON_A_SOCKET),
+    "this mock in process, by requests": Suite(_OURS.replace("SESSION", "mockserver.requests_session()"), _PLUGIN),
+    "responses": Suite(_RESPONSES),
+    "requests alone, in process": Suite(_ALONE),
+    "this mock in process, by httpx": Suite(_BY_HTTPX, _PLUGIN),
+    "respx": Suite(_RESPX, "respx.plugin"),
+    "nothing": Suite(_EMPTY),
 }
 # Each suite of this mock, and the one that it is compared with.
 PAIRS = (
     ("this mock over the socket", "pytest-httpserver"),
     ("this mock over the socket", "moto's server"),
+    ("requests alone, over a socket", "pytest-httpserver"),
     ("this mock in process, by requests", "responses"),
+    ("requests alone, in process", "responses"),
     ("this mock in process, by httpx", "respx"),
 )
-_OPTIONS = ("-q", "-p", "no:randomly", "-p", "no:hypothesispytest", "-p", "no:schemathesis", "-p", "no:cacheprovider")
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        spent: dict[str, list[float]] = {name: [] for name in SUITES}
-        for _ in range(ROUNDS):
-            for place, (name, text) in enumerate(SUITES.items()):
-                spent[name].append(_run(Path(folder), f"test_suite_{place}.py", text))
-    nothing = median(spent["nothing"])
-    for name, each in spent.items():
-        a_test = (median(each) - nothing) / COUNT * 1000
+        spent: dict[str, list[Spent]] = {name: [] for name in SUITES}
+        starts: dict[str, list[Spent]] = {name: [] for name in SUITES}
+        for number in range(ROUNDS + 1):
+            for name, suite in SUITES.items():
+                whole, start = _run(Path(folder), suite, COUNT), _run(Path(folder), suite, 1)
+                if number:
+                    spent[name].append(whole)
+                    starts[name].append(start)
+    processor = {name: median(each.processor for each in rounds) for name, rounds in spent.items()}
+    start_alone = {name: median(each.processor for each in rounds) for name, rounds in starts.items()}
+    nothing, empty_test = processor["nothing"], (processor["nothing"] - start_alone["nothing"]) / (COUNT - 1)
+    for name, rounds in spent.items():
+        a_test = (processor[name] - start_alone[name]) / (COUNT - 1) - empty_test
         print(
-            f"{name:36} least {min(each):.2f} s, median {median(each):.2f} s, {a_test:5.2f} ms a test over an empty suite"
+            f"{name:34} {processor[name]:.2f} s, by the clock {median(each.clock for each in rounds):.2f} s; "
+            f"over an empty suite the first test takes {(start_alone[name] - start_alone['nothing']) * 1000:4.0f} ms, "
+            f"each other {a_test * 1000:5.2f} ms"
         )
     for ours, theirs in PAIRS:
-        whole = median(spent[ours]) / median(spent[theirs])
-        tests = (median(spent[ours]) - nothing) / (median(spent[theirs]) - nothing)
-        print(f"{ours} takes {whole:.2f} of {theirs}, {tests:.2f} without what an empty suite takes")
+        tests = (processor[ours] - nothing) / (processor[theirs] - nothing)
+        print(
+            f"{ours} takes {processor[ours] / processor[theirs]:.2f} of {theirs}, {tests:.2f} without what an empty suite takes"
+        )
 
 
-def _run(folder: Path, name: str, text: str) -> float:
-    """Seconds of one suite from the start of its process to the end."""
-    (folder / name).write_text(text.replace("COUNT", str(COUNT)), encoding="utf-8")
-    began = time.perf_counter()
+def _run(folder: Path, suite: Suite, count: int) -> Spent:
+    """Run a suite of so many tests."""
+    name = f"test_suite_{list(SUITES.values()).index(suite)}_{count}.py"
+    (folder / name).write_text(suite.text.replace("COUNT", str(count)), encoding="utf-8")
+    # Compiled modules are written, as an installation has them.
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    plugins = ("-p", suite.plugin) if suite.plugin else ()
+    began, before = time.perf_counter(), getrusage(RUSAGE_CHILDREN)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *_OPTIONS, name],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *plugins, name],
         cwd=folder,
+        env=environment,
         capture_output=True,
         encoding="utf-8",
         check=False,
     )
-    if f"{COUNT} passed" not in done.stdout:
+    clock, after = time.perf_counter() - began, getrusage(RUSAGE_CHILDREN)
+    if f"{count} passed" not in done.stdout:
         raise SystemExit(f"{name} did not pass:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return time.perf_counter() - began
+    return Spent(
+        after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        clock,
+    )
 
 
 if __name__ == "__main__":
