@@ -44,18 +44,22 @@ class Served:
         assert self.process.stdout is not None
         self.first_line = self.process.stdout.readline()
         self.greeting = self.first_line
-        while "Ctrl-C" not in self.greeting and (line := self.process.stdout.readline()):
+        while (
+            not self.greeting.startswith("{")
+            and "Ctrl-C" not in self.greeting
+            and (line := self.process.stdout.readline())
+        ):
             self.greeting += line
         self.session = requests.Session()
         self.session.trust_env = False
 
     @property
     def url(self) -> str:
-        return reachable(re.findall(r"https?://\S+", self.greeting)[0])
+        return reachable(re.findall(r'https?://[^\s"]+', self.greeting)[0])
 
     @property
     def secret_key(self) -> str:
-        return re.findall(r"secret key\s+(sk_\S+)", self.greeting)[0]
+        return re.findall(r"\bsk_\w+", self.greeting)[0]
 
     def ask(self, method: str, path: str, key: str | None = "", **rest: Any) -> requests.Response:
         """One call; `key` is the secret key where it is left out, and None sends none."""
@@ -227,11 +231,33 @@ def test_it_logs_one_line_per_call_and_no_whole_key(serve: Serve):
     assert [] == [line for line in log if key in line or "strangerstranger" in line]
 
 
+def test_the_first_line_ends_in_the_address(serve: Serve):
+    served = serve()
+
+    assert f"mockserver {VERSION} listens on {served.url}\n" == served.first_line
+
+
+@pytest.mark.parametrize("token", [None, "let-me-in"])
+def test_with_a_log_in_json_the_start_line_is_the_object_of_the_ready_file(
+    serve: Serve, tmp_path: Path, token: str | None
+):
+    file = tmp_path / "ready.json"
+    served = serve("--log-format", "json", "--ready-file", str(file), *(["--token", token] if token else []))
+    ready = json.loads(served.first_line)
+    served.ask("GET", "/v1/campaigns", key=ready["secretKey"])
+
+    assert json.loads(file.read_text(encoding="utf-8")) == ready
+    assert (VERSION, token) == (ready["version"], ready["token"])
+    assert 0 == served.stop(signal.SIGTERM)[0]
+    assert served.process.stdout is not None
+    assert "" == served.process.stdout.read()
+
+
 @pytest.mark.deep
 def test_a_log_in_json_is_one_object_a_line(serve: Serve):
     served = serve("--log-format", "json")
-    served.ask("GET", "/v1/campaigns")
     served.ask("GET", "/v1/campaigns", key=None)
+    served.ask("GET", "/v1/campaigns", key="sk_none")
 
     assert [True, True] == [isinstance(json.loads(line), dict) for line in served.log()]
 

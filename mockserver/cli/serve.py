@@ -57,7 +57,8 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("--journal-max-bytes", {"type": int, "default": JOURNAL_MAX_BYTES, "metavar": "BYTES",
         "help": "maximum of their bytes; the oldest are removed first (default: %(default)s)"}),
     ("--log-format", {"choices": ("text", "json", "off"), "default": "text",
-        "help": "format of the log on standard error, one line per call (default: %(default)s)"}),
+        "help": "format of the log on standard error, one line per call; with json the start line is JSON too "
+            "(default: %(default)s)"}),
 )
 # fmt: on
 
@@ -90,7 +91,7 @@ def serve(
 
     Args:
         options: The parsed command line.
-        out: Gets the start lines once the server listens; the first one ends in the base url.
+        out: Gets the start lines once the server listens: the first one ends in the base url, or as JSON is the only one.
         on_start: Gets the ids of the seed data, by kind.
         on_exchange: Gets the sandbox after each exchange.
     """
@@ -124,7 +125,7 @@ def _serve(
     host.origin = server.url
     for number in _STOP_SIGNALS:
         signal.signal(number, lambda *_: server.stop())
-    print(_start_lines(hosted, host.token), file=out, flush=True)
+    print(_start_lines(hosted, host.token, options.log_format), file=out, flush=True)
     on_start(hosted.created.ids)
     host.on_exchange = on_exchange
     background = BackgroundWorker(host)
@@ -258,8 +259,10 @@ def _value(written: str) -> object:
     return value if isinstance(value, dict | int) and not isinstance(value, bool) else written
 
 
-def _start_lines(hosted: Any, token: str | None) -> str:
-    """Return the start lines: the address, the keys, and two calls to try."""
+def _start_lines(hosted: Any, token: str | None, form: str) -> str:
+    """Return the start lines: the address, the keys, and two calls to try; in JSON one line, for a program."""
+    if form == "json":
+        return json.dumps(_ready(hosted, token))
     url, tenant = hosted.base_url, hosted.tenant
     bearer = f" -H 'Authorization: Bearer {token}'" if token else ""
     lines = [

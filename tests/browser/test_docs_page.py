@@ -7,33 +7,12 @@ from typing import Any
 import pytest
 
 from mockserver import Sandbox
+from tests.browser.axe import violations
 from tests.browser.conftest import PHONE_PX
 
 pytestmark = pytest.mark.deep
 
 NARROW_PX, DESKTOP_PX = {"width": 320, "height": 640}, {"width": 1280, "height": 900}
-# The contrast of each element with text of its own against the nearest background, by the formula of WCAG 2.
-CONTRASTS = """() => {
-  const parts = (color) => color.match(/[\\d.]+/g).map(Number);
-  const light = (color) => {
-    const [r, g, b] = parts(color).map((c) => c / 255).map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const ground = (node) => {
-    for (let each = node; each; each = each.parentElement) {
-      const color = getComputedStyle(each).backgroundColor, alpha = parts(color)[3];
-      if (alpha === undefined || alpha === 1) return color;
-    }
-    return "rgb(255, 255, 255)";
-  };
-  const low = new Set();
-  for (const node of document.querySelectorAll("body *")) {
-    if (![...node.childNodes].some((each) => each.nodeType === 3 && each.data.trim())) continue;
-    const [a, b] = [light(getComputedStyle(node).color), light(ground(node))].sort((x, y) => y - x);
-    if ((a + 0.05) / (b + 0.05) < 4.5) low.add(`${node.localName}.${node.className}`);
-  }
-  return [...low];
-}"""
 
 
 class Tab:
@@ -186,13 +165,15 @@ def test_the_page_is_never_wider_than_the_screen(tab, query, size):
     assert [] == own.messages
 
 
+@pytest.mark.parametrize("query", ["", "?plane=control"], ids=["public", "control"])
+@pytest.mark.parametrize("size", [NARROW_PX, DESKTOP_PX], ids=["320", "1280"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_has_contrast_in_both_colour_schemes(tab, scheme):
-    own = tab(color_scheme=scheme)
+def test_no_rule_of_accessibility_is_broken_in_either_colour_scheme(tab, query, size, scheme):
+    own = tab(query, color_scheme=scheme, viewport=size)
     own.page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
-    own.send("listCampaigns", 401)
+    own.send("listRules" if query else "listCampaigns", 200 if query else 401)
 
-    assert [] == own.page.evaluate(CONTRASTS)
+    assert [] == violations(own.page)
     ground = own.page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert ("rgb(17, 24, 22)" if scheme == "dark" else "rgb(240, 244, 242)") == ground
 

@@ -50,6 +50,16 @@ def test_the_document_holds_no_key():
     assert [] == KEY.findall(texts(control()))
 
 
+def test_a_command_that_reads_a_query_has_its_parameters():
+    documented = {
+        name
+        for name, row in operations(control()).items()
+        if any(each["in"] == "query" for each in row.raw.get("parameters", ()))
+    }
+
+    assert routes.WITH_QUERY | {row.id for row in ROUTES if row.phase == "delivered"} == documented
+
+
 def test_a_body_has_the_properties_of_its_schema_file():
     shown = {row.id: _properties(dict(BODIES[row.id])) for row in ROUTES if row.schema}
     files = {row.id: set(schemas.load(row.schema).get("properties", ())) for row in ROUTES if row.schema}

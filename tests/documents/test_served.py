@@ -13,7 +13,8 @@ from ruamel.yaml import YAML
 from mockserver import MockServer, Sandbox
 from mockserver.cli import main
 from tests.documents.control_calls import Controls
-from tests.documents.reading import control, of_profile, operations
+from tests.documents.reading import PROFILES, control, of_profile, operations
+from tests.documents.test_public_document import KEY
 
 
 def read(sandbox: Sandbox, path: str, **headers: str) -> Any:
@@ -70,12 +71,33 @@ def test_reading_a_document_changes_nothing_and_uses_no_choice(mockserver: Sandb
     assert [] == mockserver.call("GET", "/_mock/choices/watch").json()["read"]
 
 
-@pytest.mark.mockserver(scenario="demo")
-def test_no_document_holds_a_key_of_the_sandbox(mockserver: Sandbox):
-    keys = (mockserver.secret_key, mockserver.public_key)
-    texts = [read(mockserver, f"openapi.json?plane={plane}").body.decode() for plane in ("public", "control")]
+@pytest.mark.parametrize("command", ["openapi.json", "openapi.yaml", "docs", "report"])
+def test_every_answer_that_depends_on_accept_varies_with_it(mockserver: Sandbox, command: str):
+    answers = [
+        read(mockserver, command),
+        read(mockserver, command, Accept="image/png"),
+        read(mockserver, f"{command}?x=1"),
+    ]
+    if command == "report":
+        answers.append(read(mockserver, command, Accept="application/json"))
 
-    assert [] == [key for key in keys for text in texts if key in text]
+    assert [200, 406, 400, 200][: len(answers)] == [answer.status for answer in answers]
+    assert {"Accept"} == {answer.headers["vary"] for answer in answers}
+    assert "vary" not in read(mockserver, "clock").headers
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("plane", ["public", "control"])
+@pytest.mark.parametrize("form", ["openapi.json", "openapi.yaml", "docs"])
+@pytest.mark.mockserver(scenario="demo")
+def test_no_document_holds_a_key(mockserver: Sandbox, form: str, plane: str, profile: str):
+    mockserver.receive_webhooks(lambda request: 204)
+    text = read(mockserver, f"{form}?plane={plane}&profile={profile}").body.decode()
+
+    secrets = {*mockserver._hosted.sandbox.secrets(), mockserver.public_key}
+    assert mockserver.secret_key in secrets
+    assert [] == [secret for secret in secrets if secret in text]
+    assert [] == KEY.findall(text)
 
 
 @pytest.mark.parametrize(
@@ -87,6 +109,12 @@ def test_no_document_holds_a_key_of_the_sandbox(mockserver: Sandbox):
         ("MOCK_BAD_QUERY", "?plan=control", "*/*", "got 'plan'; expected some of plane, profile; did you mean 'plane'?"),
         ("MOCK_NOT_ACCEPTABLE", "", "aplication/json", "Accept: got 'aplication/json'; expected application/json; did you mean 'application/json'?"),
         ("MOCK_NOT_ACCEPTABLE", "", "text/html", "Accept: got 'text/html'; expected application/json"),
+        ("MOCK_NOT_ACCEPTABLE", "", "application/json;q=0", "Accept: got 'application/json;q=0'; expected application/json; did you mean 'application/json'?"),
+        ("MOCK_BAD_PLANE", "?plane=CONTROL", "*/*", "plane: got 'CONTROL'; expected public, control; did you mean 'control'?"),
+        ("MOCK_BAD_PLANE", "?plane=", "*/*", "plane: got ''; expected public, control"),
+        ("MOCK_BAD_PROFILE", "?profile", "*/*", "profile: got ''; expected literal, guide, hostile"),
+        ("MOCK_BAD_QUERY", "?Profile=guide", "*/*", "got 'Profile'; expected some of plane, profile; did you mean 'profile'?"),
+        ("MOCK_BAD_QUERY", "?plane=public&plane=control", "*/*", "got 'plane' twice; expected it once"),
     ],
 )  # fmt: skip
 def test_a_wrong_plane_profile_or_accept_is_refused_with_the_nearest_name(
@@ -104,6 +132,9 @@ def test_a_wrong_plane_profile_or_accept_is_refused_with_the_nearest_name(
         "text/html, application/json;q=0.5",
         "application/openapi+json",
         "text/html,*/*;q=0.1",
+        "APPLICATION/JSON",
+        "application/json; charset=utf-8",
+        "application/json;charset=UTF-8;q=0.1",
     ],
 )
 def test_a_client_that_accepts_json_gets_it(accept: str):

@@ -85,12 +85,12 @@ def page(sandbox: Sandbox, plane: str = "public") -> Page:
 )
 def test_the_page_has_every_operation_and_a_form_to_send_it(mockserver: Sandbox, plane: str, operations: set[str]):
     shown = page(mockserver, plane)
-    sections = {
-        element.attributes["id"] for element in shown.all("section") if element.attributes.get("class") == "operation"
+    articles = {
+        element.attributes["id"] for element in shown.all("article") if element.attributes.get("class") == "operation"
     }
     events = {"EventConnected", "EventConnectionFailed"} if plane == "public" else set()
 
-    assert operations | events == sections
+    assert operations | events == articles
     assert operations == {
         (element.attributes["aria-labelledby"] or "").removeprefix("send-") for element in shown.all("form")
     }

@@ -155,6 +155,10 @@ ROUTES: tuple[Route, ...] = (
 )
 # fmt: on
 COMMANDS: Mapping[str, Route] = MappingProxyType({route.id: route for route in ROUTES})
+# Commands that read a query; those that wait for deliveries read one too.
+WITH_QUERY: frozenset[CommandId] = frozenset(
+    ("readState", "readJournal", "readReplay", "readReport", "readOpenapi", "readOpenapiYaml", "readDocs")
+)
 _RECORDED: Mapping[str, Route] = MappingProxyType({route.recorded: route for route in ROUTES if route.recorded})
 
 
@@ -169,21 +173,23 @@ def handle_control_request(host: SandboxHost, hosted: HostedSandbox | None, requ
 
 
 def _respond(host: SandboxHost, hosted: HostedSandbox | None, request: HttpRequest) -> HttpResponse:
+    vary: tuple[tuple[str, str], ...] = ()
     try:
         _check_access(host, request)
         route, params = _match(request)
+        vary = (("Vary", "Accept"),) if route.media_types else ()
         media_type = accepted_type(request.headers.get("accept", ""), route.media_types)
         origin = request.base_url.removesuffix(hosted.prefix) if hosted is not None else request.base_url
         addressed = sandboxes.AddressedHost(host, origin)
         arguments = {**params, **_arguments(route, request), **params}
         result = _run(addressed, hosted, route, arguments, _waits(route, request))
-        return _response(route, media_type, result)
+        return _response(route, media_type, result, vary)
     except ControlError as refusal:
-        return _json_response(refusal.status, _without_secrets(hosted, refusal.as_json()), refusal.headers)
+        return _json_response(refusal.status, _without_secrets(hosted, refusal.as_json()), (*refusal.headers, *vary))
     except Exception as failure:  # noqa: BLE001 - a bug of the mock has a JSON error too
         _LOG.exception("unexpected failure in the control plane")
         message = f"the mock failed: {type(failure).__name__}; its log has the traceback"
-        return _json_response(500, {"statusCode": 500, "code": "MOCK_INTERNAL_ERROR", "message": message})
+        return _json_response(500, {"statusCode": 500, "code": "MOCK_INTERNAL_ERROR", "message": message}, vary)
 
 
 def _without_secrets(hosted: HostedSandbox | None, body: dict[str, Any]) -> dict[str, Any]:
@@ -222,12 +228,11 @@ def _json_response(status: int, body: Any, headers: tuple[tuple[str, str], ...] 
     return HttpResponse(status, (*own, *headers), encoded_in_slices(body))
 
 
-def _response(route: Route, media_type: str | None, result: Any) -> HttpResponse:
+def _response(route: Route, media_type: str | None, result: Any, vary: tuple[tuple[str, str], ...]) -> HttpResponse:
     """Return the result of a command under the media type that was negotiated, None for JSON alone."""
     if media_type is None or (media_type == "application/json" and not isinstance(result, str)):
-        return _json_response(route.status, result)
+        return _json_response(route.status, result, vary)
     text = result if isinstance(result, str) else result["text"]
-    vary = () if isinstance(result, str) else (("Vary", "Accept"),)
     own = (("Content-Type", f"{media_type}; charset=utf-8"), ("Cache-Control", "no-store"), *vary, *route.headers)
     return HttpResponse(route.status, own, text.encode())
 
@@ -255,7 +260,12 @@ def _match(request: HttpRequest) -> tuple[Route, Mapping[str, str]]:
 
 
 def _query(request: HttpRequest) -> dict[str, str]:
-    return dict(parse_qsl(request.target.partition("?")[2], keep_blank_values=True))
+    query: dict[str, str] = {}
+    for name, value in parse_qsl(request.target.partition("?")[2], keep_blank_values=True):
+        if name in query:
+            raise ControlError(400, "MOCK_BAD_QUERY", f"got {name[:100]!r} twice; expected it once")
+        query[name] = value
+    return query
 
 
 def _waits(route: Route, request: HttpRequest) -> bool:
@@ -278,8 +288,8 @@ def _waits(route: Route, request: HttpRequest) -> bool:
 def _arguments(route: Route, request: HttpRequest) -> Mapping[str, Any]:
     if route.phase == "delivered" and route.schema is None:
         return {}
-    if route.method == "GET" or route.schema is None:
-        return _query(request)
+    if route.schema is None:
+        return _query(request) if route.id in WITH_QUERY else {}
     if request.body is None:
         raise ControlError(413, "MOCK_BODY_TOO_LARGE", "got a body that is larger than the mock reads")
     try:
