@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 PLUGIN = ("-p", "mockserver.pytest_plugin")
-WITHOUT = ("-p", "no:randomly", "-p", "no:schemathesis", "-p", "no:benchmark", "-p", "no:cacheprovider")
+_OTHERS = ("randomly", "schemathesis", "benchmark", "asyncio", "rerunfailures")
+COMPANY = tuple(part for name in _OTHERS for part in ("-p", f"no:{name}"))
+WITHOUT = (*COMPANY, "-p", "no:cacheprovider")
 
 
 class Suite:
