@@ -18,7 +18,7 @@ from mockserver.pytest_plugin.assert_rewrite import load_as_written
 
 load_as_written()  # before any other import of this package
 
-from mockserver.pytest_plugin import conduct, options
+from mockserver.pytest_plugin import conduct, options, selection
 from mockserver.testing.settings import NAMES, Layer, check_clock, did_you_mean, setting_error
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ MARKERS = (
     f"mockserver(*, {', '.join(_OF_A_MARK)}): settings of this test's sandbox.",
     "mockserver_sweep(*names): run the test once for each option of these choices or families, or of those 'touched'.",
 )
-_SWEEP_USAGE = '@pytest.mark.mockserver_sweep takes names of choices, of families, or \'touched\', such as ("dual-status", "sessions")'
 _OWNERSHIP: pytest.StashKey[SandboxOwnership] = pytest.StashKey()
 _STOPPED: pytest.StashKey[list[tuple[str, str]]] = pytest.StashKey()  # the report of a test that Ctrl-C has stopped
 
@@ -45,6 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
     config.pluginmanager.register(conduct.ConductPlugin(config), conduct.NAME)
+    selection.register(config)
     try:
         for layer in options.layers(config):  # an unknown option ends the run before any test, with the nearest name
             check_clock(layer)
@@ -52,14 +52,15 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(str(refusal)) from None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Refuse an unknown setting before the first test, with the nearest name."""
     for item in items:
         for marker in item.iter_markers("mockserver"):
             _check(item, marker)
-        sweeps = item.iter_markers("mockserver_sweep")
-        if any(not marker.args or marker.kwargs for marker in sweeps):
-            raise pytest.UsageError(f"{item.nodeid}: {_SWEEP_USAGE}")
+    if any(map(_is_swept, items)):
+        from mockserver.pytest_plugin import sweep
+
+        config.pluginmanager.register(sweep.MarkCheck(), "mockserver-sweep")
 
 
 def _check(item: pytest.Item, marker: pytest.Mark) -> None:
@@ -90,25 +91,23 @@ def _mark_error(name: str, value: Any) -> str | None:
 
 @pytest.hookimpl(trylast=True)  # so that the test's own parameters come first in its ids
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    names = _swept(metafunc.definition)
-    if names:
+    if _is_swept(metafunc.definition):
         from mockserver.pytest_plugin import sweep
 
-        sweep.parametrize(metafunc, names)
+        sweep.parametrize(metafunc)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    names = _swept(item)
-    if not names:
+    if not _is_swept(item):
         return None
     from mockserver.pytest_plugin import sweep
 
-    return sweep.run_touched(item, nextitem, names)
+    return sweep.run_touched(item, nextitem)
 
 
-def _swept(item: pytest.Item) -> list[str]:
-    return [name for marker in item.iter_markers("mockserver_sweep") for name in marker.args]
+def _is_swept(item: pytest.Item) -> bool:
+    return item.get_closest_marker("mockserver_sweep") is not None
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -165,7 +164,7 @@ def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> bool | None:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     """Add to a failure what happened in the test's sandboxes, and the option of a sweep."""
     report = yield
-    if _swept(item):
+    if _is_swept(item):
         from mockserver.pytest_plugin import sweep
 
         sweep.add_option_section(item, report)
@@ -222,7 +221,7 @@ def mockserver_server(pytestconfig: pytest.Config, mockserver_settings: dict[str
 @pytest.fixture
 def mockserver_option(request: pytest.FixtureRequest) -> dict[str, str]:
     """The choices of this run of a sweep, for `mockserver_server.sandbox(choices=...)`; none outside a sweep."""
-    if not _swept(request.node):
+    if not _is_swept(request.node):
         return {}
     from mockserver.pytest_plugin import sweep
 

@@ -1,61 +1,125 @@
 """
 Sweeps in pytest: over named choices by parametrization, over the choices that a test reads by repeated runs.
 
-The plugin imports this module for the first test that is marked `mockserver_sweep`.
+1. The plugin imports this module for the first test that is marked `mockserver_sweep`, or for options that a run selects.
+2. The runs of a `touched` sweep are items that no collection has: clones of the test, each with the id of its option.
+3. xdist accepts reports of collected tests only: a worker reports a clone under the id of its test, with its own id as
+   an attribute, and the process that collects the reports restores it.
 """
 
 from __future__ import annotations
 
-import pytest
-from _pytest.runner import runtestprotocol
+import unittest
+from collections.abc import Collection
+from typing import Any
 
+import pytest
+
+from mockserver.contract.choices import CHOICES
 from mockserver.testing.sweep import TOUCHED, Case, cases, others
 
+MARK = "mockserver_sweep"
 CASE: pytest.StashKey[Case] = pytest.StashKey()
-NODEID: pytest.StashKey[str] = pytest.StashKey()
 CHOICES_READ: pytest.StashKey[set[str]] = pytest.StashKey()
+_REPORTED_AS: pytest.StashKey[str] = pytest.StashKey()
+_IS_RUN: pytest.StashKey[bool] = pytest.StashKey()
+_USAGE = 'takes names of choices, of families, or \'touched\', such as ("dual-status", "sessions")'
 
 
-def parametrize(metafunc: pytest.Metafunc, names: list[str]) -> None:
-    """Parametrize `mockserver_option` by the cases of a sweep over named choices."""
+def problem(node: pytest.Item, fixtures: Collection[str]) -> str | None:
+    """Return the error message for the marks of a test, with the nearest name, or None."""
+    marks = list(node.iter_markers(MARK))
+    if any(not mark.args or mark.kwargs for mark in marks):
+        return f"@pytest.mark.{MARK} {_USAGE}"
+    if _is_unittest(node):
+        return (
+            "sweep: got a method of unittest.TestCase, which pytest cannot run under other options; expected a function"
+        )
+    names = _names(node)
     fixture = "mockserver" if TOUCHED in names else "mockserver_option"
-    if fixture not in metafunc.fixturenames:
-        fixtures = " or ".join(dict.fromkeys(("mockserver", fixture)))
-        raise pytest.UsageError(f"{metafunc.definition.nodeid}: this sweep needs the fixture {fixtures}")
+    if fixture not in fixtures:
+        needed = " or ".join(dict.fromkeys(("mockserver", fixture)))
+        return f"this sweep needs the fixture {needed}"
     invalid = next((name for name in names if not isinstance(name, str)), None)
     if invalid is not None:
-        message = f"sweep: got {invalid!r}; expected names as separate arguments, not in a list"
-        raise pytest.UsageError(f"{metafunc.definition.nodeid}: {message}")
+        return f"sweep: got {invalid!r}; expected names as separate arguments, not in a list"
     try:
-        swept = cases([name for name in names if name != TOUCHED])
+        cases([name for name in names if name != TOUCHED])
     except ValueError as refusal:
-        raise pytest.UsageError(f"{metafunc.definition.nodeid}: {refusal}") from None
-    if TOUCHED not in names:
-        metafunc.parametrize("mockserver_option", swept, ids=[case.id for case in swept], indirect=True)
+        return str(refusal)
+    return None
 
 
-def run_touched(item: pytest.Item, nextitem: pytest.Item | None, names: list[str]) -> bool | None:
+class MarkCheck:
+    """Refuses wrong marks, each as an error of its own test. Lifetime: that of the session."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        if item.get_closest_marker(MARK) is None:
+            return
+        message = problem(item, getattr(item, "fixturenames", ()))
+        is_late = TOUCHED not in _names(item) and "mockserver_option" not in _parameters(item)
+        if message is None and is_late:
+            expected = "expected it at the test, its class or its module"
+            message = f"got @pytest.mark.{MARK} after the collection of the test; {expected}"
+        if message is not None:
+            pytest.fail(message, pytrace=False)
+
+
+def _names(node: pytest.Item) -> list[Any]:
+    return [name for mark in node.iter_markers(MARK) for name in mark.args]
+
+
+def _is_unittest(node: pytest.Item) -> bool:
+    own_class = getattr(node, "cls", None)
+    return own_class is not None and issubclass(own_class, unittest.TestCase)
+
+
+def _parameters(item: pytest.Item) -> Collection[str]:
+    callspec = getattr(item, "callspec", None)
+    return callspec.params if callspec is not None else ()
+
+
+def parametrize(metafunc: pytest.Metafunc) -> None:
+    """Parametrize `mockserver_option` by the cases of a sweep over named choices; a wrong mark fails its test later."""
+    names = _names(metafunc.definition)
+    if TOUCHED in names or problem(metafunc.definition, metafunc.fixturenames) is not None:
+        return
+    swept = cases(names)
+    metafunc.parametrize("mockserver_option", swept, ids=[case.id for case in swept], indirect=True)
+
+
+def run_touched(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     """Run a test of a sweep over what it touches: once to record its choices, then once for each other option."""
-    if TOUCHED not in names or not isinstance(item, pytest.Function) or CASE in item.stash:
+    if not _is_touched(item) or CASE in item.stash or _IS_RUN in item.stash:
         return None
+    assert isinstance(item, pytest.Function)
     item.stash[CHOICES_READ] = read = set[str]()
     _run(item, _clone_item(item, None))  # its module is not torn down, since its clones follow
-    named = {case.choice for case in cases([name for name in names if name != TOUCHED])}
+    named = {case.choice for case in cases([name for name in _names(item) if name != TOUCHED])}
+    collected = {other.nodeid for other in item.session.items}  # also the options that the run has selected
     clones = [_clone_item(item, case) for case in others(read | named)]
+    clones = [clone for clone in clones if clone.nodeid not in collected]
     if not clones:
         _tear_down(item, nextitem)
+    if not hasattr(item.config, "workerinput"):
+        item.session.testscollected += len(clones)  # so that the progress ends at 100 %
     for clone, following in zip(clones, [*clones[1:], nextitem], strict=False):
         if item.session.shouldfail or item.session.shouldstop:
             break
+        clone.stash[_REPORTED_AS] = item.nodeid
         _run(clone, following)
     return True
 
 
+def _is_touched(item: pytest.Item) -> bool:
+    return TOUCHED in _names(item) and isinstance(item, pytest.Function) and problem(item, item.fixturenames) is None
+
+
 def _run(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    nodeid = item.stash.get(NODEID, item.nodeid)
-    item.ihook.pytest_runtest_logstart(nodeid=nodeid, location=item.location)
-    runtestprotocol(item, nextitem=nextitem)
-    item.ihook.pytest_runtest_logfinish(nodeid=nodeid, location=item.location)
+    """Run one item by the hook, so that plugins that repeat or time a test apply to it."""
+    item.stash[_IS_RUN] = True
+    item.ihook.pytest_runtest_protocol(item=item, nextitem=nextitem)
 
 
 def _tear_down(item: pytest.Item, nextitem: pytest.Item | None) -> None:
@@ -76,11 +140,20 @@ def _clone_item(item: pytest.Function, case: Case | None) -> pytest.Function:
         fixtureinfo=item._fixtureinfo,
     )
     clone.own_markers[:] = item.own_markers  # also those that a conftest has added
-    # xdist accepts reports of collected tests only, so there a clone reports under its original's id; its name stays.
-    clone.stash[NODEID] = item.nodeid if hasattr(item.config, "workerinput") else _with_option(item.nodeid, case)
+    _set_nodeid(clone, _with_option(item.nodeid, case))
     if case is not None:
         clone.stash[CASE] = case
     return clone
+
+
+def _set_nodeid(item: pytest.Function, nodeid: str) -> None:
+    """Set the id of a clone: pytest derives it from the name, and later releases from the parameters alone."""
+    if not hasattr(item, "_id"):
+        item._nodeid = nodeid  # type: ignore[attr-defined]  # of earlier releases
+        return
+    from _pytest.nodeid import NodeId
+
+    item._id = NodeId.parse(nodeid)
 
 
 def _with_option(name: str, case: Case | None) -> str:
@@ -90,7 +163,9 @@ def _with_option(name: str, case: Case | None) -> str:
 
 def add_option_section(item: pytest.Item, report: pytest.TestReport) -> None:
     """Add a section about the option of a failing run: the option, its default and the clause."""
-    report.nodeid = item.stash.get(NODEID, report.nodeid)
+    if _REPORTED_AS in item.stash and hasattr(item.config, "workerinput"):
+        report.mockserver_nodeid = report.nodeid  # type: ignore[attr-defined]  # an attribute of its own, which xdist sends
+        report.nodeid = item.stash[_REPORTED_AS]
     if report.when == "call" and report.failed and CASE in item.stash:
         report.sections.append(("mockserver", item.stash[CASE].explained()))
 
@@ -102,3 +177,11 @@ def option(request: pytest.FixtureRequest) -> dict[str, str]:
         return {}
     request.node.stash[CASE] = case
     return {case.choice: case.option}
+
+
+def selected_runs(item: pytest.Item, nodeids: Collection[str]) -> list[pytest.Function]:
+    """Return the runs of a `touched` sweep that have one of these ids."""
+    if not _is_touched(item):
+        return []
+    assert isinstance(item, pytest.Function)
+    return [_clone_item(item, case) for case in others(CHOICES) if _with_option(item.nodeid, case) in nodeids]

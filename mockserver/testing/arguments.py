@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from math import inf
 from typing import Any
 
 from mockserver.contract.text import closest_match_hint
@@ -40,6 +41,18 @@ def length_of_advance(by: str | float | timedelta | None, units: Mapping[str, fl
         return length
     seconds = to_microseconds(length) / SECOND
     return int(seconds) if seconds.is_integer() else seconds
+
+
+def length_of_sleep(seconds: float) -> float:
+    """
+    Return the seconds of a sleep.
+
+    Raises:
+        ValueError: They are not a finite number, or negative.
+    """
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < inf:
+        raise ValueError(f"sleep: got {seconds!r}; expected a number of seconds, not negative")
+    return seconds
 
 
 def document_or_parts(document: Mapping[str, Any] | str | None, parts: Mapping[str, Any]) -> Mapping[str, Any] | str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, Ty
 
 from mockserver.contract.endpoints import Operation
 from mockserver.server.webhooks import event_loops
-from mockserver.testing.arguments import document_or_parts, instant_text, length_of_advance
+from mockserver.testing.arguments import document_or_parts, instant_text, length_of_advance, length_of_sleep
 from mockserver.testing.backend import JSON, Backend
 from mockserver.testing.call_log import CallLog
 from mockserver.testing.calls import Calls, Conditions, Exchange
@@ -440,13 +440,18 @@ class Sandbox:
         """
         Advance the sandbox's clock without real time, for clients that take their sleep function as an argument.
 
+        Timers and webhook deliveries on the way run at their own instants, as in `advance`.
+
         Args:
-            seconds: The length of the sleep.
+            seconds: The length of the sleep, a finite number that is not negative.
+
+        Raises:
+            ValueError: It is anything else. Nothing has changed then.
 
         Example:
             `Retrying(sleep=mockserver.sleep)`; for clients that await it, `sleep_async`.
         """
-        self.advance(seconds)
+        self.advance(length_of_sleep(seconds))
 
     def freeze(self, at: str | datetime | Literal[True] = True) -> None:
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from itertools import pairwise
 from typing import Any
@@ -211,6 +212,25 @@ def test_waiting_without_end_is_a_violation():
     with pytest.raises(AssertionError, match="^no-endless-wait: the client waited 3 times in one step"):
         for _ in range(4):
             machine.sleep(1)
+
+
+def test_a_client_may_await_its_waits_which_count_as_well():
+    machine = played(waits_at_most=2)
+    before = machine.sandbox.now
+
+    async def wait(times: int) -> None:
+        for _ in range(times):
+            assert None is await machine.sleep_async(60)
+
+    asyncio.run(wait(2))
+    assert 120 == (machine.sandbox.now - before).total_seconds()
+    with pytest.raises(AssertionError, match="^no-endless-wait: the client waited 2 times in one step"):
+        asyncio.run(wait(1))
+
+
+def test_a_wait_that_is_not_a_number_of_seconds_is_refused():
+    with pytest.raises(ValueError, match="sleep: got '60'; expected a number of seconds"):
+        played().sleep("60")  # type: ignore[arg-type]
 
 
 def test_every_invariant_and_fault_has_a_description():

@@ -17,9 +17,10 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.pages.blocks import ROOT, Block
+from tests.testing.conftest import COMPANY
 from tests.wheels import attempt
 
-_ARGUMENTS = ("-p", "mockserver.pytest_plugin", "-p", "no:randomly", "-p", "no:schemathesis", "-p", "no:benchmark")
+_ARGUMENTS = ("-p", "mockserver.pytest_plugin", *COMPANY)
 _ARGUMENTS += ("-p", "no:cacheprovider", "-W", "error", "--strict-config", "--strict-markers")
 _REPORT = re.compile(r"^-+ mockserver -+\n(.*)", re.MULTILINE | re.DOTALL)
 _TEST = re.compile(r"^(?: {4})?(?:async )?def (test_\w+)", re.MULTILINE)

@@ -1,5 +1,7 @@
 """A sandbox has one clock, whose time only moves forward: frozen, advanced, reset and restored."""
 
+import inspect
+import re
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -249,6 +251,10 @@ def test_every_answer_is_dated_by_the_sandbox_s_clock(mockserver):
     assert {"Sun, 01 Mar 2026 12:00:00 GMT"} == {each.headers["date"] for each in answered}
 
 
+def test_the_async_sleep_is_a_coroutine_function(mockserver):
+    assert inspect.iscoroutinefunction(mockserver.sleep_async)
+
+
 def test_a_sleep_advances_the_clock_and_fires_due_timers(mockserver):
     session_id, before = begin(mockserver), mockserver.now
 
@@ -260,10 +266,12 @@ def test_a_sleep_advances_the_clock_and_fires_due_timers(mockserver):
     assert 20 * MINUTE == mockserver.now - before
 
 
-@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf")])
+@pytest.mark.parametrize(
+    "seconds", [-1, float("nan"), float("inf"), None, True, "60", timedelta(seconds=60), []], ids=repr
+)
 def test_an_invalid_duration_is_not_a_sleep(mockserver, seconds):
     before = mockserver.now
 
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=re.escape(f"sleep: got {seconds!r}; expected a number of seconds")):
         mockserver.sleep(seconds)
     assert before == mockserver.now

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 PLUGIN = ("-p", "mockserver.pytest_plugin")
-WITHOUT = ("-p", "no:randomly", "-p", "no:schemathesis", "-p", "no:benchmark", "-p", "no:cacheprovider")
+_OTHERS = ("randomly", "schemathesis", "benchmark", "asyncio", "rerunfailures")
+COMPANY = tuple(part for name in _OTHERS for part in ("-p", f"no:{name}"))
+WITHOUT = (*COMPANY, "-p", "no:cacheprovider")
 
 
 class Suite:
@@ -15,13 +17,17 @@ class Suite:
         self.pytester = pytester
         pytester.makeini("[pytest]\nfilterwarnings = error\naddopts = --strict-markers\n")
 
-    def run(self, source: str, *arguments: str) -> pytest.RunResult:
+    def run(self, source: str, *arguments: str, cache: bool = False) -> pytest.RunResult:
         self.pytester.makepyfile(test_mine=source)
-        return self.pytester.runpytest_inprocess(*PLUGIN, *WITHOUT, *arguments)
+        return self.run_again(*arguments, cache=cache)
 
-    def run_apart(self, source: str, *arguments: str) -> pytest.RunResult:
+    def run_again(self, *arguments: str, cache: bool = False) -> pytest.RunResult:
+        """Run the files that are there already."""
+        return self.pytester.runpytest_inprocess(*PLUGIN, *(COMPANY if cache else WITHOUT), *arguments)
+
+    def run_apart(self, source: str, *arguments: str, cache: bool = False) -> pytest.RunResult:
         self.pytester.makepyfile(test_mine=source)
-        return self.pytester.runpytest_subprocess(*WITHOUT, *arguments)
+        return self.pytester.runpytest_subprocess(*(COMPANY if cache else WITHOUT), *arguments)
 
 
 @pytest.fixture

@@ -49,6 +49,7 @@ def test_calls_are_typed_by_operation():
 
 
 USER = """
+from collections.abc import Awaitable, Callable
 from typing import Literal
 
 import pytest
@@ -57,6 +58,11 @@ from hypothesis.stateful import rule
 
 from mockserver import MockServer, Sandbox
 from mockserver.testing.machine import GatewayMachine
+
+
+class Waiting:
+    def __init__(self, sleep: Callable[[float], None], sleep_async: Callable[[float], Awaitable[None]]) -> None:
+        self.sleep, self.sleep_async = sleep, sleep_async
 
 
 class Launches(GatewayMachine):
@@ -71,6 +77,7 @@ class Launches(GatewayMachine):
     @rule(name=st.sampled_from(["Natal", "Carnaval"]))
     def launch(self, name: str) -> None:
         self.client.call("POST", "/v1/campaigns", json={"name": name})
+        Waiting(self.sleep, self.sleep_async)
 
 
 def test_launches(mockserver_server: MockServer) -> None:
@@ -91,6 +98,7 @@ def test_mine(mockserver: Sandbox, mockserver_server: MockServer) -> None:
         pass
     assert mockserver.wait_for("startCampaign", timeout=2).last.status == 202
     worst: str = mockserver.conduct[0].advice
+    Waiting(mockserver.sleep, mockserver.sleep_async)
     with mockserver_server.sandbox(seed=3) as other:
         assert other.id and name and campaign and status and first and number and worst and nothing is None
 """

@@ -177,8 +177,11 @@ def test_the_token_of_the_server_opens_its_control_plane():
 def test_the_async_forms_work_remotely(sandbox: Sandbox):
     async def main() -> int:
         before = sandbox.now
-        await sandbox.sleep_async(60)
+        await sandbox.sleep_async(30)
+        sandbox.sleep(30)
         assert 200 == (await sandbox.call_async("GET", "/v1/campaigns")).status
         return int((sandbox.now - before).total_seconds())
 
     assert 60 == asyncio.run(main())
+    with pytest.raises(ValueError, match="sleep: got -1; expected a number of seconds"):
+        sandbox.sleep(-1)

@@ -146,6 +146,188 @@ def test_under_touched_a_run_has_a_sandbox_of_its_own(suite: Suite):
     assert result.parseoutcomes()["passed"] > 5
 
 
+@pytest.mark.parametrize("names", ['"dual-status"', '"touched"'])
+def test_a_method_of_a_unittest_case_is_refused_by_name(suite: Suite, names: str):
+    result = suite.run(
+        f"""
+        import unittest
+
+        import pytest
+
+        class TestBodies(unittest.TestCase):
+            @pytest.fixture(autouse=True)
+            def _mock(self, mockserver):
+                self.mock = mockserver
+
+            @pytest.mark.mockserver_sweep({names})
+            def test_a_bad_body(self):
+                self.mock.call("POST", "/v1/campaigns", json={{}})
+
+            def test_another(self):
+                self.mock.call("GET", "/v1/campaigns")
+        """
+    )
+
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(
+        ["*ERROR at setup of TestBodies.test_a_bad_body*", "*sweep: got a method of unittest.TestCase*"]
+    )
+
+
+def test_a_mark_that_is_added_after_the_collection_is_refused(suite: Suite):
+    suite.pytester.makeconftest(
+        """
+        import pytest
+
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                item.add_marker(pytest.mark.mockserver_sweep("dual-status"))
+        """
+    )
+
+    result = suite.run("def test_it(mockserver):\n    pass\n")
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        ["*after the collection of the test; expected it at the test, its class or its module*"]
+    )
+
+
+SEVERAL = """
+    import pytest
+
+    def check(mockserver):
+        assert 400 == mockserver.call("POST", "/v1/campaigns", json={}).status
+
+    @pytest.mark.mockserver_sweep("touched")
+    def test_plain(mockserver):
+        check(mockserver)
+
+    @pytest.mark.mockserver_sweep("touched")
+    class TestClass:
+        @pytest.mark.parametrize("time", [1, 2])
+        def test_method(self, mockserver, time):
+            check(mockserver)
+"""
+FAILURES = [
+    "TestClass::test_method[1-dual-status=guide]",
+    "TestClass::test_method[2-dual-status=guide]",
+    "test_plain[dual-status=guide]",
+]
+
+
+def failures(result: pytest.RunResult) -> list[str]:
+    """The ids of the failed tests after their file, as the summary lists them."""
+    return sorted(re.findall(r"^FAILED test_mine\.py::(\S+)", result.stdout.str(), re.MULTILINE))
+
+
+@pytest.mark.parametrize("failed", FAILURES)
+def test_a_run_of_touched_is_selected_by_the_id_that_was_printed(suite: Suite, failed: str):
+    assert FAILURES == failures(suite.run(SEVERAL))
+
+    alone = suite.run_again(f"test_mine.py::{failed}")
+
+    alone.assert_outcomes(failed=1)
+    assert [failed] == failures(alone)
+
+
+def test_a_run_is_selected_in_a_folder_and_from_another_one(suite: Suite, monkeypatch: pytest.MonkeyPatch):
+    folder = suite.pytester.mkdir("inner")
+    suite.run(SEVERAL)
+    (folder / "test_mine.py").write_bytes((suite.pytester.path / "test_mine.py").read_bytes())
+    (suite.pytester.path / "test_mine.py").unlink()
+    monkeypatch.chdir(folder)
+
+    suite.run_again("test_mine.py::test_plain[dual-status=guide]").assert_outcomes(failed=1)
+    monkeypatch.chdir(suite.pytester.path)
+    suite.run_again("inner/test_mine.py::test_plain[dual-status=guide]").assert_outcomes(failed=1)
+
+
+def test_a_run_that_is_selected_with_its_test_runs_once(suite: Suite):
+    suite.run(SEVERAL)
+
+    both = suite.run_again("test_mine.py::test_plain", "test_mine.py::test_plain[dual-status=guide]", "-v")
+
+    assert ["test_plain[dual-status=guide]"] == failures(both)
+    assert {"passed": len(outcomes(both)) - 1, "failed": 1} == both.parseoutcomes()
+
+
+def test_an_option_that_is_no_option_is_not_selected(suite: Suite):
+    suite.run(SEVERAL)
+
+    wrong = suite.run_again("test_mine.py::test_plain[dual-status=guid]")
+
+    assert pytest.ExitCode.USAGE_ERROR == wrong.ret
+
+
+def test_the_last_failures_of_a_sweep_run_alone_or_first(suite: Suite):
+    suite.run(SEVERAL, cache=True)
+
+    last = suite.run_again("--lf", cache=True)
+    first = suite.run_again("--ff", "-v", cache=True)
+
+    assert FAILURES == failures(last) == failures(first)
+    last.assert_outcomes(failed=3)
+    assert set(list(outcomes(first))[:3]) == {name.partition("[")[2].removesuffix("]") for name in FAILURES}
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("cached", [False, True])
+def test_on_workers_the_runs_have_their_own_ids_and_the_last_failures_run_alone(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch, cached: bool
+):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    workers = ("-p", "xdist", "-n", "2", *PLUGIN)
+
+    result = suite.run_apart(SEVERAL, *workers, "-v", cache=True)
+
+    assert FAILURES == failures(result)
+    assert 100 == max(percentages(result))
+    if cached:
+        last = suite.run_apart(SEVERAL, *workers, "--lf", cache=True)
+        last.assert_outcomes(failed=3)
+        assert FAILURES == failures(last)
+
+
+def percentages(result: pytest.RunResult) -> list[int]:
+    return [int(number) for number in re.findall(r"\[ *(\d+)%\]", result.stdout.str())]
+
+
+@pytest.mark.parametrize("verbosity", ["-v", "-q", "-vv"])
+def test_the_progress_ends_at_100_percent(suite: Suite, verbosity: str):
+    result = suite.run(SEVERAL + ANOTHER, verbosity)
+
+    assert 100 == max(percentages(result)) == percentages(result)[-1]
+
+
+def test_each_run_writes_a_replay_document_of_its_own(suite: Suite):
+    result = suite.run(SEVERAL.replace("400 ==", "418 =="))
+
+    files = sorted(file.name for file in (suite.pytester.path / ".mockserver" / "failures").glob("*.yaml"))
+    printed = re.findall(r"mockserver replay .mockserver/failures/(\S+)", result.stdout.str())
+    assert result.parseoutcomes()["failed"] == len(files) > 9
+    assert files == sorted(printed)
+    assert "test_mine.py.test_plain-dual-status=guide.yaml" in files
+
+
+def test_each_run_is_repeated_on_its_own(suite: Suite):
+    pytest.importorskip("pytest_rerunfailures")
+    source = SEVERAL.replace(
+        "        assert 400 ==",
+        """        if seen.setdefault(mockserver.state()["choices"]["dual-status"], mockserver.id) == mockserver.id:
+            raise OSError("the first time")
+        assert 400 ==""",
+    ).replace("import pytest", "import pytest\n\n    seen = {}")
+
+    result = suite.run(source, "-p", "pytest_rerunfailures", "--reruns", "2", "-k", "plain", "-v")
+
+    lines = re.findall(r"test_plain(\S*) (RERUN|PASSED|FAILED)", result.stdout.str())
+    assert ["RERUN", "PASSED"] == [word for name, word in lines if name == ""]
+    assert ["RERUN", "RERUN", "FAILED"] == [word for name, word in lines if name == "[dual-status=guide]"]
+    assert 1 == result.parseoutcomes()["failed"]
+
+
 @pytest.mark.deep
 def test_the_same_sweeps_run_on_two_workers(suite: Suite, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
@@ -157,6 +339,9 @@ def test_the_same_sweeps_run_on_two_workers(suite: Suite, monkeypatch: pytest.Mo
 
     assert alone.parseoutcomes()["failed"] == apart.parseoutcomes()["failed"] == 2
     assert alone.parseoutcomes()["passed"] == apart.parseoutcomes()["passed"] > 8
+
+
+ANOTHER = "\n    def test_another(mockserver):\n        assert mockserver.id\n"
 
 
 @pytest.mark.parametrize(
@@ -171,20 +356,19 @@ def test_the_same_sweeps_run_on_two_workers(suite: Suite, monkeypatch: pytest.Mo
         ("", "*mockserver_sweep takes names of choices, of families, or 'touched'*"),
     ],
 )
-def test_an_unknown_name_fails_at_collection_with_the_closest_match(suite: Suite, names: str, said: str):
-    result = suite.run(NAIVE.format(names=names))
+def test_a_wrong_mark_is_an_error_of_its_own_test_with_the_closest_match(suite: Suite, names: str, said: str):
+    result = suite.run(NAIVE.format(names=names) + ANOTHER)
 
-    assert 0 != result.ret
-    assert {"passed", "failed"}.isdisjoint(result.parseoutcomes())
-    pytest.LineMatcher(result.outlines + result.errlines).fnmatch_lines([said])
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*ERROR at setup of test_a_bad_body*", said])
 
 
 @pytest.mark.parametrize("names", ['"dual-status"', '"touched"'])
 def test_a_sweep_of_a_test_without_a_sandbox_is_refused(suite: Suite, names: str):
     result = suite.run(f"import pytest\n\n@pytest.mark.mockserver_sweep({names})\ndef test_it():\n    pass\n")
 
-    assert 0 != result.ret
-    pytest.LineMatcher(result.outlines + result.errlines).fnmatch_lines(["*needs the fixture mockserver*"])
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*needs the fixture mockserver*"])
 
 
 @pytest.mark.parametrize("names", ['"dual-status"', '"touched"'])

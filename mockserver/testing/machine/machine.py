@@ -196,6 +196,7 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
 
         Raises:
             InvariantError: The client waits more than `waits_at_most` times in one step.
+            ValueError: The wait is not a number, or negative.
         """
         self._waits += 1
         if self._waits > self.waits_at_most:
@@ -203,7 +204,20 @@ class GatewayMachine(Actors, RuleBasedStateMachine):
                 ENDLESS, f"the client waited {self.waits_at_most} times in one step, and continues to wait"
             )
             raise invariants.error(invariants.first_violation(self._named_invariants, self._log) or endless, self._log)
-        self.sandbox.advance(seconds)
+        self.sandbox.sleep(seconds)
+
+    async def sleep_async(self, seconds: float) -> None:
+        """
+        Advance the sandbox's clock. A client under test that awaits its waits uses this function instead of `asyncio.sleep`.
+
+        Args:
+            seconds: The wait, in seconds.
+
+        Raises:
+            InvariantError: The client waits more than `waits_at_most` times in one step.
+            ValueError: The wait is not a number, or negative.
+        """
+        await self.sandbox.run_async(self.sleep, seconds)
 
     def as_scenario(self, name: str = "found", summary: str = "Steps of the machine.") -> JSON:
         """
