@@ -50,6 +50,12 @@ class Scheduler(Protocol):
     def schedule(self, dispatch: WebhookDispatcher) -> None:
         """Send everything of this sandbox that can be sent now."""
 
+    def note_call(self) -> None:
+        """Count a call of the API over a socket, which goes before deliveries."""
+
+    def await_turn(self) -> None:
+        """Wait, while calls arrive, until the next request to a receiver may be sent."""
+
 
 class WebhookDispatcher:
     """
@@ -231,6 +237,9 @@ class WebhookDispatcher:
         receiver = self.receivers.get(url)
         if receiver is not None:
             return receiver.receive(url, request.headers, request.body, wall)
+        background = self._scheduler()
+        if background is not None:
+            background.await_turn()
         return self._sender.send(url, request.headers, request.body, wall, is_wanted)
 
     def advance(
