@@ -27,13 +27,13 @@ from mockserver import MockServer, Sandbox
 from mockserver.core.faults import injection
 from mockserver.server import front_controller
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
-from mockserver.server.http1 import event_loop
+from mockserver.server.http1 import event_loop, waits
 from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.server import Server
 from mockserver.server.http1.wire import Wire
 from mockserver.server.http1.workers import Workers
 from mockserver.server.socket_handler import SocketHandler
-from tests.harness.waiting import wait_until
+from tests.harness.waiting import PATIENCE_SECONDS, wait_until
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
 
 Serve = Callable[..., Server]
@@ -449,6 +449,25 @@ def test_a_pool_that_is_stopped_starts_no_thread_and_runs_no_function() -> None:
     loop.run_until_complete(waiting)
     wait_until(lambda: not workers.threads)
     assert ["queued"] == calls
+    loop.close()
+
+
+def test_a_thread_that_waits_for_another_program_leaves_its_place_in_the_pool_to_a_queued_function() -> None:
+    loop, called = event_loop.new_event_loop(), threading.Event()
+    workers = Workers(loop, "pool", threads_max=1)
+
+    def wait_for_the_other() -> bool:
+        with waits.waiting():
+            return called.wait(PATIENCE_SECONDS)
+
+    first, second = workers.run(wait_for_the_other), workers.run(called.set)
+    loop.run_until_complete(asyncio.gather(first, second))
+
+    assert first.result()
+    wait_until(lambda: 1 == len(workers.threads))  # the other one has ended
+    assert 0 == loop.run_until_complete(workers.run(int))
+    workers.stop()
+    wait_until(lambda: not workers.threads)
     loop.close()
 
 
