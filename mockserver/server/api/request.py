@@ -135,9 +135,9 @@ def _copied(body: bytes, start: int, end: int) -> bytes:
     """Return `body[start:end]`, copied in short steps."""
     if end - start <= _STEP_BYTES:
         return body[start:end]
-    copy = BytesIO()  # its value is its buffer, not another copy
+    copy, view = BytesIO(), memoryview(body)  # the value of `copy` is its buffer, not another copy
     for begin in range(start, end, _STEP_BYTES):
-        copy.write(body[begin : min(begin + _STEP_BYTES, end)])
+        copy.write(view[begin : min(begin + _STEP_BYTES, end)])
     return copy.getvalue()
 
 
