@@ -73,7 +73,7 @@ def standalone(pacing: RecordedPacing) -> Iterator[Standalone]:
         background.start()
         yield Standalone(host, hosted, server, background)
         background.stop()
-    assert [] == [each for each in set(threading.enumerate()) - before if "mockserver" in each.name and each.is_alive()]
+    wait_until(lambda: not any("mockserver" in each.name for each in set(threading.enumerate()) - before))
 
 
 def test_an_event_leaves_by_itself(standalone, serve):
