@@ -87,6 +87,8 @@ class SocketHandler:
         _, hosted, part = routed
         if hosted is None or part != "api":
             return call.respond_later(routed)
+        if self._host.background is not None:
+            self._host.background.note_call()
         current = call.try_inline(routed, hosted)
         if current is None or isinstance(current, WaitingCall) or not call.is_quiet:
             return call.respond_later(routed, current)

@@ -164,3 +164,24 @@ def test_a_search_in_steps_ends_like_one_in_one_step() -> None:
     assert request._STEP_BYTES - 2 == request._index(body, b"\r\n--b", 0)
     with pytest.raises(ValueError):
         request._index(body, b"\r\n--b", request._STEP_BYTES)
+
+
+def test_a_large_upload_lets_other_threads_run_after_each_step(monkeypatch):
+    steps = []
+    monkeypatch.setattr(request, "_let_others_run", lambda: steps.append(None))
+    content = b"%PDF-1.7\r\n" + b"x" * (20 * request._STEP_BYTES)
+
+    assert [content] == [
+        file.content for file in read_uploads(MULTIPART, multipart([File(content, "application/pdf")]), 10)
+    ]
+
+    assert 20 + 20 <= len(steps)  # searched, and copied
+
+
+def test_a_small_upload_is_read_without_a_pause(monkeypatch):
+    steps = []
+    monkeypatch.setattr(request, "_let_others_run", lambda: steps.append(None))
+
+    read_uploads(MULTIPART, multipart([File(PNG, "image/png")]), 10)
+
+    assert [] == steps

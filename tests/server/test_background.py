@@ -14,6 +14,7 @@ from mockserver.server.hosting.background import _THREADS_MAX, BackgroundWorker
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxConfig, SandboxHost
 from mockserver.server.http1.server import Server
 from mockserver.server.socket_handler import SocketHandler
+from mockserver.server.webhooks.pacing import Pacing
 from tests.harness.waiting import PATIENCE_SECONDS, wait_until
 from tests.server.control_calls import SESSIONS, Made
 from tests.server.receivers import ACCEPTED, receiving
@@ -41,18 +42,38 @@ class Standalone:
         assert 200 == self.made.control("POST", f"/sessions/{session_id}/complete?wait=false", {}).status_code
 
 
+class RecordedPacing(Pacing):
+    """What happens to the pacing of a server, in order; no delivery waits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.record: list[str] = []
+
+    def note_call(self) -> None:
+        self.record.append("call")
+
+    def wait_seconds(self) -> float:
+        self.record.append("turn")
+        return 0.0
+
+
 @pytest.fixture
-def standalone() -> Iterator[Standalone]:
+def pacing() -> RecordedPacing:
+    return RecordedPacing()
+
+
+@pytest.fixture
+def standalone(pacing: RecordedPacing) -> Iterator[Standalone]:
     before = set(threading.enumerate())
     host = SandboxHost()
     hosted = host.create(SandboxConfig(), id=DEFAULT_ID)
-    background = BackgroundWorker(host)
+    background = BackgroundWorker(host, pacing)
     with Server(SocketHandler(host)) as server:
         host.origin = server.url
         background.start()
         yield Standalone(host, hosted, server, background)
         background.stop()
-    assert [] == [each for each in set(threading.enumerate()) - before if "mockserver" in each.name and each.is_alive()]
+    wait_until(lambda: not any("mockserver" in each.name for each in set(threading.enumerate()) - before))
 
 
 def test_an_event_leaves_by_itself(standalone, serve):
@@ -63,6 +84,17 @@ def test_an_event_leaves_by_itself(standalone, serve):
     standalone.complete(session_id)
 
     wait_until(lambda: [session_id] == seen)
+
+
+def test_each_request_to_a_receiver_takes_a_turn_after_the_calls_of_the_api(standalone, serve, pacing):
+    standalone.receive(serve(app(lambda _: None)).url)
+    session_id = standalone.made.session()  # a call of the API; those of the control plane are not counted
+    standalone.made.api("GET", f"{SESSIONS}/{session_id}")
+
+    standalone.complete(session_id)
+    wait_until(lambda: ["delivered"] == [each["deliveries"][0]["status"] for each in standalone.events()])
+
+    assert ["call", "call", "turn"] == pacing.record
 
 
 def test_no_connection_stays_open_when_everything_is_sent(standalone):

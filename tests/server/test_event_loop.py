@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import json
 import os
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
+from io import BytesIO
 from queue import SimpleQueue
 from typing import Any
 from urllib.parse import urlsplit
@@ -27,13 +30,13 @@ from mockserver import MockServer, Sandbox
 from mockserver.core.faults import injection
 from mockserver.server import front_controller
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxConfig, SandboxHost
-from mockserver.server.http1 import event_loop
+from mockserver.server.http1 import event_loop, waits
 from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.server import Server
 from mockserver.server.http1.wire import Wire
 from mockserver.server.http1.workers import Workers
 from mockserver.server.socket_handler import SocketHandler
-from tests.harness.waiting import wait_until
+from tests.harness.waiting import PATIENCE_SECONDS, wait_until
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
 
 Serve = Callable[..., Server]
@@ -348,6 +351,60 @@ def test_a_large_slow_upload_delays_no_other_call(mockserver: Sandbox) -> None:
         assert 400 <= slow.answer().status < 500
 
 
+def test_a_disk_that_is_slow_delays_no_call_next_to_an_upload(
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes, is_disk_free = threading.Event(), threading.Event()
+
+    class SlowFile(BytesIO):
+        def writelines(self, pieces: Any) -> None:
+            writes.set()
+            assert is_disk_free.wait(PATIENCE_SECONDS)
+            super().writelines(pieces)
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", SlowFile)
+    with connected(mockserver) as upload, connected(mockserver) as quick:
+        target = urlsplit(f"{mockserver.base_url}/v1/messaging/media").path
+        content = (
+            b'--b\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\nContent-Type: text/plain\r\n\r\n'
+        )
+        content += b"x" * 3 * 1024 * 1024 + b"\r\n--b--\r\n"
+        key = f"X-API-Key: {mockserver.secret_key}"
+        fields = (key, "Content-Type: multipart/form-data; boundary=b", f"Content-Length: {len(content)}")
+        sending = threading.Thread(
+            target=upload.say, args=(f"POST {target} HTTP/1.1", *fields), kwargs={"body": content}
+        )
+        sending.start()
+        assert writes.wait(PATIENCE_SECONDS)
+
+        assert 200 == ask(quick, mockserver).answer().status
+        is_disk_free.set()
+        sending.join()
+        uploaded = upload.answer()
+
+    assert (201, True) == (uploaded.status, json.loads(uploaded.body)[0]["success"])
+
+
+def test_a_full_disk_ends_the_connection_of_the_upload_alone(
+    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    class FullDisk(BytesIO):
+        def writelines(self, pieces: Any) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", FullDisk)
+    with connected(mockserver) as upload, connected(mockserver) as quick:
+        target = urlsplit(f"{mockserver.base_url}/v1/messaging/media").path
+        with suppress(OSError):  # the server may end the connection while the client still sends
+            upload.say(f"POST {target} HTTP/1.1", "Content-Length: 3000000", body=b"x" * 2_999_999)
+        with suppress(ConnectionError):
+            assert b"" == upload.socket.recv(1)
+
+        assert 200 == ask(quick, mockserver).answer().status
+
+    assert "No space left on device" in capfd.readouterr().err
+
+
 def test_a_call_that_reads_many_chats_runs_in_a_worker(
     mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -449,6 +506,25 @@ def test_a_pool_that_is_stopped_starts_no_thread_and_runs_no_function() -> None:
     loop.run_until_complete(waiting)
     wait_until(lambda: not workers.threads)
     assert ["queued"] == calls
+    loop.close()
+
+
+def test_a_thread_that_waits_for_another_program_leaves_its_place_in_the_pool_to_a_queued_function() -> None:
+    loop, called = event_loop.new_event_loop(), threading.Event()
+    workers = Workers(loop, "pool", threads_max=1)
+
+    def wait_for_the_other() -> bool:
+        with waits.waiting():
+            return called.wait(PATIENCE_SECONDS)
+
+    first, second = workers.run(wait_for_the_other), workers.run(called.set)
+    loop.run_until_complete(asyncio.gather(first, second))
+
+    assert first.result()
+    wait_until(lambda: 1 == len(workers.threads))  # the other one has ended
+    assert 0 == loop.run_until_complete(workers.run(int))
+    workers.stop()
+    wait_until(lambda: not workers.threads)
     loop.close()
 
 

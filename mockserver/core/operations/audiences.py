@@ -37,8 +37,9 @@ _NO_PLATFORM = "\0"
 _REMEMBERED_FOR = MINUTE  # under the option `cached` of estimated-count-exactness
 
 
-# The rows of a compiled audience: chats, each with its attributes `a`, or attributes alone.
+# The rows of a compiled audience: chats, each with its attributes `a`, a one for each of them, or attributes alone.
 _CHATS = "chat for chat in rows for a in (chat.attributes,)"
+_ONES = "1 for chat in rows for a in (chat.attributes,)"  # a list of chats would touch each selected one twice more
 _ATTRIBUTES = "a for a in rows"
 
 
@@ -52,7 +53,7 @@ class Audience(NamedTuple):
         """Return the number of chats that satisfy the filters."""
         sizes = chats.group_sizes()
         if sizes is None:
-            return len(self.select(chats))
+            return len(self._select(_ONES, chats.rows))
         return sum(sizes[attributes] for attributes in self._select(_ATTRIBUTES, sizes))
 
     def select(self, chats: Chats) -> Sequence[Chat]:

@@ -13,6 +13,7 @@ Rules of reading an upload, a multipart/form-data body (RFC 7578), in time linea
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import NamedTuple, Self
@@ -128,6 +129,7 @@ def _index(body: bytes, wanted: bytes, start: int) -> int:
         place = body.find(wanted, begin, begin + _STEP_BYTES + len(wanted) - 1)
         if place >= 0:
             return place
+        _let_others_run()
     raise ValueError("got a body without the end of a part")
 
 
@@ -135,10 +137,16 @@ def _copied(body: bytes, start: int, end: int) -> bytes:
     """Return `body[start:end]`, copied in short steps."""
     if end - start <= _STEP_BYTES:
         return body[start:end]
-    copy = BytesIO()  # its value is its buffer, not another copy
+    copy, view = BytesIO(), memoryview(body)  # the value of `copy` is its buffer, not another copy
     for begin in range(start, end, _STEP_BYTES):
-        copy.write(body[begin : min(begin + _STEP_BYTES, end)])
+        copy.write(view[begin : min(begin + _STEP_BYTES, end)])
+        _let_others_run()
     return copy.getvalue()
+
+
+def _let_others_run() -> None:
+    """Let a thread that waits for the interpreter have it now, and not after the interval of the switch."""
+    time.sleep(0)
 
 
 def _headers(head: bytes) -> dict[str, str]:

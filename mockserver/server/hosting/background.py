@@ -16,6 +16,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from mockserver.core.scheduler import run_until
+from mockserver.server.webhooks.pacing import Pacing
 
 if TYPE_CHECKING:
     from mockserver.core.state.outbox import PlannedAttempt
@@ -66,9 +67,10 @@ class _Workers:
 class BackgroundWorker:
     """Worker threads of one host. Lifetime: from `start` to `stop`."""
 
-    def __init__(self, host: SandboxHost) -> None:
+    def __init__(self, host: SandboxHost, pacing: Pacing | None = None) -> None:
         self._host = host
         self._over = threading.Event()
+        self._pacing = pacing or Pacing()
         self._workers = _Workers(_THREADS_MAX)
         self._ticker = threading.Thread(target=self._run_timers, name="mockserver ticker", daemon=True)
 
@@ -88,6 +90,16 @@ class BackgroundWorker:
         """Send everything of this sandbox that can be sent now."""
         while not self._over.is_set() and (planned := dispatch.claim_for_worker()) is not None:
             self._workers.submit(partial(self._work, dispatch, planned))
+
+    def note_call(self) -> None:
+        """Count a call of the API over a socket, which goes before deliveries."""
+        self._pacing.note_call()
+
+    def await_turn(self) -> None:
+        """Wait, while calls arrive, until the next request to a receiver may be sent."""
+        seconds = self._pacing.wait_seconds()
+        if seconds > 0:
+            self._over.wait(seconds)
 
     def _work(self, dispatch: WebhookDispatcher, planned: PlannedAttempt) -> None:
         if self._over.is_set():

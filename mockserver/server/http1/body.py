@@ -10,7 +10,7 @@ from httptools import HttpParserError, HttpRequestParser
 from mockserver.server.http1.request import HEAD_MAX_BYTES, LINE_MAX_BYTES, BadRequest
 
 SKIPPED_MAX_BYTES = 64 * 1024  # of an unread body; beyond that closing costs less than reading
-_IN_MEMORY_MAX_BYTES = 1024 * 1024
+_IN_MEMORY_MAX_BYTES = 1024 * 1024  # of a body, or of the part of a large one that is not in its file yet
 _PARSED_MAX_BYTES = 4 * 1024  # at a time; up to as many bytes of trailers are not counted
 _EMPTY_LINE = b"\r\n\r\n"
 
@@ -18,6 +18,8 @@ _EMPTY_LINE = b"\r\n\r\n"
 class RequestBody:
     """
     Reads one body from the bytes of its connection.
+
+    Its connection calls `write` off the event loop whenever `has_much_unwritten` is true.
 
     Attributes:
         is_whole: True once its last byte was read.
@@ -32,6 +34,7 @@ class RequestBody:
         "_max_bytes",
         "_pieces",
         "_skipped",
+        "_unwritten_bytes",
         "is_beyond",
         "is_whole",
         "size_bytes",
@@ -45,7 +48,8 @@ class RequestBody:
         self._left = length or 0
         self._skipped = 0
         self._chunks = _Chunks(self._store) if length is None else None
-        self._pieces: list[bytes] = []
+        self._pieces: list[bytes] = []  # that are not in the file
+        self._unwritten_bytes = 0
         self._file: IO[bytes] | None = None  # of a large body
 
     def read(self, received: bytes) -> bytes:
@@ -65,16 +69,24 @@ class RequestBody:
         self.is_beyond = self.is_beyond or self.size_bytes > self._max_bytes
         if self.is_beyond:
             self._skipped += len(piece)
-        elif self._file is not None:
-            self._file.write(piece)
         else:
             self._pieces.append(piece)
-            if self.size_bytes > _IN_MEMORY_MAX_BYTES:
-                from tempfile import TemporaryFile
+            self._unwritten_bytes += len(piece)
 
-                self._file = TemporaryFile()  # noqa: SIM115 - its request closes it
-                self._file.writelines(self._pieces)
-                self._pieces.clear()
+    @property
+    def has_much_unwritten(self) -> bool:
+        """True if the body is large, and so is its part that is not in its file."""
+        return self._unwritten_bytes > _IN_MEMORY_MAX_BYTES
+
+    def write(self) -> None:
+        """Write the pieces that have arrived to the file, in any thread; a slow disk then delays only this body."""
+        if self._file is None:
+            from tempfile import TemporaryFile
+
+            self._file = TemporaryFile()  # noqa: SIM115 - its request closes it
+        self._file.writelines(self._pieces)
+        self._pieces.clear()
+        self._unwritten_bytes = 0
 
     @property
     def can_skip(self) -> bool:
@@ -85,8 +97,11 @@ class RequestBody:
         """Return the body, or the file with it; None for one beyond its bound."""
         if self.is_beyond:
             return None
+        if self._file is None and not self.has_much_unwritten:
+            return b"".join(self._pieces)
+        self.write()
         file, self._file = self._file, None
-        return b"".join(self._pieces) if file is None else file
+        return file
 
     def close(self) -> None:
         """Delete the file of a large body."""

@@ -185,11 +185,28 @@ class Connection:
         if head is not None:
             if body.is_whole or (body.is_beyond and head.length is None):
                 self._respond_with_body(head, body)
+            elif body.has_much_unwritten:
+                self.wire.pause_reading()
+                self._run(self._write_to_file(body))
         elif body.is_whole:
             self._body = None
             self._proceed()
         elif not body.can_skip:
             self.wire.end()
+
+    async def _write_to_file(self, body: RequestBody) -> None:
+        """Write what has arrived of a large body to its file, and continue to read it."""
+        try:
+            await self._workers.run(body.write)
+        except Exception:  # noqa: BLE001 - a full disk, or a file that the end of the connection has closed
+            if not self.wire.is_closed:
+                self._report()
+                self.wire.abort()
+            return
+        finally:
+            self.task = None
+        self.wire.active_at = self._loop.time()
+        self.wire.resume_reading()
 
     def _respond_with_body(self, head: RequestHead, body: RequestBody) -> None:
         self._head = None

@@ -9,6 +9,8 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
 
+from mockserver.server.http1 import waits
+
 _GROWTH_DELAY_SECONDS = 0.005
 
 
@@ -33,7 +35,8 @@ class Workers:
 
     The first thread starts with the first function, another one when a function has waited some milliseconds and every
     thread has one: many short functions need few threads, and so does a machine that lets no thread run for a while. They
-    are daemon threads: those of an executor would delay the end of the process.
+    are daemon threads: those of an executor would delay the end of the process. A thread that waits for another program
+    (see `waits.waiting`) does not count for the bound.
     Lifetime: that of the loop.
     """
 
@@ -45,6 +48,9 @@ class Workers:
         self._threads: list[threading.Thread] = []  # only the loop's thread changes the list, and the next number
         self._unfinished = 0  # functions whose result the loop does not have yet
         self._is_stopping = False
+        self._lock = threading.Lock()  # of the two numbers that follow
+        self._running = 0  # threads that have not ended
+        self._waiting = 0  # threads among them that wait for another program
 
     @property
     def threads(self) -> list[threading.Thread]:
@@ -64,20 +70,48 @@ class Workers:
             self._start_thread()
             if not self._threads:
                 future.set_exception(RuntimeError("the system has no thread for a request"))
-        elif len(self._threads) < self._threads_max:
+        elif self._has_room:
             self._loop.call_later(_GROWTH_DELAY_SECONDS, self._grow, job)
         return future
 
     def _grow(self, job: _Job) -> None:
         # A thread that starts after `stop` would never end.
-        threads_max = min(self._threads_max, self._unfinished)  # else one of the threads is free to take it
-        if job.work is not None and len(self._threads) < threads_max and not self._is_stopping:
+        if job.work is not None and self._has_room and not self._is_stopping:
+            self._start_thread()
+
+    @property
+    def _has_room(self) -> bool:
+        """True if the pool may have another thread, and each of its threads has a function."""
+        return self._running < min(self._threads_max + self._waiting, self._unfinished)
+
+    def begin_wait(self) -> None:
+        """Start a thread for the functions that are queued, in place of the present one, which will wait."""
+        with self._lock:
+            self._waiting += 1
+        if not self._jobs.empty():  # a function that is queued later finds the room itself
+            with suppress(RuntimeError):  # the loop is closed
+                self._loop.call_soon_threadsafe(self._replace_waiting)
+
+    def end_wait(self) -> None:
+        """Count the present thread again."""
+        with self._lock:
+            self._waiting -= 1
+
+    def _replace_waiting(self) -> None:
+        if not self._jobs.empty() and self._has_room and not self._is_stopping:
             self._start_thread()
 
     def _start_thread(self) -> None:
+        self._threads = self.threads  # without those that have ended
         thread = threading.Thread(target=self._work, name=f"{self._name} worker", daemon=True)
-        with suppress(RuntimeError):  # no thread is available: one of the others, if there is one, runs the job
+        with self._lock:
+            self._running += 1
+        try:
             thread.start()
+        except RuntimeError:  # no thread is available: one of the others, if there is one, runs the job
+            with self._lock:
+                self._running -= 1
+        else:
             self._threads.append(thread)
 
     def stop(self) -> None:
@@ -87,7 +121,8 @@ class Workers:
             self._jobs.put(None)
 
     def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
+        waits.join(self)
+        while not self._ends_surplus() and (job := self._jobs.get()) is not None:
             function, future = job.take()
             result = _JobResult(future)
             try:
@@ -100,6 +135,13 @@ class Workers:
             with suppress(RuntimeError):  # the loop is closed
                 self._loop.call_soon_threadsafe(self._finish, result)
             del result
+
+    def _ends_surplus(self) -> bool:
+        """Return True if the present thread ends, since the pool has more threads than its bound after some waited."""
+        with self._lock:
+            is_surplus = self._running - self._waiting > self._threads_max
+            self._running -= is_surplus
+            return is_surplus
 
     def _finish(self, result: _JobResult) -> None:
         self._unfinished -= 1

@@ -27,6 +27,7 @@ from mockserver.core.scheduler import FiredTimer, run_until
 from mockserver.core.state.outbox import Attempt, PlannedAttempt
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.webhooks import deliveries
+from mockserver.server.http1 import waits
 from mockserver.server.webhooks import event_loops, local_receivers
 from mockserver.server.webhooks.connections import CANCELED
 from mockserver.server.webhooks.payloads import WebhookRequest, WebhookRequestBuilder
@@ -49,6 +50,12 @@ class Scheduler(Protocol):
 
     def schedule(self, dispatch: WebhookDispatcher) -> None:
         """Send everything of this sandbox that can be sent now."""
+
+    def note_call(self) -> None:
+        """Count a call of the API over a socket, which goes before deliveries."""
+
+    def await_turn(self) -> None:
+        """Wait, while calls arrive, until the next request to a receiver may be sent."""
 
 
 class WebhookDispatcher:
@@ -229,9 +236,13 @@ class WebhookDispatcher:
             return SendResult(None, CANCELED)
         wall, url = self._sandbox.process_now(), planned.webhook.url
         receiver = self.receivers.get(url)
-        if receiver is not None:
-            return receiver.receive(url, request.headers, request.body, wall)
-        return self._sender.send(url, request.headers, request.body, wall, is_wanted)
+        background = self._scheduler()
+        if receiver is None and background is not None:
+            background.await_turn()
+        with waits.waiting():
+            if receiver is not None:
+                return receiver.receive(url, request.headers, request.body, wall)
+            return self._sender.send(url, request.headers, request.body, wall, is_wanted)
 
     def advance(
         self,
