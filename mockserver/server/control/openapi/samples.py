@@ -27,8 +27,8 @@ from mockserver.server.webhooks.signing import SCHEMES
 JSON = dict[str, Any]
 
 # No sandbox has this seed unless it is chosen: it is the largest one that a sandbox accepts.
-_SEED: Final = 2**53 - 1
-_NOW: Final = "2026-03-01T12:00:00Z"
+SEED: Final = 2**53 - 1
+NOW: Final = "2026-03-01T12:00:00Z"
 _TEMPLATE: Final = "template_atualizacao_cadastro"
 _ACTIVE_CHATS: Final = [
     {
@@ -57,7 +57,7 @@ _NOTE: Final = (
     f"Content-Type: text/plain\r\n\r\nOrçamento aprovado\r\n--{_BOUNDARY}--\r\n"
 )
 # Numbers that would refuse a call of the run: the samples are those of a client within its limits.
-_UNLIMITED: Final[Mapping[str, object]] = MappingProxyType(
+UNLIMITED: Final[Mapping[str, object]] = MappingProxyType(
     {name: DEFAULTS[name] for name in ("rate-limit-numbers", "size-limit-values", "media-max-files", "media-max-size")}
 )
 
@@ -91,7 +91,7 @@ class _Run:
 
     def __init__(self, choices: Mapping[str, object], base_url: str, script: Sequence[JSON] = ()) -> None:
         scenario = {**library.document("demo"), "script": list(script)}
-        config = SandboxConfig(scenario, _SEED, {**choices, **_UNLIMITED}, {"freeze": _NOW})
+        config = SandboxConfig(scenario, SEED, {**choices, **UNLIMITED}, {"freeze": NOW})
         self.hosted = SandboxHost().create(config)
         self.base_url = base_url
         self.requests: dict[str, JSON] = {}
