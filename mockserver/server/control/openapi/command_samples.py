@@ -123,14 +123,15 @@ class _Run:
         if not response.body:
             return {}
         is_json = dict(response.headers)["Content-Type"].startswith("application/json")
-        answer = json.loads(response.body) if is_json else response.body.decode()
+        answer = response.json() if is_json else response.body.decode()
         self.answers.setdefault(command, {})[example] = _shortened(Redactor(()).value(answer))
         return answer if isinstance(answer, dict) else {}
 
     def refuse(self, command: str, code: str, body: Any = None, **options: Any) -> None:
         """Run a command that is refused with this code; record the refusal."""
-        answer = json.loads(self.send(command, body, **options).body or "{}")
-        if answer.get("code") == code:
+        response = self.send(command, body, **options)
+        answer = response.json() if response.body else {}
+        if response.status >= 400 and answer["code"] == code:
             self.refusals.setdefault(command, {})[code] = _shortened(answer)
 
     def send(
@@ -199,7 +200,7 @@ def _play_campaigns(run: _Run) -> None:
 def _play_sessions(run: _Run) -> None:
     expired = run.api("createConnectionSession", {}).get("sessionId", "")
     run.send("expireSession", sessionId=expired)
-    for event in json.loads(run.send("readEvents").body)["events"]:
+    for event in run.send("readEvents").json()["events"]:
         run.refuse("redeliverEvent", "MOCK_ILLEGAL_MOVE", id=event["id"])  # no endpoint is registered for it
     webhooks.register(run.hosted, lambda request: 204, run.hosted.tenant.id, ("entrypoints",), None, "/webhooks")
     ends: dict[str, Any] = {

@@ -19,6 +19,7 @@ from mockserver.server.control.openapi.answers import ANSWERS, answer_components
 from mockserver.server.control.openapi.command_samples import CommandSamples, Handler
 from mockserver.server.control.openapi.requests import BODIES, OPTIONAL_BODIES, request_components
 from mockserver.server.control.openapi.shapes import COUNT, FLAG, TEXT, Shape, one_of
+from mockserver.server.control.openapi.texts import DESCRIPTIONS, INTRODUCTION
 from mockserver.server.control.reports import NAME_MAX_CHARS
 from mockserver.server.control.views import STATE_CHATS
 
@@ -141,11 +142,6 @@ _LINKS: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
         "readEvents": {"redeliverEvent": {"id": "$response.body#/events/0/id"}},
     }
 )
-_INTRODUCTION: Final = """\
-Everything that a test controls: time, data, behaviour, faults and evidence of one sandbox, and the sandboxes of the server.
-
-Paths are relative to the `baseUrl` of a sandbox. A refusal changes nothing; its message states what was received, what is expected, and the nearest valid name. A path that no command has is refused with 404 `MOCK_NOT_FOUND`, another method of a path with 405 `MOCK_WRONG_METHOD`.
-"""
 
 
 def control_document(
@@ -177,7 +173,7 @@ def control_document(
         "info": {
             "title": "mockserver control plane",
             "version": version,
-            "description": _INTRODUCTION,
+            "description": INTRODUCTION,
             "license": LICENSE,
             "contact": {"name": "mockserver"},
         },
@@ -204,7 +200,7 @@ def _operation(row: Command, samples: CommandSamples) -> JSON:
         "operationId": row.id,
         "tags": [_tag(row)[0]],
         "summary": row.summary,
-        "description": f"{row.summary}.",
+        "description": DESCRIPTIONS.get(row.id, f"{row.summary}."),
         **({"parameters": parameters} if parameters else {}),
         **({"requestBody": _request_body(row, samples)} if row.schema else {}),
         "responses": _responses(row, samples),

@@ -22,7 +22,6 @@ from mockserver.server.api.request import HttpRequest, handle_api_request
 from mockserver.server.api.response import HttpResponse
 from mockserver.server.control import views
 from mockserver.server.hosting.host import HostedSandbox, SandboxConfig, SandboxHost
-from mockserver.server.webhooks.signing import SCHEMES
 
 JSON = dict[str, Any]
 
@@ -81,7 +80,6 @@ def record_samples(choices: Mapping[str, object], base_url: str) -> Samples:
         refusals=_refusals(choices, base_url),
         parameters=run.parameters,
         events=_events(run.hosted),
-        event_headers=_event_headers(choices),
         choices={operation: tuple(sorted(read)) for operation, read in run.choices.items()},
     )
 
@@ -214,13 +212,6 @@ def _events(hosted: HostedSandbox) -> dict[str, JSON]:
             key: value for key, value in event.items() if key not in ("id", "at", "deliveries")
         }
     return bodies
-
-
-def _event_headers(choices: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the names of the headers of a delivery that its receiver verifies."""
-    scheme = SCHEMES[str(choices["wh-signature"])]
-    names = (scheme.id_header, scheme.signature_header)
-    return tuple(name for name in names if name is not None)
 
 
 def _refusals(choices: Mapping[str, object], base_url: str) -> dict[str, JSON]:
