@@ -133,6 +133,7 @@ def test_a_wrong_plane_profile_or_accept_is_refused_with_the_nearest_name(
         "application/openapi+json",
         "text/html,*/*;q=0.1",
         "APPLICATION/JSON",
+        "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2",
         "application/json; charset=utf-8",
         "application/json;charset=UTF-8;q=0.1",
     ],
