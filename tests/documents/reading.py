@@ -97,5 +97,26 @@ def unfit_examples(document: JSON) -> list[str]:
     return unfit
 
 
+def unfit_examples_of_schemas(document: JSON) -> list[str]:
+    """Return the examples of a schema, as the page shows them, that the schema itself refuses."""
+    return [
+        f"{place}: {error}"
+        for place, schema in _with_examples(document["components"]["schemas"], "")
+        for example in schema["examples"]
+        for error in validator(document, schema).iter_errors(example)
+    ]
+
+
+def _with_examples(part: Any, place: str) -> Iterator[tuple[str, JSON]]:
+    if isinstance(part, dict):
+        if isinstance(part.get("examples"), list):
+            yield place, part
+        for key, below in part.items():
+            yield from _with_examples(below, f"{place}/{key}")
+    elif isinstance(part, list):
+        for number, below in enumerate(part):
+            yield from _with_examples(below, f"{place}/{number}")
+
+
 def texts(document: JSON) -> str:
     return json.dumps(document, ensure_ascii=False)

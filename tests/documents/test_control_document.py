@@ -28,7 +28,17 @@ from mockserver.server.control.routes import ROUTES, control_plane
 from mockserver.server.hosting.runtime import HostRuntime
 from mockserver.testing.end_user import read_page
 from tests.documents.control_calls import NOON, Controls, described_parts, described_refusals, undocumented
-from tests.documents.reading import BASE_URL, chosen, control, operations, texts, unfit_examples, validator
+from tests.documents.reading import (
+    BASE_URL,
+    chosen,
+    control,
+    of_profile,
+    operations,
+    texts,
+    unfit_examples,
+    unfit_examples_of_schemas,
+    validator,
+)
 from tests.documents.test_public_document import KEY
 
 SERVER = Path(routes.__file__).parents[1]
@@ -87,6 +97,10 @@ def _examples(operation: dict[str, Any]) -> dict[str, set[str]]:
 
 def _names(body: dict[str, Any]) -> set[str]:
     return {name for content in body.get("content", {}).values() for name in content.get("examples", {})}
+
+
+def test_every_example_of_a_schema_fits_it():
+    assert [] == unfit_examples_of_schemas(control()) + unfit_examples_of_schemas(of_profile("hostile"))
 
 
 @pytest.mark.deep
