@@ -242,6 +242,7 @@ def _play_behaviour(controls: Controls) -> None:
     controls.run("listScenarios")
     controls.run("applyScenario", {"name": "start-timeout-applied"})
     controls.refuse("applyScenario", "MOCK_BAD_SCENARIO", {"name": "start-timeout-aplied"})
+    controls.refuse("applyScenario", "MOCK_BAD_SCENARIO", {"name": "start-timeout-applied"})  # its ids are in use now
     controls.refuse("removeRule", "MOCK_NOT_FOUND", id="rule_9")
     controls.run("readTenant", id="tenant_default")
     controls.refuse("readTenant", "MOCK_NOT_FOUND", id="tenant_defult")
