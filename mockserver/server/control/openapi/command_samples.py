@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 from mockserver.contract.endpoints import ENDPOINTS, Operation
 from mockserver.core.instants import Duration, Instant, parse
 from mockserver.core.redaction import Redactor
-from mockserver.server.api.request import HttpRequest, handle_api_request
+from mockserver.server.api.request import SANDBOXES, HttpRequest, handle_api_request
 from mockserver.server.api.response import HttpResponse
 from mockserver.server.control import webhooks
 from mockserver.server.control.openapi.samples import NOW, SEED, UNLIMITED
@@ -90,7 +90,7 @@ class _Run:
     def __init__(self, rows: Mapping[str, Row], handle: Handler, choices: Mapping[str, object], base_url: str) -> None:
         self._rows = rows
         self._handle = handle
-        self._base_url = base_url
+        self._base_url = base_url.partition(SANDBOXES)[0]  # the run's default sandbox has no prefix
         self.host = SandboxHost()
         self.host.frozen_at = (parse(NOW) or (0,))[0]
         self.hosted = self.host.create(
