@@ -37,6 +37,7 @@ SAFE = {
     ("contract.schemas", "read", "loads"): "a schema of the package",
     ("server.control.openapi.documents", "_text", "loads"): "choices that the caller has encoded",
     ("server.control.openapi.documents", "_page", "loads"): "choices that the caller has encoded",
+    ("server.control.openapi.command_samples", "call", "decode"): "a response of the mock",
     ("server.control.openapi.samples", "call", "loads"): "a response of the mock",
     ("server.control.openapi.samples", "_refusals", "loads"): "a response of the mock",
     ("core.operations.audiences", "_scalar", "float"): "a Decimal within the bound of its field",

@@ -127,6 +127,12 @@ def report(options: argparse.Namespace, out: TextIO) -> int:
 
     client = ControlClient(options.url, options.token)
     query = f"?{urlencode({'failure': options.failure})}" if options.failure else ""
-    view = client.request("GET", f"{client.url}/_mock/report{query}")
+    try:
+        view = client.request("GET", f"{client.url}/_mock/report{query}")
+    except OSError as failure:
+        expected = "the base url of a sandbox of a running server, such as http://127.0.0.1:5055"
+        raise OSError(
+            f"got {options.url}, which does not respond ({failure.strerror or failure}); expected {expected}"
+        ) from None
     print(json.dumps(view, ensure_ascii=False, indent=2) if options.json else view["text"].rstrip("\n"), file=out)
     return 0

@@ -165,10 +165,19 @@ def test_the_page_is_never_wider_than_the_screen(tab, query, size):
     assert [] == own.messages
 
 
-@pytest.mark.parametrize("query", ["", "?plane=control"], ids=["public", "control"])
-@pytest.mark.parametrize("size", [NARROW_PX, DESKTOP_PX], ids=["320", "1280"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_rule_of_accessibility_is_broken_in_either_colour_scheme(tab, query, size, scheme):
+# Of the control plane two of the four: it has the same templates, and axe reads its page for ten seconds.
+@pytest.mark.parametrize(
+    ("query", "scheme", "size"),
+    [
+        ("", "light", NARROW_PX),
+        ("", "light", DESKTOP_PX),
+        ("", "dark", NARROW_PX),
+        ("", "dark", DESKTOP_PX),
+        ("?plane=control", "light", NARROW_PX),
+        ("?plane=control", "dark", DESKTOP_PX),
+    ],
+)
+def test_no_rule_of_accessibility_is_broken_in_either_colour_scheme(tab, query, scheme, size):
     own = tab(query, color_scheme=scheme, viewport=size)
     own.page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     own.send("listRules" if query else "listCampaigns", 200 if query else 401)

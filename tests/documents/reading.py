@@ -13,7 +13,7 @@ from mockserver.contract.choices import DEFAULTS, merged
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.openapi.parts import closure
 from mockserver.server.control.openapi import documents
-from mockserver.server.control.routes import ROUTES
+from mockserver.server.control.routes import control_plane
 
 JSON = dict[str, Any]
 BASE_URL = "http://127.0.0.1:5055"
@@ -39,7 +39,7 @@ def chosen(options: Mapping[str, object]) -> dict[str, object]:
 
 def public(**options: object) -> JSON:
     """Return the document of the public API with these options."""
-    return documents.document("public", chosen(options), BASE_URL, ROUTES)
+    return documents.document("public", chosen(options), BASE_URL, control_plane())
 
 
 @cache
@@ -51,7 +51,7 @@ def of_profile(name: str) -> JSON:
 @cache
 def control() -> JSON:
     """Return the document of the control plane; callers do not change it."""
-    return documents.document("control", DEFAULTS, BASE_URL, ROUTES)
+    return documents.document("control", DEFAULTS, BASE_URL, control_plane())
 
 
 def operations(document: JSON) -> dict[str, DocumentedOperation]:
@@ -95,6 +95,27 @@ def unfit_examples(document: JSON) -> list[str]:
         for name, example in body.get("examples", {}).items():
             unfit += [f"{place} {name}: {error}" for error in check.iter_errors(example["value"])]
     return unfit
+
+
+def unfit_examples_of_schemas(document: JSON) -> list[str]:
+    """Return the examples of a schema, as the page shows them, that the schema itself refuses."""
+    return [
+        f"{place}: {error}"
+        for place, schema in _with_examples(document["components"]["schemas"], "")
+        for example in schema["examples"]
+        for error in validator(document, schema).iter_errors(example)
+    ]
+
+
+def _with_examples(part: Any, place: str) -> Iterator[tuple[str, JSON]]:
+    if isinstance(part, dict):
+        if isinstance(part.get("examples"), list):
+            yield place, part
+        for key, below in part.items():
+            yield from _with_examples(below, f"{place}/{key}")
+    elif isinstance(part, list):
+        for number, below in enumerate(part):
+            yield from _with_examples(below, f"{place}/{number}")
 
 
 def texts(document: JSON) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,18 +15,30 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from mockserver import Sandbox
 from mockserver.contract import schemas
+from mockserver.contract.choices import CHOICES, DEFAULTS
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.limits import JSON_BODY_MAX_BYTES
 from mockserver.core.instants import SECOND
 from mockserver.server.api.exchange import VirtualWait
 from mockserver.server.control import routes, webhooks
-from mockserver.server.control.openapi.refusals import STATUSES
+from mockserver.server.control.openapi import documents
+from mockserver.server.control.openapi.refusals import OWN, STATUSES
 from mockserver.server.control.openapi.requests import BODIES
-from mockserver.server.control.routes import ROUTES
+from mockserver.server.control.routes import ROUTES, control_plane
 from mockserver.server.hosting.runtime import HostRuntime
 from mockserver.testing.end_user import read_page
 from tests.documents.control_calls import NOON, Controls, described_parts, described_refusals, undocumented
-from tests.documents.reading import control, operations, texts, validator
+from tests.documents.reading import (
+    BASE_URL,
+    chosen,
+    control,
+    of_profile,
+    operations,
+    texts,
+    unfit_examples,
+    unfit_examples_of_schemas,
+    validator,
+)
 from tests.documents.test_public_document import KEY
 
 SERVER = Path(routes.__file__).parents[1]
@@ -48,6 +61,66 @@ def test_the_document_has_the_commands_of_the_table():
 
 def test_the_document_holds_no_key():
     assert [] == KEY.findall(texts(control()))
+
+
+# Texts and documents of their own, and answers without content.
+WITHOUT_EXAMPLE = {
+    "readOpenapi", "readOpenapiYaml", "readDocs", "readDocsStyle", "readDocsScript",
+    *(row.id for row in ROUTES if row.status == 204),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_body_answer_and_own_refusal_has_an_example_that_fits_its_schema(profile: str):
+    document = documents.document("control", chosen(PROFILES[profile]), BASE_URL, control_plane())
+    shown = {name: _examples(row.raw) for name, row in operations(document).items()}
+
+    assert [] == unfit_examples(document)
+    assert {row.id for row in ROUTES if row.schema} == {name for name, examples in shown.items() if "body" in examples}
+    assert {row.id for row in ROUTES} - WITHOUT_EXAMPLE == {
+        name for name, examples in shown.items() if examples.get("answer")
+    }
+    assert {} == {
+        name: missing for name, examples in shown.items() if (missing := set(OWN.get(name, ())) - examples["refusals"])
+    }
+
+
+def _examples(operation: dict[str, Any]) -> dict[str, set[str]]:
+    """Return the names of an operation's examples, of the body, the answer and the refusals."""
+    named: dict[str, set[str]] = {"refusals": set()}
+    if "requestBody" in operation:
+        named["body"] = _names(operation["requestBody"])
+    for status, answer in operation["responses"].items():
+        named.setdefault("refusals" if int(status) >= 400 else "answer", set()).update(_names(answer))
+    return named
+
+
+def _names(body: dict[str, Any]) -> set[str]:
+    return {name for content in body.get("content", {}).values() for name in content.get("examples", {})}
+
+
+def test_every_example_of_a_schema_fits_it():
+    assert [] == unfit_examples_of_schemas(control()) + unfit_examples_of_schemas(of_profile("hostile"))
+
+
+@pytest.mark.deep
+def test_the_examples_fit_under_each_option_of_each_choice():
+    options = [(row.id, option) for row in CHOICES.values() for option in row.options if option != row.default]
+    documented = {
+        (choice, option): documents.document("control", chosen({choice: option}), BASE_URL, control_plane())
+        for choice, option in options
+    }
+
+    assert {} == {pair: unfit for pair, document in documented.items() if (unfit := unfit_examples(document))}
+
+
+def test_the_same_choices_give_the_same_bytes_on_any_day(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(socket.socket, "connect", lambda *_: pytest.fail("a sample was sent to a server"))
+    first = documents.document("control", DEFAULTS, BASE_URL, control_plane())
+    with freeze_time("2031-05-01T12:00:00Z"):
+        second = documents.document("control", DEFAULTS, BASE_URL, control_plane())
+
+    assert texts(first) == texts(second)
 
 
 def test_a_command_that_reads_a_query_has_its_parameters():
@@ -169,6 +242,7 @@ def _play_behaviour(controls: Controls) -> None:
     controls.run("listScenarios")
     controls.run("applyScenario", {"name": "start-timeout-applied"})
     controls.refuse("applyScenario", "MOCK_BAD_SCENARIO", {"name": "start-timeout-aplied"})
+    controls.refuse("applyScenario", "MOCK_BAD_SCENARIO", {"name": "start-timeout-applied"})  # its ids are in use now
     controls.refuse("removeRule", "MOCK_NOT_FOUND", id="rule_9")
     controls.run("readTenant", id="tenant_default")
     controls.refuse("readTenant", "MOCK_NOT_FOUND", id="tenant_defult")

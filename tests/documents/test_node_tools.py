@@ -7,18 +7,21 @@ MOCKSERVER_NODE=required declares that there are both, they fail.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shutil
 import socket
 import subprocess
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 import pytest
+import requests
 
+from mockserver import MockServer
 from tests.documents.reading import JSON, PROFILES, control, of_profile
 from tests.pages.blocks import every_block
 
@@ -32,6 +35,18 @@ sandboxTest("typed", { scenario: "demo" }, async (sandbox, t) => {
   const events: unknown[] = await sandbox.receive(t);
   const status: number = (await sandbox.call("GET", "/v1/campaigns")).status;
   const url: string = sandbox.baseUrl;
+});
+"""
+PLAYED = """
+import { expect } from "@playwright/test";
+import { test } from "./fixture.mjs";
+
+test("reads campaigns", async ({ sandbox }) => {
+  expect((await sandbox.call("GET", "/v1/campaigns")).status).toBe(200);
+});
+
+test("reads a campaign", async ({ sandbox }) => {
+  expect((await sandbox.call("GET", "/v1/campaigns/campaign_none")).status).toBe(200);
 });
 """
 MINUTES = 60
@@ -58,10 +73,11 @@ class Tools:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def run(self, *command: str) -> Done:
+    def run(self, *command: str, environment: Mapping[str, str] | None = None) -> Done:
         done = subprocess.run(
             [str(self.folder / "node_modules" / ".bin" / command[0]), *command[1:]],
             cwd=self.folder,
+            env={**os.environ, **(environment or {})},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
@@ -149,6 +165,33 @@ def test_the_glue_of_the_page_has_strict_types(tools: Tools, method: str, status
     done = tools.run(*TSC, "--allowJs", "--checkJs", "mockserver.mjs", "glued.ts")
 
     assert status == done.status, done.output
+
+
+def test_the_fixture_of_the_page_for_playwright_attaches_the_report_of_a_failing_test(tools: Tools):
+    folder = tools.folder / "played"
+    folder.mkdir(exist_ok=True)
+    page = list(every_block("javascript"))
+    (glue,) = (block for block in page if block.markers.get("file") == "mockserver.mjs")
+    (fixture,) = (block for block in page if "@playwright/test" in block.text)
+    for name, text in (("mockserver.mjs", glue.text), ("fixture.mjs", fixture.text), ("played.spec.mjs", PLAYED)):
+        (folder / name).write_text(text, encoding="utf-8")
+    with MockServer() as server:
+        environment = {"MOCKSERVER_URL": server.url}
+        done = tools.run("playwright", "test", "--reporter=json", "played", environment=environment)
+        left = requests.get(f"{server.url}/_mock/sandboxes", timeout=MINUTES).json()["sandboxes"]
+    specs = {spec["title"]: spec["tests"][0]["results"][0] for spec in json.loads(done.output)["suites"][0]["specs"]}
+    attached = {
+        title: [(each["name"], each["body"]) for each in result["attachments"] if each["name"] == "mockserver"]
+        for title, result in specs.items()
+    }
+
+    assert {"reads campaigns": "passed", "reads a campaign": "failed"} == {
+        title: result["status"] for title, result in specs.items()
+    }
+    assert [] == attached["reads campaigns"]
+    ((_, body),) = attached["reads a campaign"]
+    assert "Call #1 readCampaign was refused: 404 CAMPAIGN_NOT_FOUND" in base64.b64decode(body).decode()
+    assert [] == left
 
 
 @pytest.mark.parametrize(

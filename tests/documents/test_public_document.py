@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hmac
 import json
 import re
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from mockserver import MockServer
+from mockserver import MockServer, Sandbox
 from mockserver.contract.choices import CHOICES, DEFAULTS
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.clauses import read as read_clauses
@@ -99,6 +101,50 @@ def test_the_webhooks_are_the_events_of_a_session():
         ends.setdefault(str(step.event), set()).add(step.target)
 
     assert ends == examples
+
+
+@pytest.mark.parametrize("signature", CHOICES["wh-signature"].options)
+@pytest.mark.parametrize("repetition", CHOICES["wh-idempotency"].options)
+def test_a_webhook_has_the_headers_of_a_delivery_and_describes_its_signature(
+    mockserver: Sandbox, signature: str, repetition: str
+):
+    options = {"wh-signature": signature, "wh-idempotency": repetition}
+    requests = []
+    mockserver.choose(options)
+    hook = mockserver.receive_webhooks(lambda request: requests.append(request))
+    session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
+    mockserver.complete_session(session)
+    item = public(**options)["webhooks"]["entrypoints.chatapp.connected"]["post"]
+    described = {row["name"]: row["description"] for row in item.get("parameters", ())}
+    sent = {
+        name: value
+        for name, value in requests[0].headers.items()
+        if name.lower() in {each.lower() for each in described}
+    }
+
+    assert len(described) == len(sent)
+    assert [] == [
+        name
+        for name in requests[0].headers
+        if name.lower().startswith(("webhook-", "svix-", "stripe-", "x-hub-")) and name not in sent
+    ]
+    assert _verified(described, {name.lower(): value for name, value in sent.items()}, requests[0].body, hook.secret)
+
+
+def _verified(described: dict[str, str], sent: dict[str, str], body: bytes, secret: str) -> bool:
+    """Verify a request as the descriptions of its headers demand."""
+    if "Stripe-Signature" in described:
+        t, v1 = (part.partition("=")[2] for part in sent["stripe-signature"].split(","))
+        return v1 == hmac.new(secret.encode(), f"{t}.".encode() + body, "sha256").hexdigest()
+    if "X-Hub-Signature-256" in described:
+        return sent["x-hub-signature-256"] == "sha256=" + hmac.new(secret.encode(), body, "sha256").hexdigest()
+    signatures = [value for name, value in sent.items() if name.endswith("-signature")]
+    if not signatures:
+        return True
+    prefix = next(name for name in sent if name.endswith("-signature")).removesuffix("-signature")
+    signed = f"{sent.get(prefix + '-id', '')}.{sent[prefix + '-timestamp']}.".encode() + body
+    key = base64.b64decode(secret.removeprefix("whsec_"))
+    return signatures[0] == "v1," + base64.b64encode(hmac.digest(key, signed, "sha256")).decode()
 
 
 def test_a_link_names_an_operation_and_its_parameters():

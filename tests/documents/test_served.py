@@ -44,6 +44,9 @@ def test_the_address_in_a_text_is_that_by_which_the_client_has_addressed_the_ser
     assert base_url == json.loads(texts["openapi.json"])["servers"][0]["url"]
     assert base_url == json.loads(texts["openapi.json?plane=control"])["servers"][0]["url"]
     assert f"curl -s {base_url}/_mock/replay" in texts["report"]
+    made = operations(json.loads(texts["openapi.json?plane=control"]))["createSandbox"].raw["responses"]["201"]
+    example = made["content"]["application/json"]["examples"]["demo"]["value"]
+    assert f"http://localhost:{port}/sandboxes/{example['sandboxId']}" == example["baseUrl"]
 
 
 def test_the_public_plane_is_the_default_one(mockserver: Sandbox):
@@ -133,6 +136,7 @@ def test_a_wrong_plane_profile_or_accept_is_refused_with_the_nearest_name(
         "application/openapi+json",
         "text/html,*/*;q=0.1",
         "APPLICATION/JSON",
+        "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2",
         "application/json; charset=utf-8",
         "application/json;charset=UTF-8;q=0.1",
     ],

@@ -16,6 +16,7 @@ from mockserver.server.errors import ControlError
 from mockserver.server.http1.server import Server
 from mockserver.server.socket_handler import error_body
 from tests.documents.control_calls import undocumented
+from tests.documents.reading import control
 from tests.server.wsgi import WsgiHandler
 
 Serve = Callable[..., Server]
@@ -45,6 +46,7 @@ def serve() -> Iterator[Serve]:
 def documented_answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Hold every answer of the control plane to its document; a sandbox with choices of its own shows records otherwise."""
     handle, wrong = routes.handle_control_request, []
+    control()  # made now: its examples are answers of the control plane too
 
     def handle_and_check(host: Any, hosted: Any, request: Any) -> Any:
         response = handle(host, hosted, request)

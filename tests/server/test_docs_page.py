@@ -117,6 +117,21 @@ def test_an_operation_shows_its_clause_with_the_sentence_and_its_choices(mockser
     assert "list-order is oldest-first" in text
 
 
+def test_the_examples_of_a_schema_are_on_the_page(mockserver: Sandbox):
+    text = "".join(page(mockserver, "control").texts)
+
+    assert 'Such as {"on": "startCampaign", "nth": 1, "do": {"drop": "after"}}' in text
+    assert 'Such as "after", "before"' in text
+
+
+def test_a_description_that_repeats_the_summary_is_not_on_the_page(mockserver: Sandbox):
+    texts = page(mockserver, "control").texts
+
+    assert "Read the clock" in texts
+    assert "Read the clock." not in texts
+    assert any(text.startswith("A sandbox has its own data") for text in texts)
+
+
 @PAGES
 def test_the_page_is_that_of_the_profile(mockserver: Sandbox, plane: str):
     shown = Page(get(mockserver, f"docs?plane={plane}&profile=hostile").body.decode())
@@ -226,7 +241,7 @@ def test_no_page_holds_a_key_or_the_sandbox_s_data(mockserver: Sandbox, plane: s
 @PAGES
 def test_hostile_text_of_a_document_stays_text(plane: Any):
     whole = control() if plane == "control" else of_profile("literal")
-    clean, hostile = Page(render(whole, plane, "")), Page(render(_with_hostile_text(whole), plane, ""))
+    clean, hostile = (Page(render(_with_text(whole, texts), plane, "")) for texts in (("text",), XSS))
     text = "".join(hostile.texts)
 
     assert _elements(clean) == _elements(hostile)
@@ -341,9 +356,9 @@ def operations_of(document: JSON) -> Iterator[JSON]:
         yield from item.values()
 
 
-def _with_hostile_text(document: JSON) -> JSON:
-    """Return the document with hostile text at the end of each description, summary and text of an example."""
-    texts = cycle(XSS)
+def _with_text(document: JSON, added: tuple[str, ...]) -> JSON:
+    """Return the document with one of these texts at the end of each description, summary and text of an example."""
+    texts = cycle(added)
 
     def hostile(value: Any, *, is_text: bool = False) -> Any:
         if isinstance(value, dict):

@@ -180,3 +180,11 @@ class TestOfTheCommandLine:
     def test_an_address_without_a_mockserver_is_an_error_of_one_line(self, running, capsys):
         assert 2 == main(["report", f"{running.url}/sandboxes/none"])
         assert "got 'none'; expected one that GET /_mock/sandboxes lists" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "nonsense"])
+    def test_an_address_that_does_not_respond_is_an_error_of_one_line(self, url, capsys):
+        assert 2 == main(["report", url])
+
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith(f"mockserver: got {url}, which does not respond (")
+        assert "expected the base url of a sandbox of a running server" in line

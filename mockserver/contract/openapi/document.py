@@ -27,6 +27,7 @@ from mockserver.contract.openapi.parts import (
     ref,
 )
 from mockserver.contract.openapi.texts import INTRODUCTION, LINKS, OPERATION_TEXTS, PARAMETERS, TAGS
+from mockserver.contract.openapi.webhook_headers import webhook_headers
 
 _EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -35,7 +36,7 @@ class Samples(NamedTuple):
     """
     What a run of the API returned, by operation id and name of the example.
 
-    `refusals` are error bodies by operation and code, `events` bodies by event, `event_headers` the names of its headers;
+    `refusals` are error bodies by operation and code, `events` bodies by event;
     `parameters` are values of path and query, and `choices` the ids of the choices that each operation read.
     """
 
@@ -44,7 +45,6 @@ class Samples(NamedTuple):
     refusals: Mapping[str, Mapping[str, Any]] = _EMPTY
     parameters: Mapping[str, Mapping[str, Any]] = _EMPTY
     events: Mapping[str, Mapping[str, Any]] = _EMPTY
-    event_headers: tuple[str, ...] = ()
     choices: Mapping[str, tuple[str, ...]] = _EMPTY
 
 
@@ -99,7 +99,7 @@ def public_document(choices: Choices, samples: Samples, base_url: str, version: 
     for endpoint in ENDPOINTS.values():
         operation = _operation(endpoint, choices, samples, components)
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation
-    webhooks = {event: _webhook(event, samples) for event in _EVENTS}
+    webhooks = {event: _webhook(event, choices, samples) for event in _EVENTS}
     return {
         "openapi": OPENAPI,
         "info": {
@@ -214,11 +214,11 @@ def _success(endpoint: Endpoint, samples: Samples) -> JSON:
     return {**answer, **({"links": named} if named else {})}
 
 
-def _webhook(event: str, samples: Samples) -> JSON:
+def _webhook(event: str, choices: Choices, samples: Samples) -> JSON:
     schema, summary, description = _EVENTS[event]
     headers = [
-        {"name": name, "in": "header", "description": "For the verification of the body.", "schema": {"type": "string"}}
-        for name in samples.event_headers
+        {"name": name, "in": "header", "description": text, "schema": {"type": "string"}}
+        for name, text in webhook_headers(choices).items()
     ]
     return {
         "post": {

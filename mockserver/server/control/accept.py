@@ -34,7 +34,8 @@ def accepted_type(accept: str, media_types: tuple[str, ...]) -> str | None:
     from werkzeug.http import parse_accept_header
 
     forms = {form: media_type for media_type in media_types for form in (media_type, f"{media_type};charset=utf-8")}
-    best = forms.get(parse_accept_header(accept, MIMEAccept).best_match(forms) or "")
+    accepted = parse_accept_header(accept.replace("q=.", "q=0."), MIMEAccept)  # as Java's HttpURLConnection writes it
+    best = forms.get(accepted.best_match(forms) or "")
     if best is None:
         expected = " or ".join(media_types if media_types is REPORT_TYPES else media_types[:1])
         hint = closest_match_hint(accept.partition(";")[0].strip(), media_types)

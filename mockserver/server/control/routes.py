@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from mockserver.contract import schemas
@@ -29,6 +29,9 @@ from mockserver.server.control.accept import JSON_TYPES, REPORT_TYPES, YAML_TYPE
 from mockserver.server.docs_page.headers import ASSET_HEADERS, HTML_TYPES, PAGE_HEADERS, SCRIPT_TYPES, STYLE_TYPES
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox, Phase, SandboxHost
+
+if TYPE_CHECKING:
+    from mockserver.server.control.openapi.control import ControlPlane
 
 _LOG = logging.getLogger("mockserver")
 
@@ -84,13 +87,20 @@ def _document(
     # Imported here: few servers are asked for a document, and the tables that it is made of take long to import.
     from mockserver.server.control.openapi import commands
 
-    return commands.read_document(hosted, args, base_url or hosted.base_url, ROUTES, form)
+    return commands.read_document(hosted, args, base_url or hosted.base_url, control_plane(), form)
 
 
 def _read_docs(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None = None) -> str:
     from mockserver.server.control.openapi import commands  # imported here, as above
 
-    return commands.read_page(hosted, args, base_url or hosted.base_url, ROUTES)
+    return commands.read_page(hosted, args, base_url or hosted.base_url, control_plane())
+
+
+def control_plane() -> ControlPlane:
+    """Return this control plane for its documents."""
+    from mockserver.server.control.openapi.control import ControlPlane  # imported here, as above
+
+    return ControlPlane(ROUTES, handle_control_request)
 
 
 def _read_docs_style(_hosted: HostedSandbox, _args: Mapping[str, Any], base_url: str | None = None) -> str:

@@ -127,6 +127,7 @@ def _environment() -> Environment:
         "kind": schema_text.kind,
         "values_of": schema_text.values_of,
         "limits": schema_text.limits,
+        "samples": schema_text.samples,
         "alternatives": schema_text.alternatives,
         "body_field": body_field,
     }

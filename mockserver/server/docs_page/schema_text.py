@@ -77,6 +77,11 @@ def limits(schema: Schema) -> str:
     return ", ".join(f"{name} {json.dumps(schema[name], ensure_ascii=False)}" for name in _LIMITS if name in schema)
 
 
+def samples(schema: Schema) -> Markup:
+    """Return the examples of a schema as code."""
+    return Markup(", ").join(map(_code, schema.get("examples", ())))
+
+
 def alternatives(schema: Schema) -> list[Schema]:
     """Return the parts of a schema that have properties and no name of their own."""
     inside = [below for key in ("oneOf", "anyOf", "allOf") for below in schema.get(key, ())]

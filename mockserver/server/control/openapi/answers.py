@@ -137,7 +137,12 @@ _NAMED: Final[Mapping[str, Shape]] = MappingProxyType(
             "additionalProperties": True,
         },
         "ControlError": obj({"problems": array(ref("Problem"))}, statusCode=WHOLE, code=TEXT, message=TEXT),
-        "Problem": obj({"nearest": TEXT}, path=TEXT, found=TEXT, wanted=TEXT),
+        "Problem": obj(
+            {"nearest": TEXT, "position": {**TEXT, "description": "In the file of a library scenario."}},
+            path=TEXT,
+            found=TEXT,
+            wanted=TEXT,
+        ),
         "CreatedSandbox": obj(
             sandboxId=TEXT,
             baseUrl={**TEXT, "description": "With the host that the request has."},

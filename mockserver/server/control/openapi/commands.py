@@ -10,7 +10,7 @@ from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.text import closest_match_hint
 from mockserver.server.control.openapi import documents
-from mockserver.server.control.openapi.control import PLANES, Command
+from mockserver.server.control.openapi.control import PLANES, ControlPlane
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox
 
@@ -21,7 +21,7 @@ def read_document(
     hosted: HostedSandbox,
     args: Mapping[str, Any],
     base_url: str,
-    commands: tuple[Command, ...],
+    control: ControlPlane,
     form: documents.Format,
 ) -> str:
     """
@@ -31,17 +31,17 @@ def read_document(
         hosted: the sandbox; without a profile its choices are in force.
         args: `plane`, public by default, and `profile`.
         base_url: the address of the sandbox, for the caller.
-        commands: the commands of the control plane.
+        control: the control plane.
         form: of the text.
     """
     plane, choices = _plane_and_choices(hosted, args)
-    return documents.text(plane, choices, base_url, commands, form)
+    return documents.text(plane, choices, base_url, control, form)
 
 
-def read_page(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str, commands: tuple[Command, ...]) -> str:
+def read_page(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str, control: ControlPlane) -> str:
     """Return a document as a page; the arguments are those of `read_document`."""
     plane, choices = _plane_and_choices(hosted, args)
-    return documents.page(plane, choices, base_url, commands, f"?{urlencode(args)}" if args else "")
+    return documents.page(plane, choices, base_url, control, f"?{urlencode(args)}" if args else "")
 
 
 def _plane_and_choices(hosted: HostedSandbox, args: Mapping[str, Any]) -> tuple[documents.Plane, Mapping[str, object]]:

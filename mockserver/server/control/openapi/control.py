@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.openapi.components import public_components
@@ -16,8 +16,10 @@ from mockserver.contract.openapi.parts import JSON, LICENSE, OPENAPI, closure, c
 from mockserver.server.control.accept import REPORT_TYPES
 from mockserver.server.control.openapi import refusals
 from mockserver.server.control.openapi.answers import ANSWERS, answer_components
+from mockserver.server.control.openapi.command_samples import CommandSamples, Handler
 from mockserver.server.control.openapi.requests import BODIES, OPTIONAL_BODIES, request_components
 from mockserver.server.control.openapi.shapes import COUNT, FLAG, TEXT, Shape, one_of
+from mockserver.server.control.openapi.texts import DESCRIPTIONS, INTRODUCTION
 from mockserver.server.control.reports import NAME_MAX_CHARS
 from mockserver.server.control.views import STATE_CHATS
 
@@ -43,6 +45,13 @@ class Command(Protocol):
     def summary(self) -> str: ...
     @property
     def media_types(self) -> tuple[str, ...]: ...
+
+
+class ControlPlane(NamedTuple):
+    """The table of commands, and the function that responds to a request of one."""
+
+    commands: tuple[Command, ...]
+    handle: Handler
 
 
 _OF_DOCUMENTS: Final[Mapping[str, Shape]] = MappingProxyType(
@@ -133,20 +142,22 @@ _LINKS: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
         "readEvents": {"redeliverEvent": {"id": "$response.body#/events/0/id"}},
     }
 )
-_INTRODUCTION: Final = """\
-Everything that a test controls: time, data, behaviour, faults and evidence of one sandbox, and the sandboxes of the server.
-
-Paths are relative to the `baseUrl` of a sandbox. A refusal changes nothing; its message states what was received, what is expected, and the nearest valid name. A path that no command has is refused with 404 `MOCK_NOT_FOUND`, another method of a path with 405 `MOCK_WRONG_METHOD`.
-"""
 
 
-def control_document(commands: Iterable[Command], choices: Mapping[str, object], base_url: str, version: str) -> JSON:
+def control_document(
+    commands: Iterable[Command],
+    choices: Mapping[str, object],
+    samples: CommandSamples,
+    base_url: str,
+    version: str,
+) -> JSON:
     """
     Return the document of the control plane.
 
     Args:
         commands: the rows of the table.
         choices: every choice with its option; answers that show a record of the API follow them.
+        samples: examples for the document.
         base_url: the address of the sandbox.
         version: the version of this package, which is the document's.
     """
@@ -156,13 +167,13 @@ def control_document(commands: Iterable[Command], choices: Mapping[str, object],
     rows = list(commands)
     paths: dict[str, JSON] = {}
     for row in rows:
-        paths.setdefault(row.path, {})[row.method.lower()] = _operation(row)
+        paths.setdefault(row.path, {})[row.method.lower()] = _operation(row, samples)
     return {
         "openapi": OPENAPI,
         "info": {
             "title": "mockserver control plane",
             "version": version,
-            "description": _INTRODUCTION,
+            "description": INTRODUCTION,
             "license": LICENSE,
             "contact": {"name": "mockserver"},
         },
@@ -183,16 +194,16 @@ def _tag(row: Command) -> tuple[str, str]:
     return _TAGS[row.path.split("/")[2]]
 
 
-def _operation(row: Command) -> JSON:
+def _operation(row: Command, samples: CommandSamples) -> JSON:
     parameters = [*_path_parameters(row), *_query_parameters(row)]
     return {
         "operationId": row.id,
         "tags": [_tag(row)[0]],
         "summary": row.summary,
-        "description": f"{row.summary}.",
+        "description": DESCRIPTIONS.get(row.id, f"{row.summary}."),
         **({"parameters": parameters} if parameters else {}),
-        **({"requestBody": _request_body(row)} if row.schema else {}),
-        "responses": _responses(row),
+        **({"requestBody": _request_body(row, samples)} if row.schema else {}),
+        "responses": _responses(row, samples),
     }
 
 
@@ -213,21 +224,23 @@ def _query_parameters(row: Command) -> list[JSON]:
     return parameters
 
 
-def _request_body(row: Command) -> JSON:
+def _request_body(row: Command, samples: CommandSamples) -> JSON:
     required: JSON = {} if row.id in OPTIONAL_BODIES else {"required": True}
-    return {**required, "content": content(dict(BODIES[row.id]))}
+    return {**required, "content": content(dict(BODIES[row.id]), samples.requests.get(row.id))}
 
 
-def _responses(row: Command) -> dict[str, JSON]:
-    responses = {str(row.status): _success(row)}
+def _responses(row: Command, samples: CommandSamples) -> dict[str, JSON]:
+    responses = {str(row.status): _success(row, samples)}
+    refused = samples.refusals.get(row.id, {})
     for status, codes in refusals.codes_by_status(row.id, row.target, row.schema is not None).items():
         narrowed = {"code": {"type": "string", "enum": codes}, "statusCode": {"type": "integer", "const": status}}
         schema = {"allOf": [ref("ControlError"), {"type": "object", "properties": narrowed}]}
-        responses[str(status)] = {"description": "Refused: " + ", ".join(codes), "content": content(schema)}
+        examples = {code: refused[code] for code in codes if code in refused}
+        responses[str(status)] = {"description": "Refused: " + ", ".join(codes), "content": content(schema, examples)}
     return responses
 
 
-def _success(row: Command) -> JSON:
+def _success(row: Command, samples: CommandSamples) -> JSON:
     answer = ANSWERS[row.id]
     links: dict[str, Any] = {
         target: {"operationId": target, "parameters": dict(parameters)}
@@ -235,13 +248,16 @@ def _success(row: Command) -> JSON:
     }
     described: JSON = {"description": "Done; there is no content."}
     if answer is not None:
-        described = {"description": "Done.", "content": _contents(row.media_types, dict(answer))}
+        described = {"description": "Done.", "content": _contents(row, dict(answer), samples)}
     return {**described, **({"links": links} if links else {})}
 
 
-def _contents(media_types: tuple[str, ...], answer: JSON) -> JSON:
+def _contents(row: Command, answer: JSON, samples: CommandSamples) -> JSON:
     """Return the forms of an answer: JSON, a document, or a report as text and as JSON."""
-    if media_types is not REPORT_TYPES:
-        return content(answer, media_type=(*media_types, "application/json")[0])
+    examples = samples.answers.get(row.id, {})
+    if row.media_types is not REPORT_TYPES:
+        return content(answer, examples, (*row.media_types, "application/json")[0])
     text, json = REPORT_TYPES
-    return content(dict(TEXT), media_type=text) | content(answer, media_type=json)
+    texts = {name: example for name, example in examples.items() if isinstance(example, str)}
+    views = {name: example for name, example in examples.items() if name not in texts}
+    return content(dict(TEXT), texts, text) | content(answer, views, json)

@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import Any, Final, Literal
 
 from mockserver.contract.openapi.document import public_document
-from mockserver.server.control.openapi.control import Command, control_document
+from mockserver.server.control.openapi.command_samples import record_command_samples
+from mockserver.server.control.openapi.control import ControlPlane, control_document
 from mockserver.server.control.openapi.samples import record_samples
 from mockserver.version import VERSION
 
@@ -17,10 +18,10 @@ JSON = dict[str, Any]
 Plane = Literal["public", "control"]
 Format = Literal["json", "yaml"]
 
-_CACHED: Final = 16  # a document takes 30 ms to make, as YAML half a second
+_CACHED: Final = 16  # a document takes 30 to 60 ms to make, as YAML half a second
 
 
-def document(plane: Plane, choices: Mapping[str, object], base_url: str, commands: tuple[Command, ...]) -> JSON:
+def document(plane: Plane, choices: Mapping[str, object], base_url: str, control: ControlPlane) -> JSON:
     """
     Return the OpenAPI document of a plane.
 
@@ -28,37 +29,37 @@ def document(plane: Plane, choices: Mapping[str, object], base_url: str, command
         plane: the public API, or the control plane.
         choices: every choice with its option; the public document describes the API under them.
         base_url: the address of the sandbox.
-        commands: the commands of the control plane.
+        control: the control plane.
     """
     if plane == "public":
         return public_document(choices, record_samples(choices, base_url), base_url, VERSION)
-    return control_document(commands, choices, base_url, VERSION)
+    rows = {row.id: (row.method, row.path) for row in control.commands}
+    samples = record_command_samples(rows, control.handle, choices, base_url)
+    return control_document(control.commands, choices, samples, base_url, VERSION)
 
 
-def text(
-    plane: Plane, choices: Mapping[str, object], base_url: str, commands: tuple[Command, ...], form: Format
-) -> str:
+def text(plane: Plane, choices: Mapping[str, object], base_url: str, control: ControlPlane, form: Format) -> str:
     """Return the document as text, with a newline at its end; the arguments are those of `document`."""
-    return _text(plane, json.dumps(dict(choices), sort_keys=True), base_url, commands, form)
+    return _text(plane, json.dumps(dict(choices), sort_keys=True), base_url, control, form)
 
 
 @lru_cache(maxsize=_CACHED)
-def _text(plane: Plane, choices: str, base_url: str, commands: tuple[Command, ...], form: Format) -> str:
-    whole = document(plane, json.loads(choices), base_url, commands)
+def _text(plane: Plane, choices: str, base_url: str, control: ControlPlane, form: Format) -> str:
+    whole = document(plane, json.loads(choices), base_url, control)
     return json.dumps(whole, ensure_ascii=False, indent=2) + "\n" if form == "json" else _yaml(whole)
 
 
-def page(plane: Plane, choices: Mapping[str, object], base_url: str, commands: tuple[Command, ...], query: str) -> str:
+def page(plane: Plane, choices: Mapping[str, object], base_url: str, control: ControlPlane, query: str) -> str:
     """Return the document as HTML; `query` is that of its other formats, the other arguments are those of `document`."""
-    return _page(plane, json.dumps(dict(choices), sort_keys=True), base_url, commands, query)
+    return _page(plane, json.dumps(dict(choices), sort_keys=True), base_url, control, query)
 
 
 @lru_cache(maxsize=_CACHED)
-def _page(plane: Plane, choices: str, base_url: str, commands: tuple[Command, ...], query: str) -> str:
+def _page(plane: Plane, choices: str, base_url: str, control: ControlPlane, query: str) -> str:
     # Imported here: Jinja takes long to import, and the command line prints documents without it.
     from mockserver.server.docs_page.page import render
 
-    return render(document(plane, json.loads(choices), base_url, commands), plane, query)
+    return render(document(plane, json.loads(choices), base_url, control), plane, query)
 
 
 def _yaml(whole: JSON) -> str:

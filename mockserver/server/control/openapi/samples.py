@@ -22,13 +22,12 @@ from mockserver.server.api.request import HttpRequest, handle_api_request
 from mockserver.server.api.response import HttpResponse
 from mockserver.server.control import views
 from mockserver.server.hosting.host import HostedSandbox, SandboxConfig, SandboxHost
-from mockserver.server.webhooks.signing import SCHEMES
 
 JSON = dict[str, Any]
 
 # No sandbox has this seed unless it is chosen: it is the largest one that a sandbox accepts.
-_SEED: Final = 2**53 - 1
-_NOW: Final = "2026-03-01T12:00:00Z"
+SEED: Final = 2**53 - 1
+NOW: Final = "2026-03-01T12:00:00Z"
 _TEMPLATE: Final = "template_atualizacao_cadastro"
 _ACTIVE_CHATS: Final = [
     {
@@ -57,7 +56,7 @@ _NOTE: Final = (
     f"Content-Type: text/plain\r\n\r\nOrçamento aprovado\r\n--{_BOUNDARY}--\r\n"
 )
 # Numbers that would refuse a call of the run: the samples are those of a client within its limits.
-_UNLIMITED: Final[Mapping[str, object]] = MappingProxyType(
+UNLIMITED: Final[Mapping[str, object]] = MappingProxyType(
     {name: DEFAULTS[name] for name in ("rate-limit-numbers", "size-limit-values", "media-max-files", "media-max-size")}
 )
 
@@ -81,7 +80,6 @@ def record_samples(choices: Mapping[str, object], base_url: str) -> Samples:
         refusals=_refusals(choices, base_url),
         parameters=run.parameters,
         events=_events(run.hosted),
-        event_headers=_event_headers(choices),
         choices={operation: tuple(sorted(read)) for operation, read in run.choices.items()},
     )
 
@@ -91,7 +89,7 @@ class _Run:
 
     def __init__(self, choices: Mapping[str, object], base_url: str, script: Sequence[JSON] = ()) -> None:
         scenario = {**library.document("demo"), "script": list(script)}
-        config = SandboxConfig(scenario, _SEED, {**choices, **_UNLIMITED}, {"freeze": _NOW})
+        config = SandboxConfig(scenario, SEED, {**choices, **UNLIMITED}, {"freeze": NOW})
         self.hosted = SandboxHost().create(config)
         self.base_url = base_url
         self.requests: dict[str, JSON] = {}
@@ -214,13 +212,6 @@ def _events(hosted: HostedSandbox) -> dict[str, JSON]:
             key: value for key, value in event.items() if key not in ("id", "at", "deliveries")
         }
     return bodies
-
-
-def _event_headers(choices: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the names of the headers of a delivery that its receiver verifies."""
-    scheme = SCHEMES[str(choices["wh-signature"])]
-    names = (scheme.id_header, scheme.signature_header)
-    return tuple(name for name in names if name is not None)
 
 
 def _refusals(choices: Mapping[str, object], base_url: str) -> dict[str, JSON]:
