@@ -192,6 +192,7 @@ class Adapter(BaseAdapter):
 @pytest.mark.parametrize("number", range(COUNT))
 def test_it(number):
     with requests.Session() as session:
+        session.trust_env = False
         session.mount("http://", Adapter())
         made = session.post(URL, json={"name": "Hello"}).json()
         read = session.get(f"{URL}/{made['campaignId']}").json()
