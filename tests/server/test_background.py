@@ -58,16 +58,11 @@ class RecordedPacing(Pacing):
 
 
 @pytest.fixture
-def pacing() -> RecordedPacing:
-    return RecordedPacing()
-
-
-@pytest.fixture
-def standalone(pacing: RecordedPacing) -> Iterator[Standalone]:
+def standalone() -> Iterator[Standalone]:
     before = set(threading.enumerate())
     host = SandboxHost()
     hosted = host.create(SandboxConfig(), id=DEFAULT_ID)
-    background = BackgroundWorker(host, pacing)
+    background = BackgroundWorker(host)
     with Server(SocketHandler(host)) as server:
         host.origin = server.url
         background.start()
@@ -86,7 +81,9 @@ def test_an_event_leaves_by_itself(standalone, serve):
     wait_until(lambda: [session_id] == seen)
 
 
-def test_each_request_to_a_receiver_takes_a_turn_after_the_calls_of_the_api(standalone, serve, pacing):
+def test_each_request_to_a_receiver_takes_a_turn_after_the_calls_of_the_api(standalone, serve, monkeypatch):
+    pacing = RecordedPacing()
+    monkeypatch.setattr(standalone.background, "_pacing", pacing)
     standalone.receive(serve(app(lambda _: None)).url)
     session_id = standalone.made.session()  # a call of the API; those of the control plane are not counted
     standalone.made.api("GET", f"{SESSIONS}/{session_id}")

@@ -292,9 +292,8 @@ def _config(args: Mapping[str, Any]) -> SandboxConfig:
 def list_sandboxes(addressed: AddressedHost, args: Mapping[str, Any]) -> dict[str, Any]:
     """Return the open sandboxes, and the closed ones that clients called after their end, with the number of those calls."""
     host = addressed.host
-    late = [
-        (sandbox_id, host.late_calls[sandbox_id]) for sandbox_id in list(host.closed) if sandbox_id in host.late_calls
-    ]
+    counts = dict(host.late_calls)  # a copy: another thread may close a sandbox meanwhile
+    late = [(sandbox_id, counts[sandbox_id]) for sandbox_id in list(host.closed) if sandbox_id in counts]
     return {
         "sandboxes": [
             {

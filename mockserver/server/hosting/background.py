@@ -67,10 +67,10 @@ class _Workers:
 class BackgroundWorker:
     """Worker threads of one host. Lifetime: from `start` to `stop`."""
 
-    def __init__(self, host: SandboxHost, pacing: Pacing | None = None) -> None:
+    def __init__(self, host: SandboxHost) -> None:
         self._host = host
         self._over = threading.Event()
-        self._pacing = pacing or Pacing()
+        self._pacing = Pacing()
         self._workers = _Workers(_THREADS_MAX)
         self._ticker = threading.Thread(target=self._run_timers, name="mockserver ticker", daemon=True)
 
