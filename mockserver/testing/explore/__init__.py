@@ -13,17 +13,17 @@ from mockserver.testing.explore.exploration import Exploration
 from mockserver.testing.explore.findings import ExploreFinding
 from mockserver.testing.explore.function import explore
 from mockserver.testing.explore.options import ExploreOptions
-from mockserver.testing.explore.placements import Placement, ExploreStep
+from mockserver.testing.explore.placements import ExploreStep, Placement
 from mockserver.testing.explore.report import ExploreReport
 from mockserver.testing.explore.watch import RunEnded
 
 __all__ = [
     "Exploration",
+    "ExploreFinding",
     "ExploreOptions",
     "ExploreReport",
-    "ExploreFinding",
+    "ExploreStep",
     "Placement",
     "RunEnded",
-    "ExploreStep",
     "explore",
 ]

@@ -14,7 +14,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from mockserver.testing.explore.options import ExploreOptions
-from mockserver.testing.explore.placements import Placement, ExploreStep
+from mockserver.testing.explore.placements import ExploreStep, Placement
 from mockserver.testing.explore.singles import Surroundings, at_calls
 from mockserver.testing.explore.tables import FAULTS
 from mockserver.testing.explore.trace import TracedCall

@@ -17,7 +17,7 @@ from mockserver.testing.explore import combinations, singles
 from mockserver.testing.explore.combinations import First
 from mockserver.testing.explore.findings import Findings
 from mockserver.testing.explore.options import ANY, ExploreOptions
-from mockserver.testing.explore.placements import Placement, ExploreStep
+from mockserver.testing.explore.placements import ExploreStep, Placement
 from mockserver.testing.explore.report import CleanRun, Coverage, ExploreReport, Tolerated
 from mockserver.testing.explore.singles import Delivered, Surroundings
 from mockserver.testing.explore.trace import TracedCall, first_difference, real_sleep, trace

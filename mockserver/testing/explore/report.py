@@ -13,7 +13,7 @@ from mockserver.contract.text import printable
 from mockserver.testing.explore import findings as finding_rows
 from mockserver.testing.explore.findings import ExploreFinding
 from mockserver.testing.explore.options import ANY, ExploreOptions
-from mockserver.testing.explore.placements import Placement, ExploreStep
+from mockserver.testing.explore.placements import ExploreStep, Placement
 from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS, NAMES
 from mockserver.testing.explore.verdicts import ORDER, Verdict
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from mockserver.contract.choices import CHOICES
 from mockserver.testing.explore.options import ExploreOptions
-from mockserver.testing.explore.placements import Placement, ExploreStep
+from mockserver.testing.explore.placements import ExploreStep, Placement
 from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS, READS, STALL_ENDS_AFTER, ActRow, WireRow
 from mockserver.testing.explore.trace import TracedCall, collapsed
 from mockserver.testing.sweep import options as options_of
