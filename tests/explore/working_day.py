@@ -56,7 +56,7 @@ def _client(sandbox: Sandbox, client: type[Client]) -> Client:
     return client(sandbox.base_url, sandbox.secret_key, sandbox.requests_session(), sandbox.sleep)
 
 
-def _launch(crm: Crm, per_minute: int = 1) -> None:
+def _launch(crm: Crm, per_minute: int = 2) -> None:
     outcome = crm.follow(*crm.launch_since("Natal", per_minute, SINCE))
     assert outcome.is_final
 
