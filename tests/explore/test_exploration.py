@@ -314,6 +314,16 @@ def test_the_same_seed_gives_the_same_report(mockserver_server: MockServer):
     assert both() == both()
 
 
+def test_addresses_of_one_run_are_not_in_the_report(mockserver_server: MockServer):
+    def test(sandbox):
+        answer = sandbox.call("GET", "/v1/campaigns", timeout=5)
+        assert answer.status == 200, f"{sandbox.base_url}/v1/campaigns failed for {object()!r}"
+
+    report = mockserver_server.explore(test, choices=(), faults=("internal-error",))
+
+    assert "AssertionError: {base_url}/v1/campaigns failed for <object object at 0x...>" == report.findings[0].message
+
+
 def test_the_text_shows_what_was_covered_and_what_was_not(mockserver_server: MockServer):
     text = hunt(mockserver_server, "duplicate-start", choices=(), faults=("drop-after", "stale")).report.text()
 
@@ -321,7 +331,7 @@ def test_the_text_shows_what_was_covered_and_what_was_not(mockserver_server: Moc
     assert "single placements (" in text
     assert "breach: duplicate-start at 1 placement" in text
     assert '> mockserver.on("startCampaign").nth(1).do({"drop": "after"})' in text
-    assert "faults left out by `faults`: drop-before, reset-before" in text
+    assert "other faults than drop-after, stale (`faults`)" in text
     assert "pairs of faults and combinations of choices (`pairs=0`)" in text
 
 

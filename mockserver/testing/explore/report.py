@@ -222,7 +222,9 @@ class ExploreReport:
         if coverage.out_of_time:
             yield f"what did not fit into {options.seconds:g} seconds: {coverage.singles.left} single placements"
         left_out = [name for name in NAMES if not options.has_fault(name)]
-        if left_out:
+        if options.faults is not None and len(left_out) > len(options.faults):
+            yield f"other faults than {', '.join(options.faults) or 'none'} (`faults`)"
+        elif left_out:
             yield f"faults left out by `faults`: {', '.join(left_out)}"
         if options.operations is not None:
             yield f"faults at calls of other operations than {', '.join(options.operations)}"
