@@ -34,7 +34,7 @@ SERVER = (
 )  # fmt: skip
 TESTING = (
     ("bodies", "calls", "transports", "settings", "sweep", "rules", "receivers", "end_user", "arguments"), ("backend",), ("call_log", "conduct"),
-    ("report",), ("sandbox",), ("server",), ("remote", "differential"), ("strategies",),
+    ("report",), ("sandbox",), ("explore",), ("server",), ("remote", "differential"), ("strategies",),
     ("hypothesis_types", "machine"),
 )  # fmt: skip
 LEVELS = {"": TOP, "core": CORE, "server": SERVER, "testing": TESTING}

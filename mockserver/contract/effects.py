@@ -36,6 +36,7 @@ _ROWS = (
     Effect("cancel-session",   "state", "{id?}",                               "the end user cancels the hosted flow"),
     Effect("visit-link",       "state", "{id?, userAgent?}",                   "a scanner or a second person opens the session's url"),
     Effect("fail-campaign",    "state", "{id?}",                               "a running campaign fails with an unrecoverable error"),
+    Effect("cancel-campaign",  "state", "{id?}",                               "another caller cancels a campaign, as the API would"),
     Effect("stall-sends",      "state", "{id?}",                               "the sends stop until resume-sends"),
     Effect("resume-sends",     "state", "{id?}",                               "the next send is due now, the rest evenly after it at the campaign's own rate"),
     Effect("slow-sends",       "state", "{id?, perMinute}",                    "the sends have this rate until resume-sends"),

@@ -66,6 +66,7 @@ class Sandbox:
     Attributes:
         calls: The calls that it has received: `sandbox.calls("startCampaign")` returns those of an operation (see `CallLog`).
         settings: The settings from which it was created, with the source of each.
+        sleeps: How often `sleep` was called.
         is_rolled_back: True for the sandbox of a state machine, which is reset after each example.
 
     Example:
@@ -80,6 +81,7 @@ class Sandbox:
         self._backend = backend
         self.calls = CallLog(backend)
         self.settings = settings
+        self.sleeps = 0
 
     # Identity
 
@@ -451,7 +453,9 @@ class Sandbox:
         Example:
             `Retrying(sleep=mockserver.sleep)`; for clients that await it, `sleep_async`.
         """
-        self.advance(length_of_sleep(seconds))
+        by = length_of_sleep(seconds)
+        self.sleeps += 1
+        self.advance(by)
 
     def freeze(self, at: str | datetime | Literal[True] = True) -> None:
         """

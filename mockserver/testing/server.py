@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -24,9 +24,11 @@ from mockserver.testing.settings import FILES, Layer, Settings, merge_layers
 if TYPE_CHECKING:
     from mockserver.server.hosting.host import HostedSandbox
     from mockserver.server.http1.server import Server
+    from mockserver.testing.explore import ExploreReport
 
 
 _LATEST_MAX = 20
+_EXPLORED_AT = "2026-03-01T12:00:00Z"
 _CLOSED_PORTS_MAX = 8  # a late call gets 410 there, and does not reach another sandbox at the same port
 
 
@@ -195,6 +197,43 @@ class MockServer:
         raise RuntimeError(
             f"got a sandbox of a fork; its server belongs to process {self._server.process_id}; make a new MockServer"
         )
+
+    def explore(
+        self,
+        function: Callable[[Sandbox], Any],
+        *,
+        settings: Mapping[str, Any] | None = None,
+        test: str | None = None,
+        failures: str | Path | None = None,
+        **options: Any,
+    ) -> ExploreReport:
+        """
+        Run a test with each fault at each of its calls, and return what its client makes of them.
+
+        Args:
+            function: The test: it takes a fresh sandbox, and raises if the client fails. Its clock is frozen.
+            settings: Arguments of `sandbox` for each run; without `now` each begins at 2026-03-01T12:00:00Z.
+            test: The name in the report; by default that of the function.
+            failures: A folder for the scenario documents of the findings; None writes none.
+            **options: Fields of `ExploreOptions`, such as `faults=("drop-after",)` and `pairs=60`.
+
+        Raises:
+            ValueError: An option or a setting has a wrong value.
+            ImportError: `pairs` asks for combinations of choices, and the extra `explore` is not installed.
+
+        Example:
+            >>> report = server.explore(lambda sandbox: sandbox.call("GET", "/v1/campaigns"), choices=())
+            >>> report.failed
+            False
+        """
+        from mockserver.testing.explore import ExploreOptions, explore
+
+        values: dict[str, Any] = {"now": _EXPLORED_AT, **(settings or {})}
+        name = str(test or getattr(function, "__qualname__", type(function).__qualname__))
+        report = explore(lambda: self.sandbox(**values), function, ExploreOptions(**options), name)
+        if failures is not None:
+            report.write_documents(failures)
+        return report
 
     def is_open(self, sandbox: Sandbox) -> bool:
         """

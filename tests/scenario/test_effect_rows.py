@@ -27,8 +27,8 @@ DO = DEFINITIONS["effects"]["properties"]
 # As the page of scenario documents lists them.
 DOCUMENTED = {
     "wire": "error reply bad-gateway delay delay-after drop reset truncate garble dribble stale",
-    "state": "complete-session fail-session expire-session cancel-session visit-link fail-campaign stall-sends"
-    " resume-sends slow-sends fail-sends set-tenant revoke-key rotate-key set-template remove-template remove-funnel"
+    "state": "complete-session fail-session expire-session cancel-session visit-link fail-campaign"
+    " cancel-campaign stall-sends resume-sends slow-sends fail-sends set-tenant revoke-key rotate-key set-template remove-template remove-funnel"
     " remove-entrypoint fail-media given rate-limit set-choice advance",
     "delivery": "deliver",
 }

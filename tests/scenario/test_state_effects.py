@@ -80,6 +80,14 @@ def _fail_campaign(sandbox):
     return _counts(sandbox, ids)
 
 
+def _cancel_campaign(sandbox):
+    ids = running(sandbox)
+    sandbox.advance("1s")
+    _do(sandbox, "cancel-campaign")
+    sandbox.advance("1h")
+    return _counts(sandbox, ids)
+
+
 def _stall(sandbox):
     ids = running(sandbox)
     sandbox.advance("1s")
@@ -217,6 +225,7 @@ SEEN = {
     "cancel-session": (_cancel_session, "failed"),
     "visit-link": (_visit, "pending"),
     "fail-campaign": (_fail_campaign, ("failed", 2, 0)),
+    "cancel-campaign": (_cancel_campaign, ("canceled", 2, 0)),
     "stall-sends": (_stall, ("processing", 2, 0)),
     "resume-sends": (_resume, [("processing", 2, 0), ("completed", 3, 0)]),
     "slow-sends": (_slow, [("processing", 1, 0), ("processing", 2, 0)]),

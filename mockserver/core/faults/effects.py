@@ -21,7 +21,7 @@ from mockserver.core import ids, phone_numbers
 from mockserver.core.faults.conditions import NoTarget, campaigns_of, running_executions, sessions_of, tenant_of
 from mockserver.core.lifecycle import can_transition
 from mockserver.core.operations import campaigns, connections, hosted_flow, sending
-from mockserver.core.state.records import Execution, Session, Template, Variable
+from mockserver.core.state.records import Campaign, Execution, Session, Template, Variable
 from mockserver.core.state.rule_set import StorageFaults
 from mockserver.core.state.rules import Rule, Subject
 from mockserver.core.state.sandbox import KeyOwner, SandboxState
@@ -99,13 +99,25 @@ _WORD_LIMIT = 2 ** (8 * _WORD_BYTES)
 
 
 def fail_campaign(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
+    for tenant, campaign in _able_campaigns(sandbox, subject, args, "fail"):
+        campaigns.fail(sandbox, tenant, campaign, {"rule": rule.id})
+
+
+def cancel_campaign(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
+    for tenant, campaign in _able_campaigns(sandbox, subject, args, "cancel"):
+        campaigns.cancel(sandbox, tenant, campaign, {"rule": rule.id})
+
+
+def _able_campaigns(
+    sandbox: SandboxState, subject: Subject, args: Mapping[str, Any], trigger: str
+) -> Sequence[tuple[Tenant, Campaign]]:
+    """Return the campaigns that the effect acts on and that have this transition."""
     chosen = campaigns_of(sandbox, subject, args)
-    able = [(tenant, campaign) for tenant, campaign in chosen if can_transition("campaign", campaign, "fail")]
+    able = [(tenant, campaign) for tenant, campaign in chosen if can_transition("campaign", campaign, trigger)]
     if not able:
         states = ", ".join(f"{campaign.id} is {campaign.status}" for _, campaign in chosen)
-        raise NoTarget(f"got {states}; expected {' or '.join(CAMPAIGN.sources('fail'))}")
-    for tenant, campaign in able:
-        campaigns.fail(sandbox, tenant, campaign, {"rule": rule.id})
+        raise NoTarget(f"got {states}; expected {' or '.join(CAMPAIGN.sources(trigger))}")
+    return able
 
 
 def stall_sends(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
@@ -300,6 +312,7 @@ STATE_EFFECTS: Mapping[str, Act] = MappingProxyType(
         "cancel-session": cancel_session,
         "visit-link": visit_link,
         "fail-campaign": fail_campaign,
+        "cancel-campaign": cancel_campaign,
         "stall-sends": stall_sends,
         "resume-sends": resume_sends,
         "slow-sends": slow_sends,

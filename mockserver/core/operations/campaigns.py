@@ -345,20 +345,18 @@ def cancel_campaign(sandbox: SandboxState, tenant: Tenant, call: Call) -> Succes
     if not can_transition("campaign", campaign, "cancel"):
         _cancel_ended(sandbox, campaign)
         return Success(None)
-    cause = caused_by_call(sandbox)
+    cancel(sandbox, tenant, campaign, caused_by_call(sandbox))
+    return Success(None)
+
+
+def cancel(sandbox: SandboxState, tenant: Tenant, campaign: Campaign, cause: Cause) -> None:
+    """Cancel a draft or running campaign; the sends that are queued may still be processed (late-sends-after-cancel)."""
     execution = active_execution(tenant, campaign)
     if execution is None:
         transition(sandbox, tenant, "campaign", campaign, "cancel", cause)
-    else:
-        _end_campaign(
-            sandbox,
-            tenant,
-            execution,
-            "cancel",
-            sending.stop_after(execution.schedule, _last_send(sandbox, execution)),
-            cause,
-        )
-    return Success(None)
+        return
+    remaining = sending.stop_after(execution.schedule, _last_send(sandbox, execution))
+    _end_campaign(sandbox, tenant, execution, "cancel", remaining, cause)
 
 
 def _cancel_ended(sandbox: SandboxState, campaign: Campaign) -> None:

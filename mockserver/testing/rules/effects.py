@@ -81,6 +81,15 @@ class Effects(WireFaultMethods[Put]):
         """
         return self._effect("fail-campaign", id=id)
 
+    def cancel_campaign(self, id: str | None = None) -> Put:
+        """
+        Let another caller cancel a draft or a running campaign.
+
+        Args:
+            id: The campaign's id; by default that of the call, else any it can act on.
+        """
+        return self._effect("cancel-campaign", id=id)
+
     def stall_sends(self, id: str | None = None) -> Put:
         """
         Stop the sends of a campaign until `resume_sends`.

@@ -44,6 +44,7 @@ Rule = dict[str, Any]
 _ON_THE_WIRE: Sequence[Rule] = tuple({row.name: argument} for row in WIRE_FAULTS.values() for argument in row.examples)
 _ON_THE_STATE: Sequence[Rule] = (
     {"fail-campaign": {}},
+    {"cancel-campaign": {}},
     {"stall-sends": {}},
     {"resume-sends": {}},
     {"slow-sends": {"perMinute": 7}},

@@ -1,0 +1,165 @@
+"""
+What the calls of a client caused in one run, in numbers, and the difference from the clean run.
+
+1. Only what a call of the API caused counts; what timers, rules or other people cause does not.
+2. A session or an upload counts if its answer reached the client: nothing lists those, so a client whose answer was lost
+   cannot avoid the second one.
+3. A cancel counts if it took effect, or if it was refused because the campaign had ended: the client asked for it.
+4. Less is no difference if the service refused a call, and the client received that: it cannot do what is refused.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from mockserver.conduct.evidence import was_received
+from mockserver.contract.lifecycles import CAMPAIGN, SESSION
+from mockserver.contract.text import json_value
+from mockserver.core.state.journal import JournalEntry
+from mockserver.core.state.sandbox import SandboxState
+from mockserver.testing.explore.placements import Placement
+from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS
+
+_TOO_MANY = 429
+_OPERATION_OF: Mapping[str, str] = MappingProxyType(
+    {
+        "campaigns": "createCampaign",
+        "executions": "startCampaign",
+        "cancels": "cancelCampaign",
+        "sessions": "createConnectionSession",
+        "uploads": "uploadMedia",
+    }
+)
+_CREATED: Mapping[str, str] = MappingProxyType(
+    {"campaign": "campaigns", "execution": "executions", "session": "sessions"}
+)
+_ON_CAMPAIGNS = frozenset(("campaigns", "executions", "cancels"))
+
+
+class Caused(NamedTuple):
+    """
+    What a client's calls caused.
+
+    Attributes:
+        numbers: Of `campaigns` created, `executions` started, `cancels`, `sessions` created and `uploads` stored.
+        campaigns: The campaigns that the client created, by what else it did to them: `created`, `created, started` and so on.
+        dead_sessions: The sessions that ended without a connection.
+        refusals: The received refusals, by operation; not those that only ask to wait.
+    """
+
+    numbers: Mapping[str, int]
+    campaigns: Mapping[str, int]
+    dead_sessions: int
+    refusals: Mapping[str, int]
+
+
+def caused(state: SandboxState) -> Caused:
+    """
+    Return what the client's calls caused.
+
+    Args:
+        state: The sandbox after the run. Lock: the caller holds it.
+    """
+    by_number = {exchange.n: exchange for exchange in state.journal.exchanges}
+    done: dict[str, list[str]] = {}
+    numbers = Counter(dict.fromkeys(_OPERATION_OF, 0))
+    for what, record_id, exchange in _effects(state, by_number):
+        if what != "sessions" or was_received(exchange):
+            numbers[what] += 1
+        if what in _ON_CAMPAIGNS:
+            done.setdefault(record_id, []).append(what)
+    for exchange in state.journal.exchanges:
+        if exchange.operation == "uploadMedia" and exchange.applied and was_received(exchange):
+            numbers["uploads"] += _files(exchange)
+        if exchange.operation == "cancelCampaign" and "cancels" not in done.get(
+            exchange.call.params["id"], ("cancels",)
+        ):
+            campaign = state.find("campaign", exchange.call.params["id"])
+            if campaign is not None and campaign[1].status in CAMPAIGN.final and was_received(exchange):
+                numbers["cancels"] += 1
+                done[exchange.call.params["id"]].append("cancels")
+    shapes = Counter(", ".join(sorted(set(each))) for each in done.values() if "campaigns" in each)
+    dead = sum(session.status in SESSION.final - {"completed"} for _, session in state.records("session"))
+    return Caused(numbers, shapes, dead, _refusals(state))
+
+
+def _effects(state: SandboxState, by_number: Mapping[int, JournalEntry]) -> Iterator[tuple[str, str, JournalEntry]]:
+    """Yield each record that a call created or canceled, with the call; an execution with the id of its campaign."""
+    for transition in state.journal.transitions:
+        by = transition.cause.get("exchange")
+        exchange = by_number.get(by) if isinstance(by, int) else None
+        if exchange is None:
+            continue
+        what = _CREATED.get(transition.kind) if transition.source is None else None
+        if what is not None:
+            record_id = exchange.call.params.get("id", "") if what == "executions" else transition.id
+            yield what, record_id, exchange
+        elif (transition.kind, transition.target) == ("campaign", "canceled"):
+            yield "cancels", transition.id, exchange
+
+
+def _files(exchange: JournalEntry) -> int:
+    answer = json_value(exchange.answer)
+    return sum(isinstance(entry, dict) and "id" in entry for entry in answer) if isinstance(answer, list) else 1
+
+
+def _refusals(state: SandboxState) -> Mapping[str, int]:
+    refused = Counter[str]()
+    for exchange in state.journal.exchanges:
+        status = exchange.status or 0
+        if exchange.operation and 400 <= status < 500 and status != _TOO_MANY and was_received(exchange):
+            refused[exchange.operation] += 1
+    return refused
+
+
+def differences(clean: Caused, run: Caused, placement: Placement) -> list[str]:
+    """
+    Return what the client's calls caused that differs from the clean run, as texts such as `2 campaigns instead of 1`.
+
+    Args:
+        clean: Of the clean run.
+        run: Of the run with this placement.
+        placement: Where the run had its faults.
+    """
+    texts = []
+    for what, operation in _OPERATION_OF.items():
+        expected, actual = clean.numbers[what], run.numbers[what]
+        is_less_excused = _may_cause_less(clean, run, placement, operation)
+        if actual < expected and not is_less_excused:
+            texts.append(f"{actual} {what} instead of {expected}")
+        if actual > expected + _allowed_more(clean, run, what) and not _may_cause_more(placement, what):
+            texts.append(f"{actual} {what} instead of {expected}")
+    if not texts and not placement.has("choice", "act", "delivery") and run.refusals == clean.refusals:
+        texts += _shape_differences(clean, run)
+    return texts
+
+
+def _shape_differences(clean: Caused, run: Caused) -> list[str]:
+    shapes = sorted({*clean.campaigns, *run.campaigns})
+    changed = [shape for shape in shapes if clean.campaigns.get(shape, 0) != run.campaigns.get(shape, 0)]
+    return [
+        f"{run.campaigns.get(shape, 0)} campaigns with {shape} instead of {clean.campaigns.get(shape, 0)}"
+        for shape in changed
+    ]
+
+
+def _allowed_more(clean: Caused, run: Caused, what: str) -> int:
+    """Return how many more the client may create: after a session that ended without a connection, a new one."""
+    return max(0, run.dead_sessions - clean.dead_sessions) if what == "sessions" else 0
+
+
+def _may_cause_more(placement: Placement, what: str) -> bool:
+    """Return True after an act of another that a client may well answer by another campaign."""
+    acts = [step for step in placement if step.kind == "act" and step.name in ACTS]
+    return bool(acts) and what in _ON_CAMPAIGNS
+
+
+def _may_cause_less(clean: Caused, run: Caused, placement: Placement, operation: str) -> bool:
+    refused = {name for name, count in run.refusals.items() if count > clean.refusals.get(name, 0)}
+    if operation in refused or (refused and placement.has("act", "choice")):
+        return True
+    withheld = (step for step in placement if step.kind == "delivery" and DELIVERY_FAULTS[step.name or ""].withholds)
+    return any(withheld)

@@ -1,0 +1,138 @@
+"""
+Pairs of faults, and combinations of choices.
+
+The second fault of a pair happens at a call of the first fault's own run, after the first. Pairs are ordered by how near
+the second is to the first, those at calls that the clean run does not make before all others: that is how the client
+recovers. Combinations of choices are the rows of a covering array, in which each two options meet.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+from mockserver.testing.explore.options import ExploreOptions
+from mockserver.testing.explore.placements import ExploreStep, Placement
+from mockserver.testing.explore.singles import Surroundings, at_calls
+from mockserver.testing.explore.tables import FAULTS
+from mockserver.testing.explore.trace import TracedCall
+
+# The order of second faults at one call: those that leave a client in doubt are first.
+_SECOND = (
+    "internal-error", "drop-after", "drop-before", "rate-limit", "stale", "bad-gateway", "timeout-after", "garble", "truncate",
+)  # fmt: skip
+
+
+class First(NamedTuple):
+    """A single placement that was tried, and the calls of its run."""
+
+    step: ExploreStep
+    calls: Sequence[TracedCall]
+
+
+class Pairs(NamedTuple):
+    """The pairs to try, the most promising first, and the number of those that are equal to one of them."""
+
+    placements: Sequence[Placement]
+    merged: int
+
+
+def pairs(firsts: Sequence[First], clean: Sequence[TracedCall], around: Surroundings, options: ExploreOptions) -> Pairs:
+    """
+    Return the pairs of faults.
+
+    Args:
+        firsts: The single faults and acts that were tried, each with its run.
+        clean: The calls of the clean run.
+        around: What the clean run had, other than calls.
+        options: The faults and operations to try, and the seed of the order.
+    """
+    ranked: dict[Any, tuple[tuple[int, int, int], Placement]] = {}
+    expected = {call.key for call in clean}
+    count = 0
+    for first in firsts:
+        place = next((place for place, call in enumerate(first.calls) if _is_at(first.step, call)), None)
+        if place is None:
+            continue
+        for candidate in at_calls(first.calls, around, options, place + 1):
+            step, kind = candidate.step, candidate.step.kind
+            if kind != "fault":
+                continue
+            count += 1
+            key = _state(first, place), candidate.key if options.prune else count
+            rank = _rank(first.calls, place, step, expected)
+            ranked.setdefault(key, (rank, Placement.of(first.step, step)))
+    order = random.Random(options.seed)
+    rows = [(rank, order.random(), placement) for rank, placement in ranked.values()]
+    return Pairs([placement for _, _, placement in sorted(rows, key=lambda row: row[:2])], count - len(ranked))
+
+
+def _is_at(step: ExploreStep, call: TracedCall) -> bool:
+    return step.operation == call.operation and step.nth == call.nth
+
+
+def _state(first: First, place: int) -> Any:
+    """Return what is equal for first faults that leave the same state and the same calls behind."""
+    kind = "act" if first.step.kind == "act" else "fault"
+    name = first.step.name if kind == "act" else FAULTS[first.step.name or ""].changes
+    calls = first.calls[place:]
+    return kind, name, calls[0].operation, calls[0].request, calls[0].state, tuple(call.key for call in calls[1:])
+
+
+def _rank(calls: Sequence[TracedCall], place: int, step: ExploreStep, expected: set[Any]) -> tuple[int, int, int]:
+    second = next(later for later in range(place + 1, len(calls)) if _is_at(step, calls[later]))
+    is_usual = calls[second].key in expected
+    kind = _SECOND.index(step.name) if step.name in _SECOND else len(_SECOND)
+    return int(is_usual), second - place, kind
+
+
+def covering_rows(options: Mapping[str, Sequence[str]]) -> list[Mapping[str, str]]:
+    """
+    Return combinations of options in which each two options of two choices meet.
+
+    Args:
+        options: The options of each choice, the one in force first.
+
+    Raises:
+        ImportError: The library for covering arrays is not installed.
+    """
+    AllPairs = covering_library()
+    if len(options) < 2:
+        return []
+    rows = AllPairs(list(map(list, options.values())))
+    return [dict(zip(options, row, strict=True)) for row in rows]
+
+
+def covering_library() -> Any:
+    """Return the class of the library for covering arrays; ImportError with the way to install it if it is missing."""
+    try:
+        from allpairspy import AllPairs  # type: ignore[import-untyped, unused-ignore]
+    except ImportError:
+        raise ImportError(
+            "combinations of choices need allpairspy: pip install 'crm-gateway-mockserver[explore]', or set choices=() or pairs=0"
+        ) from None
+    return AllPairs
+
+
+def as_placement(row: Mapping[str, str], in_force: Mapping[str, object]) -> Placement:
+    """Return the placement of a combination: its options other than those in force."""
+    changed = ((choice, option) for choice, option in row.items() if option != in_force.get(choice))
+    return Placement(ExploreStep("choice", choice=choice, option=option) for choice, option in changed)
+
+
+def option_pairs(placement: Placement) -> Iterator[tuple[ExploreStep, ExploreStep]]:
+    """Yield each two options of a combination."""
+    yield from combinations(placement, 2)
+
+
+def smaller(placement: Placement) -> Iterator[Placement]:
+    """Yield parts of a combination, the halves first, then all without one step: each may have the same cause alone."""
+    half = len(placement) // 2
+    if len(placement) > 3:
+        yield Placement(placement[:half])
+        yield Placement(placement[half:])
+    if len(placement) > 2:
+        for place in range(len(placement)):
+            yield Placement((*placement[:place], *placement[place + 1 :]))

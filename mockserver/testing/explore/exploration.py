@@ -1,0 +1,322 @@
+"""
+One exploration: it names the placement of the next run, prepares its sandbox, and judges the run.
+
+The clean run is first, twice. Single placements follow, in the order of its calls, then pairs within their budget.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from mockserver.core.instants import SECOND
+from mockserver.core.state.sandbox import SandboxState
+from mockserver.testing.explore import combinations, singles
+from mockserver.testing.explore.combinations import First
+from mockserver.testing.explore.findings import Findings
+from mockserver.testing.explore.options import ANY, ExploreOptions
+from mockserver.testing.explore.placements import ExploreStep, Placement
+from mockserver.testing.explore.report import CleanRun, Coverage, ExploreReport, Tolerated
+from mockserver.testing.explore.singles import Delivered, Surroundings
+from mockserver.testing.explore.trace import TracedCall, first_difference, real_sleep, trace
+from mockserver.testing.explore.verdicts import Cause, JudgedRun, Verdict, causes, of_finding, read_run, verdict_of
+from mockserver.testing.explore.watch import CLEAN, Used, Watch, bounds_beyond
+from mockserver.testing.sandbox import Sandbox
+
+_PROCESS_TIME = (time.process_time,)  # in a tuple: freezegun replaces attributes of modules
+_CHOICES_SHARE = 3  # combinations of choices take at most a third of the budget for pairs
+_SHRINKS_MAX = 40  # runs for the smallest case of one combination
+
+
+class _Clean(NamedTuple):
+    """The clean run, as the other runs are compared with it."""
+
+    run: JudgedRun
+    calls: Sequence[TracedCall]
+    delivered: Sequence[Delivered]
+    around: Surroundings
+    used: Used
+    in_force: dict[str, object]
+    sleep: str | None
+
+
+class Exploration:
+    """
+    Finds the placements of one test and judges its runs.
+
+    For each placement of `placements()` the caller makes a fresh sandbox, calls `prepare`, runs the test, and calls `record`
+    before it asks for the next.
+
+    Lifetime: one test.
+
+    Args:
+        options: What to try.
+        test: The test's name in the report.
+
+    Raises:
+        ImportError: Combinations of choices are asked for, and the library for them is not installed.
+    """
+
+    def __init__(self, options: ExploreOptions, *, test: str) -> None:
+        if options.pairs and options.choices != ():
+            combinations.covering_library()
+        self._options, self._test = options, test
+        self._began = _PROCESS_TIME[0]()
+        self._clean: _Clean | None = None
+        self._difference: str | None = None
+        self._failed_clean: str | None = None
+        self._choices_read: set[str] = set()
+        self._findings = Findings(test)
+        self._tolerated = Tolerated(options.tolerated_rows)
+        self._coverage = Coverage()
+        self._verdicts: Counter[Verdict] = Counter()
+        self._matrix: dict[tuple[str, str], Counter[Verdict]] = {}
+        self._firsts: list[First] = []
+        self._last: list[Cause] = []
+        self._watch: Watch | None = None
+        self._sleeps = False
+        self._runs = 0
+
+    def placements(self) -> Iterator[Placement]:
+        """Yield the placement of each run: the empty one twice, then the singles, then pairs and combinations."""
+        for _ in range(2):
+            if self._failed_clean is None:
+                yield Placement()
+        clean = self._clean
+        if clean is None or self._failed_clean is not None:
+            return
+        yield from self._singles(clean)
+        if self._options.pairs and not self._is_over():
+            yield from self._combinations(clean)
+            yield from self._pairs(clean)
+
+    def prepare(self, sandbox: Sandbox, placement: Placement) -> None:
+        """
+        Put the rules, choices and bounds of a run in force, before the test's own code runs.
+
+        Args:
+            sandbox: A fresh sandbox of this process.
+            placement: Where the run has its faults.
+        """
+        if not placement:
+            sandbox.watch_choices(self._choices_read)
+        if placement.choices:
+            sandbox.choose(placement.choices)
+        if placement.script:
+            sandbox.apply(script=placement.script)
+        bounds = CLEAN if self._clean is None or not placement else bounds_beyond(self._clean.used)
+        self._watch = Watch(sandbox._hosted, bounds)
+
+    def record(self, placement: Placement, sandbox: Sandbox, raised: BaseException | None) -> None:
+        """
+        Judge a run.
+
+        Args:
+            placement: Where the run had its faults.
+            sandbox: Its sandbox, as the test left it.
+            raised: The exception with which the test ended; None if it passed.
+        """
+        watch, state = self._watch, sandbox._hosted.sandbox
+        assert watch is not None, "record() needs a prepared sandbox"
+        watch.stop()
+        self._runs += 1
+        self._sleeps = self._sleeps or sandbox.sleeps > 0 or bool(watch.by_socket)
+        with state.lock:
+            run = read_run(state, watch.ended, raised, sleeps=self._sleeps)
+            if not placement:
+                self._record_clean(run, watch, state)
+            elif self._options.pairs and len(placement) == 1 and placement.has("fault", "act"):
+                self._firsts.append(First(placement[0], trace(state)))
+        if not placement:
+            self._judge_clean(run, sandbox)
+        elif self._clean is not None:
+            found = causes(self._clean.run, run, placement, self._options.tolerated_types)
+            self._judge(placement, found, sandbox)
+
+    def report(self) -> ExploreReport:
+        """Return the report of the runs so far."""
+        clean = self._clean
+        seen = CleanRun(
+            len(clean.calls) if clean else 0,
+            sorted(self._choices_read),
+            len(clean.delivered) if clean else 0,
+            self._difference,
+            self._failed_clean,
+            clean.sleep if clean else None,
+        )
+        return ExploreReport(
+            self._test,
+            self._options,
+            seen,
+            self._coverage,
+            self._runs,
+            _PROCESS_TIME[0]() - self._began,
+            self._verdicts,
+            self._findings.rows(),
+            self._matrix,
+            self._tolerated,
+        )
+
+    # The clean run
+
+    def _record_clean(self, run: JudgedRun, watch: Watch, state: SandboxState) -> None:
+        calls = trace(state)
+        if self._clean is not None:
+            self._difference = first_difference(self._clean.calls, calls) or _other_end(self._clean.run, run)
+            return
+        templates = {campaign.id: campaign.template_id for _, campaign in state.records("campaign")}
+        entrypoints = tuple(entrypoint.id for _, entrypoint in state.records("entrypoint"))
+        numbers = [exchange.n for exchange in state.journal.exchanges if exchange.operation]
+        by_socket = frozenset(place for place, n in enumerate(numbers, start=1) if n in watch.by_socket)
+        slept = real_sleep(state.journal.exchanges)
+        self._clean = _Clean(
+            run,
+            calls,
+            _delivered(state),
+            Surroundings(templates, entrypoints, by_socket),
+            watch.used(),
+            dict(state.choices),
+            None if slept is None else f"{slept[2] / SECOND:.1f} s between calls {slept[0]} and {slept[1]}",
+        )
+
+    def _judge_clean(self, run: JudgedRun, sandbox: Sandbox) -> None:
+        """Report what the clean run shows by itself; without a clean run that passes nothing can be compared."""
+        is_first = self._runs == 1
+        if run.raised is not None:
+            text = str(run.raised).strip().partition("\n")[0]
+            self._failed_clean = f"{type(run.raised).__name__}: {text}" if text else type(run.raised).__name__
+        if not is_first and run.raised is None:
+            return
+        found = {finding.rule: of_finding(finding) for finding in reversed(run.findings)}
+        if run.raised is not None:
+            found["raised"] = Cause("crashed", type(run.raised).__name__, f"the clean run failed: {self._failed_clean}")
+        for cause in found.values():
+            self._findings.add(cause, "survived", Placement(), sandbox)
+
+    # Single placements
+
+    def _singles(self, clean: _Clean) -> Iterator[Placement]:
+        options = self._options
+        is_exact = self._difference is None
+        candidates = [
+            *singles.at_calls(clean.calls, clean.around, options),
+            *singles.at_deliveries(clean.delivered, options),
+            *singles.of_choices(self._choices_read, clean.in_force, options),
+        ]
+        planned, merged = singles.pruned(candidates, options.prune and is_exact)
+        if not is_exact:
+            planned = [_by_count(placement) for placement in planned]
+        singles_coverage = self._coverage.singles
+        singles_coverage.placements, singles_coverage.merged = len(planned) + merged, merged
+        self._coverage.over_socket = bool(clean.around.by_socket)
+        for placement in planned:
+            if self._is_over():
+                return
+            singles_coverage.tried += 1
+            yield placement
+
+    # Pairs and combinations
+
+    def _pairs(self, clean: _Clean) -> Iterator[Placement]:
+        coverage, budget = self._coverage.pairs, self._options.pairs - self._coverage.pairs.tried
+        found = combinations.pairs(self._firsts, clean.calls, clean.around, self._options)
+        coverage.placements += len(found.placements) + found.merged
+        coverage.merged += found.merged
+        for placement in found.placements[:budget]:
+            if self._is_over():
+                return
+            coverage.tried += 1
+            yield placement
+
+    def _combinations(self, clean: _Clean) -> Iterator[Placement]:
+        """Yield combinations of choices, without the options that have a finding alone, and then parts of those that have one."""
+        coverage, budget = self._coverage.pairs, self._options.pairs // _CHOICES_SHARE
+        allowed: dict[str, list[str]] = {}
+        for step in (
+            candidate.step for candidate in singles.of_choices(self._choices_read, clean.in_force, self._options)
+        ):
+            if step not in self._coverage.options_with_findings and step.choice and step.option:
+                allowed.setdefault(step.choice, [str(clean.in_force[step.choice])]).append(step.option)
+        rows = combinations.covering_rows(allowed) if self._options.choices != () else []
+        planned = [each for each in (combinations.as_placement(row, clean.in_force) for row in rows) if len(each) > 1]
+        coverage.placements += len(planned)
+        self._coverage.combinations_planned = len(planned)
+        for placement in planned[:budget]:
+            if self._is_over():
+                return
+            coverage.tried += 1
+            self._coverage.combinations_tried += 1
+            yield placement
+            yield from self._shrunk(placement)
+
+    def _shrunk(self, placement: Placement) -> Iterator[Placement]:
+        """Yield parts of a combination with a finding, until no smaller part has the same cause."""
+        wanted = {cause.name for cause in self._last}
+        left = _SHRINKS_MAX
+        while wanted:
+            for part in combinations.smaller(placement):
+                if left == 0 or self._is_over():
+                    return
+                left -= 1
+                self._coverage.shrinking += 1
+                yield part
+                if wanted & {cause.name for cause in self._last}:
+                    placement = part
+                    break
+            else:
+                return
+
+    # Judging
+
+    def _judge(self, placement: Placement, found: list[Cause], sandbox: Sandbox) -> None:
+        verdict = verdict_of(found)
+        if verdict in ("silent", "breach", "crashed") and self._tolerated.allows(placement, verdict):
+            verdict, found = "reported", []
+        self._last = [cause for cause in found if cause.verdict == verdict and verdict not in ("survived", "reported")]
+        self._verdicts[verdict] += 1
+        if self._last and len(placement) == 1 and placement.has("choice"):
+            self._coverage.options_with_findings.add(placement[0])
+        for step in placement[:1]:
+            row = step.operation or step.event
+            if row is not None and len(placement) == 1:
+                self._matrix.setdefault((row, step.name or ""), Counter())[verdict] += 1
+        for cause in found:
+            if cause.verdict != "reported":
+                self._findings.add(cause, verdict, placement, sandbox)
+
+    def _is_over(self) -> bool:
+        limit = self._options.seconds
+        self._coverage.out_of_time = limit is not None and _PROCESS_TIME[0]() - self._began >= limit
+        return self._coverage.out_of_time
+
+
+def _other_end(first: JudgedRun, second: JudgedRun) -> str | None:
+    """Return how the second clean run ended if the first one ended otherwise."""
+    if (first.raised is None) == (second.raised is None):
+        return None
+    return f"the second run ended with {type(second.raised).__name__}"
+
+
+def _by_count(placement: Placement) -> Placement:
+    """Return the placement with the calls of its steps counted among those of their operations."""
+    return Placement(
+        ExploreStep(step.kind, step.operation, step.nth, step.nth, step.name, step.event, step.delivery, step.choice, step.option,
+             step.target, step.resumes, step.answer_bytes)
+        for step in placement
+    )  # fmt: skip
+
+
+def _delivered(state: SandboxState) -> list[Delivered]:
+    """Return the attempts of a run in the order in which rules count them."""
+    attempts = [
+        (attempt.at, delivery.seq, delivery.event.kind, delivery.webhook_id)
+        for delivery in state.outbox.deliveries.values()
+        for attempt in delivery.attempts
+        if attempt.fault is None
+    ]
+    return [Delivered(n, kind, endpoint) for n, (_, _, kind, endpoint) in enumerate(sorted(attempts), start=1)]
+
+
+__all__ = ["ANY", "Exploration"]

@@ -1,0 +1,148 @@
+"""Findings: cases of one cause, the smallest first, with the scenario document that replays it and the lines to paste."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mockserver.scenario import documents
+from mockserver.testing.explore.placements import Placement
+from mockserver.testing.explore.verdicts import ORDER, Cause, Verdict
+from mockserver.testing.sandbox import Sandbox
+
+JSON = dict[str, Any]
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
+_NAME_CHARS = 80
+
+
+@dataclass
+class ExploreFinding:
+    """
+    One bug, as far as its cause tells.
+
+    Attributes:
+        verdict: `silent`, `breach` or `crashed`; `survived` or `reported` for a finding of the least severity, which does
+            not fail the test.
+        cause: A rule on conduct, a list of the ledger, `differs`, `endless`, or an exception's name.
+        message: One sentence on the smallest case.
+        clause: The clause that the client breaks, None if no rule names one.
+        advice: What the client has to do instead; empty if no rule says it.
+        placements: The placements with this cause, the smallest first.
+        document: The scenario document that replays the smallest case.
+        path: Where the document was written; None if it was not.
+    """
+
+    verdict: Verdict
+    cause: str
+    message: str
+    clause: str | None
+    advice: str
+    is_noise: bool
+    placements: list[Placement] = field(default_factory=list)
+    document: JSON = field(default_factory=dict)
+    path: str | None = None
+
+    @property
+    def count(self) -> int:
+        """The number of its placements."""
+        return len(self.placements)
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of Python that cause the smallest case, to paste into a test before the client's first call."""
+        return self.placements[0].lines
+
+    def as_json(self) -> JSON:
+        """Return the finding as JSON; `document` is the path of the written document, else None."""
+        return {
+            "verdict": self.verdict,
+            "cause": self.cause,
+            "message": self.message,
+            "placements": [placement.as_json() for placement in self.placements],
+            "count": self.count,
+            "document": self.path,
+            "clause": self.clause,
+        }
+
+
+class Findings:
+    """The findings of one exploration, by cause."""
+
+    def __init__(self, test: str) -> None:
+        self._test = test
+        self._rows: dict[tuple[str, str], ExploreFinding] = {}
+
+    def add(self, cause: Cause, verdict: Verdict, placement: Placement, sandbox: Sandbox) -> None:
+        """
+        Add a case.
+
+        Args:
+            cause: Why the run is a case.
+            verdict: The verdict on the run.
+            placement: Where the run had its faults.
+            sandbox: The sandbox of the run, for the document.
+        """
+        shown = verdict if cause.is_noise and verdict in ("survived", "reported") else cause.verdict
+        key = "noise" if cause.is_noise else cause.verdict, cause.name
+        row = self._rows.get(key)
+        if row is None:
+            row = self._rows[key] = ExploreFinding(
+                shown, cause.name, cause.message, cause.clause, cause.advice, cause.is_noise
+            )
+        is_smallest = not row.placements or len(placement) < len(row.placements[0])
+        row.placements.insert(0 if is_smallest else len(row.placements), placement)
+        if is_smallest:
+            row.message = cause.message
+            row.document = document(sandbox, placement, self._name(row), f"{cause.name}: {cause.message}")
+
+    def _name(self, finding: ExploreFinding) -> str:
+        plain = _NOT_IN_NAMES.sub("-", f"{self._test.rpartition('/')[2]}-{finding.verdict}-{finding.cause}")
+        return plain[-_NAME_CHARS:].strip("-.")
+
+    def rows(self) -> list[ExploreFinding]:
+        """Return the findings, the worst first, then in the order in which they were met."""
+        return sorted(self._rows.values(), key=lambda row: (row.is_noise, ORDER.index(row.verdict)))
+
+
+def document(sandbox: Sandbox, placement: Placement, name: str, summary: str) -> JSON:
+    """
+    Return the scenario document that replays a placement for a test that makes the same calls.
+
+    Args:
+        sandbox: The sandbox of the run: its seed, clock, choices and seed data are the document's.
+        placement: Where the run had its faults.
+        name: The scenario's name.
+        summary: One sentence.
+    """
+    replayed = sandbox.replay_document(name)
+    parts: JSON = {key: replayed[key] for key in ("scenario", "seed", "clock") if key in replayed}
+    parts["summary"] = summary
+    choices = {**replayed.get("choices", {}), **placement.choices}
+    given = _seed_data(replayed)
+    script = [*replayed.get("script", []), *placement.script]
+    optional = {"choices": choices, "given": given, "script": script}
+    return {**parts, **{key: value for key, value in optional.items() if value}}
+
+
+def _seed_data(replayed: Mapping[str, Any]) -> JSON:
+    """Return the seed data of the scenario and of the sandbox's settings, which a replay adds by a first command."""
+    given = dict(replayed.get("given", {}))
+    first: JSON = next(iter(replayed.get("calls", ())), {})
+    if first.get("do") != "apply_scenario" or "given" not in replayed:
+        return given
+    for kind, entries in first["with"].get("given", {}).items():
+        given[kind] = (
+            [*given[kind], *entries] if isinstance(given.get(kind), list) and isinstance(entries, list) else entries
+        )
+    return given
+
+
+def write(finding: ExploreFinding, folder: Path) -> None:
+    """Write the finding's document into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{finding.document['scenario']}.json"
+    path.write_text(documents.dump(finding.document), encoding="utf-8")
+    finding.path = path.as_posix()

@@ -1,0 +1,148 @@
+"""Placements: where a run has its faults, acts of others, faults of deliveries and options, and the rules that cause them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS, body_bytes_kept
+
+JSON = dict[str, Any]
+Kind = Literal["fault", "act", "delivery", "choice"]
+
+
+@dataclass(frozen=True)
+class ExploreStep:
+    """
+    One deviation from the clean run.
+
+    Attributes:
+        kind: `fault` of the wire, `act` of another, `delivery` or `choice`.
+        operation: The operation of the call; None for a delivery and a choice.
+        call: The number of the call in its run; of a client that is not deterministic, among the calls of its operation.
+        nth: The number of the call among those of its operation, which the rule counts.
+        name: The name of the fault or act.
+        event: The kind of the event that is delivered.
+        delivery: The number of the attempt to deliver in its run.
+        choice: The id of the choice.
+        option: Its option.
+        target: The id of the record that an act concerns, where its rule needs one.
+        resumes: For sends that stall: operations, each with the number of its call that lets them go on.
+        answer_bytes: The length of the answer that the clean run got at this call.
+    """
+
+    kind: Kind
+    operation: str | None = None
+    call: int | None = None
+    nth: int | None = None
+    name: str | None = None
+    event: str | None = None
+    delivery: int | None = None
+    choice: str | None = None
+    option: str | None = None
+    target: str | None = field(default=None, repr=False)
+    resumes: tuple[tuple[str, int], ...] = field(default=(), repr=False)
+    answer_bytes: int = field(default=0, repr=False)
+
+    def as_json(self) -> JSON:
+        """Return the members of its kind: `operation`, `call` and `name`; `event`, `delivery` and `name`; or `choice` and `option`."""
+        if self.kind == "choice":
+            return {"kind": self.kind, "choice": self.choice, "option": self.option}
+        if self.kind == "delivery":
+            return {"kind": self.kind, "event": self.event, "delivery": self.delivery, "name": self.name}
+        return {"kind": self.kind, "operation": self.operation, "call": self.call, "name": self.name}
+
+    def describe(self) -> str:
+        """Return the step as text, such as `drop-after at call 2 (startCampaign)`."""
+        if self.kind == "choice":
+            return f"{self.choice}={self.option}"
+        if self.kind == "delivery":
+            return f"{self.name} at delivery {self.delivery} ({self.event})"
+        place = "before" if self.kind == "act" else "at"
+        return f"{self.name} {place} call {self.call} ({self.operation})"
+
+    def rules(self) -> list[JSON]:
+        """Return the rules of a scenario's script that cause it; none for a choice."""
+        if self.kind == "choice":
+            return []
+        name = self.name or ""
+        if self.kind == "delivery":
+            return [{"on": "delivery", "nth": self.delivery, "do": {"deliver": dict(DELIVERY_FAULTS[name].argument)}}]
+        at: JSON = {"on": self.operation, "nth": self.nth}
+        if self.kind == "fault":
+            effects = dict(FAULTS[name].effects)
+            if name == "truncate":
+                effects = {"truncate": body_bytes_kept(self.answer_bytes)}
+            return [{**at, "do": effects}]
+        act = ACTS[name]
+        argument = {**act.argument, **({"id": self.target} if self.target else {})}
+        acted = [{**at, "when": "before", "do": {act.effect: argument}}]
+        resumes = [{"on": on, "nth": nth, "when": "before", "do": {"resume-sends": {}}} for on, nth in self.resumes]
+        return acted + resumes
+
+    def lines(self) -> list[str]:
+        """Return the lines of Python that put its rules in force, to paste into a test."""
+        if self.kind == "choice":
+            return [f'mockserver.choose({{"{self.choice}": "{self.option}"}})']
+        return [_line(rule) for rule in self.rules()]
+
+
+def _line(rule: Mapping[str, Any]) -> str:
+    when = f'.when("{rule["when"]}")' if "when" in rule else ""
+    effects = ", ".join(f"{_python(name)}: {_python(argument)}" for name, argument in rule["do"].items())
+    return f'mockserver.on("{rule["on"]}").nth({rule["nth"]}){when}.do({{{effects}}})'
+
+
+def _python(value: Any) -> str:
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_python(name)}: {_python(member)}" for name, member in value.items()) + "}"
+    return repr(value)
+
+
+class Placement(tuple[ExploreStep, ...]):
+    """The deviations of one run, in their order; empty for the clean run."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, *steps: ExploreStep) -> Placement:
+        """Return the placement of these steps."""
+        return cls(steps)
+
+    @property
+    def choices(self) -> dict[str, str]:
+        """The options of the run, by choice."""
+        return {step.choice: step.option for step in self if step.choice is not None and step.option is not None}
+
+    @property
+    def script(self) -> list[JSON]:
+        """The rules of the run, as in a scenario's script."""
+        return [rule for step in self for rule in step.rules()]
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of Python that cause it, to paste into a test before the client's first call."""
+        return [line for step in self for line in step.lines()]
+
+    def as_json(self) -> list[JSON]:
+        """Return its steps as JSON."""
+        return [step.as_json() for step in self]
+
+    def describe(self) -> str:
+        """Return its steps as one text; `no fault` for the clean run."""
+        return " and ".join(step.describe() for step in self) or "no fault"
+
+    def has(self, *kinds: Kind) -> bool:
+        """Return True if a step is of one of these kinds."""
+        return any(step.kind in kinds for step in self)
+
+    def __repr__(self) -> str:
+        return f"<Placement {self.describe()}>"
+
+
+def names_of(steps: Iterable[ExploreStep]) -> Sequence[str]:
+    """Return the names of faults and acts among the steps."""
+    return [step.name for step in steps if step.name is not None]

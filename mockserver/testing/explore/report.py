@@ -1,0 +1,294 @@
+"""The report of one exploration: as JSON, as text, and as the decision whether the test fails."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mockserver.contract.choices import CHOICES
+from mockserver.contract.text import printable
+from mockserver.testing.explore import findings as finding_rows
+from mockserver.testing.explore.findings import ExploreFinding
+from mockserver.testing.explore.options import ANY, ExploreOptions
+from mockserver.testing.explore.placements import ExploreStep, Placement
+from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS, NAMES
+from mockserver.testing.explore.verdicts import ORDER, Verdict
+
+JSON = dict[str, Any]
+COLUMNS: tuple[Verdict, ...] = ("survived", "reported", "crashed", "breach", "silent")
+_FAILING = ("silent", "breach")
+_SHOWN = 3  # placements of a finding in the text
+_LETTERS: Mapping[Verdict, str] = {"silent": "S", "breach": "B", "crashed": "c", "reported": "r", "survived": "."}
+CURE = 'monkeypatch.setattr(time, "sleep", mockserver.sleep)'
+
+
+class CleanRun(NamedTuple):
+    """
+    The clean run.
+
+    Attributes:
+        calls: The number of its calls.
+        choices_read: The ids of the choices that it read.
+        deliveries: The number of its attempts to deliver an event.
+        difference: The first difference of the second clean run; None if they are equal.
+        failure: The exception with which it ended; None if it passed.
+        sleep: The longest real wait between two calls, if it is a sleep.
+    """
+
+    calls: int
+    choices_read: Sequence[str]
+    deliveries: int
+    difference: str | None
+    failure: str | None
+    sleep: str | None
+
+
+@dataclass
+class Part:
+    """How many placements of a kind there are, how many of them are equal to others, and how many were tried."""
+
+    placements: int = 0
+    merged: int = 0
+    tried: int = 0
+
+    def as_json(self) -> JSON:
+        return {"placements": self.placements, "merged": self.merged, "tried": self.tried}
+
+    @property
+    def left(self) -> int:
+        return self.placements - self.merged - self.tried
+
+
+@dataclass
+class Coverage:
+    """What was tried, and what was not."""
+
+    singles: Part = field(default_factory=Part)
+    pairs: Part = field(default_factory=Part)
+    combinations_planned: int = 0
+    combinations_tried: int = 0
+    shrinking: int = 0
+    over_socket: bool = False
+    out_of_time: bool = False
+    options_with_findings: set[ExploreStep] = field(default_factory=set)
+
+
+class Tolerated:
+    """The rows of known cases, and how many cases each has met."""
+
+    def __init__(self, rows: Sequence[tuple[str, str, str, str]]) -> None:
+        self.counts: dict[tuple[str, str, str, str], int] = dict.fromkeys(rows, 0)
+
+    def allows(self, placement: Placement, verdict: str) -> bool:
+        """Return True if a row names the operation, the fault and the verdict of a single placement; count it."""
+        for row in self.counts:
+            operation, fault, named, _ = row
+            if named == verdict and all(
+                operation in (ANY, step.operation) and fault in (ANY, step.name) for step in placement
+            ):
+                self.counts[row] += 1
+                return True
+        return False
+
+
+@dataclass(frozen=True)
+class ExploreReport:
+    """
+    The report of an exploration.
+
+    Attributes:
+        test: The test's name.
+        options: What was to be tried.
+        clean: The clean run.
+        coverage: What was tried, and what was not.
+        runs: The number of runs, the clean ones included.
+        seconds: Processor time of everything.
+        verdicts: The number of placements by verdict.
+        findings: The findings, the worst first.
+        matrix: The number of single placements by operation (or event) and fault, by verdict.
+        tolerated: The known cases that were met.
+    """
+
+    test: str
+    options: ExploreOptions
+    clean: CleanRun
+    coverage: Coverage
+    runs: int
+    seconds: float
+    verdicts: Mapping[Verdict, int]
+    findings: Sequence[ExploreFinding]
+    matrix: Mapping[tuple[str, str], Mapping[Verdict, int]]
+    tolerated: Tolerated
+
+    @property
+    def failed(self) -> bool:
+        """True if the clean run failed, or a finding is silent or a breach, or with `strict` a crash."""
+        failing = (*_FAILING, *(("crashed",) if self.options.strict else ()))
+        return self.clean.failure is not None or any(row.verdict in failing for row in self.findings)
+
+    @property
+    def deterministic(self) -> bool:
+        """True if both clean runs had the same calls."""
+        return self.clean.difference is None
+
+    def write_documents(self, folder: str | Path = ".mockserver/failures") -> None:
+        """
+        Write the scenario document of each finding, whose path `as_json` then has.
+
+        Args:
+            folder: Where the documents are written; it is made if it does not exist.
+        """
+        for finding in self.findings:
+            finding_rows.write(finding, Path(folder))
+
+    def as_json(self) -> JSON:
+        """Return the report as JSON: one entry of the member `tests` of a report file."""
+        clean = {
+            "calls": self.clean.calls,
+            "choicesRead": list(self.clean.choices_read),
+            "deliveries": self.clean.deliveries,
+        }
+        matrix: JSON = {}
+        for (operation, fault), counts in self.matrix.items():
+            matrix.setdefault(operation, {})[fault] = _counts(counts)
+        return {
+            "test": self.test,
+            "clean": clean,
+            "deterministic": self.deterministic,
+            "singles": self.coverage.singles.as_json(),
+            "pairs": self.coverage.pairs.as_json(),
+            "runs": self.runs,
+            "seconds": round(self.seconds, 1),
+            "verdicts": _counts(self.verdicts),
+            "findings": [finding.as_json() for finding in self.findings],
+            "matrix": matrix,
+        }
+
+    def text(self) -> str:
+        """Return the report as text: what was covered, the findings, the matrix, and what was not tried."""
+        return "\n".join(printable(line) for line in self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield f"explored {self.test}: {_of(self.clean.calls, 'call')}, {_of(self.clean.deliveries, 'delivery')}, {_of(len(self.clean.choices_read), 'choice')} read"
+        yield from (f"  {line}" for line in self._notes())
+        if self.clean.failure is None:
+            yield f"  {self._covered()}"
+            yield f"  {', '.join(f'{name} {self.verdicts.get(name, 0)}' for name in ORDER)}"
+        for finding in self.findings:
+            yield ""
+            yield from _finding_lines(finding)
+        if self.matrix:
+            yield ""
+            yield from _matrix_lines(self.matrix)
+        not_tried = list(self._not_tried())
+        if not_tried and self.clean.failure is None:
+            yield ""
+            yield "not tried:"
+            yield from (f"  {line}" for line in not_tried)
+
+    def _notes(self) -> Iterator[str]:
+        clean = self.clean
+        if clean.failure is not None:
+            yield f"the clean run failed, so nothing was explored: {clean.failure}"
+        if clean.difference is not None:
+            yield f"the clean runs differ: {clean.difference}"
+            yield "so calls are counted by operation, and no placement is left out as equal to another"
+        if clean.sleep is not None:
+            yield f"the client sleeps in real time ({clean.sleep}); let it sleep on the sandbox's clock: {CURE}"
+        for (operation, fault, verdict, reason), count in self.tolerated.counts.items():
+            met = _of(count, "case") if count else "no case: remove the row"
+            yield f"tolerated {verdict} of {fault} at {operation}: {met} ({reason})"
+
+    def _covered(self) -> str:
+        singles, pairs, coverage = self.coverage.singles, self.coverage.pairs, self.coverage
+        which = f"{singles.tried} of {singles.placements - singles.merged}" if singles.left else f"all {singles.tried}"
+        parts = [
+            f"{which} single placements"
+            + (f" ({singles.merged} more are equal to one of them)" if singles.merged else "")
+        ]
+        if pairs.placements:
+            distinct = pairs.placements - pairs.merged
+            share = 100 * pairs.tried // distinct if distinct else 100
+            parts.append(f"{share} % of {distinct} pairs ({pairs.merged} more are equal to one of them)")
+        if coverage.combinations_planned:
+            parts.append(
+                f"{coverage.combinations_tried} of {coverage.combinations_planned} combinations of choices among them"
+            )
+        return ", ".join(parts)
+
+    def _not_tried(self) -> Iterator[str]:
+        coverage, options = self.coverage, self.options
+        if coverage.out_of_time:
+            yield f"what did not fit into {options.seconds:g} seconds: {coverage.singles.left} single placements"
+        left_out = [name for name in NAMES if not options.has_fault(name)]
+        if left_out:
+            yield f"faults left out by `faults`: {', '.join(left_out)}"
+        if options.operations is not None:
+            yield f"faults at calls of other operations than {', '.join(options.operations)}"
+        if coverage.over_socket:
+            slow = [row.name for row in FAULTS.values() if row.needs_time]
+            yield f"{', '.join(slow)} at calls over a socket, where they would take real time"
+        numeric = [choice for choice in self.clean.choices_read if len(CHOICES[choice].options) < 2]
+        if numeric:
+            yield f"choices that are numbers: {', '.join(numeric)}"
+        if options.pairs == 0:
+            yield "pairs of faults and combinations of choices (`pairs=0`)"
+        elif coverage.pairs.left > 0:
+            yield f"{coverage.pairs.left} pairs beyond the budget of {options.pairs} runs"
+        if not self.matrix_has(DELIVERY_FAULTS):
+            yield "faults of deliveries: the clean run delivered no event"
+        absent = [name for name in ACTS if options.has_fault(name) and not self.matrix_has((name,))]
+        if absent:
+            yield f"acts without a record that they could concern: {', '.join(absent)}"
+
+    def matrix_has(self, names: Mapping[str, object] | Sequence[str]) -> bool:
+        """Return True if a placement with one of these names was tried."""
+        return any(name in names for _, name in self.matrix)
+
+
+def _counts(counts: Mapping[Verdict, int]) -> dict[str, int]:
+    return {name: counts.get(name, 0) for name in COLUMNS}
+
+
+def _of(count: int, what: str) -> str:
+    plural = {"delivery": "deliveries"}.get(what, f"{what}s")
+    return f"{count} {what if count == 1 else plural}"
+
+
+def _finding_lines(finding: ExploreFinding) -> Iterator[str]:
+    head = "noise" if finding.is_noise else finding.verdict
+    places = "in the clean run" if not finding.placements[0] else f"at {_of(finding.count, 'placement')}"
+    yield f"{head}: {finding.cause} {places}"
+    yield f"  {finding.message}"
+    if finding.clause:
+        yield f"  breaks {finding.clause}: {finding.advice}"
+    for placement in finding.placements[:_SHOWN] if finding.placements[0] else ():
+        yield f"  {placement.describe()}"
+    if finding.count > _SHOWN:
+        yield f"  and {finding.count - _SHOWN} more"
+    yield from (f"  > {line}" for line in finding.lines)
+    if finding.path is not None:
+        yield f"  replayed by {finding.path}"
+
+
+def _matrix_lines(matrix: Mapping[tuple[str, str], Mapping[Verdict, int]]) -> Iterator[str]:
+    """Yield one line per operation; each fault has the letter of its worst verdict, or none if it was not tried."""
+    columns = [name for name in NAMES if any(fault == name for _, fault in matrix)]
+    legend = ", ".join(f"{letter} {name}" for name, letter in _LETTERS.items())
+    rows = list(dict.fromkeys(operation for operation, _ in matrix))
+    width = max(map(len, rows))
+    yield f"by operation and fault ({legend}):"
+    for row in rows:
+        worst = (_worst(matrix.get((row, column), {})) for column in columns)
+        yield f"  {row:<{width}}  {''.join(worst)}"
+    yield f"  {'':<{width}}  {' '.join(columns)}"
+
+
+def _worst(counts: Mapping[Verdict, int]) -> str:
+    return next((_LETTERS[name] for name in ORDER if counts.get(name)), " ")
+
+
+Counts = Counter

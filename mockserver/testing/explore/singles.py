@@ -1,0 +1,160 @@
+"""
+The steps that can be added to a run, by the calls and deliveries of that run; and those of them that are equal.
+
+Two placements are equal if they have the same fault at calls of the same operation, with the same request, class of the
+answer and state of the addressed record, and the same calls follow; equal calls in a row count as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from mockserver.contract.choices import CHOICES
+from mockserver.testing.explore.options import ExploreOptions
+from mockserver.testing.explore.placements import ExploreStep, Placement
+from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS, READS, STALL_ENDS_AFTER, ActRow, WireRow
+from mockserver.testing.explore.trace import TracedCall, collapsed
+from mockserver.testing.sweep import options as options_of
+
+_POLLED = ("readExecution", "readCampaign", "listCampaigns")
+_NO_CONTENT = "204"
+
+
+class Delivered(NamedTuple):
+    """One attempt to deliver an event: its number in the run, the event's kind, and its endpoint."""
+
+    number: int
+    event: str
+    endpoint: str
+
+
+class Surroundings(NamedTuple):
+    """
+    What a run had, other than calls.
+
+    Attributes:
+        templates: The ids of the templates of the client's campaigns, by campaign.
+        entrypoints: The ids of the entrypoints.
+        by_socket: The numbers of the calls that a socket carried.
+    """
+
+    templates: dict[str, str]
+    entrypoints: tuple[str, ...]
+    by_socket: frozenset[int]
+
+
+class Candidate(NamedTuple):
+    """A step, and the key that is equal for steps of which one is enough."""
+
+    step: ExploreStep
+    key: Any
+
+
+def at_calls(
+    calls: Sequence[TracedCall], around: Surroundings, options: ExploreOptions, first: int = 0
+) -> Iterator[Candidate]:
+    """
+    Yield the faults and acts at each call, in the order of the calls.
+
+    Args:
+        calls: The calls of the run that the steps are added to.
+        around: What else that run had.
+        options: The faults and operations to try.
+        first: The place of the first call at which a step may happen.
+    """
+    for place in range(first, len(calls)):
+        call = calls[place]
+        if not options.has_operation(call.operation):
+            continue
+        context = _context(calls, place)
+        for row in FAULTS.values():
+            if options.has_fault(row.name) and _applies(row, call, around):
+                yield Candidate(_fault(row, call), (_plain_name(row, call), *context))
+        for act in ACTS.values():
+            if options.has_fault(act.name):
+                yield from _acts(act, calls, place, around, context)
+
+
+def _context(calls: Sequence[TracedCall], place: int) -> tuple[Any, ...]:
+    is_repeated = place > 0 and calls[place - 1].key == calls[place].key
+    return calls[place].key, is_repeated, tuple(collapsed(calls[place + 1 :]))
+
+
+def _applies(row: WireRow, call: TracedCall, around: Surroundings) -> bool:
+    if row.needs_time and call.number in around.by_socket:
+        return False
+    if row.name == "stale":
+        return call.operation in READS and call.changed
+    if row.name in ("truncate", "dribble"):
+        return call.answer_bytes > 1
+    return True
+
+
+def _plain_name(row: WireRow, call: TracedCall) -> str:
+    return row.twin if row.twin is not None and call.operation in READS else row.name
+
+
+def _fault(row: WireRow, call: TracedCall) -> ExploreStep:
+    return ExploreStep("fault", call.operation, call.number, call.nth, row.name, answer_bytes=call.answer_bytes)
+
+
+def _acts(
+    act: ActRow, calls: Sequence[TracedCall], place: int, around: Surroundings, context: tuple[Any, ...]
+) -> Iterator[Candidate]:
+    call = calls[place]
+    for target in _targets(act, call, around):
+        resumes = _resumes(calls, place) if act.name == "sends-stall" else ()
+        if act.name == "sends-stall" and not resumes:
+            return
+        step = ExploreStep("act", call.operation, call.number, call.nth, act.name, target=target, resumes=resumes)
+        yield Candidate(step, (act.name, target, *context))
+
+
+def _targets(act: ActRow, call: TracedCall, around: Surroundings) -> Iterable[str | None]:
+    """Return the ids of the records that an act can concern before this call; None for an act that needs no id."""
+    if act.concerns == "campaign":
+        return [None] if call.running else []
+    if act.concerns == "session":
+        return [None] if call.pending else []
+    if act.concerns == "template":
+        return sorted(set(around.templates.values()))
+    return around.entrypoints if act.concerns == "entrypoint" else [None]
+
+
+def _resumes(calls: Sequence[TracedCall], place: int) -> tuple[tuple[str, int], ...]:
+    """Return for each operation by which the run polls from here on the number of its call that ends the stall."""
+    later = {call.operation for call in calls[place:]}
+    before = [call.operation for call in calls[:place]]
+    return tuple((name, before.count(name) + STALL_ENDS_AFTER + 1) for name in _POLLED if name in later)
+
+
+def at_deliveries(delivered: Sequence[Delivered], options: ExploreOptions) -> Iterator[Candidate]:
+    """Yield the faults of each attempt to deliver an event."""
+    for attempt in delivered:
+        for row in DELIVERY_FAULTS.values():
+            is_last = all(other.endpoint != attempt.endpoint for other in delivered if other.number > attempt.number)
+            if options.has_fault(row.name) and not (row.name == "reorder" and is_last):
+                step = ExploreStep("delivery", event=attempt.event, delivery=attempt.number, name=row.name)
+                yield Candidate(step, step)
+
+
+def of_choices(read: Iterable[str], in_force: dict[str, object], options: ExploreOptions) -> Iterator[Candidate]:
+    """Yield each option other than the one in force, of the choices that the clean run has read or that are named."""
+    ids = set(read) if options.choices is None else set(options.choices)
+    for row in CHOICES.values():
+        if row.id in ids and len(row.options) > 1:
+            for case in options_of(row):
+                if case.option != in_force.get(row.id, row.default):
+                    step = ExploreStep("choice", choice=case.choice, option=case.option)
+                    yield Candidate(step, step)
+
+
+def pruned(candidates: Iterable[Candidate], prune: bool) -> tuple[list[Placement], int]:
+    """Return the placements to try, the first of each key, and the number of those left out."""
+    kept: dict[Any, Placement] = {}
+    count = 0
+    for candidate in candidates:
+        count += 1
+        kept.setdefault(candidate.key if prune else count, Placement.of(candidate.step))
+    return list(kept.values()), count - len(kept)

@@ -1,0 +1,119 @@
+"""What Explore tries: faults of the wire, acts of others and faults of deliveries, one row each, by their effects in a script."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+from mockserver.contract.effects import FORGERIES
+from mockserver.contract.endpoints import ENDPOINTS
+
+# A time that no client waits on purpose: its own timeout ends the wait before, and the connection closes for one without.
+NO_ANSWER_FOR = "1h"
+RETRY_AFTER_S = 30
+STALL_ENDS_AFTER = 20  # reads of the client, after which the sends that stall go on
+_TRUNCATE_BYTES = 20
+
+
+class WireRow(NamedTuple):
+    """
+    A fault of the wire.
+
+    Attributes:
+        name: As in reports and options.
+        effects: The effects of its rule.
+        changes: `before` if the operation does not run, `after` if it takes effect; the same for an operation that only reads.
+        twin: The fault that is the same for an operation that only reads.
+        needs_time: Takes real time over a socket, where it is not tried.
+    """
+
+    name: str
+    effects: Mapping[str, Any]
+    changes: Literal["before", "after"]
+    twin: str | None = None
+    needs_time: bool = False
+
+
+class ActRow(NamedTuple):
+    """
+    An act of another between two calls.
+
+    Attributes:
+        name: As in reports and options.
+        effect: The effect of its rule.
+        argument: Its argument; the id of the record is added where `concerns` is a kind whose effect needs one.
+        concerns: What must exist for it: a running campaign, a pending session, a template in use, an entrypoint, or a key.
+    """
+
+    name: str
+    effect: str
+    argument: Mapping[str, Any]
+    concerns: Literal["campaign", "session", "template", "entrypoint", "tenant"]
+
+
+class DeliveryRow(NamedTuple):
+    """
+    A fault of an attempt to deliver an event.
+
+    Attributes:
+        name: As in reports and options.
+        argument: The argument of the effect `deliver`.
+        withholds: The receiver gets less, or gets it later, than in the clean run.
+    """
+
+    name: str
+    argument: Mapping[str, Any]
+    withholds: bool = False
+
+
+# fmt: off
+_WIRE = (
+    WireRow("drop-before",    {"drop": "before"},                                             "before"),
+    WireRow("drop-after",     {"drop": "after"},                                              "after",  twin="drop-before"),
+    WireRow("reset-before",   {"reset": "before"},                                            "before"),
+    WireRow("reset-after",    {"reset": "after"},                                             "after",  twin="reset-before"),
+    WireRow("timeout-before", {"delay-after": NO_ANSWER_FOR, "drop": "before"},               "before", needs_time=True),
+    WireRow("timeout-after",  {"delay-after": NO_ANSWER_FOR, "drop": "after"},                "after",  twin="timeout-before", needs_time=True),
+    WireRow("internal-error", {"error": "INTERNAL_ERROR"},                                    "before"),
+    WireRow("rate-limit",     {"error": {"code": "RATE_LIMIT_EXCEEDED", "retryAfter": RETRY_AFTER_S}}, "before"),
+    WireRow("bad-gateway",    {"bad-gateway": "after"},                                       "after"),
+    WireRow("truncate",       {"truncate": _TRUNCATE_BYTES},                                  "after"),
+    WireRow("garble",         {"garble": True},                                               "after"),
+    WireRow("dribble",        {"dribble": {"chunks": 5, "over": "10s"}},                      "after",  needs_time=True),
+    WireRow("stale",          {"stale": True},                                                "before"),
+)
+_ACTS = (
+    ActRow("campaign-canceled",   "cancel-campaign",   {},                            "campaign"),
+    ActRow("campaign-fails",      "fail-campaign",     {},                            "campaign"),
+    ActRow("sends-stall",         "stall-sends",       {},                            "campaign"),
+    ActRow("template-paused",     "set-template",      {"status": "PAUSED"},          "template"),
+    ActRow("key-revoked",         "revoke-key",        {},                            "tenant"),
+    ActRow("subscription-lapses", "set-tenant",        {"subscription": "suspended"}, "tenant"),
+    ActRow("session-expires",     "expire-session",    {},                            "session"),
+    ActRow("user-cancels",        "cancel-session",    {},                            "session"),
+    ActRow("number-in-use",       "fail-session",      {"reason": "phone_in_use"},    "session"),
+    ActRow("entrypoint-removed",  "remove-entrypoint", {},                            "entrypoint"),
+)
+_DELIVERIES = (
+    DeliveryRow("duplicate",      {"duplicate": 1}),
+    DeliveryRow("delay",          {"delay": "30m"},           withholds=True),
+    DeliveryRow("reorder",        {"reorder": True},          withholds=True),
+    DeliveryRow("lose",           {"lose": True},             withholds=True),
+    DeliveryRow("before-answer",  {"before-answer": True},    withholds=True),
+    *(DeliveryRow(f"forge-{forgery}", {"forge": forgery}) for forgery in FORGERIES),
+    DeliveryRow("unknown-kind",   {"unknown-kind": "entrypoints.photoapp.renamed"}),
+)
+# fmt: on
+
+FAULTS: Mapping[str, WireRow] = MappingProxyType({row.name: row for row in _WIRE})
+ACTS: Mapping[str, ActRow] = MappingProxyType({row.name: row for row in _ACTS})
+DELIVERY_FAULTS: Mapping[str, DeliveryRow] = MappingProxyType({row.name: row for row in _DELIVERIES})
+NAMES: tuple[str, ...] = (*FAULTS, *ACTS, *DELIVERY_FAULTS)
+
+READS = frozenset(row.id for row in ENDPOINTS.values() if not row.writes)  # the audience preview too
+
+
+def body_bytes_kept(length: int) -> int:
+    """Return how many bytes of an answer of this length arrive before it is cut off."""
+    return _TRUNCATE_BYTES if length > _TRUNCATE_BYTES else length // 2

@@ -1,0 +1,199 @@
+"""
+The calls of one run as Explore compares them: request, class of the answer, and state of the record that the call addresses.
+
+A call is comparable by its method, route, the names in its query and a hash of its body without ids and instants.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from mockserver.conduct.evidence import was_received
+from mockserver.contract.text import json_value
+from mockserver.core.instants import Duration
+from mockserver.core.state.journal import JournalEntry, Transition
+from mockserver.core.state.sandbox import SandboxState
+
+_ID = re.compile(r"\b[a-z][a-z_]*_[a-z0-9]{8,}\b")
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?")
+_HASH_CHARS = 12
+_SLEPT = 500_000  # microseconds of real time between two calls while the sandbox's clock stays: the client sleeps
+
+Comparable = tuple[str, str]  # method and route with the query's names, and the body's hash
+
+
+def comparable(exchange: JournalEntry) -> Comparable:
+    """Return method and route with the query's names, and a hash of the body without ids and instants."""
+    call = exchange.call
+    route = call.endpoint.path if call.endpoint else _ID.sub("{id}", call.path)
+    names = sorted({name for name, _ in call.query})
+    query = f"?{'&'.join(names)}" if names else ""
+    text = json.dumps(exchange.body, sort_keys=True, default=str) if exchange.body is not None else ""
+    bare = _INSTANT.sub("TIME", _ID.sub("ID", text))
+    return f"{call.method} {route}{query}", hashlib.sha256(bare.encode()).hexdigest()[:_HASH_CHARS] if bare else ""
+
+
+class TracedCall(NamedTuple):
+    """
+    One call of a run.
+
+    Attributes:
+        number: Among the calls of the run, from 1; calls of no operation do not count.
+        nth: Among the calls of its operation, from 1.
+        operation: The id of the operation.
+        request: The call as it is compared.
+        answer: The class of the answer: its status and code, and for each member of its object whether it has a value.
+        state: The status of each record that its path names, before the call.
+        running: The ids of the campaigns that are processing before the call.
+        pending: The ids of the sessions that are pending before the call.
+        changed: True if a record had changed in this run before the call.
+        answer_bytes: The length of the answer's body; 0 if there was none.
+        lost: True if no answer as the service sent it reached the client.
+    """
+
+    number: int
+    nth: int
+    operation: str
+    request: Comparable
+    answer: str
+    state: str
+    running: tuple[str, ...]
+    pending: tuple[str, ...]
+    changed: bool
+    answer_bytes: int
+    lost: bool
+
+    @property
+    def key(self) -> tuple[str, Comparable, str, str]:
+        """The parts that are equal for calls that Explore takes for one."""
+        return self.operation, self.request, self.answer, self.state
+
+
+def trace(state: SandboxState) -> list[TracedCall]:
+    """
+    Return the calls of operations in a run, oldest first.
+
+    Args:
+        state: The sandbox after the run. Lock: the caller holds it.
+    """
+    calls, counts, statuses = list[TracedCall](), dict[str, int](), _Statuses(state.journal.transitions)
+    for exchange in state.journal.exchanges:
+        operation = exchange.operation
+        if operation is None:
+            continue
+        counts[operation] = counts.get(operation, 0) + 1
+        statuses.advance_to(exchange)
+        names = (f"{name}={statuses.of(value)}" for name, value in exchange.call.params.items())
+        calls.append(
+            TracedCall(
+                len(calls) + 1,
+                counts[operation],
+                operation,
+                comparable(exchange),
+                _answer_class(exchange),
+                " ".join(names),
+                statuses.ids("campaign", "processing"),
+                statuses.ids("session", "pending"),
+                statuses.has_changed,
+                len(exchange.answer),
+                not was_received(exchange),
+            )
+        )
+    return calls
+
+
+class _Statuses:
+    """The status of each record while the calls of a journal are read in order."""
+
+    def __init__(self, transitions: Sequence[Transition]) -> None:
+        self._left = list(reversed(transitions))
+        self._status: dict[str, tuple[str, str]] = {}  # kind and status, by id
+        self.has_changed = False
+
+    def advance_to(self, exchange: JournalEntry) -> None:
+        """Apply what happened before the operation of this call ran."""
+        while self._left and _is_before(self._left[-1], exchange):
+            transition = self._left.pop()
+            self.has_changed = True
+            self._status[transition.id] = transition.kind, transition.target
+
+    def of(self, record_id: str) -> str:
+        return self._status.get(record_id, ("", "-"))[1]
+
+    def ids(self, kind: str, status: str) -> tuple[str, ...]:
+        return tuple(id for id, named in self._status.items() if named == (kind, status))
+
+
+def _is_before(transition: Transition, exchange: JournalEntry) -> bool:
+    by = transition.cause.get("exchange")
+    return by < exchange.n if isinstance(by, int) else transition.at <= exchange.at
+
+
+def _answer_class(exchange: JournalEntry) -> str:
+    if exchange.status is None:
+        return "none"
+    body = json_value(exchange.answer) if exchange.answer else None
+    if not isinstance(body, dict):
+        return f"{exchange.status} {_presence(body)}"
+    members = (f"{name}={_presence(value)}" for name, value in sorted(body.items()))
+    code = body.get("code") if exchange.status >= 400 else body.get("status")
+    return f"{exchange.status} {code} {' '.join(members)}"
+
+
+def _presence(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, list | dict | str):
+        return "some" if value else "empty"
+    return "value"
+
+
+def first_difference(one: Sequence[TracedCall], other: Sequence[TracedCall]) -> str | None:
+    """Return the first difference of two clean runs as text; None if they have the same calls."""
+    for first, second in zip(one, other, strict=False):
+        if first.request != second.request:
+            return f"call {first.number} is {_called(first)} in the first run and {_called(second)} in the second"
+    if len(one) == len(other):
+        return None
+    longer = one if len(one) > len(other) else other
+    which = "first" if longer is one else "second"
+    extra = longer[min(len(one), len(other))]
+    return f"the runs have {len(one)} and {len(other)} calls; only the {which} one has call {extra.number}, {_called(extra)}"
+
+
+def _called(call: TracedCall) -> str:
+    route, body = call.request
+    return f"{route} with the body {body}" if body else route
+
+
+def real_sleep(exchanges: Sequence[JournalEntry]) -> tuple[int, int, Duration] | None:
+    """
+    Return the longest real wait between two calls while the sandbox's clock stayed, with the numbers of the calls.
+
+    None if no wait was long enough for a sleep.
+    """
+    waits = [
+        (_real_wait(first, second), first.n, second.n)
+        for first, second in zip(exchanges, list(exchanges)[1:], strict=False)
+    ]
+    wait, before, after = max(waits, default=(0, 0, 0))
+    return (before, after, wait) if wait >= _SLEPT else None
+
+
+def _real_wait(first: JournalEntry, second: JournalEntry) -> Duration:
+    if first.monotonic_us is None or second.monotonic_us is None:
+        return 0
+    return second.monotonic_us - first.monotonic_us - (second.at - first.at)
+
+
+def collapsed(calls: Sequence[TracedCall]) -> Iterator[Any]:
+    """Yield the keys of the calls, equal ones in a row as one."""
+    previous: object = None
+    for call in calls:
+        if call.key != previous:
+            yield call.key
+        previous = call.key

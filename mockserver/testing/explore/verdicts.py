@@ -1,0 +1,220 @@
+"""
+The verdict on one run, and its causes.
+
+A cause is a rule on conduct, a list of the ledger, `differs`, `endless`, or the name of an exception. A finding that a
+correct client could get is none: the functions here leave those out, each with its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from mockserver.conduct.evidence import request_of
+from mockserver.conduct.judge import judge
+from mockserver.conduct.rules import RULES, Finding
+from mockserver.contract.choices import CHOICES
+from mockserver.core import ledger
+from mockserver.core.state.journal import JournalEntry
+from mockserver.core.state.sandbox import SandboxState
+from mockserver.testing.explore.caused import Caused, caused, differences
+from mockserver.testing.explore.placements import Placement
+
+Verdict = Literal["survived", "reported", "crashed", "breach", "silent"]
+ORDER: tuple[Verdict, ...] = ("silent", "breach", "crashed", "reported", "survived")  # of reports: the worst first
+DIFFERS, ENDLESS = "differs", "endless"
+_SEVERE = 2
+
+# Rules on what did not follow. A run whose test has failed ended there, and so did one in which an event is still to be sent.
+_OMISSIONS = frozenset(
+    (
+        "poll-dies-on-error", "cancel-and-forget", "stop-too-soon", "webhook-only", "waits-for-return", "ack-then-lose",
+        "progress-is-done", "page-early-stop", "preview-burns-link", "id-not-stored-first", "event-before-answer",
+    )
+)  # fmt: skip
+# Rules on a repetition. A test that makes the same calls in its clean run does not repeat them because of the fault.
+_REPETITIONS = frozenset(("duplicate-start", "blind-post-retry", "only-200-is-ok", "json-on-204"))
+# Rules on copies. A test may create two campaigns of similar names, whatever becomes of the first.
+_COPIES = frozenset(("clone-after-conflict", "rename-after-lost-create"))
+_EVENTS = "events"  # the family of choices on deliveries: a correct receiver can implement one option only
+
+
+class Cause(NamedTuple):
+    """
+    Why a run has its verdict.
+
+    Attributes:
+        verdict: The verdict that this cause alone would lead to.
+        name: A rule, a list of the ledger, `differs`, `endless`, or an exception's name.
+        message: One sentence.
+        clause: The clause that the client breaks, if a rule on conduct names one.
+        advice: What the client has to do instead; empty if no rule says it.
+        is_noise: True for a finding of the least severity, which does not change the verdict.
+    """
+
+    verdict: Verdict
+    name: str
+    message: str
+    clause: str | None = None
+    advice: str = ""
+    is_noise: bool = False
+
+
+class JudgedRun(NamedTuple):
+    """
+    One run as it is judged.
+
+    Attributes:
+        findings: On conduct, at the instant at which the test ended.
+        caused: What the client's calls caused.
+        duplicates: The numbers of the rows of the ledger's lists that should be empty.
+        requests: The request of each exchange, equal for equal bytes, by the exchange's number.
+        ended: Why the run was ended at a bound; None if it was not.
+        raised: The exception with which the test ended; None if it passed.
+    """
+
+    findings: Sequence[Finding]
+    caused: Caused
+    duplicates: Mapping[str, int]
+    requests: Mapping[int, object]
+    ended: str | None
+    raised: BaseException | None
+
+
+def read_run(state: SandboxState, ended: str | None, raised: BaseException | None, *, sleeps: bool) -> JudgedRun:
+    """
+    Return a run as it is judged.
+
+    Args:
+        state: The sandbox after the run. Lock: the caller holds it.
+        ended: Why the run was ended at a bound, if it was.
+        raised: The exception with which the test ended.
+        sleeps: The client is known to wait by the sandbox's clock.
+    """
+    numbered = {exchange.n: exchange for exchange in state.journal.exchanges}
+    has_unsent = any(not delivery.has_ended for delivery in state.outbox.deliveries.values())
+    findings = [
+        finding
+        for finding in judge(state).findings
+        if not (finding.rule in _OMISSIONS and (raised is not None or has_unsent))
+        and not (finding.rule == "ignore-retry-after" and not sleeps and _is_unmeasured(finding, numbered))
+        and not _is_misled(finding, numbered)
+    ]
+    requests = {exchange.n: request_of(exchange) for exchange in state.journal.exchanges if exchange.operation}
+    return JudgedRun(findings, caused(state), _duplicates(state), requests, ended, raised)
+
+
+def _is_unmeasured(finding: Finding, numbered: Mapping[int, JournalEntry]) -> bool:
+    """Return True if no time passed on the sandbox's clock: a client whose sleep a test has taken out shows no wait."""
+    cited = [numbered[n] for n in finding.exchanges if n in numbered]
+    return len(cited) > 1 and cited[0].at == cited[1].at
+
+
+def _is_misled(finding: Finding, numbered: Mapping[int, JournalEntry]) -> bool:
+    """Return True if the client received an outdated answer between the calls that prove the finding."""
+    if not finding.exchanges:
+        return False
+    first, last = min(finding.exchanges), max(finding.exchanges)
+    between = (numbered[n] for n in range(first + 1, last) if n in numbered)
+    return any(exchange.fault is not None and "stale" in exchange.fault.effects for exchange in between)
+
+
+def _duplicates(state: SandboxState) -> Mapping[str, int]:
+    """Return the numbers of rows, without reading the sends of a run that cannot have any."""
+    if sum(1 for _ in state.records("campaign")) < 2 and sum(1 for _ in state.records("execution")) < 2:
+        return {}
+    rows = ledger.read(state)
+    return {
+        "duplicate-executions": len(rows.duplicate_executions),
+        "duplicate-sends": len(rows.duplicate_sends),
+        "cloned-campaigns": len(rows.cloned_campaigns),
+    }
+
+
+def causes(
+    clean: JudgedRun, run: JudgedRun, placement: Placement, tolerated: tuple[type[BaseException], ...]
+) -> list[Cause]:
+    """
+    Return why a run is not like the clean one, the worst first; empty if it is.
+
+    Args:
+        clean: The clean run, whose own findings are no news.
+        run: The run with this placement.
+        placement: Where the run had its faults.
+        tolerated: The types of exceptions with which the test may end.
+    """
+    found = [*_damage(clean, run, placement)]
+    if run.raised is None and run.ended is None:
+        texts = differences(clean.caused, run.caused, placement)
+        if texts:
+            message = f"the test passed, and its calls caused {'; '.join(texts)}"
+            found.insert(0, Cause("silent", DIFFERS, message))
+    found += _exception(run, tolerated)
+    return sorted(found, key=lambda cause: (ORDER.index(cause.verdict), cause.is_noise))
+
+
+def _damage(clean: JudgedRun, run: JudgedRun, placement: Placement) -> Iterator[Cause]:
+    known = {finding.rule for finding in clean.findings}
+    for finding in _first_of_each(run.findings):
+        if finding.rule not in known and not _is_excused(finding, clean, run, placement):
+            yield of_finding(finding)
+    more_campaigns = run.caused.numbers["campaigns"] > clean.caused.numbers["campaigns"]
+    more_executions = run.caused.numbers["executions"] > clean.caused.numbers["executions"]
+    for name, count in run.duplicates.items():
+        is_more = more_campaigns if name == "cloned-campaigns" else more_executions
+        if is_more and count > clean.duplicates.get(name, 0):
+            yield Cause(
+                "breach",
+                name,
+                f"the ledger has {count} more {name.replace('-', ' ')} than the clean run's"
+                if not clean.duplicates.get(name)
+                else f"the ledger has {count} {name.replace('-', ' ')}",
+            )
+    if run.ended is not None:
+        yield Cause("breach", ENDLESS, run.ended)
+
+
+def of_finding(finding: Finding) -> Cause:
+    """Return a finding on conduct as a cause; the least severe ones are noise."""
+    is_noise = finding.severity > _SEVERE
+    verdict: Verdict = "survived" if is_noise else "breach"
+    return Cause(verdict, finding.rule, finding.message, finding.clause, finding.advice, is_noise)
+
+
+def _first_of_each(findings: Sequence[Finding]) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for finding in findings:
+        if finding.rule not in seen:
+            seen.add(finding.rule)
+            yield finding
+
+
+def _is_excused(finding: Finding, clean: JudgedRun, run: JudgedRun, placement: Placement) -> bool:
+    """Return True for a finding that a correct client, or a test that does the same without a fault, could get."""
+    if finding.rule in _COPIES:
+        return run.caused.numbers["campaigns"] <= clean.caused.numbers["campaigns"]
+    if finding.rule in _REPETITIONS:
+        return not _repeats_more(clean, run, finding)
+    if placement.has("choice") and RULES[finding.rule].sources[0] == "W":
+        return any(CHOICES[choice].family == _EVENTS for choice in placement.choices)
+    return False
+
+
+def _repeats_more(clean: JudgedRun, run: JudgedRun, finding: Finding) -> bool:
+    repeated = run.requests.get(max(finding.exchanges))
+    first, second = (sum(request == repeated for request in each.requests.values()) for each in (clean, run))
+    return second > first
+
+
+def _exception(run: JudgedRun, tolerated: tuple[type[BaseException], ...]) -> Iterator[Cause]:
+    raised = run.raised
+    if raised is None or run.ended is not None:
+        return
+    text = str(raised).strip().partition("\n")[0]
+    message = f"{type(raised).__name__}: {text}" if text else type(raised).__name__
+    yield Cause("reported" if isinstance(raised, tolerated) else "crashed", type(raised).__name__, message)
+
+
+def verdict_of(found: Sequence[Cause]) -> Verdict:
+    """Return the verdict of a run with these causes."""
+    return min((cause.verdict for cause in found), key=ORDER.index, default="survived")

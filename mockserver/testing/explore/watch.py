@@ -1,0 +1,180 @@
+"""The bounds of one run: it ends when its client reads or repeats without end, or takes too many calls or too much time."""
+
+from __future__ import annotations
+
+import threading
+from typing import NamedTuple
+
+from mockserver.conduct.evidence import FINAL, request_of, was_received
+from mockserver.contract.text import json_value
+from mockserver.core.instants import DAY, SECOND, Duration, Instant, to_datetime
+from mockserver.core.state.journal import JournalEntry
+from mockserver.core.state.sandbox import SandboxState
+from mockserver.server.hosting.host import HostedSandbox
+from mockserver.server.http1 import real_time
+
+READS_AFTER_FINAL = 20
+ROW_LONGER = 50
+_OF_SERVER = "mockserver http"  # the beginning of the names of the socket's threads
+_READS = {"readCampaign": "id", "readExecution": "executionId", "readConnectionSession": "sessionId"}
+
+
+class RunEnded(BaseException):
+    """Ends a run that reached a bound; not an Exception, so that no client catches it by accident."""
+
+
+class Bounds(NamedTuple):
+    """
+    The bounds of a run.
+
+    Attributes:
+        calls: Calls of the API.
+        virtual: Microseconds of the sandbox's clock.
+        real: Microseconds of real time.
+        row: Equal calls in a row, with equal answers, while nothing changes.
+        after_final: Reads of one record after its final state was answered.
+    """
+
+    calls: int = 20_000
+    virtual: Duration = 4000 * DAY
+    real: Duration = 600 * SECOND
+    row: int = 20_000
+    after_final: int = 20_000
+
+
+CLEAN = Bounds()
+
+
+class Used(NamedTuple):
+    """What a run took: see `Bounds`."""
+
+    calls: int
+    virtual: Duration
+    real: Duration
+    row: int
+    after_final: int
+
+
+def bounds_beyond(clean: Used) -> Bounds:
+    """Return the bounds of a run with faults, by what the clean run took."""
+    return Bounds(
+        4 * clean.calls + 1000,
+        10 * clean.virtual + 3 * DAY,
+        10 * clean.real + 60 * SECOND,
+        clean.row + ROW_LONGER,
+        clean.after_final + READS_AFTER_FINAL,
+    )
+
+
+class Watch:
+    """
+    Counts what one run takes, and ends it at a bound.
+
+    In process the call or command that reaches the bound raises RunEnded in the client; over a socket the sandbox is
+    closed, so that later calls get 410.
+
+    Lifetime: one run.
+
+    Attributes:
+        ended: Why the run was ended; None if it was not.
+        by_socket: The numbers of the exchanges that a socket carried.
+    """
+
+    def __init__(self, hosted: HostedSandbox, bounds: Bounds) -> None:
+        self.ended: str | None = None
+        self.by_socket: set[int] = set()
+        self._hosted, self._state, self._bounds = hosted, hosted.sandbox, bounds
+        self._began, self._began_at = real_time.microseconds(), hosted.sandbox.now
+        self._seen = hosted.sandbox.journal.last_exchange
+        self._final: dict[str, int] = {}  # reads after the final status was answered, by record
+        self._last: object = None
+        self._transitions = hosted.sandbox.journal.last_transition
+        self._row = self._longest = 0
+        self._is_over = False
+        with self._state.lock:
+            hosted.listeners += (self._check,)
+
+    def used(self) -> Used:
+        """Return what the run has taken so far."""
+        real, now = real_time.microseconds() - self._began, self._state.now
+        after_final = max(self._final.values(), default=0)
+        return Used(self._state.journal.last_exchange, now - self._began_at, real, self._longest, after_final)
+
+    def stop(self) -> None:
+        """End the watch; later calls are not counted."""
+        self._is_over = True
+        with self._state.lock:
+            self._hosted.listeners = tuple(each for each in self._hosted.listeners if each != self._check)
+
+    def _check(self) -> None:
+        if self._is_over:
+            return
+        is_socket = threading.current_thread().name.startswith(_OF_SERVER)
+        with self._state.lock:
+            for exchange in self._new():
+                if is_socket:
+                    self.by_socket.add(exchange.n)
+                self._count(exchange)
+            self.ended = self.ended or self._reached()
+        if self.ended is None:
+            return
+        if is_socket:
+            self._hosted.host.close(self._hosted.id)
+        else:
+            raise RunEnded(self.ended)
+
+    def _new(self) -> list[JournalEntry]:
+        journal = self._state.journal
+        if journal.last_exchange < self._seen:  # a reset
+            self._seen, self._final, self._row = 0, {}, 0
+        count, self._seen = journal.last_exchange - self._seen, journal.last_exchange
+        exchanges = journal.exchanges
+        return [exchanges[place] for place in range(-min(count, len(exchanges)), 0)]
+
+    def _count(self, exchange: JournalEntry) -> None:
+        self._count_row(exchange)
+        record_id = exchange.call.params.get(_READS.get(exchange.operation or "", ""), "")
+        if not record_id:
+            return
+        if record_id in self._final:
+            self._final[record_id] += 1
+            if self._final[record_id] > self._bounds.after_final:
+                reads = self._final[record_id]
+                self.ended = f"{record_id} was read {reads} more times after its final state was answered"
+        elif was_received(exchange) and exchange.status == 200 and b'"status"' in exchange.answer:
+            body = json_value(exchange.answer)
+            if isinstance(body, dict) and body.get("status") in FINAL:
+                self._final[record_id] = 0
+
+    def _count_row(self, exchange: JournalEntry) -> None:
+        """Count calls that are equal in a row; a session that is pending ends by itself, so that waiting for it has an end."""
+        key = (request_of(exchange), exchange.status, exchange.answer)
+        changes, self._transitions = (
+            self._state.journal.last_transition != self._transitions,
+            self._state.journal.last_transition,
+        )
+        is_repeated = key == self._last and not changes and not _waits_for_deadline(self._state, exchange)
+        self._row, self._last = (self._row + 1 if is_repeated else 1), key
+        self._longest = max(self._longest, self._row)
+
+    def _reached(self) -> str | None:
+        used, bounds = self.used(), self._bounds
+        if self._row > bounds.row:
+            return f"{self._row} equal calls in a row changed nothing"
+        if used.calls > bounds.calls:
+            return f"the run made more than {bounds.calls} calls"
+        if used.virtual > bounds.virtual:
+            return f"the run took more than {bounds.virtual // DAY} days of the sandbox's clock, until {_text(self._state.now)}"
+        if used.real > bounds.real:
+            return f"the run took more than {bounds.real // SECOND} seconds of real time"
+        return None
+
+
+def _waits_for_deadline(state: SandboxState, exchange: JournalEntry) -> bool:
+    session_id = exchange.call.params.get("sessionId")
+    owned = state.find("session", session_id) if session_id else None
+    return owned is not None and owned[1].status == "pending"
+
+
+def _text(instant: Instant) -> str:
+    return to_datetime(instant).isoformat()
