@@ -18,7 +18,7 @@ from mockserver.pytest_plugin.assert_rewrite import load_as_written
 
 load_as_written()  # before any other import of this package
 
-from mockserver.pytest_plugin import conduct, options, selection
+from mockserver.pytest_plugin import conduct, explore, options, selection
 from mockserver.testing.settings import NAMES, Layer, check_clock, did_you_mean, setting_error
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ _OF_A_MARK = (*NAMES, "conduct")
 MARKERS = (
     f"mockserver(*, {', '.join(_OF_A_MARK)}): settings of this test's sandbox.",
     "mockserver_sweep(*names): run the test once for each option of these choices or families, or of those 'touched'.",
+    f"mockserver_explore(*, {', '.join(explore.ARGUMENTS)}): run the test once for each fault at each of its calls.",
 )
 _OWNERSHIP: pytest.StashKey[SandboxOwnership] = pytest.StashKey()
 
@@ -37,6 +38,7 @@ _OWNERSHIP: pytest.StashKey[SandboxOwnership] = pytest.StashKey()
 def pytest_addoption(parser: pytest.Parser) -> None:
     options.add(parser)
     conduct.pytest_addoption(parser)
+    explore.add_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -44,6 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
     config.pluginmanager.register(conduct.ConductPlugin(config), conduct.NAME)
     selection.register(config)
+    explore.configure(config)
     try:
         for layer in options.layers(config):  # an unknown option ends the run before any test, with the nearest name
             check_clock(layer)
@@ -60,6 +63,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         from mockserver.pytest_plugin import sweep
 
         config.pluginmanager.register(sweep.MarkCheck(), "mockserver-sweep")
+    if explore.is_wanted(config, items):
+        from mockserver.pytest_plugin.explore_runs import ExploreRuns
+
+        explore.register_results(config)
+        config.pluginmanager.register(ExploreRuns(config, _OWNERSHIP), "mockserver-explore-runs")
 
 
 def _check(item: pytest.Item, marker: pytest.Mark) -> None:
@@ -112,7 +120,7 @@ def _is_swept(item: pytest.Item) -> bool:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     """Start the test's list of sandboxes; Ctrl-C in a fixture stores the test's report."""
-    if _OWNERSHIP in item.config.stash:
+    if _OWNERSHIP in item.config.stash and not explore.is_inner(item):
         item.config.stash[_OWNERSHIP].start_test(item.nodeid)
     try:
         return (yield)
@@ -129,7 +137,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     except KeyboardInterrupt as interrupt:
         _store_report(item, interrupt)
         raise
-    if _OWNERSHIP in item.config.stash:
+    if _OWNERSHIP in item.config.stash and not explore.is_inner(item):
         item.config.stash[_OWNERSHIP].check_must_fire()
     return result
 
@@ -177,7 +185,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
     result = yield
-    _end_test(item.config)
+    if not explore.is_inner(item):
+        _end_test(item.config)
     return result
 
 
@@ -235,9 +244,11 @@ def mockserver(
     layers = [*mockserver_server.layers]
     for mark in reversed(list(request.node.iter_markers("mockserver"))):
         layers.append(Layer("mark", {name: value for name, value in mark.kwargs.items() if name != "conduct"}))
-    layers.append(Layer("sweep", {"choices": mockserver_option}))
-    with mockserver_server.make(layers) as sandbox:
-        _ownership(request.config).assign(request.node, mockserver_server, sandbox)
+    layers += [Layer("sweep", {"choices": mockserver_option}), *explore.layers(request.node)]
+    sandbox = mockserver_server.make(layers)
+    with explore.prepared(request.node, sandbox):
+        if not explore.is_inner(request.node):
+            _ownership(request.config).assign(request.node, mockserver_server, sandbox)
         unittest = sys.modules.get("unittest")
         if unittest is not None and isinstance(request.instance, unittest.TestCase):
             request.instance.mockserver = sandbox  # its class takes no fixtures as arguments
