@@ -23,6 +23,7 @@ from mockserver.pytest_plugin import failure_report, options, sweep
 from mockserver.pytest_plugin.clones import clone_item, is_unittest
 from mockserver.pytest_plugin.explore import ARGUMENTS, EXPLORATION, INNER_RUN, MARK, TITLE, is_inner, verdicts
 from mockserver.testing.explore import Exploration, ExploreOptions
+from mockserver.testing.report.folder import make_folder
 
 if TYPE_CHECKING:
     from _pytest.capture import CaptureManager
@@ -172,7 +173,7 @@ def _write_documents(item: pytest.Item, report: ExploreReport) -> None:
     if home is None or not report.findings:
         return
     try:
-        failure_report.make_home(home, item.config)
+        make_folder(home, item.config.rootpath)
         report.write_documents(failure_report.shown_path(home))
     except OSError as problem:
         item.warn(pytest.PytestWarning(f"no replay document was written: {type(problem).__name__}: {problem}"))

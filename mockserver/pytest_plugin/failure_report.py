@@ -19,12 +19,11 @@ from mockserver.pytest_plugin.ownership import SandboxOwnership
 from mockserver.scenario import documents
 from mockserver.server.report.text import report as report_of
 from mockserver.testing.report.failures import SelfExplainingError, describe
+from mockserver.testing.report.folder import folder_for_documents, make_folder
 from mockserver.testing.report.snapshots import snapshot
 from mockserver.testing.sandbox import Sandbox
 
 _SANDBOXES_MAX = 3  # of one test; of more, as under `@given`, the last one is that of the failure
-_DEFAULT_FOLDER = ".mockserver/failures"
-_OFF = "off"
 _NAME_CHARS = 120
 _ROLLED_BACK = "The sandbox was reset after the example that failed: its steps and its scenario are in the error above"
 
@@ -97,21 +96,12 @@ def _replay_hint(entries: Iterable[Mapping[str, Any]]) -> str:
 
 def home(config: pytest.Config) -> Path | None:
     """Return the folder for replay documents; None if the run writes none."""
-    folder = options.run_option(config, "failures") or _DEFAULT_FOLDER
-    return None if folder == _OFF else config.rootpath / folder
-
-
-def make_home(folder: Path, config: pytest.Config) -> None:
-    """Make the folder for replay documents; the default one is ignored by git."""
-    folder.mkdir(parents=True, exist_ok=True)
-    ignored = folder.parent / ".gitignore"
-    if folder == config.rootpath / _DEFAULT_FOLDER and not ignored.exists():
-        ignored.write_text("*\n", encoding="utf-8")
+    return folder_for_documents(options.run_option(config, "failures"), config.rootpath)
 
 
 def _write(item: pytest.Item, folder: Path, document: Mapping[str, Any], place: int) -> str:
     """Write the document that repeats the run, and return its path from the working directory."""
-    make_home(folder, item.config)
+    make_folder(folder, item.config.rootpath)
     file = folder / f"{_slug(item.nodeid)}{f'.{place + 1}' if place else ''}.yaml"
     draft = file.with_suffix(f".{os.getpid()}")
     draft.write_text(documents.dump(document), encoding="utf-8")
