@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
 
 FIXTURE = "mockserver"
+_SUBTESTS = "subtests"
+_OTHER_FIXTURE = (
+    f"explore: got a fixture {FIXTURE} that makes its own sandbox; expected the plugin's, or one that uses it"
+)
 
 
 class ItemExploration:
@@ -62,16 +66,19 @@ class ItemExploration:
         """Prepare a fresh sandbox for the current run, which stays open until the run is recorded."""
         if self.now is None and sandbox.state()["clock"]["frozen"]:
             self.now = sandbox.now
+        try:
+            self._exploration.prepare(sandbox, self._placement)
+        except BaseException:
+            sandbox.close()
+            raise
         self.sandbox = sandbox
-        self._exploration.prepare(sandbox, self._placement)
         yield
 
     def record(self, raised: BaseException | None) -> None:
         """Record the outcome of the current run, and close its sandbox."""
         sandbox, self.sandbox = self.sandbox, None
         if sandbox is None:
-            assert raised is not None
-            raise raised
+            raise raised or ValueError(_OTHER_FIXTURE)
         try:
             self._exploration.record(self._placement, sandbox, raised)
         finally:
@@ -129,6 +136,8 @@ class ExploreRuns:
         if ended.excinfo is not None:
             exploration.teardown_error = ended.excinfo.value
             return
+        if exploration.sandbox is None:
+            pytest.fail(_OTHER_FIXTURE, pytrace=False)
         exploration.record(None)
         ownership = self._config.stash[self._ownership]
         ownership.end_test(self._config)
@@ -141,7 +150,9 @@ class ExploreRuns:
         exploration.result = exploration.report()
         _write_documents(item, exploration.result)
         if exploration.result.failed:
-            pytest.fail(f"explore: {verdicts(exploration.result.as_json())}", pytrace=False)
+            failure = exploration.result.clean.failure
+            shown = f"the second clean run failed: {failure}" if failure else verdicts(exploration.result.as_json())
+            pytest.fail(f"explore: {shown}", pytrace=False)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, Any, Any]:
@@ -150,6 +161,7 @@ class ExploreRuns:
         exploration = item.stash.get(EXPLORATION, None)
         if exploration is None or is_inner(item):
             return result
+        del item.stash[EXPLORATION]
         exploration.close()
         if exploration.teardown_error is not None:
             raise exploration.teardown_error
@@ -181,15 +193,21 @@ def _write_documents(item: pytest.Item, report: ExploreReport) -> None:
 
 def _fits(item: pytest.Item) -> bool:
     """Return True for a test that can be explored without a mark of its own."""
-    return isinstance(item, pytest.Function) and FIXTURE in item.fixturenames and not is_unittest(item)
+    if not isinstance(item, pytest.Function) or is_unittest(item):
+        return False
+    return FIXTURE in item.fixturenames and _SUBTESTS not in item.fixturenames
 
 
 def _refuse(item: pytest.Item) -> None:
     """Refuse a marked test that cannot be explored."""
     if is_unittest(item):
         raise ValueError("got a method of unittest.TestCase; expected a function, or a method of another class")
-    if FIXTURE not in getattr(item, "fixturenames", ()):
+    if not isinstance(item, pytest.Function) or FIXTURE not in item.fixturenames:
         raise ValueError(f"got a test without the fixture {FIXTURE}; expected one that uses it")
+    if _SUBTESTS in item.fixturenames:
+        raise ValueError(
+            f"got a test with the fixture {_SUBTESTS}, which reports each run by itself; expected one without"
+        )
     if options.run_option(item.config, "url") is not None:
         raise ValueError("got --mockserver-url; expected sandboxes in this process")
 

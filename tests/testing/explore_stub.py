@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 Placement = tuple[int, ...]  # the calls whose answers are lost
@@ -32,6 +33,7 @@ class ExploreReport:
     test: str
     rows: list[tuple[Placement, str, str]]
     failed: bool
+    clean: SimpleNamespace
 
     @property
     def findings(self) -> list[tuple[Placement, str, str]]:
@@ -90,4 +92,6 @@ class Exploration:
 
     def report(self) -> ExploreReport:
         fails = {"silent", "crashed"} if self._options.strict else {"silent"}
-        return ExploreReport(self._test, self._rows, any(verdict in fails for _, verdict, _ in self._rows))
+        return ExploreReport(
+            self._test, self._rows, any(verdict in fails for _, verdict, _ in self._rows), SimpleNamespace(failure=None)
+        )

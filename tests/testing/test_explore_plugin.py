@@ -13,7 +13,7 @@ import pytest
 from mockserver.contract.choices import CHOICES
 from mockserver.pytest_plugin import explore
 from mockserver.testing.explore import ExploreOptions
-from tests.testing.conftest import PLUGIN, Suite
+from tests.testing.conftest import PLUGIN, WITHOUT, Suite
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -546,6 +546,109 @@ def test_it_does_not_work_against_a_running_server(stubbed: Suite):
     result.stdout.fnmatch_lines(["*got --mockserver-url; expected sandboxes in this process*"])
 
 
+def test_a_fixture_that_makes_its_own_sandbox_is_refused_and_one_that_uses_it_is_not(stubbed: Suite):
+    source = CLIENT + (
+        """
+    pytestmark = pytest.mark.mockserver_explore
+
+    class TestOwn:
+        @pytest.fixture
+        def mockserver(self, mockserver_server):
+            with mockserver_server.sandbox() as sandbox:
+                yield sandbox
+
+        def test_it(self, mockserver):
+            list_campaigns(mockserver)
+
+    class TestSame:
+        @pytest.fixture
+        def mockserver(self, mockserver):
+            mockserver.apply(given=TEMPLATE)
+            return mockserver
+
+        def test_it(self, mockserver):
+            list_campaigns(mockserver)
+        """
+    )
+
+    result = stubbed.run(source)
+
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["explore: got a fixture mockserver that makes its own sandbox*"])
+
+
+def test_subtests_are_refused_by_a_mark_and_left_out_by_the_option(stubbed: Suite):
+    source = CLIENT + (
+        """
+    @pytest.fixture
+    def subtests():
+        pass
+
+    def test_it(mockserver, subtests):
+        list_campaigns(mockserver)
+        """
+    )
+
+    stubbed.run(source, "--mockserver-explore").assert_outcomes(passed=1)
+    stubbed.run(source.replace("def test_it", "@pytest.mark.mockserver_explore\n    def test_it")).assert_outcomes(
+        errors=1
+    )
+
+
+def test_an_interrupt_in_a_further_run_ends_the_session(stubbed: Suite):
+    source = CLIENT + (
+        """
+    ended = []
+
+    @pytest.fixture
+    def own():
+        yield
+        ended.append(True)
+        print("the fixture ended", len(ended))
+
+    @pytest.mark.mockserver_explore
+    def test_it(mockserver, own):
+        if ended:
+            raise KeyboardInterrupt
+        list_campaigns(mockserver)
+        """
+    )
+    stubbed.pytester.makepyfile(test_mine=source)
+
+    result = stubbed.pytester.runpytest_inprocess(*PLUGIN, *WITHOUT, "-s", no_reraise_ctrlc=True)
+
+    assert pytest.ExitCode.INTERRUPTED == result.ret
+    assert "the fixture ended 2" in result.stdout.str()
+
+
+@pytest.mark.parametrize("arguments", [("-x",), ("--maxfail=1",)])
+def test_the_first_finding_ends_a_run_that_stops_at_failures(stubbed: Suite, arguments: tuple[str, ...]):
+    result = stubbed.run(FINDS + PASSES.removeprefix(CLIENT), *arguments)
+
+    result.assert_outcomes(failed=1)
+
+
+def test_under_freezegun_every_run_follows_the_process(stubbed: Suite):
+    source = CLIENT + (
+        """
+    from freezegun import freeze_time
+
+    @pytest.fixture(autouse=True)
+    def frozen():
+        with freeze_time("2027-05-01T08:00:00Z") as clock:
+            yield clock
+
+    @pytest.mark.mockserver_explore
+    def test_it(mockserver, frozen):
+        frozen.tick(60)
+        list_campaigns(mockserver)
+        assert "2027-05-01T08:01:00+00:00" == mockserver.now.isoformat()
+        """
+    )
+
+    stubbed.run(source).assert_outcomes(passed=1)
+
+
 REAL = (
     CLIENT
     + """
@@ -605,6 +708,24 @@ def test_the_further_runs_begin_at_the_instant_of_the_first(suite: Suite):
     )
 
     suite.run(source, "-k", "instants or one").assert_outcomes(passed=2, deselected=1)
+
+
+def test_a_clean_run_that_fails_the_second_time_fails_the_test(suite: Suite):
+    source = CLIENT + (
+        """
+    runs = []
+
+    @pytest.mark.mockserver_explore
+    def test_once(mockserver):
+        runs.append(list_campaigns(mockserver))
+        assert 1 == len(runs)
+        """
+    )
+
+    result = suite.run(source)
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["explore: the second clean run failed: AssertionError: assert 1 == 2*"])
 
 
 def test_the_arguments_of_the_mark_are_the_options_of_the_engine():
