@@ -114,11 +114,14 @@ class ExploreRuns:
             return
         if item.get_closest_marker(MARK) is None and not (self._config.getoption("mockserver_explore") and _fits(item)):
             return
+        message: str | None = None
         try:
             _refuse(item)
             exploration = Exploration(ExploreOptions(**_arguments(item)), test=item.nodeid)
         except (ImportError, TypeError, ValueError) as refusal:
-            pytest.fail(f"@pytest.mark.{MARK}: {refusal}", pytrace=False)
+            message = f"@pytest.mark.{MARK}: {refusal}"
+        if message is not None:
+            pytest.fail(message, pytrace=False)
         item.stash[EXPLORATION] = ItemExploration(exploration)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
