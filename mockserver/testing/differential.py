@@ -9,9 +9,6 @@ Differential runs: one client function runs under several sets of choices, and i
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,9 +18,9 @@ from typing import Any, NamedTuple
 from mockserver.conduct.judge import finding
 from mockserver.conduct.rules import Finding, NotAssessed
 from mockserver.contract.choices import CHOICES
-from mockserver.core.state.journal import JournalEntry
 from mockserver.scenario.choices import load_profile, merge_choices
 from mockserver.testing.conduct import format_finding
+from mockserver.testing.explore.trace import Comparable, comparable
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
 
@@ -45,12 +42,9 @@ BLAMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
 REASONS = "one-failure-fits-all"  # the reasons of failed sessions show this one
 _AGAIN, _NEVER = "token_exchange_failed", "phone_in_use"
 _CREATES = "POST /v1/entrypoints/chatapp/connection-sessions"
-_ID = re.compile(r"\b[a-z][a-z_]*_[a-z0-9]{8,}\b")
-_INSTANT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?")
 
 Client = Callable[[Sandbox], object]
 Profile = str | Path | Mapping[str, object]
-Called = tuple[str, str]  # method and route with the query's names, and the body's hash
 
 
 class TooManyCalls(BaseException):
@@ -71,7 +65,7 @@ class Run(NamedTuple):
 
     name: str
     choices: Mapping[str, object]
-    calls: tuple[Called, ...]
+    calls: tuple[Comparable, ...]
     numbers: tuple[int, ...]
     raised: str | None
 
@@ -199,7 +193,7 @@ class _Runner:
             except (Exception, TooManyCalls) as failure:  # noqa: BLE001 - the way in which it ends is compared
                 raised = type(failure).__name__
             exchanges = list(sandbox._hosted.sandbox.journal.exchanges)
-        return Run(name, choices, tuple(map(_canonical, exchanges)), tuple(entry.n for entry in exchanges), raised)
+        return Run(name, choices, tuple(map(comparable, exchanges)), tuple(entry.n for entry in exchanges), raised)
 
 
 @contextmanager
@@ -217,16 +211,6 @@ def _bounded(server: MockServer, sandbox: Sandbox, calls_at_most: int) -> Iterat
         yield
     finally:
         host.on_exchange = former
-
-
-def _canonical(exchange: JournalEntry) -> Called:
-    call = exchange.call
-    route = call.endpoint.path if call.endpoint else _ID.sub("{id}", call.path)
-    names = sorted({name for name, _ in call.query})
-    query = f"?{'&'.join(names)}" if names else ""
-    text = json.dumps(exchange.body, sort_keys=True, default=str) if exchange.body is not None else ""
-    bare = _INSTANT.sub("TIME", _ID.sub("ID", text))
-    return f"{call.method} {route}{query}", hashlib.sha256(bare.encode()).hexdigest()[:12] if bare else ""
 
 
 def _profile(profile: Profile) -> tuple[str, Mapping[str, object]]:

@@ -3,7 +3,7 @@ Pairs of faults, and combinations of choices.
 
 The second fault of a pair happens at a call of the first fault's own run, after the first. Pairs are ordered by how near
 the second is to the first, those at calls that the clean run does not make before all others: that is how the client
-recovers. Combinations of choices are the rows of a covering array, in which each two options meet.
+recovers; and those after a fault at a call that changes something before those after a read. Combinations of choices are the rows of a covering array, in which each two options meet.
 """
 
 from __future__ import annotations
@@ -16,13 +16,16 @@ from typing import Any, NamedTuple
 from mockserver.testing.explore.options import ExploreOptions
 from mockserver.testing.explore.placements import ExploreStep, Placement
 from mockserver.testing.explore.singles import Surroundings, at_calls
-from mockserver.testing.explore.tables import FAULTS
+from mockserver.testing.explore.tables import FAULTS, READS
 from mockserver.testing.explore.trace import TracedCall
 
 # The order of second faults at one call: those that leave a client in doubt are first.
 _SECOND = (
     "internal-error", "drop-after", "drop-before", "rate-limit", "stale", "bad-gateway", "timeout-after", "garble", "truncate",
 )  # fmt: skip
+
+
+Rank = tuple[bool, bool, int, int]  # after the recovery, of a read, calls between the two, and the kind of the second
 
 
 class First(NamedTuple):
@@ -49,21 +52,19 @@ def pairs(firsts: Sequence[First], clean: Sequence[TracedCall], around: Surround
         around: What the clean run had, other than calls.
         options: The faults and operations to try, and the seed of the order.
     """
-    ranked: dict[Any, tuple[tuple[int, int, int], Placement]] = {}
-    expected = {call.key for call in clean}
+    ranked: dict[Any, tuple[Rank, Placement]] = {}
     count = 0
     for first in firsts:
         place = next((place for place, call in enumerate(first.calls) if _is_at(first.step, call)), None)
         if place is None:
             continue
+        state, recovered = _state(first, place), _recovered(first.calls, clean, place)
         for candidate in at_calls(first.calls, around, options, place + 1):
-            step, kind = candidate.step, candidate.step.kind
-            if kind != "fault":
-                continue
-            count += 1
-            key = _state(first, place), candidate.key if options.prune else count
-            rank = _rank(first.calls, place, step, expected)
-            ranked.setdefault(key, (rank, Placement.of(first.step, step)))
+            if candidate.step.kind == "fault":
+                count += 1
+                key = state, candidate.key if options.prune else count
+                rank = _rank(first.step, candidate.step, place, recovered)
+                ranked.setdefault(key, (rank, Placement.of(first.step, candidate.step)))
     order = random.Random(options.seed)
     rows = [(rank, order.random(), placement) for rank, placement in ranked.values()]
     return Pairs([placement for _, _, placement in sorted(rows, key=lambda row: row[:2])], count - len(ranked))
@@ -81,11 +82,21 @@ def _state(first: First, place: int) -> Any:
     return kind, name, calls[0].operation, calls[0].request, calls[0].state, tuple(call.key for call in calls[1:])
 
 
-def _rank(calls: Sequence[TracedCall], place: int, step: ExploreStep, expected: set[Any]) -> tuple[int, int, int]:
-    second = next(later for later in range(place + 1, len(calls)) if _is_at(step, calls[later]))
-    is_usual = calls[second].key in expected
-    kind = _SECOND.index(step.name) if step.name in _SECOND else len(_SECOND)
-    return int(is_usual), second - place, kind
+def _recovered(calls: Sequence[TracedCall], clean: Sequence[TracedCall], place: int) -> int:
+    """Return the place from which on the run makes the last calls of the clean run: the client has recovered."""
+    common = 0
+    pairs_from_end = zip(reversed(calls[place + 1 :]), reversed(clean[place + 1 :]), strict=False)
+    for call, expected in pairs_from_end:
+        if call.key != expected.key:
+            break
+        common += 1
+    return len(calls) - common
+
+
+def _rank(first: ExploreStep, second: ExploreStep, place: int, recovered: int) -> Rank:
+    at = (second.call or 0) - 1
+    kind = _SECOND.index(second.name) if second.name in _SECOND else len(_SECOND)
+    return at >= recovered, first.operation in READS, at - place, kind
 
 
 def covering_rows(options: Mapping[str, Sequence[str]]) -> list[Mapping[str, str]]:

@@ -35,7 +35,7 @@ class Surroundings(NamedTuple):
 
     Attributes:
         templates: The ids of the templates of the client's campaigns, by campaign.
-        entrypoints: The ids of the entrypoints.
+        entrypoints: The ids of the entrypoints that no session of the run has connected.
         by_socket: The numbers of the calls that a socket carried.
     """
 

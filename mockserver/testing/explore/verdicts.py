@@ -8,7 +8,7 @@ correct client could get is none: the functions here leave those out, each with 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from mockserver.conduct.evidence import request_of
 from mockserver.conduct.judge import judge
@@ -36,6 +36,9 @@ _OMISSIONS = frozenset(
 _REPETITIONS = frozenset(("duplicate-start", "blind-post-retry", "only-200-is-ok", "json-on-204"))
 # Rules on copies. A test may create two campaigns of similar names, whatever becomes of the first.
 _COPIES = frozenset(("clone-after-conflict", "rename-after-lost-create"))
+# Rules on reading a session that no event has reported: a test that never reads one runs a receiver, and not the client's reads.
+_UNREAD = frozenset(("webhook-only", "stop-too-soon", "waits-for-return", "id-not-stored-first", "event-before-answer"))
+_READS_SESSIONS = "readConnectionSession"
 _EVENTS = "events"  # the family of choices on deliveries: a correct receiver can implement one option only
 
 
@@ -76,7 +79,7 @@ class JudgedRun(NamedTuple):
     findings: Sequence[Finding]
     caused: Caused
     duplicates: Mapping[str, int]
-    requests: Mapping[int, object]
+    requests: Mapping[int, Any]
     ended: str | None
     raised: BaseException | None
 
@@ -163,13 +166,9 @@ def _damage(clean: JudgedRun, run: JudgedRun, placement: Placement) -> Iterator[
     for name, count in run.duplicates.items():
         is_more = more_campaigns if name == "cloned-campaigns" else more_executions
         if is_more and count > clean.duplicates.get(name, 0):
-            yield Cause(
-                "breach",
-                name,
-                f"the ledger has {count} more {name.replace('-', ' ')} than the clean run's"
-                if not clean.duplicates.get(name)
-                else f"the ledger has {count} {name.replace('-', ' ')}",
-            )
+            clean_count = clean.duplicates.get(name, 0)
+            message = f"the ledger has {count} {name.replace('-', ' ')}, and in the clean run {clean_count or 'none'}"
+            yield Cause("breach", name, message)
     if run.ended is not None:
         yield Cause("breach", ENDLESS, run.ended)
 
@@ -195,6 +194,8 @@ def _is_excused(finding: Finding, clean: JudgedRun, run: JudgedRun, placement: P
         return run.caused.numbers["campaigns"] <= clean.caused.numbers["campaigns"]
     if finding.rule in _REPETITIONS:
         return not _repeats_more(clean, run, finding)
+    if finding.rule in _UNREAD and all(request[0] != _READS_SESSIONS for request in clean.requests.values()):
+        return True
     if placement.has("choice") and RULES[finding.rule].sources[0] == "W":
         return any(CHOICES[choice].family == _EVENTS for choice in placement.choices)
     return False
@@ -203,7 +204,7 @@ def _is_excused(finding: Finding, clean: JudgedRun, run: JudgedRun, placement: P
 def _repeats_more(clean: JudgedRun, run: JudgedRun, finding: Finding) -> bool:
     repeated = run.requests.get(max(finding.exchanges))
     first, second = (sum(request == repeated for request in each.requests.values()) for each in (clean, run))
-    return second > first
+    return int(second) > int(first)
 
 
 def _exception(run: JudgedRun, tolerated: tuple[type[BaseException], ...]) -> Iterator[Cause]:

@@ -1,0 +1,78 @@
+"""Every seeded bug is found from an ordinary test; in the careful client and receiver nothing is."""
+
+from __future__ import annotations
+
+import pytest
+
+from mockserver import MockServer
+from mockserver.testing.explore.tables import FAULTS, NAMES
+from tests.clients import planted, planted_pairs, planted_receivers
+from tests.explore import working_day
+from tests.explore.planted import BY_CHOICE, KNOWN, PAIRS, SHOWS, WRITES, hunt
+
+SINGLES = [*planted.BUGS, *planted_receivers.BUGS]
+CAREFUL = ("launching", "bursting", "canceling", "naming", "reading", "connecting", "receiving")
+# A read right after a start may be answered as before it, with 404: the careful client reports that instead of waiting.
+FRESH = tuple(name for name in NAMES if name != "stale")
+
+
+@pytest.mark.parametrize("bug", SINGLES)
+def test_a_seeded_bug_is_found_by_a_single_placement(mockserver_server: MockServer, bug: str):
+    explored = hunt(mockserver_server, bug, **({} if bug in BY_CHOICE else {"choices": ()}))
+
+    assert explored.finding is not None, explored.report.text()
+    assert len(explored.finding.placements[0]) <= 1
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("bug", SINGLES)
+def test_all_single_placements_of_an_ordinary_test_take_at_most_six_seconds(mockserver_server: MockServer, bug: str):
+    explored = hunt(mockserver_server, bug)
+
+    assert explored.finding is not None, explored.report.text()
+    assert explored.report.seconds < 6
+
+
+@pytest.mark.parametrize("bug", list(planted_pairs.BUGS))
+def test_a_bug_that_needs_two_faults_is_found_by_a_pair_alone(mockserver_server: MockServer, bug: str):
+    explored = hunt(mockserver_server, bug, operations=WRITES)
+
+    assert explored.finding is not None, explored.report.text()
+    assert 2 == len(explored.finding.placements[0])
+    assert explored.report.coverage.pairs.tried <= PAIRS
+
+
+def test_at_most_two_bugs_are_mere_noise():
+    assert ["retry-hopeless", "poll-too-fast"] == [bug for bug, (verdict, _) in SHOWS.items() if verdict == "noise"]
+
+
+@pytest.mark.parametrize("test", CAREFUL)
+def test_in_the_careful_clients_nothing_is_found(mockserver_server: MockServer, test: str):
+    report = mockserver_server.explore(
+        getattr(working_day, test), test=test, faults=FRESH, strict=True, tolerates=KNOWN
+    )
+
+    assert [] == report.findings, report.text()
+    assert not report.failed
+
+
+@pytest.mark.parametrize("test", CAREFUL)
+def test_an_outdated_read_damages_nothing_in_the_careful_clients(mockserver_server: MockServer, test: str):
+    report = mockserver_server.explore(getattr(working_day, test), test=test, faults=("stale",), choices=())
+
+    assert not report.failed, report.text()
+
+
+def test_two_faults_damage_nothing_in_the_careful_client(mockserver_server: MockServer):
+    report = mockserver_server.explore(working_day.canceling, faults=tuple(FAULTS), choices=(), pairs=200)
+
+    assert 200 == report.coverage.pairs.tried
+    assert not report.failed, report.text()
+
+
+@pytest.mark.deep
+def test_in_a_whole_day_of_the_careful_client_nothing_is_found(mockserver_server: MockServer):
+    report = mockserver_server.explore(working_day.working_day, faults=FRESH, strict=True, tolerates=KNOWN)
+
+    assert [] == report.findings, report.text()
+    assert report.clean.calls >= 30
