@@ -9,10 +9,12 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from mockserver import MockServer
+from mockserver.cli import explore as cli_explore
 from mockserver.cli import main
 from mockserver.cli.command_runs import following, run_command
 from mockserver.cli.explore import INTERRUPTED
@@ -156,6 +158,7 @@ def test_a_command_that_fails_without_a_fault_is_shown_and_not_explored(
         (("--faults", "drop-aftr", "--", sys.executable), "faults: got 'drop-aftr'; expected a fault; did you mean"),
         (("--timeout", "0", "--", sys.executable), "--timeout: got 0; expected a number of seconds above 0"),
         (("--follow", "-1", "--", sys.executable), "--follow: got -1; expected a number of seconds above 0"),
+        (("--seconds", "nan", "--", sys.executable), "--seconds: got nan; expected a number of seconds above 0"),
         (("--pairs", "-1", "--", sys.executable), "pairs: got -1; expected a number of runs"),
     ],
 )
@@ -168,6 +171,19 @@ def test_wrong_arguments_are_one_line_and_the_status_2(
     assert "" == output.out
     assert output.err.startswith("mockserver: ") and message in output.err
     assert 1 == len(output.err.splitlines())
+
+
+def test_no_further_run_begins_after_the_given_time(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    readings = iter([0.0, 1.0, 2.0, 3.0, 4.0])  # of the clock: at the start, and before each run
+    monkeypatch.setattr(cli_explore, "time", SimpleNamespace(monotonic=lambda: next(readings)))
+
+    status = explore(*FEW, "--seconds", "3.5", "--", *python_client(folder, retries=0))
+
+    output = capsys.readouterr().out
+    assert 0 == status
+    assert "1 of 2 single placements\n" in output and "\nno further run began after 3.5 s\n" in output
 
 
 def test_the_command_keeps_its_own_options(folder: Path, capsys: pytest.CaptureFixture[str]):

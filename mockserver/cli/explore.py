@@ -12,7 +12,8 @@ import math
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +22,8 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from mockserver.contract.text import printable
 
 if TYPE_CHECKING:
-    from mockserver.testing.explore import ExploreOptions, ExploreReport
+    from mockserver.cli.command_runs import CommandRuns
+    from mockserver.testing.explore import Exploration, ExploreOptions, ExploreReport
 
 _STOP_SIGNALS: tuple[signal.Signals, ...] = (signal.SIGTERM,)
 if sys.platform == "win32":  # Ctrl-Break is the only signal that another process can send there
@@ -44,7 +46,7 @@ _OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("--pairs", {"type": int, "default": 0, "metavar": "RUNS",
         "help": "runs for pairs of faults and for combinations of choices (default: %(default)s)"}),
     ("--seconds", {"type": float, "metavar": "SECONDS",
-        "help": "processor time of this process after which no further run begins (default: no limit)"}),
+        "help": "real time after which no further run begins (default: no limit)"}),
     ("--timeout", {"type": float, "default": 60.0, "metavar": "SECONDS",
         "help": "real time after which a run is ended (default: %(default)g)"}),
     ("--strict", {"action": "store_true",
@@ -76,7 +78,6 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
 
     from mockserver.cli.command_runs import CommandRuns
     from mockserver.testing.explore import Exploration
-    from mockserver.testing.server import MockServer
 
     _check_seconds(options)
     command = _command(options)
@@ -85,13 +86,8 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         exploration = Exploration(_explore_options(options), test=shlex.join(command))
     except ImportError as missing:
         raise ValueError(str(missing)) from None
-    now = datetime.now(UTC)
     try:
-        with _stopped_by_signals(), MockServer() as server:
-            for placement in exploration.placements():
-                with server.sandbox(options.scenario, now=now) as sandbox:
-                    exploration.prepare(sandbox, placement)
-                    exploration.record(placement, sandbox, runs.run(sandbox, placement))
+        is_complete = _run_all(exploration, runs, options)
     except KeyboardInterrupt:  # the command has ended already
         print(f"mockserver: stopped after {runs.count} runs", file=sys.stderr)
         return INTERRUPTED
@@ -102,8 +98,38 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         )
     _write(report, options)
     print(report.text(), file=out)
+    if not is_complete:
+        print(f"\nno further run began after {options.seconds:g} s", file=out)
     print(*map(printable, runs.outputs_of(report)), sep="\n", end="", file=out)
     return 1 if report.failed else 0
+
+
+def _run_all(exploration: Exploration, runs: CommandRuns, options: argparse.Namespace) -> bool:
+    """Run the command for each placement; return False if the time was over before."""
+    from mockserver.testing.server import MockServer
+
+    now = datetime.now(UTC)  # near the client's own clock, and the same for each run
+    end = math.inf if options.seconds is None else time.monotonic() + options.seconds
+    placements = exploration.placements()
+    with _stopped_by_signals(), _progress() as show, MockServer() as server:
+        while time.monotonic() < end:
+            placement = next(placements, None)
+            if placement is None:
+                return True
+            show(runs.count)
+            with server.sandbox(options.scenario, now=now) as sandbox:
+                exploration.prepare(sandbox, placement)
+                exploration.record(placement, sandbox, runs.run(sandbox, placement))
+    return False
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int], None]]:
+    """Show the number of runs on a terminal, and clear it at the end."""
+    is_terminal = sys.stderr.isatty()
+    yield lambda count: print(f"\r{count} runs", end="", file=sys.stderr, flush=True) if is_terminal else None
+    if is_terminal:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def _command(options: argparse.Namespace) -> list[str]:
@@ -124,7 +150,7 @@ def _program(name: str) -> str:
 
 
 def _check_seconds(options: argparse.Namespace) -> None:
-    for name in ("timeout", "follow"):
+    for name in ("timeout", "follow", "seconds"):
         value = getattr(options, name)
         if value is not None and not 0 < value < math.inf:
             raise ValueError(f"--{name}: got {value:g}; expected a number of seconds above 0")
@@ -139,7 +165,6 @@ def _explore_options(options: argparse.Namespace) -> ExploreOptions:
         operations=_names(options.operations),
         choices=choices,
         pairs=options.pairs,
-        seconds=options.seconds,
         strict=options.strict,
     )
 

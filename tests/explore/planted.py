@@ -12,7 +12,13 @@ from tests.clients import planted_pairs
 from tests.explore.working_day import ORDINARY, ordinary_test
 
 PAIRS = 120
-WRITES = ("createCampaign", "listCampaigns", "startCampaign", "readCampaign", "cancelCampaign")  # and how they are looked up
+WRITES = (
+    "createCampaign",
+    "listCampaigns",
+    "startCampaign",
+    "readCampaign",
+    "cancelCampaign",
+)  # and how they are looked up
 BY_CHOICE = ("page-early-stop", "message-matched", "status-matched")
 # Without its key or subscription the careful client can only report that: no test would take that for a bug.
 KNOWN = tuple(("*", act, "crashed", "the tenant is barred") for act in ("key-revoked", "subscription-lapses"))
