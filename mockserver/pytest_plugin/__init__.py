@@ -18,7 +18,7 @@ from mockserver.pytest_plugin.assert_rewrite import load_as_written
 
 load_as_written()  # before any other import of this package
 
-from mockserver.pytest_plugin import conduct, explore, options, selection
+from mockserver.pytest_plugin import conduct, explore, options
 from mockserver.testing.settings import NAMES, Layer, check_clock, did_you_mean, setting_error
 
 if TYPE_CHECKING:
@@ -45,13 +45,22 @@ def pytest_configure(config: pytest.Config) -> None:
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
     config.pluginmanager.register(conduct.ConductPlugin(config), conduct.NAME)
-    selection.register(config)
+    if _may_select_runs(config):
+        from mockserver.pytest_plugin import selection
+
+        selection.register(config)
     explore.configure(config)
     try:
         for layer in options.layers(config):  # an unknown option ends the run before any test, with the nearest name
             check_clock(layer)
     except ValueError as refusal:
         raise pytest.UsageError(str(refusal)) from None
+
+
+def _may_select_runs(config: pytest.Config) -> bool:
+    """Return True if the run may select single options of sweeps, or gets reports on them from xdist's workers."""
+    is_cached = config.getoption("lf", False) or config.getoption("failedfirst", False)
+    return bool(is_cached) or explore.is_controller(config) or any("=" in argument for argument in config.args)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,15 +1,12 @@
 """
-Explore in pytest: which tests are explored, and what the explorations of a session have tried.
+Explore in pytest: its mark and options, and what the fixture `mockserver` does in a test that is explored.
 
-1. `@pytest.mark.mockserver_explore(...)` explores a test, `--mockserver-explore` every test that uses the fixture `mockserver`.
-2. `explore_runs` runs the test again and again; the plugin imports it for the first test that is explored.
-3. Results are part of the test's report, so that xdist sends them to the process that prints and writes them.
+`explore_runs` runs the test again and again; each start of pytest imports this module, which therefore is short.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,14 +18,10 @@ from mockserver.testing.settings import Layer
 if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
 
-JSON = dict[str, Any]
-
 MARK = "mockserver_explore"
 ARGUMENTS = ("faults", "operations", "choices", "pairs", "seconds", "prune", "strict", "tolerates", "seed")
 EXPLORATION: pytest.StashKey[Any] = pytest.StashKey()  # of the item's `explore_runs.ItemExploration`
 INNER_RUN: pytest.StashKey[bool] = pytest.StashKey()  # of an item that runs inside another item's call
-_VERDICTS = ("survived", "reported", "crashed", "breach", "silent")
-TITLE = "mockserver: explore"
 _RESULTS = "mockserver-explore-results"
 
 
@@ -46,13 +39,19 @@ def add_options(parser: pytest.Parser) -> None:
 def register_results(config: pytest.Config) -> None:
     """Register the plugin that prints and writes the results, if it is not registered yet."""
     if not config.pluginmanager.has_plugin(_RESULTS):
+        from mockserver.pytest_plugin.explore_results import ExploreResults
+
         config.pluginmanager.register(ExploreResults(config), _RESULTS)
 
 
+def is_controller(config: pytest.Config) -> bool:
+    """Return True in the process of xdist that collects the reports of its workers and runs no test."""
+    return config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput")
+
+
 def configure(config: pytest.Config) -> None:
-    """Register the results where no collection does: in the process of xdist that runs no test, and for a file."""
-    is_controller = config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput")
-    if is_controller or config.getoption("mockserver_explore_json") is not None:
+    """Register the results where no collection does: in the process that runs no test, and for a file."""
+    if is_controller(config) or config.getoption("mockserver_explore_json") is not None:
         register_results(config)
 
 
@@ -80,70 +79,3 @@ def prepared(item: pytest.Item, sandbox: Sandbox) -> AbstractContextManager[Any]
         return sandbox
     context: AbstractContextManager[None] = exploration.own(sandbox)
     return context
-
-
-class ExploreResults:
-    """
-    What the explorations of the session have tried.
-
-    Lifetime: that of the session.
-
-    Attributes:
-        by_test: the result of each test's latest exploration as JSON.
-    """
-
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
-        self.by_test: dict[str, JSON] = {}
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        result = getattr(report, "mockserver_explore", None)
-        if result is not None:
-            self.by_test[report.nodeid] = result
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print one line per explored test, and the verdicts by operation."""
-        if not self.by_test:
-            return
-        terminalreporter.section(TITLE)
-        for test, result in self.by_test.items():
-            terminalreporter.write_line(f"{test}: {verdicts(result)}")
-        for line in matrix(self.by_test.values()):
-            terminalreporter.write_line(line)
-
-    def pytest_sessionfinish(self) -> None:
-        file: Path | None = self._config.getoption("mockserver_explore_json")
-        if file is not None and not hasattr(self._config, "workerinput"):
-            tests = [self.by_test[test] for test in sorted(self.by_test)]
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps({"tests": tests}, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-
-
-def verdicts(result: Mapping[str, Any]) -> str:
-    """Return the verdicts of an exploration, the worst first, and the numbers of its placements and runs."""
-    counts = result["verdicts"]
-    reached = (f"{counts[verdict]} {verdict}" for verdict in reversed(_VERDICTS) if counts.get(verdict))
-    tried = sum(result[part]["tried"] for part in ("singles", "pairs"))
-    return f"{', '.join(reached) or 'nothing'} of {tried} placements in {result['runs']} runs"
-
-
-def matrix(results: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield one line per operation: the number of its faults by their worst verdict, and the names of those that matter."""
-    worst: dict[str, dict[str, int]] = {}
-    for result in results:
-        for operation, faults in result["matrix"].items():
-            row = worst.setdefault(operation, {})
-            for fault, counts in faults.items():
-                reached = [rank for rank, verdict in enumerate(_VERDICTS) if counts.get(verdict)]
-                row[fault] = max(row.get(fault, 0), *reached, 0)
-    width = max(map(len, worst), default=0)
-    for operation, row in sorted(worst.items()):
-        yield f"{operation:{width}}  {'; '.join(_by_verdict(row))}"
-
-
-def _by_verdict(row: Mapping[str, int]) -> Iterator[str]:
-    """Yield the faults of each verdict, the worst first."""
-    for rank, verdict in reversed(list(enumerate(_VERDICTS))):
-        names = [fault for fault, reached in row.items() if reached == rank]
-        if names:
-            yield f"{verdict}: {', '.join(names)}" if rank > 1 else f"{len(names)} {verdict}"

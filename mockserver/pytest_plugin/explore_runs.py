@@ -21,7 +21,8 @@ import pytest
 from mockserver.contract.text import closest_match_hint
 from mockserver.pytest_plugin import failure_report, options, sweep
 from mockserver.pytest_plugin.clones import clone_item, is_unittest
-from mockserver.pytest_plugin.explore import ARGUMENTS, EXPLORATION, INNER_RUN, MARK, TITLE, is_inner, verdicts
+from mockserver.pytest_plugin.explore import ARGUMENTS, EXPLORATION, INNER_RUN, MARK, is_inner
+from mockserver.pytest_plugin.explore_results import TITLE, verdicts
 from mockserver.testing.explore import Exploration, ExploreOptions
 from mockserver.testing.report.folder import make_folder
 
