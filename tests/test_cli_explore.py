@@ -112,6 +112,25 @@ def test_a_blind_retry_in_javascript_is_found(folder: Path, capsys: pytest.Captu
     assert not (folder / ".mockserver").exists()
 
 
+def test_every_run_begins_at_the_same_instant(folder: Path):
+    source = f"""
+import os
+import urllib.request
+
+headers = {{"X-API-Key": os.environ["MOCKSERVER_KEY"]}}
+request = urllib.request.Request(os.environ["MOCKSERVER_URL"] + "/v1/campaigns", headers=headers)
+with urllib.request.urlopen(request) as answer, open({str(folder / "dates")!r}, "a") as file:
+    print(answer.headers["Date"], file=file)
+"""
+    (folder / "client.py").write_text(source, encoding="utf-8")
+    dated = SCENARIO + "clock: {freeze: '2026-03-01T12:00:00Z'}\n"
+    (folder / "template.yaml").write_text(dated, encoding="utf-8")
+
+    assert 0 == explore("--choices", "list-order", "--operations", "readCampaign", "--", sys.executable, "client.py")
+    dates = (folder / "dates").read_text(encoding="utf-8").splitlines()
+    assert {"Sun, 01 Mar 2026 12:00:00 GMT"} == set(dates) and len(dates) > 2
+
+
 def test_a_client_that_reports_a_lost_answer_passes_and_its_output_is_not_shown_unless_crashes_fail(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ):

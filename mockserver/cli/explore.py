@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
@@ -108,7 +108,7 @@ def _run_all(exploration: Exploration, runs: CommandRuns, options: argparse.Name
     """Run the command for each placement; return False if the time was over before."""
     from mockserver.testing.server import MockServer
 
-    now = datetime.now(UTC)  # near the client's own clock, and the same for each run
+    now: datetime | None = None  # the instant of the first run: the present, unless the scenario freezes another
     end = math.inf if options.seconds is None else time.monotonic() + options.seconds
     placements = exploration.placements()
     with _stopped_by_signals(), _progress() as show, MockServer() as server:
@@ -118,6 +118,7 @@ def _run_all(exploration: Exploration, runs: CommandRuns, options: argparse.Name
                 return True
             show(runs.count)
             with server.sandbox(options.scenario, now=now) as sandbox:
+                now = sandbox.now if sandbox.state()["clock"]["frozen"] else None
                 exploration.prepare(sandbox, placement)
                 exploration.record(placement, sandbox, runs.run(sandbox, placement))
     return False

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mockserver.pytest_plugin import options
 from mockserver.testing.settings import Layer
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ def is_controller(config: pytest.Config) -> bool:
 
 def configure(config: pytest.Config) -> None:
     """Register the results where no collection does: in the process that runs no test, and for a file."""
+    if config.getoption("mockserver_explore") and options.run_option(config, "url") is not None:
+        raise pytest.UsageError("--mockserver-explore: got --mockserver-url too; expected sandboxes in this process")
     if is_controller(config) or config.getoption("mockserver_explore_json") is not None:
         register_results(config)
 

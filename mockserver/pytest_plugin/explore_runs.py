@@ -161,12 +161,14 @@ class ExploreRuns:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """Raise what the fixtures of the first run have raised when they were torn down."""
-        result = yield
         exploration = item.stash.get(EXPLORATION, None)
         if exploration is None or is_inner(item):
-            return result
-        del item.stash[EXPLORATION]
-        exploration.close()
+            return (yield)
+        try:
+            result = yield
+        finally:
+            del item.stash[EXPLORATION]
+            exploration.close()
         if exploration.teardown_error is not None:
             raise exploration.teardown_error
         return result

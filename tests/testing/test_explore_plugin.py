@@ -544,6 +544,9 @@ def test_it_does_not_work_against_a_running_server(stubbed: Suite):
 
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*got --mockserver-url; expected sandboxes in this process*"])
+    of_all = stubbed.run_again("--mockserver-explore", "--mockserver-url", "http://127.0.0.1:1")
+    assert pytest.ExitCode.USAGE_ERROR == of_all.ret
+    of_all.stderr.fnmatch_lines(["ERROR: --mockserver-explore: got --mockserver-url too; *"])
 
 
 def test_a_fixture_that_makes_its_own_sandbox_is_refused_and_one_that_uses_it_is_not(stubbed: Suite):
