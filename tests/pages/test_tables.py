@@ -14,6 +14,8 @@ from mockserver.contract.effects import EFFECTS, FORGERIES
 from mockserver.pytest_plugin.options import OPTIONS, RUN
 from mockserver.server.control.routes import ROUTES
 from mockserver.testing import strategies
+from mockserver.testing.explore import ExploreOptions
+from mockserver.testing.explore.tables import NAMES as EXPLORED
 from mockserver.testing.machine import INVARIANTS
 from mockserver.testing.settings import NAMES
 from tests.pages.blocks import read
@@ -95,3 +97,9 @@ def test_the_effects_on_the_page_on_faults_are_rules_that_apply() -> None:
             eval(f"rule.{call}", {"rule": sandbox.on(subject)})
 
         assert len(calls) == len(sandbox.rules) > 20
+
+
+def test_the_page_on_explore_names_everything_that_is_tried_and_every_option() -> None:
+    fields = list(ExploreOptions.__dataclass_fields__)
+
+    assert [] == missing("docs/explore.md", [*EXPLORED, *fields])

@@ -21,7 +21,16 @@ from mockserver.testing.explore.placements import ExploreStep, Placement
 from mockserver.testing.explore.report import CleanRun, Coverage, ExploreReport, Tolerated
 from mockserver.testing.explore.singles import Delivered, Surroundings
 from mockserver.testing.explore.trace import TracedCall, first_difference, real_sleep, trace
-from mockserver.testing.explore.verdicts import Cause, JudgedRun, Verdict, causes, of_finding, read_run, verdict_of
+from mockserver.testing.explore.verdicts import (
+    Cause,
+    JudgedRun,
+    Verdict,
+    causes,
+    describe,
+    of_finding,
+    read_run,
+    verdict_of,
+)
 from mockserver.testing.explore.watch import CLEAN, Used, Watch, bounds_beyond
 from mockserver.testing.sandbox import Sandbox
 
@@ -124,7 +133,7 @@ class Exploration:
         self._runs += 1
         self._sleeps = self._sleeps or sandbox.sleeps > 0 or bool(watch.by_socket)
         with state.lock:
-            run = read_run(state, watch.ended, raised, sleeps=self._sleeps)
+            run = read_run(sandbox._hosted, watch.ended, raised, sleeps=self._sleeps)
             if not placement:
                 self._record_clean(run, watch, state)
             elif self._options.pairs and len(placement) == 1 and placement.has("fault", "act"):
@@ -186,8 +195,7 @@ class Exploration:
         """Report what the clean run shows by itself; without a clean run that passes nothing can be compared."""
         is_first = self._runs == 1
         if run.raised is not None:
-            text = str(run.raised).strip().partition("\n")[0]
-            self._failed_clean = f"{type(run.raised).__name__}: {text}" if text else type(run.raised).__name__
+            self._failed_clean = describe(run.raised, run.base_url)
         if not is_first and run.raised is None:
             return
         found = {finding.rule: of_finding(finding) for finding in reversed(run.findings)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +20,6 @@ JSON = dict[str, Any]
 COLUMNS: tuple[Verdict, ...] = ("survived", "reported", "crashed", "breach", "silent")
 _FAILING = ("silent", "breach")
 _SHOWN = 3  # placements of a finding in the text
-_LETTERS: Mapping[Verdict, str] = {"silent": "S", "breach": "B", "crashed": "c", "reported": "r", "survived": "."}
 CURE = 'monkeypatch.setattr(time, "sleep", mockserver.sleep)'
 
 
@@ -224,7 +222,9 @@ class ExploreReport:
         if coverage.out_of_time:
             yield f"what did not fit into {options.seconds:g} seconds: {coverage.singles.left} single placements"
         left_out = [name for name in NAMES if not options.has_fault(name)]
-        if left_out:
+        if options.faults is not None and len(left_out) > len(options.faults):
+            yield f"other faults than {', '.join(options.faults) or 'none'} (`faults`)"
+        elif left_out:
             yield f"faults left out by `faults`: {', '.join(left_out)}"
         if options.operations is not None:
             yield f"faults at calls of other operations than {', '.join(options.operations)}"
@@ -275,20 +275,17 @@ def _finding_lines(finding: ExploreFinding) -> Iterator[str]:
 
 
 def _matrix_lines(matrix: Mapping[tuple[str, str], Mapping[Verdict, int]]) -> Iterator[str]:
-    """Yield one line per operation; each fault has the letter of its worst verdict, or none if it was not tried."""
-    columns = [name for name in NAMES if any(fault == name for _, fault in matrix)]
-    legend = ", ".join(f"{letter} {name}" for name, letter in _LETTERS.items())
-    rows = list(dict.fromkeys(operation for operation, _ in matrix))
+    """Yield one line per operation or event: the number of placements of each verdict, and the faults of all but `survived`."""
+    rows: dict[str, dict[Verdict, dict[str, int]]] = {}
+    for (operation, fault), counts in matrix.items():
+        for verdict, count in counts.items():
+            rows.setdefault(operation, {}).setdefault(verdict, {})[fault] = count
     width = max(map(len, rows))
-    yield f"by operation and fault ({legend}):"
-    for row in rows:
-        worst = (_worst(matrix.get((row, column), {})) for column in columns)
-        yield f"  {row:<{width}}  {''.join(worst)}"
-    yield f"  {'':<{width}}  {' '.join(columns)}"
-
-
-def _worst(counts: Mapping[Verdict, int]) -> str:
-    return next((_LETTERS[name] for name in ORDER if counts.get(name)), " ")
-
-
-Counts = Counter
+    yield "single placements by operation:"
+    for operation, by_verdict in rows.items():
+        parts = []
+        for verdict in (name for name in ORDER if name in by_verdict):
+            faults = by_verdict[verdict]
+            names = "" if verdict == "survived" else f" ({', '.join(faults)})"
+            parts.append(f"{verdict} {sum(faults.values())}{names}")
+        yield f"  {operation:<{width}}  {', '.join(parts)}"

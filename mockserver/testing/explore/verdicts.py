@@ -7,6 +7,7 @@ correct client could get is none: the functions here leave those out, each with 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -17,6 +18,7 @@ from mockserver.contract.choices import CHOICES
 from mockserver.core import ledger
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.sandbox import SandboxState
+from mockserver.server.hosting.host import HostedSandbox
 from mockserver.testing.explore.caused import Caused, caused, differences
 from mockserver.testing.explore.placements import Placement
 
@@ -24,6 +26,7 @@ Verdict = Literal["survived", "reported", "crashed", "breach", "silent"]
 ORDER: tuple[Verdict, ...] = ("silent", "breach", "crashed", "reported", "survived")  # of reports: the worst first
 DIFFERS, ENDLESS = "differs", "endless"
 _SEVERE = 2
+_ADDRESS = re.compile(r"\b0x[0-9a-f]+\b")
 
 # Rules on what did not follow. A run whose test has failed ended there, and so did one in which an event is still to be sent.
 _OMISSIONS = frozenset(
@@ -74,6 +77,7 @@ class JudgedRun(NamedTuple):
         requests: The request of each exchange, equal for equal bytes, by the exchange's number.
         ended: Why the run was ended at a bound; None if it was not.
         raised: The exception with which the test ended; None if it passed.
+        base_url: The address of its sandbox, which the next sandbox does not have.
     """
 
     findings: Sequence[Finding]
@@ -82,18 +86,20 @@ class JudgedRun(NamedTuple):
     requests: Mapping[int, Any]
     ended: str | None
     raised: BaseException | None
+    base_url: str
 
 
-def read_run(state: SandboxState, ended: str | None, raised: BaseException | None, *, sleeps: bool) -> JudgedRun:
+def read_run(hosted: HostedSandbox, ended: str | None, raised: BaseException | None, *, sleeps: bool) -> JudgedRun:
     """
     Return a run as it is judged.
 
     Args:
-        state: The sandbox after the run. Lock: the caller holds it.
+        hosted: The sandbox after the run. Lock: the caller holds it.
         ended: Why the run was ended at a bound, if it was.
         raised: The exception with which the test ended.
         sleeps: The client is known to wait by the sandbox's clock.
     """
+    state = hosted.sandbox
     numbered = {exchange.n: exchange for exchange in state.journal.exchanges}
     has_unsent = any(not delivery.has_ended for delivery in state.outbox.deliveries.values())
     findings = [
@@ -104,7 +110,7 @@ def read_run(state: SandboxState, ended: str | None, raised: BaseException | Non
         and not _is_misled(finding, numbered)
     ]
     requests = {exchange.n: request_of(exchange) for exchange in state.journal.exchanges if exchange.operation}
-    return JudgedRun(findings, caused(state), _duplicates(state), requests, ended, raised)
+    return JudgedRun(findings, caused(state), _duplicates(state), requests, ended, raised, hosted.base_url)
 
 
 def _is_unmeasured(finding: Finding, numbered: Mapping[int, JournalEntry]) -> bool:
@@ -211,9 +217,14 @@ def _exception(run: JudgedRun, tolerated: tuple[type[BaseException], ...]) -> It
     raised = run.raised
     if raised is None or run.ended is not None:
         return
-    text = str(raised).strip().partition("\n")[0]
-    message = f"{type(raised).__name__}: {text}" if text else type(raised).__name__
-    yield Cause("reported" if isinstance(raised, tolerated) else "crashed", type(raised).__name__, message)
+    verdict: Verdict = "reported" if isinstance(raised, tolerated) else "crashed"
+    yield Cause(verdict, type(raised).__name__, describe(raised, run.base_url))
+
+
+def describe(raised: BaseException, base_url: str) -> str:
+    """Return type and first line of an exception, without what differs from run to run: addresses of sandbox and memory."""
+    text = _ADDRESS.sub("0x...", str(raised).strip().partition("\n")[0].replace(base_url, "{base_url}"))
+    return f"{type(raised).__name__}: {text}" if text else type(raised).__name__
 
 
 def verdict_of(found: Sequence[Cause]) -> Verdict:

@@ -1,0 +1,66 @@
+"""Writes docs/explored-bugs.md from what explorations find: `python -m tests.explore.table` (some minutes)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from mockserver import MockServer
+from tests.clients import planted_pairs
+from tests.explore import working_day
+from tests.explore.planted import KNOWN, PAIRS, SHOWS, Explored, hunt
+from tests.explore.working_day import BUGS, ORDINARY
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "explored-bugs.md"
+HEAD = f"""# Seeded bugs, explored
+
+[Explore](explore.md) is applied to ordinary tests (`tests/explore/working_day.py`) of the clients and receivers of [Seeded bugs](planted-bugs.md).
+Each test passes; a client has one bug, and the exploration finds it at the placement shown, which is its smallest case.
+"Calls" are those of the clean run, "runs" those of the whole exploration of all single placements, and the seconds are processor time.
+A finding of the severity "noise" is in the report and does not fail the test.
+The last six bugs need two faults: their runs include up to {PAIRS} pairs.
+This page is measured, not typed: `python -m tests.explore.table` writes it.
+
+| bug | what the client does | test | verdict | cause | smallest case | calls | runs | seconds |
+| --- | --- | --- | --- | --- | --- | ---: | ---: | ---: |
+"""
+
+
+def row(bug: str, explored: Explored) -> str:
+    finding, report = explored
+    verdict, cause = SHOWS[bug]
+    case = finding.placements[0].describe() if finding is not None else "not found"
+    cells = (
+        bug, str(BUGS[bug].__doc__), ORDINARY[bug].__name__, verdict, f"`{cause}`", case,
+        str(report.clean.calls), str(report.runs), f"{report.seconds:.1f}",
+    )  # fmt: skip
+    return f"| {' | '.join(cells)} |\n"
+
+
+def careful(server: MockServer) -> str:
+    """Return a sentence on the careful clients: what the same explorations find in them."""
+    tests = dict.fromkeys(test for bug, test in ORDINARY.items() if bug not in planted_pairs.BUGS)
+    reports = [server.explore(test, test=test.__name__, tolerates=KNOWN) for test in [*tests, working_day.working_day]]
+    failing = [report.test for report in reports if report.failed]
+    runs, seconds, last = sum(report.runs for report in reports), sum(report.seconds for report in reports), reports[-1]
+    found = f"findings that fail in {', '.join(failing)}" if failing else "nothing that fails a test was found"
+    return (
+        f"\nThe clients without a bug: {found}, in {runs} runs and {seconds:.1f} seconds.\n"
+        f"All these tests of a client in one run have {last.clean.calls} calls: {last.runs} runs, {last.seconds:.1f} seconds,"
+        f" {1000 * last.seconds / last.runs:.1f} ms each.\n"
+    )
+
+
+def main() -> None:
+    server = MockServer()
+    rows = []
+    for bug in ORDINARY:
+        rows.append(row(bug, hunt(server, bug)))
+        print(rows[-1], end="", flush=True)
+    rows.append(careful(server))
+    print(rows[-1], file=sys.stderr)
+    PAGE.write_text(HEAD + "".join(rows), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,398 @@
+"""What an exploration tries, in which order and within which bounds; its report; and the documents that replay its findings."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from mockserver import MockServer, Sandbox
+from mockserver.contract.effects import FORGERIES
+from mockserver.server.http1 import real_time
+from mockserver.testing.explore import Exploration, ExploreOptions, ExploreReport, Placement
+from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS
+from tests.explore.planted import hunt
+from tests.explore.working_day import canceling, connecting, receiving
+
+WIRE = (
+    "drop-before", "drop-after", "reset-before", "reset-after", "timeout-before", "timeout-after", "internal-error",
+    "rate-limit", "bad-gateway", "truncate", "garble", "dribble", "stale",
+)  # fmt: skip
+
+
+def list_once(sandbox: Sandbox) -> None:
+    sandbox.call("GET", "/v1/campaigns", timeout=5)
+
+
+def names(report: ExploreReport) -> list[str]:
+    return list(dict.fromkeys(fault for _, fault in report.matrix))
+
+
+def test_the_faults_have_the_names_of_the_document_formats():
+    assert WIRE == tuple(FAULTS)
+    assert ("duplicate", "delay", "reorder", "lose", "before-answer", "unknown-kind") == tuple(
+        name for name in DELIVERY_FAULTS if not name.startswith("forge-")
+    )
+    assert {f"forge-{forgery}" for forgery in FORGERIES} < set(DELIVERY_FAULTS)
+
+
+def test_a_write_has_every_fault_and_a_read_each_that_differs(mockserver_server: MockServer):
+    def test(sandbox):
+        sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}, timeout=5)
+        sandbox.call("GET", "/v1/campaigns", timeout=5)
+
+    report = mockserver_server.explore(test, choices=())
+    by_operation = {row: [fault for operation, fault in report.matrix if operation == row] for row, _ in report.matrix}
+
+    of_session = ["session-expires", "user-cancels", "number-in-use"]
+    barred = ["key-revoked", "subscription-lapses"]
+    writes = [name for name in WIRE if name != "stale"]
+    reads = [name for name in WIRE if not name.endswith("-after")]
+    assert {
+        "createConnectionSession": [*writes, *barred],
+        "listCampaigns": [*reads, *barred, *of_session],
+    } == by_operation
+    assert (len(writes) + len(reads) + 2 * len(barred) + len(of_session), 3) == (
+        report.coverage.singles.tried,
+        report.coverage.singles.merged,
+    )
+
+
+def test_every_act_and_every_fault_of_a_delivery_is_tried_where_it_has_an_object(mockserver_server: MockServer):
+    tried = {
+        name
+        for test in (canceling, connecting, receiving)
+        for name in names(mockserver_server.explore(test, faults=(*ACTS, *DELIVERY_FAULTS), choices=()))
+    }
+
+    assert {*ACTS, *DELIVERY_FAULTS} - {"entrypoint-removed"} == tried
+
+
+def test_an_entrypoint_is_removed_if_the_tenant_has_one(mockserver_server: MockServer):
+    given = {"entrypoints": [{"id": "entrypoint_a", "platform": "chatapp"}]}
+
+    report = mockserver_server.explore(list_once, settings={"given": given}, faults=("entrypoint-removed",), choices=())
+
+    assert ["entrypoint-removed"] == names(report)
+
+
+def test_placements_are_tried_in_the_order_of_the_calls(mockserver_server: MockServer):
+    exploration = Exploration(ExploreOptions(faults=("drop-before", "drop-after"), choices=()), test="order")
+    seen = []
+    for placement in exploration.placements():
+        with mockserver_server.sandbox() as sandbox:
+            exploration.prepare(sandbox, placement)
+            exploration.record(placement, sandbox, _outcome(canceling, sandbox))
+        seen += [step.call for step in placement]
+
+    assert sorted(seen) == seen
+    assert [1, 2] == seen[:2]
+
+
+def _outcome(test: Any, sandbox: Sandbox) -> BaseException | None:
+    try:
+        test(sandbox)
+    except Exception as failure:  # noqa: BLE001 - any
+        return failure
+    return None
+
+
+def test_each_other_option_of_each_choice_that_was_read_is_tried(mockserver_server: MockServer):
+    report = mockserver_server.explore(list_once, faults=())
+    one = mockserver_server.explore(list_once, faults=(), choices=("list-order",))
+    chosen = mockserver_server.explore(
+        list_once, faults=(), choices=("list-order",), settings={"choices": {"list-order": "shuffled"}}
+    )
+
+    assert "list-order" in report.clean.choices_read
+    assert (2, 2) == (one.coverage.singles.tried, chosen.coverage.singles.tried)
+
+
+def test_combinations_of_choices_meet_in_pairs_and_shrink_to_those_that_matter(mockserver_server: MockServer):
+    choices = ("list-order", "datetime-spelling", "additive-fields", "detail-fields")
+
+    def test(sandbox):
+        view = sandbox.state()["choices"]
+        assert (view.get("datetime-spelling"), view.get("additive-fields")) != ("offset", "unknown-fields")
+        sandbox.call("GET", "/v1/campaigns")
+
+    report = mockserver_server.explore(test, faults=(), choices=choices, pairs=60)
+
+    (finding,) = report.findings
+    assert {"datetime-spelling": "offset", "additive-fields": "unknown-fields"} == finding.placements[0].choices
+
+
+def test_without_the_library_for_combinations_the_way_to_install_it_is_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "allpairspy", None)
+
+    with pytest.raises(ImportError, match=r"crm-gateway-mockserver\[explore\]"):
+        Exploration(ExploreOptions(pairs=1), test="t")
+    Exploration(ExploreOptions(pairs=1, choices=()), test="t")
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"faults": ("drop-befor",)}, "faults: got 'drop-befor'; expected a fault; did you mean 'drop-before'?"),
+        ({"operations": ("startCampain",)}, "operations: got 'startCampain'; expected an operation"),
+        ({"choices": ("dual-stats",)}, "choices: got 'dual-stats'; expected a choice"),
+        ({"pairs": -1}, "pairs: got -1; expected a number of runs"),
+        ({"seconds": 0}, "seconds: got 0; expected a number above 0"),
+        ({"tolerates": (("*", "drop-before", "crashed"),)}, "tolerates: got .* expected a type of exception, or a row"),
+        ({"tolerates": (("*", "drop-before", "crash", "why"),)}, "tolerates: got 'crash'; expected a verdict"),
+        ({"tolerates": (("*", "drop-before", "crashed", " "),)}, "tolerates: got no reason"),
+    ],
+)
+def test_a_wrong_setting_is_refused(options: dict[str, Any], problem: str):
+    with pytest.raises(ValueError, match=problem):
+        ExploreOptions(**options)
+
+
+def test_a_text_for_a_tuple_is_refused():
+    with pytest.raises(TypeError, match="expected a tuple, such as"):
+        ExploreOptions(faults="stale")  # type: ignore[arg-type]
+
+
+# The clean run
+
+
+def test_a_clean_run_that_fails_is_not_explored(mockserver_server: MockServer):
+    def test(sandbox):
+        raise LookupError("no such shop")
+
+    report = mockserver_server.explore(test)
+
+    assert (True, 1) == (report.failed, report.runs)
+    assert "the clean run failed, so nothing was explored: LookupError: no such shop" in report.text()
+
+
+def test_the_first_difference_of_two_clean_runs_is_named(mockserver_server: MockServer):
+    numbers = itertools.count()
+
+    def test(sandbox):
+        sandbox.call("GET", "/v1/campaigns", timeout=5)
+        sandbox.call("GET", ["/v1/message-templates", "/v1/campaigns/filters/schema"][next(numbers) % 2], timeout=5)
+
+    report = mockserver_server.explore(test, choices=(), faults=("drop-before",))
+
+    assert not report.deterministic
+    assert (
+        "call 2 is GET /v1/message-templates in the first run and GET /v1/campaigns/filters/schema in the second"
+        in report.text()
+    )
+    assert {"listCampaigns", "listTemplates"} >= {operation for operation, _ in report.matrix}
+
+
+def test_random_ids_and_instants_are_no_difference(mockserver_server: MockServer):
+    numbers = itertools.count(10)
+
+    def test(sandbox):
+        sandbox.call("GET", f"/v1/campaigns/campaign_{next(numbers)}abcdefgh", timeout=5)
+
+    assert mockserver_server.explore(test, choices=(), faults=("drop-before",)).deterministic
+
+
+def test_a_client_that_sleeps_in_real_time_is_named_with_its_cure(
+    mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch
+):
+    passed = [0]
+    monkeypatch.setattr(real_time, "microseconds", lambda: passed[0])
+
+    def test(sandbox):
+        list_once(sandbox)
+        passed[0] += 1_500_000
+        list_once(sandbox)
+
+    report = mockserver_server.explore(test, choices=(), faults=("drop-before",))
+
+    assert "the client sleeps in real time (1.5 s between calls 1 and 2)" in report.text()
+    assert 'monkeypatch.setattr(time, "sleep", mockserver.sleep)' in report.text()
+
+
+def test_a_sleep_on_the_sandbox_clock_is_no_real_one(mockserver_server: MockServer):
+    def test(sandbox):
+        list_once(sandbox)
+        sandbox.sleep(30)
+        list_once(sandbox)
+
+    assert mockserver_server.explore(test, choices=(), faults=()).clean.sleep is None
+
+
+# Bounds
+
+
+def test_a_client_without_a_timeout_waits_an_hour_of_the_sandbox_clock_and_no_real_time(mockserver_server: MockServer):
+    waited = []
+
+    def test(sandbox):
+        before = sandbox.now
+        try:
+            sandbox.call("GET", "/v1/campaigns")
+        except OSError:
+            waited.append((sandbox.now - before).total_seconds())
+
+    mockserver_server.explore(test, choices=(), faults=("timeout-before", "timeout-after"))
+
+    assert [3600] == waited
+
+
+def test_over_a_socket_nothing_that_takes_real_time_is_tried(mockserver_server: MockServer):
+    def test(sandbox):
+        headers = {"X-API-Key": sandbox.secret_key}
+        requests.get(f"{sandbox.base_url}/v1/campaigns", headers=headers, timeout=5)
+
+    report = mockserver_server.explore(test, choices=())
+
+    assert {"timeout-before", "timeout-after", "dribble"}.isdisjoint(names(report))
+    assert {"drop-before", "reset-before", "truncate", "internal-error"} < set(names(report))
+    assert "timeout-before, timeout-after, dribble at calls over a socket" in report.text()
+
+
+def test_no_run_begins_after_the_budget_of_processor_seconds(mockserver_server: MockServer):
+    report = mockserver_server.explore(canceling, seconds=1e-9)
+
+    assert (2, 0) == (report.runs, report.coverage.singles.tried)
+    assert "what did not fit into 1e-09 seconds" in report.text()
+
+
+def test_an_interrupt_ends_the_exploration(mockserver_server: MockServer):
+    def test(sandbox):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        mockserver_server.explore(test)
+
+
+def test_a_coroutine_function_is_explored_too(mockserver_server: MockServer):
+    async def test(sandbox):
+        await asyncio.sleep(0)
+        await sandbox.call_async("GET", "/v1/campaigns", timeout=5)
+
+    report = mockserver_server.explore(test, choices=(), faults=("drop-before",))
+
+    assert (1, 1) == (report.clean.calls, report.verdicts["crashed"])
+
+
+# The report
+
+
+def test_the_json_has_the_members_of_its_format(mockserver_server: MockServer):
+    view = hunt(mockserver_server, "duplicate-start", choices=(), faults=("drop-after",)).report.as_json()
+
+    assert [
+        "test", "clean", "deterministic", "singles", "pairs", "runs", "seconds", "verdicts", "findings", "matrix",
+    ] == list(view)  # fmt: skip
+    assert ["calls", "choicesRead", "deliveries"] == list(view["clean"])
+    assert ["survived", "reported", "crashed", "breach", "silent"] == list(view["verdicts"])
+    (finding,) = view["findings"]
+    assert ["verdict", "cause", "message", "placements", "count", "document", "clause"] == list(finding)
+    assert [{"kind": "fault", "operation": "startCampaign", "call": 4, "name": "drop-after"}] == finding["placements"][
+        0
+    ]
+    assert ("breach", "duplicate-start", 1, "advice.read-before-restart") == (
+        finding["verdict"], finding["cause"], finding["count"], finding["clause"],
+    )  # fmt: skip
+    assert {"survived": 0, "reported": 0, "crashed": 0, "breach": 1, "silent": 0} == view["matrix"]["startCampaign"][
+        "drop-after"
+    ]
+    assert view["runs"] == view["singles"]["tried"] + 2
+    json.dumps(view)
+
+
+def test_the_same_seed_gives_the_same_report(mockserver_server: MockServer):
+    def both() -> tuple[str, str]:
+        options = {"pairs": 20, "faults": ("drop-after", "internal-error", "lose", "key-revoked"), "choices": ()}
+        report = mockserver_server.explore(canceling, seed=7, **options)
+        return report.text(), json.dumps({**report.as_json(), "seconds": None})
+
+    assert both() == both()
+
+
+def test_addresses_of_one_run_are_not_in_the_report(mockserver_server: MockServer):
+    def test(sandbox):
+        answer = sandbox.call("GET", "/v1/campaigns", timeout=5)
+        assert answer.status == 200, f"{sandbox.base_url}/v1/campaigns failed for {object()!r}"
+
+    report = mockserver_server.explore(test, choices=(), faults=("internal-error",))
+
+    assert "AssertionError: {base_url}/v1/campaigns failed for <object object at 0x...>" == report.findings[0].message
+
+
+def test_the_text_shows_what_was_covered_and_what_was_not(mockserver_server: MockServer):
+    text = hunt(mockserver_server, "duplicate-start", choices=(), faults=("drop-after", "stale")).report.text()
+
+    assert "explored duplicate-start: " in text
+    assert "single placements (" in text
+    assert "breach: duplicate-start at 1 placement" in text
+    assert '> mockserver.on("startCampaign").nth(1).do({"drop": "after"})' in text
+    assert "other faults than drop-after, stale (`faults`)" in text
+    assert "pairs of faults and combinations of choices (`pairs=0`)" in text
+
+
+# Documents
+
+
+class Unarmed(Placement):
+    """A placement whose rules and choices are those of the sandbox's document already."""
+
+    script: Any = ()
+    choices: Any = {}  # noqa: RUF012 - never changed
+
+
+@pytest.mark.parametrize(
+    ("bug", "options"),
+    [
+        ("duplicate-start", {"faults": ("drop-after",)}),
+        ("cancel-and-forget", {"faults": ("internal-error",)}),
+        ("waits-only-for-completed", {"faults": ("campaign-fails",)}),
+        ("session-storm", {"faults": ("number-in-use",)}),
+        ("no-dedupe", {"faults": ("duplicate",)}),
+        ("page-early-stop", {"faults": (), "choices": ("short-pages",)}),
+        ("cancel-tried-twice", {"faults": ("drop-before", "internal-error")}),
+    ],
+)
+def test_the_document_of_a_finding_replays_it(mockserver_server: MockServer, tmp_path: Path, bug: str, options: Any):
+    from tests.explore.working_day import ordinary_test
+
+    explored = hunt(mockserver_server, bug, **{"choices": (), **options})
+    assert explored.finding is not None
+    explored.report.write_documents(tmp_path)
+    exploration = Exploration(ExploreOptions(faults=(), choices=()), test=bug)
+    for placement in exploration.placements():
+        with mockserver_server.sandbox(now="2026-03-01T12:00:00Z") as sandbox:
+            exploration.prepare(sandbox, placement)
+            exploration.record(placement, sandbox, _outcome(ordinary_test(bug), sandbox))
+    replayed = Unarmed(explored.finding.placements[0])
+    with mockserver_server.sandbox(explored.finding.path) as sandbox:
+        exploration.prepare(sandbox, replayed)
+        exploration.record(replayed, sandbox, _run(ordinary_test(bug), sandbox))
+
+    assert (explored.finding.verdict, explored.finding.cause) in {
+        (row.verdict, row.cause) for row in exploration.report().findings
+    }
+
+
+def _run(test: Any, sandbox: Sandbox) -> BaseException | None:
+    try:
+        test(sandbox)
+    except BaseException as failure:  # noqa: BLE001 - a run may be ended at a bound
+        return failure
+    return None
+
+
+def test_a_document_contains_the_seed_data_of_the_settings(mockserver_server: MockServer):
+    given = {"templates": [{"id": "template_of_settings"}]}
+    scenario = {"given": {"templates": [{"id": "template_of_scenario"}]}}
+
+    report = mockserver_server.explore(
+        list_once, settings={"scenario": scenario, "given": given}, faults=("drop-before",), choices=()
+    )
+
+    ids = [entry["id"] for entry in report.findings[0].document["given"]["templates"]]
+    assert ["template_of_scenario", "template_of_settings"] == ids

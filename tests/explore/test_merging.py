@@ -1,0 +1,48 @@
+"""Placements that are left out as equal to another: the search without them finds exactly what the full one finds."""
+
+from __future__ import annotations
+
+import pytest
+
+from mockserver import MockServer
+from mockserver.testing.explore import ExploreReport
+from tests.depth import at_depth
+from tests.explore.random_clients import draw, test_of
+
+
+def found(report: ExploreReport) -> set[tuple[str, str]]:
+    return {(row.verdict, row.cause) for row in report.findings}
+
+
+@pytest.mark.law
+def test_the_merged_search_finds_exactly_what_the_full_one_finds(mockserver_server: MockServer):
+    left_out = with_findings = 0
+    for seed in range(at_depth(4, 50)):
+        client = test_of(draw(seed))
+        merged = mockserver_server.explore(client, choices=())
+        full = mockserver_server.explore(client, choices=(), prune=False)
+
+        assert found(full) == found(merged), (seed, draw(seed))
+        assert full.coverage.singles.tried == full.coverage.singles.placements == merged.coverage.singles.placements
+        left_out += merged.coverage.singles.merged
+        with_findings += full.failed
+
+    assert left_out > 50
+    assert with_findings > 1
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_placements_left_out_are_counted_by_hand(mockserver_server: MockServer, seed: int):
+    """Two reads of one list, of which nothing changes: what fails at the first fails at the second."""
+
+    def reads(sandbox):
+        for _ in range(2 + seed):
+            sandbox.call("GET", "/v1/campaigns")
+
+    report = mockserver_server.explore(reads, faults=("drop-before", "drop-after", "internal-error"), choices=())
+
+    # Of each read drop-after is equal to drop-before. The first read begins a row, the last one ends it, and those between are equal.
+    ways = 2 + (seed > 0)
+    assert {"placements": 3 * (2 + seed), "merged": 3 * (2 + seed) - 2 * ways, "tried": 2 * ways} == (
+        report.coverage.singles.as_json()
+    )

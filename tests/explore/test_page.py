@@ -1,0 +1,28 @@
+"""docs/explored-bugs.md lists every seeded bug as found, within the bounds that the project has set itself."""
+
+from __future__ import annotations
+
+import re
+
+from tests.clients import planted_pairs
+from tests.explore.planted import SHOWS
+from tests.explore.table import PAGE
+
+ROWS = re.findall(
+    r"^\| ([a-z0-9-]+) \| (.*) \| (\d+) \| (\d+) \| ([\d.]+) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE
+)
+
+
+def test_the_page_lists_every_bug_as_found():
+    assert list(SHOWS) == [bug for bug, *_ in ROWS]
+    assert [] == [bug for bug, cells, *_ in ROWS if "not found" in cells]
+
+
+def test_singles_of_a_test_take_at_most_six_seconds():
+    assert [] == [
+        (bug, seconds) for bug, _, _, _, seconds in ROWS if bug not in planted_pairs.BUGS and float(seconds) > 6
+    ]
+
+
+def test_the_bugs_of_two_faults_are_found_by_pairs():
+    assert list(planted_pairs.BUGS) == [bug for bug, cells, *_ in ROWS if re.search(r" call \d+ \(\w+\) and ", cells)]

@@ -1,0 +1,328 @@
+"""The verdict on a run: what a client gets it for, and the correct clients that look alike and do not get it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from http.client import HTTPException
+from typing import Any
+
+import pytest
+
+from mockserver import MockServer, Sandbox
+from mockserver.testing.explore import ExploreReport
+
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+LOST = (OSError, HTTPException)
+
+
+def prepared(sandbox: Sandbox) -> None:
+    sandbox.apply(given={"templates": [{"id": "template_t"}], "chats": {"count": 3}})
+
+
+def create(sandbox: Sandbox, name: str = "Natal") -> str:
+    body = {"name": name, "platform": "chatapp", "templateId": "template_t", "cadence": 1}
+    return str(sandbox.call("POST", "/v1/campaigns", json=body, timeout=5).json()["campaignId"])
+
+
+def start(sandbox: Sandbox, campaign: str) -> int:
+    return sandbox.call("POST", f"/v1/campaigns/{campaign}/start", timeout=5).status
+
+
+def status(sandbox: Sandbox, campaign: str) -> str:
+    return str(sandbox.call("GET", f"/v1/campaigns/{campaign}", timeout=5).json()["status"])
+
+
+def causes(report: ExploreReport, *verdicts: str) -> set[str]:
+    return {
+        row.cause for row in report.findings if not row.is_noise and row.verdict in (verdicts or ("silent", "breach"))
+    }
+
+
+@pytest.fixture
+def explore(mockserver_server: MockServer) -> Callable[..., ExploreReport]:
+    def run(test: Callable[[Sandbox], object], **options: Any) -> ExploreReport:
+        return mockserver_server.explore(test, **{"choices": (), **options})
+
+    return run
+
+
+def swallowing(call: Callable[[], object]) -> None:
+    try:
+        call()
+    except (*LOST, ValueError, KeyError):
+        pass
+
+
+def test_a_start_that_fails_unnoticed_is_silent(explore):
+    def test(sandbox):
+        prepared(sandbox)
+        campaign = create(sandbox)
+        swallowing(lambda: start(sandbox, campaign))
+
+    report = explore(test, faults=("drop-before",), operations=("startCampaign",))
+
+    assert {"silent": 1} == {name: count for name, count in report.verdicts.items() if count}
+    assert "0 executions instead of 1" in report.findings[0].message
+    assert report.failed
+
+
+def test_a_start_whose_answer_alone_is_lost_has_caused_the_same(explore):
+    def test(sandbox):
+        prepared(sandbox)
+        campaign = create(sandbox)
+        swallowing(lambda: start(sandbox, campaign))
+
+    assert not explore(test, faults=("drop-after",), operations=("startCampaign",)).findings
+
+
+def test_a_test_that_starts_twice_in_any_case_does_not_repeat_because_of_the_fault(explore):
+    def test(sandbox):
+        prepared(sandbox)
+        campaign = create(sandbox)
+        for _ in range(2):
+            swallowing(lambda: start(sandbox, campaign))
+            sandbox.sleep(120)
+
+    assert set() == causes(explore(test, faults=("drop-after", "internal-error"), operations=("startCampaign",)))
+
+
+def test_a_start_repeated_because_of_the_fault_is_a_breach(explore):
+    def test(sandbox):
+        prepared(sandbox)
+        campaign = create(sandbox)
+        try:
+            start(sandbox, campaign)
+        except LOST:
+            start(sandbox, campaign)
+
+    assert {"duplicate-start"} == causes(explore(test, faults=("drop-after",)))
+
+
+def test_two_campaigns_of_similar_names_are_no_clones_if_the_clean_run_has_both(explore):
+    def test(sandbox):
+        prepared(sandbox)
+        for name in ("Natal", "Natal 2"):
+            campaign = create(sandbox, name)
+            swallowing(lambda campaign=campaign: start(sandbox, campaign))
+        sandbox.advance("1h")
+
+    report = explore(test, faults=("drop-after", "timeout-after"), operations=("startCampaign",))
+
+    assert set() == causes(report)
+
+
+def test_a_session_that_is_created_again_after_a_lost_answer_is_no_difference(explore):
+    def test(sandbox):
+        try:
+            answer = sandbox.call("POST", SESSIONS, json={}, timeout=5)
+            json.loads(answer.body)["sessionId"]
+        except (*LOST, ValueError, KeyError):
+            sandbox.sleep(2)
+            sandbox.call("POST", SESSIONS, json={}, timeout=5)
+
+    report = explore(test, faults=("drop-after", "drop-before", "truncate", "garble", "bad-gateway", "timeout-after"))
+
+    assert {"survived": 6} == {name: count for name, count in report.verdicts.items() if count}
+
+
+def test_a_session_too_many_is_a_difference(explore):
+    def test(sandbox):
+        answer = sandbox.call("POST", SESSIONS, json={}, timeout=5)
+        for _ in range(3 if answer.status == 429 else 0):
+            sandbox.sleep(60)
+            sandbox.call("POST", SESSIONS, json={}, timeout=5)
+
+    report = explore(test, faults=("rate-limit",))
+
+    assert ["the test passed, and its calls caused 3 sessions instead of 1"] == [
+        row.message for row in report.findings[:1]
+    ]
+
+
+def test_a_cancel_that_arrives_after_the_end_is_no_difference(explore):
+    """The timeout before it takes ten seconds, in which the campaign completes."""
+
+    def test(sandbox):
+        prepared(sandbox)
+        body = {"name": "Natal", "platform": "chatapp", "templateId": "template_t", "cadence": 60}
+        campaign = sandbox.call("POST", "/v1/campaigns", json=body).json()["campaignId"]
+        start(sandbox, campaign)
+        for _ in range(2):
+            try:
+                status(sandbox, campaign)
+                break
+            except LOST:
+                sandbox.sleep(10)
+        sandbox.call("POST", f"/v1/campaigns/{campaign}/cancel")
+        assert status(sandbox, campaign) in ("canceled", "completed")
+
+    assert not explore(test, faults=("timeout-before",), operations=("readCampaign",)).failed
+
+
+def test_a_cancel_repeated_after_an_outdated_read_is_no_breach(explore):
+    def test(sandbox):
+        prepared(sandbox)
+        campaign = create(sandbox)
+        start(sandbox, campaign)
+        for _ in range(3):
+            sandbox.call("POST", f"/v1/campaigns/{campaign}/cancel")
+            if status(sandbox, campaign) == "canceled":
+                return
+
+    assert set() == causes(explore(test, faults=("stale",)))
+
+
+def test_a_client_whose_sleeps_are_taken_out_is_not_blamed_for_its_pace(explore):
+    def client(sandbox: Sandbox, wait: Callable[[float], object]) -> None:
+        prepared(sandbox)
+        while sandbox.call("GET", "/v1/campaigns", timeout=5).status == 429:
+            wait(0)
+        sandbox.advance("1m")
+        sandbox.call("GET", "/v1/campaigns", timeout=5)
+
+    taken_out = explore(lambda sandbox: client(sandbox, lambda _: None), faults=("rate-limit",))
+    impatient = explore(lambda sandbox: client(sandbox, sandbox.sleep), faults=("rate-limit",))
+
+    assert (set(), {"ignore-retry-after"}) == (causes(taken_out), causes(impatient))
+
+
+def test_a_client_that_reports_a_failed_poll_has_not_forgotten_it(explore):
+    def test(sandbox):
+        prepared(sandbox)
+        campaign = create(sandbox)
+        start(sandbox, campaign)
+        while status(sandbox, campaign) == "processing":
+            sandbox.sleep(15)
+
+    report = explore(test, faults=("timeout-before",), tolerates=(TimeoutError,), operations=("readCampaign",))
+
+    assert set() == causes(report)
+    assert report.verdicts["reported"] == report.coverage.singles.tried
+
+
+def test_waiting_for_a_session_to_its_deadline_has_an_end(explore):
+    """The end user finishes at the first creation only, whose answer is lost."""
+
+    def test(sandbox):
+        sandbox.on("createConnectionSession").nth(1).complete_session()
+        for _ in range(3):
+            try:
+                session = json.loads(sandbox.call("POST", SESSIONS, json={}, timeout=5).body)["sessionId"]
+                break
+            except LOST:
+                sandbox.sleep(2)
+        for _ in range(260):
+            if sandbox.call("GET", f"{SESSIONS}/{session}").json()["status"] != "pending":
+                return
+            sandbox.sleep(5)
+
+    assert set() == causes(explore(test, faults=("drop-before",), operations=("createConnectionSession",)))
+
+
+def test_reads_without_end_are_ended_and_are_a_breach(explore):
+    def test(sandbox):
+        prepared(sandbox)
+        campaign = create(sandbox)
+        start(sandbox, campaign)
+        while status(sandbox, campaign) != "completed":
+            sandbox.sleep(15)
+
+    report = explore(test, faults=("campaign-canceled",))
+
+    assert "endless" in causes(report)
+    (endless,) = (row for row in report.findings if row.cause == "endless")
+    assert "was read 21 more times after its final state was answered" in endless.message
+
+
+def test_a_row_of_equal_calls_that_changes_nothing_is_endless(explore):
+    def test(sandbox):
+        prepared(sandbox)
+        campaign = create(sandbox)
+        swallowing(lambda: start(sandbox, campaign))
+        while status(sandbox, campaign) == "draft":
+            sandbox.sleep(15)
+
+    report = explore(test, faults=("drop-before",), operations=("startCampaign",))
+
+    assert {"endless"} == causes(report)
+    assert "52 equal calls in a row changed nothing" == report.findings[0].message
+
+
+def test_sends_that_stall_go_on_after_twenty_reads(explore):
+    polls: list[int] = []
+
+    def test(sandbox):
+        prepared(sandbox)
+        campaign, count = create(sandbox), 0
+        start(sandbox, campaign)
+        while status(sandbox, campaign) != "completed":
+            sandbox.sleep(15)
+            count += 1
+        polls.append(count)
+
+    report = explore(test, faults=("sends-stall",))
+
+    assert not report.findings
+    assert polls[0] + 20 <= polls[-1] <= polls[0] + 40
+
+
+def test_what_another_did_is_no_difference_of_the_client(explore):
+    def test(sandbox):
+        prepared(sandbox)
+        campaign = create(sandbox)
+        start(sandbox, campaign)
+        sandbox.call("POST", f"/v1/campaigns/{campaign}/cancel")
+        assert status(sandbox, campaign) in ("canceled", "failed")
+
+    assert not explore(test, faults=("campaign-canceled", "campaign-fails", "template-paused")).failed
+
+
+def test_a_refusal_under_an_option_excuses_less(explore):
+    def test(sandbox):
+        prepared(sandbox)
+        campaign = create(sandbox)
+        sandbox.call("POST", f"/v1/campaigns/{campaign}/cancel")
+
+    report = explore(test, faults=(), choices=("cancel-draft",))
+
+    assert (1, not report.failed) == (report.coverage.singles.tried, True)
+
+
+def test_a_crash_fails_only_a_strict_exploration(explore):
+    def test(sandbox):
+        assert sandbox.call("GET", "/v1/campaigns", timeout=5).status == 200
+
+    lax, strict = (explore(test, faults=("internal-error",), strict=strict) for strict in (False, True))
+
+    assert [("crashed", "AssertionError", False), ("crashed", "AssertionError", True)] == [
+        (report.findings[0].verdict, report.findings[0].cause, report.failed) for report in (lax, strict)
+    ]
+
+
+def test_a_tolerated_exception_is_reported_and_a_tolerated_row_too(explore):
+    def test(sandbox):
+        sandbox.call("GET", "/v1/campaigns", timeout=5)
+
+    row = ("listCampaigns", "drop-before", "crashed", "the caller repeats it")
+    by_type = explore(test, faults=("drop-before",), tolerates=(ConnectionError,), strict=True)
+    by_row = explore(test, faults=("drop-before", "reset-before"), tolerates=(row,))
+
+    assert (1, []) == (by_type.verdicts["reported"], by_type.findings)
+    assert (1, 1) == (by_row.verdicts["reported"], by_row.verdicts["crashed"])
+    assert "tolerated crashed of drop-before at listCampaigns: 1 case (the caller repeats it)" in by_row.text()
+
+
+def test_damage_is_a_breach_even_if_the_exception_is_tolerated(explore):
+    def test(sandbox):
+        prepared(sandbox)
+        campaign = create(sandbox)
+        try:
+            start(sandbox, campaign)
+        except LOST:
+            start(sandbox, campaign)
+            raise
+
+    assert {"duplicate-start"} == causes(
+        explore(test, faults=("drop-after",), operations=("startCampaign",), tolerates=LOST)
+    )
