@@ -27,7 +27,7 @@ This page is measured, not typed: `python -m tests.explore.table` writes it.
 
 
 def row(bug: str, explored: Explored) -> str:
-    finding, report = explored
+    report, finding = explored
     verdict, cause = SHOWS[bug]
     case = finding.placements[0].describe() if finding is not None else "not found"
     cells = (

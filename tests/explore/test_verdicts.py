@@ -160,6 +160,25 @@ def test_a_cancel_that_arrives_after_the_end_is_no_difference(explore):
     assert not explore(test, faults=("timeout-before",), operations=("readCampaign",)).failed
 
 
+def test_a_campaign_that_has_ended_meanwhile_needs_no_cancel(explore):
+    """As before, by a client that reads first."""
+
+    def test(sandbox):
+        prepared(sandbox)
+        body = {"name": "Natal", "platform": "chatapp", "templateId": "template_t", "cadence": 60}
+        campaign = sandbox.call("POST", "/v1/campaigns", json=body).json()["campaignId"]
+        start(sandbox, campaign)
+        for _ in range(2):
+            try:
+                if status(sandbox, campaign) == "processing":
+                    sandbox.call("POST", f"/v1/campaigns/{campaign}/cancel")
+                return
+            except LOST:
+                sandbox.sleep(10)
+
+    assert not explore(test, faults=("timeout-before",), operations=("readCampaign",)).failed
+
+
 def test_a_cancel_repeated_after_an_outdated_read_is_no_breach(explore):
     def test(sandbox):
         prepared(sandbox)

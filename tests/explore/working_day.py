@@ -119,7 +119,8 @@ def working_day(sandbox: Sandbox, client: type[Crm] = Crm) -> None:
     """Launch, follow, cancel, connect and read, in one run."""
     sandbox.on("readConnectionSession").nth(2).complete_session()
     crm = _client(sandbox, client)
-    for part in (_launch, _cancel, _taken_name, _history, _connect):
+    _launch(crm, 1)
+    for part in (_cancel, _taken_name, _history, _connect):
         part(crm)
 
 

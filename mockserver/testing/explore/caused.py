@@ -4,7 +4,8 @@ What the calls of a client caused in one run, in numbers, and the difference fro
 1. Only what a call of the API caused counts; what timers, rules or other people cause does not.
 2. A session or an upload counts if its answer reached the client: nothing lists those, so a client whose answer was lost
    cannot avoid the second one.
-3. A cancel counts if it took effect, or if it was refused because the campaign had ended: the client asked for it.
+3. A cancel counts if it took effect, or if it was refused because the campaign had ended: the client asked for it. A
+   campaign that has ended by itself needs none.
 4. Less is no difference if the service refused a call, and the client received that: it cannot do what is refused.
 """
 
@@ -46,12 +47,14 @@ class Caused(NamedTuple):
     Attributes:
         numbers: Of `campaigns` created, `executions` started, `cancels`, `sessions` created and `uploads` stored.
         campaigns: The campaigns that the client created, by what else it did to them: `created`, `created, started` and so on.
+        ended_campaigns: The campaigns of the client that ended by themselves.
         dead_sessions: The sessions that ended without a connection.
         refusals: The received refusals, by operation; not those that only ask to wait.
     """
 
     numbers: Mapping[str, int]
     campaigns: Mapping[str, int]
+    ended_campaigns: int
     dead_sessions: int
     refusals: Mapping[str, int]
 
@@ -83,7 +86,8 @@ def caused(state: SandboxState) -> Caused:
                 done[exchange.call.params["id"]].append("cancels")
     shapes = Counter(", ".join(sorted(set(each))) for each in done.values() if "campaigns" in each)
     dead = sum(session.status in SESSION.final - {"completed"} for _, session in state.records("session"))
-    return Caused(numbers, shapes, dead, _refusals(state))
+    ended = sum(row.status in CAMPAIGN.final - {"canceled"} for _, row in state.records("campaign") if row.id in done)
+    return Caused(numbers, shapes, ended, dead, _refusals(state))
 
 
 def _effects(state: SandboxState, by_number: Mapping[int, JournalEntry]) -> Iterator[tuple[str, str, JournalEntry]]:
@@ -128,11 +132,12 @@ def differences(clean: Caused, run: Caused, placement: Placement) -> list[str]:
     for what, operation in _OPERATION_OF.items():
         expected, actual = clean.numbers[what], run.numbers[what]
         is_less_excused = _may_cause_less(clean, run, placement, operation)
-        if actual < expected and not is_less_excused:
+        if actual < expected - _allowed_less(clean, run, what) and not is_less_excused:
             texts.append(f"{actual} {what} instead of {expected}")
         if actual > expected + _allowed_more(clean, run, what) and not _may_cause_more(placement, what):
             texts.append(f"{actual} {what} instead of {expected}")
-    if not texts and not placement.has("choice", "act", "delivery") and run.refusals == clean.refusals:
+    is_like_clean = (run.refusals, run.ended_campaigns) == (clean.refusals, clean.ended_campaigns)
+    if not texts and not placement.has("choice", "act", "delivery") and is_like_clean:
         texts += _shape_differences(clean, run)
     return texts
 
@@ -149,6 +154,11 @@ def _shape_differences(clean: Caused, run: Caused) -> list[str]:
 def _allowed_more(clean: Caused, run: Caused, what: str) -> int:
     """Return how many more the client may create: after a session that ended without a connection, a new one."""
     return max(0, run.dead_sessions - clean.dead_sessions) if what == "sessions" else 0
+
+
+def _allowed_less(clean: Caused, run: Caused, what: str) -> int:
+    """Return how many less the client may cause: a campaign that has ended by itself needs no cancel."""
+    return max(0, run.ended_campaigns - clean.ended_campaigns) if what == "cancels" else 0
 
 
 def _may_cause_more(placement: Placement, what: str) -> bool:

@@ -16,7 +16,7 @@ from mockserver.core.state.sandbox import SandboxState
 from mockserver.testing.explore import combinations, singles
 from mockserver.testing.explore.combinations import First
 from mockserver.testing.explore.findings import Findings
-from mockserver.testing.explore.options import ANY, ExploreOptions
+from mockserver.testing.explore.options import ExploreOptions
 from mockserver.testing.explore.placements import ExploreStep, Placement
 from mockserver.testing.explore.report import CleanRun, Coverage, ExploreReport, Tolerated
 from mockserver.testing.explore.singles import Delivered, Surroundings
@@ -85,7 +85,7 @@ class Exploration:
         self._firsts: list[First] = []
         self._last: list[Cause] = []
         self._watch: Watch | None = None
-        self._sleeps = False
+        self._sleeps = self._is_shrinking = False
         self._runs = 0
 
     def placements(self) -> Iterator[Placement]:
@@ -258,7 +258,9 @@ class Exploration:
             coverage.tried += 1
             self._coverage.combinations_tried += 1
             yield placement
+            self._is_shrinking = True
             yield from self._shrunk(placement)
+            self._is_shrinking = False
 
     def _shrunk(self, placement: Placement) -> Iterator[Placement]:
         """Yield parts of a combination with a finding, until no smaller part has the same cause."""
@@ -284,7 +286,7 @@ class Exploration:
         if verdict in ("silent", "breach", "crashed") and self._tolerated.allows(placement, verdict):
             verdict, found = "reported", []
         self._last = [cause for cause in found if cause.verdict == verdict and verdict not in ("survived", "reported")]
-        self._verdicts[verdict] += 1
+        self._verdicts[verdict] += not self._is_shrinking
         if self._last and len(placement) == 1 and placement.has("choice"):
             self._coverage.options_with_findings.add(placement[0])
         for step in placement[:1]:
@@ -326,6 +328,3 @@ def _delivered(state: SandboxState) -> list[Delivered]:
         if attempt.fault is None
     ]
     return [Delivered(n, kind, endpoint) for n, (_, _, kind, endpoint) in enumerate(sorted(attempts), start=1)]
-
-
-__all__ = ["ANY", "Exploration"]
