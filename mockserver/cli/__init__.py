@@ -1,6 +1,6 @@
 """
-The command line: `mockserver serve`, `play`, `replay`, `report`, `scenarios`, `choices`, `clauses`, `conduct`, `openapi`
-and `verify`.
+The command line: `mockserver serve`, `play`, `replay`, `report`, `scenarios`, `choices`, `clauses`, `conduct`, `openapi`,
+`explore` and `verify`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns:
         The status of the command: 0 if it succeeds; 2 for an error of the caller, printed in one line; `replay` and
-        `verify` return 1 for a difference.
+        `verify` return 1 for a difference, `explore` for a finding.
     """
     options = build_parser().parse_args(arguments)
     use_utf8(sys.stdout, sys.platform)
@@ -68,6 +68,7 @@ def is_broken_pipe(failure: OSError, platform: str) -> bool:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line; each command sets `run`."""
+    from mockserver.cli import explore as exploring
     from mockserver.cli import verify as verifying
 
     parser = argparse.ArgumentParser(
@@ -101,6 +102,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_formats(add("conduct", listing.list_conduct, help_text), "json", "markdown")
     help_text = "print the OpenAPI document of the public API, or of the control plane"
     openapi.add_options(add("openapi", openapi.print_document, help_text))
+    help_text = "run a command once for each fault at each of its calls, each time against a fresh sandbox"
+    exploring.add_options(add("explore", exploring.run, help_text))
     help_text = "compare any service with the API document, through its public API alone"
     verifying.add_options(add("verify", verifying.run, help_text))
     return parser

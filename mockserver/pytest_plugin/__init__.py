@@ -18,7 +18,7 @@ from mockserver.pytest_plugin.assert_rewrite import load_as_written
 
 load_as_written()  # before any other import of this package
 
-from mockserver.pytest_plugin import conduct, options, selection
+from mockserver.pytest_plugin import conduct, explore, options
 from mockserver.testing.settings import NAMES, Layer, check_clock, did_you_mean, setting_error
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ _OF_A_MARK = (*NAMES, "conduct")
 MARKERS = (
     f"mockserver(*, {', '.join(_OF_A_MARK)}): settings of this test's sandbox.",
     "mockserver_sweep(*names): run the test once for each option of these choices or families, or of those 'touched'.",
+    f"mockserver_explore(*, {', '.join(explore.ARGUMENTS)}): run the test once for each fault at each of its calls.",
 )
 _OWNERSHIP: pytest.StashKey[SandboxOwnership] = pytest.StashKey()
 _STOPPED: pytest.StashKey[list[tuple[str, str]]] = pytest.StashKey()  # the report of a test that Ctrl-C has stopped
@@ -38,18 +39,29 @@ _STOPPED: pytest.StashKey[list[tuple[str, str]]] = pytest.StashKey()  # the repo
 def pytest_addoption(parser: pytest.Parser) -> None:
     options.add(parser)
     conduct.pytest_addoption(parser)
+    explore.add_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
     config.pluginmanager.register(conduct.ConductPlugin(config), conduct.NAME)
-    selection.register(config)
+    if _may_select_runs(config):
+        from mockserver.pytest_plugin import selection
+
+        selection.register(config)
+    explore.configure(config)
     try:
         for layer in options.layers(config):  # an unknown option ends the run before any test, with the nearest name
             check_clock(layer)
     except ValueError as refusal:
         raise pytest.UsageError(str(refusal)) from None
+
+
+def _may_select_runs(config: pytest.Config) -> bool:
+    """Return True if the run may select single options of sweeps, or gets reports on them from xdist's workers."""
+    is_cached = config.getoption("lf", False) or config.getoption("failedfirst", False)
+    return bool(is_cached) or explore.is_controller(config) or any("=" in argument for argument in config.args)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -61,6 +73,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         from mockserver.pytest_plugin import sweep
 
         config.pluginmanager.register(sweep.MarkCheck(), "mockserver-sweep")
+    if explore.is_wanted(config, items):
+        from mockserver.pytest_plugin.explore_runs import ExploreRuns
+
+        explore.register_results(config)
+        config.pluginmanager.register(ExploreRuns(config, _OWNERSHIP), "mockserver-explore-runs")
 
 
 def _check(item: pytest.Item, marker: pytest.Mark) -> None:
@@ -113,7 +130,7 @@ def _is_swept(item: pytest.Item) -> bool:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     """Start the test's list of sandboxes; Ctrl-C in a fixture stores the test's report."""
-    if _OWNERSHIP in item.config.stash:
+    if _OWNERSHIP in item.config.stash and not explore.is_inner(item):
         item.config.stash[_OWNERSHIP].start_test(item.nodeid)
     try:
         return (yield)
@@ -130,7 +147,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     except KeyboardInterrupt as interrupt:
         _store_report(item, interrupt)
         raise
-    if _OWNERSHIP in item.config.stash:
+    if _OWNERSHIP in item.config.stash and not explore.is_inner(item):
         item.config.stash[_OWNERSHIP].check_must_fire()
     return result
 
@@ -178,7 +195,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
     result = yield
-    _end_test(item.config)
+    if not explore.is_inner(item):
+        _end_test(item.config)
     return result
 
 
@@ -236,9 +254,11 @@ def mockserver(
     layers = [*mockserver_server.layers]
     for mark in reversed(list(request.node.iter_markers("mockserver"))):
         layers.append(Layer("mark", {name: value for name, value in mark.kwargs.items() if name != "conduct"}))
-    layers.append(Layer("sweep", {"choices": mockserver_option}))
-    with mockserver_server.make(layers) as sandbox:
-        _ownership(request.config).assign(request.node, mockserver_server, sandbox)
+    layers += [Layer("sweep", {"choices": mockserver_option}), *explore.layers(request.node)]
+    sandbox = mockserver_server.make(layers)
+    with explore.prepared(request.node, sandbox):
+        if not explore.is_inner(request.node):
+            _ownership(request.config).assign(request.node, mockserver_server, sandbox)
         unittest = sys.modules.get("unittest")
         if unittest is not None and isinstance(request.instance, unittest.TestCase):
             request.instance.mockserver = sandbox  # its class takes no fixtures as arguments

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mockserver.pytest_plugin.explore import is_inner
+
 if TYPE_CHECKING:
     from mockserver.conduct.rules import Finding
 
@@ -74,11 +76,14 @@ class ConductPlugin:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        self._before = {sandbox.id for sandbox in self._server.made} if self._server is not None else set()
+        if not is_inner(item):
+            self._before = {sandbox.id for sandbox in self._server.made} if self._server is not None else set()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """Judge after every test; findings fail only a test that has passed."""
+        if is_inner(item):
+            return (yield)
         test_mode = mode(item)
         try:
             result = yield

@@ -19,12 +19,11 @@ from mockserver.pytest_plugin.ownership import SandboxOwnership
 from mockserver.scenario import documents
 from mockserver.server.report.text import report as report_of
 from mockserver.testing.report.failures import SelfExplainingError, describe
+from mockserver.testing.report.folder import folder_for_documents, make_folder
 from mockserver.testing.report.snapshots import snapshot
 from mockserver.testing.sandbox import Sandbox
 
 _SANDBOXES_MAX = 3  # of one test; of more, as under `@given`, the last one is that of the failure
-_DEFAULT_FOLDER = ".mockserver/failures"
-_OFF = "off"
 _NAME_CHARS = 120
 _ROLLED_BACK = "The sandbox was reset after the example that failed: its steps and its scenario are in the error above"
 
@@ -72,12 +71,13 @@ def _lines(
     is_empty = sandbox.is_rolled_back and not views.exchanges and not isinstance(failure, SelfExplainingError)
     yield from [_ROLLED_BACK] if is_empty else text.summary
     yield from text.sections
-    if _folder(item) == _OFF:
+    folder = home(item.config)
+    if folder is None:
         return
     document = sandbox.replay_document(item.nodeid)
     if document.get("calls"):
         try:
-            file = _write(item, document, place)
+            file = _write(item, folder, document, place)
         except OSError as problem:
             yield f"no replay document was written: {type(problem).__name__}: {problem}"
             return
@@ -94,18 +94,15 @@ def _replay_hint(entries: Iterable[Mapping[str, Any]]) -> str:
     return "the same seed, choices and clock" if has_own_data else "the same initial state"
 
 
-def _folder(item: pytest.Item) -> str:
-    return options.run_option(item.config, "failures") or _DEFAULT_FOLDER
+def home(config: pytest.Config) -> Path | None:
+    """Return the folder for replay documents; None if the run writes none."""
+    return folder_for_documents(options.run_option(config, "failures"), config.rootpath)
 
 
-def _write(item: pytest.Item, document: Mapping[str, Any], place: int) -> str:
+def _write(item: pytest.Item, folder: Path, document: Mapping[str, Any], place: int) -> str:
     """Write the document that repeats the run, and return its path from the working directory."""
-    folder = _folder(item)
-    home = item.config.rootpath / folder
-    home.mkdir(parents=True, exist_ok=True)
-    if folder == _DEFAULT_FOLDER and not (ignored := home.parent / ".gitignore").exists():
-        ignored.write_text("*\n", encoding="utf-8")
-    file = home / f"{_slug(item.nodeid)}{f'.{place + 1}' if place else ''}.yaml"
+    make_folder(folder, item.config.rootpath)
+    file = folder / f"{_slug(item.nodeid)}{f'.{place + 1}' if place else ''}.yaml"
     draft = file.with_suffix(f".{os.getpid()}")
     draft.write_text(documents.dump(document), encoding="utf-8")
     draft.replace(file)

@@ -14,13 +14,15 @@ from typing import Any
 
 import pytest
 
+from mockserver.pytest_plugin.explore import is_controller
+
 
 def register(config: pytest.Config) -> None:
-    """Register the plugins of this module that the run needs; most runs need none."""
+    """Register the plugins of this module that the run needs."""
     nodeids = selected_ids(config)
     if nodeids:
         config.pluginmanager.register(SelectedRuns(nodeids), "mockserver-selected-runs")
-    if config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
+    if is_controller(config):
         config.pluginmanager.register(ReportsOfWorkers(), "mockserver-reports-of-workers")
 
 

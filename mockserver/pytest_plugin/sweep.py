@@ -9,13 +9,13 @@ Sweeps in pytest: over named choices by parametrization, over the choices that a
 
 from __future__ import annotations
 
-import unittest
 from collections.abc import Collection
 from typing import Any
 
 import pytest
 
 from mockserver.contract.choices import CHOICES
+from mockserver.pytest_plugin.clones import clone_item, is_unittest
 from mockserver.testing.sweep import TOUCHED, Case, cases, others
 
 MARK = "mockserver_sweep"
@@ -31,7 +31,7 @@ def problem(node: pytest.Item, fixtures: Collection[str]) -> str | None:
     marks = list(node.iter_markers(MARK))
     if any(not mark.args or mark.kwargs for mark in marks):
         return f"@pytest.mark.{MARK} {_USAGE}"
-    if _is_unittest(node):
+    if is_unittest(node):
         return (
             "sweep: got a method of unittest.TestCase, which pytest cannot run under other options; expected a function"
         )
@@ -68,11 +68,6 @@ class MarkCheck:
 
 def _names(node: pytest.Item) -> list[Any]:
     return [name for mark in node.iter_markers(MARK) for name in mark.args]
-
-
-def _is_unittest(node: pytest.Item) -> bool:
-    own_class = getattr(node, "cls", None)
-    return own_class is not None and issubclass(own_class, unittest.TestCase)
 
 
 def _parameters(item: pytest.Item) -> Collection[str]:
@@ -131,29 +126,11 @@ def _tear_down(item: pytest.Item, nextitem: pytest.Item | None) -> None:
 
 
 def _clone_item(item: pytest.Function, case: Case | None) -> pytest.Function:
-    """Return the same test under one other option, with a test instance of its own."""
-    clone: pytest.Function = type(item).from_parent(
-        item.parent,
-        name=_with_option(item.name, case),
-        originalname=item.originalname,
-        callspec=getattr(item, "callspec", None),
-        fixtureinfo=item._fixtureinfo,
-    )
-    clone.own_markers[:] = item.own_markers  # also those that a conftest has added
-    _set_nodeid(clone, _with_option(item.nodeid, case))
+    """Return the same test under one other option."""
+    clone = clone_item(item, _with_option(item.name, case), _with_option(item.nodeid, case))
     if case is not None:
         clone.stash[CASE] = case
     return clone
-
-
-def _set_nodeid(item: pytest.Function, nodeid: str) -> None:
-    """Set the id of a clone: pytest derives it from the name, and later releases from the parameters alone."""
-    if not hasattr(item, "_id"):
-        item._nodeid = nodeid  # type: ignore[attr-defined]  # of earlier releases
-        return
-    from _pytest.nodeid import NodeId
-
-    item._id = NodeId.parse(nodeid)
 
 
 def _with_option(name: str, case: Case | None) -> str:

@@ -22,7 +22,7 @@ from tests.wheels import attempt
 
 _ARGUMENTS = ("-p", "mockserver.pytest_plugin", *COMPANY)
 _ARGUMENTS += ("-p", "no:cacheprovider", "-W", "error", "--strict-config", "--strict-markers")
-_REPORT = re.compile(r"^-+ mockserver -+\n(.*)", re.MULTILINE | re.DOTALL)
+_REPORT = re.compile(r"^-+ mockserver(?:: \w+)? -+\n(.*)", re.MULTILINE | re.DOTALL)
 _TEST = re.compile(r"^(?: {4})?(?:async )?def (test_\w+)", re.MULTILINE)
 
 

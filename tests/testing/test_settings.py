@@ -200,7 +200,8 @@ def test_the_plugin_loads_nothing_heavy_before_a_fixture_is_requested(suite: Sui
     heavy = "can_ada phonenumbers flask werkzeug jsonschema jsonschema_rs hypothesis freezegun time_machine ruamel requests httpx"
     own = (
         "mockserver mockserver.pytest_plugin mockserver.testing mockserver.pytest_plugin.assert_rewrite"
-        " mockserver.pytest_plugin.conduct mockserver.pytest_plugin.options mockserver.testing.settings"
+        " mockserver.pytest_plugin.conduct mockserver.pytest_plugin.explore mockserver.pytest_plugin.options"
+        " mockserver.testing.settings"
     )
     result = suite.run_apart(
         f"""

@@ -1,0 +1,201 @@
+"""
+`mockserver explore`: runs a command in any language once per placement, each time against a fresh sandbox.
+
+The command gets the address and the keys of its sandbox by variables; its exit status is the outcome of the test.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+from mockserver.contract.text import printable
+
+if TYPE_CHECKING:
+    from mockserver.cli.command_runs import CommandRuns
+    from mockserver.testing.explore import Exploration, ExploreOptions, ExploreReport
+
+_STOP_SIGNALS: tuple[signal.Signals, ...] = (signal.SIGTERM,)
+if sys.platform == "win32":  # Ctrl-Break is the only signal that another process can send there
+    _STOP_SIGNALS += (signal.SIGBREAK,)
+INTERRUPTED: Final = 130  # the exit status of a program that Ctrl-C has stopped
+_NONE = "none"
+
+# fmt: off
+_OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+    ("--scenario", {"metavar": "NAME|FILE",
+        "help": "initial state of each sandbox (default: empty)"}),
+    ("--follow", {"type": float, "metavar": "SECONDS",
+        "help": "let this much time of the sandbox pass in each real second (default: the clock is frozen)"}),
+    ("--faults", {"metavar": "NAMES",
+        "help": "faults, acts of others and faults of deliveries, separated by commas (default: all)"}),
+    ("--operations", {"metavar": "NAMES",
+        "help": "operations at whose calls they happen (default: all)"}),
+    ("--choices", {"metavar": "NAMES",
+        "help": "choices whose options are tried, `none` for none (default: those that the clean run reads)"}),
+    ("--pairs", {"type": int, "default": 0, "metavar": "RUNS",
+        "help": "runs for pairs of faults and for combinations of choices (default: %(default)s)"}),
+    ("--seconds", {"type": float, "metavar": "SECONDS",
+        "help": "real time after which no further run begins (default: no limit)"}),
+    ("--timeout", {"type": float, "default": 60.0, "metavar": "SECONDS",
+        "help": "real time after which a run is ended (default: %(default)g)"}),
+    ("--strict", {"action": "store_true",
+        "help": "fail for findings with the verdict `crashed` too"}),
+    ("--json", {"type": Path, "metavar": "FILE",
+        "help": "write the report to FILE"}),
+    ("--failures", {"metavar": "FOLDER",
+        "help": "folder for the documents of findings, `off` for none (default: .mockserver/failures)"}),
+)
+# fmt: on
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of `mockserver explore`."""
+    for name, settings in _OPTIONS:
+        command.add_argument(name, **settings)
+    help_text = "after `--`: the command, which gets MOCKSERVER_URL, MOCKSERVER_KEY and MOCKSERVER_PUBLIC_KEY"
+    command.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND ...", help=help_text)
+
+
+def run(options: argparse.Namespace, out: TextIO) -> int:
+    """
+    Explore a command and print the report.
+
+    Returns:
+        0 if nothing fails, 1 for findings that do, 130 if it was stopped by Ctrl-C.
+    """
+    import shlex
+
+    from mockserver.cli.command_runs import CommandRuns
+    from mockserver.testing.explore import Exploration
+
+    _check_seconds(options)
+    command = _command(options)
+    runs = CommandRuns([_program(command[0]), *command[1:]], options.timeout, options.follow)
+    try:
+        exploration = Exploration(_explore_options(options), test=shlex.join(command))
+    except ImportError as missing:
+        raise ValueError(str(missing)) from None
+    try:
+        is_complete = _run_all(exploration, runs, options)
+    except KeyboardInterrupt:  # the command has ended already
+        print(f"mockserver: stopped after {runs.count} runs", file=sys.stderr)
+        return INTERRUPTED
+    report = exploration.report()
+    if report.clean.calls == 0 and report.clean.failure is None:
+        raise ValueError(
+            "explore: the command made no call; expected calls to MOCKSERVER_URL with the key MOCKSERVER_KEY"
+        )
+    _write(report, options)
+    print(report.text(), file=out)
+    if not is_complete:
+        print(f"\nno further run began after {options.seconds:g} s", file=out)
+    print(*map(printable, runs.outputs_of(report)), sep="\n", end="", file=out)
+    return 1 if report.failed else 0
+
+
+def _run_all(exploration: Exploration, runs: CommandRuns, options: argparse.Namespace) -> bool:
+    """Run the command for each placement; return False if the time was over before."""
+    from mockserver.testing.server import MockServer
+
+    now: datetime | None = None  # the instant of the first run: the present, unless the scenario freezes another
+    end = math.inf if options.seconds is None else time.monotonic() + options.seconds
+    placements = exploration.placements()
+    with _stopped_by_signals(), _progress() as show, MockServer() as server:
+        while time.monotonic() < end:
+            placement = next(placements, None)
+            if placement is None:
+                return True
+            show(runs.count)
+            with server.sandbox(options.scenario, now=now) as sandbox:
+                now = sandbox.now if sandbox.state()["clock"]["frozen"] else None
+                exploration.prepare(sandbox, placement)
+                exploration.record(placement, sandbox, runs.run(sandbox, placement))
+    return False
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int], None]]:
+    """Show the number of runs on a terminal, and clear it at the end."""
+    is_terminal = sys.stderr.isatty()
+    yield lambda count: print(f"\r{count} runs", end="", file=sys.stderr, flush=True) if is_terminal else None
+    if is_terminal:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _command(options: argparse.Namespace) -> list[str]:
+    command: list[str] = options.command[1:] if options.command[:1] == ["--"] else options.command
+    if not command:
+        raise ValueError("explore: got no command; expected one after --, such as `mockserver explore -- npm test`")
+    return command
+
+
+def _program(name: str) -> str:
+    """Return the path of a program: Windows starts some, such as npm, by their path alone."""
+    import shutil
+
+    path = shutil.which(name)
+    if path is None:
+        raise ValueError(f"explore: got {name!r}; expected a program that is on PATH, or the path of one")
+    return path
+
+
+def _check_seconds(options: argparse.Namespace) -> None:
+    for name in ("timeout", "follow", "seconds"):
+        value = getattr(options, name)
+        if value is not None and not 0 < value < math.inf:
+            raise ValueError(f"--{name}: got {value:g}; expected a number of seconds above 0")
+
+
+def _explore_options(options: argparse.Namespace) -> ExploreOptions:
+    from mockserver.testing.explore import ExploreOptions
+
+    choices = () if options.choices == _NONE else _names(options.choices)
+    return ExploreOptions(
+        faults=_names(options.faults),
+        operations=_names(options.operations),
+        choices=choices,
+        pairs=options.pairs,
+        strict=options.strict,
+    )
+
+
+def _names(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(name.strip() for name in text.split(","))
+
+
+def _write(report: ExploreReport, options: argparse.Namespace) -> None:
+    """Write the documents of the findings, and the report as JSON, which names them."""
+    from mockserver.testing.report.folder import folder_for_documents, make_folder
+
+    root = Path()
+    folder = folder_for_documents(options.failures, root)
+    if folder is not None and report.findings:
+        make_folder(folder, root)
+        report.write_documents(folder)
+    if options.json is not None:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({"tests": [report.as_json()]}, ensure_ascii=False, indent=2)
+        options.json.write_text(text + "\n", encoding="utf-8")
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """Let the signals of other programs stop the block as Ctrl-C does, so that no command continues without it."""
+    is_main = threading.current_thread() is threading.main_thread()
+    former = {number: signal.signal(number, signal.default_int_handler) for number in _STOP_SIGNALS if is_main}
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)

@@ -1,0 +1,85 @@
+"""
+What the explorations of a session have tried: lines at its end, and a file.
+
+Results are part of the test's report, so that xdist sends them to the process that prints and writes them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+JSON = dict[str, Any]
+TITLE = "mockserver: explore"
+_VERDICTS = ("survived", "reported", "crashed", "breach", "silent")
+
+
+class ExploreResults:
+    """
+    What the explorations of the session have tried.
+
+    Lifetime: that of the session.
+
+    Attributes:
+        by_test: the result of each test's latest exploration as JSON.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self.by_test: dict[str, JSON] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        result = getattr(report, "mockserver_explore", None)
+        if result is not None:
+            self.by_test[report.nodeid] = result
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print one line per explored test, and the verdicts by operation."""
+        if not self.by_test:
+            return
+        terminalreporter.section(TITLE)
+        for test, result in self.by_test.items():
+            terminalreporter.write_line(f"{test}: {verdicts(result)}")
+        for line in matrix(self.by_test.values()):
+            terminalreporter.write_line(line)
+
+    def pytest_sessionfinish(self) -> None:
+        file: Path | None = self._config.getoption("mockserver_explore_json")
+        if file is not None and not hasattr(self._config, "workerinput"):
+            tests = [self.by_test[test] for test in sorted(self.by_test)]
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps({"tests": tests}, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+
+
+def verdicts(result: Mapping[str, Any]) -> str:
+    """Return the verdicts of an exploration, the worst first, and the numbers of its placements and runs."""
+    counts = result["verdicts"]
+    reached = (f"{counts[verdict]} {verdict}" for verdict in reversed(_VERDICTS) if counts.get(verdict))
+    tried = sum(result[part]["tried"] for part in ("singles", "pairs"))
+    return f"{', '.join(reached) or 'nothing'} of {tried} placements in {result['runs']} runs"
+
+
+def matrix(results: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield one line per operation: the number of its faults by their worst verdict, and the names of those that matter."""
+    worst: dict[str, dict[str, int]] = {}
+    for result in results:
+        for operation, faults in result["matrix"].items():
+            row = worst.setdefault(operation, {})
+            for fault, counts in faults.items():
+                reached = [rank for rank, verdict in enumerate(_VERDICTS) if counts.get(verdict)]
+                row[fault] = max(row.get(fault, 0), *reached, 0)
+    width = max(map(len, worst), default=0)
+    for operation, row in sorted(worst.items()):
+        yield f"{operation:{width}}  {'; '.join(_by_verdict(row))}"
+
+
+def _by_verdict(row: Mapping[str, int]) -> Iterator[str]:
+    """Yield the faults of each verdict, the worst first."""
+    for rank, verdict in reversed(list(enumerate(_VERDICTS))):
+        names = [fault for fault, reached in row.items() if reached == rank]
+        if names:
+            yield f"{verdict}: {', '.join(names)}" if rank > 1 else f"{len(names)} {verdict}"

@@ -1,0 +1,260 @@
+"""
+The runs of an explored test, inside the call of its item, so that it stays one item for pytest and for other plugins.
+
+1. The first run is the item's own: its setup, its call, and its ordinary failure.
+2. If it passes, its fixtures of function scope are torn down, and clones of the item run by the same hooks, each with
+   fixtures of its own; fixtures of a wider scope stay.
+3. A clone has no report: no other plugin gets to know its output, its warnings or its outcome.
+4. The sandbox of a run is open until the exploration has recorded it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, nullcontext
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+
+from mockserver.contract.text import closest_match_hint
+from mockserver.pytest_plugin import failure_report, options, sweep
+from mockserver.pytest_plugin.clones import clone_item, is_unittest
+from mockserver.pytest_plugin.explore import ARGUMENTS, EXPLORATION, INNER_RUN, MARK, is_inner
+from mockserver.pytest_plugin.explore_results import TITLE, verdicts
+from mockserver.testing.explore import Exploration, ExploreOptions
+from mockserver.testing.report.folder import make_folder
+
+if TYPE_CHECKING:
+    from _pytest.capture import CaptureManager
+
+    from mockserver.pytest_plugin.ownership import SandboxOwnership
+    from mockserver.testing.explore import ExploreReport, Placement
+    from mockserver.testing.sandbox import Sandbox
+
+FIXTURE = "mockserver"
+_SUBTESTS = "subtests"
+_OTHER_FIXTURE = (
+    f"explore: got a fixture {FIXTURE} that makes its own sandbox; expected the plugin's, or one that uses it"
+)
+
+
+class ItemExploration:
+    """
+    The exploration of one item.
+
+    Lifetime: that of one execution of the item; a repeated execution has another one.
+
+    Attributes:
+        sandbox: the sandbox of the current run, None before its fixture is set up.
+        now: the instant at which the first run's clock was frozen; None if it follows another clock.
+        result: the report of all runs, None before their end.
+        teardown_error: what the fixtures of the first run have raised when they were torn down.
+    """
+
+    def __init__(self, exploration: Exploration) -> None:
+        self._exploration = exploration
+        self._placements = exploration.placements()
+        self._placement: Placement = next(self._placements)
+        self.sandbox: Sandbox | None = None
+        self.now: datetime | None = None
+        self.result: ExploreReport | None = None
+        self.teardown_error: BaseException | None = None
+
+    @contextmanager
+    def own(self, sandbox: Sandbox) -> Iterator[None]:
+        """Prepare a fresh sandbox for the current run, which stays open until the run is recorded."""
+        if self.now is None and sandbox.state()["clock"]["frozen"]:
+            self.now = sandbox.now
+        try:
+            self._exploration.prepare(sandbox, self._placement)
+        except BaseException:
+            sandbox.close()
+            raise
+        self.sandbox = sandbox
+        yield
+
+    def record(self, raised: BaseException | None) -> None:
+        """Record the outcome of the current run, and close its sandbox."""
+        sandbox, self.sandbox = self.sandbox, None
+        if sandbox is None:
+            raise raised or ValueError(_OTHER_FIXTURE)
+        try:
+            self._exploration.record(self._placement, sandbox, raised)
+        finally:
+            sandbox.close()
+
+    def close(self) -> None:
+        """Close the sandbox of a run that was not recorded."""
+        if self.sandbox is not None:
+            self.sandbox.close()
+
+    def further_runs(self) -> Iterator[None]:
+        """Yield once per further run."""
+        for placement in self._placements:
+            self._placement = placement
+            yield
+
+    def report(self) -> ExploreReport:
+        """Return the report of all runs."""
+        return self._exploration.report()
+
+
+class ExploreRuns:
+    """Runs the tests that are explored. Lifetime: that of the session."""
+
+    def __init__(self, config: pytest.Config, ownership: pytest.StashKey[SandboxOwnership]) -> None:
+        self._config = config
+        self._ownership = ownership
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Begin the exploration of a test; a wrong mark is an error of its own test."""
+        if is_inner(item):
+            return
+        if item.get_closest_marker(MARK) is None and not (self._config.getoption("mockserver_explore") and _fits(item)):
+            return
+        message: str | None = None
+        try:
+            _refuse(item)
+            exploration = Exploration(ExploreOptions(**_arguments(item)), test=item.nodeid)
+        except (ImportError, TypeError, ValueError) as refusal:
+            message = f"@pytest.mark.{MARK}: {refusal}"
+        if message is not None:
+            pytest.fail(message, pytrace=False)
+        item.stash[EXPLORATION] = ItemExploration(exploration)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Explore a test that has passed."""
+        result = yield
+        if EXPLORATION in item.stash and not is_inner(item):
+            assert isinstance(item, pytest.Function)
+            self._explore(item, item.stash[EXPLORATION])
+        return result
+
+    def _explore(self, item: pytest.Function, exploration: ItemExploration) -> None:
+        """Run the test again for each placement; fail for what the report fails for."""
+        ended = _tear_down(item)
+        if ended.excinfo is not None:
+            exploration.teardown_error = ended.excinfo.value
+            return
+        if exploration.sandbox is None:
+            pytest.fail(_OTHER_FIXTURE, pytrace=False)
+        exploration.record(None)
+        ownership = self._config.stash[self._ownership]
+        ownership.end_test(self._config)
+        try:
+            with warnings.catch_warnings(record=True):
+                for _ in exploration.further_runs():
+                    exploration.record(_run(item, exploration))
+        finally:
+            ownership.start_test(item.nodeid)  # the sandboxes of the further runs are not those of the test
+        exploration.result = exploration.report()
+        _write_documents(item, exploration.result)
+        if exploration.result.failed:
+            failure = exploration.result.clean.failure
+            shown = f"the second clean run failed: {failure}" if failure else verdicts(exploration.result.as_json())
+            pytest.fail(f"explore: {shown}", pytrace=False)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Raise what the fixtures of the first run have raised when they were torn down."""
+        exploration = item.stash.get(EXPLORATION, None)
+        if exploration is None or is_inner(item):
+            return (yield)
+        try:
+            result = yield
+        finally:
+            del item.stash[EXPLORATION]
+            exploration.close()
+        if exploration.teardown_error is not None:
+            raise exploration.teardown_error
+        return result
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+        """Add the result of the exploration to the report of the call."""
+        report = yield
+        exploration = item.stash.get(EXPLORATION, None)
+        if call.when == "call" and exploration is not None and exploration.result is not None:
+            report.mockserver_explore = exploration.result.as_json()
+            if exploration.result.failed:
+                report.sections.append((TITLE, exploration.result.text()))
+        return report
+
+
+def _write_documents(item: pytest.Item, report: ExploreReport) -> None:
+    """Write a document for each finding, whose path is in the report then."""
+    home = failure_report.home(item.config)
+    if home is None or not report.findings:
+        return
+    try:
+        make_folder(home, item.config.rootpath)
+        report.write_documents(failure_report.shown_path(home))
+    except OSError as problem:
+        item.warn(pytest.PytestWarning(f"no replay document was written: {type(problem).__name__}: {problem}"))
+
+
+def _fits(item: pytest.Item) -> bool:
+    """Return True for a test that can be explored without a mark of its own."""
+    if not isinstance(item, pytest.Function) or is_unittest(item):
+        return False
+    return FIXTURE in item.fixturenames and _SUBTESTS not in item.fixturenames
+
+
+def _refuse(item: pytest.Item) -> None:
+    """Refuse a marked test that cannot be explored."""
+    if is_unittest(item):
+        raise ValueError("got a method of unittest.TestCase; expected a function, or a method of another class")
+    if not isinstance(item, pytest.Function) or FIXTURE not in item.fixturenames:
+        raise ValueError(f"got a test without the fixture {FIXTURE}; expected one that uses it")
+    if _SUBTESTS in item.fixturenames:
+        raise ValueError(
+            f"got a test with the fixture {_SUBTESTS}, which reports each run by itself; expected one without"
+        )
+    if options.run_option(item.config, "url") is not None:
+        raise ValueError("got --mockserver-url; expected sandboxes in this process")
+
+
+def _arguments(item: pytest.Item) -> dict[str, Any]:
+    """Return the arguments of a test's marks, of which the nearest take precedence."""
+    marks = list(item.iter_markers(MARK))
+    positional = next((mark.args for mark in marks if mark.args), None)
+    if positional is not None:
+        raise ValueError(f"got {positional!r}; expected keyword arguments only")
+    arguments = {name: value for mark in reversed(marks) for name, value in mark.kwargs.items()}
+    unknown = next((name for name in arguments if name not in ARGUMENTS), None)
+    if unknown is not None:
+        raise ValueError(f"got {unknown!r}; expected {', '.join(ARGUMENTS)}{closest_match_hint(unknown, ARGUMENTS)}")
+    return arguments
+
+
+def _tear_down(item: pytest.Function) -> pytest.CallInfo[None]:
+    """Tear down the fixtures of function scope; what they print is a section of the item's report."""
+    capture: CaptureManager | None = item.config.pluginmanager.getplugin("capturemanager")
+    following = clone_item(item, item.name, item.nodeid)
+    with nullcontext() if capture is None else capture.item_capture("teardown", item):
+        return _outcome(lambda: item.session._setupstate.teardown_exact(following), "teardown")
+
+
+def _run(item: pytest.Function, exploration: ItemExploration) -> BaseException | None:
+    """Run a clone of the item by the hooks of its three phases, and return what it has raised."""
+    clone = clone_item(item, item.name, item.nodeid)
+    clone.stash[EXPLORATION], clone.stash[INNER_RUN] = exploration, True
+    if sweep.CASE in item.stash:
+        clone.stash[sweep.CASE] = item.stash[sweep.CASE]
+    hooks = item.ihook
+    setup = _outcome(lambda: hooks.pytest_runtest_setup(item=clone), "setup")
+    # The fixture tmp_path reads when it is torn down what this hook has stored, so it runs without an error to format.
+    hooks.pytest_runtest_makereport(item=clone, call=_outcome(lambda: None, "setup"))
+    calls = [setup]
+    if setup.excinfo is None:
+        calls.append(_outcome(lambda: hooks.pytest_runtest_call(item=clone), "call"))
+    calls.append(_outcome(lambda: hooks.pytest_runtest_teardown(item=clone, nextitem=item), "teardown"))
+    return next((call.excinfo.value for call in calls if call.excinfo is not None), None)
+
+
+def _outcome(function: Callable[[], Any], when: Literal["setup", "call", "teardown"]) -> pytest.CallInfo[None]:
+    return pytest.CallInfo.from_call(function, when=when, reraise=(pytest.exit.Exception, KeyboardInterrupt))

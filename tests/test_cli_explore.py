@@ -1,0 +1,255 @@
+"""`mockserver explore -- COMMAND`: a client in another process, found by its calls and its exit status alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from mockserver import MockServer
+from mockserver.cli import explore as cli_explore
+from mockserver.cli import main
+from mockserver.cli.command_runs import following, run_command
+from mockserver.cli.explore import INTERRUPTED
+from tests.processes import OWN_GROUP, interrupt
+
+ROOT = Path(__file__).resolve().parents[1]
+DEADLINE_SECONDS = 60
+SCENARIO = """
+scenario: one-template
+summary: One template.
+given: {templates: [{id: template_t, name: T}]}
+"""
+PYTHON = """
+import json
+import os
+import sys
+import urllib.request
+
+assert os.environ["MOCKSERVER_PUBLIC_KEY"]
+print("the client begins")
+
+
+def post(path, **body):
+    headers = {"X-API-Key": os.environ["MOCKSERVER_KEY"], "Content-Type": "application/json"}
+    request = urllib.request.Request(os.environ["MOCKSERVER_URL"] + path, json.dumps(body).encode(), headers)
+    for attempt in range(RETRIES + 1):
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return json.load(answer)
+        except OSError:
+            if attempt == RETRIES:
+                raise
+
+
+campaign = post("/v1/campaigns", name="Uma", platform="chatapp", templateId="template_t", cadence=60)["campaignId"]
+post(f"/v1/campaigns/{campaign}/start")
+"""
+JAVASCRIPT = """
+const { MOCKSERVER_URL, MOCKSERVER_KEY } = process.env;
+
+async function post(path, body = {}) {
+  const headers = { "X-API-Key": MOCKSERVER_KEY, "Content-Type": "application/json" };
+  const request = { method: "POST", headers, body: JSON.stringify(body) };
+  const answer = await fetch(MOCKSERVER_URL + path, request).catch(() => fetch(MOCKSERVER_URL + path, request));
+  return answer.json();
+}
+
+const draft = { name: "Uma", platform: "chatapp", templateId: "template_t", cadence: 60 };
+const { campaignId } = await post("/v1/campaigns", draft);
+await post(`/v1/campaigns/${campaignId}/start`);
+"""
+FEW = ("--choices", "none", "--faults", "drop-before")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with a scenario in it."""
+    (tmp_path / "template.yaml").write_text(SCENARIO, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def python_client(folder: Path, retries: int) -> list[str]:
+    source = PYTHON.replace("RETRIES", str(retries))
+    (folder / "client.py").write_text(source, encoding="utf-8")
+    return [sys.executable, "client.py"]
+
+
+def explore(*arguments: str) -> int:
+    return main(["explore", "--scenario", "template.yaml", *arguments])
+
+
+def test_a_blind_retry_in_python_is_found(folder: Path, capsys: pytest.CaptureFixture[str]):
+    status = explore(*FEW, "--json", "out/report.json", "--", *python_client(folder, retries=1))
+
+    output = capsys.readouterr()
+    assert (1, "") == (status, output.err)
+    assert "breach: duplicate-start at 1 placement\n" in output.out
+    assert "  drop-before at call 2 (startCampaign)\n" in output.out
+    assert "output of the command, drop-before at call 2 (startCampaign):\nthe client begins\n" in output.out
+    (written,) = json.loads((folder / "out" / "report.json").read_text(encoding="utf-8"))["tests"]
+    assert (4, 2) == (written["runs"], written["verdicts"]["breach"])
+    assert all((folder / finding["document"]).is_file() for finding in written["findings"])
+    assert "*\n" == (folder / ".mockserver" / ".gitignore").read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_a_blind_retry_in_javascript_is_found(folder: Path, capsys: pytest.CaptureFixture[str]):
+    (folder / "client.mjs").write_text(JAVASCRIPT, encoding="utf-8")
+
+    status = explore(*FEW, "--failures", "off", "--", "node", "client.mjs")
+
+    assert 1 == status
+    assert "breach: duplicate-start at 1 placement\n" in capsys.readouterr().out
+    assert not (folder / ".mockserver").exists()
+
+
+def test_every_run_begins_at_the_same_instant(folder: Path):
+    source = f"""
+import os
+import urllib.request
+
+headers = {{"X-API-Key": os.environ["MOCKSERVER_KEY"]}}
+request = urllib.request.Request(os.environ["MOCKSERVER_URL"] + "/v1/campaigns", headers=headers)
+with urllib.request.urlopen(request) as answer, open({str(folder / "dates")!r}, "a") as file:
+    print(answer.headers["Date"], file=file)
+"""
+    (folder / "client.py").write_text(source, encoding="utf-8")
+    dated = SCENARIO + "clock: {freeze: '2026-03-01T12:00:00Z'}\n"
+    (folder / "template.yaml").write_text(dated, encoding="utf-8")
+
+    assert 0 == explore("--choices", "list-order", "--operations", "readCampaign", "--", sys.executable, "client.py")
+    dates = (folder / "dates").read_text(encoding="utf-8").splitlines()
+    assert {"Sun, 01 Mar 2026 12:00:00 GMT"} == set(dates) and len(dates) > 2
+
+
+def test_a_client_that_reports_a_lost_answer_passes_and_its_output_is_not_shown_unless_crashes_fail(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+):
+    command = python_client(folder, retries=0)
+
+    status = explore(*FEW, "--operations", "startCampaign", "--", *command)
+    lenient = capsys.readouterr().out
+    strict = explore(*FEW, "--operations", "startCampaign", "--strict", "--", *command)
+
+    assert (0, 1) == (status, strict)
+    assert "all 1 single placements\n" in lenient and "crashed: CommandFailed at 1 placement\n" in lenient
+    assert "exit status 1" in lenient
+
+
+def test_what_a_command_prints_without_a_finding_is_not_shown(folder: Path, capsys: pytest.CaptureFixture[str]):
+    command = python_client(folder, retries=0)
+
+    assert 0 == explore(*FEW, "--operations", "listCampaigns", "--", *command)
+    assert "the client begins" not in capsys.readouterr().out
+
+
+def test_a_command_that_makes_no_call_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]):
+    assert 2 == explore("--", sys.executable, "-c", "")
+    assert "mockserver: explore: the command made no call; expected calls to MOCKSERVER_URL" in capsys.readouterr().err
+
+
+def test_a_command_that_fails_without_a_fault_is_shown_and_not_explored(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+):
+    status = explore("--", sys.executable, "-c", "print('not ready'); raise SystemExit(3)")
+
+    output = capsys.readouterr().out
+    assert 1 == status
+    assert "the clean run failed, so nothing was explored: CommandFailed: exit status 3" in output
+    assert "output of the command, no fault:\nnot ready\n" in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--", "no-such-program"), "explore: got 'no-such-program'; expected a program that is on PATH"),
+        (("--",), "explore: got no command; expected one after --"),
+        ((), "explore: got no command; expected one after --"),
+        (("--faults", "drop-aftr", "--", sys.executable), "faults: got 'drop-aftr'; expected a fault; did you mean"),
+        (("--timeout", "0", "--", sys.executable), "--timeout: got 0; expected a number of seconds above 0"),
+        (("--follow", "-1", "--", sys.executable), "--follow: got -1; expected a number of seconds above 0"),
+        (("--seconds", "nan", "--", sys.executable), "--seconds: got nan; expected a number of seconds above 0"),
+        (("--pairs", "-1", "--", sys.executable), "pairs: got -1; expected a number of runs"),
+    ],
+)
+def test_wrong_arguments_are_one_line_and_the_status_2(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
+):
+    assert 2 == main(["explore", *arguments])
+
+    output = capsys.readouterr()
+    assert "" == output.out
+    assert output.err.startswith("mockserver: ") and message in output.err
+    assert 1 == len(output.err.splitlines())
+
+
+def test_no_further_run_begins_after_the_given_time(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    readings = iter([0.0, 1.0, 2.0, 3.0, 4.0])  # of the clock: at the start, and before each run
+    monkeypatch.setattr(cli_explore, "time", SimpleNamespace(monotonic=lambda: next(readings)))
+
+    status = explore(*FEW, "--seconds", "3.5", "--", *python_client(folder, retries=0))
+
+    output = capsys.readouterr().out
+    assert 0 == status
+    assert "1 of 2 single placements\n" in output and "\nno further run began after 3.5 s\n" in output
+
+
+def test_the_command_keeps_its_own_options(folder: Path, capsys: pytest.CaptureFixture[str]):
+    source = "import sys; raise SystemExit(7 if ['--json', '--', 'x'] == sys.argv[1:] else 8)"
+
+    assert 1 == explore("--", sys.executable, "-c", source, "--json", "--", "x")
+    assert 1 == explore(sys.executable, "-c", source, "--json", "--", "x")
+    assert 2 == capsys.readouterr().out.count(
+        "the clean run failed, so nothing was explored: CommandFailed: exit status 7"
+    )
+
+
+def test_a_command_that_does_not_end_is_ended_after_its_timeout(tmp_path: Path):
+    with (tmp_path / "output").open("wb") as output:
+        status = run_command(
+            [sys.executable, "-c", "input(); import time; time.sleep(600)"], os.environ, 60, output.fileno()
+        )
+        ended = run_command([sys.executable, "-c", "import time; time.sleep(600)"], os.environ, 0.05, output.fileno())
+
+    assert (1, None) == (status, ended)  # there is nothing to read for the first
+
+
+def test_a_clock_that_follows_passes_in_real_time():
+    with MockServer() as server, server.sandbox() as sandbox:
+        before = sandbox.now
+        with following(sandbox, None):
+            pass
+        assert before == sandbox.now
+        passed = threading.Event()
+        sandbox.at("10m").do({"set-tenant": {"name": "Later"}})
+        sandbox._hosted.listeners += (lambda: passed.set() if (sandbox.now - before).total_seconds() > 600 else None,)
+        with following(sandbox, 6000):
+            assert passed.wait(DEADLINE_SECONDS)
+
+
+@pytest.mark.deep
+def test_an_interrupt_ends_the_command_too(folder: Path):
+    source = "import os, pathlib, time; pathlib.Path('pid').write_text(str(os.getpid())); print('x'); time.sleep(600)"
+    command = [sys.executable, "-m", "mockserver", "explore", "--", sys.executable, "-c", source]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, encoding="utf-8", **OWN_GROUP) as process:
+        pid = ""
+        while not pid:
+            pid = (folder / "pid").read_text() if (folder / "pid").exists() else ""
+        interrupt(process)
+        _, error = process.communicate(timeout=DEADLINE_SECONDS)
+
+    assert (INTERRUPTED, "mockserver: stopped after 1 runs\n") == (process.returncode, error)
+    with pytest.raises(OSError):
+        os.kill(int(pid), 0)

@@ -1,0 +1,735 @@
+"""Explore in pytest, in suites of their own: one item stays one item, and its further runs leave no trace but the report."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import fields
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from mockserver.contract.choices import CHOICES
+from mockserver.pytest_plugin import explore
+from mockserver.testing.explore import ExploreOptions
+from tests.testing.conftest import PLUGIN, WITHOUT, Suite
+
+ROOT = Path(__file__).resolve().parents[2]
+
+CLIENT = """
+    import http.client
+
+    import pytest
+
+    TEMPLATE = {"templates": [{"id": "t", "name": "T", "items": [{"type": "text", "text": "Oi"}], "variables": []}]}
+
+    def create(mockserver, name="Uma"):
+        body = {"name": name, "platform": "chatapp", "templateId": "t", "cadence": 1}
+        return mockserver.call("POST", "/v1/campaigns", json=body)
+
+    def create_with_a_blind_retry(mockserver):
+        mockserver.apply(given=TEMPLATE)
+        try:
+            create(mockserver)
+        except http.client.RemoteDisconnected:
+            create(mockserver, "Uma (2)")
+
+    def list_campaigns(mockserver):
+        try:
+            return mockserver.call("GET", "/v1/campaigns").status
+        except http.client.RemoteDisconnected:
+            return mockserver.call("GET", "/v1/campaigns").status
+"""
+FINDS = (
+    CLIENT
+    + """
+    @pytest.mark.mockserver_explore
+    def test_creating(mockserver):
+        create_with_a_blind_retry(mockserver)
+"""
+)
+PASSES = (
+    CLIENT
+    + """
+    @pytest.mark.mockserver_explore
+    def test_listing(mockserver):
+        assert 200 == list_campaigns(mockserver)
+        assert 200 == list_campaigns(mockserver)
+"""
+)
+
+
+@pytest.fixture
+def stubbed(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> Suite:
+    """A suite whose engine tries lost answers alone."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    suite.pytester.makeconftest(
+        """
+        import sys
+
+        from tests.testing import explore_stub
+
+        sys.modules["mockserver.testing.explore"] = explore_stub
+        """
+    )
+    return suite
+
+
+def test_a_test_that_finds_something_fails_with_the_report_in_a_section(stubbed: Suite):
+    result = stubbed.run(FINDS)
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*_ test_creating _*",
+            "explore: 1 silent of 1 placements in 3 runs",
+            "*- mockserver: explore -*",
+            "silent: drop-after at createCampaign",
+            "*= mockserver: explore =*",
+            "test_mine.py::test_creating: 1 silent of 1 placements in 3 runs",
+            "createCampaign  silent: drop-after",
+            "FAILED test_mine.py::test_creating - *1 silent*",
+        ]
+    )
+    assert "- mockserver -" not in result.stdout.str()
+
+
+def test_a_test_that_passes_has_one_line_in_the_summary_and_a_line_per_operation(stubbed: Suite):
+    result = stubbed.run(PASSES)
+
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*= mockserver: explore =*",
+            "test_mine.py::test_listing: 2 survived of 2 placements in 4 runs",
+            "listCampaigns  1 survived",
+        ]
+    )
+
+
+def test_a_test_that_fails_by_itself_has_its_ordinary_report_and_is_not_explored(stubbed: Suite):
+    source = PASSES.replace("200 == list_campaigns", "418 == list_campaigns")
+
+    result = stubbed.run(source)
+    explored = result.stdout.str()
+    plain = stubbed.run(source.replace("mockserver_explore", "filterwarnings('error')")).stdout.str()
+
+    result.assert_outcomes(failed=1)
+    assert "mockserver: explore" not in explored
+    mask = re.compile(r"\d\d:\d\d:\d\d\S*|in \d+\.\d+s|@pytest.mark.*|\d{4}-\d\d-\d\d\S*|-----+|=====+")
+    assert mask.sub("", plain).splitlines()[2:] == mask.sub("", explored).splitlines()[2:]
+
+
+def test_the_option_explores_every_test_that_uses_the_fixture(stubbed: Suite):
+    source = PASSES.replace("@pytest.mark.mockserver_explore\n", "\n") + (
+        """
+    def test_without_a_sandbox():
+        pass
+
+    def test_that_makes_its_own(mockserver_server):
+        with mockserver_server.sandbox() as sandbox:
+            list_campaigns(sandbox)
+
+    import unittest
+
+    class TestCase(unittest.TestCase):
+        @pytest.fixture(autouse=True)
+        def _mock(self, mockserver):
+            self.mock = mockserver
+
+        def test_method(self):
+            list_campaigns(self.mock)
+        """
+    )
+
+    result = stubbed.run(source, "--mockserver-explore", "--mockserver-explore-json", "out/explore.json")
+    without = stubbed.run_again()
+
+    result.assert_outcomes(passed=4)
+    written = json.loads((stubbed.pytester.path / "out" / "explore.json").read_text(encoding="utf-8"))
+    assert ["test_mine.py::test_listing"] == [test["test"] for test in written["tests"]]
+    assert {"survived": 2, "crashed": 0, "silent": 0} == written["tests"][0]["verdicts"]
+    without.assert_outcomes(passed=4)
+    assert "mockserver: explore" not in without.stdout.str()
+
+
+def test_without_an_exploration_the_file_is_empty(stubbed: Suite):
+    stubbed.run("def test_it(mockserver):\n    pass\n", "--mockserver-explore-json", "explore.json").assert_outcomes(
+        passed=1
+    )
+
+    assert {"tests": []} == json.loads((stubbed.pytester.path / "explore.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("mark", "message"),
+    [
+        ("fault=('drop-after',)", "*mockserver_explore: got 'fault'; expected faults, *; did you mean 'faults'?*"),
+        ("'drop-after'", "*mockserver_explore: got ('drop-after',); expected keyword arguments only*"),
+        ("pairs=-1", "*mockserver_explore: pairs: got -1; expected 0 or more*"),
+    ],
+)
+def test_a_wrong_mark_is_an_error_of_its_own_test(stubbed: Suite, mark: str, message: str):
+    another = "\n    def test_another(mockserver):\n        assert mockserver.id\n"
+
+    result = stubbed.run(PASSES.replace("mockserver_explore\n", f"mockserver_explore({mark})\n") + another)
+
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*ERROR at setup of test_listing*", message])
+
+
+def test_a_unittest_case_and_a_test_without_the_fixture_are_refused_by_name(stubbed: Suite):
+    result = stubbed.run(
+        """
+        import unittest
+
+        import pytest
+
+        @pytest.mark.mockserver_explore
+        class TestListing(unittest.TestCase):
+            def test_method(self):
+                pass
+
+        @pytest.mark.mockserver_explore
+        def test_without():
+            pass
+        """
+    )
+
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(
+        ["*got a method of unittest.TestCase; expected a function*", "*got a test without the fixture mockserver*"]
+    )
+
+
+def test_the_nearest_mark_takes_precedence_argument_by_argument(stubbed: Suite):
+    source = CLIENT + (
+        """
+    pytestmark = pytest.mark.mockserver_explore(strict=True, seed=3)
+
+    def test_strict(mockserver):
+        mockserver.call("GET", "/v1/campaigns")
+
+    @pytest.mark.mockserver_explore(strict=False)
+    def test_lenient(mockserver):
+        mockserver.call("GET", "/v1/campaigns")
+        """
+    )
+
+    result = stubbed.run(source)
+
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*test_strict: 1 crashed of *", "*test_lenient: 1 crashed of *"])
+
+
+FIXTURES = (
+    CLIENT
+    + """
+    made = []
+
+    @pytest.fixture
+    def own(mockserver):
+        made.append(("own", mockserver.id))
+        yield
+        made.append(("end", mockserver.id))
+
+    @pytest.fixture(params=["a", "b"])
+    def variant(request):
+        return request.param
+
+    @pytest.fixture(scope="class")
+    def of_class():
+        made.append("class")
+        yield
+        made.append("end of class")
+
+    @pytest.fixture(scope="module", autouse=True)
+    def of_module():
+        made.append("module")
+        yield
+        made.append("end of module")
+
+    @pytest.fixture(scope="session")
+    def of_session():
+        made.append("session")
+
+    @pytest.mark.mockserver_explore
+    class TestListing:
+        def setup_method(self):
+            self.calls = 0
+
+        @pytest.mark.parametrize("limit", [1, 2])
+        def test_it(self, own, of_class, of_session, variant, limit, mockserver, tmp_path, monkeypatch, capsys, caplog):
+            assert 0 == self.calls and not hasattr(http.client, "mine")
+            monkeypatch.setattr(http.client, "mine", True, raising=False)
+            self.calls = list_campaigns(mockserver)
+            (tmp_path / "file").touch(exist_ok=False)
+            print("printed")
+            assert "printed" == capsys.readouterr().out.strip()
+            assert [] == caplog.records
+
+    def test_what_was_made():
+        assert 1 == made.count("class") == made.count("module") == made.count("session")
+        assert 1 == made.count("end of class") and 0 == made.count("end of module")
+        sandboxes = [entry[1] for entry in made if entry[0] == "own"]
+        assert len(sandboxes) == len(set(sandboxes)) == 4 * 3
+        assert sandboxes == [entry[1] for entry in made if entry[0] == "end"]
+        pairs = [entry for entry in made if isinstance(entry, tuple)]
+        assert all(begin[1] == end[1] for begin, end in zip(pairs[::2], pairs[1::2], strict=True))
+"""
+)
+
+
+def test_fixtures_of_function_scope_are_made_again_for_each_run_and_the_others_are_not(stubbed: Suite):
+    stubbed.run(FIXTURES).assert_outcomes(passed=5)
+
+
+def test_items_ids_progress_durations_and_junit_are_those_of_ordinary_tests(stubbed: Suite):
+    plain = stubbed.run(
+        FIXTURES.replace("@pytest.mark.mockserver_explore\n", "\n"), "-v", "-k", "it", "--junitxml=plain.xml"
+    )
+
+    explored = stubbed.run(FIXTURES, "-v", "-k", "it", "--durations=0", "-vv", "--junitxml=explored.xml")
+
+    def lines(result: pytest.RunResult) -> list[str]:
+        return re.findall(r"^test_mine\.py::.*%\]$", result.stdout.str(), re.MULTILINE)
+
+    assert lines(plain) == lines(explored) and 4 == len(lines(explored))
+    durations = re.findall(r"s (setup|call|teardown) +test_mine", explored.stdout.str())
+    assert 12 == len(durations)
+    cases = [
+        [
+            (case.get("classname"), case.get("name"))
+            for case in ElementTree.parse(stubbed.pytester.path / name).iter("testcase")
+        ]
+        for name in ("plain.xml", "explored.xml")
+    ]
+    assert cases[0] == cases[1]
+
+
+def test_further_runs_leave_no_output_warning_report_or_conduct(stubbed: Suite):
+    source = CLIENT + (
+        """
+    import logging
+    import warnings
+
+    runs = []
+
+    @pytest.mark.filterwarnings("default")
+    @pytest.mark.mockserver(conduct="error")
+    @pytest.mark.mockserver_explore(strict=True)
+    def test_noisy(mockserver):
+        runs.append(mockserver.id)
+        number = len(runs)
+        warnings.warn(f"warned in run {number}")
+        print(f"printed in run {number}")
+        logging.getLogger().warning(f"logged in run {number}")
+        mockserver.call("GET", "/v1/campaigns")
+        """
+    )
+
+    result = stubbed.run(source)
+
+    result.assert_outcomes(failed=1, warnings=1)
+    text = result.stdout.str() + result.stderr.str()
+    assert "warned in run 1" in text and "printed in run 1" in text and "logged in run 1" in text
+    assert not re.search(r"in run [23]", text)
+
+
+def test_conduct_in_further_runs_fails_nothing(stubbed: Suite):
+    source = CLIENT + (
+        """
+    @pytest.mark.mockserver(conduct="error")
+    @pytest.mark.mockserver_explore(strict=True)
+    def test_retrying(mockserver):
+        mockserver.apply(given=TEMPLATE)
+        campaign = create(mockserver).json()["campaignId"]
+        try:
+            mockserver.call("POST", f"/v1/campaigns/{campaign}/start")
+        except http.client.RemoteDisconnected:
+            mockserver.call("POST", f"/v1/campaigns/{campaign}/start")
+        """
+    )
+
+    result = stubbed.run(source, "--mockserver-conduct-json=conduct.json")
+
+    result.stdout.fnmatch_lines(["*test_retrying: 1 crashed, 1 survived of 2 placements in 4 runs"])
+    assert {"findings": []} == json.loads((stubbed.pytester.path / "conduct.json").read_text(encoding="utf-8"))
+
+
+def test_late_calls_of_further_runs_are_no_warnings(stubbed: Suite):
+    source = CLIENT + (
+        """
+    before = []
+
+    @pytest.mark.mockserver_explore
+    def test_late(mockserver):
+        for earlier in before[1:]:
+            earlier.call("GET", "/v1/campaigns")
+        before.append(mockserver)
+        list_campaigns(mockserver)
+        list_campaigns(mockserver)
+        """
+    )
+
+    result = stubbed.run(source)
+
+    result.assert_outcomes(passed=1)
+    assert "warnings" not in result.parseoutcomes()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_a_fixture_raises_at_its_end_is_an_error_of_the_teardown(stubbed: Suite, fails: bool):
+    source = CLIENT + (
+        """
+    @pytest.fixture
+    def broken(mockserver):
+        yield
+        print("the fixture ends")
+        raise OSError("at the end")
+
+    @pytest.mark.mockserver_explore
+    def test_it(mockserver, broken):
+        assert 200 == list_campaigns(mockserver)
+        """
+    )
+
+    result = stubbed.run(source.replace("200 ==", "418 ==") if fails else source)
+
+    result.assert_outcomes(passed=not fails, failed=fails, errors=1)
+    result.stdout.fnmatch_lines(["*ERROR at teardown of test_it*", "*OSError: at the end*", "the fixture ends"])
+
+
+def test_skips_and_expected_failures_stay_what_they_are(stubbed: Suite):
+    result = stubbed.run(
+        CLIENT
+        + """
+    pytestmark = pytest.mark.mockserver_explore
+
+    def test_skipped(mockserver):
+        pytest.skip("not now")
+
+    @pytest.mark.xfail(strict=True)
+    def test_expected_to_fail(mockserver):
+        assert not list_campaigns(mockserver)
+
+    @pytest.mark.xfail(strict=True)
+    def test_expected_to_be_found(mockserver):
+        create_with_a_blind_retry(mockserver)
+        """
+    )
+
+    result.assert_outcomes(skipped=1, xfailed=2)
+
+
+def test_the_last_failures_and_one_selected_test_are_explored_alone(stubbed: Suite):
+    source = FINDS + PASSES.removeprefix(CLIENT)
+
+    stubbed.run(source, cache=True).assert_outcomes(passed=1, failed=1)
+
+    stubbed.run_again("--lf", cache=True).assert_outcomes(failed=1)
+    stubbed.run_again("test_mine.py::test_listing", cache=True).assert_outcomes(passed=1)
+    stubbed.run_again("-k", "creating", cache=True).assert_outcomes(failed=1, deselected=1)
+
+
+def test_a_rerun_explores_again(stubbed: Suite):
+    pytest.importorskip("pytest_rerunfailures")
+    source = FINDS + PASSES.removeprefix(CLIENT)
+
+    result = stubbed.run(
+        source, "-p", "pytest_rerunfailures", "--reruns", "2", "--mockserver-explore-json=explore.json"
+    )
+
+    assert {"passed": 1, "failed": 1, "rerun": 2} == result.parseoutcomes()
+    written = json.loads((stubbed.pytester.path / "explore.json").read_text(encoding="utf-8"))
+    assert 2 == len(written["tests"])
+
+
+@pytest.mark.deep
+def test_workers_report_to_the_process_that_prints_and_writes(stubbed: Suite, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    source = FINDS + PASSES.removeprefix(CLIENT)
+
+    result = stubbed.run_apart(source, "-p", "xdist", "-n", "2", *PLUGIN, "--mockserver-explore-json=explore.json")
+
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        ["*- mockserver: explore -*", "*= mockserver: explore =*", "createCampaign *", "listCampaigns *"]
+    )
+    written = json.loads((stubbed.pytester.path / "explore.json").read_text(encoding="utf-8"))
+    assert ["test_mine.py::test_creating", "test_mine.py::test_listing"] == [test["test"] for test in written["tests"]]
+
+
+@pytest.mark.parametrize(
+    ("plugin", "arguments", "mark"),
+    [
+        (
+            "pytest_asyncio",
+            ("-p", "pytest_asyncio.plugin", "-o", "asyncio_default_fixture_loop_scope=function"),
+            "asyncio",
+        ),
+        ("anyio", (), "anyio"),
+    ],
+)
+def test_coroutines_are_explored(stubbed: Suite, plugin: str, arguments: tuple[str, ...], mark: str):
+    pytest.importorskip(plugin)
+    source = """
+    import asyncio
+
+    import httpx
+    import pytest
+
+    @pytest.fixture
+    def anyio_backend():
+        return "asyncio"
+
+    @pytest.mark.MARK
+    @pytest.mark.mockserver_explore
+    async def test_listing(mockserver):
+        loop = asyncio.get_running_loop()
+        async with mockserver.httpx_async_client() as client:
+            client.headers["X-API-Key"] = mockserver.secret_key
+            try:
+                await client.get("/v1/campaigns")
+            except httpx.TransportError:
+                await client.get("/v1/campaigns")
+    """.replace("MARK", mark)
+
+    result = stubbed.run(source, *arguments)
+
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*test_listing: 1 survived of 1 placements in 3 runs"])
+
+
+def test_an_option_of_a_sweep_holds_in_each_run(stubbed: Suite):
+    source = CLIENT + (
+        """
+    @pytest.mark.mockserver_explore
+    @pytest.mark.mockserver_sweep(NAMES)
+    def test_listing(mockserver, mockserver_option):
+        assert mockserver_option.items() <= mockserver.state()["choices"].items()
+        list_campaigns(mockserver)
+        """
+    )
+
+    named = stubbed.run(source.replace("NAMES", '"success-status"'))
+    touched = stubbed.run(source.replace("NAMES", '"touched"'))
+
+    named.assert_outcomes(passed=len(CHOICES["success-status"].options))
+    assert 2 < touched.parseoutcomes()["passed"] == touched.stdout.str().count("1 survived of 1 placements in 3 runs")
+
+
+def test_a_suite_that_does_not_ask_imports_nothing_and_has_no_hook(suite: Suite, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    result = suite.run_apart(
+        """
+        import sys
+
+        def test_it(mockserver, request):
+            assert not {name for name in sys.modules if name.startswith("mockserver.testing.explore")}
+            plugins = request.config.pluginmanager
+            assert not plugins.has_plugin("mockserver-explore-runs")
+            assert not plugins.has_plugin("mockserver-explore-results")
+        """,
+        *PLUGIN,
+    )
+
+    result.assert_outcomes(passed=1)
+
+
+def test_it_does_not_work_against_a_running_server(stubbed: Suite):
+    result = stubbed.run(PASSES, "--mockserver-url", "http://127.0.0.1:1")
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*got --mockserver-url; expected sandboxes in this process*"])
+    of_all = stubbed.run_again("--mockserver-explore", "--mockserver-url", "http://127.0.0.1:1")
+    assert pytest.ExitCode.USAGE_ERROR == of_all.ret
+    of_all.stderr.fnmatch_lines(["ERROR: --mockserver-explore: got --mockserver-url too; *"])
+
+
+def test_a_fixture_that_makes_its_own_sandbox_is_refused_and_one_that_uses_it_is_not(stubbed: Suite):
+    source = CLIENT + (
+        """
+    pytestmark = pytest.mark.mockserver_explore
+
+    class TestOwn:
+        @pytest.fixture
+        def mockserver(self, mockserver_server):
+            with mockserver_server.sandbox() as sandbox:
+                yield sandbox
+
+        def test_it(self, mockserver):
+            list_campaigns(mockserver)
+
+    class TestSame:
+        @pytest.fixture
+        def mockserver(self, mockserver):
+            mockserver.apply(given=TEMPLATE)
+            return mockserver
+
+        def test_it(self, mockserver):
+            list_campaigns(mockserver)
+        """
+    )
+
+    result = stubbed.run(source)
+
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["explore: got a fixture mockserver that makes its own sandbox*"])
+
+
+def test_subtests_are_refused_by_a_mark_and_left_out_by_the_option(stubbed: Suite):
+    source = CLIENT + (
+        """
+    @pytest.fixture
+    def subtests():
+        pass
+
+    def test_it(mockserver, subtests):
+        list_campaigns(mockserver)
+        """
+    )
+
+    stubbed.run(source, "--mockserver-explore").assert_outcomes(passed=1)
+    stubbed.run(source.replace("def test_it", "@pytest.mark.mockserver_explore\n    def test_it")).assert_outcomes(
+        errors=1
+    )
+
+
+def test_an_interrupt_in_a_further_run_ends_the_session(stubbed: Suite):
+    source = CLIENT + (
+        """
+    ended = []
+
+    @pytest.fixture
+    def own():
+        yield
+        ended.append(True)
+        print("the fixture ended", len(ended))
+
+    @pytest.mark.mockserver_explore
+    def test_it(mockserver, own):
+        if ended:
+            raise KeyboardInterrupt
+        list_campaigns(mockserver)
+        """
+    )
+    stubbed.pytester.makepyfile(test_mine=source)
+
+    result = stubbed.pytester.runpytest_inprocess(*PLUGIN, *WITHOUT, "-s", no_reraise_ctrlc=True)
+
+    assert pytest.ExitCode.INTERRUPTED == result.ret
+    assert "the fixture ended 2" in result.stdout.str()
+
+
+@pytest.mark.parametrize("arguments", [("-x",), ("--maxfail=1",)])
+def test_the_first_finding_ends_a_run_that_stops_at_failures(stubbed: Suite, arguments: tuple[str, ...]):
+    result = stubbed.run(FINDS + PASSES.removeprefix(CLIENT), *arguments)
+
+    result.assert_outcomes(failed=1)
+
+
+def test_under_freezegun_every_run_follows_the_process(stubbed: Suite):
+    source = CLIENT + (
+        """
+    from freezegun import freeze_time
+
+    @pytest.fixture(autouse=True)
+    def frozen():
+        with freeze_time("2027-05-01T08:00:00Z") as clock:
+            yield clock
+
+    @pytest.mark.mockserver_explore
+    def test_it(mockserver, frozen):
+        frozen.tick(60)
+        list_campaigns(mockserver)
+        assert "2027-05-01T08:01:00+00:00" == mockserver.now.isoformat()
+        """
+    )
+
+    stubbed.run(source).assert_outcomes(passed=1)
+
+
+REAL = (
+    CLIENT
+    + """
+    @pytest.mark.mockserver(given=TEMPLATE)
+    @pytest.mark.mockserver_explore(faults=("drop-after",), choices=())
+    def test_creating(mockserver):
+        try:
+            create(mockserver)
+        except http.client.RemoteDisconnected:
+            create(mockserver, "Uma (2)")
+"""
+)
+
+
+def test_a_blind_retry_is_found_with_a_document_that_repeats_it(suite: Suite):
+    result = suite.run(REAL, "--mockserver-explore-json=explore.json")
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "explore: 1 * of 1 placements in 3 runs",
+            "*drop-after at call 1 (createCampaign)",
+            '*> mockserver.on("createCampaign").nth(1).do({"drop": "after"})',
+            "*replayed by .mockserver/failures/*",
+        ]
+    )
+    (written,) = json.loads((suite.pytester.path / "explore.json").read_text(encoding="utf-8"))["tests"]
+    documents = {finding["document"] for finding in written["findings"]}
+    assert documents and all((suite.pytester.path / document).is_file() for document in documents)
+    assert "*\n" == (suite.pytester.path / ".mockserver" / ".gitignore").read_text(encoding="utf-8")
+    once = '\n        assert 1 == len(mockserver.calls("createCampaign"))\n'
+    plain = re.sub(r"@pytest.mark.mockserver_explore\(.*\)", "", REAL) + once
+    suite.run(plain).assert_outcomes(passed=1)
+    scenario = f"(scenario={written['findings'][0]['document']!r})"
+    suite.run(plain.replace("(given=TEMPLATE)", scenario)).assert_outcomes(failed=1)
+
+
+def test_the_documents_of_findings_can_be_switched_off(suite: Suite):
+    suite.run(REAL, "--mockserver-failures=off").assert_outcomes(failed=1)
+
+    assert not (suite.pytester.path / ".mockserver").exists()
+
+
+def test_the_further_runs_begin_at_the_instant_of_the_first(suite: Suite):
+    source = REAL + (
+        """
+    instants = set()
+
+    @pytest.mark.mockserver_explore(choices=("list-order",), faults=())
+    def test_instants(mockserver):
+        instants.add(mockserver.now)
+        mockserver.call("GET", "/v1/campaigns")
+
+    def test_there_is_one():
+        assert 1 == len(instants)
+        """
+    )
+
+    suite.run(source, "-k", "instants or one").assert_outcomes(passed=2, deselected=1)
+
+
+def test_a_clean_run_that_fails_the_second_time_fails_the_test(suite: Suite):
+    source = CLIENT + (
+        """
+    runs = []
+
+    @pytest.mark.mockserver_explore
+    def test_once(mockserver):
+        runs.append(list_campaigns(mockserver))
+        assert 1 == len(runs)
+        """
+    )
+
+    result = suite.run(source)
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["explore: the second clean run failed: AssertionError: assert 1 == 2*"])
+
+
+def test_the_arguments_of_the_mark_are_the_options_of_the_engine():
+    assert explore.ARGUMENTS == tuple(field.name for field in fields(ExploreOptions))
