@@ -19,6 +19,7 @@ from mockserver.core import ledger
 from mockserver.core.instants import MILLISECOND, SECOND, Duration, Instant, retry_after
 from mockserver.core.state.journal import JournalEntry, Transition
 from mockserver.core.state.records import Campaign, Execution, PageVisit, Session
+from mockserver.core.state.rules import Rule
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import Tenant
 
@@ -133,6 +134,13 @@ class Evidence:
     def visits(self) -> Sequence[PageVisit]:
         """The visits to hosted pages, oldest first."""
         return () if self._is_partial else tuple(self.sandbox.visits)
+
+    @property
+    def rules_of_deferred_calls(self) -> Iterator[Rule]:
+        """The rules that delay a call now whose client has disconnected."""
+        rule_set = self.sandbox.rule_set
+        ids = (rule_id for deferred in rule_set.deferred_calls.values() for rule_id in deferred.rule_ids)
+        return (rule_set.rules[rule_id] for rule_id in ids if rule_id in rule_set.rules)
 
     @cached_property
     def transport_repeats(self) -> frozenset[int]:

@@ -100,7 +100,7 @@ def judge(sandbox: SandboxState) -> ConductResult:
     findings: list[Finding] = []
     not_assessed: list[NotAssessed] = []
     for row in RULES.values():
-        why = _missing_source(evidence, row)
+        why = missing_source(evidence, row)
         verdicts = [NotAssessable(why)] if why else list(JUDGES[row.id](evidence))
         proofs = [verdict for verdict in verdicts if isinstance(verdict, Proof)]
         reasons = [verdict.why for verdict in verdicts if isinstance(verdict, NotAssessable)]
@@ -124,7 +124,7 @@ def _order(finding: Finding) -> tuple[int, tuple[int, ...]]:
     return finding.severity, finding.exchanges
 
 
-def _missing_source(evidence: Evidence, row: ConductRule) -> str | None:
+def missing_source(evidence: Evidence, row: ConductRule) -> str | None:
     """Return why this run has nothing that a rule's judge could read, or None."""
     if row.id not in JUDGES:
         return _UNSEEN["D" if "D" in row.sources else "H"]
