@@ -8,8 +8,10 @@ Which rules of conduct had a chance to fail: the situation of each rule, in whic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from types import MappingProxyType
+from typing import NamedTuple
 
 from mockserver.conduct import polling, receivers, requests, sessions
 from mockserver.conduct.evidence import (
@@ -18,23 +20,55 @@ from mockserver.conduct.evidence import (
     Evidence,
     body_of,
     has_failed,
-    reads_final,
     succeeded,
     was_received,
 )
-from mockserver.conduct.judge import JUDGES, missing_source
+from mockserver.conduct.judge import JUDGES, source_of
 from mockserver.conduct.rules import RULES, NotAssessable
+from mockserver.contract.endpoints import OPERATIONS
 
 Situation = Callable[[Evidence], bool]
 
+
+class Chance(NamedTuple):
+    """
+    The situation of a rule, and what it needs, which is cheap to check first.
+
+    Attributes:
+        situation: Returns True if the rule had a chance to fail.
+        operations: One of them was called; any, if there are none.
+        after_failure: A call did not succeed, or was delayed.
+    """
+
+    situation: Situation
+    operations: tuple[str, ...] = ()
+    after_failure: bool = False
+
+
 _DONE_ALREADY = ("CAMPAIGN_NAME_ALREADY_EXISTS", "CAMPAIGN_ALREADY_PROCESSING", "CAMPAIGN_NOT_DRAFT")
 _WITH_BODY = ("previewAudience", "createCampaign", "startCampaign", "createConnectionSession")
+_POLLED = ("readCampaign", "readExecution", "readConnectionSession")
 _POLLS_MIN = 3
+_SOURCES = {rule: source_of(RULES[rule]) for rule in JUDGES}
 
 
-def chances(evidence: Evidence, of: Collection[str] = tuple(JUDGES)) -> set[str]:
+def chances(evidence: Evidence, of: AbstractSet[str] = frozenset(JUDGES)) -> set[str]:
     """Return the rules among `of` that had a chance to fail."""
-    return {rule for rule in of if missing_source(evidence, RULES[rule]) is None and SITUATIONS[rule](evidence)}
+    has_failure = _has_failure(evidence)
+    sources = {"calls": True, "deliveries": bool(evidence.delivery_attempts), "visits": bool(evidence.visits)}
+    found = set()
+    for rule in _OF_ANY.union(*(_BY_OPERATION.get(operation, ()) for operation in evidence.operations)) & of:
+        chance = CHANCES[rule]
+        is_possible = sources[_SOURCES[rule]] and (has_failure or not chance.after_failure)
+        if is_possible and chance.situation(evidence):
+            found.add(rule)
+    return found
+
+
+def _has_failure(evidence: Evidence) -> bool:
+    return bool(evidence.sandbox.rule_set.deferred_calls) or any(
+        exchange.fault is not None or not succeeded(exchange) for exchange in evidence.exchanges
+    )
 
 
 def _called(*operations: str) -> Situation:
@@ -74,14 +108,12 @@ def _is_stalled(evidence: Evidence) -> bool:
 
 
 def _final_was_read(*statuses: str) -> Situation:
-    def is_read(evidence: Evidence) -> bool:
-        reads = evidence.of("readCampaign", "readExecution", "readConnectionSession")
-        return any(reads_final(evidence, read) and evidence.answer_field(read, "status") in statuses for read in reads)
-
-    return is_read
+    return lambda evidence: not evidence.statuses_read.isdisjoint(statuses)
 
 
 def _polls(evidence: Evidence) -> bool:
+    if len(evidence.of(*_POLLED)) < _POLLS_MIN:
+        return False
     return any(len(polls.reads) >= _POLLS_MIN for polls in polling.poll_sequences(evidence, polling.ALL_POLLED))
 
 
@@ -232,67 +264,74 @@ def _kind_was_forged(fault: str) -> Situation:
 _TOO_MANY = 429
 
 # fmt: off
-SITUATIONS: Mapping[str, Situation] = MappingProxyType({
-    "duplicate-start":           _lost("startCampaign"),
-    "clone-after-conflict":      _any(_lost("startCampaign"), _refused("startCampaign", *_DONE_ALREADY)),
-    "rename-after-lost-create":  _any(_lost("createCampaign"), _refused("createCampaign", *_DONE_ALREADY)),
-    "blind-post-retry":          _write_failed,
-    "no-timeout":                _is_stalled,
-    "poll-after-final":          _final_was_read(*FINAL),
-    "poll-too-fast":             _polls,
-    "poll-final-set-incomplete": _final_was_read("failed", "canceled"),
-    "poll-dies-on-error":        _poll_failed,
-    "ignore-retry-after":        _limited,
-    "retry-hopeless":            _is_hopeless,
-    "only-200-is-ok":            _started_without_200,
-    "json-on-204":               _succeeded("cancelCampaign"),
-    "progress-is-done":          _looks_done,
-    "restart-canceled":          _has_ended_early,
-    "lost-filters":              _called("previewAudience", "createCampaign"),
-    "platform-is-not-audience":  _starts,
-    "wrong-variable-keys":       _called("startCampaign"),
-    "stale-template":            _refused("startCampaign", "CAMPAIGN_MISSING_COMMON_VARIABLES"),
-    "cadence-units":             _called("createCampaign"),
-    "nulls-for-omitted":         _called(*_WITH_BODY),
-    "naive-dates":               _filters_dates,
-    "secret-in-browser":         _has_secret_key,
-    "key-in-wrong-place":        _is_called,
-    "multipart-by-hand":         _called("uploadMedia"),
-    "media-all-or-nothing":      _media_failed,
-    "page-early-stop":           _has_next_page,
-    "page-endless":              _succeeded("listMessages"),
-    "page-skip":                 _called("listMessages"),
-    "cancel-and-forget":         _cancel_failed,
-    "reuse-dead-session":        _final_was_read("failed", "expired"),
-    "poll-past-deadline":        _is_past_deadline,
-    "stop-too-soon":             _session_ended("completed"),
-    "id-not-stored-first":       _session_was_delivered,
-    "event-before-answer":       _ended_before_answer,
-    "iframe":                    _visited,
-    "popup-blocked":             _assessable("popup-blocked"),
-    "preview-burns-link":        _scanned,
-    "link-shared-or-cached":     _visited,
-    "waits-for-return":          _has_return_url,
-    "bad-return-url":            _sends_return_url,
-    "funnel-misuse":             _called("createConnectionSession"),
-    "session-storm":             _called("createConnectionSession"),
-    "double-provision":          _acknowledged,
-    "orphan-number":             _reason_was_read("expired"),
-    "no-verify":                 _assessable("no-verify"),
-    "missing-header-passes":     _assessable("missing-header-passes"),
-    "reserialised-body":         _answered_with(lambda _, attempt: receivers.changes_when_reserialised(attempt.body)),
-    "secret-misread":            _answered,
-    "no-tolerance":              _assessable("no-tolerance"),
-    "tolerance-on-occurredAt":   _answered_with(lambda _, attempt: attempt.at - attempt.happened_at >= receivers.OLD),
-    "first-signature-only":      _answered_with(lambda _, attempt: receivers.signature_count(attempt) >= 2),
-    "late-event-overwrites":     _connected_twice,
-    "slow-ack":                  _answered,
-    "ack-then-lose":             _acknowledged,
-    "refuses-unknown-kind":      _assessable("refuses-unknown-kind"),
-    "webhook-only":              _is_past_deadline,
-    "relies-on-redirect":        _answered,
-    "framework-in-the-way":      _answered,
-    "failure-shape-assumed":     _answered_with(lambda _, attempt: attempt.kind.endswith(".connection_failed")),
-    "trusts-payload-tenant":     _kind_was_forged("other-tenant"),
+CHANCES: Mapping[str, Chance] = MappingProxyType({
+    "duplicate-start":           Chance(_lost("startCampaign"), ("startCampaign",), after_failure=True),
+    "clone-after-conflict":      Chance(_any(_lost("startCampaign"), _refused("startCampaign", *_DONE_ALREADY)), ("startCampaign",), after_failure=True),
+    "rename-after-lost-create":  Chance(_any(_lost("createCampaign"), _refused("createCampaign", *_DONE_ALREADY)), ("createCampaign",), after_failure=True),
+    "blind-post-retry":          Chance(_write_failed, ("createCampaign", "startCampaign"), after_failure=True),
+    "no-timeout":                Chance(_is_stalled, after_failure=True),
+    "poll-after-final":          Chance(_final_was_read(*FINAL), _POLLED),
+    "poll-too-fast":             Chance(_polls, _POLLED),
+    "poll-final-set-incomplete": Chance(_final_was_read("failed", "canceled"), _POLLED),
+    "poll-dies-on-error":        Chance(_poll_failed, _POLLED, after_failure=True),
+    "ignore-retry-after":        Chance(_limited, after_failure=True),
+    "retry-hopeless":            Chance(_is_hopeless, after_failure=True),
+    "only-200-is-ok":            Chance(_started_without_200, ("startCampaign",)),
+    "json-on-204":               Chance(_succeeded("cancelCampaign"), ("cancelCampaign",)),
+    "progress-is-done":          Chance(_looks_done, ("readExecution",)),
+    "restart-canceled":          Chance(_has_ended_early, ("cancelCampaign", "readCampaign")),
+    "lost-filters":              Chance(_called("previewAudience", "createCampaign"), ("previewAudience", "createCampaign")),
+    "platform-is-not-audience":  Chance(_starts, ("startCampaign",)),
+    "wrong-variable-keys":       Chance(_called("startCampaign"), ("startCampaign",)),
+    "stale-template":            Chance(_refused("startCampaign", "CAMPAIGN_MISSING_COMMON_VARIABLES"), ("startCampaign",), after_failure=True),
+    "cadence-units":             Chance(_called("createCampaign"), ("createCampaign",)),
+    "nulls-for-omitted":         Chance(_called(*_WITH_BODY), _WITH_BODY),
+    "naive-dates":               Chance(_filters_dates, ("previewAudience", "createCampaign")),
+    "secret-in-browser":         Chance(_has_secret_key),
+    "key-in-wrong-place":        Chance(_is_called),
+    "multipart-by-hand":         Chance(_called("uploadMedia"), ("uploadMedia",)),
+    "media-all-or-nothing":      Chance(_media_failed, ("uploadMedia",)),
+    "page-early-stop":           Chance(_has_next_page, ("listMessages",)),
+    "page-endless":              Chance(_succeeded("listMessages"), ("listMessages",)),
+    "page-skip":                 Chance(_called("listMessages"), ("listMessages",)),
+    "cancel-and-forget":         Chance(_cancel_failed, ("cancelCampaign",), after_failure=True),
+    "reuse-dead-session":        Chance(_final_was_read("failed", "expired"), _POLLED),
+    "poll-past-deadline":        Chance(_is_past_deadline, ("createConnectionSession",)),
+    "stop-too-soon":             Chance(_session_ended("completed"), ("createConnectionSession",)),
+    "id-not-stored-first":       Chance(_session_was_delivered),
+    "event-before-answer":       Chance(_ended_before_answer),
+    "iframe":                    Chance(_visited),
+    "popup-blocked":             Chance(_assessable("popup-blocked")),
+    "preview-burns-link":        Chance(_scanned),
+    "link-shared-or-cached":     Chance(_visited),
+    "waits-for-return":          Chance(_has_return_url, ("createConnectionSession",)),
+    "bad-return-url":            Chance(_sends_return_url, ("createConnectionSession",)),
+    "funnel-misuse":             Chance(_called("createConnectionSession"), ("createConnectionSession",)),
+    "session-storm":             Chance(_called("createConnectionSession"), ("createConnectionSession",)),
+    "double-provision":          Chance(_acknowledged),
+    "orphan-number":             Chance(_reason_was_read("expired"), ("readConnectionSession",)),
+    "no-verify":                 Chance(_assessable("no-verify")),
+    "missing-header-passes":     Chance(_assessable("missing-header-passes")),
+    "reserialised-body":         Chance(_answered_with(lambda _, attempt: receivers.changes_when_reserialised(attempt.body))),
+    "secret-misread":            Chance(_answered),
+    "no-tolerance":              Chance(_assessable("no-tolerance")),
+    "tolerance-on-occurredAt":   Chance(_answered_with(lambda _, attempt: attempt.at - attempt.happened_at >= receivers.OLD)),
+    "first-signature-only":      Chance(_answered_with(lambda _, attempt: receivers.signature_count(attempt) >= 2)),
+    "late-event-overwrites":     Chance(_connected_twice),
+    "slow-ack":                  Chance(_answered),
+    "ack-then-lose":             Chance(_acknowledged),
+    "refuses-unknown-kind":      Chance(_assessable("refuses-unknown-kind")),
+    "webhook-only":              Chance(_is_past_deadline, ("createConnectionSession",)),
+    "relies-on-redirect":        Chance(_answered),
+    "framework-in-the-way":      Chance(_answered),
+    "failure-shape-assumed":     Chance(_answered_with(lambda _, attempt: attempt.kind.endswith(".connection_failed"))),
+    "trusts-payload-tenant":     Chance(_kind_was_forged("other-tenant")),
 })
 # fmt: on
+_OF_ANY = frozenset(rule for rule, chance in CHANCES.items() if not chance.operations)
+_BY_OPERATION: Mapping[str | None, frozenset[str]] = MappingProxyType(
+    {
+        operation: frozenset(rule for rule, chance in CHANCES.items() if operation in chance.operations)
+        for operation in OPERATIONS
+    }
+)

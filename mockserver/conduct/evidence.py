@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Reversible, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -135,6 +136,13 @@ class Evidence:
         """The visits to hosted pages, oldest first."""
         return () if self._is_partial else tuple(self.sandbox.visits)
 
+    @cached_property
+    def statuses_read(self) -> frozenset[Any]:
+        """The statuses of campaigns, executions and sessions that the client received by reading them."""
+        reads = self.of("readCampaign", "readExecution", "readConnectionSession")
+        statuses = (self.answer_field(read, "status") for read in reads if succeeded(read))
+        return frozenset(status for status in statuses if isinstance(status, str))
+
     @property
     def rules_of_deferred_calls(self) -> Iterator[Rule]:
         """The rules that delay a call now whose client has disconnected."""
@@ -190,6 +198,11 @@ class Evidence:
             for transition in reversed(self.sandbox.journal.transitions)
             if transition.target in FINAL
         }
+
+    @property
+    def operations(self) -> AbstractSet[str | None]:
+        """The operations that were called."""
+        return self._by_operation.keys()
 
     def of(self, *operations: str) -> list[JournalEntry]:
         """Return the calls of these operations, in order."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
+from typing import Literal
 
 from mockserver.conduct import campaigns, polling, receivers, requests, sessions
 from mockserver.conduct.evidence import Evidence
@@ -100,7 +101,7 @@ def judge(sandbox: SandboxState) -> ConductResult:
     findings: list[Finding] = []
     not_assessed: list[NotAssessed] = []
     for row in RULES.values():
-        why = missing_source(evidence, row)
+        why = _missing_source(evidence, row)
         verdicts = [NotAssessable(why)] if why else list(JUDGES[row.id](evidence))
         proofs = [verdict for verdict in verdicts if isinstance(verdict, Proof)]
         reasons = [verdict.why for verdict in verdicts if isinstance(verdict, NotAssessable)]
@@ -124,12 +125,18 @@ def _order(finding: Finding) -> tuple[int, tuple[int, ...]]:
     return finding.severity, finding.exchanges
 
 
-def missing_source(evidence: Evidence, row: ConductRule) -> str | None:
+def source_of(row: ConductRule) -> Literal["deliveries", "visits", "calls"]:
+    """Return what a rule's judge reads first."""
+    if row.sources[0] == "W" or row.id in _NEED_DELIVERIES:
+        return "deliveries"
+    return "visits" if row.sources[0] == "P" else "calls"
+
+
+def _missing_source(evidence: Evidence, row: ConductRule) -> str | None:
     """Return why this run has nothing that a rule's judge could read, or None."""
     if row.id not in JUDGES:
         return _UNSEEN["D" if "D" in row.sources else "H"]
-    if row.sources[0] == "W" or row.id in _NEED_DELIVERIES:
+    source = source_of(row)
+    if source == "deliveries":
         return None if evidence.delivery_attempts else "nothing was delivered to a receiver"
-    if row.sources[0] == "P":
-        return None if evidence.visits else "no hosted page was visited"
-    return None
+    return "no hosted page was visited" if source == "visits" and not evidence.visits else None

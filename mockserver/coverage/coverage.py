@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
@@ -99,6 +100,15 @@ class Coverage:
         covered = self._clauses() if dimension == "clauses" else self._covered[dimension]
         return tuple(item for item in universe()[dimension] if item not in covered)
 
+    def lacking(self, dimension: Dimension) -> frozenset[str]:
+        """
+        Return the items of a dimension that are not covered, in no order.
+
+        Args:
+            dimension: Any but the clauses.
+        """
+        return _items_of(dimension) - self._covered[dimension]
+
     def _clauses(self) -> set[str]:
         named = clauses_of_items()
         return {clause for items in self._covered.values() for item in items for clause in named.get(item, ())}
@@ -184,6 +194,11 @@ class Coverage:
     def __repr__(self) -> str:
         count = self.count()
         return f"<Coverage {count.covered} of {count.total} items>"
+
+
+@cache
+def _items_of(dimension: Dimension) -> frozenset[str]:
+    return frozenset(universe()[dimension])
 
 
 def combine(parts: Iterable[Coverage]) -> Coverage:

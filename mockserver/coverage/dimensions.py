@@ -69,8 +69,9 @@ def has_when(row: WireFault) -> bool:
     return row.argument.startswith("before | after")
 
 
-def choice_item(choice: str, value: object) -> str:
-    """Return the item of a choice with this value: numbers are one item."""
+@cache
+def choice_item(choice: str, value: str | None) -> str:
+    """Return the item of a choice with this option, with None for numbers."""
     return f"{choice}={value if value in CHOICES[choice].options else VALUE}"
 
 

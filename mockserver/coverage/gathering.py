@@ -12,7 +12,7 @@ What the calls of one sandbox have covered, read from its journal, deliveries, r
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from mockserver.conduct.chances import chances
 from mockserver.conduct.evidence import Evidence, body_of, succeeded
@@ -37,12 +37,9 @@ from mockserver.coverage.dimensions import (
 _IDS = ("id", "campaignId", "executionId", "sessionId")
 
 
-class ChoiceRead(NamedTuple):
-    """A choice with its value when it was read; `timer_of` is the record whose timer was due, "" outside of timers."""
-
-    choice: str
-    value: str | None
-    timer_of: str = ""
+# A choice with its value when it was read, None for numbers, and the id of the record whose timer was due, "" outside of
+# timers. A plain tuple: each read of a choice makes one.
+ChoiceRead = tuple[str, str | None, str]
 
 
 def gather(sandbox: SandboxState, into: Coverage, choices_read: Collection[ChoiceRead] = ()) -> None:
@@ -62,10 +59,12 @@ def gather(sandbox: SandboxState, into: Coverage, choices_read: Collection[Choic
     for exchange in evidence.exchanges:
         _add_exchange(evidence, exchange, into)
     _add_transitions(evidence, into)
-    into.add("conduct", *chances(evidence, into.missing("conduct")))
+    into.add("conduct", *chances(evidence, into.lacking("conduct")))
     if evidence.exchanges and choices_read:
         made = creating_exchanges(sandbox)
-        into.add("choices", *(choice_item(*read[:2]) for read in choices_read if _is_of_client(sandbox, read, made)))
+        into.add(
+            "choices", *(choice_item(read[0], read[1]) for read in choices_read if _is_of_client(sandbox, read, made))
+        )
 
 
 def _add_exchange(evidence: Evidence, exchange: JournalEntry, into: Coverage) -> None:
@@ -91,7 +90,7 @@ def _faults(operation: str, effects: Mapping[str, Any]) -> Iterator[str]:
 
 def _add_transitions(evidence: Evidence, into: Coverage) -> None:
     """Add transitions, latest first: one of a delivery counts by the attempt that is its cause, or that follows it."""
-    missing = {*into.missing("steps"), *into.missing("deliveries")}
+    missing = into.lacking("steps") | into.lacking("deliveries")
     shown: set[tuple[str, str]] | None = None
     attempted: set[str] = set()
     for transition in reversed(evidence.sandbox.journal.transitions):
@@ -176,6 +175,7 @@ def _states(value: Any, ids: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
 
 def _is_of_client(sandbox: SandboxState, read: ChoiceRead, made: Mapping[str, int]) -> bool:
     """Return True if a choice was read outside of timers, or for one of a record that a call created."""
-    delivery = sandbox.outbox.deliveries.get(read.timer_of)
-    record_id = delivery.event.session.id if delivery is not None else read.timer_of
+    timer_of = read[2]
+    delivery = sandbox.outbox.deliveries.get(timer_of)
+    record_id = delivery.event.session.id if delivery is not None else timer_of
     return record_id == "" or record_id in made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mockserver.conduct.chances import SITUATIONS, chances
+from mockserver.conduct.chances import CHANCES, chances
 from mockserver.conduct.evidence import Evidence
 from mockserver.conduct.judge import JUDGES
 from mockserver.testing.sandbox import Sandbox
@@ -30,7 +30,7 @@ def of(sandbox: Sandbox) -> set[str]:
 
 
 def test_every_rule_that_a_run_can_show_has_a_situation():
-    assert tuple(JUDGES) == tuple(SITUATIONS)
+    assert tuple(JUDGES) == tuple(CHANCES)
 
 
 @EACH

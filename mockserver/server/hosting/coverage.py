@@ -28,14 +28,15 @@ class CoveredChoices(TrackedChoices):
         self._reads = reads
 
     def __getitem__(self, choice: str) -> Any:
-        value = super().__getitem__(choice)
+        value = dict.__getitem__(self, choice)
+        self.read.add(choice)
         sandbox = self._sandbox()
         timer_of = "" if sandbox is None else sandbox.timer_of
-        self._reads.add(ChoiceRead(choice, value if isinstance(value, str) else None, timer_of))
+        self._reads.add((choice, value if isinstance(value, str) else None, timer_of))
         return value
 
     def copy(self) -> CoveredChoices:
-        return CoveredChoices(dict(self), self.read, self._sandbox, self._reads)
+        return CoveredChoices(self, self.read, self._sandbox, self._reads)
 
 
 class SandboxCoverage:
@@ -52,7 +53,7 @@ class SandboxCoverage:
 
     def tracked(self, choices: Mapping[str, Any], read: set[str]) -> CoveredChoices:
         """Return the choices as ones that record their reads here, and their ids in `read`."""
-        return CoveredChoices(dict(choices), read, self._sandbox, self._reads)
+        return CoveredChoices(choices, read, self._sandbox, self._reads)
 
     def gather(self, into: Coverage) -> None:
         """Add what the sandbox shows to a coverage."""
