@@ -17,6 +17,9 @@ from typing import Any
 
 import pytest
 
+from mockserver.conduct.chances import chances
+from mockserver.conduct.evidence import Evidence
+from mockserver.conduct.judge import judge
 from mockserver.core.state.journal import CommandRecord
 from mockserver.coverage.coverage import Coverage
 from mockserver.coverage.dimensions import DIMENSIONS, Dimension
@@ -35,6 +38,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.covered: dict[str, Coverage] = {}
+        self.contradictions: set[str] = set()  # rules with a finding that had no chance to fail
         self._naive: set[str] = set()
 
     def pytest_configure(self) -> None:
@@ -67,6 +71,9 @@ class Recorder:
         setattr(Stage, method, noted)
 
     def _gather(self, hosted: HostedSandbox) -> None:
+        state = hosted.sandbox.clone()
+        state.choices = dict(state.choices)  # so that the judges' reads of choices do not count
+        self.contradictions |= {finding.rule for finding in judge(state).findings} - chances(Evidence(state))
         names = {*_names(hosted)}
         if len(names) != 1 or hosted.base_url in self._naive:
             return
@@ -90,8 +97,8 @@ def _name(command: CommandRecord) -> str | None:
     return command.arguments.get("name") or command.arguments.get("scenario")
 
 
-def play() -> Mapping[str, Coverage]:
-    """Return what each scenario covers, by its name."""
+def play() -> tuple[Mapping[str, Coverage], list[str]]:
+    """Return what each scenario covers, by its name, and the rules with a finding that had no chance to fail."""
     recorder = Recorder()
     arguments = [
         "-q",
@@ -105,7 +112,8 @@ def play() -> Mapping[str, Coverage]:
     ]
     if pytest.main(arguments, plugins=[recorder]) != 0:
         raise SystemExit("the tests of the scenarios fail")
-    return {name: coverage for name, coverage in sorted(recorder.covered.items()) if name not in ("", "demo")}
+    covered = {name: coverage for name, coverage in sorted(recorder.covered.items()) if name not in ("", "demo")}
+    return covered, sorted(recorder.contradictions)
 
 
 def offers(covered: Mapping[str, Coverage]) -> Offers:
@@ -136,13 +144,15 @@ def _rank(item: str, scenario: str) -> tuple[bool, bool, bool]:
 
 
 def main() -> None:
-    covered = play()
+    covered, contradictions = play()
     played = {
         name: {dimension: coverage.covered(dimension) for dimension in DIMENSIONS} for name, coverage in covered.items()
     }
     text = json.dumps(offers(covered), indent=1) + "\n"
     if len(sys.argv) > 1:
-        Path(sys.argv[1]).write_text(json.dumps({"covered": played, "offers": text}), encoding="utf-8")
+        Path(sys.argv[1]).write_text(
+            json.dumps({"covered": played, "offers": text, "contradictions": contradictions}), encoding="utf-8"
+        )
     else:
         FILE.write_text(text, encoding="utf-8")
 

@@ -55,6 +55,10 @@ def test_every_scenario_was_played_but_those_that_a_naive_client_always_shares(p
     assert {*library.paths()} - {"demo"} - shared == {*played["covered"]}
 
 
+def test_every_rule_that_any_client_of_the_library_broke_had_a_chance(played: Mapping[str, Any]):
+    assert [] == played["contradictions"]
+
+
 def test_a_gap_names_a_scenario_of_the_library_and_the_line_that_applies_it():
     for dimension, item in gaps():
         found = remedy(dimension, item)
