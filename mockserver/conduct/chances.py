@@ -49,20 +49,20 @@ _DONE_ALREADY = ("CAMPAIGN_NAME_ALREADY_EXISTS", "CAMPAIGN_ALREADY_PROCESSING", 
 _WITH_BODY = ("previewAudience", "createCampaign", "startCampaign", "createConnectionSession")
 _POLLED = ("readCampaign", "readExecution", "readConnectionSession")
 _POLLS_MIN = 3
-_SOURCES = {rule: source_of(RULES[rule]) for rule in JUDGES}
+_OF_DELIVERIES = frozenset(rule for rule in JUDGES if source_of(RULES[rule]) == "deliveries")
+_OF_VISITS = frozenset(rule for rule in JUDGES if source_of(RULES[rule]) == "visits")
 
 
 def chances(evidence: Evidence, of: AbstractSet[str] = frozenset(JUDGES)) -> set[str]:
     """Return the rules among `of` that had a chance to fail."""
-    has_failure = _has_failure(evidence)
-    sources = {"calls": True, "deliveries": bool(evidence.delivery_attempts), "visits": bool(evidence.visits)}
-    found = set()
-    for rule in _OF_ANY.union(*(_BY_OPERATION.get(operation, ()) for operation in evidence.operations)) & of:
-        chance = CHANCES[rule]
-        is_possible = sources[_SOURCES[rule]] and (has_failure or not chance.after_failure)
-        if is_possible and chance.situation(evidence):
-            found.add(rule)
-    return found
+    possible = of & _OF_ANY.union(*(_BY_OPERATION.get(operation, ()) for operation in evidence.operations))
+    if not evidence.delivery_attempts:
+        possible -= _OF_DELIVERIES
+    if not evidence.visits:
+        possible -= _OF_VISITS
+    if not _has_failure(evidence):
+        possible -= _AFTER_FAILURE
+    return {rule for rule in possible if CHANCES[rule].situation(evidence)}
 
 
 def _has_failure(evidence: Evidence) -> bool:
@@ -146,7 +146,9 @@ def _started_without_200(evidence: Evidence) -> bool:
 
 
 def _has_ended_early(evidence: Evidence) -> bool:
-    return _succeeded("cancelCampaign")(evidence) or any(
+    if any(map(succeeded, evidence.of("cancelCampaign"))):
+        return True
+    return not evidence.statuses_read.isdisjoint(("canceled", "failed")) and any(
         succeeded(read) and evidence.answer_field(read, "status") in ("canceled", "failed")
         for read in evidence.of("readCampaign")
     )
@@ -328,6 +330,7 @@ CHANCES: Mapping[str, Chance] = MappingProxyType({
     "trusts-payload-tenant":     Chance(_kind_was_forged("other-tenant")),
 })
 # fmt: on
+_AFTER_FAILURE = frozenset(rule for rule, chance in CHANCES.items() if chance.after_failure)
 _OF_ANY = frozenset(rule for rule, chance in CHANCES.items() if not chance.operations)
 _BY_OPERATION: Mapping[str | None, frozenset[str]] = MappingProxyType(
     {

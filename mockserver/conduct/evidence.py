@@ -9,7 +9,8 @@ Evidence for the rules of conduct: indexes over exchanges, delivery attempts and
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Reversible, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -317,12 +318,14 @@ def _grouped(pairs: Iterable[tuple[Any, JournalEntry]]) -> dict[Any, list[Journa
     return groups
 
 
-def _as_received(exchanges: Reversible[JournalEntry]) -> tuple[JournalEntry, ...]:
+def _as_received(exchanges: Sequence[JournalEntry] | deque[JournalEntry]) -> tuple[JournalEntry, ...]:
     """
     Return the exchanges as their clients received them.
 
     No client has received a response that a rule still holds, or that was sent after the client had repeated its call.
     """
+    if not any(exchange.is_held or exchange.left is not None for exchange in exchanges):
+        return tuple(exchanges)
     received: list[JournalEntry] = []
     repeated_at: dict[Any, Duration | None] = {}  # by caller and request, when the next such call arrived
     for exchange in reversed(exchanges):

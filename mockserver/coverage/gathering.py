@@ -61,10 +61,15 @@ def gather(sandbox: SandboxState, into: Coverage, choices_read: Collection[Choic
     _add_transitions(evidence, into)
     into.add("conduct", *chances(evidence, into.lacking("conduct")))
     if evidence.exchanges and choices_read:
+        _add_choices(sandbox, into, choices_read)
+
+
+def _add_choices(sandbox: SandboxState, into: Coverage, choices_read: Collection[ChoiceRead]) -> None:
+    lacking = into.lacking("choices")
+    reads = [read for read in choices_read if choice_item(read[0], read[1]) in lacking]
+    if reads:
         made = creating_exchanges(sandbox)
-        into.add(
-            "choices", *(choice_item(read[0], read[1]) for read in choices_read if _is_of_client(sandbox, read, made))
-        )
+        into.add("choices", *(choice_item(read[0], read[1]) for read in reads if _is_of_client(sandbox, read, made)))
 
 
 def _add_exchange(evidence: Evidence, exchange: JournalEntry, into: Coverage) -> None:

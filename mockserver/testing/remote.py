@@ -221,10 +221,10 @@ class RemoteBackend:
     def close(self) -> None:
         if not self.is_open:
             return
-        self._gather_coverage()
         if self._read is not None:  # before the views, which read choices too
             self._read.update(self._request("readTrackedChoices", {})["read"])
         try:
+            self._gather_coverage()
             views = {command: self._request(command, {}) for command in _LAST_VIEWS}
             state = views["readState"]
             self._last_views = {**views, "readClock": state["clock"], "listRules": {"rules": state["rules"]}}

@@ -72,6 +72,14 @@ def test_a_look_at_the_sandbox_reads_no_choice(look: Callable[[Sandbox], object]
         assert sorted(before) == counted["choices"]
 
 
+def test_seed_data_that_is_added_later_reads_no_choice_that_counts():
+    with run() as counted:
+        counted.client.campaigns()
+        counted.sandbox.apply(given={"chats": [{"id": "chat_born", "birthDate": "1990-02-01"}]})
+
+        assert OF_A_LIST == counted["choices"]
+
+
 def test_the_timer_of_a_record_of_seed_data_reads_no_choice_that_counts():
     with run(given={**GIVEN, **RUNNING}) as counted:
         counted.client.campaigns()
