@@ -139,10 +139,19 @@ class Evidence:
 
     @cached_property
     def statuses_read(self) -> frozenset[Any]:
-        """The statuses of campaigns, executions and sessions that the client received by reading them."""
+        """The final statuses of campaigns, executions and sessions that the client received by reading them."""
+        if not self._may_show_final:
+            return frozenset()
         reads = self.of("readCampaign", "readExecution", "readConnectionSession")
         statuses = (self.answer_field(read, "status") for read in reads if succeeded(read))
-        return frozenset(status for status in statuses if isinstance(status, str))
+        return frozenset(status for status in statuses if status in FINAL)
+
+    @property
+    def _may_show_final(self) -> bool:
+        """Return False if no record has ended and no rule has replaced a response, so that no body needs to be read."""
+        transitions = self.sandbox.journal.transitions
+        is_whole = len(transitions) < (transitions.maxlen or 0)
+        return not is_whole or bool(self._ends) or any(exchange.fault is not None for exchange in self.exchanges)
 
     @property
     def rules_of_deferred_calls(self) -> Iterator[Rule]:
