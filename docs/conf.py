@@ -66,7 +66,7 @@ html_show_sphinx = False
 # The order of the site's navigation. A page that is not named here comes after those that are, by name.
 GUIDES = (
     "pytest", "other-languages", "from-typescript", "control-plane", "time", "faults", "scenarios", "webhooks", "reports",
-    "hypothesis", "planted-bugs", "explore", "explore-tests", "sweeps", "choices", "conduct", "verify",
+    "hypothesis", "planted-bugs", "explore", "explore-tests", "sweeps", "choices", "conduct", "coverage", "verify",
 )  # fmt: skip
 PROJECT = ("architecture", "design", "testing", "performance", "glossary")
 

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mockserver.coverage.coverage import Coverage
     from mockserver.scenario.problems import ScenarioError
     from mockserver.server.app import create_app
     from mockserver.testing.sandbox import Sandbox
@@ -13,9 +14,10 @@ if TYPE_CHECKING:
     from mockserver.unittest_case import SandboxTestCase
     from mockserver.version import VERSION as __version__
 
-__all__ = ["MockServer", "Sandbox", "SandboxTestCase", "ScenarioError", "__version__", "create_app"]
+__all__ = ["Coverage", "MockServer", "Sandbox", "SandboxTestCase", "ScenarioError", "__version__", "create_app"]
 
 _HOMES = {
+    "Coverage": ("mockserver.coverage.coverage", "Coverage"),
     "MockServer": ("mockserver.testing.server", "MockServer"),
     "Sandbox": ("mockserver.testing.sandbox", "Sandbox"),
     "SandboxTestCase": ("mockserver.unittest_case", "SandboxTestCase"),

@@ -5,11 +5,14 @@ from __future__ import annotations
 import unittest
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from mockserver.testing.report.notes import add_notes
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
+
+if TYPE_CHECKING:
+    from mockserver.coverage.coverage import Coverage
 
 _FAILURES = (
     "addError",
@@ -28,6 +31,7 @@ class SandboxTestCase(unittest.TestCase):
     Attributes:
         mockserver: The sandbox of the running test.
         mockserver_settings: The arguments of `MockServer.sandbox` for each test.
+        mockserver_coverage: Gets what the calls have covered; under pytest with `--mockserver-cov` that of the session.
 
     Example:
         >>> class TestCampaigns(SandboxTestCase):
@@ -39,11 +43,12 @@ class SandboxTestCase(unittest.TestCase):
 
     mockserver: Sandbox
     mockserver_settings: ClassVar[Mapping[str, Any]] = {}
+    mockserver_coverage: Coverage | None = None
 
     def setUp(self) -> None:
         """Create the sandbox; it is closed after the test's own cleanups."""
         super().setUp()
-        server = MockServer()
+        server = MockServer(coverage=self.mockserver_coverage)
         self.addCleanup(server.close)
         self.mockserver = server.sandbox(**self.mockserver_settings)
 

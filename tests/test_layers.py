@@ -21,7 +21,7 @@ FOLDER_MODULES_MAX = 14
 
 # Packages in levels: a module may import from its own package, and from packages of an earlier level.
 TOP = (
-    ("version", "_data"), ("contract",), ("core",), ("conduct", "scenario"), ("server",), ("testing",),
+    ("version", "_data"), ("contract",), ("core",), ("conduct", "scenario"), ("coverage",), ("server",), ("testing",),
     ("pytest_plugin", "unittest_case"), ("cli",), ("__init__", "__main__"),
 )  # fmt: skip
 CORE = (
@@ -45,7 +45,7 @@ VERIFY_IMPORTS = (
     "verify",
 )  # `mockserver verify` uses a service by its public API alone
 BACKENDS = ("testing.backend", "testing.remote")  # these alone run commands of the control plane
-PURE = ("contract", "core", "conduct")
+PURE = ("contract", "core", "conduct", "coverage")
 WORLD = ("asyncio", "flask", "os", "random", "secrets", "socket", "subprocess", "threading", "time", "uuid", "werkzeug")
 CLOCK_READERS = ("now", "today", "utcnow")
 

@@ -158,14 +158,15 @@ def test_the_reference_has_every_option_ini_setting_and_mark_that_pytest_lists(
 
 
 def test_the_reference_has_every_fixture() -> None:
-    assert {"mockserver", "mockserver_server", "mockserver_settings", "mockserver_option"} == tables.fixtures().keys()
+    own = {"mockserver", "mockserver_server", "mockserver_settings", "mockserver_option", "mockserver_coverage"}
+    assert own == tables.fixtures().keys()
     assert [] == [name for name, (_, doc) in tables.fixtures().items() if not doc or f"`{name}`" not in page("pytest")]
 
 
 @pytest.mark.parametrize("command", sorted(tables.commands()))
 def test_the_reference_has_every_option_of_a_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        cli.main([command, "--help"])
+        cli.main([*command.split(), "--help"])
     section = page("command-line").partition(f"## mockserver {command}\n")[2].partition("\n## ")[0]
 
     listed = set(OPTION.findall(capsys.readouterr().out))

@@ -252,12 +252,20 @@ def pytest_fixtures() -> Iterator[str]:
 
 
 def commands() -> dict[str, tuple[argparse.ArgumentParser, str]]:
-    """Return the parser and the help text of each subcommand, by name."""
-    (subcommands,) = (
-        action for action in cli.build_parser()._actions if isinstance(action, argparse._SubParsersAction)
-    )
+    """Return the parser and the help text of each subcommand, by name; of one with forms those of each form."""
+    return dict(_commands(cli.build_parser(), ""))
+
+
+def _commands(
+    parser: argparse.ArgumentParser, prefix: str
+) -> Iterator[tuple[str, tuple[argparse.ArgumentParser, str]]]:
+    (subcommands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     helps = {action.dest: action.help or "" for action in subcommands._choices_actions}
-    return {name: (parser, helps[name]) for name, parser in subcommands.choices.items()}
+    for name, command in subcommands.choices.items():
+        if any(isinstance(action, argparse._SubParsersAction) for action in command._actions):
+            yield from _commands(command, f"{prefix}{name} ")
+        else:
+            yield f"{prefix}{name}", (command, helps[name])
 
 
 def command_line() -> Iterator[str]:

@@ -1,6 +1,6 @@
 """
-The command line: `mockserver serve`, `play`, `replay`, `report`, `scenarios`, `choices`, `clauses`, `conduct`, `openapi`,
-`explore` and `verify`.
+The command line: `mockserver serve`, `play`, `replay`, `report`, `scenarios`, `choices`, `clauses`, `conduct`, `coverage`,
+`openapi`, `explore` and `verify`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from mockserver.cli import listing, openapi
+from mockserver.cli import coverage, listing, openapi
 from mockserver.cli import serve as serving
 from mockserver.version import VERSION
 
@@ -100,6 +100,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_formats(add("clauses", listing.list_clauses, "list the testable sentences of the API document"), "json")
     help_text = "list the rules that a client's behaviour is checked against"
     _add_formats(add("conduct", listing.list_conduct, help_text), "json", "markdown")
+    help_text = "show what calls have covered of the API document, with what closes each gap"
+    coverage.add_options(add("coverage", coverage.run, help_text))
     help_text = "print the OpenAPI document of the public API, or of the control plane"
     openapi.add_options(add("openapi", openapi.print_document, help_text))
     help_text = "run a command once for each fault at each of its calls, each time against a fresh sandbox"

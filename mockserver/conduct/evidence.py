@@ -9,7 +9,9 @@ Evidence for the rules of conduct: indexes over exchanges, delivery attempts and
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Reversible, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -19,6 +21,7 @@ from mockserver.core import ledger
 from mockserver.core.instants import MILLISECOND, SECOND, Duration, Instant, retry_after
 from mockserver.core.state.journal import JournalEntry, Transition
 from mockserver.core.state.records import Campaign, Execution, PageVisit, Session
+from mockserver.core.state.rules import Rule
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import Tenant
 
@@ -135,6 +138,29 @@ class Evidence:
         return () if self._is_partial else tuple(self.sandbox.visits)
 
     @cached_property
+    def statuses_read(self) -> frozenset[Any]:
+        """The final statuses of campaigns, executions and sessions that the client received by reading them."""
+        if not self._may_show_final:
+            return frozenset()
+        reads = self.of("readCampaign", "readExecution", "readConnectionSession")
+        statuses = (self.answer_field(read, "status") for read in reads if succeeded(read))
+        return frozenset(status for status in statuses if status in FINAL)
+
+    @property
+    def _may_show_final(self) -> bool:
+        """Return False if no record has ended and no rule has replaced a response, so that no body needs to be read."""
+        transitions = self.sandbox.journal.transitions
+        is_whole = len(transitions) < (transitions.maxlen or 0)
+        return not is_whole or bool(self._ends) or any(exchange.fault is not None for exchange in self.exchanges)
+
+    @property
+    def rules_of_deferred_calls(self) -> Iterator[Rule]:
+        """The rules that delay a call now whose client has disconnected."""
+        rule_set = self.sandbox.rule_set
+        ids = (rule_id for deferred in rule_set.deferred_calls.values() for rule_id in deferred.rule_ids)
+        return (rule_set.rules[rule_id] for rule_id in ids if rule_id in rule_set.rules)
+
+    @cached_property
     def transport_repeats(self) -> frozenset[int]:
         """The numbers of calls that the client's HTTP library repeated by itself, on a new connection."""
         repeats: set[int] = set()
@@ -182,6 +208,11 @@ class Evidence:
             for transition in reversed(self.sandbox.journal.transitions)
             if transition.target in FINAL
         }
+
+    @property
+    def operations(self) -> AbstractSet[str | None]:
+        """The operations that were called."""
+        return self._by_operation.keys()
 
     def of(self, *operations: str) -> list[JournalEntry]:
         """Return the calls of these operations, in order."""
@@ -296,12 +327,14 @@ def _grouped(pairs: Iterable[tuple[Any, JournalEntry]]) -> dict[Any, list[Journa
     return groups
 
 
-def _as_received(exchanges: Reversible[JournalEntry]) -> tuple[JournalEntry, ...]:
+def _as_received(exchanges: Sequence[JournalEntry] | deque[JournalEntry]) -> tuple[JournalEntry, ...]:
     """
     Return the exchanges as their clients received them.
 
     No client has received a response that a rule still holds, or that was sent after the client had repeated its call.
     """
+    if not any(exchange.is_held or exchange.left is not None for exchange in exchanges):
+        return tuple(exchanges)
     received: list[JournalEntry] = []
     repeated_at: dict[Any, Duration | None] = {}  # by caller and request, when the next such call arrived
     for exchange in reversed(exchanges):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from mockserver.conduct import campaigns, polling, receivers, requests, sessions
 from mockserver.conduct.evidence import Evidence
@@ -94,13 +94,18 @@ _OWN_TEST = "only the client's own test can show it"
 _NEED_DELIVERIES = frozenset(("double-provision", "late-event-overwrites"))
 
 
+def source_of(row: ConductRule) -> Literal["deliveries", "visits", "calls"]:
+    """Return what a rule's judge reads first."""
+    if row.sources[0] == "W" or row.id in _NEED_DELIVERIES:
+        return "deliveries"
+    return "visits" if row.sources[0] == "P" else "calls"
+
+
 def _needed(row: ConductRule) -> str:
     """Return what a rule's judge cannot do without."""
     if row.id not in JUDGES:
         return _OTHER_RUN if "D" in row.sources else _OWN_TEST
-    if row.sources[0] == "W" or row.id in _NEED_DELIVERIES:
-        return _DELIVERIES
-    return _VISITS if row.sources[0] == "P" else _CALLS
+    return {"deliveries": _DELIVERIES, "visits": _VISITS, "calls": _CALLS}[source_of(row)]
 
 
 def _nothing(evidence: Evidence) -> Iterable[Proof | NotAssessable]:

@@ -31,19 +31,20 @@ from mockserver.contract.effects import WAITING, deciding
 from mockserver.contract.text import json_value
 from mockserver.core.instants import MINUTE, SECOND, Duration, Instant
 from mockserver.core.state.journal import JournalEntry
+from mockserver.core.state.rules import AppliedFault
 from mockserver.core.state.sandbox import SandboxState
 
 _POLLED = {"readExecution": "executionId", "readConnectionSession": "sessionId"}
 # A client reads a campaign for more reasons than to wait for it: only many reads in a row are a loop.
-_ALL_POLLED = {**_POLLED, "readCampaign": "id"}
+ALL_POLLED: Mapping[str, str] = MappingProxyType({**_POLLED, "readCampaign": "id"})
 _MANY: Mapping[str, int] = MappingProxyType({"readExecution": 2, "readConnectionSession": 2, "readCampaign": 6})
 _LEAST: Mapping[str, Duration] = MappingProxyType(
     {"readExecution": 10 * SECOND, "readConnectionSession": 2 * SECOND, "readCampaign": 10 * SECOND}
 )
 _SAME_LOOP = 5 * MINUTE  # a later read is not part of the loop
 _GIVEN_UP_AFTER = 2 * MINUTE
-_STALLED = 2 * MINUTE
-_HOPELESS = (400, 401, 403, 404, 409, 422)
+STALLED = 2 * MINUTE
+HOPELESS = (400, 401, 403, 404, 409, 422)
 
 
 class PollSequence(NamedTuple):
@@ -81,7 +82,7 @@ def final_read(evidence: Evidence, polls: PollSequence) -> FinalRead | None:
 
 
 def poll_after_final(evidence: Evidence) -> Iterator[Proof]:
-    for polls in poll_sequences(evidence, _ALL_POLLED):
+    for polls in poll_sequences(evidence, ALL_POLLED):
         final = final_read(evidence, polls)
         if final is None or len(final.later) < _MANY[polls.operation] or _has_own_rule(evidence, polls, final):
             continue
@@ -129,7 +130,7 @@ def poll_too_fast(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
 def _poll_loops(evidence: Evidence) -> Iterator[PollSequence]:
     """Yield the polls up to a final status; a start or a cancel of the campaign ends a loop, since it needs a read."""
     writes = evidence.of("startCampaign", "cancelCampaign")
-    for sequence in poll_sequences(evidence, _ALL_POLLED):
+    for sequence in poll_sequences(evidence, ALL_POLLED):
         final = final_read(evidence, sequence)
         polls = [poll for poll in sequence.reads if final is None or poll.n <= final.exchange.n]
         ends = [write.n for write in writes if write.call.params["id"] == polls[0].call.params.get("id")]
@@ -162,11 +163,8 @@ def poll_dies_on_error(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
 def progress_is_done(evidence: Evidence) -> Iterator[Proof]:
     for polls in poll_sequences(evidence):
         last = polls.reads[-1]
-        if polls.operation != "readExecution" or evidence.answer_field(last, "status") in (None, *FINAL):
-            continue
-        progress, looks_done = evidence.answer_field(last, "progress"), evidence.answer_field(last, "targetCount") == 0
-        looks_done = looks_done or (isinstance(progress, int | float) and progress >= 99)
-        if not looks_done or evidence.now - last.at < MINUTE:
+        progress = evidence.answer_field(last, "progress")
+        if polls.operation != "readExecution" or not looks_done(evidence, last) or evidence.now - last.at < MINUTE:
             continue
         others = [*evidence.concerning(last.call.params.get("id")), *evidence.of("listCampaigns")]
         if not any(call.n > last.n for call in others):
@@ -174,6 +172,14 @@ def progress_is_done(evidence: Evidence) -> Iterator[Proof]:
                 f"the last poll of {polls.id} returned a progress of {progress} %, and that it was still processing"
             )
             yield Proof(message, (last.n,))
+
+
+def looks_done(evidence: Evidence, read: JournalEntry) -> bool:
+    """Return True if a read of an execution looks like its end by the progress, and not by the status."""
+    if evidence.answer_field(read, "status") in (None, *FINAL):
+        return False
+    progress = evidence.answer_field(read, "progress")
+    return evidence.answer_field(read, "targetCount") == 0 or (isinstance(progress, int | float) and progress >= 99)
 
 
 def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
@@ -205,7 +211,7 @@ def _retries_of_limited(evidence: Evidence, first: JournalEntry) -> list[Journal
 def retry_hopeless(evidence: Evidence) -> Iterator[Proof]:
     reported: set[int] = set()
     for first in evidence.exchanges:
-        if first.status not in _HOPELESS or not was_received(first) or first.n in reported:
+        if first.status not in HOPELESS or not was_received(first) or first.n in reported:
             continue
         code, again = evidence.code(first), evidence.repetitions(first)
         refused = [call for call in again if evidence.code(call) == code and call.at - first.at <= 10 * MINUTE]
@@ -218,15 +224,20 @@ def retry_hopeless(evidence: Evidence) -> Iterator[Proof]:
 def no_timeout(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
     is_stalled = False
     for exchange in evidence.exchanges:
-        effects = exchange.fault.effects if exchange.fault else {}
-        delay = max(parse_duration(effects.get(effect)) or 0 for effect in _DELAYS)
-        is_stalled |= delay >= _STALLED
-        if delay >= _STALLED and exchange.status is not None:
+        delay = delay_of(exchange.fault)
+        is_stalled |= delay >= STALLED
+        if delay >= STALLED and exchange.status is not None:
             yield Proof(
                 f"the client waited {delay // SECOND} s for the response to {exchange.operation}", (exchange.n,)
             )
     if not is_stalled:
         yield NotAssessable("no response was delayed by two minutes")
+
+
+def delay_of(fault: AppliedFault | None) -> Duration:
+    """Return the delay that a rule gives a call or its response, 0 if none or a drawn one."""
+    effects = fault.effects if fault else {}
+    return max(parse_duration(effects.get(effect)) or 0 for effect in _DELAYS)
 
 
 _LEAST_REPEATS = SECOND // 2  # of real time; a client that calls again sooner does not wait

@@ -17,7 +17,7 @@ from mockserver.core.instants import MINUTE
 _REFUSED = (400, 401, 403)
 _NEVER_VERIFYING = (405, 411, 413, 415)
 _PAGE = re.compile(rb"csrf|<html|<!doctype|log ?in|sign ?in", re.IGNORECASE)
-_OLD = 5 * MINUTE
+OLD = 5 * MINUTE
 _SLOW_MS = 5_000
 
 Judge = Callable[[Evidence], Iterator[Proof | NotAssessable]]
@@ -97,15 +97,15 @@ def _is_accepted_genuinely(evidence: Evidence, event_id: str) -> bool:
 
 def reserialised_body(evidence: Evidence) -> Iterator[Proof]:
     for attempts in _genuine_by_endpoint(evidence):
-        changed = [attempt for attempt in attempts if _changes_when_reserialised(attempt.body)]
-        plain = [attempt for attempt in attempts if not _changes_when_reserialised(attempt.body)]
+        changed = [attempt for attempt in attempts if changes_when_reserialised(attempt.body)]
+        plain = [attempt for attempt in attempts if not changes_when_reserialised(attempt.body)]
         if _all_refused(changed) and _any_accepted(plain):
             first = changed[0]
             message = f"{first.label} was refused with {first.status}; only its JSON is formatted differently"
             yield _proof(evidence, message, first)
 
 
-def _changes_when_reserialised(body: bytes) -> bool:
+def changes_when_reserialised(body: bytes) -> bool:
     """Return True if parsing and serializing changes the bytes, or the text is not plain ASCII."""
     try:
         again = json.dumps(json.loads(body), separators=(",", ":"), ensure_ascii=False).encode()
@@ -137,8 +137,8 @@ def _was_answered_by_page(attempt: DeliveryAttempt) -> bool:
 
 def tolerance_on_occurred_at(evidence: Evidence) -> Iterator[Proof]:
     for attempts in _genuine_by_endpoint(evidence):
-        late = [attempt for attempt in attempts if attempt.at - attempt.happened_at >= _OLD]
-        prompt = [attempt for attempt in attempts if attempt.at - attempt.happened_at < _OLD]
+        late = [attempt for attempt in attempts if attempt.at - attempt.happened_at >= OLD]
+        prompt = [attempt for attempt in attempts if attempt.at - attempt.happened_at < OLD]
         if _all_refused(late) and _any_accepted(prompt):
             minutes = (late[0].at - late[0].happened_at) // MINUTE
             message = f"{late[0].label}, freshly signed {minutes} minutes after the event, was refused"
@@ -147,14 +147,15 @@ def tolerance_on_occurred_at(evidence: Evidence) -> Iterator[Proof]:
 
 def first_signature_only(evidence: Evidence) -> Iterator[Proof]:
     for attempts in _genuine_by_endpoint(evidence):
-        two = [attempt for attempt in attempts if _signatures(attempt) >= 2]
-        one = [attempt for attempt in attempts if _signatures(attempt) == 1]
+        two = [attempt for attempt in attempts if signature_count(attempt) >= 2]
+        one = [attempt for attempt in attempts if signature_count(attempt) == 1]
         if _all_refused(two) and _any_accepted(one):
             message = f"{two[0].label}, with two signatures, was refused with {two[0].status}"
             yield _proof(evidence, message, two[0])
 
 
-def _signatures(attempt: DeliveryAttempt) -> int:
+def signature_count(attempt: DeliveryAttempt) -> int:
+    """Return the number of signatures of a request."""
     signed = (value for name, value in attempt.headers.items() if "signature" in name.lower())
     return max((len(re.findall(r"\bv1[,=]", value)) for value in signed), default=0)
 

@@ -51,7 +51,7 @@ def platform_is_not_audience(evidence: Evidence) -> Iterator[Proof]:
     for tenant, execution in evidence.executions():
         campaign, start = tenant.campaigns[execution.campaign_id], evidence.creating_exchange(execution.id)
         create = evidence.creating_exchange(campaign.id)
-        fields = {statement.get("field") for statement in _statements(campaign.filters)}
+        fields = {statement.get("field") for statement in statements(campaign.filters)}
         if start is None or not fields.isdisjoint(_ON_CHANNEL):
             continue
         others = sorted({chat.attributes.platform for chat in execution.targets} - {campaign.platform})
@@ -62,12 +62,12 @@ def platform_is_not_audience(evidence: Evidence) -> Iterator[Proof]:
             yield Proof(message, numbers(call for call in (create, start) if call is not None))
 
 
-def _statements(filters: Any) -> Iterator[Mapping[str, Any]]:
+def statements(filters: Any) -> Iterator[Mapping[str, Any]]:
     """Yield the readable statements of a body's filters."""
     for group in filters if isinstance(filters, list | tuple) else ():
-        statements = group.get("statements") if isinstance(group, Mapping) else None
-        if isinstance(statements, list | tuple):
-            yield from (statement for statement in statements if isinstance(statement, Mapping))
+        rows = group.get("statements") if isinstance(group, Mapping) else None
+        if isinstance(rows, list | tuple):
+            yield from (row for row in rows if isinstance(row, Mapping))
 
 
 def cadence_units(evidence: Evidence) -> Iterator[Proof]:
@@ -119,16 +119,21 @@ def naive_dates(evidence: Evidence) -> Iterator[Proof]:
     naive = [
         call
         for call in evidence.of(*_WITH_FILTERS)
-        if any(_is_naive(statement) for statement in _statements(body_of(call).get("filters")))
+        if any(_is_naive(statement) for statement in statements(body_of(call).get("filters")))
     ]
     if naive:
         message = f"{len(naive)} {'body has' if len(naive) == 1 else 'bodies have'} a filter date without offset"
         yield Proof(message, numbers(naive[:_CITED]))
 
 
-def _is_naive(statement: Mapping[str, Any]) -> bool:
+def has_date(statement: Mapping[str, Any]) -> bool:
+    """Return True if the field of a filter statement is a date."""
     field = FIELDS.get(str(statement.get("field")))
-    if field is None or field.type != "date":
+    return field is not None and field.type == "date"
+
+
+def _is_naive(statement: Mapping[str, Any]) -> bool:
+    if not has_date(statement):
         return False
     value = statement.get("value")
     values = [*(value if isinstance(value, list) else [value]), statement.get("value2")]
@@ -213,7 +218,7 @@ def _multipart_fault(content_type: str, body: bytes) -> str:
 
 
 def media_all_or_nothing(evidence: Evidence) -> Iterator[Proof]:
-    uploads = [(upload, _results(evidence, upload)) for upload in evidence.of("uploadMedia")]
+    uploads = [(upload, upload_results(evidence, upload)) for upload in evidence.of("uploadMedia")]
     for place, (first, results) in enumerate(uploads):
         repetitions = ((again, results.keys() & later.keys()) for again, later in uploads[place + 1 :])
         mixed = ((again, files) for again, files in repetitions if {results[file] for file in files} == {True, False})
@@ -223,7 +228,8 @@ def media_all_or_nothing(evidence: Evidence) -> Iterator[Proof]:
             yield Proof(message, numbers((first, again)))
 
 
-def _results(evidence: Evidence, upload: JournalEntry) -> dict[str, bool]:
+def upload_results(evidence: Evidence, upload: JournalEntry) -> dict[str, bool]:
+    """Return by the name of a file whether it was stored, as the client received it."""
     answer = evidence.answer(upload)
     rows = answer if isinstance(answer, list) else []
     return {str(row.get("name")): row.get("success") is True for row in rows if isinstance(row, dict)}

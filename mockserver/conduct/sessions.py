@@ -172,7 +172,7 @@ def session_storm(evidence: Evidence) -> Iterator[Proof]:
             continue
         if (evidence.gap(first, again) or 0) < SECOND and (first.n in unused) != (again.n in unused):
             yield Proof("one click created two equal sessions, of which one stayed unused", numbers((first, again)))
-    reads = _reads_of_reason(evidence, "phone_in_use")
+    reads = reads_of_reason(evidence, "phone_in_use")
     after = _in_a_row([create for create in creates if reads and create.n > reads[0].n], reads)
     if len(after) >= 3:
         yield Proof(f"{len(after)} sessions were created after phone_in_use", numbers((reads[0], *after[:2])))
@@ -186,14 +186,14 @@ def _in_a_row(creates: Sequence[JournalEntry], reads: Sequence[JournalEntry]) ->
 
 
 def orphan_number(evidence: Evidence) -> Iterator[Proof]:
-    expired = _reads_of_reason(evidence, "expired")
-    in_use = [read for read in _reads_of_reason(evidence, "phone_in_use") if expired and read.n > expired[0].n]
+    expired = reads_of_reason(evidence, "expired")
+    in_use = [read for read in reads_of_reason(evidence, "phone_in_use") if expired and read.n > expired[0].n]
     if len(in_use) >= 2:
         message = f"a session expired, and {len(in_use)} later ones failed with phone_in_use"
         yield Proof(message, numbers((expired[0], *in_use[:2])))
 
 
-def _reads_of_reason(evidence: Evidence, reason: str) -> list[JournalEntry]:
+def reads_of_reason(evidence: Evidence, reason: str) -> list[JournalEntry]:
     """Return the first read of each session that returned this reason."""
     reads: dict[str, JournalEntry] = {}
     for read in evidence.of("readConnectionSession"):
@@ -223,7 +223,7 @@ def late_event_overwrites(evidence: Evidence) -> Iterator[Proof]:
     for place, connected in enumerate(accepted):
         for late in accepted[place + 1 :]:
             old, new = creates.get(late.session_id), creates.get(connected.session_id)
-            if old is None or new is None or not _overtaken(connected.kind, late.kind) or old.n >= new.n:
+            if old is None or new is None or not is_overtaken(connected.kind, late.kind) or old.n >= new.n:
                 continue
             again = [create for create in creates.values() if create.n > new.n and create.at >= late.at]
             if again:
@@ -231,7 +231,8 @@ def late_event_overwrites(evidence: Evidence) -> Iterator[Proof]:
                 yield Proof(message, numbers((old, new, again[0])))
 
 
-def _overtaken(first: str, second: str) -> bool:
+def is_overtaken(first: str, second: str) -> bool:
+    """Return True if an event that reports a failure follows one that reports a connection."""
     return first.endswith(".connected") and second.endswith(".connection_failed")
 
 
@@ -261,7 +262,8 @@ def _visits(evidence: Evidence, session_id: str) -> list[PageVisit]:
     return [visit for visit in evidence.visits if visit.session_id == session_id]
 
 
-def _is_scanner(visit: PageVisit) -> bool:
+def is_scanner(visit: PageVisit) -> bool:
+    """Return True if the user agent of a visit is that of a scanner or of a preview."""
     return _SCANNER.search(visit.user_agent or "") is not None
 
 
@@ -274,7 +276,7 @@ def iframe(evidence: Evidence) -> Iterator[Proof]:
 
 def popup_blocked(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
     """If only scanners visited, the run has no user whose popup could have been blocked."""
-    if all(map(_is_scanner, evidence.visits)):
+    if all(map(is_scanner, evidence.visits)):
         yield NotAssessable("no user visited a hosted page")
         return
     for session, created in evidence.sessions():
@@ -286,8 +288,8 @@ def preview_burns_link(evidence: Evidence) -> Iterator[Proof]:
     creates = evidence.of("createConnectionSession")
     for session, created in evidence.sessions():
         visits = _visits(evidence, session.id)
-        is_consumed = bool(visits) and _is_scanner(visits[0]) and visits[0].status < 400
-        gone = [visit for visit in visits if visit.status == 410 and not _is_scanner(visit)]
+        is_consumed = bool(visits) and is_scanner(visits[0]) and visits[0].status < 400
+        gone = [visit for visit in visits if visit.status == 410 and not is_scanner(visit)]
         if is_consumed and gone and not any(create.n > created.n and create.at >= gone[0].at for create in creates):
             message = f"a scanner opened the link of {session.id} (visit {visits[0].n}), the user got 410 (visit {gone[0].n}), and no session followed"
             yield Proof(message, (created.n,))
@@ -295,7 +297,7 @@ def preview_burns_link(evidence: Evidence) -> Iterator[Proof]:
 
 def link_shared_or_cached(evidence: Evidence) -> Iterator[Proof]:
     for session, created in evidence.sessions():
-        visits = [visit for visit in _visits(evidence, session.id) if not _is_scanner(visit)]
+        visits = [visit for visit in _visits(evidence, session.id) if not is_scanner(visit)]
         agents = list(dict.fromkeys(visit.user_agent for visit in visits))
         used = next((visit for visit in visits if visit.method == "POST" and visit.status < 400), None)
         late = [visit for visit in visits if used and visit.status == 410 and visit.at - used.at > MINUTE]

@@ -109,7 +109,11 @@ def run_until(
         injection.take_snapshot(sandbox)
         at = max(sandbox.now, timer.due)
         sandbox.set_now(at)
-        TIMER_HANDLERS[timer.kind, timer.trigger](sandbox, timer)  # a rule may advance the clock meanwhile
+        former, sandbox.timer_of = sandbox.timer_of, "" if timer.kind in _ALWAYS_REPORTED else timer.id
+        try:
+            TIMER_HANDLERS[timer.kind, timer.trigger](sandbox, timer)  # a rule may advance the clock meanwhile
+        finally:
+            sandbox.timer_of = former
         if timer.kind in _ALWAYS_REPORTED or sandbox.timer_target(timer) is not before:
             fired.append(FiredTimer(at, f"{timer.kind}.{timer.trigger}", timer.id))
     if pause is not None and until > sandbox.now and pause(sandbox):

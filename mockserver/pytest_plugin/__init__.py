@@ -22,6 +22,7 @@ from mockserver.pytest_plugin import conduct, explore, options
 from mockserver.testing.settings import NAMES, Layer, check_clock, did_you_mean, setting_error
 
 if TYPE_CHECKING:
+    from mockserver.coverage.coverage import Coverage
     from mockserver.pytest_plugin.ownership import SandboxOwnership
     from mockserver.testing.sandbox import Sandbox
     from mockserver.testing.server import MockServer
@@ -51,6 +52,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
         selection.register(config)
     explore.configure(config)
+    if options.covers(config):
+        from mockserver.pytest_plugin import coverage
+
+        config.pluginmanager.register(coverage.CoveragePlugin(config), options.COVERAGE_PLUGIN)
     try:
         for layer in options.layers(config):  # an unknown option ends the run before any test, with the nearest name
             check_clock(layer)
@@ -234,6 +239,14 @@ def mockserver_server(pytestconfig: pytest.Config, mockserver_settings: dict[str
     _ownership(pytestconfig).add(server)
     yield server
     server.close()
+
+
+@pytest.fixture(scope="session")
+def mockserver_coverage(pytestconfig: pytest.Config) -> Coverage | None:
+    """The coverage of the session for servers that a suite makes, `MockServer(coverage=...)`; None without `--mockserver-cov`."""
+    from mockserver.pytest_plugin import ownership
+
+    return ownership.coverage(pytestconfig)
 
 
 @pytest.fixture

@@ -49,15 +49,28 @@ RUN = (
     Option("token",    str,     "TOKEN",     "token for the control plane of that server"),
     Option("failures", str,     "FOLDER",    "folder for replay documents, `off` for none (default: .mockserver/failures)"),
 )
+COVERAGE = (
+    Option("cov_file",       str, "FILE", "file that the coverage is written to (default: .mockserver/coverage.json)"),
+    Option("cov_fail_under", str, "PERCENT", "fail below this coverage: 80, operations=100,answers=80, or both"),
+)
 # fmt: on
+
+
+COVERAGE_PLUGIN = "mockserver-coverage"
 
 
 def add(parser: pytest.Parser) -> None:
     """Declare all options."""
     group = parser.getgroup("mockserver", "mockserver")
-    for option in (*OPTIONS, *RUN):
-        group.addoption(f"--mockserver-{option.name}", metavar=option.metavar, help=option.help)
+    for option in (*OPTIONS, *RUN, *COVERAGE):
+        group.addoption(f"--mockserver-{option.name.replace('_', '-')}", metavar=option.metavar, help=option.help)
         parser.addini(f"mockserver_{option.name}", option.help)
+    coverage = "gather what the calls have covered of the contract"
+    group.addoption("--mockserver-cov", action="store_true", help=coverage)
+    parser.addini("mockserver_cov", coverage, type="bool")
+    group.addoption(
+        "--mockserver-cov-append", action="store_true", help="add to what the file has, instead of replacing it"
+    )
     choices = "a choice, such as dual-status=guide"
     several = f"{choices}; may be repeated"
     group.addoption("--mockserver-choices", action="append", default=[], metavar="ID=OPTION", help=several)
@@ -72,6 +85,12 @@ def layers(config: pytest.Config) -> Iterator[Layer]:
     """Return the settings of the ini file and of the command line; ValueError for an unknown or invalid one."""
     yield Layer("ini file", _values(lambda name: config.getini(f"mockserver_{name}"), "mockserver_{}"))
     yield Layer("command line", _values(lambda name: config.getoption(f"mockserver_{name}"), "--mockserver-{}"))
+
+
+def covers(config: pytest.Config) -> bool:
+    """Return True if the session's coverage is asked for, by the option, the ini file or another option of it."""
+    asked = (config.getoption(f"mockserver_{option.name}") for option in COVERAGE)
+    return bool(config.getoption("mockserver_cov") or config.getini("mockserver_cov") or any(asked))
 
 
 def run_option(config: pytest.Config, name: str) -> Any:

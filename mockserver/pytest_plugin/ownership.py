@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import pytest
@@ -18,6 +18,9 @@ from mockserver.server.report.render import render_unfired_rules
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
 from mockserver.testing.settings import Layer, setting_error
+
+if TYPE_CHECKING:
+    from mockserver.coverage.coverage import Coverage
 
 
 class LateCallWarning(UserWarning):
@@ -155,9 +158,16 @@ def server(config: pytest.Config, settings: Mapping[str, Any]) -> MockServer:
     if strict is None:
         strict = config.getoption("mockserver_strict")
     layers = [*options.layers(config), Layer("mockserver_settings", own)]
-    url = options.run_option(config, "url")
+    url, session_coverage = options.run_option(config, "url"), coverage(config)
     if url is None:
-        return MockServer(strict=config.getini("mockserver_strict") if strict is None else strict, layers=layers)
+        strict = config.getini("mockserver_strict") if strict is None else strict
+        return MockServer(strict=strict, layers=layers, coverage=session_coverage)
     from mockserver.testing.remote import RemoteServer
 
-    return RemoteServer(url, token=options.run_option(config, "token"), layers=layers)
+    return RemoteServer(url, token=options.run_option(config, "token"), layers=layers, coverage=session_coverage)
+
+
+def coverage(config: pytest.Config) -> Coverage | None:
+    """Return the coverage of the session, None if it is not asked for."""
+    plugin = config.pluginmanager.get_plugin(options.COVERAGE_PLUGIN)
+    return None if plugin is None else plugin.coverage

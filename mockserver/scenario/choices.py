@@ -30,7 +30,7 @@ def set_choices(sandbox: SandboxState, wanted: Mapping[str, object], problems: l
         if problem is not None:
             problems.append(problem)
         else:
-            chosen[choice_id] = choices.merged(choice_id, chosen[choice_id], value)
+            chosen[choice_id] = choices.merged(choice_id, chosen.get(choice_id), value)  # `get` is not tracked
     if wanted and not problems:
         sandbox.choices = chosen
 

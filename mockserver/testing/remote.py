@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     import httpx
     import requests
 
+    from mockserver.coverage.coverage import Coverage
+
 TIMEOUT_S = 30.0
 _POLL_S = 0.02  # of a condition, since a remote sandbox sends no notice of a change
 
@@ -98,11 +100,22 @@ _LAST_VIEWS: tuple[CommandId, ...] = (
 class RemoteBackend:
     """A sandbox of a running server. After its end it returns the views that it had then."""
 
-    def __init__(self, client: ControlClient, created: Mapping[str, str]) -> None:
+    def __init__(self, client: ControlClient, created: Mapping[str, str], coverage: Coverage | None = None) -> None:
         self._client = client
         self._created = created
+        self._coverage = coverage
         self._read: set[str] | None = None  # grows by the choices that were read, when the sandbox is closed
         self._last_views: dict[CommandId, JSON] | None = None  # None while the sandbox is open
+        if coverage is not None:
+            self.run("trackChoices")
+
+    def _gather_coverage(self) -> None:
+        """Add what the sandbox has covered, before it is closed or its journal is gone."""
+        if self._coverage is not None:
+            from mockserver.coverage.coverage import Coverage
+
+            document = self._request("readCoverage", {})
+            self._coverage.update(Coverage.from_json(document, f"the coverage of {self._client.url}"))
 
     @property
     def sandbox_id(self) -> str:
@@ -191,11 +204,13 @@ class RemoteBackend:
         checkpoint_id = self.run("createCheckpoint")["checkpointId"]
 
         def restore() -> None:
+            self._gather_coverage()
             self.run("restoreCheckpoint", id=checkpoint_id)
 
         return restore
 
     def reset(self) -> None:
+        self._gather_coverage()
         self.run("reset")
 
     def local(self) -> NoReturn:
@@ -209,6 +224,7 @@ class RemoteBackend:
         if self._read is not None:  # before the views, which read choices too
             self._read.update(self._request("readTrackedChoices", {})["read"])
         try:
+            self._gather_coverage()
             views = {command: self._request(command, {}) for command in _LAST_VIEWS}
             state = views["readState"]
             self._last_views = {**views, "readClock": state["clock"], "listRules": {"rules": state["rules"]}}
@@ -228,15 +244,23 @@ class RemoteServer(MockServer):
         token: The token of its control plane, if it has one.
         layers: Settings for every sandbox, as of `MockServer`.
         report: Add reports to an exception, as of `MockServer`.
+        coverage: Gets what the calls to each sandbox have covered, as of `MockServer`.
 
     Raises:
         ValueError: The url does not lead to a mockserver, or its token is another one.
     """
 
     def __init__(
-        self, url: str, *, token: str | None = None, layers: Iterable[Layer] = (), report: bool = False
+        self,
+        url: str,
+        *,
+        token: str | None = None,
+        layers: Iterable[Layer] = (),
+        report: bool = False,
+        coverage: Coverage | None = None,
     ) -> None:
         super().__init__(layers=layers, report=report)
+        self._coverage = coverage
         self._client = ControlClient(url, token)
         self._backends: list[RemoteBackend] = []  # open ones, and some that were closed since the latest was created
         try:
@@ -272,7 +296,7 @@ class RemoteServer(MockServer):
             created = self._client.request("POST", f"{self.url}/_mock/sandboxes", to_plain(config))
         except ScenarioError as refused:
             raise refusal(refused.problems, scenario) from None
-        backend = RemoteBackend(self._client, created)
+        backend = RemoteBackend(self._client, created, self._coverage)
         self._backends = [*(other for other in self._backends if other.is_open), backend]
         return Sandbox(backend, settings)
 

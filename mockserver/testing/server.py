@@ -22,6 +22,7 @@ from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.settings import FILES, Layer, Settings, merge_layers
 
 if TYPE_CHECKING:
+    from mockserver.coverage.coverage import Coverage
     from mockserver.server.hosting.host import HostedSandbox
     from mockserver.server.http1.server import Server
     from mockserver.testing.explore import ExploreReport
@@ -50,6 +51,7 @@ class MockServer:
         journal_max_entries: The exchanges that the journal of a sandbox holds; older ones are dropped.
         journal_max_bytes: The bytes that the journal of a sandbox holds.
         report: Add the reports of the latest three sandboxes to an exception that passes through the `with` statement.
+        coverage: Gets what the calls to each sandbox have covered, when the sandbox is closed or reset.
 
     Attributes:
         layers: Settings for every sandbox.
@@ -74,6 +76,7 @@ class MockServer:
         journal_max_entries: int = JOURNAL_MAX_ENTRIES,
         journal_max_bytes: int = JOURNAL_MAX_BYTES,
         report: bool = False,
+        coverage: Coverage | None = None,
     ) -> None:
         self.layers = tuple(layers)
         self._host = SandboxHost(
@@ -82,6 +85,7 @@ class MockServer:
             allow_webhook_hosts=allow_webhook_hosts,
             journal_limits=Limits(journal_max_entries, journal_max_bytes),
         )
+        self._host.coverage = coverage
         self.made: deque[Sandbox] = deque(maxlen=_LATEST_MAX)  # the latest ones, also closed ones
         self._port = port
         self._has_report = report

@@ -400,6 +400,7 @@ def _play_evidence(controls: Controls) -> None:
         "readReport",
         "readLedger",
         "readConduct",
+        "readCoverage",
         "readTrackedChoices",
     ):
         controls.run(command)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.contract.choices import CHOICES
-from mockserver.server.hosting.host import TrackedChoices
+from mockserver.server.hosting.tracked_choices import TrackedChoices
 from mockserver.testing.sweep import Case, cases, options, others
 from tests.testing.conftest import PLUGIN, Suite
 

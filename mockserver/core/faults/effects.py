@@ -285,7 +285,7 @@ def rate_limit(sandbox: SandboxState, rule: Rule, subject: Subject, args: Any) -
 def set_choice(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
     chosen = sandbox.choices.copy() if isinstance(sandbox.choices, dict) else dict(sandbox.choices)
     for choice_id, value in args.items():
-        chosen[choice_id] = choices.merged(choice_id, chosen[choice_id], value)
+        chosen[choice_id] = choices.merged(choice_id, chosen.get(choice_id), value)  # `get` is not tracked
     sandbox.choices = chosen
 
 

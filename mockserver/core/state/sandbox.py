@@ -166,6 +166,7 @@ class SandboxState:
         self.outbox = Outbox()
         self.rule_set = RuleSet()
         self.epoch = 0
+        self.timer_of = ""  # the id of the record whose timer runs now
         self.advances = 0  # rules that advance the clock now, one within another
         self.rate_budgets: dict[str, deque[Instant]] = {}
         self.cached_previews: dict[tuple[str, str], tuple[Instant, int]] = {}

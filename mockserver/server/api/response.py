@@ -294,7 +294,7 @@ def _json(status: int, body: Any, headers: tuple[tuple[str, str], ...]) -> HttpR
 
 def _check_schema(choices: Mapping[str, object], schema: str, body: Any) -> None:
     """Raise ValueError if the schema does not allow the body: a bug of the mock."""
-    if choices is not DEFAULTS and any(choices[choice] == option for choice, option in _UNCHECKED):
+    if choices is not DEFAULTS and any(choices.get(choice) == option for choice, option in _UNCHECKED):
         return
     problems = schemas.check(schema, body)
     if problems:

@@ -82,6 +82,15 @@ def _conduct(report: ConductResult, hide: Redactor) -> JSON:
     }
 
 
+def read_coverage(hosted: HostedSandbox, args: Arguments) -> JSON:
+    """Return what the calls so far have covered; choices only if they are tracked."""
+    from mockserver.coverage.coverage import Coverage
+
+    coverage = Coverage()
+    hosted.gather_coverage(coverage)
+    return coverage.as_json()
+
+
 def read_history(snapshot: HostedSnapshot, args: Arguments) -> JSON:
     """Return the commands so far, oldest first, the calls that a rule defers, and the next due timer."""
     state = snapshot.state
@@ -171,8 +180,9 @@ def read_replay(snapshot: HostedSnapshot, args: Arguments) -> JSON:
 
 
 def track_choices(hosted: HostedSandbox, args: Arguments) -> None:
-    """Record from now on which choices are read, also after a reset."""
+    """Record from now on which choices are read, also after a reset; the coverage then has them too."""
     hosted.watch_choices(set())
+    hosted.cover_choices()
 
 
 def read_tracked_choices(hosted: HostedSandbox, args: Arguments) -> JSON:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from weakref import WeakMethod
 
 from mockserver.contract.choices import DEFAULTS
@@ -29,9 +29,14 @@ from mockserver.scenario.documents import Document, validate
 from mockserver.server.api.response import ResponseOptions
 from mockserver.server.hosting import command_log, runtime
 from mockserver.server.hosting.disposal import Disposal
+from mockserver.server.hosting.tracked_choices import TrackedChoices
 from mockserver.server.webhooks.dispatcher import Scheduler, WebhookDispatcher
 from mockserver.server.webhooks.event_loops import LoopBlocked
 from mockserver.server.webhooks.sender import TIMEOUT_SECONDS, HttpSender
+
+if TYPE_CHECKING:
+    from mockserver.coverage.coverage import Coverage
+    from mockserver.server.hosting.coverage import SandboxCoverage
 
 DEFAULT_ID = "default"
 IN_PROCESS_ORIGIN = "http://mockserver.test"  # a name that does not resolve (RFC 6761): never a real request
@@ -77,21 +82,6 @@ def config_document(config: SandboxConfig) -> Document:
     # Choices that are not an object stay as they are: validation refuses them.
     merged = merge_choices(choices, overrides) if isinstance(choices, Mapping) else choices
     return scenario.with_settings(merged, config.clock, overrides)
-
-
-class TrackedChoices(dict[str, Any]):
-    """The choices in force; the set `read` gets the id of each choice that is read, also through a copy."""
-
-    def __init__(self, choices: Mapping[str, Any] = DEFAULTS, read: set[str] | None = None) -> None:
-        super().__init__(choices)
-        self.read = read if read is not None else set()
-
-    def __getitem__(self, choice: str) -> Any:
-        self.read.add(choice)
-        return super().__getitem__(choice)
-
-    def copy(self) -> TrackedChoices:
-        return TrackedChoices(dict(self), self.read)
 
 
 def _seed(config: SandboxConfig, document: Mapping[str, Any], default: Callable[[], int]) -> int:
@@ -149,6 +139,7 @@ class HostedSandbox:
         self.listeners: tuple[Callable[[], None], ...] = ()  # called after each call and each command
         self.checkpoints: dict[str, Checkpoint] = {}
         self.choices_read: set[str] | None = None  # the ids of the choices that were read, if they are tracked
+        self._coverage: SandboxCoverage | None = None  # None unless the reads of choices are recorded for it
         self._checkpoint_count = 0
         self._dispatch: WebhookDispatcher | None = None
         # Not the sandbox's lock: another thread can close the sandbox while one holds that.
@@ -226,7 +217,7 @@ class HostedSandbox:
             before = self.sandbox.position()
             subject = self._snapshot() if phase == "snapshot" else self
             is_locked = phase in ("locked", "delivered")
-            result = handler(self, arguments) if is_locked else None
+            result = self._run_locked(handler, arguments, recorded) if is_locked else None
         try:
             if phase != "unlocked":
                 self.dispatch_webhooks(raises_blocked=recorded is not None)  # not for a command that only reads
@@ -240,6 +231,19 @@ class HostedSandbox:
         self._finish_command(recorded, arguments, before)
         return result
 
+    def _run_locked(
+        self, handler: Callable[[Any, Mapping[str, Any]], Any], arguments: Mapping[str, Any], recorded: str | None
+    ) -> Any:
+        """
+        Run a command; a view and seed data read choices without use of them.
+
+        Lock: the caller holds it.
+        """
+        if self._coverage is None or recorded not in (None, "apply_scenario"):
+            return handler(self, arguments)
+        with self._coverage.paused():
+            return handler(self, arguments)
+
     def _await_deliveries(self) -> None:
         """Wait for what the background workers have in flight, as long as an attempt ends each second."""
         if self.host.background is not None and not self.sandbox.outbox.is_idle:
@@ -249,7 +253,10 @@ class HostedSandbox:
         """Lock: the caller holds it."""
         state = self.sandbox
         initial = self.initial_checkpoint
-        return HostedSnapshot(state.clone(), self.config, initial, state.runtime, self.id, self.base_url)
+        copy = state.clone()
+        if isinstance(copy.choices, TrackedChoices):
+            copy.choices = dict(copy.choices)  # a view of a choice does not count as a use of it
+        return HostedSnapshot(copy, self.config, initial, state.runtime, self.id, self.base_url)
 
     def _finish_command(self, recorded: str | None, arguments: Mapping[str, Any], before: Position) -> None:
         """Record a command that has run."""
@@ -280,9 +287,10 @@ class HostedSandbox:
     def restore(self, checkpoint: Checkpoint) -> None:
         """Restore a checkpoint; requests in flight are canceled."""
         with self.sandbox.lock:
+            if self.host.coverage is not None:
+                self.gather_coverage(self.host.coverage)
             discarded = self.sandbox.restore(checkpoint)
-            if self.choices_read is not None:
-                self.sandbox.choices = TrackedChoices(self.sandbox.choices, self.choices_read)
+            self._track()
         self.host.disposal.add(discarded)
         self.cancel_webhooks()
 
@@ -290,7 +298,31 @@ class HostedSandbox:
         """Add each choice that is read from now on to this set, also after a reset."""
         with self.sandbox.lock:
             self.choices_read = read
-            self.sandbox.choices = TrackedChoices(self.sandbox.choices, read)
+            self._track()
+
+    def _track(self) -> None:
+        """Lock: the caller holds it."""
+        choices, read = self.sandbox.choices, self.choices_read
+        if self._coverage is not None:
+            self.sandbox.choices = self._coverage.tracked(choices, set() if read is None else read)
+        elif read is not None:
+            self.sandbox.choices = TrackedChoices(choices, read)
+
+    def cover_choices(self) -> None:
+        """Record for the coverage which choices are read from now on, also after a reset."""
+        with self.sandbox.lock:
+            self._coverage = self._coverage or self._new_coverage()
+            self._track()
+
+    def gather_coverage(self, into: Coverage) -> None:
+        """Add what the calls so far have covered."""
+        with self.sandbox.lock:
+            (self._coverage or self._new_coverage()).gather(into)
+
+    def _new_coverage(self) -> SandboxCoverage:
+        from mockserver.server.hosting.coverage import SandboxCoverage
+
+        return SandboxCoverage(self.sandbox)
 
 
 class Created(NamedTuple):
@@ -336,6 +368,7 @@ class SandboxHost:
         closed: the ids of the latest closed sandboxes, oldest first; the values mean nothing.
         late_calls: the number of calls to each of these after its end, by id; those without one are not in it.
         calls_without_prefix: the number of calls of the API that name no sandbox and have no default one.
+        coverage: gets what each sandbox has covered, when it is closed, reset or restored; None to gather nothing.
         allow_webhook_hosts: hosts other than this machine to which webhooks may be sent.
         journal_limits: bounds of the journal of each sandbox.
         background: the workers that send webhooks, if the server runs by itself.
@@ -364,6 +397,7 @@ class SandboxHost:
         self.allowed_hosts = {"127.0.0.1", "localhost", "::1", "mockserver.test"}
         self.log: Callable[[str], None] | None = None
         self.on_exchange: Callable[[HostedSandbox], None] | None = None
+        self.coverage: Coverage | None = None
         self.sandboxes: dict[str, HostedSandbox] = {}
         self.closed: dict[str, None] = {}
         self.late_calls: dict[str, int] = {}
@@ -441,10 +475,14 @@ class SandboxHost:
             elapse = WeakMethod(hosted.elapse)
             host_runtime.pass_time = lambda by: (method := elapse()) is not None and method(by)
             self.sandboxes[id] = hosted
+        if self.coverage is not None:
+            hosted.cover_choices()
         return hosted
 
     def close(self, id: str) -> bool:
         """Close a sandbox, whose prefix then responds with 410; return False if there is none of this id."""
+        if self.coverage is not None and id in self.sandboxes:
+            self.sandboxes[id].gather_coverage(self.coverage)
         with self._lock:
             hosted = self.sandboxes.pop(id, None)
             if hosted is None:

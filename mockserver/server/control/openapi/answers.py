@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from mockserver.contract.lifecycles import CONNECTED, CONNECTION_FAILED, DELIVERY, LIFECYCLES
 from mockserver.contract.openapi.parts import OPENAPI
+from mockserver.coverage.dimensions import DIMENSIONS
 from mockserver.server.control.openapi.records import record_components, tables
 from mockserver.server.control.openapi.shapes import (
     ANYTHING,
@@ -69,6 +70,7 @@ ANSWERS: Final[Mapping[str, Shape | None]] = MappingProxyType(
         "readReport": ref("Report"),
         "readLedger": ref("Ledger"),
         "readConduct": ref("ConductReport"),
+        "readCoverage": ref("Coverage"),
         "completeSession": ref("ReadConnectionSessionResponse"),
         "failSession": ref("ReadConnectionSessionResponse"),
         "cancelSession": ref("ReadConnectionSessionResponse"),
@@ -284,6 +286,8 @@ _NAMED: Final[Mapping[str, Shape]] = MappingProxyType(
             ),
             notAssessed=array(obj(rule=TEXT, why=TEXT)),
         ),
+        "Coverage": obj(version=TEXT, dimensions=obj(**dict.fromkeys(DIMENSIONS, ref("CoveredItems")))),
+        "CoveredItems": obj(covered=array(TEXT), missing=array(TEXT)),
         "Report": obj(
             sandboxId=TEXT,
             failure={**nullable(TEXT), "description": "The words of the test, as the query has them."},

@@ -128,7 +128,7 @@ _TAGS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "events": ("Webhooks", "Events, their deliveries and their endpoints."),
         "webhooks": ("Webhooks", "Events, their deliveries and their endpoints."),
         **dict.fromkeys(
-            ("journal", "steps", "replay", "report", "ledger", "conduct"),
+            ("journal", "steps", "replay", "report", "ledger", "conduct", "coverage"),
             ("Evidence", "What was called, and what it caused."),
         ),
         **dict.fromkeys(("openapi.json", "openapi.yaml", "docs"), ("Server", "The server and its sandboxes.")),

@@ -1,0 +1,93 @@
+"""The command `coverage`: a coverage of a file or of a running sandbox, as text, HTML, Markdown or badge; files combined."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+if TYPE_CHECKING:
+    from mockserver.coverage.coverage import Coverage
+
+_FILE: Final = ".mockserver/coverage.json"
+_FORMS: Final = {
+    "report": "print the table, and each gap with what closes it",
+    "html": "write the page, one file without script",
+    "markdown": "print a table for the summary of a job",
+    "badge": "write the share of everything as an SVG",
+}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the commands below `mockserver coverage`."""
+    forms = parser.add_subparsers(required=True, metavar="FORM")
+    for name, help_text in _FORMS.items():
+        form = forms.add_parser(name, help=help_text, description=f"{help_text[0].upper()}{help_text[1:]}.")
+        source = "file of --mockserver-cov, or base url of a sandbox on a running server (default: %(default)s)"
+        form.add_argument("source", nargs="?", default=_FILE, metavar="FILE|URL", help=source)
+        form.add_argument("--token", help="token of the server's control plane, if it requires one")
+        form.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to this file")
+        form.set_defaults(form=name)
+        if name == "report":
+            form.add_argument("--json", action="store_true", help="print JSON")
+            least = "status 1 below this coverage: 80, operations=100,answers=80, or both"
+            form.add_argument("--fail-under", default="", metavar="PERCENT", help=least)
+    help_text = "merge files into one that has everything that one of them has"
+    merge = forms.add_parser("combine", help=help_text, description=f"{help_text[0].upper()}{help_text[1:]}.")
+    merge.add_argument("files", nargs="+", type=Path, metavar="FILE", help="files of --mockserver-cov of this version")
+    merge.add_argument("-o", "--output", type=Path, default=Path(_FILE), metavar="FILE", help="(default: %(default)s)")
+    merge.set_defaults(form="combine")
+
+
+def run(options: argparse.Namespace, out: TextIO) -> int:
+    """Print or write a coverage; `report --fail-under` returns 1 below its percentages."""
+    from mockserver.coverage import render
+    from mockserver.coverage.coverage import Coverage, combine
+
+    if options.form == "combine":
+        combine(Coverage.load(file) for file in options.files).save(options.output)
+        return 0
+    least = render.thresholds(options.fail_under) if options.form == "report" and options.fail_under else {}
+    coverage = _coverage(options.source, options.token)
+    _write(_rendered(coverage, options), options.output, out)
+    missed = render.shortfalls(coverage, least)
+    for line in missed:
+        print(line, file=out)
+    return 1 if missed else 0
+
+
+def _coverage(source: str, token: str | None) -> Coverage:
+    from mockserver.coverage.coverage import Coverage
+
+    if not source.startswith(("http://", "https://")):
+        return Coverage.load(source)
+    from mockserver.testing.remote import ControlClient
+
+    client = ControlClient(source, token)
+    return Coverage.from_json(client.request("GET", f"{client.url}/_mock/coverage"), source)
+
+
+def _rendered(coverage: Coverage, options: argparse.Namespace) -> str:
+    from mockserver.coverage import page, render
+
+    forms: dict[str, Callable[[], str]] = {
+        "html": lambda: page.render(coverage),
+        "markdown": lambda: render.markdown(coverage),
+        "badge": lambda: render.badge(coverage),
+    }
+    if options.form in forms:
+        return forms[options.form]()
+    if options.json:
+        document: dict[str, Any] = coverage.as_json()
+        return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    return "\n".join((*render.table(coverage), "", *render.gaps(coverage))) + "\n"
+
+
+def _write(text: str, file: Path | None, out: TextIO) -> None:
+    if file is None:
+        out.write(text)
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")

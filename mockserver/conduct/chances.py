@@ -1,0 +1,340 @@
+"""
+Which rules of conduct had a chance to fail: the situation of each rule, in which a careless client breaks it.
+
+1. A rule that found something had a chance; so had one that found nothing in the same situation.
+2. The situation is what the mock did and what the client asked for, never how the client reacted: a careful client at
+   the same task meets the same situations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from types import MappingProxyType
+from typing import NamedTuple
+
+from mockserver.conduct import polling, receivers, requests, sessions
+from mockserver.conduct.evidence import (
+    FINAL,
+    DeliveryAttempt,
+    Evidence,
+    body_of,
+    has_failed,
+    succeeded,
+    was_received,
+)
+from mockserver.conduct.judge import JUDGES, source_of
+from mockserver.conduct.rules import RULES, NotAssessable
+from mockserver.contract.endpoints import OPERATIONS
+
+Situation = Callable[[Evidence], bool]
+
+
+class Chance(NamedTuple):
+    """
+    The situation of a rule, and what it needs, which is cheap to check first.
+
+    Attributes:
+        situation: Returns True if the rule had a chance to fail.
+        operations: One of them was called; any, if there are none.
+        after_failure: A call did not succeed, or was delayed.
+    """
+
+    situation: Situation
+    operations: tuple[str, ...] = ()
+    after_failure: bool = False
+
+
+_DONE_ALREADY = ("CAMPAIGN_NAME_ALREADY_EXISTS", "CAMPAIGN_ALREADY_PROCESSING", "CAMPAIGN_NOT_DRAFT")
+_WITH_BODY = ("previewAudience", "createCampaign", "startCampaign", "createConnectionSession")
+_POLLED = ("readCampaign", "readExecution", "readConnectionSession")
+_POLLS_MIN = 3
+_OF_DELIVERIES = frozenset(rule for rule in JUDGES if source_of(RULES[rule]) == "deliveries")
+_OF_VISITS = frozenset(rule for rule in JUDGES if source_of(RULES[rule]) == "visits")
+
+
+def chances(evidence: Evidence, of: AbstractSet[str] = frozenset(JUDGES)) -> set[str]:
+    """Return the rules among `of` that had a chance to fail."""
+    possible = of & _OF_ANY.union(*(_BY_OPERATION.get(operation, ()) for operation in evidence.operations))
+    if not evidence.delivery_attempts:
+        possible -= _OF_DELIVERIES
+    if not evidence.visits:
+        possible -= _OF_VISITS
+    if not _has_failure(evidence):
+        possible -= _AFTER_FAILURE
+    return {rule for rule in possible if CHANCES[rule].situation(evidence)}
+
+
+def _has_failure(evidence: Evidence) -> bool:
+    return bool(evidence.sandbox.rule_set.deferred_calls) or any(
+        exchange.fault is not None or not succeeded(exchange) for exchange in evidence.exchanges
+    )
+
+
+def _called(*operations: str) -> Situation:
+    return lambda evidence: bool(evidence.of(*operations))
+
+
+def _succeeded(*operations: str) -> Situation:
+    return lambda evidence: any(map(succeeded, evidence.of(*operations)))
+
+
+def _lost(operation: str) -> Situation:
+    return lambda evidence: any(not was_received(call) for call in evidence.of(operation))
+
+
+def _refused(operation: str, *codes: str) -> Situation:
+    return lambda evidence: any(evidence.code(call) in codes for call in evidence.of(operation))
+
+
+def _any(*situations: Situation) -> Situation:
+    return lambda evidence: any(situation(evidence) for situation in situations)
+
+
+def _assessable(rule: str) -> Situation:
+    """Return the situation of a rule whose judge is the one that yields the reason if there was none."""
+    return lambda evidence: not any(isinstance(verdict, NotAssessable) for verdict in JUDGES[rule](evidence))
+
+
+def _write_failed(evidence: Evidence) -> bool:
+    return any(map(has_failed, evidence.of("createCampaign", "startCampaign")))
+
+
+def _is_stalled(evidence: Evidence) -> bool:
+    """Return True if a rule delayed a call by two minutes, whether its client waited for it or not."""
+    given_up = (rule.fault() for rule in evidence.rules_of_deferred_calls)
+    faults = (exchange.fault for exchange in evidence.exchanges)
+    return any(polling.delay_of(fault) >= polling.STALLED for fault in (*faults, *given_up))
+
+
+def _final_was_read(*statuses: str) -> Situation:
+    return lambda evidence: not evidence.statuses_read.isdisjoint(statuses)
+
+
+def _polls(evidence: Evidence) -> bool:
+    if len(evidence.of(*_POLLED)) < _POLLS_MIN:
+        return False
+    return any(len(polls.reads) >= _POLLS_MIN for polls in polling.poll_sequences(evidence, polling.ALL_POLLED))
+
+
+def _poll_failed(evidence: Evidence) -> bool:
+    for polls in polling.poll_sequences(evidence):
+        pending = False
+        for read in polls.reads:
+            if pending and (has_failed(read) or read.status == _TOO_MANY):
+                return True
+            if succeeded(read):
+                pending = evidence.answer_field(read, "status") not in FINAL
+    return False
+
+
+def _looks_done(evidence: Evidence) -> bool:
+    reads = (read for read in evidence.of("readExecution") if succeeded(read))
+    return any(polling.looks_done(evidence, read) for read in reads)
+
+
+def _limited(evidence: Evidence) -> bool:
+    return any(exchange.status == _TOO_MANY and was_received(exchange) for exchange in evidence.exchanges)
+
+
+def _is_hopeless(evidence: Evidence) -> bool:
+    return any(exchange.status in polling.HOPELESS and was_received(exchange) for exchange in evidence.exchanges)
+
+
+def _started_without_200(evidence: Evidence) -> bool:
+    return any(succeeded(start) and start.status != 200 for start in evidence.of("startCampaign"))
+
+
+def _has_ended_early(evidence: Evidence) -> bool:
+    if any(map(succeeded, evidence.of("cancelCampaign"))):
+        return True
+    return not evidence.statuses_read.isdisjoint(("canceled", "failed")) and any(
+        succeeded(read) and evidence.answer_field(read, "status") in ("canceled", "failed")
+        for read in evidence.of("readCampaign")
+    )
+
+
+def _starts(evidence: Evidence) -> bool:
+    """Return True if a call of the client has started an execution."""
+    return any(start.applied for start in evidence.of("startCampaign"))
+
+
+def _filters_dates(evidence: Evidence) -> bool:
+    calls = evidence.of("previewAudience", "createCampaign")
+    return any(
+        requests.has_date(statement)
+        for call in calls
+        for statement in requests.statements(body_of(call).get("filters"))
+    )
+
+
+def _has_secret_key(evidence: Evidence) -> bool:
+    """Return True if a call has a secret key, or is the preflight of one."""
+    return any(
+        exchange.call.headers.get("x-api-key", "").strip().startswith("sk_") or exchange.call.method == "OPTIONS"
+        for exchange in evidence.everything
+    )
+
+
+def _is_called(evidence: Evidence) -> bool:
+    return bool(evidence.everything)
+
+
+def _media_failed(evidence: Evidence) -> bool:
+    """Return True if the client received that some files of an upload were stored and others were not."""
+    return any(
+        {True, False} == set(requests.upload_results(evidence, upload).values())
+        for upload in evidence.of("uploadMedia")
+    )
+
+
+def _has_next_page(evidence: Evidence) -> bool:
+    return any(requests.next_cursor(evidence, page) for page in evidence.of("listMessages"))
+
+
+def _cancel_failed(evidence: Evidence) -> bool:
+    return any(has_failed(cancel) or cancel.status == _TOO_MANY for cancel in evidence.of("cancelCampaign"))
+
+
+def _session_ended(*statuses: str) -> Situation:
+    return lambda evidence: any(session.status in statuses for session, _ in evidence.sessions())
+
+
+def _is_past_deadline(evidence: Evidence) -> bool:
+    return any(evidence.now > session.expires_at for session, _ in evidence.sessions())
+
+
+def _has_return_url(evidence: Evidence) -> bool:
+    return any(session.return_url is not None for session, _ in evidence.sessions())
+
+
+def _sends_return_url(evidence: Evidence) -> bool:
+    return any(body_of(create).get("returnUrl") is not None for create in evidence.of("createConnectionSession"))
+
+
+def _session_was_delivered(evidence: Evidence) -> bool:
+    return any(attempt.fault is None for attempt in evidence.delivery_attempts)
+
+
+def _ended_before_answer(evidence: Evidence) -> bool:
+    delivered = {attempt.session_id for attempt in evidence.delivery_attempts if attempt.fault is None}
+    return any(
+        session.id in delivered and evidence.ended_with(create, session.id) for session, create in evidence.sessions()
+    )
+
+
+def _reason_was_read(reason: str) -> Situation:
+    return lambda evidence: bool(sessions.reads_of_reason(evidence, reason))
+
+
+def _acknowledged(evidence: Evidence) -> bool:
+    return any(evidence.is_acknowledged(session.id) for session, _ in evidence.sessions())
+
+
+def _connected_twice(evidence: Evidence) -> bool:
+    """Return True if an event connected a session, and a later event reported the failure of an older one."""
+    kinds = [attempt.kind for attempt in evidence.delivery_attempts if attempt.is_genuine]
+    return any(sessions.is_overtaken(first, late) for place, first in enumerate(kinds) for late in kinds[place + 1 :])
+
+
+def _visited(evidence: Evidence) -> bool:
+    ids = {session.id for session, _ in evidence.sessions()}
+    return any(visit.session_id in ids for visit in evidence.visits)
+
+
+def _scanned(evidence: Evidence) -> bool:
+    return any(map(sessions.is_scanner, evidence.visits))
+
+
+def _answered(evidence: Evidence) -> bool:
+    """Return True if a receiver answered a genuine request."""
+    return any(attempt.is_genuine and attempt.status is not None for attempt in evidence.delivery_attempts)
+
+
+def _answered_with(is_met: Callable[[Evidence, DeliveryAttempt], bool]) -> Situation:
+    def is_answered(evidence: Evidence) -> bool:
+        genuine = (attempt for attempt in evidence.delivery_attempts if attempt.is_genuine)
+        return any(attempt.status is not None and is_met(evidence, attempt) for attempt in genuine)
+
+    return is_answered
+
+
+def _kind_was_forged(fault: str) -> Situation:
+    return lambda evidence: any(attempt.fault == fault for attempt in evidence.delivery_attempts)
+
+
+_TOO_MANY = 429
+
+# fmt: off
+CHANCES: Mapping[str, Chance] = MappingProxyType({
+    "duplicate-start":           Chance(_lost("startCampaign"), ("startCampaign",), after_failure=True),
+    "clone-after-conflict":      Chance(_any(_lost("startCampaign"), _refused("startCampaign", *_DONE_ALREADY)), ("startCampaign",), after_failure=True),
+    "rename-after-lost-create":  Chance(_any(_lost("createCampaign"), _refused("createCampaign", *_DONE_ALREADY)), ("createCampaign",), after_failure=True),
+    "blind-post-retry":          Chance(_write_failed, ("createCampaign", "startCampaign"), after_failure=True),
+    "no-timeout":                Chance(_is_stalled, after_failure=True),
+    "poll-after-final":          Chance(_final_was_read(*FINAL), _POLLED),
+    "poll-too-fast":             Chance(_polls, _POLLED),
+    "poll-final-set-incomplete": Chance(_final_was_read("failed", "canceled"), _POLLED),
+    "poll-dies-on-error":        Chance(_poll_failed, _POLLED, after_failure=True),
+    "ignore-retry-after":        Chance(_limited, after_failure=True),
+    "retry-hopeless":            Chance(_is_hopeless, after_failure=True),
+    "only-200-is-ok":            Chance(_started_without_200, ("startCampaign",)),
+    "json-on-204":               Chance(_succeeded("cancelCampaign"), ("cancelCampaign",)),
+    "progress-is-done":          Chance(_looks_done, ("readExecution",)),
+    "restart-canceled":          Chance(_has_ended_early, ("cancelCampaign", "readCampaign")),
+    "lost-filters":              Chance(_called("previewAudience", "createCampaign"), ("previewAudience", "createCampaign")),
+    "platform-is-not-audience":  Chance(_starts, ("startCampaign",)),
+    "wrong-variable-keys":       Chance(_called("startCampaign"), ("startCampaign",)),
+    "stale-template":            Chance(_refused("startCampaign", "CAMPAIGN_MISSING_COMMON_VARIABLES"), ("startCampaign",), after_failure=True),
+    "cadence-units":             Chance(_called("createCampaign"), ("createCampaign",)),
+    "nulls-for-omitted":         Chance(_called(*_WITH_BODY), _WITH_BODY),
+    "naive-dates":               Chance(_filters_dates, ("previewAudience", "createCampaign")),
+    "secret-in-browser":         Chance(_has_secret_key),
+    "key-in-wrong-place":        Chance(_is_called),
+    "multipart-by-hand":         Chance(_called("uploadMedia"), ("uploadMedia",)),
+    "media-all-or-nothing":      Chance(_media_failed, ("uploadMedia",)),
+    "page-early-stop":           Chance(_has_next_page, ("listMessages",)),
+    "page-endless":              Chance(_succeeded("listMessages"), ("listMessages",)),
+    "page-skip":                 Chance(_called("listMessages"), ("listMessages",)),
+    "cancel-and-forget":         Chance(_cancel_failed, ("cancelCampaign",), after_failure=True),
+    "reuse-dead-session":        Chance(_final_was_read("failed", "expired"), _POLLED),
+    "poll-past-deadline":        Chance(_is_past_deadline, ("createConnectionSession",)),
+    "stop-too-soon":             Chance(_session_ended("completed"), ("createConnectionSession",)),
+    "id-not-stored-first":       Chance(_session_was_delivered),
+    "event-before-answer":       Chance(_ended_before_answer),
+    "iframe":                    Chance(_visited),
+    "popup-blocked":             Chance(_assessable("popup-blocked")),
+    "preview-burns-link":        Chance(_scanned),
+    "link-shared-or-cached":     Chance(_visited),
+    "waits-for-return":          Chance(_has_return_url, ("createConnectionSession",)),
+    "bad-return-url":            Chance(_sends_return_url, ("createConnectionSession",)),
+    "funnel-misuse":             Chance(_called("createConnectionSession"), ("createConnectionSession",)),
+    "session-storm":             Chance(_called("createConnectionSession"), ("createConnectionSession",)),
+    "double-provision":          Chance(_acknowledged),
+    "orphan-number":             Chance(_reason_was_read("expired"), ("readConnectionSession",)),
+    "no-verify":                 Chance(_assessable("no-verify")),
+    "missing-header-passes":     Chance(_assessable("missing-header-passes")),
+    "reserialised-body":         Chance(_answered_with(lambda _, attempt: receivers.changes_when_reserialised(attempt.body))),
+    "secret-misread":            Chance(_answered),
+    "no-tolerance":              Chance(_assessable("no-tolerance")),
+    "tolerance-on-occurredAt":   Chance(_answered_with(lambda _, attempt: attempt.at - attempt.happened_at >= receivers.OLD)),
+    "first-signature-only":      Chance(_answered_with(lambda _, attempt: receivers.signature_count(attempt) >= 2)),
+    "late-event-overwrites":     Chance(_connected_twice),
+    "slow-ack":                  Chance(_answered),
+    "ack-then-lose":             Chance(_acknowledged),
+    "refuses-unknown-kind":      Chance(_assessable("refuses-unknown-kind")),
+    "webhook-only":              Chance(_is_past_deadline, ("createConnectionSession",)),
+    "relies-on-redirect":        Chance(_answered),
+    "framework-in-the-way":      Chance(_answered),
+    "failure-shape-assumed":     Chance(_answered_with(lambda _, attempt: attempt.kind.endswith(".connection_failed"))),
+    "trusts-payload-tenant":     Chance(_kind_was_forged("other-tenant")),
+})
+# fmt: on
+_AFTER_FAILURE = frozenset(rule for rule, chance in CHANCES.items() if chance.after_failure)
+_OF_ANY = frozenset(rule for rule, chance in CHANCES.items() if not chance.operations)
+_BY_OPERATION: Mapping[str | None, frozenset[str]] = MappingProxyType(
+    {
+        operation: frozenset(rule for rule, chance in CHANCES.items() if operation in chance.operations)
+        for operation in OPERATIONS
+    }
+)

@@ -1,0 +1,91 @@
+"""
+Coverage of the contract in pytest: gathered from every sandbox of the session's servers, written at its end.
+
+`--mockserver-cov` registers this plugin; without it nothing here is imported. A worker of xdist sends what it has covered
+to the process that started it.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from mockserver.coverage import render
+from mockserver.coverage.coverage import FILE, Coverage
+from mockserver.pytest_plugin import options
+
+_KEY: Final = "mockserver_coverage"
+
+
+class CoveragePlugin:
+    """The coverage of one session. Lifetime: that of the session."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._file = Path(options.run_option(config, "cov_file") or config.rootpath / FILE)
+        self._least = _thresholds(config)
+        self.coverage = self._earlier()
+
+    def _earlier(self) -> Coverage:
+        """Return what the file has, if the session adds to it."""
+        appends = self._config.getoption("mockserver_cov_append") and not self._is_worker
+        if not appends or not self._file.exists():
+            return Coverage()
+        try:
+            return Coverage.load(self._file)
+        except ValueError as refusal:
+            raise pytest.UsageError(f"--mockserver-cov-append: {refusal}") from None
+
+    @property
+    def _is_worker(self) -> bool:
+        return hasattr(self._config, "workerinput")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Gather from the server of a `SandboxTestCase` too, which makes its own."""
+        module = sys.modules.get("mockserver.unittest_case")
+        instance = getattr(item, "instance", None)
+        if module is not None and isinstance(instance, module.SandboxTestCase):
+            instance.mockserver_coverage = instance.mockserver_coverage or self.coverage
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Add what a worker of xdist has covered; one that crashed has sent nothing."""
+        document = getattr(node, "workeroutput", {}).get(_KEY)
+        if document is not None:
+            self.coverage.update(Coverage.from_json(document))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the file, and fail a session that has passed otherwise if too little is covered."""
+        if self._is_worker:
+            self._config.workeroutput[_KEY] = self.coverage.as_json()  # type: ignore[attr-defined]
+            return
+        self.coverage.save(self._file)
+        if session.exitstatus == pytest.ExitCode.OK and render.shortfalls(self.coverage, self._least):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        terminalreporter.section("mockserver: coverage of the contract")
+        for line in render.table(self.coverage):
+            terminalreporter.write_line(line)
+        terminalreporter.write_line(f"every gap, with what closes it: mockserver coverage report {self._shown_file()}")
+        for line in render.shortfalls(self.coverage, self._least):
+            terminalreporter.write_line(f"FAIL {line}", red=True)
+
+    def _shown_file(self) -> str:
+        invoked_in = self._config.invocation_params.dir
+        return str(self._file.relative_to(invoked_in) if self._file.is_relative_to(invoked_in) else self._file)
+
+
+def _thresholds(config: pytest.Config) -> dict[Any, float]:
+    text = options.run_option(config, "cov_fail_under")
+    if text is None:
+        return {}
+    try:
+        return render.thresholds(text)
+    except ValueError as refusal:
+        raise pytest.UsageError(f"--mockserver-cov-fail-under: {refusal}") from None

@@ -1,0 +1,23 @@
+"""The choices of a sandbox that record which of them are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mockserver.contract.choices import DEFAULTS
+
+
+class TrackedChoices(dict[str, Any]):
+    """The choices in force; the set `read` gets the id of each choice that is read, also through a copy."""
+
+    def __init__(self, choices: Mapping[str, Any] = DEFAULTS, read: set[str] | None = None) -> None:
+        super().__init__(choices)
+        self.read = read if read is not None else set()
+
+    def __getitem__(self, choice: str) -> Any:
+        self.read.add(choice)
+        return super().__getitem__(choice)
+
+    def copy(self) -> TrackedChoices:
+        return TrackedChoices(dict(self), self.read)

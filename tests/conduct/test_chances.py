@@ -1,0 +1,66 @@
+"""Rules of conduct that had a chance to fail: in the situation of each rule, whoever is in it, and in no other."""
+
+from __future__ import annotations
+
+import pytest
+
+from mockserver.conduct.chances import CHANCES, chances
+from mockserver.conduct.evidence import Evidence
+from mockserver.conduct.judge import JUDGES
+from mockserver.testing.sandbox import Sandbox
+from tests.clients.driven import Client
+from tests.conduct import provocations_of_campaigns, provocations_of_receivers, provocations_of_sessions
+from tests.conduct.provocation import GIVEN, NOON, Provocation
+from tests.conduct.records import Watched
+
+PROVOCATIONS = (
+    *provocations_of_campaigns.PROVOCATIONS,
+    *provocations_of_sessions.PROVOCATIONS,
+    *provocations_of_receivers.RECEIVERS,
+    *provocations_of_receivers.PAGE,
+)
+# Tables of provocations have these where no careful client does the task.
+ANOTHER_TASK = ("unmade",)
+EACH = pytest.mark.parametrize("provocation", PROVOCATIONS, ids=lambda each: each.id)
+pytestmark = pytest.mark.mockserver(given=GIVEN, now=NOON)
+
+
+def of(sandbox: Sandbox) -> set[str]:
+    return chances(Evidence(sandbox._hosted.sandbox))
+
+
+def test_every_rule_that_a_run_can_show_has_a_situation():
+    assert tuple(JUDGES) == tuple(CHANCES)
+
+
+@EACH
+def test_a_rule_that_a_careless_client_broke_had_a_chance(mockserver: Sandbox, provocation: Provocation):
+    provocation.careless(Watched(mockserver))
+
+    assert provocation.rule in of(mockserver)
+
+
+@EACH
+def test_a_rule_that_a_careful_client_did_not_break_at_the_same_task_had_a_chance_too(
+    mockserver: Sandbox, provocation: Provocation
+):
+    provocation.careful(Watched(mockserver))
+
+    assert (provocation.careful.__name__ not in ANOTHER_TASK) == (provocation.rule in of(mockserver))
+
+
+def test_a_sandbox_without_a_call_gives_no_rule_a_chance(mockserver: Sandbox):
+    assert set() == of(mockserver)
+
+
+def test_one_read_gives_a_chance_to_the_rules_of_every_call_alone(mockserver: Sandbox):
+    mockserver.call("GET", "/v1/message-templates")
+
+    assert {"key-in-wrong-place", "secret-in-browser"} == of(mockserver)
+
+
+def test_a_create_and_a_start_give_a_chance_to_the_rules_of_writes_alone(mockserver: Sandbox):
+    Client(mockserver).launch()
+
+    writes = {"cadence-units", "lost-filters", "nulls-for-omitted", "only-200-is-ok", "platform-is-not-audience"}
+    assert {"key-in-wrong-place", "secret-in-browser", "wrong-variable-keys", *writes} == of(mockserver)

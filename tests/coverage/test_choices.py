@@ -1,0 +1,110 @@
+"""Choices count with the option in force when a call, a delivery or a page needed it, and never by being looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from mockserver import Sandbox
+from tests.conduct.provocation import GIVEN
+from tests.coverage.test_counts import RUNNING, run
+
+OF_A_LIST = ["additive-fields=none", "list-order=newest-first", "rate-limit-numbers=off", "success-status=rest"]
+
+
+def so_far(sandbox: Sandbox) -> list[str]:
+    covered: list[str] = sandbox.call("GET", "/_mock/coverage").json()["dimensions"]["choices"]["covered"]
+    return covered
+
+
+def test_the_choices_of_one_call():
+    with run() as counted:
+        counted.client.campaigns()
+
+        assert OF_A_LIST == counted["choices"]
+
+
+def test_numbers_are_one_item_and_off_is_another():
+    with run(choices={"rate-limit-numbers": {"requests": 5}}) as counted:
+        counted.client.campaigns()
+        assert "rate-limit-numbers=value" in counted["choices"]
+        assert "rate-limit-numbers=off" not in counted["choices"]
+
+
+def test_the_option_in_force_at_the_call_counts():
+    with run() as counted:
+        counted.sandbox.choose({"list-order": "oldest-first", "dual-status": "guide"})
+        counted.client.campaigns()
+
+        assert ["list-order=oldest-first"] == [item for item in counted["choices"] if item.startswith("list-order")]
+        assert [] == [item for item in counted["choices"] if item.startswith("dual-status")]
+
+
+def test_a_reset_continues_to_record():
+    with run() as counted:
+        counted.sandbox.reset()
+        counted.client.campaigns()
+
+        assert OF_A_LIST == counted["choices"]
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda sandbox: sandbox.conduct,
+        lambda sandbox: sandbox.ledger,
+        lambda sandbox: sandbox.state(),
+        lambda sandbox: sandbox.journal,
+        lambda sandbox: sandbox.events,
+        lambda sandbox: sandbox.report(),
+        lambda sandbox: sandbox.call("GET", "/_mock/choices"),
+        lambda sandbox: sandbox.call("GET", "/_mock/replay"),
+    ],
+)
+def test_a_look_at_the_sandbox_reads_no_choice(look: Callable[[Sandbox], object]):
+    with run(given={**GIVEN, **RUNNING}) as counted:
+        session = counted.client.connect()
+        counted.sandbox.complete_session(session)
+        before = so_far(counted.sandbox)
+        look(counted.sandbox)
+
+        assert sorted(before) == counted["choices"]
+
+
+def test_seed_data_that_is_added_later_reads_no_choice_that_counts():
+    with run() as counted:
+        counted.client.campaigns()
+        counted.sandbox.apply(given={"chats": [{"id": "chat_born", "birthDate": "1990-02-01"}]})
+
+        assert OF_A_LIST == counted["choices"]
+
+
+def test_the_timer_of_a_record_of_seed_data_reads_no_choice_that_counts():
+    with run(given={**GIVEN, **RUNNING}) as counted:
+        counted.client.campaigns()
+        counted.client.wait("2h")
+
+        assert OF_A_LIST == counted["choices"]
+
+
+def test_the_timer_of_a_record_of_the_client_does():
+    with run() as counted:
+        counted.client.connect()
+        before = {*so_far(counted.sandbox)}
+        counted.client.wait("21m")
+
+        assert {"expiry-driver=timer", "wh-no-endpoint=dropped"} == {*counted["choices"]} - before
+
+
+def test_strict_answers_read_the_same_choices():
+    from mockserver import Coverage, MockServer
+
+    covered = []
+    for strict in (True, False):
+        coverage = Coverage()
+        with MockServer(coverage=coverage, strict=strict) as server, server.sandbox() as sandbox:
+            sandbox.call("GET", "/v1/campaigns")
+        covered.append(coverage.covered("choices"))
+
+    assert covered[0] == covered[1]

@@ -1,0 +1,236 @@
+"""`mockserver coverage`: the forms of a coverage, from a file or a running sandbox, and files combined."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from mockserver import Coverage, MockServer
+from mockserver.cli import main
+from mockserver.contract import clauses
+from mockserver.coverage import page, render
+from mockserver.coverage.dimensions import DIMENSIONS, universe
+from mockserver.coverage.remedies import remedy
+
+VOID = ("meta", "br", "link", "input", "img", "hr")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """The coverage of two calls."""
+    coverage = Coverage()
+    with MockServer(coverage=coverage) as server, server.sandbox() as sandbox:
+        sandbox.call("GET", "/v1/campaigns")
+        sandbox.call("GET", "/v1/campaigns/campaign_none")
+    coverage.save(tmp_path / "coverage.json")
+    return tmp_path / "coverage.json"
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    assert 0 == main(["coverage", *map(str, arguments)])
+    return capsys.readouterr().out
+
+
+def whole() -> Coverage:
+    coverage = Coverage()
+    for dimension in DIMENSIONS[:-1]:
+        coverage.add(dimension, *universe()[dimension])
+    return coverage
+
+
+def test_a_report_has_the_table_and_each_gap_with_what_closes_it(capsys: pytest.CaptureFixture[str], file: Path):
+    report = printed(capsys, "report", file)
+
+    assert render.table(Coverage.load(file)) == report.splitlines()[:11]
+    for dimension in DIMENSIONS:
+        for item in Coverage.load(file).missing(dimension):
+            assert f"\n  {item}\n      {remedy(dimension, item).text}\n" in report
+    for item in Coverage.load(file).covered("answers"):
+        assert f"\n  {item}\n" not in report
+
+
+def test_a_report_as_json_is_the_file(capsys: pytest.CaptureFixture[str], file: Path):
+    assert json.loads(file.read_text(encoding="utf-8")) == json.loads(printed(capsys, "report", "--json", file))
+
+
+def test_a_threshold_of_a_report_decides_its_status(capsys: pytest.CaptureFixture[str], file: Path):
+    assert 1 == main(["coverage", "report", str(file), "--fail-under", "operations=50"])
+    assert "operations: got 12 % (2 of 16); expected at least 50 %" in capsys.readouterr().out
+    assert 0 == main(["coverage", "report", str(file), "--fail-under", "operations=12"])
+    assert 2 == main(["coverage", "report", str(file), "--fail-under", "operation=12"])
+
+
+def test_a_url_is_read_as_a_file_is(capsys: pytest.CaptureFixture[str]):
+    with MockServer() as server, server.sandbox() as sandbox:
+        sandbox.call("GET", "/v1/campaigns")
+        document = json.loads(printed(capsys, "report", "--json", sandbox.base_url))
+
+    assert ["listCampaigns"] == document["dimensions"]["operations"]["covered"]
+    assert [] == document["dimensions"]["choices"]["covered"]  # they are not tracked
+
+
+def test_a_client_of_another_language_has_choices_counted_once_they_are_tracked(capsys: pytest.CaptureFixture[str]):
+    with MockServer() as server, server.sandbox() as sandbox:
+        sandbox.call("POST", "/_mock/choices/watch")
+        sandbox.call("GET", "/v1/campaigns")
+        document = json.loads(printed(capsys, "report", "--json", sandbox.base_url))
+
+    assert "list-order=newest-first" in document["dimensions"]["choices"]["covered"]
+
+
+def test_combined_files_have_what_one_of_them_has(capsys: pytest.CaptureFixture[str], file: Path, tmp_path: Path):
+    other = Coverage()
+    other.add("operations", "uploadMedia")
+    other.save(tmp_path / "other.json")
+    for order in ((file, tmp_path / "other.json"), (tmp_path / "other.json", file, file)):
+        printed(capsys, "combine", *order, "-o", tmp_path / "all" / "coverage.json")
+
+        combined = Coverage.load(tmp_path / "all" / "coverage.json")
+        assert ("listCampaigns", "readCampaign", "uploadMedia") == combined.covered("operations")
+        assert Coverage.load(file).covered("answers") == combined.covered("answers")
+
+
+def test_a_bad_file_is_refused_in_one_line_and_nothing_is_written(
+    capsys: pytest.CaptureFixture[str], file: Path, tmp_path: Path
+):
+    (tmp_path / "bad.json").write_text("[]", encoding="utf-8")
+
+    assert 2 == main(["coverage", "combine", str(file), str(tmp_path / "bad.json"), "-o", str(tmp_path / "all.json")])
+    assert re.fullmatch(
+        r"mockserver: \S+bad\.json: got a list without dimensions; expected .*\n", capsys.readouterr().err
+    )
+    assert not (tmp_path / "all.json").exists()
+
+
+def test_a_missing_file_is_refused_by_its_name(capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    assert 2 == main(["coverage", "report", str(tmp_path / "none.json")])
+    assert "none.json: No such file or directory" in capsys.readouterr().err
+
+
+class Reader(HTMLParser):
+    """The elements of a page: balanced, with their attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.attributes: list[tuple[str, str, str | None]] = []
+        self.texts: list[str] = []
+        self.style = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes += [(tag, name, value) for name, value in attrs] or [(tag, "", None)]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert tag == self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "style":
+            self.style += data
+        self.texts.append(data.strip())
+
+
+def parsed(html: str) -> Reader:
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+    assert [] == reader.open
+    return reader
+
+
+def test_the_page_is_one_file_without_script_address_or_inline_style(file: Path):
+    html = page.render(Coverage.load(file))
+    reader = parsed(html)
+
+    assert set() == {tag for tag, _, _ in reader.attributes} & {"script", "link", "img", "iframe", "object", "base"}
+    assert [] == [row for row in reader.attributes if row[1] in ("style", "src") or row[1].startswith("on")]
+    assert {"#" + name for name in DIMENSIONS} == {value for _, name, value in reader.attributes if name == "href"}
+    assert (
+        "url(" not in html
+        and "@import" not in html
+        and "http://" not in html
+        and "https://" not in html.replace("https://example", "")
+    )
+
+
+def test_the_policy_of_the_page_allows_its_own_style_alone(file: Path):
+    from base64 import b64encode
+    from hashlib import sha256
+
+    reader = parsed(page.render(Coverage.load(file)))
+    (policy,) = [
+        value
+        for tag, name, value in reader.attributes
+        if (tag, name) == ("meta", "content") and "default-src" in str(value)
+    ]
+
+    digest = b64encode(sha256(reader.style.encode()).digest()).decode()
+    assert f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'" == policy
+
+
+def test_the_page_shows_every_item_once_and_the_sentence_of_each_missing_clause(file: Path):
+    coverage = Coverage.load(file)
+    texts = parsed(page.render(coverage)).texts
+    sentences = {clause.id: clause.text for clause in clauses.read()}
+
+    for dimension in DIMENSIONS[1:]:
+        assert [] == [item for item in universe()[dimension] if item not in texts]
+    assert [] == [clause for clause in coverage.missing("clauses") if sentences[clause] not in texts]
+
+
+def test_the_page_is_readable_by_assistive_tools(file: Path):
+    reader = parsed(page.render(Coverage.load(file)))
+    attributes = reader.attributes
+
+    assert ("html", "lang", "en") in attributes
+    assert 1 == sum(tag == "h1" for tag, _, _ in attributes)
+    assert {*DIMENSIONS} == {value for tag, name, value in attributes if (tag, name) == ("meter", "aria-label")}
+    assert {"row", "col"} == {value for tag, name, value in attributes if (tag, name) == ("th", "scope")}
+    assert [] == [tag for tag, name, _ in attributes if tag == "th" and name == ""]
+    assert "color-scheme: light dark" in reader.style and "prefers-color-scheme: dark" in reader.style
+
+
+def test_the_page_of_everything_has_no_gap():
+    reader = parsed(page.render(whole()))
+
+    assert "969 of 969 items covered (100 %), by mockserver" in " ".join(reader.texts)
+    assert [] == [text for text in reader.texts if text.endswith("not covered")]
+
+
+def test_markdown_is_a_table_with_the_first_gaps_and_fits_a_summary(capsys: pytest.CaptureFixture[str], file: Path):
+    markdown = printed(capsys, "markdown", file)
+
+    assert "| operations | 2 | 16 | 12 % |" in markdown
+    assert "- `listTemplates`: " in markdown
+    assert "<summary>operations: 14 not covered</summary>" in markdown
+    assert 16_000 > len(markdown.encode())
+
+
+def test_a_badge_is_an_svg_with_the_share_and_refers_to_nothing(capsys: pytest.CaptureFixture[str], file: Path):
+    svg = printed(capsys, "badge", file)
+    root = ElementTree.parse(io.StringIO(svg)).getroot()
+    count = Coverage.load(file).count()
+
+    assert "{http://www.w3.org/2000/svg}svg" == root.tag
+    assert f"contract: {count.text}" == root.attrib["aria-label"]
+    assert 1 == svg.count("http")  # the namespace
+
+
+def test_a_share_is_rounded_down_so_that_100_percent_is_everything():
+    almost = whole()
+    almost._covered["filters"].discard("chat.platform equals")
+
+    assert ("100 %", "99 %") == (whole().count().text, almost.count().text)
+
+
+def test_forms_are_written_to_a_file_and_print_nothing(capsys: pytest.CaptureFixture[str], file: Path, tmp_path: Path):
+    for form in ("report", "html", "markdown", "badge"):
+        assert "" == printed(capsys, form, file, "-o", tmp_path / "out" / form)
+        assert (tmp_path / "out" / form).read_text(encoding="utf-8")

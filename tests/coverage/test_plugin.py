@@ -1,0 +1,239 @@
+"""`--mockserver-cov`: what a session has covered, in one process and in several, whatever becomes of its tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mockserver import Coverage, MockServer
+from mockserver.coverage.coverage import FILE
+from mockserver.coverage.dimensions import DIMENSIONS
+
+SUITE = """
+    import pytest
+
+    def test_list(mockserver):
+        mockserver.call("GET", "/v1/campaigns")
+
+    @pytest.mark.mockserver(choices={"list-order": "oldest-first"})
+    def test_list_otherwise(mockserver):
+        mockserver.call("GET", "/v1/message-templates")
+        mockserver.call("GET", "/v1/message-templates/template_none")
+
+    def test_several(mockserver_server):
+        for operation in ("readEntrypoint", "readFormPolicy"):
+            with mockserver_server.sandbox() as sandbox:
+                sandbox.on(operation).nth(1).drop("before")
+                for path in ("/v1/entrypoints/entrypoint_a", "/v1/forms/form_a/embed-frame-policy"):
+                    try:
+                        sandbox.call("GET", path)
+                    except ConnectionError:
+                        pass
+"""
+OPERATIONS = ("listTemplates", "readTemplate", "listCampaigns", "readEntrypoint", "readFormPolicy")
+HEADING = "*mockserver: coverage of the contract*"
+
+
+def loaded(pytester: pytest.Pytester) -> Coverage:
+    return Coverage.load(pytester.path / FILE)
+
+
+def in_one_process(pytester: pytest.Pytester) -> Coverage:
+    pytester.makepyfile(SUITE)
+    pytester.runpytest_inprocess("--mockserver-cov", "-p", "no:randomly").assert_outcomes(passed=3)
+    return loaded(pytester)
+
+
+def test_a_session_prints_a_table_of_the_dimensions_and_writes_its_file(pytester: pytest.Pytester):
+    pytester.makepyfile(SUITE)
+    result = pytester.runpytest_inprocess("--mockserver-cov", "-p", "no:randomly")
+
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines([HEADING, *(f"{name} *%*" for name in DIMENSIONS), "total *%"])
+    result.stdout.fnmatch_lines(["operations * 5 * 16 * 31 %  readFilterSchema, *"])
+    result.stdout.fnmatch_lines([f"every gap, with what closes it: mockserver coverage report {Path(FILE)}"])
+    coverage = loaded(pytester)
+    assert OPERATIONS == coverage.covered("operations")
+    assert ("readEntrypoint drop before", "readFormPolicy drop before") == coverage.covered("faults")
+
+
+def test_a_session_without_the_option_writes_and_imports_nothing(pytester: pytest.Pytester):
+    pytester.makepyfile(
+        """
+        import sys
+
+        def test_list(mockserver):
+            mockserver.call("GET", "/v1/campaigns")
+            assert [] == [name for name in sys.modules if name.startswith("mockserver.coverage") or name == "mockserver.pytest_plugin.coverage"]
+        """
+    )
+    result = pytester.runpytest_subprocess()
+
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line(HEADING)
+    assert not (pytester.path / FILE).exists()
+
+
+def test_the_ini_file_asks_for_it_too(pytester: pytest.Pytester):
+    pytester.makeini(
+        "[pytest]\nmockserver_cov = true\nmockserver_cov_file = out/cov.json\nmockserver_cov_fail_under = 99"
+    )
+    pytester.makepyfile(SUITE)
+    result = pytester.runpytest_inprocess()
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    assert OPERATIONS == Coverage.load(pytester.path / "out" / "cov.json").covered("operations")
+
+
+def test_workers_cover_together_what_one_process_covers(pytester: pytest.Pytester):
+    alone = in_one_process(pytester)
+    result = pytester.runpytest_subprocess("--mockserver-cov", "-n", "2")
+
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines([HEADING, "operations * 5 * 16 *"])
+    assert alone == loaded(pytester)
+
+
+def test_without_a_terminal_the_file_is_written_and_the_status_is_that_of_the_threshold(pytester: pytest.Pytester):
+    pytester.makepyfile(SUITE)
+    arguments = ("--mockserver-cov", "--mockserver-cov-fail-under=50", "-p", "no:terminal")
+    result = pytester.runpytest_subprocess(*arguments)
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    assert OPERATIONS == loaded(pytester).covered("operations")
+
+
+@pytest.mark.parametrize("option", [(), ("-x",)])
+def test_a_failing_session_has_covered_what_it_called(pytester: pytest.Pytester, option: tuple[str, ...]):
+    pytester.makepyfile(
+        """
+        def test_one(mockserver, mockserver_server):
+            mockserver_server.sandbox().call("GET", "/v1/message-templates")
+            mockserver.call("GET", "/v1/campaigns")
+            assert False
+
+        def test_two(mockserver):
+            pass
+        """
+    )
+    result = pytester.runpytest_inprocess(
+        "--mockserver-cov", "--mockserver-cov-fail-under=1", "-p", "no:randomly", *option
+    )
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    assert ("listTemplates", "listCampaigns") == loaded(pytester).covered("operations")
+
+
+def test_a_session_without_a_test_covers_nothing_and_ends_as_always(pytester: pytest.Pytester):
+    result = pytester.runpytest_inprocess("--mockserver-cov", "--mockserver-cov-fail-under=1")
+
+    assert pytest.ExitCode.NO_TESTS_COLLECTED == result.ret
+    result.stdout.fnmatch_lines([HEADING, "total * 0 *"])
+    assert Coverage() == loaded(pytester)
+
+
+@pytest.mark.parametrize(
+    ("least", "lines"),
+    [
+        ("31", ["FAIL coverage of the contract, total: got 3 % (35 of 969); expected at least 31 %"]),
+        (
+            "operations=100,answers=0",
+            ["FAIL coverage of the contract, operations: got 31 % (5 of 16); expected at least 100 %"],
+        ),
+        ("operations=31,0", []),
+    ],
+)
+def test_a_threshold_fails_a_session_that_covers_less(pytester: pytest.Pytester, least: str, lines: list[str]):
+    pytester.makepyfile(SUITE)
+    result = pytester.runpytest_inprocess(f"--mockserver-cov-fail-under={least}")
+
+    assert (pytest.ExitCode.TESTS_FAILED if lines else pytest.ExitCode.OK) == result.ret
+    result.stdout.fnmatch_lines(lines)
+
+
+@pytest.mark.parametrize(
+    ("least", "message"),
+    [
+        ("operation=5", "got the dimension 'operation'; expected operations, *; did you mean 'operations'"),
+        ("operations=101", "got 'operations=101'; expected a percentage from 0 to 100, or DIMENSION=PERCENTAGE"),
+        ("most", "got 'most'; expected a percentage from 0 to 100, or DIMENSION=PERCENTAGE"),
+    ],
+)
+def test_a_threshold_that_is_none_is_refused_before_any_test(pytester: pytest.Pytester, least: str, message: str):
+    result = pytester.runpytest_inprocess(f"--mockserver-cov-fail-under={least}")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines([f"*--mockserver-cov-fail-under: {message}*"])
+
+
+def test_a_session_adds_to_the_file_of_an_earlier_one_if_it_is_asked_to(pytester: pytest.Pytester):
+    pytester.makepyfile(SUITE)
+    for name in ("test_list", "test_several"):
+        pytester.runpytest_inprocess("--mockserver-cov", "--mockserver-cov-append", "-k", f"{name} and not otherwise")
+    both = loaded(pytester).covered("operations")
+    pytester.runpytest_inprocess("--mockserver-cov", "-k", "test_several")
+
+    assert (("listCampaigns", *OPERATIONS[3:]), OPERATIONS[3:]) == (both, loaded(pytester).covered("operations"))
+
+
+def test_a_file_of_another_version_is_not_added_to(pytester: pytest.Pytester):
+    in_one_process(pytester)
+    document = json.loads((pytester.path / FILE).read_text(encoding="utf-8"))
+    (pytester.path / FILE).write_text(json.dumps({**document, "version": "0.0.1"}), encoding="utf-8")
+    result = pytester.runpytest_inprocess("--mockserver-cov", "--mockserver-cov-append")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["*--mockserver-cov-append: *got version '0.0.1' of mockserver; expected *"])
+
+
+def test_a_server_that_the_suite_makes_and_a_unittest_case_are_gathered_too(pytester: pytest.Pytester):
+    pytester.makepyfile(
+        """
+        from mockserver import MockServer, SandboxTestCase
+
+        def test_own_server(mockserver_coverage):
+            with MockServer(coverage=mockserver_coverage) as server:
+                server.sandbox().call("GET", "/v1/campaigns")
+
+        class TestList(SandboxTestCase):
+            def test_list(self):
+                self.mockserver.call("GET", "/v1/message-templates")
+        """
+    )
+    pytester.runpytest_inprocess("--mockserver-cov").assert_outcomes(passed=2)
+    assert ("listTemplates", "listCampaigns") == loaded(pytester).covered("operations")
+    pytester.runpytest_inprocess().assert_outcomes(passed=2)
+
+
+def test_sandboxes_on_a_running_server_cover_what_they_cover_in_process(pytester: pytest.Pytester):
+    alone = in_one_process(pytester)
+    with MockServer() as server:
+        pytester.runpytest_subprocess("--mockserver-cov", f"--mockserver-url={server.url}").assert_outcomes(passed=3)
+
+    assert alone == loaded(pytester)
+
+
+def test_a_suite_of_unittest_alone_saves_its_coverage_itself(tmp_path: Path):
+    (tmp_path / "test_list.py").write_text(
+        "import atexit\n"
+        "from mockserver import Coverage, SandboxTestCase\n"
+        "COVERAGE = Coverage()\n"
+        "atexit.register(COVERAGE.save, 'coverage.json')\n"
+        "class TestList(SandboxTestCase):\n"
+        "    mockserver_coverage = COVERAGE\n"
+        "    def test_list(self):\n"
+        "        self.mockserver.call('GET', '/v1/campaigns')\n",
+        encoding="utf-8",
+    )
+    environment: dict[str, Any] = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run(
+        [sys.executable, "-m", "unittest", "-q"], cwd=tmp_path, check=True, env=environment, capture_output=True
+    )
+
+    assert ("listCampaigns",) == Coverage.load(tmp_path / "coverage.json").covered("operations")
