@@ -253,6 +253,7 @@ def _play_calls(controls: Controls) -> None:
 
     _play_ledger(controls)
     _walk_through_the_page(controls)
+    _leave_a_refused_form(controls)
 
 
 def _play_ledger(controls: Controls) -> None:
@@ -286,6 +287,15 @@ def _walk_through_the_page(controls: Controls) -> None:
         values = {**forms[0].values, "press": "continue"}
         values |= {name: own[name] for name in values.keys() & own.keys()}
         response = controls.page("POST", urlsplit(forms[0].action).path or path, values)
+
+
+def _leave_a_refused_form(controls: Controls) -> None:
+    """Start a flow, and leave it with a form that its step has refused."""
+    path = urlsplit(controls.api("POST", SESSIONS, {})["url"]).path
+    response = controls.page("GET", path)
+    for own in ({}, {"account": "new", "name": ""}):
+        form = read_page(response)[2][0]
+        response = controls.page("POST", urlsplit(form.action).path, {**form.values, **own, "press": "continue"})
 
 
 def _start(controls: Controls, body: dict[str, Any]) -> str:
