@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 PLUGIN = ("-p", "mockserver.pytest_plugin")
-WITHOUT = ("-p", "no:randomly", "-p", "no:schemathesis", "-p", "no:benchmark", "-p", "no:cacheprovider")
+WITHOUT = ("-p", "no:randomly", "-p", "no:schemathesis", "-p", "no:benchmark", "-p", "no:cacheprovider",
+           "-p", "no:html", "-p", "no:metadata", "-p", "no:allure_pytest")  # fmt: skip
 
 
 class Suite:

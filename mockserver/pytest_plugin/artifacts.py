@@ -1,0 +1,46 @@
+"""Files that a test leaves behind, below `.mockserver` by default, which then has a `.gitignore` of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import pytest
+
+FOLDER: Final = ".mockserver"
+_NAME_CHARS: Final = 120
+
+
+def write(item: pytest.Item, folder: str, suffix: str, content: bytes) -> str:
+    """Write a file named after the test, complete or not at all, and return its path from the working directory."""
+    home = item.config.rootpath / folder
+    home.mkdir(parents=True, exist_ok=True)
+    if Path(folder).parent == Path(FOLDER) and not (ignored := home.parent / ".gitignore").exists():
+        ignored.write_text("*\n", encoding="utf-8")
+    file = home / f"{_slug(item.nodeid)}{suffix}"
+    draft = file.with_suffix(f".{os.getpid()}")
+    draft.write_bytes(content)
+    draft.replace(file)
+    return shown_path(file)
+
+
+def shown_path(file: Path) -> str:
+    """Return the path from the working directory, with slashes; whole if the file is on another drive of Windows."""
+    try:
+        return Path(os.path.relpath(file)).as_posix()
+    except ValueError:
+        return file.as_posix()
+
+
+def _slug(nodeid: str) -> str:
+    """Return a file name for the test; a long one ends in a digest."""
+    name = re.sub(r"[^\w.=\-]+", "-", nodeid.replace("::", ".")).strip("-.")
+    return (
+        name
+        if len(name) <= _NAME_CHARS
+        else f"{name[: _NAME_CHARS - 9]}-{hashlib.sha256(nodeid.encode()).hexdigest()[:8]}"
+    )
