@@ -29,7 +29,7 @@ CORE = (
     ("ledger", "faults"), ("scheduler",),
 )  # fmt: skip
 SERVER = (
-    ("errors", "http1", "log"), ("api",), ("webhooks",), ("hosting", "docs_page", "report"), ("control", "hosted_page"),
+    ("errors", "http1", "log"), ("api",), ("webhooks",), ("hosting", "docs_page", "report"), ("control", "hosted_page", "dashboard"),
     ("front_controller", "wsgi"), ("app", "socket_handler"),
 )  # fmt: skip
 TESTING = (

@@ -112,6 +112,9 @@ SAFE = {
     ("scenario.pruning", "_remove", "isdecimal"): "as above",
     ("scenario.pruning", "_place", "int"): "the place of a problem in a list, as the schema gave it",
     ("scenario.pruning", "_place", "isdecimal"): "as above",
+    ("server.control.access", "check_origin", "urlsplit"): "an origin that has a host name",
+    ("server.dashboard.handler", "respond", "urlsplit"): "a url of the mock's own, or of a Host that was checked",
+    ("server.socket_handler", "respond_with_stream", "decode"): "a text of the mock's own",
     ("scenario.seed_campaigns", "_campaign", "int"): "a whole number, checked by the schema",
 }  # fmt: skip
 

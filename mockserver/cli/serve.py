@@ -273,6 +273,7 @@ def _start_lines(hosted: Any, token: str | None) -> str:
         f"  health       {url}/_mock/health",
         f"  state        {url}/_mock/state",
         f"  journal      {url}/_mock/journal",
+        f"  dashboard    {url}/_mock/",
         *([] if token else [f"  docs         {url}/_mock/docs"]),
         "",
         "Try a call, then advance the clock by twenty minutes:",

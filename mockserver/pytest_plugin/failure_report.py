@@ -77,6 +77,9 @@ def _lines(
     is_empty = sandbox.is_rolled_back and not views.exchanges and not isinstance(failure, SelfExplainingError)
     yield from [_ROLLED_BACK] if is_empty else text.summary
     yield from text.sections
+    page = sandbox._backend.page_url
+    if page is not None:
+        yield f"while the sandbox is open: {page}"
     has_trace = options.trace_mode(item.config) != _OFF
     if _folder(item) == _OFF and not has_trace:
         return

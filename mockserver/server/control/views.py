@@ -308,6 +308,7 @@ def journal(
     operations: tuple[str, ...] | None = None,
     status: int | None = None,
     since: int = 0,
+    before: int | None = None,
     limit: int | None = None,
     last: int | None = None,
 ) -> JSON:
@@ -319,6 +320,7 @@ def journal(
         operations: ids of operations; only their exchanges.
         status: only exchanges with this status.
         since: only exchanges after this number.
+        before: only exchanges before this number.
         limit: the number of exchanges at most, of the oldest.
         last: the number of exchanges at most, of the newest.
     """
@@ -326,7 +328,9 @@ def journal(
     entries = [
         entry
         for entry in sandbox.journal.since(since)
-        if (operations is None or entry.operation in operations) and status in (None, entry.status)
+        if (operations is None or entry.operation in operations)
+        and status in (None, entry.status)
+        and (before is None or entry.n < before)
     ]
     first = 0 if last is None else max(0, len(entries) - last)
     return {

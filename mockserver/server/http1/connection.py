@@ -12,12 +12,12 @@ import asyncio
 import socket
 import sys
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import IO, NamedTuple
 
 from mockserver.server.http1.body import SKIPPED_MAX_BYTES, RequestBody
-from mockserver.server.http1.framing import Framed, RequestFraming, frame
+from mockserver.server.http1.framing import Framed, RequestFraming, chunk, frame
 from mockserver.server.http1.messages import Disconnect, Handler, Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.request import BadRequest, RequestHead, head_end, method_of, parse_head
 from mockserver.server.http1.wire import RECEIVE_BYTES, Wire
@@ -50,7 +50,7 @@ class Connection:
     """
 
     __slots__ = (
-        "_body", "_client", "_config", "_exchanges", "_head", "_idle_timer", "_is_responding", "_loop", "_on_end", "_received",
+        "_body", "_client", "_config", "_exchanges", "_head", "_idle_timer", "_is_responding", "_is_streaming", "_loop", "_on_end", "_received",
         "_workers", "task", "wire",
     )  # fmt: skip
 
@@ -75,6 +75,7 @@ class Connection:
         self._body: RequestBody | None = None  # that is read now; without a head, its rest is dropped
         self._exchanges = 0
         self._is_responding = False
+        self._is_streaming = False
         self._idle_timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
@@ -118,6 +119,8 @@ class Connection:
             self._received = self._received + received if self._received else received
         if not self._is_responding:
             self._proceed()
+        elif self._is_streaming and not received:
+            self.abort()  # the stream has no other end
         elif len(self._received) >= RECEIVE_BYTES:
             self.wire.pause_reading()
 
@@ -269,6 +272,9 @@ class Connection:
         left_bytes = framed.left_bytes
         if isinstance(response.body, bytes) or status != response.status:
             return status, framed.persists
+        if response.is_stream:
+            is_whole = await self._write_stream(response.body, request)
+            return status, framed.persists and is_whole
         try:
             async for piece in response.body:
                 if not left_bytes or self.wire.is_lost:
@@ -282,6 +288,26 @@ class Connection:
             if hasattr(response.body, "aclose"):
                 await response.body.aclose()
         return status, framed.persists and not left_bytes
+
+    async def _write_stream(self, pieces: AsyncIterator[bytes], request: RequestFraming) -> bool:
+        """Send each piece as a chunk; return True if the stream has ended by itself."""
+        self._is_streaming = True
+        try:
+            async for piece in pieces:
+                self.wire.send(chunk(piece, request))
+                await self.wire.flush()
+                if self.wire.is_lost or self.wire.is_at_end:
+                    return False
+            self.wire.send(chunk(b"", request))
+            await self.wire.flush()
+        except Exception:  # noqa: BLE001 - only the end of the connection shows that to the client
+            self._report()
+            return False
+        finally:
+            self._is_streaming = False
+            if hasattr(pieces, "aclose"):
+                await pieces.aclose()
+        return True
 
     def _framed(self, response: Response, request: RequestFraming) -> tuple[Framed, int]:
         """Return the framed response and its status; if that fails, those of the failure."""

@@ -76,6 +76,7 @@ _QUERIES: Final[Mapping[str, Mapping[str, Shape]]] = MappingProxyType(
             "operation": {**ref("OperationName"), "description": "Only the exchanges of this operation."},
             "status": {**COUNT, "maximum": 10**15 - 1, "description": "Only exchanges with this status."},
             "since": {**COUNT, "maximum": 10**15 - 1, "description": "Only exchanges after this number."},
+            "before": {**COUNT, "maximum": 10**15 - 1, "description": "Only exchanges before this number."},
             "limit": {
                 **COUNT,
                 "maximum": 10**15 - 1,
@@ -86,6 +87,13 @@ _QUERIES: Final[Mapping[str, Mapping[str, Shape]]] = MappingProxyType(
                 "maximum": 10**15 - 1,
                 "description": "The number of exchanges, at most, of the newest; not with `limit`.",
             },
+        },
+        "readStream": {
+            "since": {
+                **TEXT,
+                "pattern": "^[0-9]{1,15}[.][0-9]{1,15}[.][0-9]{1,15}$",
+                "description": "The id of the last event that the reader has; the header `Last-Event-ID` takes precedence.",
+            }
         },
         "readReport": {"failure": {**TEXT, "description": "The words of the failing test."}},
         **dict.fromkeys(("completeSession", "failSession", "cancelSession", "expireSession"), _OF_DELIVERIES),
@@ -119,7 +127,7 @@ _TAGS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "events": ("Webhooks", "Events, their deliveries and their endpoints."),
         "webhooks": ("Webhooks", "Events, their deliveries and their endpoints."),
         **dict.fromkeys(
-            ("journal", "steps", "replay", "report", "ledger", "conduct"),
+            ("journal", "steps", "replay", "report", "ledger", "conduct", "stream"),
             ("Evidence", "What was called, and what it caused."),
         ),
         **dict.fromkeys(("openapi.json", "openapi.yaml", "docs"), ("Server", "The server and its sandboxes.")),
@@ -130,7 +138,10 @@ _LINKS: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
         "createSandbox": {"deleteSandbox": {"id": "$response.body#/sandboxId"}},
         "createCheckpoint": {"restoreCheckpoint": {"id": "$response.body#/checkpointId"}},
         "listRules": {"removeRule": {"id": "$response.body#/rules/0/id"}},
-        "readEvents": {"redeliverEvent": {"id": "$response.body#/events/0/id"}},
+        "readEvents": {
+            "readEvent": {"id": "$response.body#/events/0/id"},
+            "redeliverEvent": {"id": "$response.body#/events/0/id"},
+        },
     }
 )
 _INTRODUCTION: Final = """\
@@ -152,7 +163,8 @@ def control_document(commands: Iterable[Command], choices: Mapping[str, object],
     """
     components = public_components(choices) | request_components() | answer_components()
     if choices["additive-fields"] != "none":
-        components["EventEntry"]["additionalProperties"] = True
+        for name in ("EventEntry", "EventInFull"):
+            components[name]["additionalProperties"] = True
     rows = list(commands)
     paths: dict[str, JSON] = {}
     for row in rows:
@@ -220,7 +232,7 @@ def _request_body(row: Command) -> JSON:
 
 def _responses(row: Command) -> dict[str, JSON]:
     responses = {str(row.status): _success(row)}
-    for status, codes in refusals.codes_by_status(row.id, row.target, row.schema is not None).items():
+    for status, codes in refusals.codes_by_status(row.id, row.target, row.schema is not None, row.method).items():
         narrowed = {"code": {"type": "string", "enum": codes}, "statusCode": {"type": "integer", "const": status}}
         schema = {"allOf": [ref("ControlError"), {"type": "object", "properties": narrowed}]}
         responses[str(status)] = {"description": "Refused: " + ", ".join(codes), "content": content(schema)}
