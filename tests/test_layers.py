@@ -30,7 +30,7 @@ CORE = (
 )  # fmt: skip
 SERVER = (
     ("errors", "http1", "log"), ("api",), ("webhooks",), ("hosting", "docs_page", "report"), ("control", "hosted_page", "dashboard"),
-    ("front_controller", "wsgi"), ("app", "socket_handler"),
+    ("front_controller", "worlds", "wsgi"), ("app", "socket_handler"),
 )  # fmt: skip
 TESTING = (
     ("bodies", "calls", "transports", "settings", "sweep", "rules", "receivers", "end_user", "arguments"), ("backend",), ("call_log", "conduct"),

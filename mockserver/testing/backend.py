@@ -273,7 +273,7 @@ def world_changes(hosted: HostedSandbox) -> Callable[[], tuple[JSON, list[Any]]]
 
     It returns the state and its differences from the state that it returned before.
     """
-    from mockserver.server.control import worlds  # late: only a trace reads it
+    from mockserver.server import worlds  # late: only a trace reads it
 
     reader = worlds.WorldReader(hosted.sandbox)
     before: JSON = {}

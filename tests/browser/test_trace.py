@@ -88,7 +88,7 @@ def test_the_slider_shows_the_world_after_each_step(mockserver: Sandbox, open_tr
     assert "changed, was draft" in tab.world()
     assert "2: 12:00:00.000 #2 startCampaign POST" in tab.page.locator("#at").get_attribute("aria-valuetext")
     assert "step" == tab.page.locator("#step-2").get_attribute("aria-current")
-    assert NOW[:19] == tab.page.locator(".clock").inner_text()[:19]
+    assert NOW[:19] == tab.page.locator(".moment").inner_text()[:19]
     assert [] == tab.messages
 
 

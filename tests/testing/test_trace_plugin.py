@@ -94,7 +94,7 @@ def test_a_suite_that_does_not_ask_imports_nothing_of_traces(suite: Suite):
 
     modules = result.stdout.str()
     assert "'mockserver.pytest_plugin'" in modules
-    assert [] == [name for name in ("report.trace", "plugin.trace", "control.worlds", "'jinja2'") if name in modules]
+    assert [] == [name for name in ("report.trace", "plugin.trace", "server.worlds", "'jinja2'") if name in modules]
 
 
 def test_the_trace_of_each_sandbox_of_a_test_has_a_file(suite: Suite):

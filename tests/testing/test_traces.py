@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver import MockServer, Sandbox
-from mockserver.server.control import views, worlds
+from mockserver.server import worlds
+from mockserver.server.control import views
 from mockserver.server.hosting.host import SandboxConfig, SandboxHost
 from mockserver.testing.report import trace_page
 from mockserver.testing.report.replay import replay, replay_in

@@ -34,8 +34,9 @@ class TracedCall(NamedTuple):
     Attributes:
         n: its number.
         time: the time of day on the sandbox's clock.
-        line: number, operation, path and result.
-        tone: ok, refused, faulted or silent.
+        line: number, operation and path.
+        result: status and code, and the fault of a rule.
+        tone: ok, refused, faulted or no-answer.
         sent: the request's body; empty if it had none.
         answered: the answer's body, or a reference to an equal one; empty if there is none.
         because: why it was refused; empty for a success.
@@ -44,6 +45,7 @@ class TracedCall(NamedTuple):
     n: int
     time: str
     line: str
+    result: str
     tone: str
     sent: str
     answered: str
@@ -55,7 +57,7 @@ class TracedStep(NamedTuple):
     One call, command or visit, and what it has changed.
 
     Attributes:
-        label: one line.
+        label: one line about a step that has run no call; else empty.
         last_call: the number of the last call so far.
         calls: the calls that it has run, none for most commands.
         changed: texts about the changes.
@@ -135,8 +137,8 @@ def trace(run: TracedRun) -> Trace:
         differing += bool(outcome.differences)
         last = hosted.sandbox.journal.last_exchange + dropped
         former = steps[-1].last_call if steps else dropped
-        own = [call for call in calls if former < call.n <= last]
-        label = own[-1].line if own else clean(_label(outcome))
+        own = calls[former - dropped : last - dropped]
+        label = "" if own else clean(_label(outcome))
         steps.append(TracedStep(label, last, own, list(_shown(before, changes)), changes))
     notes = [run.document["summary"]] if "summary" in run.document else []
     if differing:
@@ -182,13 +184,17 @@ def _calls(journal: Sequence[Mapping[str, Any]], clean: Callable[[str], str]) ->
         known[request] = (answered, first if answered == former else call.n)
         if answered and answered == former:
             answered = f"the same as #{first}"
-        tone = (
-            "faulted" if call.fault else "silent" if call.status is None else "ok" if call.status < 400 else "refused"
-        )
-        yield TracedCall(
-            call.n, view["at"][11:].removesuffix("Z")[:12], clean(exchanges.format_line(call)), tone, sent, answered,
-            clean(call.reason or ""),
-        )  # fmt: skip
+        line, _, result = clean(exchanges.format_line(call)).rpartition(" -> ")
+        time = view["at"][11:].removesuffix("Z")[:12]
+        yield TracedCall(call.n, time, line, result, _tone(call), sent, answered, clean(call.reason or ""))
+
+
+def _tone(call: exchanges.Exchange[Any, Any]) -> str:
+    if call.fault:
+        return "faulted"
+    if call.status is None:
+        return "no-answer"
+    return "ok" if call.status < 400 else "refused"
 
 
 def _body(value: Any) -> str:

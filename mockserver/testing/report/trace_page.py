@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mockserver.contract.text import printable
 from mockserver.testing.report.trace import Trace
-from mockserver.version import VERSION
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from markupsafe import Markup
 
 JSON = dict[str, Any]
 _ASSETS: Final = Path(__file__).parent / "trace_assets"
@@ -34,16 +34,16 @@ _TITLE_FIELDS: Final = ("status", "name", "event", "text")  # the first of them 
 
 def render(trace: Trace) -> bytes:
     """Return the file."""
-    style, script = _asset("style.css"), _asset("script.js")
+    style, script = _style(), _asset("script.js")
     html = _template().render(
         trace=trace,
+        content=_content,
         rows=list(groups(trace.end)),
         style=style,
         script=script,
         policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'",
         data=_json(_data(trace)),
         document=_json(trace.document),
-        version=VERSION,
     )
     return html.encode("utf-8", "backslashreplace")
 
@@ -110,13 +110,21 @@ def _asset(name: str) -> str:
 
 @cache
 def _template() -> Template:
-    """Return the template, loaded for the first trace only."""
-    from jinja2 import Environment, StrictUndefined
+    """Return the template, loaded for the first trace only, in the environment of the dashboard's."""
+    from mockserver.server.dashboard.environment import environment
+
+    return environment().from_string(_asset("page.html"))
+
+
+def _style() -> str:
+    """Return the dashboard's stylesheet and the rules of this page."""
+    from mockserver.server.dashboard.environment import asset
+
+    return asset("style.css").decode().replace("\r\n", "\n") + _asset("style.css")
+
+
+def _content(text: str) -> Markup:
+    """Return a text as the content of an element; quotes stay as they are, which makes JSON a third shorter."""
     from markupsafe import Markup
 
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    # Of element content; quotes stay as they are, which makes JSON in it a third shorter.
-    environment.filters["content"] = lambda text: Markup(
-        str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    )
-    return environment.from_string(_asset("page.html"))
+    return Markup(text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))

@@ -38,19 +38,20 @@
 
   function record(path, id, fields, changed) {
     const list = element("dl");
+    list.className = "facts";
     const isNew = changed.has(JSON.stringify(path));
     const inside = [...changed.keys()].filter((key) => key.startsWith(JSON.stringify(path).slice(0, -1) + ","));
     for (const [name, value] of Object.entries(fields)) {
       const prefix = JSON.stringify([...path, name]).slice(0, -1);
       const was = inside.find((key) => key === prefix + "]" || key.startsWith(prefix + ","));
       if ((value === null || text(value) === "[]" || text(value) === "{}") && !was) continue;
-      const row = element("div", "", element("dt", name), element("dd", text(value)));
+      const row = [element("dt", name), element("dd", text(value))];
       if (was && !isNew) {
         const former = changed.get(was);
-        row.className = "new";
-        row.lastChild.append(" ", element("ins", former === undefined ? "changed" : `changed, was ${text(former)}`));
+        row[1].className = "new";
+        row[1].append(" ", element("ins", former === undefined ? "changed" : `changed, was ${text(former)}`));
       }
-      list.append(row);
+      list.append(...row);
     }
     const title = titles.map((name) => fields[name]).find((value) => typeof value === "string") || "";
     const summary = element("summary", "", element("b", id), ` ${title.slice(0, 80)}`);
@@ -90,7 +91,7 @@
     at.setAttribute("aria-valuetext", `${position}: ${labelOf(position)}`);
     output.textContent = `${position} of ${last}`;
     label.textContent = labelOf(position);
-    find(".clock time").textContent = world.clock.now;
+    find(".moment time").textContent = world.clock.now;
     objects.replaceChildren(...groups(world, changed));
     for (const item of document.querySelectorAll("[aria-current]")) item.removeAttribute("aria-current");
     document.getElementById(`step-${position}`)?.setAttribute("aria-current", "step");
@@ -105,7 +106,7 @@
   at.addEventListener("input", () => show(Number(at.value)));
   document.getElementById("back").addEventListener("click", () => show(Math.max(0, at.value - 1)));
   document.getElementById("forward").addEventListener("click", () => show(Math.min(last, Number(at.value) + 1)));
-  for (const item of document.querySelectorAll(".story details"))
+  for (const item of document.querySelectorAll(".steps-of-run details"))
     item.addEventListener("toggle", () => item.open && show(data.calls.findIndex((call) => call >= Number(item.id.slice(5)))));
   window.addEventListener("hashchange", fromAddress);
   find(".slider").hidden = false;
