@@ -353,6 +353,6 @@ def test_a_process_that_opens_no_page_imports_none_of_it():
         "    sandbox.call('GET', '/v1/campaigns')\n"
         "print([name for name in sys.modules if name == 'jinja2' or 'dashboard.' in name])\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=60, check=True)
 
     assert "['mockserver.server.dashboard.paths']" == done.stdout.strip()

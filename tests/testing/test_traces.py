@@ -269,8 +269,14 @@ def test_a_call_that_the_run_does_not_have_is_refused(call):
         position_of([1, 1, 2, 3], call)
 
 
-def test_a_page_that_is_no_trace_is_not_read():
+@pytest.mark.parametrize("data", ["{}", "[]", "{", '{"calls": 1}', '{"calls": ["1"]}', "[" * 100_000])
+@pytest.mark.parametrize("document", ["{}", "[]", "{"])
+def test_a_page_that_is_no_trace_is_not_read(data, document):
+    scripts = {"trace": data, "replay": document}
+    html = "".join(f'<script type="application/json" id="{id}">{text}</script>' for id, text in scripts.items())
+
     assert None is trace_page.read_trace("<html><script>{}</script></html>")
+    assert None is trace_page.read_trace(html)
 
 
 def test_the_script_and_the_style_are_as_stored():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from mockserver.contract.endpoints import OPERATIONS
@@ -17,6 +17,7 @@ JSON = dict[str, Any]
 View = Mapping[str, Any]
 
 PAGE_ROWS: Final = 200
+_BATCH: Final = 1_000  # calls that are read at a time for a filter
 _FLAGS: Final = {"refused": "refused", "faulted": "changed by a rule", "changed": "that changed something"}
 _FILTERS: Final = ("operation", "code", "text", *_FLAGS)
 
@@ -27,13 +28,12 @@ def calls(plane: ControlPlane, query: Mapping[str, str], item: str) -> tuple[str
         return "call_page.html", _one(plane, item)
     filters = {name: query[name] for name in _FILTERS if query.get(name)}
     before = number_in(query, "before")
-    exchanges, transitions = _read(plane, filters, before)
+    rows, transitions = _newest(plane, filters, before)
     causes = {row["cause"]["exchange"] for row in transitions if "exchange" in row["cause"]}
-    matching = [row for row in _rows(exchanges) if _is_wanted(row, filters, causes)]
-    page = matching[: -PAGE_ROWS - 1 : -1]
+    page = rows[:PAGE_ROWS]
     return "calls.html", {
-        "rows": [_without_exchange(row, causes) for row in page],
-        "older": page[-1]["n"] if len(matching) > len(page) or (page and _has_older(filters, page)) else None,
+        "rows": [row | {"changed": row["n"] in causes} for row in page],
+        "older": page[-1]["n"] if len(rows) > len(page) else None,
         "filters": filters,
         "flags": _FLAGS,
         "before": before,
@@ -43,42 +43,37 @@ def calls(plane: ControlPlane, query: Mapping[str, str], item: str) -> tuple[str
     }
 
 
-def _has_older(filters: Mapping[str, str], page: list[JSON]) -> bool:
-    """Return True if the journal may have calls before the page, of which only the newest were read."""
-    return not set(filters) - {"operation"} and len(page) == PAGE_ROWS and bool(page[-1]["n"] > 1)
-
-
-def _read(plane: ControlPlane, filters: Mapping[str, str], before: int) -> tuple[list[View], list[View]]:
-    """Return the calls that the filters may match: without filters that the journal lacks only those of the page."""
+def _newest(plane: ControlPlane, filters: Mapping[str, str], before: int) -> tuple[list[JSON], list[View]]:
+    """Return the newest calls that match, one more than a page has, and the changes; the journal is read in batches."""
     arguments = {"operation": filters["operation"]} if "operation" in filters else {}
-    if before:
-        arguments["before"] = str(before)
-    if not set(filters) - {"operation"}:
-        arguments["last"] = str(PAGE_ROWS)
-    journal = plane.read("readJournal", **arguments)
-    return journal["exchanges"], journal["transitions"]
+    rows: list[JSON] = []
+    size, cursor = PAGE_ROWS + 1, before
+    while True:
+        place = {"before": str(cursor)} if cursor else {}
+        journal = plane.read("readJournal", last=str(size), **place, **arguments)
+        exchanges, transitions = journal["exchanges"], journal["transitions"]
+        causes = {row["cause"]["exchange"] for row in transitions if "exchange" in row["cause"]}
+        rows += [story.call_row(exchange) for exchange in reversed(exchanges) if _is_wanted(exchange, filters, causes)]
+        if len(rows) > PAGE_ROWS or len(exchanges) < size:
+            return rows[: PAGE_ROWS + 1], transitions
+        cursor, size = exchanges[0]["n"], _BATCH
 
 
-def _rows(exchanges: list[View]) -> Iterator[JSON]:
-    for exchange in exchanges:
-        yield {**story.call_row(exchange), "exchange": exchange}
-
-
-def _is_wanted(row: JSON, filters: Mapping[str, str], causes: set[Any]) -> bool:
+def _is_wanted(exchange: View, filters: Mapping[str, str], causes: set[Any]) -> bool:
     """Return True if a call has everything that the filters name."""
-    text = filters.get("text", "").casefold()
+    row, text = story.call_row(exchange), filters.get("text", "").casefold()
     checks = (
         "code" not in filters or row["code"] == filters["code"].strip(),
         "refused" not in filters or (row["status"] or 0) >= 400,
         "faulted" not in filters or row["fault"] is not None,
         "changed" not in filters or row["n"] in causes,
-        not text or text in json.dumps(row["exchange"], ensure_ascii=False, default=str).casefold(),
     )
-    return all(checks)
+    return all(checks) and (not text or text in _text(exchange))
 
 
-def _without_exchange(row: JSON, causes: set[Any]) -> JSON:
-    return {name: value for name, value in row.items() if name != "exchange"} | {"changed": row["n"] in causes}
+def _text(exchange: View) -> str:
+    """Return a call with its answer as one text, without regard to case."""
+    return json.dumps(exchange, ensure_ascii=False, default=str).casefold()
 
 
 def _one(plane: ControlPlane, item: str) -> JSON:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
+from urllib.parse import quote
 
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.server.dashboard import lifecycle_svg, story
@@ -15,6 +16,7 @@ JSON = dict[str, Any]
 View = Mapping[str, Any]
 
 PAGE_ROWS: Final = 200
+_CALLS_MAX: Final = 1_000  # the newest ones, among which those that name a record are looked for
 
 
 class Kind(NamedTuple):
@@ -83,17 +85,28 @@ def _rows(state: View, kind: Kind) -> Iterator[JSON]:
 
 
 def _one(plane: ControlPlane, record_id: str) -> JSON:
-    state = plane.read("readState")
-    for kind in KINDS:
-        for row in _rows(state, kind):
-            if row["id"] == record_id:
-                return object_model(kind, row, plane.read("readJournal"))
-    raise ControlError(
-        404, "MOCK_NOT_FOUND", f"object: got {record_id[:100]!r}; expected the id of a record of this sandbox"
-    )
+    for chats in (str(PAGE_ROWS), None):  # the whole list of chats is read only for what nothing else has
+        state = plane.read("readState", **({"chats": chats} if chats else {}))
+        for kind in KINDS:
+            for row in _rows(state, kind):
+                if row["id"] == record_id:
+                    journal = plane.read("readJournal", last=str(_CALLS_MAX))
+                    return object_model(kind, row, journal, _creation(plane, journal, record_id))
+    expected = "the id of a record of this sandbox"
+    raise ControlError(404, "MOCK_NOT_FOUND", f"object: got {record_id[:100]!r}; expected {expected}")
 
 
-def object_model(kind: Kind, row: View, journal: View) -> JSON:
+def _creation(plane: ControlPlane, journal: View, record_id: str) -> View | None:
+    """Return the call that has created a record; None if none has, or the journal no longer has it."""
+    causes = (row["cause"] for row in journal["transitions"] if row["id"] == record_id and row["from"] is None)
+    number = next((cause["exchange"] for cause in causes if "exchange" in cause), None)
+    if number is None:
+        return None
+    calls = plane.read("readJournal", since=str(number - 1), before=str(number + 1))["exchanges"]
+    return calls[0] if calls else None
+
+
+def object_model(kind: Kind, row: View, journal: View, creation: View | None) -> JSON:
     """
     Return everything that the macro of a record shows, as plain JSON.
 
@@ -101,11 +114,12 @@ def object_model(kind: Kind, row: View, journal: View) -> JSON:
         kind: of the record.
         row: with its `record`, as the state has it, its `id` and its `tenant`.
         journal: as the control plane answers.
+        creation: the call that has created the record, if one has.
     """
     history = story.history_of(journal["transitions"], row["id"])
     status = row["status"] or ""
     drawing = lifecycle_svg.drawing(kind.name, status, (change["to"] for change in history))
-    hosted = _hosted_page(journal["exchanges"], row["id"]) if kind.name == "session" and status == "pending" else None
+    hosted = _hosted_page(creation) if kind.name == "session" and status == "pending" and creation else None
     return {
         "kind": kind.name,
         "heading": kind.heading,
@@ -140,15 +154,13 @@ def _steps(kind: str, status: str, record_id: str) -> list[JSON]:
     return steps
 
 
-def _hosted_page(exchanges: list[View], session_id: str) -> str | None:
+def _hosted_page(creation: View) -> str | None:
     """Return the path of a session's hosted page, below the sandbox, as the answer to its creation has it."""
-    for exchange in exchanges:
-        body = (exchange["response"] or {}).get("body")
-        if exchange["operation"] == "createConnectionSession" and isinstance(body, Mapping):
-            url = body.get("url")
-            if body.get("sessionId") == session_id and isinstance(url, str) and "/connect/" in url:
-                return "/connect/" + url.partition("/connect/")[2].partition("?")[0]
-    return None
+    body = (creation["response"] or {}).get("body")
+    url = body.get("url") if isinstance(body, Mapping) else None
+    if not isinstance(url, str) or "/connect/" not in url:
+        return None
+    return f"/connect/{quote(url.partition('/connect/')[2], safe='')}"
 
 
 def _related(record: View, exchanges: list[View], record_id: str) -> JSON:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
+from mockserver.server.dashboard.environment import instant_of
+
 JSON = dict[str, Any]
 View = Mapping[str, Any]
 
@@ -60,7 +62,7 @@ def _is_next_change(change: View, calls: Sequence[View], steps: Sequence[View]) 
     if isinstance(cause, int):
         return bool(cause < calls[0]["n"])
     is_of_later_step = bool(steps) and steps[0]["transitions"] < change["n"]
-    return bool(change["at"] <= calls[0]["at"]) and not is_of_later_step
+    return instant_of(change["at"]) <= instant_of(calls[0]["at"]) and not is_of_later_step
 
 
 def call_row(exchange: View) -> JSON:

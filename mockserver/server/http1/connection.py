@@ -9,6 +9,7 @@ One HTTP/1.1 connection on the event loop: reads requests, calls the handler in 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import socket
 import sys
 import traceback
@@ -50,8 +51,8 @@ class Connection:
     """
 
     __slots__ = (
-        "_body", "_client", "_config", "_exchanges", "_head", "_idle_timer", "_is_responding", "_is_streaming", "_loop", "_on_end", "_received",
-        "_workers", "task", "wire",
+        "_body", "_client", "_config", "_exchanges", "_head", "_idle_timer", "_is_responding", "_is_streaming", "_loop", "_on_end", "_pending",
+        "_received", "_workers", "task", "wire",
     )  # fmt: skip
 
     def __init__(
@@ -76,6 +77,7 @@ class Connection:
         self._exchanges = 0
         self._is_responding = False
         self._is_streaming = False
+        self._pending: object = None  # the response that the task awaits
         self._idle_timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
@@ -87,6 +89,8 @@ class Connection:
         """End the connection immediately, also during a request, whose task is canceled."""
         if self.task is not None:
             self.task.cancel()
+        if inspect.iscoroutine(self._pending) and inspect.getcoroutinestate(self._pending) == inspect.CORO_CREATED:
+            self._pending.close()  # its task is canceled before it has begun
         self.wire.abort()
 
     def _on_close(self) -> None:
@@ -222,6 +226,7 @@ class Connection:
             or response.after
             or response.on_lost
         ):
+            self._pending = response
             self._run(self._complete(exchange, response))
             return
         framed, status = self._framed(response, exchange.framing)
@@ -319,7 +324,7 @@ class Connection:
 
     def _finish(self, exchange: _Exchange, status: int, persists: bool) -> None:
         """Log an exchange whose response is sent, and continue with the next one, or end the connection."""
-        self.task, self._is_responding = None, False
+        self.task, self._pending, self._is_responding = None, None, False
         self._exchanges += 1
         self._log(exchange.line, status)
         wire = self.wire

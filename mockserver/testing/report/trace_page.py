@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from mockserver.contract.text import printable
+from mockserver.contract.text import json_value, printable
 from mockserver.testing.report.trace import Trace
 
 if TYPE_CHECKING:
@@ -65,8 +65,12 @@ def _data(trace: Trace) -> JSON:
 
 def read_trace(html: str) -> tuple[JSON, list[int]] | None:
     """Return the document of a trace and the number of the last call after each step; None for any other text."""
-    data, document = (_SCRIPT[name].search(html) for name in ("trace", "replay"))
-    return (json.loads(document[1]), json.loads(data[1])["calls"][1:]) if data and document else None
+    found = [pattern.search(html) for pattern in (_SCRIPT["trace"], _SCRIPT["replay"])]
+    data, document = (match and json_value(match[1]) for match in found)
+    calls = data.get("calls") if isinstance(data, dict) else None
+    if not isinstance(document, dict) or not isinstance(calls, list) or not all(type(call) is int for call in calls):
+        return None
+    return document, calls[1:]
 
 
 def groups(world: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str, list[tuple[str, str]]]]]]:
