@@ -40,14 +40,19 @@ def add_report_sections(
 
 
 def trace_passed(item: pytest.Item, report: pytest.TestReport, ownership: SandboxOwnership) -> None:
-    """Write a trace of each sandbox of a test that has passed; never an error of its own."""
+    """Write a trace of each sandbox of a test that has passed, and add a section about it; never an error of its own."""
     from mockserver.pytest_plugin import trace
 
     sandboxes = ownership.sandboxes_of_test
     for place, sandbox in enumerate(sandboxes if len(sandboxes) <= _SANDBOXES_MAX else sandboxes[-1:]):
-        document = sandbox.replay_document(item.nodeid)
-        if document.get("calls"):
-            trace.write(item, sandbox, place, report_of(_views(item, sandbox, ownership), None), document, "passed")
+        try:
+            document, text = sandbox.replay_document(item.nodeid), report_of(_views(item, sandbox, ownership), None)
+        except Exception as problem:  # noqa: BLE001 - the test has passed
+            line = printable(f"no trace of {sandbox.id}: {type(problem).__name__}: {problem}")
+        else:
+            line = trace.write(item, sandbox, place, text, document, "passed") if document.get("calls") else ""
+        if line:
+            report.sections.append(("mockserver", line))
     trace.add_links(item, report)
 
 

@@ -80,9 +80,13 @@ def write_job_summary(reporter: pytest.TerminalReporter) -> None:
     lines = [
         line for status in ("failed", "error") for report in reporter.stats.get(status, ()) for line in _row(report)
     ]
-    if path and lines:
+    if not path or not lines:
+        return
+    try:
         with Path(path).open("a", encoding="utf-8") as summary:
             summary.write("\n".join(["### Failed against mockserver", "", *lines, "", ""]))
+    except OSError as problem:
+        reporter.write_line(f"mockserver: no summary of the job was written: {problem}")
 
 
 def _row(report: pytest.TestReport) -> Iterator[str]:

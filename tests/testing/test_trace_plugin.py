@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from mockserver import MockServer
 from tests.testing.conftest import PLUGIN, Suite
 
 SOURCE = """
@@ -145,6 +146,25 @@ def test_a_job_without_a_trace_has_no_summary(suite: Suite, monkeypatch, argumen
     suite.run(SOURCE, *arguments)
 
     assert not summary.exists()
+
+
+def test_a_summary_that_cannot_be_written_is_a_line(suite: Suite, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(suite.pytester.path))
+
+    result = suite.run(SOURCE, "--mockserver-trace=on-failure")
+
+    result.assert_outcomes(passed=1, failed=3)
+    result.stdout.fnmatch_lines(["mockserver: no summary of the job was written: *"])
+
+
+def test_a_run_against_a_server_elsewhere_writes_equal_traces(suite: Suite):
+    suite.run(SOURCE, "--mockserver-trace=on-failure")
+    written = suite.pytester.path / ".mockserver" / "traces" / FAILS
+    here = written.read_bytes()
+    with MockServer() as server:
+        suite.run(SOURCE, "--mockserver-trace=on-failure", "--mockserver-url", server.url)
+
+    assert here == written.read_bytes()
 
 
 def apart(suite: Suite, *arguments: str) -> None:

@@ -250,6 +250,19 @@ def test_calls_that_the_journal_has_dropped_keep_the_numbers_of_the_others(mocks
 
 
 @pytest.mark.mockserver(now=NOW)
+def test_a_call_that_is_not_sent_again_keeps_its_place_and_the_numbers_of_the_others(mockserver: Sandbox):
+    mockserver.call("GET", "/v1/campaigns")
+    mockserver.call("POST", "/v1/messaging/media", body=b"x" * 200_000, headers={"content-type": "text/plain"})
+    mockserver.call("GET", "/v1/message-templates")
+
+    made = trace(run_of(mockserver))
+
+    assert [[1], [2], [3]] == [[call.n for call in step.calls] for step in made.steps]
+    assert "uploadMedia" in made.steps[1].calls[0].line
+    assert ["The body of 1 call is larger than the journal stores: not sent again."] == made.notes
+
+
+@pytest.mark.mockserver(now=NOW)
 def test_a_replay_with_another_outcome_is_noted(mockserver: Sandbox):
     mockserver.call("GET", "/v1/campaigns")
     run = run_of(mockserver)
