@@ -94,6 +94,22 @@ def test_the_state_after_each_call_is_served_byte_for_byte(tmp_path: Path, opene
     assert expected == [opened(file, "--at", str(number)).state() for number in (1, 2, 3)]
 
 
+def test_what_is_served_can_go_back_to_each_of_the_last_calls(tmp_path: Path, opened):
+    before = []
+    with MockServer() as server, server.sandbox(now=NOW, given=GIVEN) as sandbox:
+        for number in range(25):
+            before.append(state_bytes(sandbox))
+            sandbox.call("POST", "/v1/campaigns", json={"name": f"{number}", "platform": "chatapp", "templateId": "t", "cadence": 1})  # fmt: skip
+            sandbox.advance("1m")
+        file = stored(sandbox, tmp_path)
+    served = opened(file)
+
+    rows = served.ask("GET", "/_mock/checkpoints").json()["checkpoints"]
+    served.ask("POST", f"/_mock/checkpoints/{rows[3]['checkpointId']}/restore")
+
+    assert (["POST /v1/campaigns"] * 20, before[8]) == ([row["label"] for row in rows], served.state())
+
+
 def test_what_is_served_is_alive(tmp_path: Path, opened):
     with MockServer() as server, server.sandbox(now=NOW, given=GIVEN) as sandbox:
         campaigning(sandbox)

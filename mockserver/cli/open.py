@@ -59,8 +59,11 @@ def _repeat(host: Any, document: Mapping[str, Any], calls: list[int] | None, at:
 
     hosted = host.create(SandboxConfig(document), id=DEFAULT_ID)
     stop = None if calls is None else position_of(calls, at)
-    differing, place = 0, ""
-    for outcome in islice(replay_in(hosted, document), stop):
+    replayed, differing, place = replay_in(hosted, document), 0, ""
+    for entry in islice(document.get("calls", ()), stop):
+        if "call" in entry:
+            hosted.save_checkpoint(entry["call"])  # the dashboard can go back to each of the last ones
+        outcome = next(replayed)
         place = outcome.label
         differing += bool(outcome.differences)
         if calls is None and at is not None and hosted.sandbox.journal.last_exchange >= at >= 1:
