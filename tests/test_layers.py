@@ -29,8 +29,8 @@ CORE = (
     ("ledger", "faults"), ("scheduler",),
 )  # fmt: skip
 SERVER = (
-    ("errors", "http1", "log"), ("api",), ("webhooks",), ("hosting", "docs_page", "report"), ("control", "hosted_page"),
-    ("front_controller", "wsgi"), ("app", "socket_handler"),
+    ("errors", "http1", "log"), ("api",), ("webhooks",), ("hosting", "docs_page", "report"), ("control", "hosted_page", "dashboard"),
+    ("front_controller", "worlds", "wsgi"), ("app", "socket_handler"),
 )  # fmt: skip
 TESTING = (
     ("bodies", "calls", "transports", "settings", "sweep", "rules", "receivers", "end_user", "arguments"), ("backend",), ("call_log", "conduct"),

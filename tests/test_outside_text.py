@@ -77,6 +77,8 @@ SAFE = {
     ("testing.arguments", "length_of_advance", "int"): "a float that is whole",
     ("testing.rules.builder", "fired", "int"): "a count of the mock's own",
     ("testing.rules.builder", "matched", "int"): "a count of the mock's own",
+    ("testing.report.trace_page", "_hash", "decode"): "base64",
+    ("testing.report.trace_page", "_style", "decode"): "a stylesheet of the package",
     ("testing.strategies.entities", "webhooks", "decode"): "base64",
     ("testing.strategies.audiences", "_instant", "fromisoformat"): "ValueError is for who gave the filter",
     ("testing.strategies.scripts", "durations", "int"): "a duration of the contract",
@@ -115,6 +117,9 @@ SAFE = {
     ("scenario.pruning", "_remove", "isdecimal"): "as above",
     ("scenario.pruning", "_place", "int"): "the place of a problem in a list, as the schema gave it",
     ("scenario.pruning", "_place", "isdecimal"): "as above",
+    ("server.control.access", "check_origin", "urlsplit"): "an origin that has a host name",
+    ("server.dashboard.handler", "respond", "urlsplit"): "a url of the mock's own, or of a Host that was checked",
+    ("server.socket_handler", "respond_with_stream", "decode"): "a text of the mock's own",
     ("scenario.seed_campaigns", "_campaign", "int"): "a whole number, checked by the schema",
 }  # fmt: skip
 

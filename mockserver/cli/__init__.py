@@ -1,6 +1,6 @@
 """
-The command line: `mockserver serve`, `play`, `replay`, `report`, `scenarios`, `choices`, `clauses`, `conduct`, `coverage`,
-`openapi`, `explore` and `verify`.
+The command line: `mockserver serve`, `play`, `replay`, `open`, `report`, `scenarios`, `choices`, `clauses`, `conduct`,
+`coverage`, `openapi`, `explore` and `verify`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 from mockserver.cli import coverage, listing, openapi
+from mockserver.cli import open as opening
 from mockserver.cli import serve as serving
 from mockserver.version import VERSION
 
@@ -88,6 +89,7 @@ def build_parser() -> argparse.ArgumentParser:
     replay = add("replay", listing.replay, "repeat the calls of a failed test, and print each response that differs")
     help_text = "document written by a failed test to .mockserver/failures, or returned by GET /_mock/replay"
     replay.add_argument("file", type=Path, metavar="FILE", help=help_text)
+    opening.add_options(add("open", opening.open_file, "serve the state of a traced test after any of its calls"))
     help_text = "print why a test against a running server failed, and everything that happened in its sandbox"
     _add_report_options(add("report", listing.report, help_text))
     help_text = "list the scenarios of the library, or the seed data and rules of one"

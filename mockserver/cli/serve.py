@@ -85,6 +85,7 @@ def serve(
     out: TextIO,
     on_start: Callable[[Mapping[str, list[str]]], None] = lambda created: None,
     on_exchange: Callable[[Any], None] | None = None,
+    create: Callable[[SandboxHost], Any] | None = None,
 ) -> int:
     """
     Serve until SIGINT or SIGTERM, and return 0.
@@ -94,12 +95,13 @@ def serve(
         out: Gets the start lines once the server listens: the first one ends in the base url, or as JSON is the only one.
         on_start: Gets the ids of the seed data, by kind.
         on_exchange: Gets the sandbox after each exchange.
+        create: Creates the default sandbox in a host; without it the options do.
     """
     from mockserver.server.log import unblocked_stderr
 
     gc.disable()  # until the server listens: the start makes little garbage, and a collection walks every module
     with unblocked_stderr(_dropped_json if options.log_format == "json" else _dropped_text) as writer:
-        return _serve(options, out, on_start, on_exchange, _logger(options.log_format, writer.write))
+        return _serve(options, out, on_start, on_exchange, _logger(options.log_format, writer.write), create)
 
 
 def _serve(
@@ -108,6 +110,7 @@ def _serve(
     on_start: Callable[[Mapping[str, list[str]]], None],
     on_exchange: Callable[[Any], None] | None,
     log: Callable[[str], None] | None,
+    create: Callable[[SandboxHost], Any] | None,
 ) -> int:
     from mockserver.cli.lifetime import ready_file, watch_parent
     from mockserver.server.hosting.background import BackgroundWorker
@@ -116,12 +119,11 @@ def _serve(
     from mockserver.server.socket_handler import SocketHandler, error_body
 
     host = _create_host(options)
-    host.log = log
-    hosted = host.create(_sandbox_config(options), id=DEFAULT_ID)
-    explain = not options.no_reason
+    hosted = create(host) if create else host.create(_sandbox_config(options), id=DEFAULT_ID)
+    host.log = log  # not of the calls that `open` repeats
     with _explained(options.host, options.port):
         handler = SocketHandler(host, on_growth=gc.freeze)
-        server = Server(handler, options.host, options.port, explain=explain, error_body=error_body)
+        server = Server(handler, options.host, options.port, explain=not options.no_reason, error_body=error_body)
     host.origin = server.url
     for number in _STOP_SIGNALS:
         signal.signal(number, lambda *_: server.stop())
@@ -274,6 +276,7 @@ def _start_lines(hosted: Any, token: str | None, form: str) -> str:
         f"  health       {url}/_mock/health",
         f"  state        {url}/_mock/state",
         f"  journal      {url}/_mock/journal",
+        f"  dashboard    {url}/_mock/",
         *([] if token else [f"  docs         {url}/_mock/docs"]),
         "",
         "Try a call, then advance the clock by twenty minutes:",

@@ -76,7 +76,7 @@ _ROWS = (
         message="Os dados enviados são inválidos. Verifique o campo {path}.",
         reworded="A requisição contém erro em {path}. Corrija o conteúdo antes de repetir a chamada."),
     ErrorRow("INVALID_PHONE",                       400, 400,
-        message="O telefone informado não é válido. Envie o número completo, com código do país e DDD.",
+        message="O telefone informado não é válido. Digite o número completo, com código do país e DDD.",
         reworded="Não conseguimos ler o contato digitado. Siga o formato internacional E.164."),
     ErrorRow("ENTRYPOINT_PLATFORM_UNSUPPORTED",     400, 400,
         message="Esta operação não está disponível para a plataforma deste canal.",

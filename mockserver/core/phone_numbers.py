@@ -37,6 +37,21 @@ def normalize_phone(text: str, country: str) -> str | None:
     return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164) if fits else None
 
 
+def readable(phone: str) -> str:
+    """Return a number in E.164 as a person reads it, such as `+55 11 91180-1108`; any other text unchanged."""
+    if _BRAZILIAN.fullmatch(phone):
+        return f"+55 {phone[3:5]} {phone[5:-4]}-{phone[-4:]}"
+    if not phone.startswith("+"):
+        return phone
+    import phonenumbers
+
+    try:
+        number = phonenumbers.parse(phone)
+    except phonenumbers.NumberParseException:
+        return phone
+    return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.INTERNATIONAL)
+
+
 def bare(text: str) -> str:
     """Return the text without what only separates its digits."""
     return re.sub(r"[^0-9+]", "", text)

@@ -59,6 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         for layer in options.layers(config):  # an unknown option ends the run before any test, with the nearest name
             check_clock(layer)
+        options.trace_mode(config)
     except ValueError as refusal:
         raise pytest.UsageError(str(refusal)) from None
 
@@ -170,6 +171,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         from mockserver.pytest_plugin import stopping
 
         stopping.print_sections(terminalreporter, config.stash[_STOPPED])
+    if options.trace_mode(config) != "off":
+        from mockserver.pytest_plugin import trace
+
+        trace.write_job_summary(terminalreporter)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -194,7 +199,16 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         from mockserver.pytest_plugin import failure_report
 
         failure_report.add_report_sections(item, report, call.excinfo, item.config.stash[_OWNERSHIP])
+    elif report.passed and report.when == "call" and _OWNERSHIP in item.config.stash:
+        _trace_passed(item, report)
     return report
+
+
+def _trace_passed(item: pytest.Item, report: pytest.TestReport) -> None:
+    if options.trace_mode(item.config) == "always":
+        from mockserver.pytest_plugin import failure_report
+
+        failure_report.trace_passed(item, report, item.config.stash[_OWNERSHIP])
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from pathlib import Path
@@ -14,17 +11,17 @@ from typing import Any
 import pytest
 
 from mockserver.contract.text import printable
-from mockserver.pytest_plugin import conduct, options
+from mockserver.pytest_plugin import artifacts, conduct, options
 from mockserver.pytest_plugin.ownership import SandboxOwnership
 from mockserver.scenario import documents
+from mockserver.server.report.snapshot import SandboxSnapshot
 from mockserver.server.report.text import report as report_of
 from mockserver.testing.report.failures import SelfExplainingError, describe
-from mockserver.testing.report.folder import folder_for_documents, make_folder
+from mockserver.testing.report.folder import folder_for_documents
 from mockserver.testing.report.snapshots import snapshot
 from mockserver.testing.sandbox import Sandbox
 
 _SANDBOXES_MAX = 3  # of one test; of more, as under `@given`, the last one is that of the failure
-_NAME_CHARS = 120
 _ROLLED_BACK = "The sandbox was reset after the example that failed: its steps and its scenario are in the error above"
 
 
@@ -36,6 +33,27 @@ def add_report_sections(
 ) -> None:
     """Add a section for each sandbox of the test, and properties for JUnit XML; never an error of its own."""
     report.sections.extend(sections(item, raised.value if raised else None, ownership))
+    if options.trace_mode(item.config) != "off":
+        from mockserver.pytest_plugin import trace
+
+        trace.add_links(item, report)
+
+
+def trace_passed(item: pytest.Item, report: pytest.TestReport, ownership: SandboxOwnership) -> None:
+    """Write a trace of each sandbox of a test that has passed, and add a section about it; never an error of its own."""
+    from mockserver.pytest_plugin import trace
+
+    sandboxes = ownership.sandboxes_of_test
+    for place, sandbox in enumerate(sandboxes if len(sandboxes) <= _SANDBOXES_MAX else sandboxes[-1:]):
+        try:
+            document, text = sandbox.replay_document(item.nodeid), report_of(_views(item, sandbox, ownership), None)
+        except Exception as problem:  # noqa: BLE001 - the test has passed
+            line = printable(f"no trace of {sandbox.id}: {type(problem).__name__}: {problem}")
+        else:
+            line = trace.write(item, sandbox, place, text, document, "passed") if document.get("calls") else ""
+        if line:
+            report.sections.append(("mockserver", line))
+    trace.add_links(item, report)
 
 
 def sections(
@@ -59,32 +77,48 @@ def sections(
 def _lines(
     item: pytest.Item, sandbox: Sandbox, place: int, failure: BaseException | None, ownership: SandboxOwnership
 ) -> Iterator[str]:
-    is_async = inspect.iscoroutinefunction(getattr(item, "obj", None))
-    views = snapshot(sandbox._backend, sandbox.settings)._replace(
-        name=ownership.name(item, sandbox),
-        is_async=is_async,
-        calls_without_prefix=ownership.calls_without_prefix,
-    )
-    if conduct.mode(item) == "off":
-        views = views._replace(findings=())
+    views = _views(item, sandbox, ownership)
     text = report_of(views, describe(failure))
     is_empty = sandbox.is_rolled_back and not views.exchanges and not isinstance(failure, SelfExplainingError)
     yield from [_ROLLED_BACK] if is_empty else text.summary
     yield from text.sections
-    folder = home(item.config)
-    if folder is None:
+    page = sandbox._backend.page_url
+    if page is not None:
+        yield f"while the sandbox is open: {page}"
+    folder, has_trace = home(item.config), options.trace_mode(item.config) != "off"
+    if folder is None and not has_trace:
         return
     document = sandbox.replay_document(item.nodeid)
     if document.get("calls"):
-        try:
-            file = _write(item, folder, document, place)
-        except OSError as problem:
-            yield f"no replay document was written: {type(problem).__name__}: {problem}"
-            return
         yield from filter(None, [document.get("summary")])  # set if the document is not the whole run
-        item.user_properties.append(("mockserver_replay", file))
-        yield f"to repeat it: mockserver replay {file}"
-        yield f"{_replay_hint(document['calls'])}: @pytest.mark.mockserver(scenario={file!r})"
+        if folder is not None:
+            yield from _write(item, folder, document, place)
+        if has_trace:
+            from mockserver.pytest_plugin import trace
+
+            yield trace.write(item, sandbox, place, text, document, "failed")
+
+
+def _views(item: pytest.Item, sandbox: Sandbox, ownership: SandboxOwnership) -> SandboxSnapshot:
+    views = snapshot(sandbox._backend, sandbox.settings)._replace(
+        name=ownership.name(item, sandbox),
+        is_async=inspect.iscoroutinefunction(getattr(item, "obj", None)),
+        calls_without_prefix=ownership.calls_without_prefix,
+    )
+    return views._replace(findings=()) if conduct.mode(item) == "off" else views
+
+
+def _write(item: pytest.Item, folder: Path, document: Mapping[str, Any], place: int) -> Iterator[str]:
+    """Write the document that repeats the run; yield the lines about it."""
+    suffix = f"{f'.{place + 1}' if place else ''}.yaml"
+    try:
+        file = artifacts.write(item, folder, suffix, documents.dump(document).encode())
+    except OSError as problem:
+        yield f"no replay document was written: {type(problem).__name__}: {problem}"
+        return
+    item.user_properties.append(("mockserver_replay", file))
+    yield f"to repeat it: mockserver replay {file}"
+    yield f"{_replay_hint(document['calls'])}: @pytest.mark.mockserver(scenario={file!r})"
 
 
 def _replay_hint(entries: Iterable[Mapping[str, Any]]) -> str:
@@ -97,31 +131,3 @@ def _replay_hint(entries: Iterable[Mapping[str, Any]]) -> str:
 def home(config: pytest.Config) -> Path | None:
     """Return the folder for replay documents; None if the run writes none."""
     return folder_for_documents(options.run_option(config, "failures"), config.rootpath)
-
-
-def _write(item: pytest.Item, folder: Path, document: Mapping[str, Any], place: int) -> str:
-    """Write the document that repeats the run, and return its path from the working directory."""
-    make_folder(folder, item.config.rootpath)
-    file = folder / f"{_slug(item.nodeid)}{f'.{place + 1}' if place else ''}.yaml"
-    draft = file.with_suffix(f".{os.getpid()}")
-    draft.write_text(documents.dump(document), encoding="utf-8")
-    draft.replace(file)
-    return shown_path(file)
-
-
-def shown_path(file: Path) -> str:
-    """Return the path from the working directory, with slashes; whole if the file is on another drive of Windows."""
-    try:
-        return Path(os.path.relpath(file)).as_posix()
-    except ValueError:
-        return file.as_posix()
-
-
-def _slug(nodeid: str) -> str:
-    """Return a file name for the test; a long one ends in a digest."""
-    name = re.sub(r"[^\w.=\-]+", "-", nodeid.replace("::", ".")).strip("-.")
-    return (
-        name
-        if len(name) <= _NAME_CHARS
-        else f"{name[: _NAME_CHARS - 9]}-{hashlib.sha256(nodeid.encode()).hexdigest()[:8]}"
-    )

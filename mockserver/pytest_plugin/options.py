@@ -48,12 +48,14 @@ RUN = (
     Option("url",      str,     "URL",       "run the suite against the server at this address"),
     Option("token",    str,     "TOKEN",     "token for the control plane of that server"),
     Option("failures", str,     "FOLDER",    "folder for replay documents, `off` for none (default: .mockserver/failures)"),
+    Option("trace",    str,     "WHEN",      "write an HTML trace of a test: off, on-failure, always (default: off)"),
 )
 COVERAGE = (
     Option("cov_file",       str, "FILE", "file that the coverage is written to (default: .mockserver/coverage.json)"),
     Option("cov_fail_under", str, "PERCENT", "fail below this coverage: 80, operations=100,answers=80, or both"),
 )
 # fmt: on
+TRACE_MODES = ("off", "on-failure", "always")
 
 
 COVERAGE_PLUGIN = "mockserver-coverage"
@@ -97,6 +99,17 @@ def run_option(config: pytest.Config, name: str) -> Any:
     """Return an option of the whole run: from the command line, else from the ini file, else None."""
     given = config.getoption(f"mockserver_{name}")
     return given if given is not None else config.getini(f"mockserver_{name}") or None
+
+
+def trace_mode(config: pytest.Config) -> str:
+    """Return when a trace of a test is written: off, on-failure or always; ValueError for any other text."""
+    mode = run_option(config, "trace") or TRACE_MODES[0]
+    if mode not in TRACE_MODES:
+        from mockserver.contract.text import closest_match_hint
+
+        hint = closest_match_hint(mode, TRACE_MODES)
+        raise ValueError(f"--mockserver-trace: got {mode!r}; expected {', '.join(TRACE_MODES)}{hint}")
+    return str(mode)
 
 
 def _values(text_of: Callable[[str], Any], form: str) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 """
-Front controller: from a request's path to its sandbox, and to the API, the control plane, the media or the hosted page.
+Front controller: from a request's path to its sandbox, and to the API, the control plane, its pages, the media or the hosted page.
 
 Flask and the in-process transports call `handle_request`; the handler of the socket, which never waits, calls its steps one
 by one. The API takes every path that no other part takes, so that a client with a wrong base path gets the documented error
@@ -30,12 +30,14 @@ from mockserver.server.api.response import (
     without_body,
 )
 from mockserver.server.control import routes
+from mockserver.server.control.page_access import PageAccess
+from mockserver.server.dashboard import paths
 from mockserver.server.hosted_page import handler
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 
 Response = HttpResponse | NoResponse
 After = Callable[[], None]
-Part = Literal["api", "control", "media", "page"]
+Part = Literal["api", "control", "dashboard", "media", "page"]
 # A request below the prefix of its sandbox; that sandbox, None if it does not exist; and the part of the server that responds.
 # A plain tuple: a named one takes a fiftieth of a call.
 RoutedRequest = tuple[HttpRequest, HostedSandbox | None, Part]
@@ -87,8 +89,10 @@ def route(host: SandboxHost, request: HttpRequest, root: HostedSandbox | None = 
 
 def _part(request: HttpRequest) -> Part:
     target = request.target
+    if paths.is_redirected(request):
+        return "dashboard"
     if target.startswith("/_mock/"):
-        return "control"
+        return "dashboard" if paths.is_of_dashboard(request) else "control"
     if target.startswith("/media/") and request.method in ("GET", "HEAD"):
         return "media"
     return "page" if target.startswith("/connect/") else "api"
@@ -124,8 +128,8 @@ def _run_part(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> R
     request, hosted, part = routed
     if hosted is None:
         return _no_sandbox(host, request)
-    if part == "control":
-        return routes.handle_control_request(host, hosted, request)
+    if part in ("control", "dashboard"):
+        return _control(host, hosted, request, part)
     if part == "media":
         return _media(hosted, request)
     if part == "page":
@@ -134,6 +138,21 @@ def _run_part(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> R
     if host.log is None:
         return response
     return map_response(response, partial(_log_response, host.log, hosted, request))
+
+
+def _control(host: SandboxHost, hosted: HostedSandbox | None, request: HttpRequest, part: Part) -> HttpResponse:
+    """Return the response of the control plane, or a page of it for a browser."""
+    is_page = part == "dashboard" or (host.token is not None and paths.needs_sign_in(request))
+    if is_page:
+        from mockserver.server.dashboard import handler as dashboard  # imported here: it loads Jinja
+
+        page = dashboard.respond(PageAccess(host, hosted, request), request)
+        if page is not None:
+            return page
+    response = routes.handle_control_request(host, hosted, request)
+    if request.method == "GET" and paths.is_shared(request.target):
+        return response._replace(headers=(*response.headers, ("Vary", "Accept")))
+    return response
 
 
 def complete_request(host: SandboxHost, hosted: HostedSandbox, part: Part) -> None:
@@ -179,8 +198,9 @@ def _log_response(
 
 def _no_sandbox(host: SandboxHost, request: HttpRequest) -> HttpResponse:
     if not request.target.startswith(SANDBOXES):
-        if request.target.startswith("/_mock/"):
-            return routes.handle_control_request(host, None, request)
+        part = _part(request)
+        if part in ("control", "dashboard"):
+            return _control(host, None, request, part)
         host.note_call_without_prefix()
         return _refusal(
             404,

@@ -5,6 +5,7 @@ The handler of the HTTP/1.1 server: passes its requests to the front controller.
    that does not get it, and every request that may take long, runs in a worker.
 2. A call that waits is a timer of the loop; the next epoch of its sandbox cancels it.
 3. Workers send the webhooks, after the last byte of the response.
+4. A stream of events is a coroutine of the loop, until its client disconnects, its sandbox is closed or the server stops.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from mockserver.contract.errors import ERRORS
 from mockserver.core.instants import SECOND
@@ -33,6 +35,7 @@ from mockserver.server.api.response import (
     WaitingCall,
     chunk_steps,
 )
+from mockserver.server.control.stream import BEGIN, STREAM_PATH, Batch, StreamReader
 from mockserver.server.front_controller import RoutedRequest
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 from mockserver.server.http1.messages import Disconnect, InWorker, Request, Response, ResponseOrDisconnect
@@ -73,6 +76,8 @@ class SocketHandler:
         self._host = host
         self._root = root
         self._on_growth = on_growth
+        # The latest batch of each stream, which the readers at one place share.
+        self._batches: WeakKeyDictionary[HostedSandbox, dict[Any, Batch]] = WeakKeyDictionary()
 
     def body_max_bytes(self, target: str) -> int:
         """Return the bound of a body that is sent to this target."""
@@ -86,6 +91,8 @@ class SocketHandler:
         routed = call.routed()
         _, hosted, part = routed
         if hosted is None or part != "api":
+            if part == "control" and hosted is not None and routed[0].target.partition("?")[0] == STREAM_PATH:
+                return call.respond_with_stream(routed, hosted, self._batches.setdefault(hosted, {}))
             return call.respond_later(routed)
         if self._host.background is not None:
             self._host.background.note_call()
@@ -184,6 +191,29 @@ class _SocketCall:
         if not is_complete:
             await self._in_worker(partial(self._complete, ran))
         return self.as_response(current, ran[1])
+
+    async def respond_with_stream(
+        self, routed: RoutedRequest, hosted: HostedSandbox, latest: dict[Any, Batch]
+    ) -> ResponseOrDisconnect:
+        """Return the response to a request for the stream: its events as they happen, or the refusal."""
+        response = await self.respond_later(routed)
+        if not isinstance(response, Response) or response.status != 200 or not isinstance(response.body, bytes):
+            return response
+        from mockserver.server.dashboard import live_stream  # imported here: few servers have a reader
+
+        reader = StreamReader(routed[0], response.body.decode())
+
+        async def read() -> str | None:
+            if self._host.sandboxes.get(hosted.id) is not hosted:
+                return None
+            return await self._with_lock(hosted.sandbox, partial(self._read_stream, reader, hosted, latest))
+
+        pieces = live_stream.pieces(hosted, BEGIN.encode(), read)
+        return response._replace(body=pieces, is_stream=True)
+
+    def _read_stream(self, reader: StreamReader, hosted: HostedSandbox, latest: dict[Any, Batch]) -> str:
+        with hosted.sandbox.lock:
+            return reader.read(hosted.sandbox, latest)
 
     def _run(self, routed: RoutedRequest | None) -> tuple[RoutedRequest, ResponseOrWait]:
         """Run the request in this thread, up to its response or its wait."""

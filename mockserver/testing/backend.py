@@ -61,6 +61,10 @@ class Backend(Protocol):
         """The base url if it can be reached over a socket, else None."""
 
     @property
+    def page_url(self) -> str | None:
+        """The page of the sandbox if it outlives this process, else None."""
+
+    @property
     def now(self) -> datetime:
         """The sandbox's time, aware, in UTC."""
 
@@ -140,6 +144,10 @@ class LocalBackend:
         return hosted.base_url if has_socket else None
 
     @property
+    def page_url(self) -> None:
+        return None  # its server ends with the tests
+
+    @property
     def now(self) -> datetime:
         return to_datetime(self.hosted.sandbox.read_clock())
 
@@ -216,13 +224,11 @@ class LocalBackend:
 
     def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
         hosted, changed = self.hosted, threading.Event()
-        with hosted.sandbox.lock:
-            hosted.listeners += (changed.set,)
+        hosted.add_listener(changed.set)
         try:
             return wait_for_change(changed, condition, timeout_s)
         finally:
-            with hosted.sandbox.lock:
-                hosted.listeners = tuple(notify for notify in hosted.listeners if notify != changed.set)
+            hosted.remove_listener(changed.set)
 
     def track_choices(self, read: set[str]) -> None:
         self.hosted.watch_choices(read)
@@ -259,6 +265,25 @@ def run_recorded(hosted: HostedSandbox, name: str, arguments: Mapping[str, Any])
     except ControlError as refusal:
         return refusal.message
     return None
+
+
+def world_changes(hosted: HostedSandbox) -> Callable[[], tuple[JSON, list[Any]]]:
+    """
+    Return a function that reads the state of a sandbox as objects by id.
+
+    It returns the state and its differences from the state that it returned before.
+    """
+    from mockserver.server import worlds  # late: only a trace reads it
+
+    reader = worlds.WorldReader(hosted.sandbox)
+    before: JSON = {}
+
+    def read() -> tuple[JSON, list[Any]]:
+        nonlocal before
+        known, before = before, reader.read()
+        return before, list(worlds.differences(known, before))
+
+    return read
 
 
 def wait_for_change(

@@ -138,6 +138,10 @@ class RemoteBackend:
         return self._created["baseUrl"]
 
     @property
+    def page_url(self) -> str:
+        return f"{self.address}/_mock/"
+
+    @property
     def now(self) -> datetime:
         return instant(self.run("readClock")["now"])
 

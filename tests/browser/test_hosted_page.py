@@ -76,7 +76,7 @@ def test_success_without_a_return_url_ends_on_a_page(mockserver, context, sessio
 
     complete_flow(page, session["url"])
 
-    assert "Número conectado" == heading(page)
+    assert ("Número conectado", "completed") == (heading(page), page.url.rpartition("/")[2])
     assert "Você já pode fechar esta janela." in page.locator("main").inner_text()
     assert "completed" == read(mockserver, session["sessionId"])["status"]
 
@@ -86,7 +86,8 @@ def test_cancelling_ends_the_session(mockserver, context, session):
     page.goto(session["url"])
     go(page)
 
-    press(page, page.get_by_role("button", name="Cancelar"))
+    page.get_by_text("Cancelar", exact=True).click()
+    press(page, page.get_by_role("button", name="Sim, cancelar a conexão"))
 
     assert "Conexão cancelada" == heading(page)
     assert "token_exchange_failed" == read(mockserver, session["sessionId"])["reason"]
@@ -98,7 +99,7 @@ def test_a_number_in_use_is_reported(mockserver, context, session):
 
     complete_flow(page, session["url"], number="5511999990000")
 
-    assert "Este número já está vinculado" in page.locator("main").inner_text()
+    assert "O número +55 11 99999-0000 já está vinculado" in page.locator("main").inner_text()
     assert "phone_in_use" == read(mockserver, session["sessionId"])["reason"]
 
 
@@ -111,7 +112,7 @@ def test_a_funnel_removed_meanwhile_is_reported(mockserver, context):
     mockserver._hosted.tenant.funnels.clear()
     go(page)
 
-    assert "O funil ou a etapa informada não existe mais" in page.locator("main").inner_text()
+    assert "O funil ou a etapa que receberia as conversas não existe mais" in page.locator("main").inner_text()
     assert "funnel_not_found" == read(mockserver, session["sessionId"])["reason"]
 
 
@@ -142,27 +143,96 @@ def test_a_link_used_by_one_leads_the_other_nowhere(mockserver, context, browser
     stranger.close()
 
 
-def test_reload_back_and_a_second_tab_show_a_valid_page(mockserver, context, session):
+def test_back_and_reload_show_the_page_of_their_url_and_send_no_form_again(mockserver, context, session):
+    page = context.new_page()
+    complete_flow(page, session["url"], steps=3)
+    before, sent = mockserver.state(), []
+    page.on("request", lambda request: sent.append(request.method))
+
+    seen = [heading(page)]
+    page.reload()
+    seen.append(heading(page))
+    for move in (page.go_back, page.go_back, page.reload, page.go_forward):
+        move()
+        seen.append(heading(page))
+
+    *_, number, authorise = WALK
+    assert [authorise, authorise, number, "Escolha a conta comercial", "Escolha a conta comercial", number] == seen
+    assert (before, {"GET"}) == (mockserver.state(), set(sent))
+    go(page)
+    assert authorise == heading(page)
+
+
+def test_back_to_the_used_link_leads_forward_to_the_flow(mockserver, context, session):
+    page = context.new_page()
+    page.goto(session["url"])
+    go(page)
+
+    page.go_back()
+
+    assert "Link indisponível" == heading(page)
+    assert "use o botão Avançar do navegador para continuar" in page.locator("main").inner_text()
+    page.go_forward()
+    assert "Escolha a conta comercial" == heading(page)
+
+
+def test_a_second_tab_and_the_first_one_reach_the_same_end(mockserver, context, session):
     page = context.new_page()
     complete_flow(page, session["url"], steps=2)
-
-    page.reload()
-    assert "Escolha o número" == heading(page)
     tab = context.new_page()
     tab.goto(page.url)
-    go(tab)
-    assert "Revise e autorize" == heading(tab)
-    go(page)
-    assert "Revise e autorize" == heading(page)
+    for each in (tab, page):
+        go(each)
+        assert "Revise e autorize" == heading(each)
     press(page, page.get_by_role("button", name="Voltar"))
     assert "Escolha o número" == heading(page)
     go(page)
     go(page)
     go(tab)
+
     assert ("Número conectado", "Número conectado") == (heading(page), heading(tab))
     page.go_back()
-    assert heading(page) in ("Número conectado", "Link indisponível")
+    assert "Número conectado" == heading(page)
     assert 1 == len(mockserver.events)
+
+
+def test_an_error_is_in_the_title_and_has_the_focus_until_the_form_is_accepted(mockserver, context, session):
+    page = context.new_page()
+    complete_flow(page, session["url"], steps=2)
+    step = page.url
+
+    go(page, number="12")
+
+    field = page.get_by_label("Outro número, com DDD")
+    assert "Erro: Escolha o número · Conexão de número" == page.title()
+    assert ("12", 1) == (field.input_value(), field.and_(page.locator(":focus")).count())
+    assert page.get_by_role("alert").inner_text() in field.evaluate(
+        "(field) => document.getElementById(field.getAttribute('aria-describedby')).innerText"
+    )
+    page.reload()
+    assert "12" == field.input_value()
+    error = page.url
+    page.go_back()
+    assert (step, 0) == (page.url, page.get_by_role("alert").count())
+    page.goto(error)
+    go(page, number=PHONE)
+    page.goto(error)
+    assert (step, 0, "Escolha o número") == (page.url, page.get_by_role("alert").count(), heading(page))
+
+
+def test_a_cancellation_is_confirmed_first(mockserver, context, session):
+    page = context.new_page()
+    page.goto(session["url"])
+    go(page)
+
+    back, cancel = page.get_by_role("button", name="Voltar"), page.locator("summary", has_text="Cancelar")
+    assert not page.get_by_role("button", name="Sim, cancelar a conexão").is_visible()
+    cancel.click()
+
+    assert page.get_by_role("button", name="Sim, cancelar a conexão").is_visible()
+    assert "Cancelar a conexão? Nada será conectado" in page.locator("main").inner_text()
+    assert "pending" == read(mockserver, session["sessionId"])["status"]
+    assert back.bounding_box()["width"] > 2 * cancel.bounding_box()["width"]
 
 
 def test_coexistence_pairs_with_the_phone_app(mockserver, context):
@@ -170,7 +240,7 @@ def test_coexistence_pairs_with_the_phone_app(mockserver, context):
     page = context.new_page()
     complete_flow(page, session["url"], steps=2)
 
-    code = page.get_by_role("img", name="Código QR de pareamento")
+    code = page.get_by_role("img", name="QR Code de pareamento")
     assert "Confirme no aplicativo" == heading(page)
     assert 150 < code.bounding_box()["width"] == pytest.approx(code.bounding_box()["height"])
     assert re.search(r"código [A-Z2-7]{4}-[A-Z2-7]{4}", page.locator("figcaption").inner_text())
@@ -238,7 +308,7 @@ def test_the_keyboard_is_enough(mockserver, context, session):
 @pytest.mark.parametrize(
     ("button", "status", "reason"),
     [
-        ("Provedor falha", "failed", "token_exchange_failed"),
+        ("Falha do provedor", "failed", "token_exchange_failed"),
         ("Número em uso", "failed", "phone_in_use"),
         ("Funil removido", "failed", "funnel_not_found"),
         ("Prazo esgotado", "expired", "expired"),
@@ -247,8 +317,11 @@ def test_the_keyboard_is_enough(mockserver, context, session):
 def test_the_mock_s_own_panel_forces_each_end(mockserver, context, session, button, status, reason):
     page = context.new_page()
     page.goto(session["url"])
+    panel = page.get_by_role("complementary", name="Simular")
+    assert not panel.get_by_role("button", name=button).is_visible()
 
-    press(page, page.get_by_role("complementary", name="Simular").get_by_role("button", name=button))
+    panel.locator("summary").click()
+    press(page, panel.get_by_role("button", name=button))
 
     page.wait_for_selector("h1")
     assert (status, reason) == tuple(read(mockserver, session["sessionId"])[key] for key in ("status", "reason"))

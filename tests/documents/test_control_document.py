@@ -204,6 +204,8 @@ def _play_server(controls: Controls) -> None:
     controls.run("listSandboxes")
     checkpoint = controls.run("createCheckpoint")["checkpointId"]
     controls.run("restoreCheckpoint", id=checkpoint)
+    controls.run("createCheckpoint", {"label": "advance by 20m"})
+    controls.run("listCheckpoints")
     controls.refuse("restoreCheckpoint", "MOCK_NOT_FOUND", id="checkpoint_9")
     controls.run("reset")
     for command, unwanted in (
@@ -216,7 +218,9 @@ def _play_server(controls: Controls) -> None:
         controls.refuse(command, "MOCK_BAD_PROFILE", query="?profile=gide")
         controls.refuse(command, "MOCK_BAD_QUERY", query="?profil=guide")
         controls.refuse(command, "MOCK_NOT_ACCEPTABLE", headers={"accept": unwanted})
-    for command in ("readDocsStyle", "readDocsScript"):
+    controls.run("readStream")
+    controls.refuse("readStream", "MOCK_BAD_QUERY", query="?since=1")
+    for command in ("readDocsStyle", "readDocsScript", "readStream"):
         controls.run(command)
         controls.refuse(command, "MOCK_NOT_ACCEPTABLE", headers={"accept": "image/png"})
 
@@ -240,6 +244,8 @@ def _play_behaviour(controls: Controls) -> None:
     controls.run("choose", {"detail-fields": "full", "rate-limit-numbers": {"requests": 1000}})
     controls.refuse("choose", "MOCK_BAD_CHOICE", {"dual-stats": "guide"})
     controls.run("listScenarios")
+    controls.run("readScenario", name="start-timeout-applied")
+    controls.refuse("readScenario", "MOCK_NOT_FOUND", name="start-timeout-aplied")
     controls.run("applyScenario", {"name": "start-timeout-applied"})
     controls.refuse("applyScenario", "MOCK_BAD_SCENARIO", {"name": "start-timeout-aplied"})
     controls.refuse("applyScenario", "MOCK_BAD_SCENARIO", {"name": "start-timeout-applied"})  # its ids are in use now
@@ -322,7 +328,10 @@ def _play_calls(controls: Controls) -> None:
         controls.refuse(command, "MOCK_BAD_QUERY", body, query="?wait=flase", sessionId="session_none")
     events = controls.run("readEvents")["events"]
     webhook = next(delivery["endpoint"] for delivery in events[0]["deliveries"] if delivery["status"] == "waiting")
-    controls.refuse("redeliverEvent", "MOCK_NOT_FOUND", id="event_none")
+    for event in events:
+        controls.run("readEvent", id=event["id"])
+    for command in ("readEvent", "redeliverEvent"):
+        controls.refuse(command, "MOCK_NOT_FOUND", id="event_none")
     controls.run("advanceClock", {"until": "idle"})
     controls.run("redeliverEvent", id=events[1]["id"])
     controls.run("recoverWebhook", id=webhook)
@@ -337,6 +346,7 @@ def _play_calls(controls: Controls) -> None:
 
     _play_ledger(controls)
     _walk_through_the_page(controls)
+    _leave_a_refused_form(controls)
 
 
 def _play_ledger(controls: Controls) -> None:
@@ -370,6 +380,15 @@ def _walk_through_the_page(controls: Controls) -> None:
         values = {**forms[0].values, "press": "continue"}
         values |= {name: own[name] for name in values.keys() & own.keys()}
         response = controls.page("POST", urlsplit(forms[0].action).path or path, values)
+
+
+def _leave_a_refused_form(controls: Controls) -> None:
+    """Start a flow, and leave it with a form that its step has refused."""
+    path = urlsplit(controls.api("POST", SESSIONS, {})["url"]).path
+    response = controls.page("GET", path)
+    for own in ({}, {"account": "new", "name": ""}):
+        form = read_page(response)[2][0]
+        response = controls.page("POST", urlsplit(form.action).path, {**form.values, **own, "press": "continue"})
 
 
 def _start(controls: Controls, body: dict[str, Any]) -> str:
@@ -426,11 +445,13 @@ def _play_access(controls: Controls) -> None:
     own_port = controls.host.create(controls.default.config)
     own_port.own_origin = "http://127.0.0.1:1"
     for row in ROUTES:
-        own: dict[str, Any] = {"id": "x", "sessionId": "x"}
+        own: dict[str, Any] = {"id": "x", "sessionId": "x", "name": "x"}
         controls.refuse(row.id, "MOCK_NOT_FOUND", prefix="/sandboxes/none", **own)
         controls.refuse(row.id, "MOCK_SANDBOX_CLOSED", prefix=f"/sandboxes/{closed.id}", **own)
         controls.refuse(row.id, "MOCK_FOREIGN_HOST", headers={"host": "evil.example"}, **own)
         controls.refuse(row.id, "MOCK_FOREIGN_ORIGIN", headers={"origin": "https://evil.example"}, **own)
+        if row.method != "GET":
+            controls.refuse(row.id, "MOCK_HEADER_WANTED", headers={"origin": "http://127.0.0.1:1"}, **own)
         if row.schema:
             controls.refuse(row.id, "MOCK_BAD_JSON", b"{", **own)
             controls.refuse(row.id, "MOCK_BAD_BODY", b"[]", **own)

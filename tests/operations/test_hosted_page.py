@@ -187,7 +187,7 @@ def test_a_number_that_is_in_use_fails_when_it_is_authorised(mockserver):
 
     page = mockserver.end_user(session_id).connect("55 11 99999-0000")
 
-    assert "Este número já está vinculado a outra conta ou a outro canal." in page.text
+    assert "O número +55 11 99999-0000 já está vinculado a outra conta ou a outro canal." in page.text
     assert ("failed", "phone_in_use") == tuple(read(mockserver, session_id)[key] for key in ("status", "reason"))
 
 
@@ -202,7 +202,7 @@ def test_a_funnel_that_is_removed_meanwhile_fails_when_it_is_authorised(mockserv
     mockserver._hosted.tenant.funnels.clear()
     page = user.authorise()
 
-    assert "O funil ou a etapa informada não existe mais nesta organização." in page.text
+    assert "O funil ou a etapa que receberia as conversas não existe mais." in page.text
     assert "funnel_not_found" == read(mockserver, session_id)["reason"]
     assert [] == entrypoints(mockserver)
 

@@ -2,9 +2,10 @@
 
 import sys
 
+import phonenumbers
 import pytest
 
-from mockserver.core.phone_numbers import normalize_phone
+from mockserver.core.phone_numbers import normalize_phone, readable
 from tests.operations.session_calls import begin, create
 
 NUMBER = "+5511998765432"
@@ -87,3 +88,28 @@ def test_a_brazilian_number_with_its_code_needs_no_library(monkeypatch, text):
     monkeypatch.setitem(sys.modules, "phonenumbers", None)
 
     assert with_library == normalize_phone(text, "BR")
+
+
+@pytest.mark.parametrize(
+    ("phone", "text"),
+    [
+        ("+5511911801108", "+55 11 91180-1108"),
+        ("+551155500142", "+55 11 5550-0142"),
+        ("+14155552671", "+1 415-555-2671"),
+        ("+351912345678", "+351 912 345 678"),
+        ("11 5550-0142", "11 5550-0142"),
+        ("+", "+"),
+        ("", ""),
+    ],
+)
+def test_a_number_is_shown_as_a_person_reads_it(phone, text):
+    assert text == readable(phone)
+
+
+@pytest.mark.parametrize("phone", ["+5511911801108", "+551155500142"])
+def test_a_brazilian_number_is_shown_as_the_library_shows_it_without_it(monkeypatch, phone):
+    international = phonenumbers.PhoneNumberFormat.INTERNATIONAL
+    expected = phonenumbers.format_number(phonenumbers.parse(phone), international)
+    monkeypatch.setitem(sys.modules, "phonenumbers", None)
+
+    assert expected == readable(phone)

@@ -22,7 +22,12 @@ def inside(sandbox, url: str) -> str:
 
 
 def get(sandbox, path, **headers):
-    return sandbox.call("GET", path, key="", headers={name.replace("_", "-"): each for name, each in headers.items()})
+    """GET a path; from the path of a walk alone the redirect to its current page is followed."""
+    sent = {name.replace("_", "-"): each for name, each in headers.items()}
+    reply = sandbox.call("GET", path, key="", headers=sent)
+    if re.fullmatch(r"/connect/walk/\w+", path) and reply.status == 303:
+        return sandbox.call("GET", inside(sandbox, reply.headers["location"]), key="", headers=sent)
+    return reply
 
 
 def fields(reply) -> dict[str, str]:
@@ -46,7 +51,12 @@ def press(sandbox, path, button="continue", **given):
 def begun(sandbox, body=None) -> tuple[str, str]:
     """The path of a fresh session's link, and of the walk that pressing continue began."""
     path = link(sandbox, body)
-    return path, inside(sandbox, press(sandbox, path).headers["location"])
+    return path, walk(sandbox, press(sandbox, path))
+
+
+def walk(sandbox, reply) -> str:
+    """The path of the walk to whose page a form was redirected."""
+    return inside(sandbox, reply.headers["location"]).rpartition("/")[0]
 
 
 def visits(sandbox):

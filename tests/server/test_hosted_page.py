@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.operations.session_calls import NOON, PHONE, begin, create, read
+from tests.server import page_calls
 from tests.server.page_calls import GONE, begun, fields, get, inside, link, post, press, visits
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,6 +24,11 @@ OWN = "default-src 'none'; style-src 'self'; img-src 'self'; form-action {}; fra
 
 def policy(reply) -> str:
     return reply.headers["content-security-policy"]
+
+
+def refused(sandbox, walk, **given):
+    """Submit a form of the walk's current page that is refused; the page with the error."""
+    return get(sandbox, inside(sandbox, press(sandbox, walk, **given).headers["location"]))
 
 
 @pytest.mark.clause("session.url")
@@ -186,7 +192,7 @@ def test_a_button_that_the_page_does_not_have_moves_nothing(mockserver, button):
 def test_a_step_that_was_not_reached_is_not_taken(mockserver, step):
     session_id = begin(mockserver)
     path = inside(mockserver, mockserver.end_user(session_id).url)
-    walk = inside(mockserver, press(mockserver, path).headers["location"])
+    walk = page_calls.walk(mockserver, press(mockserver, path))
 
     assert 303 == press(mockserver, walk, step=step, number=PHONE).status
     assert "account" == fields(get(mockserver, walk))["step"]
@@ -207,9 +213,9 @@ def test_all_text_of_callers_is_escaped(mockserver):
     mockserver.set_tenant(name=EVIL)
     _, walk = begun(mockserver, {"returnUrl": "https://clinic.example/?q=" + "'><svg/onload=alert(1)>"})
     bodies = [get(mockserver, link(mockserver)), get(mockserver, walk)]
-    bodies.append(press(mockserver, walk, account="new", name=EVIL + "\x07x"))
+    bodies.append(refused(mockserver, walk, account="new", name=EVIL + "\x07x"))
     press(mockserver, walk, account="new", name=EVIL)
-    bodies.append(press(mockserver, walk, number="other", phone=EVIL))
+    bodies.append(refused(mockserver, walk, number="other", phone=EVIL))
     press(mockserver, walk, number=PHONE)
     bodies.append(get(mockserver, walk))
     press(mockserver, walk)
@@ -226,7 +232,7 @@ def test_no_page_contains_an_id_a_key_or_the_token_of_the_link(mockserver):
     session = create(mockserver, {"coexistence": True, "returnUrl": "https://clinic.example/"})
     path = inside(mockserver, session["url"])
     replies = [get(mockserver, path)]
-    walk = inside(mockserver, press(mockserver, path).headers["location"])
+    walk = page_calls.walk(mockserver, press(mockserver, path))
     for given in ({}, {"number": PHONE}, {}, {"account": "own"}, {}):
         replies.append(get(mockserver, walk))
         press(mockserver, walk, **given)
@@ -261,7 +267,7 @@ def test_a_return_url_remains_one_ascii_header(mockserver, url, told):
 
 def test_pressing_twice_completes_once_and_returns_twice(mockserver):
     session = create(mockserver, {"returnUrl": "https://clinic.example/"})
-    walk = inside(mockserver, press(mockserver, inside(mockserver, session["url"])).headers["location"])
+    walk = page_calls.walk(mockserver, press(mockserver, inside(mockserver, session["url"])))
     press(mockserver, walk, account="own")
     press(mockserver, walk, number=PHONE)
     form = fields(get(mockserver, walk)) | {"press": "continue"}

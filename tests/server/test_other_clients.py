@@ -153,7 +153,10 @@ class TestJournal:
         [
             ("last=x", "last: got 'x'; expected a whole number of at most 15 digits"),
             ("last=1&limit=1", "got limit with last; expected limit for the oldest or last for the newest"),
-            ("lst=1", "got 'lst'; expected some of operation, status, since, limit, last; did you mean 'last'?"),
+            (
+                "lst=1",
+                "got 'lst'; expected some of operation, status, since, before, limit, last; did you mean 'last'?",
+            ),
         ],
     )
     def test_another_query_is_refused(self, made, query, message):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 PLUGIN = ("-p", "mockserver.pytest_plugin")
-_OTHERS = ("randomly", "schemathesis", "benchmark", "asyncio", "rerunfailures")
+_OTHERS = ("randomly", "schemathesis", "benchmark", "asyncio", "rerunfailures", "html", "metadata", "allure_pytest")
 COMPANY = tuple(part for name in _OTHERS for part in ("-p", f"no:{name}"))
 WITHOUT = (*COMPANY, "-p", "no:cacheprovider")
 

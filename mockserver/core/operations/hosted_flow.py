@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from mockserver.contract.limits import VISIT_TEXT_MAX_CHARS
 from mockserver.core import ids, phone_numbers
+from mockserver.core.instants import Instant
 from mockserver.core.lifecycle import can_transition
 from mockserver.core.operations import connections, return_urls
 from mockserver.core.state.records import HostedFlow, PageVisit, Session
@@ -32,6 +33,7 @@ FLOW_STEPS: Mapping[bool, tuple[str, ...]] = MappingProxyType(
     }
 )
 CANCELLED = "cancelled"
+_TYPED = ("account", "name", "number", "phone")  # fields of the forms
 SIMULATED = (*connections.REASONS, "expire")  # the ends that the page can force
 NAME_MAX_CHARS = 100
 
@@ -102,11 +104,17 @@ def current_page(sandbox: SandboxState, session: Session, flow: HostedFlow) -> s
     return session.status
 
 
+def shown_page(sandbox: SandboxState, session: Session, flow: HostedFlow, step: str) -> str:
+    """Return the step if the flow has reached it and has not ended, else the current page."""
+    page, steps = current_page(sandbox, session, flow), FLOW_STEPS[session.coexistence]
+    return step if page in steps and step in steps[: steps.index(page) + 1] else page
+
+
 def submit_step(
     sandbox: SandboxState, tenant: Tenant, session: Session, step: str, given: Mapping[str, str]
 ) -> str | None:
     """
-    Submit the form of a step and continue; return the name of an invalid field, in which case nothing has changed.
+    Submit the form of a step and continue; return the name of an invalid field, in which case the form is stored alone.
 
     An earlier step can be submitted again; a step not reached yet, and any step of a flow that has ended, changes
     nothing. The last step completes the session, which may fail it instead. At or after the deadline the session
@@ -121,8 +129,10 @@ def submit_step(
         return None
     chosen = _CHOSEN[step](tenant, given)
     if isinstance(chosen, str):
+        typed = {name: given[name][:NAME_MAX_CHARS] for name in _TYPED if name in given}
+        tenant.hosted_flows[session.id] = replace(flow, refused={"step": step, "field": chosen, **typed})
         return chosen
-    tenant.hosted_flows[session.id] = replace(flow, step=steps[steps.index(step) + 1], **chosen)
+    tenant.hosted_flows[session.id] = replace(flow, step=steps[steps.index(step) + 1], refused=None, **chosen)
     return None
 
 
@@ -130,7 +140,7 @@ def go_back(sandbox: SandboxState, tenant: Tenant, session: Session, step: str) 
     """Return the flow to the step before this one, if the flow has reached this one."""
     flow, steps = tenant.hosted_flows[session.id], FLOW_STEPS[session.coexistence]
     if current_page(sandbox, session, flow) in steps and step in steps[1 : steps.index(flow.step) + 1]:
-        tenant.hosted_flows[session.id] = replace(flow, step=steps[steps.index(step) - 1])
+        tenant.hosted_flows[session.id] = replace(flow, step=steps[steps.index(step) - 1], refused=None)
 
 
 def cancel(sandbox: SandboxState, tenant: Tenant, session: Session) -> None:
@@ -140,7 +150,7 @@ def cancel(sandbox: SandboxState, tenant: Tenant, session: Session) -> None:
         connections.expire_if_due(sandbox, tenant, session, {"page": "cancel"})
     elif _is_pending(session):
         connections.cancel(sandbox, tenant, session, {"page": "cancel"})
-        tenant.hosted_flows[session.id] = replace(flow, step=CANCELLED)
+        tenant.hosted_flows[session.id] = replace(flow, step=CANCELLED, refused=None)
 
 
 def simulate(sandbox: SandboxState, tenant: Tenant, session: Session, end: str) -> None:
@@ -181,6 +191,16 @@ def suggested_numbers(sandbox: SandboxState, session: Session, count: int = 2) -
         if phone not in phones and not connections.is_phone_in_use(sandbox, phone):
             phones.append(phone)
     return tuple(phones)
+
+
+def ended_at(sandbox: SandboxState, session: Session) -> Instant | None:
+    """Return when the session ended; None if it is pending, or if the journal no longer has the transition."""
+    ends = (
+        moved.at
+        for moved in reversed(sandbox.journal.transitions)
+        if (moved.kind, moved.id, moved.target) == ("session", session.id, session.status)
+    )
+    return None if _is_pending(session) else next(ends, None)
 
 
 def pairing_code(sandbox: SandboxState, session: Session) -> str:

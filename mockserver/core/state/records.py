@@ -267,7 +267,8 @@ class HostedFlow:
     An end user's progress through the hosted page of one session, started from its link.
 
     `secret` identifies the flow in its urls and never equals the link's token. `consumed_at` is when the link became
-    invalid, None while it is valid. `phone` (E.164) and `name` are the end user's inputs so far.
+    invalid, None while it is valid. `phone` (E.164) and `name` are the end user's inputs so far. `refused` is the last
+    form if it was refused, else None: its step, the invalid field, and the texts as typed.
     """
 
     session_id: str
@@ -277,6 +278,7 @@ class HostedFlow:
     step: str
     phone: str | None = None
     name: str | None = None
+    refused: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

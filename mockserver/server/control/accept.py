@@ -1,10 +1,12 @@
-"""The media types of answers that are texts, and their choice by the header Accept."""
+"""What a request for an answer asks for: the media type by its header Accept, and its query."""
 
 from __future__ import annotations
 
 from typing import Final
+from urllib.parse import parse_qsl
 
 from mockserver.contract.text import closest_match_hint
+from mockserver.server.api.request import HttpRequest
 from mockserver.server.errors import ControlError
 
 JSON_TYPES: Final = ("application/json", "application/openapi+json", "application/vnd.oai.openapi+json")
@@ -41,3 +43,13 @@ def accepted_type(accept: str, media_types: tuple[str, ...]) -> str | None:
         hint = closest_match_hint(accept.partition(";")[0].strip(), media_types)
         raise ControlError(406, "MOCK_NOT_ACCEPTABLE", f"Accept: got {accept[:100]!r}; expected {expected}{hint}")
     return best if media_types is REPORT_TYPES else media_types[0]
+
+
+def query_of(request: HttpRequest) -> dict[str, str]:
+    """Return the parameters of the query; ControlError for one that is given twice."""
+    query: dict[str, str] = {}
+    for name, value in parse_qsl(request.target.partition("?")[2], keep_blank_values=True):
+        if name in query:
+            raise ControlError(400, "MOCK_BAD_QUERY", f"got {name[:100]!r} twice; expected it once")
+        query[name] = value
+    return query

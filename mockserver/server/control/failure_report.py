@@ -31,7 +31,8 @@ def read_report(snapshot: HostedSnapshot, args: Mapping[str, Any], base_url: str
     report = text.report(seen, in_words(words) if words.strip() else None)
     call = diagnosis.last_failed_call(seen)
     repeat = f"to repeat it: curl -s {seen.address}/_mock/replay > run.json && mockserver replay run.json"
-    lines = [*report.summary, *report.sections, *([repeat] if seen.exchanges or seen.steps else [])]
+    page = f"to look at it: {seen.address}/_mock/{f'calls/{call.n}' if call else ''}"
+    lines = [*report.summary, *report.sections, page, *([repeat] if seen.exchanges or seen.steps else [])]
     return {
         "sandboxId": snapshot.id,
         "failure": words or None,

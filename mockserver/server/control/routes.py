@@ -6,13 +6,11 @@ The schemas `control.*` validate the bodies. An error has the place, the value r
 
 from __future__ import annotations
 
-import hmac
 import logging
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-from urllib.parse import parse_qsl, urlsplit
 
 from mockserver.contract import schemas
 from mockserver.contract.text import closest_match_hint
@@ -24,8 +22,18 @@ from mockserver.server.api.formats import encoded_in_slices
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse, redactor
 from mockserver.server.api.router import Router
-from mockserver.server.control import failure_report, records, reports, sandboxes, scenarios, webhooks
-from mockserver.server.control.accept import JSON_TYPES, REPORT_TYPES, YAML_TYPES, accepted_type
+from mockserver.server.control import (
+    deliveries,
+    failure_report,
+    records,
+    reports,
+    sandboxes,
+    scenarios,
+    stream,
+    webhooks,
+)
+from mockserver.server.control.accept import JSON_TYPES, REPORT_TYPES, YAML_TYPES, accepted_type, query_of
+from mockserver.server.control.access import check_access
 from mockserver.server.docs_page.headers import ASSET_HEADERS, HTML_TYPES, PAGE_HEADERS, SCRIPT_TYPES, STYLE_TYPES
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox, Phase, SandboxHost
@@ -38,12 +46,14 @@ _LOG = logging.getLogger("mockserver")
 # fmt: off
 CommandId = Literal[
     "readHealth", "createSandbox", "listSandboxes", "deleteSandbox", "reset", "readClock", "setClock",
-    "advanceClock", "readChoices", "choose", "readTrackedChoices", "trackChoices", "listScenarios", "applyScenario",
+    "advanceClock", "readChoices", "choose", "readTrackedChoices", "trackChoices", "listScenarios", "readScenario",
+    "applyScenario",
     "listRules", "removeRules", "removeRule", "readTenant", "setTenant", "readState", "createCheckpoint",
-    "restoreCheckpoint", "readJournal", "verifyJournal", "readHistory", "readReplay", "readReport", "readLedger", "readConduct", "readCoverage",
+    "listCheckpoints", "restoreCheckpoint", "readJournal", "verifyJournal", "readHistory", "readReplay", "readReport", "readLedger", "readConduct",
+    "readCoverage",
     "completeSession", "failSession", "cancelSession", "expireSession", "failCampaign", "readEvents",
-    "redeliverEvent", "createWebhook", "recoverWebhook", "rotateWebhook", "readOpenapi", "readOpenapiYaml",
-    "readDocs", "readDocsStyle", "readDocsScript",
+    "readEvent", "redeliverEvent", "createWebhook", "recoverWebhook", "rotateWebhook", "readOpenapi", "readOpenapiYaml",
+    "readDocs", "readDocsStyle", "readDocsScript", "readStream",
 ]
 # fmt: on
 
@@ -131,6 +141,7 @@ ROUTES: tuple[Route, ...] = (
     Route("readTrackedChoices",  "GET",    "/_mock/choices/watch",                  "sandbox",  reports.read_tracked_choices,     "locked",    None,                200,  None,                       "List the choices that were read since tracking began"),
     Route("trackChoices",        "POST",   "/_mock/choices/watch",                  "sandbox",  reports.track_choices,            "locked",    None,                204,  None,                       "Begin to record which choices are read"),
     Route("listScenarios",       "GET",    "/_mock/scenarios",                      "sandbox",  scenarios.list_scenarios,         "locked",    None,                200,  None,                       "List the scenario library"),
+    Route("readScenario",        "GET",    "/_mock/scenarios/{name}",               "sandbox",  scenarios.read_scenario,          "unlocked",  None,                200,  None,                       "The document of a library scenario"),
     Route("applyScenario",       "POST",   "/_mock/scenarios",                      "sandbox",  scenarios.apply_scenario,         "locked",    "apply_scenario",    201,  "control.applyScenario",    "Apply a scenario"),
     Route("listRules",           "GET",    "/_mock/rules",                          "sandbox",  scenarios.list_rules,             "locked",    None,                200,  None,                       "List the rules in force"),
     Route("removeRules",         "DELETE", "/_mock/rules",                          "sandbox",  scenarios.remove_rules,           "locked",    "remove_rules",      204,  None,                       "End all rules"),
@@ -138,7 +149,8 @@ ROUTES: tuple[Route, ...] = (
     Route("readTenant",          "GET",    "/_mock/tenants/{id}",                   "sandbox",  sandboxes.read_tenant,            "locked",    None,                200,  None,                       "Read a tenant's settings"),
     Route("setTenant",           "PATCH",  "/_mock/tenants/{id}",                   "sandbox",  sandboxes.set_tenant,             "locked",    "set_tenant",        200,  "control.setTenant",        "Change a tenant's settings"),
     Route("readState",           "GET",    "/_mock/state",                          "sandbox",  sandboxes.read_state,             "snapshot",  None,                200,  None,                       "Read the sandbox's state as JSON"),
-    Route("createCheckpoint",    "POST",   "/_mock/checkpoints",                    "sandbox",  sandboxes.create_checkpoint,      "locked",    None,                201,  None,                       "Store the state"),
+    Route("createCheckpoint",    "POST",   "/_mock/checkpoints",                    "sandbox",  sandboxes.create_checkpoint,      "locked",    None,                201,  "control.createCheckpoint", "Store the state"),
+    Route("listCheckpoints",     "GET",    "/_mock/checkpoints",                    "sandbox",  sandboxes.list_checkpoints,       "locked",    None,                200,  None,                       "List the stored states that have a label"),
     Route("restoreCheckpoint",   "POST",   "/_mock/checkpoints/{id}/restore",       "sandbox",  sandboxes.restore_checkpoint,     "locked",    None,                204,  None,                       "Restore a stored state"),
     Route("readJournal",         "GET",    "/_mock/journal",                        "sandbox",  sandboxes.read_journal,           "snapshot",  None,                200,  None,                       "Exchanges and transitions so far"),
     Route("verifyJournal",       "POST",   "/_mock/journal/verify",                 "sandbox",  sandboxes.verify_journal,         "locked",    None,                200,  "control.verifyJournal",    "Count the calls of an operation"),
@@ -154,6 +166,7 @@ ROUTES: tuple[Route, ...] = (
     Route("expireSession",       "POST",   "/_mock/sessions/{sessionId}/expire",    "sandbox",  records.expire_session,           "delivered", "expire_session",    200,  None,                       "The session expires now"),
     Route("failCampaign",        "POST",   "/_mock/campaigns/{id}/fail",            "sandbox",  records.fail_campaign,            "locked",    "fail_campaign",     200,  None,                       "A running campaign fails"),
     Route("readEvents",          "GET",    "/_mock/events",                         "sandbox",  sandboxes.read_events,            "locked",    None,                200,  None,                       "The events so far"),
+    Route("readEvent",           "GET",    "/_mock/events/{id}",                    "sandbox",  deliveries.read_event,            "locked",    None,                200,  None,                       "An event with the requests of its deliveries"),
     Route("redeliverEvent",      "POST",   "/_mock/events/{id}/redeliver",          "sandbox",  webhooks.redeliver,               "unlocked",  "redeliver",         200,  None,                       "Send an event again"),
     Route("createWebhook",       "POST",   "/_mock/webhooks",                       "sandbox",  webhooks.create_webhook,          "locked",    "create_webhook",    201,  "control.createWebhook",    "Register an endpoint"),
     Route("recoverWebhook",      "POST",   "/_mock/webhooks/{id}/recover",          "sandbox",  webhooks.recover,                 "locked",    "recover",           200,  None,                       "Send an endpoint all abandoned events again"),
@@ -163,12 +176,13 @@ ROUTES: tuple[Route, ...] = (
     Route("readDocs",            "GET",    "/_mock/docs",                           "sandbox",  _read_docs,                       "unlocked",  None,                200,  None,                       "The OpenAPI document of either plane, as a page", HTML_TYPES, PAGE_HEADERS),
     Route("readDocsStyle",       "GET",    "/_mock/docs/style.css",                 "sandbox",  _read_docs_style,                 "unlocked",  None,                200,  None,                       "The style of that page", STYLE_TYPES, ASSET_HEADERS),
     Route("readDocsScript",      "GET",    "/_mock/docs/script.js",                 "sandbox",  _read_docs_script,                "unlocked",  None,                200,  None,                       "The script of that page", SCRIPT_TYPES, ASSET_HEADERS),
+    Route("readStream",          "GET",    "/_mock/stream",                         "sandbox",  stream.read_stream,               "unlocked",  None,                200,  None,                       "Calls, changes and deliveries as they happen", stream.STREAM_TYPES),
 )
 # fmt: on
 COMMANDS: Mapping[str, Route] = MappingProxyType({route.id: route for route in ROUTES})
 # Commands that read a query; those that wait for deliveries read one too.
 WITH_QUERY: frozenset[CommandId] = frozenset(
-    ("readState", "readJournal", "readReplay", "readReport", "readOpenapi", "readOpenapiYaml", "readDocs")
+    ("readState", "readJournal", "readReplay", "readReport", "readOpenapi", "readOpenapiYaml", "readDocs", "readStream")
 )
 _RECORDED: Mapping[str, Route] = MappingProxyType({route.recorded: route for route in ROUTES if route.recorded})
 
@@ -186,7 +200,7 @@ def handle_control_request(host: SandboxHost, hosted: HostedSandbox | None, requ
 def _respond(host: SandboxHost, hosted: HostedSandbox | None, request: HttpRequest) -> HttpResponse:
     vary: tuple[tuple[str, str], ...] = ()
     try:
-        _check_access(host, request)
+        check_access(host, request)
         route, params = _match(request)
         vary = (("Vary", "Accept"),) if route.media_types else ()
         media_type = accepted_type(request.headers.get("accept", ""), route.media_types)
@@ -270,20 +284,11 @@ def _match(request: HttpRequest) -> tuple[Route, Mapping[str, str]]:
     raise ControlError(404, "MOCK_NOT_FOUND", f"path: got {path}; expected one of the control plane{hint}")
 
 
-def _query(request: HttpRequest) -> dict[str, str]:
-    query: dict[str, str] = {}
-    for name, value in parse_qsl(request.target.partition("?")[2], keep_blank_values=True):
-        if name in query:
-            raise ControlError(400, "MOCK_BAD_QUERY", f"got {name[:100]!r} twice; expected it once")
-        query[name] = value
-    return query
-
-
 def _waits(route: Route, request: HttpRequest) -> bool:
     """Return False if the query of a command that waits for deliveries has `wait=false`."""
     if route.phase != "delivered":
         return True
-    query = _query(request)
+    query = query_of(request)
     unknown = next((key for key in query if key != "wait"), None)
     if unknown is not None:
         raise ControlError(
@@ -300,7 +305,8 @@ def _arguments(route: Route, request: HttpRequest) -> Mapping[str, Any]:
     if route.phase == "delivered" and route.schema is None:
         return {}
     if route.schema is None:
-        return _query(request) if route.id in WITH_QUERY else {}
+        read_query = stream.stream_arguments if route.id == "readStream" else query_of
+        return read_query(request) if route.id in WITH_QUERY else {}
     if request.body is None:
         raise ControlError(413, "MOCK_BODY_TOO_LARGE", "got a body that is larger than the mock reads")
     try:
@@ -349,36 +355,3 @@ def check_body(schema: str, body: Any) -> None:
     if not schemas.is_valid(schema, body):
         problems = explained(schema, body)[:10]
         raise ControlError(400, "MOCK_BAD_BODY", f"the body does not fit: {problems[0]}", problems)
-
-
-def _check_access(host: SandboxHost, request: HttpRequest) -> None:
-    """Check the token, if the server has one, the name by which the client addresses the server, and the origin."""
-    if host.token is not None:
-        token = request.headers.get("authorization", "").removeprefix("Bearer ")
-        if not hmac.compare_digest(token.encode(), host.token.encode()):
-            raise ControlError(
-                401,
-                "MOCK_TOKEN_WANTED",
-                "expected the token that the server has printed, as Authorization: Bearer TOKEN",
-            )
-    name, allowed = _host_name(f"//{request.headers.get('host', '')}"), ", ".join(sorted(host.allowed_hosts))
-    if (
-        request.headers.get("host") and name not in host.allowed_hosts and host.token is None
-    ):  # a token replaces the name
-        raise ControlError(403, "MOCK_FOREIGN_HOST", f"Host: got {name!r}; expected {allowed}")
-    origin = request.headers.get("origin")
-    if origin is not None and _host_name(origin) not in host.allowed_hosts:
-        raise ControlError(
-            403,
-            "MOCK_FOREIGN_ORIGIN",
-            f"Origin: got {origin!r}; expected one of this server: a page of another site must not call the control plane",
-        )
-
-
-def _host_name(url: str) -> str:
-    """Return the host of a url in lower case; empty if the url has none, or has a user."""
-    try:
-        parts = urlsplit(url)
-        return "" if "@" in parts.netloc else parts.hostname or ""
-    except ValueError:
-        return ""

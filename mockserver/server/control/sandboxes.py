@@ -158,8 +158,25 @@ def reset(hosted: HostedSandbox, args: Arguments) -> None:
 
 
 def create_checkpoint(hosted: HostedSandbox, args: Arguments) -> JSON:
-    """Store the state as it is now, to be restored any number of times."""
-    return {"checkpointId": hosted.save_checkpoint()}
+    """Store the state as it is now, to be restored any number of times; of those with a label the newest are stored."""
+    return {"checkpointId": hosted.save_checkpoint(args.get("label"))}
+
+
+def list_checkpoints(hosted: HostedSandbox, args: Arguments) -> JSON:
+    """Return the checkpoints that have a label, oldest first, with the clock and the number of calls of each."""
+    hide = redactor(hosted.sandbox)
+    rows = [(id, label, hosted.checkpoints[id]) for id, label in hosted.checkpoint_labels.items()]
+    return {
+        "checkpoints": [
+            {
+                "checkpointId": id,
+                "label": hide.text(label),
+                "at": format_exact(stored.clock.now),
+                "exchanges": stored.journal.last_exchange,
+            }
+            for id, label, stored in rows
+        ]
+    }
 
 
 def restore_checkpoint(hosted: HostedSandbox, args: Arguments) -> None:
@@ -179,7 +196,7 @@ def read_journal(snapshot: HostedSnapshot, args: Arguments) -> JSON:
         )
     numbers = _numbers(
         {key: value for key, value in args.items() if key != "operation"},
-        {"status": "status", "since": "since", "limit": "limit", "last": "last"},
+        {"status": "status", "since": "since", "before": "before", "limit": "limit", "last": "last"},
         ("operation",),
     )
     operations = _operations(args["operation"]) if "operation" in args else None

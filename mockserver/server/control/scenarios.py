@@ -7,7 +7,9 @@ from typing import Any
 
 from mockserver.scenario import library
 from mockserver.scenario.apply import apply
+from mockserver.scenario.documents import to_plain
 from mockserver.scenario.problems import ScenarioError
+from mockserver.scenario.rule_parser import describe_rule
 from mockserver.server.api.response import redactor
 from mockserver.server.control import views
 from mockserver.server.errors import ControlError
@@ -41,6 +43,15 @@ def list_scenarios(hosted: HostedSandbox, args: Arguments) -> JSON:
             for row in documents
         ]
     }
+
+
+def read_scenario(hosted: HostedSandbox, args: Arguments) -> JSON:
+    """Return the document of a library scenario, with a sentence for each of its rules."""
+    try:
+        document = library.document(args["name"])
+    except ScenarioError as refusal:
+        raise ControlError(404, "MOCK_NOT_FOUND", f"scenario: {refusal.problems[0]}", refusal.problems) from None
+    return {"document": to_plain(document), "rules": [describe_rule(rule) for rule in document.get("script", ())]}
 
 
 def list_rules(hosted: HostedSandbox, args: Arguments) -> JSON:

@@ -308,6 +308,7 @@ def journal(
     operations: tuple[str, ...] | None = None,
     status: int | None = None,
     since: int = 0,
+    before: int | None = None,
     limit: int | None = None,
     last: int | None = None,
 ) -> JSON:
@@ -319,6 +320,7 @@ def journal(
         operations: ids of operations; only their exchanges.
         status: only exchanges with this status.
         since: only exchanges after this number.
+        before: only exchanges before this number.
         limit: the number of exchanges at most, of the oldest.
         last: the number of exchanges at most, of the newest.
     """
@@ -326,10 +328,24 @@ def journal(
     entries = [
         entry
         for entry in sandbox.journal.since(since)
-        if (operations is None or entry.operation in operations) and status in (None, entry.status)
+        if (operations is None or entry.operation in operations)
+        and status in (None, entry.status)
+        and (before is None or entry.n < before)
     ]
     first = 0 if last is None else max(0, len(entries) - last)
     return {
         "exchanges": [exchange(entry, hide) for entry in entries[first:limit]],
         "transitions": [transition(step) for step in sandbox.journal.transitions],
     }
+
+
+def row(sandbox: SandboxState, table: str, value: Any, targets: int) -> Any:
+    """Return an entry of a tenant's table as the state has it, with at most so many targets of an execution; keys redacted."""
+    entry = _execution(sandbox, value, targets) if table == "executions" else _plain(sandbox, value)
+    hide = redactor(sandbox)
+    return hide.value(entry) if any(map(hide.contains_secret, _texts([entry]))) else entry
+
+
+def table_key(table: str) -> str:
+    """Return the name under which the state has a table."""
+    return _TABLE_KEYS.get(table, table)

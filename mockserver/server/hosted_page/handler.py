@@ -1,10 +1,12 @@
 """
 Handler of the hosted page behind a session's url: `serve` takes every request below `{base}/connect/`.
 
-1. `/connect/{token}` is the one-use link; `/connect/walk/{secret}` is the flow that follows it.
+1. `/connect/{token}` is the one-use link; `/connect/walk/{secret}/{page}` is a page of the flow that follows it. A page
+   that the flow does not have now leads to its current page.
 2. `core/operations/hosted_flow.py` decides with the lock held; the page is rendered without it.
-3. A request is recorded in the sandbox's `visits`, and is not an exchange of the API.
-4. A link that is used up, expired or unknown has the same page, byte for byte, which reveals nothing about the link.
+3. A form is answered with a redirect, so that reloading a page and going back to it send no form again.
+4. A request is recorded in the sandbox's `visits`, and is not an exchange of the API.
+5. A link that is used up, expired or unknown has the same page, byte for byte, which reveals nothing about the link.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from mockserver.server.hosted_page.pages import (
     link_page,
     redirect,
 )
-from mockserver.server.hosted_page.request import PageRequest, has_valid_form_token, read
+from mockserver.server.hosted_page.request import REFUSED, PageRequest, has_valid_form_token, read
 from mockserver.server.hosting.host import HostedSandbox
 
 __all__ = ["STATIC_ASSETS", "is_static_asset", "serve"]
@@ -83,7 +85,19 @@ def _page(sandbox: SandboxState, page_request: PageRequest, target: FlowTarget |
         return gone_page()
     if page_request.method == "POST":
         return _submit_form(sandbox, page_request, target)
-    return (flow_page if page_request.is_flow else _open_link)(sandbox, page_request, target)
+    return (_show_page if page_request.is_flow else _open_link)(sandbox, page_request, target)
+
+
+def _show_page(sandbox: SandboxState, page_request: PageRequest, target: FlowTarget) -> PageView:
+    """Show the page in the url, or redirect to the current page if the flow does not have that one now."""
+    assert target.flow is not None
+    step, _, suffix = page_request.page.partition("/")
+    page, refused = hosted_flow.shown_page(sandbox, target.session, target.flow, step), target.flow.refused or {}
+    is_refused = suffix == REFUSED and refused.get("step") == page
+    path = flow_path(page_request, target.flow, page, is_refused=is_refused)
+    if path != flow_path(page_request, target.flow, page_request.page):
+        return redirect(path, page)
+    return flow_page(sandbox, page_request, target, page, refused if is_refused else {})
 
 
 def _open_link(sandbox: SandboxState, page_request: PageRequest, target: FlowTarget) -> PageView:
@@ -91,7 +105,7 @@ def _open_link(sandbox: SandboxState, page_request: PageRequest, target: FlowTar
     flow = hosted_flow.open_link(sandbox, target) if page_request.method == "GET" else None
     if flow is None:
         return link_page(sandbox, page_request, target)
-    return redirect(flow_path(page_request, flow), flow.step)
+    return redirect(flow_path(page_request, flow, flow.step), flow.step)
 
 
 def _submit_form(sandbox: SandboxState, page_request: PageRequest, target: FlowTarget) -> PageView:
@@ -105,13 +119,13 @@ def _submit_form(sandbox: SandboxState, page_request: PageRequest, target: FlowT
     simulated = hosted_flow.SIMULATED if sandbox.choices["simulate-panel"] == "shown" else ()
     if button not in ("continue", "back", "cancel", *(_SIMULATE + end for end in simulated)):
         return error_page(400)
-    flow = target.flow if page_request.is_flow and target.flow else hosted_flow.start_flow(sandbox, target)
-    problem = _apply_button(sandbox, page_request, target, button, step)
-    tenant, session_id = target.tenant, target.session.id
-    current = FlowTarget(tenant, tenant.sessions[session_id], tenant.hosted_flows[session_id])
-    if problem is not None:
-        return flow_page(sandbox, page_request, current, step=step, problem=problem, given=form)
-    return redirect(hosted_flow.return_redirect(sandbox, current.session) or flow_path(page_request, flow), step[:20])
+    if not page_request.is_flow:
+        hosted_flow.start_flow(sandbox, target)
+    is_refused = _apply_button(sandbox, page_request, target, button, step) is not None
+    session, flow = target.tenant.sessions[target.session.id], target.tenant.hosted_flows[target.session.id]
+    page = step if is_refused else hosted_flow.current_page(sandbox, session, flow)
+    path = flow_path(page_request, flow, page, is_refused=is_refused)
+    return redirect(hosted_flow.return_redirect(sandbox, session) or path, step[:20])
 
 
 def _apply_button(

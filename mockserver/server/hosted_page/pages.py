@@ -11,16 +11,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mockserver.contract.errors import SESSION_MESSAGES
 from mockserver.core import phone_numbers
-from mockserver.core.instants import to_datetime
 from mockserver.core.operations import hosted_flow, return_urls
 from mockserver.core.operations.hosted_flow import FlowTarget
 from mockserver.core.state.records import HostedFlow
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.server.api import formats
 from mockserver.server.api.response import HttpResponse
-from mockserver.server.hosted_page.request import FLOW_PREFIX, PageRequest, form_token
+from mockserver.server.hosted_page import endings
+from mockserver.server.hosted_page.request import FLOW_PREFIX, REFUSED, PageRequest, form_token
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -40,15 +39,18 @@ _PAIRING_URL = "https://pareamento.invalid/"  # a name that does not resolve (RF
 
 # Texts of the pages that refuse a request, by status: title and advice.
 _REFUSALS: Mapping[int, tuple[str, str]] = {
-    400: ("Não entendemos o envio", "O formulário chegou incompleto. Volte à página anterior e tente novamente."),
-    403: ("Envio recusado", "Este envio não partiu desta página. Volte à página de conexão e tente de novo."),
+    400: (
+        "Não foi possível processar o formulário",
+        "Ele chegou incompleto. Volte à página anterior e tente novamente.",
+    ),
+    403: ("Envio recusado", "Este envio não veio da página de conexão. Volte a ela e tente novamente."),
     405: ("Operação não disponível", "Esta página não aceita esse tipo de requisição."),
     413: ("Envio grande demais", "O formulário ultrapassa o tamanho aceito. Volte e tente novamente."),
     415: ("Formato não aceito", "Envie o formulário pela própria página de conexão."),
     500: ("Ocorreu um erro inesperado", "Tente novamente em instantes."),
 }
 _PROBLEMS = {
-    "name": f"Informe um nome de 1 a {hosted_flow.NAME_MAX_CHARS} caracteres para a nova conta.",
+    "name": f"Digite um nome de 1 a {hosted_flow.NAME_MAX_CHARS} caracteres para a nova conta.",
     "account": "Escolha uma das contas.",
 }
 
@@ -93,8 +95,10 @@ def redirect(location: str, step: str) -> PageView:
     return PageView(303, "", step, {}, location)
 
 
-def flow_path(page_request: PageRequest, flow: HostedFlow) -> str:
-    return f"{page_request.prefix}/connect/{FLOW_PREFIX}{flow.secret}"
+def flow_path(page_request: PageRequest, flow: HostedFlow, page: str, *, is_refused: bool = False) -> str:
+    """Return the path of a page of the flow; `is_refused` that of the page with the error of its form."""
+    suffix = f"/{REFUSED}" if is_refused else ""
+    return f"{page_request.prefix}/connect/{FLOW_PREFIX}{flow.secret}/{page}{suffix}"
 
 
 def link_page(sandbox: SandboxState, page_request: PageRequest, target: FlowTarget) -> PageView:
@@ -106,31 +110,23 @@ def link_page(sandbox: SandboxState, page_request: PageRequest, target: FlowTarg
 
 
 def flow_page(
-    sandbox: SandboxState,
-    page_request: PageRequest,
-    target: FlowTarget,
-    *,
-    step: str = "",
-    problem: str = "",
-    given: Mapping[str, str] | None = None,
+    sandbox: SandboxState, page_request: PageRequest, target: FlowTarget, page: str, refused: Mapping[str, str]
 ) -> PageView:
     """
-    Return the current page of the flow: its step, or its end.
+    Return a page of the flow: a step, or its end.
 
     Args:
-        step: shown again, if there is a `problem`.
-        problem: the field that is wrong.
-        given: the values of the form.
+        refused: the form that the step has refused, if this is the page with its error.
     """
     assert target.flow is not None
-    page = step if problem else hosted_flow.current_page(sandbox, target.session, target.flow)
+    field = refused.get("field", "")
     variables = {
-        "action": flow_path(page_request, target.flow),
-        "problem": problem,
-        "problem_text": _problem(problem, target.tenant.country),
-        "given": {**_BLANK, **(given or {})},
+        "action": flow_path(page_request, target.flow, page),
+        "problem": field,
+        "problem_text": _problem(field, target.tenant.country),
+        "given": {**_BLANK, **refused},
     }
-    status = 422 if problem else 410 if page == "expired" else 200
+    status = 422 if refused else 410 if page == "expired" else 200
     return _page_view(sandbox, page_request, target, status, page, variables)
 
 
@@ -138,7 +134,7 @@ def _problem(field: str, country: str) -> str | None:
     """Return the page's message about a wrong field."""
     if field == "phone":
         example = phone_numbers.example(country)
-        return f"O telefone informado não é válido. Informe o número com DDD, como {example}, ou com o código do país."
+        return f"O telefone informado não é válido. Digite o número com DDD, como {example}, ou com o código do país."
     return _PROBLEMS.get(field)
 
 
@@ -167,9 +163,9 @@ def _page_view(
         "has_panel": sandbox.choices["simulate-panel"] == "shown",
         "steps": steps[1:],
         "reached": steps.index(page) if page in steps else len(steps),
-        "until": f"{to_datetime(session.expires_at):%H:%M}",
+        "time_left": endings.time_left(sandbox, session.expires_at),
         "back": hosted_flow.return_redirect(sandbox, session),
-        "message": SESSION_MESSAGES.get("expired" if page == "expired" else session.reason or "", ("", ""))[0],
+        "ending": None if page in steps else endings.ending(sandbox, target, page),
     }
     template = page if page in steps else "end"
     # Chromium applies form-action to the redirect after a form as well, so that the origin has to be listed.
@@ -212,13 +208,15 @@ def _environment() -> Environment:
     """Return the templates, loaded for the first page only."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["phone"] = phone_numbers.readable
+    return environment
 
 
 def _qr_code(content: str) -> str:

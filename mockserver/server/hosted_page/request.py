@@ -11,7 +11,8 @@ from mockserver.core import ids
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.server.api.request import HttpRequest
 
-FLOW_PREFIX = "walk/"  # of the path of a flow, which its secret follows
+FLOW_PREFIX = "walk/"  # of the path of a flow, which its secret and the page follow
+REFUSED = "refused"  # the last part of the path of a page after its form was refused
 _FIELDS_MAX = 40
 _FORM_TYPE = "application/x-www-form-urlencoded"
 
@@ -23,6 +24,7 @@ class PageRequest(NamedTuple):
     Attributes:
         is_flow: True for the url of a flow, False for a link.
         key: the flow's secret, or the link's token.
+        page: the page of the flow in the url, with `REFUSED` after its form was refused; empty for a link.
         form: the fields; None without a readable form.
         error_status: of a form that is not readable, else 0.
         is_foreign: True if a page of another site sent it.
@@ -32,6 +34,7 @@ class PageRequest(NamedTuple):
     method: str
     is_flow: bool
     key: str
+    page: str
     form: Mapping[str, str] | None
     error_status: int
     is_foreign: bool
@@ -44,13 +47,17 @@ class PageRequest(NamedTuple):
 
 def read(request: HttpRequest) -> PageRequest:
     """Return the request to the page."""
-    key = request.target.partition("?")[0].removeprefix("/connect/")
+    key, page = request.target.partition("?")[0].removeprefix("/connect/"), ""
+    is_flow = key.startswith(FLOW_PREFIX)
+    if is_flow:
+        key, _, page = key.removeprefix(FLOW_PREFIX).partition("/")
     form, error_status = _form(request) if request.method == "POST" else (None, 0)
     base = urlsplit(request.base_url)
     return PageRequest(
         method=request.method,
-        is_flow=key.startswith(FLOW_PREFIX),
-        key=key.removeprefix(FLOW_PREFIX),
+        is_flow=is_flow,
+        key=key,
+        page=page,
         form=form,
         error_status=error_status,
         is_foreign=_is_foreign(request.headers, base.netloc),

@@ -43,6 +43,7 @@ IN_PROCESS_ORIGIN = "http://mockserver.test"  # a name that does not resolve (RF
 SEED_MAX = 2**53 - 1
 _CLOSED_REMEMBERED = 10_000
 _CHECKPOINTS_MAX = 1_000
+_LABELLED_MAX = 20  # checkpoints with a label: those of a page, one before each of its actions
 
 # When a command of the control plane runs: with the sandbox's lock held, on a snapshot with the lock free, or with the lock
 # free on the sandbox itself, whose lock the command then takes where it needs it (it lets time pass, or sends webhooks).
@@ -138,11 +139,12 @@ class HostedSandbox:
         self.config = config
         self.listeners: tuple[Callable[[], None], ...] = ()  # called after each call and each command
         self.checkpoints: dict[str, Checkpoint] = {}
+        self.checkpoint_labels: dict[str, str] = {}  # by the id of the checkpoint, oldest first
         self.choices_read: set[str] | None = None  # the ids of the choices that were read, if they are tracked
         self._coverage: SandboxCoverage | None = None  # None unless the reads of choices are recorded for it
         self._checkpoint_count = 0
         self._dispatch: WebhookDispatcher | None = None
-        # Not the sandbox's lock: another thread can close the sandbox while one holds that.
+        # Not the sandbox's lock: another thread can close the sandbox while one holds that. It guards the listeners too.
         self._creation_lock = threading.Lock()
 
     @property
@@ -177,13 +179,22 @@ class HostedSandbox:
         """The default tenant."""
         return self.sandbox.tenants[DEFAULT_TENANT]
 
-    def save_checkpoint(self) -> str:
-        """Store the state and return the checkpoint's id; beyond a bound the oldest checkpoint is dropped."""
+    def save_checkpoint(self, label: str | None = None) -> str:
+        """Store the state and return the checkpoint's id; beyond a bound the oldest checkpoint is dropped, or the oldest with a label."""
         self._checkpoint_count += 1
-        self.checkpoints[f"checkpoint_{self._checkpoint_count}"] = self.sandbox.checkpoint()
+        checkpoint_id = f"checkpoint_{self._checkpoint_count}"
+        self.checkpoints[checkpoint_id] = self.sandbox.checkpoint()
+        if label is not None:
+            self.checkpoint_labels[checkpoint_id] = label
+        if len(self.checkpoint_labels) > _LABELLED_MAX:
+            self._drop_checkpoint(next(iter(self.checkpoint_labels)))
         if len(self.checkpoints) > _CHECKPOINTS_MAX:
-            del self.checkpoints[next(iter(self.checkpoints))]
-        return f"checkpoint_{self._checkpoint_count}"
+            self._drop_checkpoint(next(iter(self.checkpoints)))
+        return checkpoint_id
+
+    def _drop_checkpoint(self, checkpoint_id: str) -> None:
+        del self.checkpoints[checkpoint_id]
+        self.checkpoint_labels.pop(checkpoint_id, None)
 
     def run_command(
         self,
@@ -264,6 +275,15 @@ class HostedSandbox:
             with self.sandbox.lock:
                 command_log.record_command(self.sandbox, recorded, arguments, before)
         self.notify_listeners()
+
+    def add_listener(self, notify: Callable[[], None]) -> None:
+        """Have `notify` called after each call and each command, by the thread that has run it."""
+        with self._creation_lock:
+            self.listeners += (notify,)
+
+    def remove_listener(self, notify: Callable[[], None]) -> None:
+        with self._creation_lock:
+            self.listeners = tuple(listener for listener in self.listeners if listener != notify)
 
     def notify_listeners(self) -> None:
         """Notify the callers that wait for a change of this sandbox."""
@@ -494,6 +514,7 @@ class SandboxHost:
                 oldest = next(iter(self.closed))
                 del self.closed[oldest]
                 self.late_calls.pop(oldest, None)
+        hosted.notify_listeners()
         return True
 
     def is_closed(self, id: str) -> bool:

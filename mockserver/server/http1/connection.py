@@ -9,15 +9,16 @@ One HTTP/1.1 connection on the event loop: reads requests, calls the handler in 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import socket
 import sys
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import IO, NamedTuple
 
 from mockserver.server.http1.body import SKIPPED_MAX_BYTES, RequestBody
-from mockserver.server.http1.framing import Framed, RequestFraming, frame
+from mockserver.server.http1.framing import Framed, RequestFraming, chunk, frame
 from mockserver.server.http1.messages import Disconnect, Handler, Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.request import BadRequest, RequestHead, head_end, method_of, parse_head
 from mockserver.server.http1.wire import RECEIVE_BYTES, Wire
@@ -50,8 +51,8 @@ class Connection:
     """
 
     __slots__ = (
-        "_body", "_client", "_config", "_exchanges", "_head", "_idle_timer", "_is_responding", "_loop", "_on_end", "_received",
-        "_workers", "task", "wire",
+        "_body", "_client", "_config", "_exchanges", "_head", "_idle_timer", "_is_responding", "_is_streaming", "_loop", "_on_end", "_pending",
+        "_received", "_workers", "task", "wire",
     )  # fmt: skip
 
     def __init__(
@@ -75,6 +76,8 @@ class Connection:
         self._body: RequestBody | None = None  # that is read now; without a head, its rest is dropped
         self._exchanges = 0
         self._is_responding = False
+        self._is_streaming = False
+        self._pending: object = None  # the response that the task awaits
         self._idle_timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
@@ -86,6 +89,8 @@ class Connection:
         """End the connection immediately, also during a request, whose task is canceled."""
         if self.task is not None:
             self.task.cancel()
+        if inspect.iscoroutine(self._pending) and inspect.getcoroutinestate(self._pending) == inspect.CORO_CREATED:
+            self._pending.close()  # its task is canceled before it has begun
         self.wire.abort()
 
     def _on_close(self) -> None:
@@ -118,6 +123,8 @@ class Connection:
             self._received = self._received + received if self._received else received
         if not self._is_responding:
             self._proceed()
+        elif self._is_streaming and not received:
+            self.abort()  # the stream has no other end
         elif len(self._received) >= RECEIVE_BYTES:
             self.wire.pause_reading()
 
@@ -236,6 +243,7 @@ class Connection:
             or response.after
             or response.on_lost
         ):
+            self._pending = response
             self._run(self._complete(exchange, response))
             return
         framed, status = self._framed(response, exchange.framing)
@@ -286,6 +294,9 @@ class Connection:
         left_bytes = framed.left_bytes
         if isinstance(response.body, bytes) or status != response.status:
             return status, framed.persists
+        if response.is_stream:
+            is_whole = await self._write_stream(response.body, request)
+            return status, framed.persists and is_whole
         try:
             async for piece in response.body:
                 if not left_bytes or self.wire.is_lost:
@@ -300,6 +311,26 @@ class Connection:
                 await response.body.aclose()
         return status, framed.persists and not left_bytes
 
+    async def _write_stream(self, pieces: AsyncIterator[bytes], request: RequestFraming) -> bool:
+        """Send each piece as a chunk; return True if the stream has ended by itself."""
+        self._is_streaming = True
+        try:
+            async for piece in pieces:
+                self.wire.send(chunk(piece, request))
+                await self.wire.flush()
+                if self.wire.is_lost or self.wire.is_at_end:
+                    return False
+            self.wire.send(chunk(b"", request))
+            await self.wire.flush()
+        except Exception:  # noqa: BLE001 - only the end of the connection shows that to the client
+            self._report()
+            return False
+        finally:
+            self._is_streaming = False
+            if hasattr(pieces, "aclose"):
+                await pieces.aclose()
+        return True
+
     def _framed(self, response: Response, request: RequestFraming) -> tuple[Framed, int]:
         """Return the framed response and its status; if that fails, those of the failure."""
         try:
@@ -310,7 +341,7 @@ class Connection:
 
     def _finish(self, exchange: _Exchange, status: int, persists: bool) -> None:
         """Log an exchange whose response is sent, and continue with the next one, or end the connection."""
-        self.task, self._is_responding = None, False
+        self.task, self._pending, self._is_responding = None, None, False
         self._exchanges += 1
         self._log(exchange.line, status)
         wire = self.wire

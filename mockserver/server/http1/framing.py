@@ -54,10 +54,14 @@ def frame(response: Response, request: RequestFraming) -> Framed:
     whole = body if isinstance(body, bytes) else None
     is_empty = status == 204 or status == 304
     lines, length, closes = _fields(status, headers, None if is_empty or whole is None else len(whole))
-    if length is None and not is_empty:
+    if length is None and not is_empty and not response.is_stream:
         raise ValueError("got a body in pieces without Content-Length; expected one")
     sent = b"" if is_empty or request.method == "HEAD" else whole
     persists = request.persists and not (closes or response.closes)
+    if response.is_stream and request.minor == 0:
+        persists = False  # HTTP/1.0 has no chunks: the end of the connection ends the body
+    elif response.is_stream:
+        lines.append("Transfer-Encoding: chunked")
     if sent is not None and length is not None:
         sent = sent[:length]  # bytes beyond it would be read as the beginning of the next response
         persists = persists and (len(sent) == length or request.method == "HEAD" or is_empty)
@@ -96,6 +100,11 @@ def _fields(
     if length is not None and not is_sized:
         lines.append(f"Content-Length: {length}")
     return lines, length, closes
+
+
+def chunk(piece: bytes, request: RequestFraming) -> bytes:
+    """Return a piece of a stream as it is sent; no bytes are the end of the stream."""
+    return piece if request.minor == 0 else b"%x\r\n%b\r\n" % (len(piece), piece)
 
 
 @lru_cache(maxsize=1)

@@ -75,10 +75,12 @@ class Response(NamedTuple):
     Attributes:
         headers: without those of the connection and of the framing. A Content-Length above the size of the body ends the
             connection after the body; one below it cuts the body.
-        body: the whole body, or its pieces, each when it is due; pieces require a Content-Length.
+        body: the whole body, or its pieces, each when it is due; pieces require a Content-Length, but for a stream.
         closes: end the connection after the response.
         after: runs in a worker once the response is sent; the connection's next request waits for it.
         on_lost: runs in a worker if the response did not reach the client.
+        is_stream: True for pieces without a length: they are sent chunked until they end, the client disconnects or the
+            server stops.
     """
 
     status: int
@@ -87,6 +89,7 @@ class Response(NamedTuple):
     closes: bool = False
     after: Callable[[], object] | None = None
     on_lost: Callable[[], object] | None = None
+    is_stream: bool = False
 
 
 class Disconnect(NamedTuple):

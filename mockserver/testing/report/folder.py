@@ -1,10 +1,11 @@
-"""The folder for the documents that repeat failed runs."""
+"""The folders for what a run leaves behind: documents that repeat failed runs, and traces."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-DEFAULT_FOLDER = ".mockserver/failures"
+FOLDER = ".mockserver"
+DEFAULT_FOLDER = f"{FOLDER}/failures"
 OFF = "off"
 
 
@@ -21,13 +22,13 @@ def folder_for_documents(name: str | None, root: Path) -> Path | None:
 
 def make_folder(folder: Path, root: Path) -> None:
     """
-    Make the folder for documents; git ignores the default one.
+    Make a folder for files of a run; git ignores those in `.mockserver`.
 
     Args:
         folder: The folder.
-        root: The folder that the default one is relative to.
+        root: The folder that `.mockserver` is in.
     """
     folder.mkdir(parents=True, exist_ok=True)
     ignored = folder.parent / ".gitignore"
-    if folder == root / DEFAULT_FOLDER and not ignored.exists():
+    if folder.parent == root / FOLDER and not ignored.exists():
         ignored.write_text("*\n", encoding="utf-8")

@@ -62,8 +62,12 @@ class NoWait(NamedTuple):
 
 def replay(document: Mapping[str, Any]) -> Iterator[ReplayedEntry]:
     """Yield the result of each entry of `calls`, in a sandbox that is created from the rest of the document."""
-    host = SandboxHost()
-    hosted = host.create(SandboxConfig(document))  # which validates the whole document, with its calls
+    # The creation validates the whole document, with its calls.
+    yield from replay_in(SandboxHost().create(SandboxConfig(document)), document)
+
+
+def replay_in(hosted: HostedSandbox, document: Mapping[str, Any]) -> Iterator[ReplayedEntry]:
+    """Yield the result of each entry of `calls`, in this sandbox, which was created from the rest of the document."""
     for entry in to_plain(document.get("calls", ())):
         _drop_receivers(hosted)
         if "at" in entry:

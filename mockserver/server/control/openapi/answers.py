@@ -32,6 +32,15 @@ from mockserver.server.control.openapi.shapes import (
 
 JSON = dict[str, Any]
 
+_STREAM: Final = """\
+Server-sent events, each with `id`, `event` and `data` (JSON), as they happen; a comment is a heartbeat.
+
+- `call`: `n`, `at`, `operation`, `method`, `path`, `status`, `code`, `fault`, and `changed`, true if the call changed a record
+- `change`: a transition, as the journal has it
+- `delivery`: a transition of a delivery, with `eventId` and `endpoint`
+- `clock`: `now` and `frozen`; first of all, and when the clock is moved, frozen or let run
+- `lag`: the reader was too far behind, or the state was restored (`restored`): `calls` and `changes` are left out"""
+
 ANSWERS: Final[Mapping[str, Shape | None]] = MappingProxyType(
     {
         "readHealth": obj(status=one_of("ok"), version=TEXT),
@@ -50,6 +59,7 @@ ANSWERS: Final[Mapping[str, Shape | None]] = MappingProxyType(
         "readTrackedChoices": obj(read=array(TEXT)),
         "trackChoices": None,
         "listScenarios": obj(scenarios=array(obj(name=TEXT, summary=TEXT, clauses=array(TEXT)))),
+        "readScenario": obj(document=ref("Scenario"), rules=array(TEXT)),
         "applyScenario": ref("AppliedScenario"),
         "listRules": obj(rules=array(ref("RuleInForce"))),
         "removeRules": None,
@@ -58,6 +68,7 @@ ANSWERS: Final[Mapping[str, Shape | None]] = MappingProxyType(
         "setTenant": ref("TenantSettings"),
         "readState": ref("State"),
         "createCheckpoint": obj(checkpointId=TEXT),
+        "listCheckpoints": obj(checkpoints=array(obj(checkpointId=TEXT, label=TEXT, at=INSTANT, exchanges=COUNT))),
         "restoreCheckpoint": None,
         "readJournal": obj(exchanges=array(ref("Exchange")), transitions=array(ref("Transition"))),
         "verifyJournal": obj(
@@ -77,6 +88,7 @@ ANSWERS: Final[Mapping[str, Shape | None]] = MappingProxyType(
         "expireSession": ref("ReadConnectionSessionResponse"),
         "failCampaign": ref("ReadCampaignResponse"),
         "readEvents": obj(events=array(ref("EventEntry"))),
+        "readEvent": ref("EventInFull"),
         "redeliverEvent": ref("EventEntry"),
         "createWebhook": ref("CreatedWebhook"),
         "recoverWebhook": obj(webhookId=TEXT, events=array(TEXT)),
@@ -86,6 +98,7 @@ ANSWERS: Final[Mapping[str, Shape | None]] = MappingProxyType(
         "readDocs": TEXT,
         "readDocsStyle": TEXT,
         "readDocsScript": TEXT,
+        "readStream": {**TEXT, "description": _STREAM},
     }
 )
 
@@ -107,6 +120,34 @@ _TENANT: Final[Mapping[str, Shape]] = MappingProxyType(
 )
 _ATTEMPT: Final = obj({"status": WHOLE, "error": TEXT, "fault": TEXT}, at=INSTANT)
 _TIMED_ATTEMPT: Final = obj({"status": WHOLE, "error": TEXT, "fault": TEXT, "durationMs": COUNT}, at=INSTANT)
+_SIGNATURE: Final = obj(
+    scheme=TEXT,
+    id=nullable(TEXT),
+    timestamp=nullable(TEXT),
+    signatures=array(
+        obj(
+            value=TEXT,
+            secret={
+                **nullable(TEXT),
+                "description": "The endpoint's secret that has signed: `current` or `former`; null if neither has.",
+            },
+        )
+    ),
+)
+_SENT_ATTEMPT: Final = obj(
+    number=COUNT,
+    at=INSTANT,
+    due=INSTANT,
+    status=nullable(WHOLE),
+    error=nullable(TEXT),
+    fault=nullable(TEXT),
+    durationMs=COUNT,
+    headers=mapping(TEXT),
+    body=TEXT,
+    bodyBytes=COUNT,
+    answer=TEXT,
+    signature=nullable(_SIGNATURE),
+)
 _DUE: Final = obj(at=INSTANT, what=TEXT, id=TEXT)
 _FAULT: Final = nullable(obj(rule=TEXT, effects=ref("Effects")))
 _CALL: Final[Mapping[str, Shape]] = MappingProxyType({"method": TEXT, "path": TEXT})
@@ -313,6 +354,22 @@ _NAMED: Final[Mapping[str, Shape]] = MappingProxyType(
             event=one_of(CONNECTED, CONNECTION_FAILED),
             data=either(ref("ConnectedData"), ref("ConnectionExpired"), ref("ConnectionFailed")),
             deliveries=array(obj(endpoint=TEXT, status=one_of(*DELIVERY.states), attempts=array(_TIMED_ATTEMPT))),
+        ),
+        "EventInFull": obj(
+            id=TEXT,
+            at=INSTANT,
+            event=one_of(CONNECTED, CONNECTION_FAILED),
+            data=either(ref("ConnectedData"), ref("ConnectionExpired"), ref("ConnectionFailed")),
+            deliveries=array(
+                obj(
+                    id=TEXT,
+                    endpoint=TEXT,
+                    url=nullable(TEXT),
+                    status=one_of(*DELIVERY.states),
+                    due=nullable(INSTANT),
+                    attempts=array(_SENT_ATTEMPT),
+                )
+            ),
         ),
     }
 )

@@ -85,6 +85,7 @@ _QUERIES: Final[Mapping[str, Mapping[str, Shape]]] = MappingProxyType(
             "operation": {**ref("OperationName"), "description": "Only the exchanges of this operation."},
             "status": {**COUNT, "maximum": 10**15 - 1, "description": "Only exchanges with this status."},
             "since": {**COUNT, "maximum": 10**15 - 1, "description": "Only exchanges after this number."},
+            "before": {**COUNT, "maximum": 10**15 - 1, "description": "Only exchanges before this number."},
             "limit": {
                 **COUNT,
                 "maximum": 10**15 - 1,
@@ -95,6 +96,13 @@ _QUERIES: Final[Mapping[str, Mapping[str, Shape]]] = MappingProxyType(
                 "maximum": 10**15 - 1,
                 "description": "The number of exchanges, at most, of the newest; not with `limit`.",
             },
+        },
+        "readStream": {
+            "since": {
+                **TEXT,
+                "pattern": "^[0-9]{1,15}[.][0-9]{1,15}[.][0-9]{1,15}$",
+                "description": "The id of the last event that the reader has; the header `Last-Event-ID` takes precedence.",
+            }
         },
         "readReport": {"failure": {**TEXT, "description": "The words of the failing test."}},
         **dict.fromkeys(("completeSession", "failSession", "cancelSession", "expireSession"), _OF_DELIVERIES),
@@ -128,7 +136,7 @@ _TAGS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "events": ("Webhooks", "Events, their deliveries and their endpoints."),
         "webhooks": ("Webhooks", "Events, their deliveries and their endpoints."),
         **dict.fromkeys(
-            ("journal", "steps", "replay", "report", "ledger", "conduct", "coverage"),
+            ("journal", "steps", "replay", "report", "ledger", "conduct", "coverage", "stream"),
             ("Evidence", "What was called, and what it caused."),
         ),
         **dict.fromkeys(("openapi.json", "openapi.yaml", "docs"), ("Server", "The server and its sandboxes.")),
@@ -139,7 +147,10 @@ _LINKS: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
         "createSandbox": {"deleteSandbox": {"id": "$response.body#/sandboxId"}},
         "createCheckpoint": {"restoreCheckpoint": {"id": "$response.body#/checkpointId"}},
         "listRules": {"removeRule": {"id": "$response.body#/rules/0/id"}},
-        "readEvents": {"redeliverEvent": {"id": "$response.body#/events/0/id"}},
+        "readEvents": {
+            "readEvent": {"id": "$response.body#/events/0/id"},
+            "redeliverEvent": {"id": "$response.body#/events/0/id"},
+        },
     }
 )
 
@@ -163,7 +174,8 @@ def control_document(
     """
     components = public_components(choices) | request_components() | answer_components()
     if choices["additive-fields"] != "none":
-        components["EventEntry"]["additionalProperties"] = True
+        for name in ("EventEntry", "EventInFull"):
+            components[name]["additionalProperties"] = True
     rows = list(commands)
     paths: dict[str, JSON] = {}
     for row in rows:
@@ -232,7 +244,7 @@ def _request_body(row: Command, samples: CommandSamples) -> JSON:
 def _responses(row: Command, samples: CommandSamples) -> dict[str, JSON]:
     responses = {str(row.status): _success(row, samples)}
     refused = samples.refusals.get(row.id, {})
-    for status, codes in refusals.codes_by_status(row.id, row.target, row.schema is not None).items():
+    for status, codes in refusals.codes_by_status(row.id, row.target, row.schema is not None, row.method).items():
         narrowed = {"code": {"type": "string", "enum": codes}, "statusCode": {"type": "integer", "const": status}}
         schema = {"allOf": [ref("ControlError"), {"type": "object", "properties": narrowed}]}
         examples = {code: refused[code] for code in codes if code in refused}

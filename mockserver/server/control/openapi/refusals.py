@@ -17,6 +17,7 @@ STATUSES: Final[Mapping[Code, int]] = MappingProxyType(
         "MOCK_TOKEN_WANTED": 401,
         "MOCK_FOREIGN_HOST": 403,
         "MOCK_FOREIGN_ORIGIN": 403,
+        "MOCK_HEADER_WANTED": 403,
         "MOCK_NOT_FOUND": 404,
         "MOCK_OWN_PORT": 409,
         "MOCK_DEFAULT_SANDBOX": 409,
@@ -47,6 +48,7 @@ OWN: Final[Mapping[str, tuple[Code, ...]]] = MappingProxyType(
         "advanceClock": ("MOCK_BAD_ADVANCE", "MOCK_BAD_INSTANT", "MOCK_BAD_DURATION", "MOCK_TIME_GOES_FORWARD"),
         "choose": ("MOCK_BAD_CHOICE",),
         "readTrackedChoices": ("MOCK_NOT_WATCHED",),
+        "readStream": ("MOCK_NOT_ACCEPTABLE", "MOCK_BAD_QUERY"),
         "applyScenario": ("MOCK_BAD_SCENARIO",),
         "readState": ("MOCK_BAD_QUERY",),
         "readJournal": ("MOCK_BAD_QUERY", "MOCK_BAD_OPERATION"),
@@ -78,7 +80,9 @@ _COMMON: Final = (
 _OF_BODIES: Final = ("MOCK_BAD_JSON", "MOCK_BAD_BODY", "MOCK_BODY_TOO_LARGE")
 
 
-def codes_by_status(command: str, target: Literal["host", "sandbox"], has_body: bool) -> dict[int, list[Code]]:
+def codes_by_status(
+    command: str, target: Literal["host", "sandbox"], has_body: bool, method: str = "POST"
+) -> dict[int, list[Code]]:
     """
     Return the codes with which a command can be refused, by status.
 
@@ -86,9 +90,11 @@ def codes_by_status(command: str, target: Literal["host", "sandbox"], has_body: 
         command: the command's id.
         target: what the command acts on; the host's are refused at a port that only one sandbox has.
         has_body: the command reads a body.
+        method: a browser's requests of any other method than GET need a header.
     """
     of_host = ("MOCK_OWN_PORT",) if target == "host" and command != "readHealth" else ()
-    codes = (*_COMMON, *(_OF_BODIES if has_body else ()), *of_host, *OWN.get(command, ()))
+    of_writes = ("MOCK_HEADER_WANTED",) if method != "GET" else ()
+    codes = (*_COMMON, *of_writes, *(_OF_BODIES if has_body else ()), *of_host, *OWN.get(command, ()))
     by_status: dict[int, list[Code]] = {}
     for code in codes:
         by_status.setdefault(STATUSES[code], []).append(code)

@@ -65,6 +65,16 @@ BODIES: Final[Mapping[str, Shape]] = MappingProxyType(
                 "given": ref("SeedData"),
             }
         ),
+        "createCheckpoint": obj(
+            {
+                "label": {
+                    **TEXT,
+                    "minLength": 1,
+                    "maxLength": 200,
+                    "description": "What follows the checkpoint; of those with a label the newest twenty are stored.",
+                }
+            }
+        ),
         "setClock": either(
             titled("Freeze", obj(freeze=either(ref("Instant"), _TRUE)), "At an instant, or true for the present one."),
             titled("Follow", obj({"catchUp": FLAG}, follow=_TRUE), "Along with the clock of the process."),
@@ -108,7 +118,14 @@ BODIES: Final[Mapping[str, Shape]] = MappingProxyType(
     }
 )
 # Bodies without a required property may be left out.
-OPTIONAL_BODIES: Final = ("createSandbox", "choose", "applyScenario", "setTenant", "completeSession")
+OPTIONAL_BODIES: Final = (
+    "createSandbox",
+    "createCheckpoint",
+    "choose",
+    "applyScenario",
+    "setTenant",
+    "completeSession",
+)
 
 
 def request_components() -> dict[str, JSON]:

@@ -34,7 +34,9 @@
   function request(form) {
     const headers = new Headers();
     if (key.value) headers.set(key.dataset.header, key.dataset.before + key.value);
-    const options = { method: form.dataset.method, headers, cache: "no-store", credentials: "omit" };
+    const isControl = form.dataset.path.startsWith("/_mock/");
+    if (isControl) headers.set("X-Mock-Request", "docs"); // a header that no form of another site can send
+    const options = { method: form.dataset.method, headers, cache: "no-store", credentials: isControl ? "same-origin" : "omit" };
     const text = form.querySelector("textarea");
     const files = form.querySelector("[data-files]");
     if (text && text.value.trim()) {

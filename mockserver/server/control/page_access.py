@@ -1,0 +1,72 @@
+"""The control plane as the dashboard uses it: the same commands and the same checks as for a client over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, get_args
+
+from mockserver.server.api.request import HttpRequest
+from mockserver.server.control import access, routes, sandboxes
+from mockserver.server.errors import ControlError
+from mockserver.server.hosting.host import HostedSandbox, SandboxHost
+
+_HOST_COMMANDS = ("listSandboxes", "readHealth")
+_IDS = frozenset(get_args(routes.CommandId))
+
+
+class PageAccess(NamedTuple):
+    """
+    The sandbox of one request for a page; `hosted` is None on a server without a default sandbox.
+
+    Lifetime: that of the request.
+    """
+
+    host: SandboxHost
+    hosted: HostedSandbox | None
+    request: HttpRequest
+
+    @property
+    def sandbox_id(self) -> str | None:
+        """The id of the sandbox of the page."""
+        return self.hosted.id if self.hosted is not None else None
+
+    def check(self) -> None:
+        """Raise ControlError for a request that the control plane refuses."""
+        access.check_access(self.host, self.request)
+
+    def check_origin(self) -> None:
+        """Raise ControlError for a foreign name or origin; the token is not required."""
+        access.check_origin(self.host, self.request)
+
+    def needs_token(self) -> bool:
+        """Return True if the server requires a token."""
+        return self.host.token is not None
+
+    def cookie_for(self, token: str) -> tuple[str, str] | None:
+        """Return the name and the value of the cookie for the server's token; None for any other text."""
+        return access.session_cookie(token) if access.is_token(self.host, token) else None
+
+    def read(self, command: str, **arguments: str) -> Mapping[str, Any]:
+        """
+        Return the answer of a command that reads, as JSON values.
+
+        Args:
+            command: its id.
+            arguments: its query and the parameters of its path.
+
+        Raises:
+            ControlError: the command is refused.
+        """
+        assert command in _IDS
+        if command in _HOST_COMMANDS:
+            addressed = sandboxes.AddressedHost(self.host, self._origin())
+            answer: Mapping[str, Any] = routes.COMMANDS[command].handler(addressed, arguments)
+            return answer
+        if self.hosted is None:
+            raise ControlError(404, "MOCK_NOT_FOUND", "this server has no default sandbox; open one of the list")
+        result: Any = routes.run_command(self.hosted, command, arguments)  # type: ignore[arg-type]  # a CommandId, as above
+        return {"text": result} if isinstance(result, str) else result
+
+    def _origin(self) -> str:
+        prefix = self.hosted.prefix if self.hosted is not None else ""
+        return self.request.base_url.removesuffix(prefix)

@@ -1,0 +1,113 @@
+"""The views of conduct with the ledger, of choices, and of scenarios with the rules in force."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mockserver.contract.effects import FORGERIES
+from mockserver.contract.endpoints import OPERATIONS
+from mockserver.server.dashboard.environment import sentence
+from mockserver.server.dashboard.plane import ControlPlane
+from mockserver.server.errors import ControlError
+
+JSON = dict[str, Any]
+
+# Of the ledger's lists: the heading of each, the executions and sends themselves last.
+_LEDGER: Final = {
+    "duplicateExecutions": "Executions that a client started twice",
+    "duplicateSends": "Messages that were sent twice",
+    "clonedCampaigns": "Campaigns created again under another name",
+    "abandonedSessions": "Sessions that no call read to their end",
+    "unusedMedia": "Files that nothing uses",
+    "executions": "Executions",
+}
+_LEDGER_ROWS: Final = 200
+# The faults that the form arms for the next call: the words of each, and its effect.
+FAULTS: Final = (
+    ("lose the answer after it took effect", {"drop": "after"}),
+    ("lose the call before it takes effect", {"drop": "before"}),
+    ("reset the connection after it took effect", {"reset": "after"}),
+    ("answer 504 of a proxy after it took effect", {"bad-gateway": {"when": "after", "status": 504}}),
+    ("answer 502 of a proxy before it takes effect", {"bad-gateway": "before"}),
+    ("refuse with INTERNAL_ERROR", {"error": "INTERNAL_ERROR"}),
+    ("refuse with RATE_LIMIT_EXCEEDED", {"error": {"code": "RATE_LIMIT_EXCEEDED", "retryAfter": 5}}),
+    ("answer 30 seconds late", {"delay-after": "30s"}),
+    ("cut the answer after 20 bytes", {"truncate": 20}),
+    ("answer something that is not JSON", {"garble": True}),
+    ("answer as before the last change", {"stale": True}),
+)
+DELIVERY_FAULTS: Final = (
+    ("deliver it twice", {"deliver": {"duplicate": 1}}),
+    ("lose it", {"deliver": {"lose": True}}),
+    ("deliver it after the next one", {"deliver": {"reorder": True}}),
+    ("deliver it five minutes late", {"deliver": {"delay": "5m"}}),
+    *((f"send a forged request too: {name}", {"deliver": {"forge": name}}) for name in FORGERIES),
+)
+
+
+def conduct(plane: ControlPlane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
+    """Return the findings with their calls, and what the calls have caused."""
+    report, ledger = plane.read("readConduct"), plane.read("readLedger")
+    findings = [{**row, "sentence": sentence(row["clause"])} for row in report["findings"]]
+    lists = [
+        {"heading": heading, "rows": list(ledger[name])[: -_LEDGER_ROWS - 1 : -1], "total": len(ledger[name])}
+        for name, heading in _LEDGER.items()
+    ]
+    return "conduct.html", {
+        "findings": findings,
+        "not_assessed": report["notAssessed"],
+        "lists": lists,
+        "sends": len(ledger["sends"]),
+        "counted": "call change",
+    }
+
+
+def choices(plane: ControlPlane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
+    """Return the choices: those that this run has read first, then those that are set, then the rest."""
+    rows = plane.read("readChoices")["choices"]
+    try:
+        tracked: set[str] | None = set(plane.read("readTrackedChoices")["read"])
+    except ControlError:  # they are not tracked yet
+        tracked = None
+    text = query.get("text", "").casefold()
+    matching = [row for row in rows if not text or text in f"{row['id']} {row['question']} {row['clause']}".casefold()]
+    read = [row for row in matching if tracked and row["id"] in tracked]
+    other = [row for row in matching if not (tracked and row["id"] in tracked)]
+    groups = [
+        ("Read by this run", read),
+        ("Set to another option", [row for row in other if row["value"] != row["default"]]),
+        ("Every other choice" if tracked else "By default", [row for row in other if row["value"] == row["default"]]),
+    ]
+    return "choices.html", {
+        "groups": [{"heading": heading, "rows": [_choice(row) for row in part]} for heading, part in groups if part],
+        "is_tracked": tracked is not None,
+        "text": query.get("text", ""),
+        "counted": "",
+    }
+
+
+def _choice(row: Mapping[str, Any]) -> JSON:
+    return {**row, "sentence": sentence(row["clause"]), "is_default": row["value"] == row["default"]}
+
+
+def scenarios(plane: ControlPlane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
+    """Return the library with the rules in force, or what one scenario does."""
+    if item:
+        answer = plane.read("readScenario", name=item)
+        document = answer["document"]
+        clauses = [{"id": clause, "sentence": sentence(clause)} for clause in document.get("clauses", ())]
+        return "scenario_page.html", {"document": document, "rules": answer["rules"], "clauses": clauses, "counted": ""}
+    text = query.get("text", "").casefold()
+    rows = plane.read("listScenarios")["scenarios"]
+    matching = [row for row in rows if text in f"{row['name']} {row['summary']} {' '.join(row['clauses'])}".casefold()]
+    return "scenarios.html", {
+        "rows": matching,
+        "total": len(rows),
+        "rules": plane.read("listRules")["rules"],
+        "operations": OPERATIONS,
+        "faults": FAULTS,
+        "delivery_faults": DELIVERY_FAULTS,
+        "text": query.get("text", ""),
+        "counted": "",
+    }

@@ -1,0 +1,130 @@
+"""
+The templates of the dashboard and their filters. The macros of `call.html`, `story.html` and `objects.html` take plain JSON.
+
+Every value from a sandbox is hostile text: the templates escape each of them, and the policy of the pages runs no script
+and no style but the assets of this folder.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal
+from urllib.parse import quote
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from mockserver.contract import clauses
+from mockserver.core.instants import SECOND, Duration, Instant, parse
+from mockserver.version import VERSION
+
+_HERE: Final = Path(__file__).parent
+_TEXT_CHARS: Final = 20_000  # of a body on a page
+_UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
+_CONTROLS: Final = re.compile("[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+@cache
+def asset(name: Literal["style.css", "script.js", "icon.svg"]) -> bytes:
+    """Return a static asset of the pages."""
+    return (_HERE / "static" / name).read_bytes()
+
+
+@cache
+def environment() -> Environment:
+    """Return the environment of the templates, the same for pages that are served and for files."""
+    templates = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters |= {
+        "json_text": json_text,
+        "compact": compact,
+        "visible": visible,
+        "duration": duration,
+        "time_of_day": time_of_day,
+        "day": day,
+        "wait_until": wait_until,
+        "segment": segment,
+        "sentence": sentence,
+    }
+    templates.globals["version"] = VERSION
+    return templates
+
+
+def render(template: str, context: Mapping[str, Any]) -> str:
+    """Return a page."""
+    return environment().get_template(template).render(context)
+
+
+def json_text(value: Any) -> str:
+    """Return a JSON value as lines, a text as it is, cut to what a page shows."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    rest = len(text) - _TEXT_CHARS
+    return visible(text if rest <= 0 else f"{text[:_TEXT_CHARS]}\n({rest:,} more characters)")
+
+
+def compact(value: Any) -> str:
+    """Return a JSON value on one line."""
+    return visible(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+
+
+def visible(text: object) -> str:
+    """Return the text with an escape for each control character, those that reorder text included."""
+    return _CONTROLS.sub(lambda control: f"\\u{ord(control[0]):04x}", str(text))
+
+
+def instant_of(text: str) -> Instant:
+    """Return the instant of a text that an answer of the control plane has; ValueError for any other text."""
+    parsed = parse(text)
+    if parsed is None:
+        raise ValueError(f"got {text!r}; expected an instant")
+    return parsed[0]
+
+
+def wait_until(due: str, now: str) -> str:
+    """Return the time from one instant to another in words."""
+    return duration(instant_of(due) - instant_of(now))
+
+
+def duration(span: Duration) -> str:
+    """Return a span in microseconds in its two largest units."""
+    seconds = span / SECOND
+    if seconds < 60:
+        return f"{round(seconds, 3):g}s"
+    parts, left = [], round(seconds)
+    for size, unit in _UNITS:
+        if left >= size:
+            parts.append(f"{left // size}{unit}")
+            left %= size
+    return " ".join(parts[:2])
+
+
+def time_of_day(text: str) -> str:
+    """Return the time of an instant, to the millisecond."""
+    return text.partition("T")[2].rstrip("Z")[:12]
+
+
+def day(text: str) -> str:
+    return text.partition("T")[0]
+
+
+def segment(text: object) -> str:
+    """Return a text as one segment of a path."""
+    return quote(str(text), safe="")
+
+
+def sentence(clause: str) -> str:
+    """Return the document's sentence of a clause; empty for one that the document does not have."""
+    return _sentences().get(clause, "")
+
+
+@cache
+def _sentences() -> Mapping[str, str]:
+    return {clause.id: clause.text for clause in clauses.read()}

@@ -1,0 +1,112 @@
+"""The view of events, and the page of one: its deliveries with their attempts, the bytes, and the signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mockserver.contract.text import whole_number
+from mockserver.server.dashboard import lifecycle_svg
+from mockserver.server.dashboard.environment import instant_of
+from mockserver.server.dashboard.plane import ControlPlane, number_in
+
+JSON = dict[str, Any]
+View = Mapping[str, Any]
+
+PAGE_ROWS: Final = 200
+_ENDED: Final = ("delivered", "abandoned")
+_SIGNERS: Final = {
+    "current": "the endpoint's secret",
+    "former": "the endpoint's former secret",
+    None: "no secret of this endpoint",
+}
+
+
+def events(plane: ControlPlane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
+    """Return the view of events, the newest first, with the endpoints; or the page of one event."""
+    if item:
+        event = plane.read("readEvent", id=item)
+        return "event_page.html", {"event": event_model(event), "counted": "delivery"}
+    skip = number_in(query, "skip")
+    rows = [_row(event) for event in plane.read("readEvents")["events"]][::-1]
+    state = plane.read("readState", chats="0")
+    endpoints = [webhook for tenant in state["tenants"] for webhook in tenant["webhooks"]]
+    return "events.html", {
+        "rows": rows[skip : skip + PAGE_ROWS],
+        "older": skip + PAGE_ROWS if len(rows) > skip + PAGE_ROWS else None,
+        "endpoints": [{**webhook, **_numbers(rows, webhook["id"])} for webhook in endpoints],
+        "counted": "delivery",
+    }
+
+
+def _row(event: View) -> JSON:
+    deliveries = [{**delivery, "latest": (delivery["attempts"] or [None])[-1]} for delivery in event["deliveries"]]
+    return {**event, "deliveries": deliveries, "can_resend": _can_resend(deliveries)}
+
+
+def _can_resend(deliveries: list[JSON]) -> bool:
+    return any(delivery["status"] in _ENDED for delivery in deliveries)
+
+
+def _numbers(rows: list[JSON], endpoint: str) -> JSON:
+    statuses = [
+        delivery["status"] for row in rows for delivery in row["deliveries"] if delivery["endpoint"] == endpoint
+    ]
+    return {"deliveries": len(statuses), "abandoned": statuses.count("abandoned")}
+
+
+def event_model(event: View) -> JSON:
+    """Return everything that the macro of an event shows, as plain JSON: each attempt with its signature part by part."""
+    deliveries = [
+        {
+            **delivery,
+            "drawing": lifecycle_svg.drawing("delivery", delivery["status"], ()),
+            "attempts": [{**attempt, "checks": _checks(attempt)} for attempt in reversed(delivery["attempts"])],
+        }
+        for delivery in event["deliveries"]
+    ]
+    return {**event, "deliveries": deliveries, "can_resend": _can_resend(deliveries), "why_not": _why_not(deliveries)}
+
+
+def _why_not(deliveries: list[JSON]) -> str:
+    """Return why an event cannot be sent again; empty if it can."""
+    if not deliveries:
+        return "No endpoint is registered for it."
+    if _can_resend(deliveries):
+        return ""
+    statuses = ", ".join(delivery["status"] for delivery in deliveries)
+    return f"Its deliveries have not ended yet: {statuses}. Advance to the next attempt."
+
+
+def _checks(attempt: View) -> list[JSON]:
+    """Return the check of a signature, part by part: each with its value, whether it holds, and a remark."""
+    signature = attempt["signature"]
+    if signature is None:
+        return [{"part": "signature", "value": "none", "holds": False, "remark": "The request has no signature."}]
+    checks = []
+    if signature["id"] is not None:
+        checks.append({"part": "id", "value": signature["id"], "holds": True, "remark": "Signed as the first part."})
+    if signature["timestamp"] is not None:
+        checks.append(_timestamp(signature["timestamp"], attempt["at"]))
+    size = f"{attempt['bodyBytes']:,} bytes"
+    checks.append({"part": "body", "value": size, "holds": True, "remark": "Signed as the last part, byte for byte."})
+    for row in signature["signatures"]:
+        remark = f"Signed with {_SIGNERS[row['secret']]} ({signature['scheme']})."
+        checks.append(
+            {"part": "signature", "value": row["value"], "holds": row["secret"] is not None, "remark": remark}
+        )
+    return checks
+
+
+def _timestamp(timestamp: str, at: str) -> JSON:
+    """Return the check of a timestamp: its distance from the clock of the sandbox, which a receiver's clock may not have."""
+    number = whole_number(timestamp)
+    if number is None:
+        return {"part": "timestamp", "value": timestamp, "holds": False, "remark": "It is not a number of seconds."}
+    seconds = number - instant_of(at) // 1_000_000
+    remark = (
+        "Equal to the sandbox's clock."
+        if abs(seconds) <= 1
+        else f"{abs(seconds):,} seconds {'before' if seconds < 0 else 'after'} the sandbox's clock."
+    )
+    return {"part": "timestamp", "value": timestamp, "holds": True, "remark": remark}

@@ -1,0 +1,160 @@
+"""
+Requests of the dashboard: pages, their assets, and the form that takes the token.
+
+1. A page reads the control plane's own answers and writes nothing: each action on it is a call of the control plane, which
+   the page's script sends.
+2. Beyond loopback a browser types the token into a form once; the cookie that follows opens the pages of one sandbox.
+3. A refusal is a page too, with the status and the message of the control plane.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, cast
+from urllib.parse import parse_qsl, urlsplit
+
+from mockserver.server.api.request import HttpRequest
+from mockserver.server.api.response import HttpResponse
+from mockserver.server.dashboard import behaviour, calls, environment, events, objects, overview, paths, timeline
+from mockserver.server.dashboard.paths import PagePath, page_path
+from mockserver.server.dashboard.plane import ControlPlane
+from mockserver.server.errors import ControlError
+
+JSON = dict[str, Any]
+View = Callable[[ControlPlane, Mapping[str, str], str], tuple[str, JSON]]
+
+_LOG: Final = logging.getLogger("mockserver")
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+_HEADERS: Final = (
+    ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "same-origin"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+)
+_VIEWS: Final[Mapping[str, View]] = MappingProxyType(
+    {
+        "now": overview.now,
+        "sandboxes": overview.sandboxes,
+        "timeline": timeline.timeline,
+        "calls": calls.calls,
+        "objects": objects.objects,
+        "events": events.events,
+        "conduct": behaviour.conduct,
+        "choices": behaviour.choices,
+        "scenarios": behaviour.scenarios,
+    }
+)
+_TITLES: Final = {"conduct": "Conduct and ledger", "sandboxes": "Sandboxes"}
+_FORM_FIELDS_MAX: Final = 10
+
+
+def respond(plane: ControlPlane, request: HttpRequest) -> HttpResponse | None:
+    """Return the response to a request of the dashboard; None for another page of the control plane that may be shown."""
+    path = request.target.partition("?")[0]
+    base = urlsplit(request.base_url).path  # the prefix of the sandbox, with the place where the server is mounted
+    try:
+        if paths.is_redirected(request):
+            return _redirect(base + paths.ROOT, ())
+        if path in paths.ASSETS:
+            plane.check_origin()
+            return _asset(path)
+        if request.method == "POST":
+            return _sign_in(plane, request, base)
+        plane.check()
+        page = page_path(path)
+        return None if page is None else _page(plane, request, base, page)
+    except ControlError as refusal:
+        if refusal.code == "MOCK_TOKEN_WANTED":
+            return _sign_in_form(request, base, path, is_again=False)
+        return _refusal(plane, request, base, refusal)
+    except Exception as failure:  # noqa: BLE001 - a bug of the mock is a page too
+        _LOG.exception("unexpected failure in the dashboard")
+        message = f"the mock failed: {type(failure).__name__}; its log has the traceback"
+        return _refusal(plane, request, base, ControlError(500, "MOCK_INTERNAL_ERROR", message))
+
+
+def _page(plane: ControlPlane, request: HttpRequest, base: str, page: PagePath) -> HttpResponse:
+    query = dict(parse_qsl(request.target.partition("?")[2], keep_blank_values=True, errors="replace"))
+    view = page.view
+    if plane.sandbox_id is None and view == "now":
+        view = "sandboxes"
+    template, context = _VIEWS[view](plane, query, page.item)
+    shared = overview.bar(plane) if plane.sandbox_id is not None and view != "sandboxes" else {"bar": None}
+    text = environment.render(template, {**_frame(plane, request, base, view), **shared, **context})
+    return _html(200, text)
+
+
+def _frame(plane: ControlPlane, request: HttpRequest, base: str, view: str) -> JSON:
+    """Return what the frame of every page needs."""
+    return {
+        "base": base,
+        "view": view,
+        "views": paths.VIEWS,
+        "title": _TITLES.get(view, view.capitalize()),
+        "titles": {name: _TITLES.get(name, name.capitalize()) for name in paths.VIEWS},
+        "sandbox_id": plane.sandbox_id,
+        "address": request.base_url,
+        "path": request.target,
+    }
+
+
+def _html(status: int, text: str, headers: tuple[tuple[str, str], ...] = ()) -> HttpResponse:
+    own = (
+        ("Content-Type", "text/html; charset=utf-8"),
+        ("Cache-Control", "no-store"),
+        ("Vary", "Accept"),
+        ("Content-Security-Policy", _POLICY),
+    )
+    return HttpResponse(status, (*own, *_HEADERS, *headers), text.encode("utf-8", "replace"))
+
+
+def _asset(path: str) -> HttpResponse:
+    kind = paths.ASSETS[path]
+    own = (("Content-Type", f"{kind}; charset=utf-8"), ("Cache-Control", "no-cache"))
+    return HttpResponse(200, (*own, *_HEADERS), environment.asset(cast(Any, path.rpartition("/")[2])))
+
+
+def _redirect(location: str, headers: tuple[tuple[str, str], ...]) -> HttpResponse:
+    own = (("Location", location), ("Cache-Control", "no-store"), ("Vary", "Accept"))
+    return HttpResponse(303, (*own, *headers), b"")
+
+
+def _refusal(plane: ControlPlane, request: HttpRequest, base: str, refusal: ControlError) -> HttpResponse:
+    frame = _frame(plane, request, base, "")
+    context = {**frame, "bar": None, "title": f"{refusal.status} {refusal.code}", "message": refusal.message}
+    return _html(refusal.status, environment.render("refusal.html", context), refusal.headers)
+
+
+def _sign_in_form(request: HttpRequest, base: str, next_path: str, *, is_again: bool) -> HttpResponse:
+    context = {"base": base, "title": "Token", "next": base + next_path, "is_again": is_again}
+    return _html(401, environment.render("sign_in.html", context))
+
+
+def _sign_in(plane: ControlPlane, request: HttpRequest, base: str) -> HttpResponse:
+    """Set the cookie for a form with the token; a form of another site is refused."""
+    plane.check_origin()
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise ControlError(
+            403, "MOCK_FOREIGN_ORIGIN", "Sec-Fetch-Site: expected same-origin; a page of another site sent it"
+        )
+    try:
+        text = (request.body or b"").decode("utf-8", "replace")
+        form = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_FORM_FIELDS_MAX))
+    except ValueError:
+        form = {}
+    next_path = form.get("next", "")
+    if not next_path.startswith(base + paths.ROOT) or any(ord(char) < 33 or char == "\\" for char in next_path):
+        next_path = base + paths.ROOT
+    cookie = plane.cookie_for(form.get("token", "").strip())
+    if cookie is None:
+        if not plane.needs_token():
+            return _redirect(next_path, ())
+        return _sign_in_form(request, base, next_path.removeprefix(base), is_again=True)
+    name, value = cookie
+    attributes = f"{name}={value}; Path={base}{paths.ROOT}; HttpOnly; SameSite=Strict"
+    return _redirect(next_path, (("Set-Cookie", attributes),))

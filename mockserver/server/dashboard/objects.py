@@ -1,0 +1,171 @@
+"""The view of the records, and the page of one: its lifecycle, how it came to its state, and its next steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+from mockserver.contract.lifecycles import LIFECYCLES
+from mockserver.server.dashboard import lifecycle_svg, story
+from mockserver.server.dashboard.plane import ControlPlane, number_in
+from mockserver.server.errors import ControlError
+
+JSON = dict[str, Any]
+View = Mapping[str, Any]
+
+PAGE_ROWS: Final = 200
+_CALLS_MAX: Final = 1_000  # the newest ones, among which those that name a record are looked for
+
+
+class Kind(NamedTuple):
+    """A kind of record: its table in the state, its heading, and the fields of a row."""
+
+    name: str
+    table: str
+    heading: str
+    fields: tuple[str, ...]
+
+
+KINDS: Final = (
+    Kind("campaign", "campaigns", "Campaigns", ("name", "status", "createdAt")),
+    Kind("execution", "executions", "Executions", ("campaignId", "status", "sends")),
+    Kind("session", "sessions", "Connection sessions", ("status", "reason", "expiresAt")),
+    Kind("entrypoint", "entrypoints", "Entrypoints", ("name", "platform", "displayPhone")),
+    Kind("template", "templates", "Templates", ("name", "providerStatus")),
+    Kind("media", "media", "Media", ("name", "mimeType")),
+    Kind("webhook", "webhooks", "Webhook endpoints", ("url", "events", "disabled")),
+    Kind("chat", "chats", "Chats", ("name", "platform", "status")),
+)
+# The legal steps that a command of the control plane forces; those of a client are calls of the API.
+_FORCED: Final[Mapping[tuple[str, str], tuple[JSON, ...]]] = MappingProxyType(
+    {
+        ("session", "complete"): (
+            {"path": "sessions/{id}/complete", "label": "complete", "fields": ("phone", "name")},
+        ),
+        ("session", "fail"): (
+            {"path": "sessions/{id}/fail", "label": "fail", "fields": ("reason",)},
+            {"path": "sessions/{id}/cancel", "label": "cancel as the end user", "fields": ()},
+        ),
+        ("session", "expire"): ({"path": "sessions/{id}/expire", "label": "expire", "fields": ()},),
+        ("campaign", "fail"): ({"path": "campaigns/{id}/fail", "label": "fail", "fields": ()},),
+    }
+)
+REASONS: Final = ("token_exchange_failed", "phone_in_use", "funnel_not_found")
+
+
+def objects(plane: ControlPlane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
+    """Return the view of the records by kind, the newest first, or the page of one record."""
+    if item:
+        return "object_page.html", {"object": _one(plane, item), "counted": "change", "reasons": REASONS}
+    state = plane.read("readState", chats=str(PAGE_ROWS))
+    wanted, text = query.get("kind", ""), query.get("text", "")
+    skip = number_in(query, "skip")
+    groups = [
+        _group(state, kind, text, skip if kind.name == wanted else 0) for kind in KINDS if wanted in ("", kind.name)
+    ]
+    return "objects.html", {"groups": groups, "kinds": KINDS, "wanted": wanted, "text": text, "counted": "change"}
+
+
+def _group(state: View, kind: Kind, text: str, skip: int) -> JSON:
+    rows = list(_rows(state, kind))[::-1]
+    if text:
+        rows = [row for row in rows if text.casefold() in " ".join(map(str, row["record"].values())).casefold()]
+    page = rows[skip : skip + PAGE_ROWS]
+    more = skip + PAGE_ROWS if len(rows) > skip + PAGE_ROWS else None
+    total = len(rows) if kind.name != "chat" or text else sum(tenant["chatCount"] for tenant in state["tenants"])
+    return {"kind": kind, "rows": page, "total": total, "more": more}
+
+
+def _rows(state: View, kind: Kind) -> Iterator[JSON]:
+    for tenant in state["tenants"]:
+        for record in tenant[kind.table]:
+            yield {"id": record["id"], "tenant": tenant["tenantId"], "status": record.get("status"), "record": record}
+
+
+def _one(plane: ControlPlane, record_id: str) -> JSON:
+    for chats in (str(PAGE_ROWS), None):  # the whole list of chats is read only for what nothing else has
+        state = plane.read("readState", **({"chats": chats} if chats else {}))
+        for kind in KINDS:
+            for row in _rows(state, kind):
+                if row["id"] == record_id:
+                    journal = plane.read("readJournal", last=str(_CALLS_MAX))
+                    return object_model(kind, row, journal, _creation(plane, journal, record_id))
+    expected = "the id of a record of this sandbox"
+    raise ControlError(404, "MOCK_NOT_FOUND", f"object: got {record_id[:100]!r}; expected {expected}")
+
+
+def _creation(plane: ControlPlane, journal: View, record_id: str) -> View | None:
+    """Return the call that has created a record; None if none has, or the journal no longer has it."""
+    causes = (row["cause"] for row in journal["transitions"] if row["id"] == record_id and row["from"] is None)
+    number = next((cause["exchange"] for cause in causes if "exchange" in cause), None)
+    if number is None:
+        return None
+    calls = plane.read("readJournal", since=str(number - 1), before=str(number + 1))["exchanges"]
+    return calls[0] if calls else None
+
+
+def object_model(kind: Kind, row: View, journal: View, creation: View | None) -> JSON:
+    """
+    Return everything that the macro of a record shows, as plain JSON.
+
+    Args:
+        kind: of the record.
+        row: with its `record`, as the state has it, its `id` and its `tenant`.
+        journal: as the control plane answers.
+        creation: the call that has created the record, if one has.
+    """
+    history = story.history_of(journal["transitions"], row["id"])
+    status = row["status"] or ""
+    drawing = lifecycle_svg.drawing(kind.name, status, (change["to"] for change in history))
+    hosted = _hosted_page(creation) if kind.name == "session" and status == "pending" and creation else None
+    return {
+        "kind": kind.name,
+        "heading": kind.heading,
+        "id": row["id"],
+        "tenant": row["tenant"],
+        "status": status,
+        "record": row["record"],
+        "history": history,
+        "drawing": drawing,
+        "steps": _steps(kind.name, status, row["id"]),
+        "hosted_page": hosted,
+        "related": _related(row["record"], journal["exchanges"], row["id"]),
+    }
+
+
+def _steps(kind: str, status: str, record_id: str) -> list[JSON]:
+    """Return the legal next steps: those that a command forces with its path, those of a client without one."""
+    table = LIFECYCLES.get(kind)
+    steps: list[JSON] = []
+    for step in table.steps if table is not None else ():
+        if step.source != status:
+            continue
+        forced = _FORCED.get((kind, step.trigger), ())
+        steps += [
+            {**row, "path": row["path"].replace("{id}", record_id), "to": step.target, "trigger": step.trigger}
+            for row in forced
+        ]
+        if not forced:
+            steps.append(
+                {"path": None, "label": step.trigger, "to": step.target, "trigger": step.trigger, "fields": ()}
+            )
+    return steps
+
+
+def _hosted_page(creation: View) -> str | None:
+    """Return the path of a session's hosted page, below the sandbox, as the answer to its creation has it."""
+    body = (creation["response"] or {}).get("body")
+    url = body.get("url") if isinstance(body, Mapping) else None
+    if not isinstance(url, str) or "/connect/" not in url:
+        return None
+    return f"/connect/{quote(url.partition('/connect/')[2], safe='')}"
+
+
+def _related(record: View, exchanges: list[View], record_id: str) -> JSON:
+    """Return the ids of other records that this one names, and the latest calls that name this one."""
+    ids = [value for name, value in record.items() if name.endswith("Id") and isinstance(value, str)]
+    ids += [value for name in ("executionIds",) for value in record.get(name, ())]
+    calls = [story.call_row(row) for row in exchanges if record_id in row["request"]["path"].split("/")]
+    return {"ids": ids, "calls": calls[:-21:-1]}

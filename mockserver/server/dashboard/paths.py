@@ -1,0 +1,78 @@
+"""The paths of the pages, and which requests for them a browser has sent. It imports nothing that renders a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+from urllib.parse import unquote
+
+from mockserver.server.api.request import HttpRequest
+
+ROOT: Final = "/_mock/"
+HTML: Final = "text/html"
+VIEWS: Final = ("now", "timeline", "calls", "objects", "events", "conduct", "choices", "scenarios")
+ASSETS: Final[Mapping[str, str]] = {
+    "/_mock/page/style.css": "text/css",
+    "/_mock/page/script.js": "text/javascript",
+    "/_mock/page/icon.svg": "image/svg+xml",
+}
+# Paths that the control plane has too: they are pages only for a client that names text/html.
+_SHARED: Final = frozenset(("events", "conduct", "choices", "scenarios", "sandboxes"))
+_WITH_ITEMS: Final = frozenset(("calls", "objects", "events", "scenarios"))
+_SIGNED_IN: Final = ("/_mock/docs",)  # another page that the cookie opens
+
+
+class PagePath(NamedTuple):
+    """A page: its view, `sandboxes` for the list of them, and the id of what it shows; empty for the whole view."""
+
+    view: str
+    item: str = ""
+
+
+def page_path(target: str) -> PagePath | None:
+    """Return the page of a path below the prefix of a sandbox; None if it has none."""
+    path = target.partition("?")[0]
+    if path == ROOT:
+        return PagePath("now")
+    view, slash, item = path.removeprefix(ROOT).partition("/")
+    if view not in VIEWS and view != "sandboxes":
+        return None
+    if not slash:
+        return PagePath(view)
+    return PagePath(view, unquote(item)) if view in _WITH_ITEMS and item and "/" not in item else None
+
+
+def names_html(request: HttpRequest) -> bool:
+    """Return True if the header Accept names text/html, as each browser's does for a page."""
+    accept = request.headers.get("accept", "")
+    return HTML in accept and any(
+        part.partition(";")[0].strip().lower() == HTML and not part.replace(" ", "").endswith(";q=0")
+        for part in accept.split(",")
+    )
+
+
+def is_shared(target: str) -> bool:
+    """Return True if the control plane has a route of this path too, so that its answer depends on Accept."""
+    page = page_path(target)
+    return page is not None and page.view in _SHARED
+
+
+def is_of_dashboard(request: HttpRequest) -> bool:
+    """Return True if the dashboard responds to a request below /_mock/, else the control plane."""
+    path = request.target.partition("?")[0]
+    if path in ASSETS or (path == ROOT and request.method in ("GET", "POST")):
+        return True
+    page = page_path(path)
+    return page is not None and request.method == "GET" and (page.view not in _SHARED or names_html(request))
+
+
+def is_redirected(request: HttpRequest) -> bool:
+    """Return True for a browser's visit of the server's root: the page of the sandbox is what it looks for."""
+    path = request.target.partition("?")[0]
+    return path in ("/", "/_mock") and request.method == "GET" and names_html(request)
+
+
+def needs_sign_in(request: HttpRequest) -> bool:
+    """Return True if a browser asks for another page that requires the token."""
+    path = request.target.partition("?")[0]
+    return path in _SIGNED_IN and request.method == "GET" and names_html(request)

@@ -1,0 +1,48 @@
+"""The control plane as the pages see it: checks of a request, and the answers that every fact on a page is from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
+
+from mockserver.contract.text import whole_number
+
+JSON = Mapping[str, Any]
+
+_LAST_ID: Final = re.compile(r"^id: ([0-9]+)\.([0-9]+)\.([0-9]+)$", re.MULTILINE)
+
+
+class ControlPlane(Protocol):
+    """One sandbox's control plane, for one request; no sandbox on a server without a default one."""
+
+    @property
+    def sandbox_id(self) -> str | None:
+        """The id of the sandbox of the page."""
+
+    def check(self) -> None:
+        """Raise ControlError for a request that the control plane refuses."""
+
+    def check_origin(self) -> None:
+        """Raise ControlError for a foreign name or origin; the token is not required."""
+
+    def needs_token(self) -> bool:
+        """Return True if the server requires a token."""
+
+    def cookie_for(self, token: str) -> tuple[str, str] | None:
+        """Return the name and the value of the cookie for the server's token; None for any other text."""
+
+    def read(self, command: str, **arguments: str) -> JSON:
+        """Return the answer of a command that reads; ControlError if it is refused."""
+
+
+def number_in(query: Mapping[str, str], name: str) -> int:
+    """Return a whole number of a query; 0 without one, and for any other text."""
+    return whole_number(query.get(name, "")) or 0
+
+
+def place_of(plane: ControlPlane) -> JSON:
+    """Return the present place in the stream, from which a page follows it: its id, the last call and the last change."""
+    match = _LAST_ID.search(plane.read("readStream")["text"])
+    assert match is not None
+    return {"id": ".".join(match.groups()), "calls": whole_number(match[2]), "changes": whole_number(match[3])}

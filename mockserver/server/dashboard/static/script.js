@@ -1,0 +1,215 @@
+"use strict";
+// The live part of a page. It sends the actions, each after a checkpoint that undoes it, and counts what is new: it changes
+// nothing that the reader looks at until the reader asks for it.
+(() => {
+  const { base, since, counted } = document.body.dataset;
+  const HEADERS = { "X-Mock-Request": "page" }; // a header that no form of another site can send
+  const KINDS = new Set((counted || "").split(" "));
+  const seen = { id: since, calls: 0, changes: 0 }; // where this page ends
+  const fresh = { count: 0, isRestored: false };
+  let source = null;
+  let isPaused = false;
+  let clock = null;
+  let shownAt = 0;
+
+  const byId = (id) => document.getElementById(id);
+
+  function say(text, isBad) {
+    const status = byId("status");
+    status.classList.toggle("bad", Boolean(isBad));
+    status.textContent = text;
+  }
+
+  // Actions
+
+  function filled(value, fields) {
+    if (typeof value === "string" && value.startsWith("$")) return fields[value.slice(1)];
+    if (Array.isArray(value)) return value.map((item) => filled(item, fields));
+    if (value === null || typeof value !== "object") return value;
+    const pairs = Object.entries(value).map(([name, item]) => [name, filled(item, fields)]);
+    return Object.fromEntries(pairs.filter(([, item]) => item !== undefined));
+  }
+
+  function fieldsOf(form, submitter) {
+    const fields = {};
+    const words = {};
+    for (const field of form.elements) {
+      if (!field.name || (field.tagName === "BUTTON" && field !== submitter) || field.value === "") continue;
+      fields[field.name] = field.hasAttribute("data-json") ? JSON.parse(field.value) : field.value;
+      if (field.classList.contains("secret")) continue;
+      words[field.name] = field.tagName === "SELECT" ? field.selectedOptions[0].text : field.value;
+    }
+    return { fields, words };
+  }
+
+  async function call(method, path, body) {
+    const options = { method, headers: { ...HEADERS }, cache: "no-store" };
+    if (body !== undefined) {
+      options.body = JSON.stringify(body);
+      options.headers["Content-Type"] = "application/json";
+    }
+    const response = await fetch(`${base}/${path}`, options);
+    const text = await response.text();
+    const answer = text ? JSON.parse(text) : {};
+    if (response.ok) return answer;
+    const first = answer.problems && answer.problems[0];
+    throw new Error(first ? `${answer.message} (${first.path}: expected ${first.wanted})` : answer.message);
+  }
+
+  function told(label, answer) {
+    const first = label.charAt(0).toUpperCase() + label.slice(1);
+    if (Array.isArray(answer.fired)) return `${first}: ${answer.fired.length} timer${answer.fired.length === 1 ? "" : "s"} fired.`;
+    if (Array.isArray(answer.deliveries)) {
+      const ends = answer.deliveries.map((row) => {
+        const last = row.attempts[row.attempts.length - 1] || {};
+        return `${row.status}${last.status ? ` (answer ${last.status})` : last.error ? ` (${last.error})` : ""}`;
+      });
+      return `${first}: ${ends.join(", ") || "no endpoint takes it"}.`;
+    }
+    return `${first}: done.`;
+  }
+
+  async function act(form, submitter) {
+    const button = submitter || form.querySelector("button");
+    if (button.getAttribute("aria-disabled") === "true") return;
+    button.setAttribute("aria-disabled", "true");
+    const { fields, words } = fieldsOf(form, submitter);
+    const label = form.dataset.label.replace(/\$(\w+)/g, (_, name) => words[name] || "").slice(0, 200);
+    try {
+      const body = form.dataset.body === undefined ? undefined : filled(JSON.parse(form.dataset.body), fields);
+      if (!("undo" in form.dataset)) await call("POST", "_mock/checkpoints", { label });
+      const answer = await call(form.dataset.method, form.dataset.path, body);
+      await refresh(button.id);
+      say(told(label, answer));
+    } catch (failure) {
+      await refresh(button.id).catch(() => undefined);
+      say(`Not done: ${failure.message}`, true);
+    } finally {
+      button.removeAttribute("aria-disabled");
+    }
+  }
+
+  // The page as it is now
+
+  async function refresh(focusId) {
+    const response = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
+    const next = new DOMParser().parseFromString(await response.text(), "text/html");
+    if (!next.getElementById("bar")) {
+      location.reload();
+      return;
+    }
+    const open = [...document.querySelectorAll("details[open][id]")].map((node) => node.id);
+    const values = [...document.querySelectorAll(".act input[id], .act select[id]")].map((node) => [node.id, node.value]);
+    const focused = focusId || (document.activeElement && document.activeElement.id);
+    const scroll = [scrollX, scrollY];
+    for (const id of ["bar", "content"]) byId(id).replaceWith(document.adoptNode(next.getElementById(id)));
+    for (const id of open) if (byId(id) && !(id === "undo" && /^undo-/.test(focused))) byId(id).open = true;
+    for (const [id, value] of values) if (byId(id) && id !== "to" && byId(id).type !== "checkbox") byId(id).value = value;
+    Object.assign(document.body.dataset, next.body.dataset);
+    begin();
+    scrollTo(...scroll);
+    const target = focused && (byId(focused) || byId(/^undo/.test(focused) ? "undo--title" : "content"));
+    if (target) target.focus({ preventScroll: true });
+  }
+
+  function begin() {
+    const { dataset } = document.body;
+    Object.assign(seen, { id: dataset.since, calls: Number(dataset.calls), changes: Number(dataset.changes) });
+    Object.assign(fresh, { count: 0, isRestored: false });
+    for (const node of document.querySelectorAll("form.act, .copy, #pause")) node.hidden = false;
+    byId("pause").setAttribute("aria-pressed", String(isPaused));
+    clock = { frozen: byId("clock-state").textContent === "frozen", now: byId("now").dateTime };
+    shownAt = performance.now();
+    show();
+    connect();
+  }
+
+  // Live
+
+  function count(kind, number) {
+    if (KINDS.has(kind) && number > (kind === "call" ? seen.calls : seen.changes)) fresh.count += 1;
+  }
+
+  function show() {
+    const button = byId("fresh");
+    button.hidden = !fresh.count && !fresh.isRestored;
+    const words = fresh.isRestored ? "The state was restored: show it" : `${fresh.count.toLocaleString("en")} new`;
+    if (button.textContent !== words) button.textContent = words;
+  }
+
+  function showClock(state) {
+    if (byId("clock-state").textContent !== (state.frozen ? "frozen" : "runs")) byId("clock-state").textContent = state.frozen ? "frozen" : "runs";
+    const [day, time] = state.now.split("T");
+    byId("now").dateTime = state.now;
+    byId("now").lastChild.data = ` ${time.replace("Z", "").padEnd(12, ".000").slice(0, 12)}`;
+    byId("now").querySelector(".date").textContent = day;
+  }
+
+  function connect() {
+    if (source) source.close();
+    source = null;
+    if (isPaused) {
+      byId("link").textContent = "paused";
+      return;
+    }
+    source = new EventSource(`${base}/_mock/stream?since=${encodeURIComponent(seen.id)}`);
+    const on = (name, react) =>
+      source.addEventListener(name, (event) => {
+        seen.id = event.lastEventId;
+        react(JSON.parse(event.data));
+        show();
+      });
+    on("call", (data) => count("call", data.n));
+    on("change", (data) => count("change", data.n));
+    on("delivery", (data) => count("delivery", data.n));
+    on("clock", (data) => {
+      clock = data;
+      shownAt = performance.now();
+      showClock(data);
+    });
+    on("lag", (data) => {
+      if (data.restored) fresh.isRestored = true;
+      fresh.count += (KINDS.has("call") ? data.calls : 0) + (KINDS.has("change") || KINDS.has("delivery") ? data.changes : 0);
+    });
+    source.onopen = () => (byId("link").textContent = "live");
+    source.onerror = () => (byId("link").textContent = source && source.readyState === 2 ? "not live" : "connecting again");
+  }
+
+  document.addEventListener("submit", (event) => {
+    if (!event.target.matches("form.act")) return;
+    event.preventDefault();
+    act(event.target, event.submitter);
+  });
+  document.addEventListener("click", async (event) => {
+    const { target } = event;
+    if (target.id === "fresh") {
+      await refresh("fresh").catch((failure) => say(`Not shown: ${failure.message}`, true));
+      byId("content").focus({ preventScroll: true });
+    } else if (target.id === "pause") {
+      isPaused = !isPaused;
+      target.setAttribute("aria-pressed", String(isPaused));
+      connect();
+    } else if (target.matches(".copy")) {
+      await navigator.clipboard.writeText(target.parentElement.querySelector("pre").textContent).then(
+        () => say("Copied."),
+        () => say("Not copied: the browser refuses it here; select the text instead.", true),
+      );
+    }
+    for (const sheet of document.querySelectorAll("details.more[open]")) if (!sheet.contains(target)) sheet.open = false;
+  });
+  document.addEventListener("keydown", (event) => {
+    const sheet = event.key === "Escape" && document.querySelector("details.more[open]");
+    if (!sheet) return;
+    sheet.open = false;
+    sheet.querySelector("summary").focus();
+  });
+  for (const node of document.querySelectorAll(".script-off")) node.hidden = true;
+  if (since !== undefined) {
+    begin();
+    setInterval(() => {
+      if (clock.frozen || isPaused || !/Z$/.test(clock.now)) return;
+      const now = new Date(Date.parse(clock.now) + performance.now() - shownAt);
+      showClock({ now: now.toISOString(), frozen: false });
+    }, 1000);
+  }
+})();

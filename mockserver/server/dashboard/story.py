@@ -1,0 +1,136 @@
+"""What happened, as rows in one order: calls, changes, and the steps of the test and of the end user."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import quote
+
+from mockserver.server.dashboard.environment import instant_of
+
+JSON = dict[str, Any]
+View = Mapping[str, Any]
+
+_CAUSES: Final = {
+    "timer": "its deadline",
+    "rule": "rule",
+    "page": "the hosted page",
+    "forced": "a forced step",
+    "given": "seed data",
+    "event": "event",
+    "attempt": "attempt",
+    "script": "a rule",
+    "webhook": "endpoint",
+}
+_QUIET_STEPS: Final = ("call",)  # a deferred call, which the journal has once it has run
+
+
+def rows(exchanges: Sequence[View], transitions: Sequence[View], steps: Sequence[View]) -> list[JSON]:
+    """
+    Return rows in the order in which they happened, oldest first; a change that a call has caused follows the call.
+
+    Args:
+        exchanges: as the journal's answer has them.
+        transitions: likewise.
+        steps: of the history; each has the numbers of the call and of the change before it.
+    """
+    calls, changes = deque(exchanges), deque(transitions)
+    commands = deque(step for step in steps if step["command"] not in _QUIET_STEPS)
+    merged = []
+    while calls or changes or commands:
+        if commands and _is_next_step(commands[0], calls, changes):
+            merged.append(step_row(commands.popleft()))
+        elif changes and _is_next_change(changes[0], calls, commands):
+            merged.append(change_row(changes.popleft()))
+        elif calls:
+            merged.append(call_row(calls.popleft()))
+        else:
+            merged.append(change_row(changes.popleft()) if changes else step_row(commands.popleft()))
+    return merged
+
+
+def _is_next_step(step: View, calls: Sequence[View], changes: Sequence[View]) -> bool:
+    is_after_calls = not calls or step["exchanges"] < calls[0]["n"]
+    return is_after_calls and (not changes or step["transitions"] < changes[0]["n"])
+
+
+def _is_next_change(change: View, calls: Sequence[View], steps: Sequence[View]) -> bool:
+    if not calls:
+        return True
+    cause = change["cause"].get("exchange")
+    if isinstance(cause, int):
+        return bool(cause < calls[0]["n"])
+    is_of_later_step = bool(steps) and steps[0]["transitions"] < change["n"]
+    return instant_of(change["at"]) <= instant_of(calls[0]["at"]) and not is_of_later_step
+
+
+def call_row(exchange: View) -> JSON:
+    """Return a call as one row."""
+    request, response = exchange["request"], exchange["response"] or {}
+    status, body = response.get("status"), response.get("body")
+    code = body.get("code") if isinstance(body, Mapping) and (status or 0) >= 400 else None
+    return {
+        "kind": "call",
+        "n": exchange["n"],
+        "at": exchange["at"],
+        "operation": exchange["operation"],
+        "method": request["method"],
+        "path": request["path"],
+        "query": request["query"],
+        "status": status,
+        "code": code,
+        "fault": exchange["fault"],
+        "reason": exchange["reason"],
+        "tone": tone(status, exchange["fault"]),
+    }
+
+
+def tone(status: int | None, fault: object) -> str:
+    """Return how a call ended, in one word that the page shows as a word and a colour."""
+    if fault:
+        return "faulted"
+    if status is None:
+        return "no answer"
+    return "ok" if status < 400 else "refused"
+
+
+def change_row(transition: View) -> JSON:
+    """Return a change of a record as one row."""
+    return {
+        "kind": "change",
+        "n": transition["n"],
+        "at": transition["at"],
+        "record": transition["kind"],
+        "id": transition["id"],
+        "from": transition["from"],
+        "to": transition["to"],
+        "cause": cause_of(transition["cause"]),
+    }
+
+
+def cause_of(cause: View) -> JSON:
+    """Return a cause as words, with the path of its page, and the number of the call if a call is the cause."""
+    for name, value in cause.items():
+        if name == "exchange":
+            return {"call": value, "path": f"calls/{value}", "text": f"call #{value}"}
+        words = _CAUSES.get(name, name)
+        text = f"{words} ({value})" if name in ("timer", "forced", "page") else f"{words} {value}"
+        return {"call": None, "path": f"events/{quote(str(value), safe='')}" if name == "event" else "", "text": text}
+    return {"call": None, "path": "", "text": "an unknown cause"}
+
+
+def step_row(step: View) -> JSON:
+    """Return a command of the control plane, or a step of the end user, as one row."""
+    arguments = {name: value for name, value in step["arguments"].items() if value not in (None, {}, [])}
+    return {"kind": "step", "at": step["at"], "command": step["command"].replace("_", " "), "arguments": arguments}
+
+
+def changes_of(transitions: Iterable[View], call: int) -> list[JSON]:
+    """Return the changes that a call has caused."""
+    return [change_row(row) for row in transitions if row["cause"].get("exchange") == call]
+
+
+def history_of(transitions: Iterable[View], record_id: str) -> list[JSON]:
+    """Return the changes of a record, the newest first."""
+    return [change_row(row) for row in transitions if row["id"] == record_id][::-1]

@@ -1,0 +1,136 @@
+"""The view of the timeline: one row per thing, virtual time across, with long gaps folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from mockserver.core.instants import SECOND, Instant, format_exact
+from mockserver.server.dashboard import story
+from mockserver.server.dashboard.environment import duration, instant_of, time_of_day
+from mockserver.server.dashboard.plane import ControlPlane, number_in
+
+JSON = dict[str, Any]
+View = Mapping[str, Any]
+
+_ROWS_MAX: Final = 60  # things on one page
+_CALLS_MAX: Final = 1_000  # the newest ones, whose faults are marks of rules
+_LABEL_WIDTH: Final = 250
+_ROW_HEIGHT: Final = 30
+_TOP: Final = 34
+_STEP_MIN, _STEP_MAX = 26, 120  # pixels between two instants
+_FOLD: Final = 60 * SECOND  # a longer gap is folded
+_PIXELS_PER_SECOND: Final = 2.0
+
+
+class Mark(NamedTuple):
+    """One moment of a thing: its instant, the state that follows, words, and the path of the page that it opens."""
+
+    at: Instant
+    state: str
+    words: str
+    path: str
+
+
+def timeline(plane: ControlPlane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
+    """Return the view of the timeline, the things that changed last first."""
+    skip = number_in(query, "skip")
+    journal = plane.read("readJournal", last=str(_CALLS_MAX))
+    context = timeline_model(journal, plane.read("readClock")["now"], skip)
+    return "timeline.html", {"timeline": context, "counted": "change delivery"}
+
+
+def timeline_model(journal: View, now: str, skip: int = 0) -> JSON:
+    """
+    Return everything that the macro of the timeline shows, as plain JSON: places in pixels, words and paths.
+
+    Args:
+        journal: as the control plane answers.
+        now: the instant of the clock.
+        skip: the number of things that later pages begin with.
+    """
+    things: dict[tuple[str, str], list[Mark]] = {}
+    for kind, thing_id, mark in _marks(journal):
+        things.setdefault((kind, thing_id), []).append(mark)
+    latest_first = sorted(things.items(), key=lambda pair: pair[1][-1].at, reverse=True)
+    page = latest_first[skip : skip + _ROWS_MAX]
+    instants = sorted({mark.at for _, marks in page for mark in marks} | {instant_of(now)})
+    places, folds, width = _places(instants)
+    rows = [_row(number, kind, thing_id, marks, places) for number, ((kind, thing_id), marks) in enumerate(page)]
+    return {
+        "rows": rows,
+        "width": width,
+        "height": _TOP + _ROW_HEIGHT * max(1, len(rows)) + 8,
+        "label_width": _LABEL_WIDTH,
+        "folds": folds,
+        "ticks": _ticks(instants, places),
+        "now_x": places[instant_of(now)],
+        "older": skip + _ROWS_MAX if len(latest_first) > skip + _ROWS_MAX else None,
+        "total": len(things),
+    }
+
+
+def _marks(journal: View) -> Iterator[tuple[str, str, Mark]]:
+    """Yield the moments of each record and of each rule, oldest first."""
+    for row in journal["transitions"]:
+        cause = story.cause_of(row["cause"])
+        path = cause["path"] or ("" if row["kind"] == "delivery" else f"objects/{row['id']}")
+        words = f"{row['from']} to {row['to']}" if row["from"] else str(row["to"])
+        yield row["kind"], row["id"], Mark(instant_of(row["at"]), row["to"], f"{words}, by {cause['text']}", path)
+    for exchange in journal["exchanges"]:
+        fault = exchange["fault"]
+        if fault:
+            effects = ", ".join(fault["effects"])
+            words = f"{effects} of call #{exchange['n']}"
+            yield "rule", fault["rule"], Mark(instant_of(exchange["at"]), "fired", words, f"calls/{exchange['n']}")
+
+
+def _places(instants: list[Instant]) -> tuple[dict[Instant, int], list[JSON], int]:
+    """Return the place of each instant, the folded gaps, and the width: a gap is as wide as it is long, within bounds."""
+    places: dict[Instant, int] = {}
+    folds: list[JSON] = []
+    x = _LABEL_WIDTH + 24
+    for number, at in enumerate(instants):
+        if number:
+            gap = at - instants[number - 1]
+            step = round(min(_STEP_MAX, max(_STEP_MIN, gap / SECOND * _PIXELS_PER_SECOND)))
+            if gap > _FOLD:
+                folds.append({"x": x + step // 2, "text": duration(gap)})
+            x += step
+        places[at] = x
+    return places, folds, x + 70
+
+
+def _ticks(instants: list[Instant], places: Mapping[Instant, int]) -> list[JSON]:
+    """Return the instants that have a label, with room between the labels."""
+    ticks: list[JSON] = []
+    for at in instants:
+        if not ticks or places[at] - ticks[-1]["x"] >= 96:
+            ticks.append({"x": places[at], "text": time_of_day(format_exact(at)).partition(".")[0]})
+    return ticks
+
+
+def _row(number: int, kind: str, thing_id: str, marks: list[Mark], places: Mapping[Instant, int]) -> JSON:
+    """Return a thing with its marks; those of one instant are next to one another."""
+    y = _TOP + _ROW_HEIGHT * number + _ROW_HEIGHT // 2
+    shown: list[JSON] = []
+    for mark in marks:
+        x = places[mark.at]
+        x = max(x, shown[-1]["x"] + 13) if shown else x
+        shown.append({"x": x, "state": mark.state, "words": mark.words, "path": mark.path})
+    path = f"objects/{thing_id}" if kind not in ("rule", "delivery") else ""
+    if kind == "delivery" and marks[0].path.startswith("events/"):
+        path = marks[0].path
+    thing = thing_id.removeprefix("connection_").removeprefix(f"{kind}_")
+    short = thing if len(thing) <= 24 else f"{thing[:14]}...{thing[-7:]}"
+    return {
+        "kind": kind,
+        "id": thing_id,
+        "label": f"{kind} {short}",
+        "path": path,
+        "y": y,
+        "begin": shown[0]["x"],
+        "end": shown[-1]["x"],
+        "last": marks[-1].state,
+        "marks": shown,
+    }

@@ -1,0 +1,134 @@
+"""
+The trace of a test as one HTML file: self-contained, readable without JavaScript, and the source of `mockserver open`.
+
+All text of a run is hostile: templates escape it, the script writes it as text only, and the policy in the file runs no
+script and no style but its own.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from mockserver.contract.text import json_value, printable
+from mockserver.testing.report.trace import Trace
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+    from markupsafe import Markup
+
+JSON = dict[str, Any]
+_ASSETS: Final = Path(__file__).parent / "trace_assets"
+_SCRIPT: Final = {
+    id: re.compile(rf'<script type="application/json" id="{id}">(.*?)</script>', re.DOTALL)
+    for id in ("trace", "replay")
+}
+_TITLE_FIELDS: Final = ("status", "name", "event", "text")  # the first of them that a record has is next to its id
+
+
+def render(trace: Trace) -> bytes:
+    """Return the file."""
+    style, script = _style(), _asset("script.js")
+    html = _template().render(
+        trace=trace,
+        content=_content,
+        rows=list(groups(trace.end)),
+        style=style,
+        script=script,
+        policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'",
+        data=_json(_data(trace)),
+        document=_json(trace.document),
+    )
+    return html.encode("utf-8", "backslashreplace")
+
+
+def _data(trace: Trace) -> JSON:
+    """Return what the script needs: the first world, and the changes of each step with the number of their path."""
+    numbers: dict[tuple[str, ...], int] = {}
+    changes = [
+        [[numbers.setdefault(tuple(path), len(numbers)), *value] for path, *value in step.changes]
+        for step in trace.steps
+    ]
+    return {
+        "calls": [0, *(step.last_call for step in trace.steps)],
+        "start": trace.start,
+        "paths": list(numbers),
+        "changes": [[], *changes],
+    }
+
+
+def read_trace(html: str) -> tuple[JSON, list[int]] | None:
+    """Return the document of a trace and the number of the last call after each step; None for any other text."""
+    found = [pattern.search(html) for pattern in (_SCRIPT["trace"], _SCRIPT["replay"])]
+    data, document = (match and json_value(match[1]) for match in found)
+    calls = data.get("calls") if isinstance(data, dict) else None
+    if not isinstance(document, dict) or not isinstance(calls, list) or not all(type(call) is int for call in calls):
+        return None
+    return document, calls[1:]
+
+
+def groups(world: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str, list[tuple[str, str]]]]]]:
+    """Yield each kind of objects of a world that it has: the kind, and of each object its id, its title and its fields."""
+    for tenant in world["tenants"].values():
+        settings = {key: value for key, value in tenant.items() if not isinstance(value, Mapping)}
+        yield f"tenant {tenant['tenantId']}", [_row(tenant["tenantId"], settings)]
+        for table, records in tenant.items():
+            if isinstance(records, Mapping) and records:
+                yield table, [_row(id, record) for id, record in records.items()]
+    for table in ("rules", "deliveries"):
+        if world[table]:
+            yield table, [_row(id, record) for id, record in world[table].items()]
+
+
+def _row(id: str, record: Mapping[str, Any]) -> tuple[str, str, list[tuple[str, str]]]:
+    """Return an object without the fields that it does not have."""
+    title = next((record[name] for name in _TITLE_FIELDS if isinstance(record.get(name), str)), "")
+    present = [(name, _text(value)) for name, value in record.items() if value not in (None, [], {})]
+    return printable(id), printable(title[:80]), present
+
+
+def _text(value: Any) -> str:
+    return printable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), keep="\n")
+
+
+def _json(value: Any) -> str:
+    """Return JSON that a script element can contain."""
+    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _hash(source: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
+
+
+@cache
+def _asset(name: str) -> str:
+    return (_ASSETS / name).read_text(encoding="utf-8").replace("\r\n", "\n")
+
+
+@cache
+def _template() -> Template:
+    """Return the template, loaded for the first trace only, in the environment of the dashboard's."""
+    from mockserver.server.dashboard.environment import environment
+
+    return environment().from_string(_asset("page.html"))
+
+
+def _style() -> str:
+    """Return the dashboard's stylesheet and the rules of this page."""
+    from mockserver.server.dashboard.environment import asset
+
+    return asset("style.css").decode().replace("\r\n", "\n") + _asset("style.css")
+
+
+def _content(text: str) -> Markup:
+    """Return a text as the content of an element; quotes stay as they are, which makes JSON a third shorter."""
+    from markupsafe import Markup
+
+    return Markup(text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))

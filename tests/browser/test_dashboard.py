@@ -1,0 +1,519 @@
+"""The dashboard in a real browser: live under traffic, undone byte for byte, closed to scripts of others, open to everyone."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+from urllib.parse import quote, urlsplit
+
+import pytest
+import requests
+
+from mockserver import MockServer, Sandbox
+from mockserver.server.dashboard.paths import VIEWS
+from tests.browser.axe import violations
+
+pytestmark = pytest.mark.deep
+
+NARROW_PX, DESKTOP_PX = {"width": 320, "height": 800}, {"width": 1280, "height": 900}
+NOON = "2026-03-01T12:00:00Z"
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+TEMPLATE = "template_atualizacao_cadastro"
+CAMPAIGN = {"name": "Março", "platform": "chatapp", "templateId": TEMPLATE, "cadence": 10}
+WATCH = """
+window.broken = [];
+document.addEventListener("securitypolicyviolation", (e) => window.broken.push(`${e.violatedDirective} ${e.blockedURI}`));
+window.alert = window.confirm = window.prompt = () => { window.broken.push("dialog"); };
+"""
+XSS = (
+    "<script>window.broken.push('script')</script>",
+    '"><img src=x onerror="window.broken.push(\'img\')">',
+    "'><svg onload=window.broken.push('svg')>",
+    "</title></textarea></pre></style></script><script>window.broken.push('closed')</script>",
+    "javascript:window.broken.push('url')",
+    "<iframe srcdoc='<script>parent.broken.push(1)</script>'></iframe>",
+    "<style>*{display:none}</style><link rel=stylesheet href=//evil.example/x.css>",
+    "<form action=//evil.example><button autofocus onfocus=window.broken.push('focus')>",
+    "{{ 7 * 7 }}{% raw %}${window.broken.push('template')}",
+    "\u202e<b>evil</b>\u0000\u001b[31m",
+)
+
+
+class Tab:
+    """A tab with JavaScript, and what the browser complains about."""
+
+    def __init__(self, browser: Any, sandbox: Sandbox, **options: Any) -> None:
+        self.messages: list[str] = []
+        self.requested: list[str] = []
+        self.base = sandbox.base_url
+        self.context = browser.new_context(**{"viewport": DESKTOP_PX, **options})
+        self.context.set_default_timeout(15_000)
+        self.page = self.context.new_page()
+        self.page.add_init_script(WATCH)
+        self.page.on("console", lambda message: self.messages.append(message.text))
+        self.page.on("pageerror", lambda error: self.messages.append(str(error)))
+        self.page.on("request", lambda request: self.requested.append(request.url))
+
+    def open(self, path: str = "", *, is_live: bool = True) -> Any:
+        self.page.goto(f"{self.base}/_mock/{path}")
+        if is_live:
+            self.page.locator("#link", has_text="live").wait_for()
+        return self.page
+
+    def press(self, name: str, **options: Any) -> None:
+        """Press a button, and wait for the words that follow."""
+        self.page.get_by_role("button", name=name, **options).first.click()
+        self.done()
+
+    def done(self) -> str:
+        self.page.locator("#status:not(:empty)").wait_for()
+        return str(self.page.locator("#status").inner_text())
+
+    @property
+    def new(self) -> int:
+        """The number of the button that counts what is new."""
+        button = self.page.locator("#fresh")
+        return int(button.inner_text().split()[0].replace(",", "")) if button.is_visible() else 0
+
+    def wait_for_new(self, count: int) -> None:
+        self.page.locator("#fresh", has_text=f"{count:,} new").wait_for()
+
+
+@pytest.fixture
+def server() -> Iterator[MockServer]:
+    with MockServer() as server:
+        yield server
+
+
+@pytest.fixture
+def sandbox(server: MockServer) -> Sandbox:
+    return server.sandbox(scenario="demo", now=NOON)
+
+
+@pytest.fixture
+def tab(browser: Any, sandbox: Sandbox) -> Iterator[Callable[..., Tab]]:
+    tabs: list[Tab] = []
+
+    def make(own: Sandbox = sandbox, **options: Any) -> Tab:
+        tabs.append(Tab(browser, own, **options))
+        return tabs[-1]
+
+    yield make
+    for each in tabs:
+        each.context.close()
+
+
+def played(sandbox: Sandbox, name: str = "Março") -> dict[str, str]:
+    """Let everything happen that a page can show; return the paths of the pages of single things."""
+    sandbox.on("startCampaign").nth(1).drop("after")
+    answers = iter((500,))
+    sandbox.receive_webhooks(lambda request: next(answers, 204))
+    campaign = sandbox.call("POST", "/v1/campaigns", json={**CAMPAIGN, "name": name}).json()["campaignId"]
+    for _ in range(2):
+        try:
+            sandbox.call("POST", f"/v1/campaigns/{campaign}/start", json={})
+        except ConnectionError:
+            continue
+    ended = sandbox.call("POST", SESSIONS, json={}).json()["sessionId"]
+    sandbox.complete_session(ended)
+    sandbox.advance(minutes=2)
+    pending = sandbox.call("POST", SESSIONS, json={}).json()["sessionId"]
+    event = sandbox.events[0]["id"]
+    return {
+        "call": "calls/3",
+        "campaign": f"objects/{campaign}",
+        "session": f"objects/{pending}",
+        "webhook": f"objects/{sandbox.call('GET', '/_mock/state').json()['tenants'][0]['webhooks'][0]['id']}",
+        "event": f"events/{event}",
+        "scenario": "scenarios/start-timeout-applied",
+        "sandboxes": "sandboxes",
+    }
+
+
+class Traffic:
+    """A client that sends calls at a rate, over one connection, until it is stopped."""
+
+    def __init__(self, sandbox: Sandbox, per_second: int = 500) -> None:
+        self._url = sandbox.base_url + "/v1/message-templates"
+        self._headers = {"X-API-Key": sandbox.secret_key}
+        self._pause = threading.Event()
+        self._gap = 1 / per_second
+        self._thread = threading.Thread(target=self._run)
+        self.sent = 0
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pause.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        with requests.Session() as session:
+            while not self._pause.wait(self._gap):
+                session.get(self._url, headers=self._headers, timeout=10)
+                self.sent += 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [NARROW_PX, DESKTOP_PX], ids=["320", "1280"])
+def test_every_view_is_without_a_violation_and_fits(sandbox: Sandbox, tab: Callable[..., Tab], scheme: str, size: Any):
+    pages = played(sandbox)
+    own = tab(color_scheme=scheme, viewport=size)
+    broken = {}
+    for path in (*VIEWS, *pages.values()):
+        page = own.open(path, is_live=path != "sandboxes")
+        page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        broken[path] = [*violations(page), *([f"{wide} px too wide"] if wide > 0 else [])]
+
+    assert {} == {path: lines for path, lines in broken.items() if lines}
+    assert [] == own.messages
+    assert [] == [url for url in own.requested if not url.startswith(own.base.rpartition("/sandboxes/")[0])]
+
+
+def test_forced_colours_keep_an_edge_on_each_button_and_badge(sandbox: Sandbox, tab: Callable[..., Tab]):
+    played(sandbox)
+    page = tab(forced_colors="active", reduced_motion="reduce").open("calls")
+    bare = """[...document.querySelectorAll("button:not([hidden]), .badge")].filter((node) =>
+        node.offsetParent && parseFloat(getComputedStyle(node).borderTopWidth) === 0).length"""
+
+    assert 0 == page.evaluate(bare)
+    assert [] == violations(page)
+
+
+@pytest.mark.parametrize(
+    "path", ["", "calls", "calls/1", "objects", "events", "scenarios", "choices", "conduct", "timeline"]
+)
+def test_without_javascript_each_view_can_be_read_and_shows_no_action(
+    sandbox: Sandbox, tab: Callable[..., Tab], path: str
+):
+    sandbox.call("GET", "/v1/campaigns")
+    page = tab(java_script_enabled=False).open(path, is_live=False)
+
+    assert page.locator("h1").is_visible()
+    assert 0 == page.locator("form.act:visible").count()
+    assert page.get_by_text("Without JavaScript every page can be read").is_visible()
+
+
+@pytest.mark.parametrize("text", XSS, ids=range(len(XSS)))
+def test_no_text_of_a_sandbox_runs_a_script(server: MockServer, tab: Callable[..., Tab], text: str):
+    sandbox = server.sandbox(scenario="demo", now=NOON)
+    pages = played(sandbox, name=text.replace("\0", ""))
+    file = quote(text)
+    form = f'--b\r\nContent-Disposition: form-data; name="files"; filename="{file}"\r\nContent-Type: text/plain\r\n\r\nx\r\n--b--\r\n'
+    upload = {"Content-Type": "multipart/form-data; boundary=b"}
+    sandbox.call("POST", "/v1/messaging/media", body=form.encode(), headers=upload)
+    latin = text.encode("ascii", "ignore").decode().translate({0: None, 27: None})
+    sandbox.call("GET", f"/v1/campaigns/{quote(text, safe='')}?{quote(text)}={quote(text)}", headers={"X-Note": latin})
+    sandbox.call("POST", "/v1/campaigns", body=json.dumps({"name": text, "platform": text, "x": {text: text}}).encode())
+    sandbox.apply(
+        {
+            "script": [
+                {
+                    "on": "listTemplates",
+                    "nth": 1,
+                    "do": {"reply": {"status": 418, "body": {"code": text, "message": text}}},
+                }
+            ]
+        }
+    )
+    sandbox.call("GET", "/v1/message-templates")
+    hosted = sandbox._backend.local().hosted
+    hosted.tenant.name = text
+    hosted.save_checkpoint(text)
+    calls = [f"calls/{n}" for n in range(1, sandbox.call_count + 1)]
+    own = tab(sandbox)
+    broken = {}
+    for path in (
+        *VIEWS,
+        *pages.values(),
+        *calls,
+        f"calls?text={quote(text)}&code={quote(text)}",
+        f"objects/{quote(text, safe='')}",
+    ):
+        page = own.open(path, is_live=False)
+        page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+        broken[path] = page.evaluate(
+            "[...window.broken, ...[...document.querySelectorAll('main img, main iframe, main script, main style, main link')].map((e) => e.outerHTML)]"
+        )
+
+    assert {} == {path: found for path, found in broken.items() if found}
+    own.open("calls")
+    own.press("Go")
+    assert [] == own.page.evaluate("window.broken")
+    assert [] == [url for url in own.requested if "evil.example" in urlsplit(url).netloc]
+
+
+def test_under_traffic_what_the_reader_looks_at_stands_still_and_the_count_is_right(
+    sandbox: Sandbox, tab: Callable[..., Tab]
+):
+    for _ in range(60):
+        sandbox.call("GET", "/v1/campaigns")
+    own = tab()
+    page = own.open("calls")
+    page.evaluate("document.getElementById('call-20').scrollIntoView({ block: 'center' })")
+    page.locator("#call-20").focus()
+    place = "JSON.stringify([document.getElementById('call-20').getBoundingClientRect(), scrollY, document.querySelector('main').innerText])"
+    before = page.evaluate(place)
+    with Traffic(sandbox) as traffic:
+        page.locator("#fresh", has_text=re.compile("[3-9][0-9][0-9] new")).wait_for()
+        assert before == page.evaluate(place)
+        assert [] == violations(page)
+    own.wait_for_new(traffic.sent)
+
+    assert before == page.evaluate(place)
+    assert "call-20" == page.evaluate("document.activeElement.id")
+    page.locator("#fresh").click()
+    page.locator(f"#call-{60 + traffic.sent}").wait_for()
+    assert 0 == own.new
+
+
+def test_a_pause_and_a_lost_stream_leave_no_gap(server: MockServer, sandbox: Sandbox, tab: Callable[..., Tab]):
+    own = tab()
+    page = own.open("calls")
+    sandbox.call("GET", "/v1/campaigns")
+    own.wait_for_new(1)
+    page.get_by_role("button", name="Pause").click()
+    page.locator("#link", has_text="paused").wait_for()
+    for _ in range(5):
+        sandbox.call("GET", "/v1/campaigns")
+    assert 1 == own.new
+    page.get_by_role("button", name="Pause").click()
+    own.wait_for_new(6)
+
+    socket_server: Any = server._server
+    for connection in list(socket_server._open):
+        socket_server._loop.call_soon_threadsafe(connection.abort)
+    for _ in range(4):
+        sandbox.call("GET", "/v1/campaigns")
+    own.wait_for_new(10)
+
+
+def test_the_clock_is_shown_live(sandbox: Sandbox, tab: Callable[..., Tab]):
+    page = tab().open()
+    sandbox.advance(minutes=7)
+
+    page.locator("#now", has_text="12:07:00").wait_for()
+
+
+def test_a_state_that_is_restored_by_another_client_is_announced(sandbox: Sandbox, tab: Callable[..., Tab]):
+    page = tab().open("calls")
+    sandbox.call("POST", "/_mock/reset")
+
+    page.locator("#fresh", has_text="The state was restored").wait_for()
+
+
+def test_two_sandboxes_open_side_by_side_never_mix(server: MockServer, sandbox: Sandbox, tab: Callable[..., Tab]):
+    other = server.sandbox(scenario="demo", now=NOON)
+    one, two = tab(), tab(other)
+    one.open("calls")
+    two.open("calls")
+    for _ in range(3):
+        sandbox.call("GET", "/v1/campaigns")
+    other.call("GET", "/v1/campaigns")
+    one.wait_for_new(3)
+    two.wait_for_new(1)
+    one.press("Go")
+
+    assert ["2026-03-01T12:20:00+00:00", "2026-03-01T12:00:00+00:00"] == [
+        sandbox.now.isoformat(),
+        other.now.isoformat(),
+    ]
+    assert {one.base, two.base} == {url.partition("/_mock/")[0] for each in (one, two) for url in each.requested}
+
+
+ACTIONS = {
+    "advance by": ("", "Go"),
+    "advance to the next due": ("", "To next due"),
+    "advance until idle": ("", "Until idle"),
+    "advance to": ("", "Advance"),
+    "let the clock run": ("", "Let the clock run"),
+    "reset": ("", "Reset the sandbox"),
+    "complete": ("session", "Complete"),
+    "fail a session": ("session", "Fail"),
+    "cancel": ("session", "Cancel as the end user"),
+    "expire": ("session", "Expire"),
+    "fail a campaign": ("campaign", "Fail"),
+    "resend": ("event", "Resend"),
+    "recover": ("events", "Recover"),
+    "rotate": ("events", "Rotate"),
+    "choose": ("choices", "access-denied"),
+    "apply": ("scenario", "Apply"),
+    "arm": ("scenarios", "Arm"),
+    "arm a delivery": ("scenarios", "Arm"),
+    "remove a rule": ("", "Remove rule_1"),
+}
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_undo_of_an_action_restores_equal_bytes_of_the_state(sandbox: Sandbox, tab: Callable[..., Tab], action: str):
+    view, button = ACTIONS[action]
+    pages = played(sandbox)
+    own = tab()
+    page = own.open(pages.get(view, view))
+    before = sandbox.call("GET", "/_mock/state").body
+    if page.get_by_role("button", name=button, exact=True).count() == 0 and view == "":
+        page.locator("#more--title").click()
+    if action == "rotate":
+        page.get_by_label("New secret").fill("whsec_bmV3LXNlY3JldC1vZi10aGUtZW5kcG9pbnQ=")
+    found = page.get_by_role("button", name=button)
+    (found.nth(1) if action == "arm a delivery" else found.first).click()
+    words = own.done()
+    after = sandbox.call("GET", "/_mock/state").body
+    page.locator("#undo--title").click()
+    page.locator("#undo-1").click()
+    page.locator("#status", has_text="Undo").wait_for()
+
+    assert not words.startswith("Not done"), words
+    assert before != after or action in ("recover",)
+    assert before == sandbox.call("GET", "/_mock/state").body
+    assert [] == own.messages
+
+
+def test_a_clock_that_runs_is_frozen_and_undone(sandbox: Sandbox, tab: Callable[..., Tab]):
+    sandbox.call("PUT", "/_mock/clock", json={"follow": True})
+    own = tab()
+    page = own.open()
+    page.locator("#more--title").click()
+    own.press("Freeze the clock")
+    assert sandbox.call("GET", "/_mock/clock").json()["frozen"]
+    page.locator("#undo--title").click()
+    page.locator("#undo-1").click()
+    page.locator("#status", has_text="Undo").wait_for()
+
+    assert not sandbox.call("GET", "/_mock/clock").json()["frozen"]
+
+
+def test_a_refused_action_says_why_and_changes_nothing(sandbox: Sandbox, tab: Callable[..., Tab]):
+    own = tab()
+    page = own.open()
+    before = sandbox.call("GET", "/_mock/state").body
+    page.get_by_label("Advance by").fill("soon")
+    own.press("Go")
+
+    assert "Not done: by: got 'soon'" in page.locator("#status").inner_text()
+    assert before == sandbox.call("GET", "/_mock/state").body
+    assert "by--go" == page.evaluate("document.activeElement.id")
+
+
+def test_a_resend_is_seen_to_arrive(sandbox: Sandbox, tab: Callable[..., Tab]):
+    received: list[Any] = []
+    sandbox.receive_webhooks(lambda request: received.append(request) or 204)
+    sandbox.complete_session(sandbox.call("POST", SESSIONS, json={}).json()["sessionId"])
+    own = tab()
+    own.open("events")
+    own.press("Resend")
+
+    assert 2 == len(received)
+    assert "delivered (answer 204)" in own.page.locator("#status").inner_text()
+    assert own.page.get_by_text("2 attempts, answer 204").is_visible()
+
+
+def test_a_fault_that_the_page_arms_happens_to_the_next_call(sandbox: Sandbox, tab: Callable[..., Tab]):
+    own = tab()
+    page = own.open("scenarios")
+    page.get_by_label("The next", exact=True).select_option("listCampaigns")
+    page.get_by_label("does this").select_option(label="refuse with INTERNAL_ERROR")
+    own.press("Arm")
+
+    assert 500 == sandbox.call("GET", "/v1/campaigns").status
+    assert 200 == sandbox.call("GET", "/v1/campaigns").status
+
+
+def test_the_keyboard_is_enough_for_a_whole_story(sandbox: Sandbox, tab: Callable[..., Tab]):
+    received: list[Any] = []
+    sandbox.receive_webhooks(lambda request: received.append(request) or 204)
+    sandbox.complete_session(sandbox.call("POST", SESSIONS, json={}).json()["sessionId"])
+    own = tab()
+    page = own.open("scenarios/start-timeout-applied")
+
+    def tab_to(element_id: str) -> None:
+        for _ in range(120):
+            page.keyboard.press("Tab")
+            if element_id == page.evaluate("document.activeElement.id"):
+                outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+                assert outline != "none"
+                return
+        raise AssertionError(f"{element_id} cannot be reached by Tab")
+
+    def enter(words: str) -> None:
+        page.keyboard.press("Enter")
+        page.locator("#status", has_text=words).wait_for()
+
+    page.keyboard.press("Tab")
+    assert "Skip to the content" == page.locator(":focus").inner_text()
+    page.keyboard.press("Enter")
+    tab_to("apply--go")
+    enter("Apply start-timeout-applied: done.")
+    assert "apply--go" == page.evaluate("document.activeElement.id")
+    page.keyboard.press("Home")
+    page.goto(f"{own.base}/_mock/events")
+    page.locator("#link", has_text="live").wait_for()
+    tab_to("by")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("5m")
+    enter("Advance by 5m")
+    before = sandbox.call("GET", "/_mock/state").body
+    tab_to("resend-1--go")
+    enter("Resend")
+    assert 2 == len(received)
+    for _ in range(60):
+        page.keyboard.press("Shift+Tab")
+        if "undo--title" == page.evaluate("document.activeElement.id"):
+            break
+    page.keyboard.press("Enter")
+    tab_to("undo-1")
+    enter("Undo: resend")
+
+    assert before == sandbox.call("GET", "/_mock/state").body
+    assert [] == own.messages
+
+
+def test_a_frame_shows_nothing_of_the_page(sandbox: Sandbox, tab: Callable[..., Tab], shop: Callable[[str], str]):
+    own = tab()
+    own.page.goto(shop(f"<iframe src='{own.base}/_mock/' width=300 height=300></iframe>"))
+
+    assert "chrome-error://chromewebdata/" == own.page.frames[1].url
+
+
+def test_a_form_of_another_site_changes_nothing(sandbox: Sandbox, tab: Callable[..., Tab], shop: Callable[[str], str]):
+    before = sandbox.call("POST", "/_mock/clock/advance", json={"by": "1m"}).json()["now"]
+    own = tab()
+    own.page.goto(shop(f"<form method=post action='{own.base}/_mock/reset'><button>Win</button></form>"))
+    own.page.get_by_role("button").click()
+    own.page.get_by_text("MOCK_").first.wait_for()
+
+    assert before == sandbox.call("GET", "/_mock/clock").json()["now"]
+
+
+def test_beyond_loopback_the_token_is_typed_once_and_is_in_no_page(
+    server: MockServer, sandbox: Sandbox, tab: Callable[..., Tab], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(server._host, "token", "let-me-in-please")
+    own = tab()
+    page = own.open("calls", is_live=False)
+    assert [] == violations(page)
+    page.get_by_label("Token").fill("let-me-in")
+    page.get_by_role("button", name="Open").click()
+    assert page.title().startswith("Error: ")
+    page.get_by_label("Token").fill("let-me-in-please")
+    page.get_by_role("button", name="Open").click()
+    page.locator("#link", has_text="live").wait_for()
+    own.press("Go")
+    (cookie,) = own.context.cookies()
+
+    assert f"{own.base}/_mock/calls" == page.url
+    assert (True, "Strict", own.base.removeprefix(server.url) + "/_mock/") == (
+        cookie["httpOnly"],
+        cookie["sameSite"],
+        cookie["path"],
+    )
+    assert [] == [url for url in own.requested if "let-me-in" in url]
+    assert "let-me-in" not in page.content()
+    page.goto(f"{own.base}/_mock/docs?plane=control")
+    assert "control plane" in page.locator("h1").inner_text()

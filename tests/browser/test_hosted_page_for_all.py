@@ -1,0 +1,130 @@
+"""The hosted page for everybody: axe-core, contrast, forced colours and a narrow screen, at every step and every end."""
+
+import pytest
+
+from tests.browser.axe import violations
+from tests.browser.test_hosted_page import BACK, PHONE_PX, create_at_socket, go, press
+from tests.operations.session_calls import PHONE, create
+
+pytestmark = pytest.mark.deep
+
+NARROW_PX, DESKTOP_PX = {"width": 320, "height": 640}, {"width": 1280, "height": 900}
+LOOKS = {
+    "light-320": {"viewport": NARROW_PX},
+    "dark-320": {"viewport": NARROW_PX, "color_scheme": "dark"},
+    "light-1280": {"viewport": DESKTOP_PX},
+    "dark-1280": {"viewport": DESKTOP_PX, "color_scheme": "dark"},
+    "forced-colours": {"viewport": PHONE_PX, "forced_colors": "active"},
+}
+SIMULATED = ("token_exchange_failed", "phone_in_use", "funnel_not_found", "expire")
+# The lowest contrast of an edge against the background of its card, by the formula of WCAG 2.
+EDGES = """() => {
+  const light = (color) => {
+    const [r, g, b] = color.match(/[\\d.]+/g).slice(0, 3).map((c) => c / 255)
+      .map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = light(getComputedStyle(document.querySelector("main")).backgroundColor);
+  return Math.min(...[...document.querySelectorAll(".option, .field input, .second, .danger")].map((each) => {
+    const [a, b] = [light(getComputedStyle(each).borderTopColor), ground].sort((x, y) => y - x);
+    return (a + 0.05) / (b + 0.05);
+  }));
+}"""
+
+
+@pytest.fixture
+def page(browser, request):
+    """A page that looks as the test's parameter says; axe-core needs scripts, the hosted page runs none."""
+    context = browser.new_context(**LOOKS[request.param])
+    context.set_default_timeout(10_000)
+    context.route("https://**", lambda route: route.fulfill(content_type="text/html", body="<title>Clinic</title>"))
+    yield context.new_page()
+    context.close()
+
+
+looks = pytest.mark.parametrize("page", list(LOOKS), indirect=True)
+
+
+def unfold(page) -> None:
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+
+
+def each_step(mockserver, page):
+    """Go through the coexistence flow, with an invalid number on the way; yields at each page, unfolded."""
+    page.goto(create_at_socket(mockserver, {"coexistence": True})["url"])
+    for number in (None, "12", PHONE, None, None, None):
+        unfold(page)
+        yield page.title()
+        go(page, number=number)
+    unfold(page)
+    yield page.title()
+
+
+def each_end(mockserver, page):
+    """Every page without a step: the ends that are not a success, a number in use, and no link."""
+    for end in SIMULATED:
+        page.goto(create_at_socket(mockserver, {"returnUrl": BACK})["url"])
+        unfold(page)
+        press(page, page.locator(f"[value=simulate-{end}]"))
+        yield end
+    page.goto(create_at_socket(mockserver)["url"])
+    unfold(page)
+    press(page, page.locator("[value=cancel]"))
+    yield "cancelled"
+    page.goto(mockserver.base_url + "/connect/unknown")
+    yield "gone"
+
+
+@looks
+def test_no_step_breaks_a_rule_of_accessibility(mockserver, page):
+    seen = [(title, violations(page)) for title in each_step(mockserver, page)]
+
+    assert [] == [each for each in seen if each[1]]
+    assert 7 == len({title for title, _ in seen})
+
+
+@looks
+def test_no_end_breaks_a_rule_of_accessibility(mockserver, page):
+    seen = [(end, violations(page)) for end in each_end(mockserver, page)]
+
+    assert [] == [each for each in seen if each[1]]
+    assert 6 == len(seen)
+
+
+@pytest.mark.parametrize("page", ["light-320", "dark-320"], indirect=True)
+def test_edges_of_fields_and_buttons_have_contrast(mockserver, page):
+    edges = [page.evaluate(EDGES) for _ in each_step(mockserver, page) if page.locator(".second").count()]
+
+    assert 5 == len(edges)
+    assert 3 <= min(edges)
+
+
+@pytest.mark.parametrize("page", ["light-320"], indirect=True)
+def test_a_screen_of_320_pixels_shows_everything(mockserver, page):
+    mockserver.set_tenant(name="Associação-Interestadual-de-Odontologia-Reconstrutiva " * 3)
+    outside = "[...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > innerWidth || e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline').map((e) => e.outerHTML)"
+
+    seen = [page.evaluate(outside) for each in (each_step, each_end) for _ in each(mockserver, page)]
+
+    assert [[]] * 13 == seen
+
+
+@pytest.mark.parametrize("page", ["forced-colours"], indirect=True)
+def test_in_forced_colours_buttons_have_an_edge_and_the_progress_its_value(mockserver, page):
+    edges = """[...document.querySelectorAll("button, a.main")].map((each) => getComputedStyle(each)).map((style) =>
+        [style.borderTopWidth, style.borderTopStyle, style.borderTopColor === style.backgroundColor])"""
+    for _ in each_step(mockserver, page):
+        assert {("1px", "solid", False)} >= {tuple(edge) for edge in page.evaluate(edges)}
+        if page.locator("progress").count():
+            shown = page.locator("progress").screenshot()
+            page.evaluate("document.querySelector('progress').value = 0")
+            assert shown != page.locator("progress").screenshot()
+
+
+@pytest.mark.parametrize("page", ["light-320", "dark-320"], indirect=True)
+def test_the_scheme_of_the_device_is_followed(mockserver, page, request):
+    page.goto(create(mockserver)["url"])
+
+    is_dark = request.node.callspec.params["page"].startswith("dark")
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert ("rgb(15, 21, 19)" if is_dark else "rgb(240, 244, 242)") == ground

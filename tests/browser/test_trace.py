@@ -1,0 +1,159 @@
+"""The trace of a test in a real browser, as a file: its slider, its safety, and that everybody can read it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mockserver import Sandbox
+from mockserver.testing.report import trace_page
+from mockserver.testing.report.trace import trace
+from tests.browser.axe import violations
+from tests.server.hostile import TEXTS
+from tests.testing.test_traces import CAMPAIGN, NOW, SEED, campaigns, run_of
+
+pytestmark = pytest.mark.deep
+
+NARROW_PX, DESKTOP_PX = {"width": 320, "height": 640}, {"width": 1280, "height": 900}
+LOOKS = {
+    "light-320": {"viewport": NARROW_PX},
+    "dark-320": {"viewport": NARROW_PX, "color_scheme": "dark"},
+    "light-1280": {"viewport": DESKTOP_PX},
+    "dark-1280": {"viewport": DESKTOP_PX, "color_scheme": "dark"},
+    "forced-colours": {"viewport": DESKTOP_PX, "forced_colors": "active"},
+}
+EVIL = (
+    "</script><script>document.title = 'run'</script>",
+    "<img src=x onerror=\"document.title = 'run'\">",
+    "\"'><svg onload=\"document.title = 'run'\">",
+    "__proto__",
+    "constructor",
+)
+
+
+class Tab:
+    """A tab at a trace, what the browser complains about, and the addresses that it requests."""
+
+    def __init__(self, browser: Any, file: Path, fragment: str, **options: Any) -> None:
+        self.context = browser.new_context(**{"viewport": DESKTOP_PX, **options})
+        self.context.set_default_timeout(10_000)
+        self.page = self.context.new_page()
+        self.messages: list[str] = []
+        self.requested: list[str] = []
+        self.page.on("console", lambda message: self.messages.append(message.text))
+        self.page.on("pageerror", lambda error: self.messages.append(str(error)))
+        self.page.on("request", lambda request: self.requested.append(request.url))
+        self.page.goto(file.as_uri() + fragment)
+
+    def world(self) -> str:
+        return str(self.page.locator(".objects").inner_text())
+
+    def position(self) -> str:
+        return str(self.page.locator("output").inner_text())
+
+
+@pytest.fixture
+def open_trace(browser, mockserver: Sandbox, tmp_path: Path):
+    tabs = []
+
+    def start(fragment: str = "", **options: Any) -> Tab:
+        file = tmp_path / "trace.html"
+        file.write_bytes(trace_page.render(trace(run_of(mockserver, name=options.pop("name", "test_it")))))
+        tabs.append(Tab(browser, file, fragment, **options))
+        return tabs[-1]
+
+    yield start
+    for each in tabs:
+        each.context.close()
+
+
+@pytest.mark.mockserver(now=NOW, given=SEED)
+def test_the_slider_shows_the_world_after_each_step(mockserver: Sandbox, open_trace):
+    created = mockserver.call("POST", "/v1/campaigns", json={"name": "promo", **CAMPAIGN}).json()["campaignId"]
+    mockserver.call("POST", f"/v1/campaigns/{created}/start")
+    mockserver.advance("1h")
+    tab = open_trace()
+
+    seen = [(tab.position(), created in tab.world())]
+    tab.page.locator("#at").focus()
+    for _ in range(3):
+        tab.page.keyboard.press("ArrowLeft")
+        seen.append((tab.position(), created in tab.world()))
+    assert [("3 of 3", True), ("2 of 3", True), ("1 of 3", True), ("0 of 3", False)] == seen
+    tab.page.get_by_role("button", name="Forward").click()
+    tab.page.get_by_role("button", name="Forward").click()
+    assert "changed, was draft" in tab.world()
+    assert "2: 12:00:00.000 #2 startCampaign POST" in tab.page.locator("#at").get_attribute("aria-valuetext")
+    assert "step" == tab.page.locator("#step-2").get_attribute("aria-current")
+    assert NOW[:19] == tab.page.locator(".moment").inner_text()[:19]
+    assert [] == tab.messages
+
+
+@pytest.mark.mockserver(now=NOW, given=SEED)
+def test_a_fragment_and_a_call_that_is_opened_lead_to_their_step(mockserver: Sandbox, open_trace):
+    for _ in range(3):
+        mockserver.call("GET", "/v1/campaigns")
+        mockserver.advance("1s")
+    tab = open_trace("#call-2")
+
+    seen = [tab.position()]
+    tab.page.locator("#call-3 summary").click()
+    tab.page.locator("#step-5[aria-current]").wait_for()
+    seen.append(tab.position())
+    tab.page.evaluate("location.hash = '#step-1'")
+    tab.page.locator("#step-1[aria-current]").wait_for()
+
+    assert ["3 of 6", "5 of 6", "1 of 6"] == [*seen, tab.position()]
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.mockserver(now=NOW, given=SEED)
+def test_no_rule_of_accessibility_is_broken_and_nothing_is_wider_than_the_screen(mockserver, open_trace, look):
+    mockserver.set_tenant(name="Associação-Interestadual-de-Odontologia-Reconstrutiva-" * 3)
+    campaigns(mockserver, 12)
+    mockserver.call("POST", "/v1/campaigns", json={"name": "x" * 300})
+    tab = open_trace("#step-2", **LOOKS[look])
+
+    assert [] == violations(tab.page)
+    tab.page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    assert [] == violations(tab.page)
+    wide, seen = tab.page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    assert (wide, []) == (seen, tab.messages)
+
+
+@pytest.mark.mockserver(now=NOW)
+def test_no_text_of_a_run_is_run(mockserver: Sandbox, open_trace):
+    for text in filter(str.strip, (*EVIL, *TEXTS)):
+        mockserver.call("POST", "/v1/campaigns", json={"name": text, text: text, **CAMPAIGN})
+        mockserver.set_tenant(name=text)
+    for id in EVIL:
+        mockserver.apply(given={"templates": [{"id": id, "name": id}], "tenants": [{"id": f"tenant {id}", "name": id}]})
+    tab = open_trace(name=EVIL[0])
+    for position in range(0, len(mockserver.steps) + mockserver.call_count, 7):
+        tab.page.evaluate("(at) => { const input = document.getElementById('at'); input.value = at; input.dispatchEvent(new Event('input')); }", position)  # fmt: skip
+
+    assert f"{EVIL[0]} · mockserver trace" == tab.page.title()
+    tab.page.evaluate("location.hash = '#step-9999'")
+    assert [1] * len(EVIL) == [tab.page.locator(".objects section", has_text="templates (").locator("b", has_text=re.compile(f"^{re.escape(id)}$")).count() for id in EVIL]  # fmt: skip
+    assert 0 == tab.page.locator("main :is(img, svg, script)").count()
+    assert [] == tab.messages
+    assert 1 == len(tab.requested)
+
+
+@pytest.mark.mockserver(now=NOW, given=SEED)
+def test_without_javascript_the_story_and_the_last_world_can_be_read(mockserver: Sandbox, open_trace):
+    created = mockserver.call("POST", "/v1/campaigns", json={"name": "promo", **CAMPAIGN}).json()["campaignId"]
+    mockserver.call("POST", f"/v1/campaigns/{created}/start")
+    tab = open_trace(java_script_enabled=False)
+
+    tab.page.locator("#call-1 summary").click()
+    text = tab.page.locator("main").inner_text()
+    assert '"name": "promo"' in text
+    assert f"campaigns {created}: status draft → processing" in text
+    assert "The state at the end." in text
+    assert not tab.page.locator(".slider").is_visible()
+    tab.page.locator(".objects summary", has_text=created).click()
+    assert "processing" in tab.page.locator(".objects details[open]").inner_text()

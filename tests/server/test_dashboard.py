@@ -1,0 +1,358 @@
+"""The pages of the dashboard: their paths, who may read them, and that each shows the control plane's own answers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mockserver.server import front_controller
+from mockserver.server.api.request import HttpRequest
+from mockserver.server.api.response import HttpResponse
+from mockserver.server.control.page_access import PageAccess
+from mockserver.server.dashboard.paths import VIEWS
+from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxConfig, SandboxHost
+
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+ORIGIN = "http://127.0.0.1:5055"
+NOON = "2026-03-01T12:00:00Z"
+SHARED = ("events", "conduct", "choices", "scenarios", "sandboxes")
+TOKEN = "let-me-in"
+
+
+@pytest.fixture
+def host() -> SandboxHost:
+    host = SandboxHost()
+    host.create(SandboxConfig("demo", clock={"freeze": NOON}), id=DEFAULT_ID)
+    return host
+
+
+def send(
+    sandboxes: SandboxHost, method: str, path: str, body: bytes = b"", /, *, accept: str = BROWSER, **headers: str
+) -> HttpResponse:
+    """The response to a request; header names with an underscore in place of the dash."""
+    named = {"host": "127.0.0.1:5055", **({"accept": accept} if accept else {})}
+    named |= {name.replace("_", "-"): value for name, value in headers.items()}
+    response, _ = front_controller.handle_request(sandboxes, HttpRequest.create(method, path, named, body, ORIGIN))
+    assert isinstance(response, HttpResponse)
+    return response
+
+
+def header(response: HttpResponse, name: str) -> str | None:
+    return next((value for key, value in response.headers if key.lower() == name), None)
+
+
+def is_page(response: HttpResponse) -> bool:
+    return (header(response, "content-type") or "").startswith("text/html")
+
+
+def default(host: SandboxHost) -> HostedSandbox:
+    return host.sandboxes[DEFAULT_ID]
+
+
+def call(host: SandboxHost, method: str, path: str, body: bytes = b"") -> HttpResponse:
+    key = default(host).tenant.secret_key
+    return send(host, method, path, body, accept="", x_api_key=key, content_type="application/json")
+
+
+@pytest.mark.parametrize("path", ["/_mock/", *(f"/_mock/{view}" for view in VIEWS)])
+def test_each_view_is_a_page_that_links_all_eight_by_absolute_path(host: SandboxHost, path: str):
+    response = send(host, "GET", path)
+
+    assert (200, True) == (response.status, is_page(response))
+    assert [] == [view for view in VIEWS if f'href="/_mock/{view}"' not in response.body.decode()]
+
+
+def test_the_pages_of_another_sandbox_are_below_its_prefix(host: SandboxHost):
+    other = host.create(SandboxConfig(clock={"freeze": NOON}))
+    text = send(host, "GET", f"{other.prefix}/_mock/").body.decode()
+
+    assert [] == [view for view in VIEWS if f'href="{other.prefix}/_mock/{view}"' not in text]
+    assert 'href="/_mock/' not in text
+
+
+@pytest.mark.parametrize("path", ["/", "/_mock"])
+def test_a_browser_at_the_root_is_sent_to_the_page(host: SandboxHost, path: str):
+    response = send(host, "GET", path)
+
+    assert (303, "/_mock/", "Accept") == (response.status, header(response, "location"), header(response, "vary"))
+    assert 0 == default(host).sandbox.journal.last_exchange
+
+
+@pytest.mark.parametrize("accept", ["", "*/*", "application/json", "text/html;q=0", "text/htmlx"])
+def test_any_other_client_at_the_root_gets_the_documented_error(host: SandboxHost, accept: str):
+    response = send(host, "GET", "/", accept=accept)
+
+    assert 404 == response.status
+    assert {"statusCode", "code", "message"} == set(response.json())
+    assert 1 == default(host).sandbox.journal.last_exchange
+
+
+@pytest.mark.parametrize("view", SHARED)
+def test_a_path_of_the_control_plane_is_a_page_only_where_accept_names_html(host: SandboxHost, view: str):
+    page, json = send(host, "GET", f"/_mock/{view}"), send(host, "GET", f"/_mock/{view}", accept="*/*")
+
+    assert (True, False) == (is_page(page), is_page(json))
+    assert isinstance(json.json(), dict)
+    assert ["Accept", "Accept"] == [header(page, "vary"), header(json, "vary")]
+
+
+def test_without_a_default_sandbox_the_page_lists_the_sandboxes():
+    host = SandboxHost()
+    other = host.create(SandboxConfig())
+    response = send(host, "GET", "/_mock/")
+
+    assert 200 == response.status
+    assert f'href="{ORIGIN}{other.prefix}/_mock/"' in response.body.decode()
+    assert "/_mock/" == header(send(host, "GET", "/"), "location")
+    assert 404 == send(host, "GET", "/_mock/calls").status
+
+
+def test_each_call_and_each_record_has_an_address(host: SandboxHost):
+    refused = call(host, "GET", "/v1/campaigns/none")
+    template = next(iter(default(host).tenant.templates))
+
+    page = send(host, "GET", "/_mock/calls/1").body.decode()
+    assert refused.status == 404
+    assert "CAMPAIGN_NOT_FOUND" in page
+    assert "campaigns.not-found" in page or "API document, clause" in page
+    assert template in send(host, "GET", f"/_mock/objects/{template}").body.decode()
+    assert 200 == send(host, "GET", "/_mock/scenarios/demo").status
+
+
+@pytest.mark.parametrize(
+    "path", ["/_mock/calls/2", "/_mock/calls/x", "/_mock/objects/none", "/_mock/events/none", "/_mock/scenarios/none"]
+)
+def test_an_address_of_nothing_is_a_page_with_the_reason(host: SandboxHost, path: str):
+    response = send(host, "GET", path)
+
+    assert (404, True) == (response.status, is_page(response))
+    assert "MOCK_NOT_FOUND" in response.body.decode()
+
+
+def test_no_page_can_be_framed_and_none_runs_foreign_code(host: SandboxHost):
+    policy = header(send(host, "GET", "/_mock/"), "content-security-policy")
+
+    assert (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+        "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    ) == policy
+
+
+@pytest.mark.parametrize("path", ["/_mock/", "/_mock/calls", "/_mock/events", "/_mock/page/script.js", "/_mock/stream"])
+def test_a_rebound_name_reads_nothing(host: SandboxHost, path: str):
+    response = send(host, "GET", path, host="evil.example:5055", accept="*/*" if "stream" in path else BROWSER)
+
+    assert 403 == response.status
+    assert b"MOCK_FOREIGN_HOST" in response.body
+
+
+def test_a_foreign_origin_reads_nothing(host: SandboxHost):
+    assert 403 == send(host, "GET", "/_mock/", origin="https://evil.example").status
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"origin": ORIGIN}, {"origin": "http://localhost:5173"}, {"sec_fetch_site": "same-site"}],
+    ids=["own origin", "another port", "fetch metadata"],
+)
+def test_a_write_of_a_page_needs_a_header_that_no_form_can_send(host: SandboxHost, headers: dict[str, str]):
+    form = {"content_type": "text/plain", "accept": "*/*"}
+    refused = send(host, "POST", "/_mock/reset", **headers, **form)
+    named = send(host, "POST", "/_mock/reset", x_mock_request="page", **headers, **form)
+
+    assert (403, "MOCK_HEADER_WANTED") == (refused.status, refused.json()["code"])
+    assert 204 == named.status
+    advanced = {"content_type": "application/json; charset=utf-8", "accept": "*/*", **headers}
+    assert 200 == send(host, "POST", "/_mock/clock/advance", b'{"by": 1}', **advanced).status
+
+
+def test_a_write_of_a_bare_client_needs_none(host: SandboxHost):
+    assert 204 == send(host, "POST", "/_mock/reset", accept="").status
+
+
+def sign_in(host: SandboxHost, token: str = TOKEN, next_path: str = "/_mock/calls", **headers: str) -> HttpResponse:
+    body = f"token={token}&next={next_path}".encode()
+    named = {"content_type": "application/x-www-form-urlencoded", "origin": ORIGIN, **headers}
+    return send(host, "POST", "/_mock/", body, **named)
+
+
+@pytest.mark.parametrize("path", ["/_mock/", "/_mock/calls", "/_mock/events", "/_mock/docs"])
+def test_beyond_loopback_a_browser_types_the_token_into_a_form_once(host: SandboxHost, path: str):
+    host.token = TOKEN
+    asked = send(host, "GET", path)
+    answer = sign_in(host, next_path=path)
+    cookie = header(answer, "set-cookie") or ""
+
+    assert (401, True) == (asked.status, is_page(asked))
+    assert (303, path) == (answer.status, header(answer, "location"))
+    assert "; Path=/_mock/; HttpOnly; SameSite=Strict" in cookie
+    assert TOKEN not in cookie
+    page = send(host, "GET", path, cookie=f"other=1; {cookie.partition(';')[0]}")
+    assert 200 == page.status
+    assert TOKEN.encode() not in page.body
+
+
+def test_a_wrong_token_gets_the_form_again_and_no_cookie(host: SandboxHost):
+    host.token = TOKEN
+    answer = sign_in(host, "let-me-in-too")
+
+    assert (401, None) == (answer.status, header(answer, "set-cookie"))
+    assert b"aria-invalid" in answer.body
+
+
+def test_a_form_of_another_site_signs_nobody_in(host: SandboxHost):
+    host.token = TOKEN
+
+    assert 403 == sign_in(host, origin="https://evil.example").status
+    assert 403 == sign_in(host, sec_fetch_site="cross-site").status
+
+
+@pytest.mark.parametrize(
+    "next_path", ["https://evil.example/", "//evil.example/_mock/", "/_mock/%0d%0aX-Evil: 1", "/v1/x"]
+)
+def test_the_form_leads_to_a_page_of_this_sandbox_alone(host: SandboxHost, next_path: str):
+    host.token = TOKEN
+
+    assert "/_mock/" == header(sign_in(host, next_path=next_path), "location")
+
+
+def test_the_cookie_of_another_token_opens_nothing(host: SandboxHost):
+    host.token = TOKEN
+    cookie = (header(sign_in(host), "set-cookie") or "").partition(";")[0]
+    host.token = "another"
+
+    assert 401 == send(host, "GET", "/_mock/", cookie=cookie).status
+
+
+def test_a_write_with_the_cookie_needs_the_header_too(host: SandboxHost):
+    host.token = TOKEN
+    cookie = (header(sign_in(host), "set-cookie") or "").partition(";")[0]
+    answers = [
+        send(host, "POST", "/_mock/reset", accept="*/*", cookie=cookie),
+        send(host, "POST", "/_mock/reset", accept="*/*", cookie=cookie, x_mock_request="page"),
+        send(host, "POST", "/_mock/reset", accept="*/*", authorization=f"Bearer {TOKEN}"),
+    ]
+
+    assert [403, 204, 204] == [answer.status for answer in answers]
+
+
+def test_a_page_of_a_server_beyond_loopback_has_that_servers_own_origin(host: SandboxHost):
+    host.token = TOKEN
+    cookie = (header(sign_in(host), "set-cookie") or "").partition(";")[0]
+    own = {"host": "192.168.0.5:5055", "cookie": cookie, "x_mock_request": "page", "accept": "*/*"}
+
+    assert 204 == send(host, "POST", "/_mock/reset", origin="http://192.168.0.5:5055", **own).status
+    assert 403 == send(host, "POST", "/_mock/reset", origin="http://192.168.0.6:5055", **own).status
+
+
+def test_reading_every_page_changes_nothing(host: SandboxHost):
+    call(host, "GET", "/v1/campaigns")
+    before = call(host, "GET", "/_mock/state").body, call(host, "GET", "/_mock/replay").body
+    for path in ("/_mock/", *(f"/_mock/{view}" for view in VIEWS), "/_mock/calls/1"):
+        assert 200 == send(host, "GET", path).status
+
+    assert before == (call(host, "GET", "/_mock/state").body, call(host, "GET", "/_mock/replay").body)
+
+
+def test_the_filters_of_calls_select_by_code_outcome_and_text(host: SandboxHost):
+    call(host, "GET", "/v1/campaigns")
+    call(host, "GET", "/v1/campaigns/none")
+    call(host, "POST", "/v1/entrypoints/chatapp/connection-sessions", b"{}")
+    numbers: Callable[[str], list[int]] = lambda query: [
+        n for n in (1, 2, 3) if f'id="call-{n}"' in send(host, "GET", f"/_mock/calls?{query}").body.decode()
+    ]
+
+    assert [1, 2, 3] == numbers("")
+    assert [2] == numbers("refused=1")
+    assert [2] == numbers("code=CAMPAIGN_NOT_FOUND")
+    assert [1] == numbers("operation=listCampaigns")
+    assert [3] == numbers("changed=1")
+    assert [3] == numbers("text=PENDING")
+    assert [] == numbers("faulted=1")
+    assert [1] == numbers("before=2")
+
+
+def test_the_calls_are_in_pages_of_200_the_newest_first(host: SandboxHost):
+    for _ in range(201):
+        call(host, "GET", "/v1/message-templates")
+    first = send(host, "GET", "/_mock/calls").body.decode()
+    second = send(host, "GET", "/_mock/calls?before=2").body.decode()
+
+    assert 200 == first.count('<tr><th scope="row">')
+    assert first.index('id="call-201"') < first.index('id="call-2"')
+    assert "before=2" in first
+    assert 1 == second.count('<tr><th scope="row">')
+
+
+def test_a_refused_call_shows_the_clause_and_the_sentence_of_the_document(host: SandboxHost):
+    call(host, "POST", "/v1/campaigns", b'{"name": ""}')
+    page = send(host, "GET", "/_mock/calls/1").body.decode()
+
+    assert "<blockquote><p>" in page
+    assert "curl -X POST" in page
+    assert "def test_create_campaign(mockserver):" in page
+    assert "await fetch(url + " in page
+    assert default(host).tenant.secret_key not in page
+
+
+def test_the_labelled_checkpoints_are_the_last_twenty(host: SandboxHost):
+    unlabelled = call(host, "POST", "/_mock/checkpoints").json()["checkpointId"]
+    for number in range(25):
+        call(host, "POST", "/_mock/checkpoints", f'{{"label": "step {number}"}}'.encode())
+    stored = call(host, "GET", "/_mock/checkpoints").json()["checkpoints"]
+
+    assert [f"step {number}" for number in range(5, 25)] == [row["label"] for row in stored]
+    assert 204 == call(host, "POST", f"/_mock/checkpoints/{unlabelled}/restore").status
+
+
+def test_a_bug_of_a_page_is_a_page(
+    host: SandboxHost, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    original = PageAccess.read
+
+    def read(self: PageAccess, command: str, **arguments: str) -> Any:
+        return 1 / 0 if command == "readJournal" else original(self, command, **arguments)
+
+    monkeypatch.setattr(PageAccess, "read", read)
+    response = send(host, "GET", "/_mock/calls")
+
+    assert (500, True) == (response.status, is_page(response))
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_the_first_view_is_below_120_kb(host: SandboxHost):
+    for _ in range(300):
+        call(host, "GET", "/v1/campaigns")
+    assets = sum(len(send(host, "GET", f"/_mock/page/{name}").body) for name in ("style.css", "script.js", "icon.svg"))
+
+    sizes = {view: assets + len(send(host, "GET", f"/_mock/{view}").body) for view in ("", *VIEWS)}
+
+    assert {} == {view: size for view, size in sizes.items() if size > 120_000}
+
+
+def test_the_script_is_plain_and_short(host: SandboxHost):
+    text = send(host, "GET", "/_mock/page/script.js").body.decode()
+
+    assert len(text.splitlines()) <= 300
+    assert "innerHTML" not in text
+    assert "http://" not in text
+    assert "https://" not in text
+
+
+def test_a_process_that_opens_no_page_imports_none_of_it():
+    code = (
+        "import sys; from mockserver import MockServer\n"
+        "import urllib.request\n"
+        "with MockServer() as server:\n"
+        "    sandbox = server.sandbox()\n"
+        "    urllib.request.urlopen(sandbox.base_url + '/_mock/state').read()\n"
+        "    sandbox.call('GET', '/v1/campaigns')\n"
+        "print([name for name in sys.modules if name == 'jinja2' or 'dashboard.' in name])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=60, check=True)
+
+    assert "['mockserver.server.dashboard.paths']" == done.stdout.strip()

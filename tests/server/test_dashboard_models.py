@@ -1,0 +1,195 @@
+"""The plain JSON that the macros of the pages take: rows in order, drawings, snippets that run, and checks of signatures."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any
+
+import pytest
+
+from mockserver import Sandbox
+from mockserver.contract.lifecycles import LIFECYCLES
+from mockserver.server.dashboard import calls, environment, events, lifecycle_svg, objects, snippets, story, timeline
+
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+CAMPAIGN = {"name": "Março", "platform": "chatapp", "templateId": "template_atualizacao_cadastro", "cadence": 10}
+
+
+def journal(sandbox: Sandbox) -> Any:
+    return sandbox.call("GET", "/_mock/journal").json()
+
+
+def steps(sandbox: Sandbox) -> Any:
+    return sandbox.call("GET", "/_mock/steps").json()["steps"]
+
+
+def told(rows: list[dict[str, Any]]) -> list[str]:
+    """Each row in a word: the call, the state that follows a change, or the command."""
+    return [
+        f"#{row['n']}" if row["kind"] == "call" else row["to"] if row["kind"] == "change" else row["command"]
+        for row in rows
+    ]
+
+
+@pytest.mark.mockserver(scenario="demo")
+def test_rows_are_in_the_order_in_which_things_happened(mockserver: Sandbox):
+    session = mockserver.call("POST", SESSIONS, json={}).json()["sessionId"]
+    mockserver.complete_session(session)
+    mockserver.call("GET", f"{SESSIONS}/{session}")
+    mockserver.call("POST", SESSIONS, json={})
+    mockserver.advance(minutes=20)
+    mockserver.call("GET", "/v1/campaigns")
+    seen = journal(mockserver)
+    rows = story.rows(seen["exchanges"], seen["transitions"], steps(mockserver))
+
+    assert [
+        "#1",
+        "pending",
+        "complete session",
+        "completed",
+        "#2",
+        "#3",
+        "pending",
+        "advance",
+        "expired",
+        "#4",
+    ] == told(rows)
+
+
+def test_rows_of_nothing_are_none():
+    assert [] == story.rows([], [], [])
+
+
+@pytest.mark.parametrize("kind", LIFECYCLES)
+def test_a_drawing_has_each_state_and_each_transition_of_the_table(kind: str):
+    table = LIFECYCLES[kind]
+    for status in table.states:
+        drawing = lifecycle_svg.drawing(kind, status, ())
+        assert drawing is not None
+        assert list(table.states) == [state["name"] for state in drawing["states"]]
+        assert len(table.steps) == len(drawing["arrows"]) + len(drawing["back"])
+        assert [status] == [state["name"] for state in drawing["states"] if state["tone"] == "present"]
+        assert all(f"{step.source} to {step.target} by {step.trigger}" in drawing["text"] for step in table.steps)
+        boxes = {(state["x"], state["y"]) for state in drawing["states"]}
+        assert len(table.states) == len(boxes)
+
+
+def test_a_kind_without_states_has_no_drawing():
+    assert lifecycle_svg.drawing("template", "", ()) is None
+
+
+@pytest.mark.mockserver(scenario="demo")
+def test_the_python_snippet_is_a_test_that_passes(mockserver: Sandbox):
+    mockserver.call("POST", "/v1/campaigns", json=CAMPAIGN)
+    mockserver.call("GET", "/v1/campaigns?limit=3&cursor='%22")
+    mockserver.call("POST", "/v1/campaigns", body=b'{"name": "\xc3\xa9')
+    for exchange in journal(mockserver)["exchanges"]:
+        mockserver.call("POST", "/_mock/reset")
+        text = next(form["text"] for form in snippets.of(exchange) if form["name"] == "Python test")
+        defined: dict[str, Any] = {}
+        exec(text, defined)  # noqa: S102 - the snippet is the mock's own
+        next(value for name, value in defined.items() if name.startswith("test_"))(mockserver)
+
+
+@pytest.mark.mockserver(scenario="demo")
+def test_the_curl_snippet_has_the_call_and_no_key(mockserver: Sandbox):
+    mockserver.call("POST", "/v1/campaigns?x='$(id)'", json={**CAMPAIGN, "name": "a'b $(id)"})
+    (exchange,) = journal(mockserver)["exchanges"]
+    forms = {form["name"]: form["text"] for form in snippets.of(exchange)}
+    words = shlex.split(forms["curl"])
+
+    assert ["curl", "-X", "POST"] == words[:3]
+    assert "X-API-Key: $KEY" in words
+    assert {**CAMPAIGN, "name": "a'b $(id)"} == json.loads(words[words.index("--data-raw") + 1])
+    assert mockserver.secret_key[:8] not in json.dumps(forms)
+
+
+@pytest.mark.mockserver(scenario="demo")
+def test_a_call_has_its_clause_its_sentence_and_its_changes(mockserver: Sandbox):
+    campaign = mockserver.call("POST", "/v1/campaigns", json=CAMPAIGN).json()["campaignId"]
+    for _ in range(2):
+        mockserver.call("POST", f"/v1/campaigns/{campaign}/start", json={})
+    seen = journal(mockserver)
+    _, started, refused = (calls.call_model(exchange, seen["transitions"]) for exchange in seen["exchanges"])
+
+    assert {("draft", "processing"), (None, "processing")} == {(row["from"], row["to"]) for row in started["changes"]}
+    assert [] == refused["changes"]
+    assert environment.sentence(refused["clause"]) == refused["sentence"] != ""
+    assert refused["reason"].startswith(refused["clause"])
+
+
+@pytest.mark.mockserver(scenario="demo")
+@pytest.mark.parametrize("forge", [None, "wrong-secret", "no-signature", "changed-body", "junk-header"])
+def test_a_signature_is_checked_part_by_part(mockserver: Sandbox, forge: str | None):
+    mockserver.receive_webhooks(lambda request: 204)
+    if forge is not None:
+        mockserver.apply(script=[{"on": "delivery", "do": {"deliver": {"forge": forge}}}])
+    mockserver.complete_session(mockserver.call("POST", SESSIONS, json={}).json()["sessionId"])
+    event = mockserver.call("GET", f"/_mock/events/{mockserver.events[0]['id']}").json()
+    (delivery,) = events.event_model(event)["deliveries"]
+    by_fault = {attempt["fault"]: attempt["checks"] for attempt in delivery["attempts"]}
+    holds = {fault: all(check["holds"] for check in checks) for fault, checks in by_fault.items()}
+
+    assert {None: True} | ({forge: False} if forge else {}) == holds
+    assert {"id", "timestamp", "body", "signature"} == {check["part"] for check in by_fault[None]}
+
+
+@pytest.mark.mockserver(scenario="demo")
+@pytest.mark.parametrize("scheme", ["standard-webhooks", "svix", "stripe", "hub-sha256"])
+def test_each_scheme_is_checked_and_a_former_secret_is_named(mockserver: Sandbox, scheme: str):
+    mockserver.choose({"wh-signature": scheme})
+    mockserver.receive_webhooks(lambda request: 204)
+    mockserver.complete_session(mockserver.call("POST", SESSIONS, json={}).json()["sessionId"])
+    event = mockserver.events[0]["id"]
+    webhook = mockserver.call("GET", "/_mock/state").json()["tenants"][0]["webhooks"][0]["id"]
+    mockserver.call("POST", f"/_mock/webhooks/{webhook}/rotate", json={"secret": "whsec_bmV3LXNlY3JldA=="})
+    (delivery,) = mockserver.call("GET", f"/_mock/events/{event}").json()["deliveries"]
+
+    assert [(scheme, "former")] == [
+        (attempt["signature"]["scheme"], attempt["signature"]["signatures"][0]["secret"])
+        for attempt in delivery["attempts"]
+    ]
+
+
+@pytest.mark.mockserver(scenario="demo")
+def test_a_session_has_its_legal_steps_and_the_link_of_its_end_user(mockserver: Sandbox):
+    created = mockserver.call("POST", SESSIONS, json={}).json()
+    seen = journal(mockserver)
+    state = mockserver.call("GET", "/_mock/state").json()
+    kind = next(kind for kind in objects.KINDS if kind.name == "session")
+    row = next(iter(objects._rows(state, kind)))
+    model = objects.object_model(kind, row, seen, seen["exchanges"][0])
+
+    assert {"complete", "fail", "cancel as the end user", "expire"} == {step["label"] for step in model["steps"]}
+    assert created["url"].endswith(model["hosted_page"])
+    mockserver.expire_session(created["sessionId"])
+    state = mockserver.call("GET", "/_mock/state").json()
+    ended = objects.object_model(kind, next(iter(objects._rows(state, kind))), journal(mockserver), None)
+    assert [] == ended["steps"]
+
+
+@pytest.mark.mockserver(scenario="demo", now="2026-03-01T12:00:00Z")
+def test_the_timeline_folds_long_gaps_and_keeps_the_order(mockserver: Sandbox):
+    for wait in ("10s", "30d", "10s"):
+        mockserver.call("POST", SESSIONS, json={})
+        mockserver.advance(wait)
+    model = timeline.timeline_model(journal(mockserver), mockserver.call("GET", "/_mock/clock").json()["now"])
+    begins = [row["begin"] for row in reversed(model["rows"]) if row["last"] == "expired"]
+
+    assert ["20m", "29d 23h"] == [fold["text"] for fold in model["folds"]] or len(model["folds"]) >= 1
+    assert sorted(begins) == begins
+    assert model["width"] < 1_500
+    assert 3 == model["total"]
+
+
+@pytest.mark.parametrize(
+    ("span", "text"),
+    [(0, "0s"), (1_500_000, "1.5s"), (90_000_000, "1m 30s"), (1_200_000_000, "20m"), (90_061_000_000, "1d 1h")],
+)
+def test_a_span_has_its_two_largest_units(span: int, text: str):
+    assert text == environment.duration(span)
+
+
+def test_characters_that_hide_or_reorder_text_are_shown():
+    assert "a\\u202eb\\u0000\\u001b[31m" == environment.visible("a\u202eb\0\x1b[31m")

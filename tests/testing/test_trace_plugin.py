@@ -1,0 +1,200 @@
+"""Traces of a suite: when they are written, where they are, and the links to them in other reports."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mockserver import MockServer
+from tests.testing.conftest import PLUGIN, Suite
+
+SOURCE = """
+import pytest
+
+@pytest.mark.mockserver(now="2026-03-01T12:00:00Z")
+def test_fails(mockserver):
+    mockserver.call("GET", "/v1/campaigns/none")
+    mockserver.calls("startCampaign").one()
+
+def test_passes(mockserver):
+    mockserver.call("GET", "/v1/campaigns")
+
+def test_without_calls(mockserver):
+    assert False
+
+def test_without_sandbox():
+    assert False
+"""
+FAILS, PASSES = "test_mine.py.test_fails.html", "test_mine.py.test_passes.html"
+
+
+def traces(suite: Suite) -> list[str]:
+    return sorted(file.name for file in (suite.pytester.path / ".mockserver").glob("traces/*"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ((), []),
+        (("--mockserver-trace=off",), []),
+        (("--mockserver-trace=on-failure",), [FAILS]),
+        (("--mockserver-trace=always",), [FAILS, PASSES]),
+        (("-o", "mockserver_trace=always"), [FAILS, PASSES]),
+        (("-o", "mockserver_trace=always", "--mockserver-trace=off"), []),
+        (("--mockserver-trace=on-failure", "--mockserver-failures=off"), [FAILS]),
+    ],
+)
+def test_a_trace_is_written_of_the_tests_that_the_option_names(suite: Suite, arguments, expected):
+    suite.run(SOURCE, *arguments).assert_outcomes(passed=1, failed=3)
+
+    assert expected == traces(suite)
+
+
+def test_the_report_names_the_trace_and_the_command_that_serves_it(suite: Suite):
+    result = suite.run(SOURCE, "--mockserver-trace=on-failure")
+
+    file = f".mockserver/traces/{FAILS}"
+    result.stdout.fnmatch_lines([f"to see it step by step: {file}; mockserver open {file} serves its last state"])
+    assert 1 == result.stdout.str().count("to see it step by step")
+    assert "expected exactly 1 call of startCampaign, got 0" in (suite.pytester.path / file).read_text(encoding="utf-8")
+
+
+def test_the_folder_is_ignored_by_git(suite: Suite):
+    suite.run(SOURCE, "--mockserver-trace=on-failure", "--mockserver-failures=off")
+
+    assert "*\n" == (suite.pytester.path / ".mockserver" / ".gitignore").read_text(encoding="utf-8")
+
+
+def test_an_unknown_value_ends_the_run_with_the_nearest(suite: Suite):
+    result = suite.run(SOURCE, "--mockserver-trace=on-failures")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(
+        ["*--mockserver-trace: got 'on-failures'; expected off, on-failure, always; did you mean 'on-failure'?"]
+    )
+
+
+def test_a_trace_that_cannot_be_written_is_a_line_of_the_report(suite: Suite):
+    (suite.pytester.path / ".mockserver").mkdir()
+    (suite.pytester.path / ".mockserver" / "traces").write_text("a file", encoding="utf-8")
+
+    result = suite.run(SOURCE, "--mockserver-trace=always")
+
+    result.assert_outcomes(passed=1, failed=3)
+    result.stdout.fnmatch_lines(["no trace was written: FileExistsError: *"])
+
+
+def test_a_suite_that_does_not_ask_imports_nothing_of_traces(suite: Suite):
+    source = SOURCE + "\n\ndef test_last():\n    import sys\n    print(sorted(sys.modules))\n    assert False\n"
+
+    result = suite.run_apart(source)
+
+    modules = result.stdout.str()
+    assert "'mockserver.pytest_plugin'" in modules
+    assert [] == [name for name in ("report.trace", "plugin.trace", "server.worlds", "'jinja2'") if name in modules]
+
+
+def test_the_trace_of_each_sandbox_of_a_test_has_a_file(suite: Suite):
+    suite.run(
+        """
+        def test_two(mockserver_server):
+            with mockserver_server.sandbox() as one, mockserver_server.sandbox() as other:
+                for sandbox in (one, other):
+                    sandbox.call("GET", "/v1/campaigns")
+                assert False
+        """,
+        "--mockserver-trace=on-failure",
+    )
+
+    assert ["test_mine.py.test_two.2.html", "test_mine.py.test_two.html"] == traces(suite)
+
+
+def test_the_workers_of_xdist_write_traces(suite: Suite, monkeypatch):
+    summary = suite.pytester.path / "summary.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+
+    suite.run_apart(SOURCE, "-p", "xdist", "-n", "2", "--mockserver-trace=always", *PLUGIN)
+
+    assert [FAILS, PASSES] == traces(suite)
+    assert FAILS in summary.read_text(encoding="utf-8")
+
+
+def test_the_summary_of_a_job_lists_the_failures_with_their_traces(suite: Suite, monkeypatch):
+    summary = suite.pytester.path / "summary.md"
+    summary.write_text("# Before\n", encoding="utf-8")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+
+    suite.run(SOURCE.replace("test_fails", ["test_fails", "`x`]"][0]), "--mockserver-trace=on-failure")
+
+    assert summary.read_text(encoding="utf-8") == (
+        "# Before\n"
+        "### Failed against mockserver\n\n"
+        "- `test_mine.py::test_fails`: `expected exactly 1 call of startCampaign, got 0`  \n"
+        f"  trace `.mockserver/traces/{FAILS}`\n\n"
+    )
+
+
+@pytest.mark.parametrize("arguments", [("--mockserver-trace=off",), ("--mockserver-trace=on-failure", "-k", "passes")])
+def test_a_job_without_a_trace_has_no_summary(suite: Suite, monkeypatch, arguments):
+    summary = suite.pytester.path / "summary.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+
+    suite.run(SOURCE, *arguments)
+
+    assert not summary.exists()
+
+
+def test_a_summary_that_cannot_be_written_is_a_line(suite: Suite, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(suite.pytester.path))
+
+    result = suite.run(SOURCE, "--mockserver-trace=on-failure")
+
+    result.assert_outcomes(passed=1, failed=3)
+    result.stdout.fnmatch_lines(["mockserver: no summary of the job was written: *"])
+
+
+def test_a_run_against_a_server_elsewhere_writes_equal_traces(suite: Suite):
+    suite.run(SOURCE, "--mockserver-trace=on-failure")
+    written = suite.pytester.path / ".mockserver" / "traces" / FAILS
+    here = written.read_bytes()
+    with MockServer() as server:
+        suite.run(SOURCE, "--mockserver-trace=on-failure", "--mockserver-url", server.url)
+
+    assert here == written.read_bytes()
+
+
+def apart(suite: Suite, *arguments: str) -> None:
+    """Run the suite in a process of its own, since the plugins of the reports register themselves."""
+    suite.pytester.makeini("[pytest]\n")
+    suite.pytester.makepyfile(test_mine=SOURCE)
+    options = ["-p", "no:randomly", "-p", "no:cacheprovider", "--mockserver-trace=on-failure", *arguments]
+    subprocess.run([sys.executable, "-m", "pytest", "-q", *options], cwd=suite.pytester.path, check=False, timeout=120, capture_output=True)  # fmt: skip
+
+
+def test_the_page_of_pytest_html_links_to_the_trace(suite: Suite):
+    pytest.importorskip("pytest_html")
+
+    apart(suite, "--html=reports/all.html")
+
+    page = (suite.pytester.path / "reports" / "all.html").read_text(encoding="utf-8")
+    assert f"../.mockserver/traces/{FAILS}" in page
+    assert "mockserver trace" in page
+
+
+def test_the_report_of_allure_has_the_trace_as_an_attachment(suite: Suite):
+    pytest.importorskip("allure_pytest")
+
+    apart(suite, "--alluredir=allure")
+
+    folder = suite.pytester.path / "allure"
+    results = [json.loads(file.read_text(encoding="utf-8")) for file in folder.glob("*-result.json")]
+    attached = {result["name"]: result.get("attachments", []) for result in results}
+    (trace,) = [each for each in attached["test_fails"] if each["name"] == "mockserver trace"]
+    assert "text/html" == trace["type"]
+    written = suite.pytester.path / ".mockserver" / "traces" / FAILS
+    assert written.read_bytes() == (folder / Path(trace["source"]).name).read_bytes()
+    assert [] == [each for name in ("test_passes", "test_without_sandbox") for each in attached[name] if each["name"] == "mockserver trace"]  # fmt: skip

@@ -1,0 +1,298 @@
+"""The trace of a test: what is in the file, its size and its cost, and the states that it shows and serves again."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mockserver import MockServer, Sandbox
+from mockserver.server import worlds
+from mockserver.server.control import views
+from mockserver.server.hosting.host import SandboxConfig, SandboxHost
+from mockserver.testing.report import trace_page
+from mockserver.testing.report.replay import replay, replay_in
+from mockserver.testing.report.trace import TracedRun, position_of, trace
+from tests.server.hostile import TEXTS
+from tests.server.test_no_key_in_any_view import FORMS
+from tests.testing.test_replay import GIVEN, NOW, RUNS
+
+CAMPAIGN = {"platform": "chatapp", "templateId": "template_hello", "cadence": 10}
+SEED: dict[str, Any] = {"templates": [{"id": "template_hello"}], "chats": {"count": 30}}
+
+
+def run_of(sandbox: Sandbox, name: str = "tests/test_it.py::test_it", **changed: Any) -> TracedRun:
+    """The run of a sandbox so far, as a failing test would trace it."""
+    hosted = sandbox._hosted
+    report = sandbox.report().splitlines()
+    exchanges, document = sandbox.journal["exchanges"], sandbox.replay_document(name)
+    secrets = hosted.sandbox.secrets()
+    return TracedRun(name, "failed", report[:1], report[1:], exchanges, document, secrets, (hosted.base_url, sandbox.id))._replace(**changed)  # fmt: skip
+
+
+def page_of(sandbox: Sandbox, **changed: Any) -> str:
+    return trace_page.render(trace(run_of(sandbox, **changed))).decode()
+
+
+def data_of(page: str) -> Any:
+    match = re.search(r'<script type="application/json" id="trace">(.*?)</script>', page, re.DOTALL)
+    assert match is not None
+    return json.loads(match[1])
+
+
+def worlds_of(page: str) -> list[Any]:
+    """The world after each step, as the script of the page has it."""
+    data = data_of(page)
+    states = [data["start"]]
+    for changes in data["changes"][1:]:
+        states.append(copy.deepcopy(states[-1]))
+        worlds.apply(states[-1], [[data["paths"][number], *value] for number, *value in changes])
+    return states
+
+
+def campaigns(sandbox: Sandbox, calls: int) -> None:
+    """Create, start and poll campaigns, so that about every second call changes something."""
+    for number in itertools.count():
+        if sandbox.call_count >= calls:
+            return
+        created = sandbox.call("POST", "/v1/campaigns", json={"name": f"promo {number}", **CAMPAIGN}).json()
+        sandbox.call("POST", f"/v1/campaigns/{created['campaignId']}/start")
+        for _ in range(7):
+            sandbox.call("GET", f"/v1/campaigns/{created['campaignId']}")
+            sandbox.advance("1s")
+        sandbox.call("GET", "/v1/campaigns")
+
+
+@pytest.mark.mockserver(now=NOW, given=SEED)
+def test_200_calls_are_in_a_file_of_less_than_300_kb(mockserver: Sandbox):
+    campaigns(mockserver, 200)
+
+    page = page_of(mockserver)
+
+    assert 200 == mockserver.call_count == data_of(page)["calls"][-1]
+    assert len(page.encode()) < 300_000
+
+
+@pytest.mark.law
+@pytest.mark.mockserver(now=NOW, given=SEED)
+def test_a_trace_costs_a_few_times_what_its_replay_costs(mockserver: Sandbox):
+    """A ratio, since the machine may be busy; `python -m tests.benchmarks.traces` prints milliseconds."""
+    campaigns(mockserver, 200)
+    run = run_of(mockserver)
+    trace_page.render(trace(run))
+
+    def spent(action: Any) -> float:
+        before = time.process_time()
+        action()
+        return time.process_time() - before
+
+    pairs = [
+        (spent(lambda: list(replay(run.document))), spent(lambda: trace_page.render(trace(run)))) for _ in range(5)
+    ]
+
+    assert min(traced for _, traced in pairs) < 6 * min(replayed for replayed, _ in pairs)
+
+
+@pytest.mark.parametrize("play", RUNS)
+def test_the_states_of_a_trace_are_those_of_its_replay(mockserver_server: MockServer, play):
+    with mockserver_server.sandbox(now=NOW, given=GIVEN) as sandbox:
+        play(sandbox)
+        states = worlds_of(page_of(sandbox))
+        hosted = SandboxHost().create(SandboxConfig(sandbox.replay_document()))
+        expected = [worlds.world(views.state(hosted.sandbox, chats=20))]
+        for _ in replay_in(hosted, sandbox.replay_document()):
+            expected.append(worlds.world(views.state(hosted.sandbox, chats=20)))
+
+        final = worlds.world(views.state(sandbox._hosted.sandbox, chats=20))
+
+    assert expected == states
+    assert final == states[-1]  # no endpoint of a webhook is in these runs
+
+
+JSON_VALUES = st.recursive(st.none() | st.booleans() | st.text(max_size=2), lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=1), inner, max_size=3))  # fmt: skip
+OBJECTS = st.dictionaries(st.text(max_size=1), JSON_VALUES, max_size=4)
+
+
+@given(OBJECTS, OBJECTS)
+def test_the_differences_of_two_worlds_lead_from_one_to_the_other(before, after):
+    changed = copy.deepcopy(before)
+
+    worlds.apply(changed, list(worlds.differences(before, after)))
+
+    assert after == changed
+    assert [] == list(worlds.differences(after, copy.deepcopy(after)))
+
+
+@pytest.mark.parametrize("opens_socket", [False, True], ids=["in process", "over a socket"])
+def test_equal_runs_have_equal_bytes(opens_socket: bool):
+    pages = []
+    for earlier in (0, 3):
+        with MockServer() as server:
+            for _ in range(earlier):
+                with server.sandbox():
+                    pass
+            with server.sandbox(now=NOW, given=SEED) as sandbox:
+                if opens_socket:
+                    sandbox.base_url  # noqa: B018 - opens the socket, at another port each time
+                campaigns(sandbox, 20)
+                session = sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()
+                sandbox.end_user(session).connect()
+                pages.append(page_of(sandbox))
+
+    assert pages[0] == pages[1]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.mockserver(
+    now=NOW,
+    given={
+        "tenants": [
+            {"id": "tenant_b", "name": "B", "secretKey": "sk_ofTenantB0123456789", "publicKey": "pk_of_tenant_b0123"}
+        ]
+    },
+)
+def test_no_key_is_in_the_file(mockserver: Sandbox, form):
+    keys = mockserver._hosted.sandbox.secrets()
+    for key in keys:
+        written = FORMS[form](key)
+        mockserver.call("POST", "/v1/campaigns", json={"name": written, "description": written, **CAMPAIGN})
+        mockserver.call("GET", "/v1/campaigns", key=key, headers={"X-Own": key, "X-Request-Id": written})
+        mockserver.set_tenant(name=written)
+
+    page = page_of(mockserver, summary=[f"AssertionError: {FORMS[form](key)}" for key in keys])
+
+    assert 4 <= len(keys)
+    assert [] == [key for key in keys if key in page or FORMS[form](key) in page]
+
+
+@pytest.mark.mockserver(now=NOW)
+def test_no_text_of_a_run_is_markup(mockserver: Sandbox):
+    evil = [
+        "</script><script>alert(1)</script>",
+        "<img src=x onerror=alert(1)>",
+        '"><svg/onload=alert(1)>',
+        "<!--",
+        "]]>",
+        *TEXTS,
+    ]
+    for text in evil:
+        mockserver.call("POST", "/v1/campaigns", json={"name": text, text: text, **CAMPAIGN}, headers={"X-Own": "<b>"})
+    mockserver.set_tenant(name=evil[0])
+    mockserver.call("GET", "/v1/<script>alert(1)</script>")
+
+    page = page_of(mockserver, name=evil[0], summary=evil, report=evil)
+
+    assert 3 == len(re.findall(r"<script\b", page)) == page.count("</script>")
+    assert [] == re.findall(r"<(?:img|svg|b)\b", re.sub(r"<b>(?=[^<]*</b>)", "", page))
+
+
+@pytest.mark.mockserver(now=NOW)
+def test_the_file_asks_for_nothing_from_outside(mockserver: Sandbox):
+    mockserver.call("GET", "/v1/campaigns")
+
+    page = page_of(mockserver)
+
+    assert [] == re.findall(r"\b(?:src|href)=(?!\"#)|@import|url\(|\bfetch\(|XMLHttpRequest", page)
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]+)"', page)
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in policy
+
+
+@pytest.mark.mockserver(now=NOW, given=SEED)
+def test_each_call_has_its_bodies_its_reason_and_what_it_changed(mockserver: Sandbox):
+    created = mockserver.call("POST", "/v1/campaigns", json={"name": "promo", **CAMPAIGN}).json()["campaignId"]
+    mockserver.call("POST", f"/v1/campaigns/{created}/start")
+    mockserver.call("POST", f"/v1/campaigns/{created}/start")
+    for _ in range(2):
+        mockserver.call("GET", "/v1/message-templates")
+
+    made = trace(run_of(mockserver))
+
+    create, start, again, first, second = made.steps
+    assert '"name": "promo"' in create.calls[0].sent
+    assert [f"new: campaigns {created}"] == create.changed
+    assert f"campaigns {created}: status draft → processing" in start.changed
+    assert ("refused", []) == (again.calls[0].tone, again.changed)
+    assert "start.already" in again.calls[0].because
+    assert ("the same as #4", True) == (second.calls[0].answered, "template_hello" in first.calls[0].answered)
+
+
+@pytest.mark.mockserver(now=NOW)
+def test_a_visit_of_the_hosted_page_is_a_step_without_its_secret(mockserver: Sandbox):
+    session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()
+    mockserver.end_user(session).open()
+
+    labels = [step.label for step in trace(run_of(mockserver)).steps]
+
+    assert "end user: GET of the hosted page" == labels[-1]
+
+
+@pytest.mark.mockserver(now=NOW)
+def test_calls_that_the_journal_has_dropped_keep_the_numbers_of_the_others(mockserver: Sandbox):
+    for _ in range(5):
+        mockserver.call("GET", "/v1/campaigns")
+    for _ in range(3):
+        mockserver._hosted.sandbox.journal.exchanges.popleft()
+
+    made = trace(run_of(mockserver))
+
+    assert [[4], [5]] == [[call.n for call in step.calls] for step in made.steps]
+    assert [4, 5] == [step.last_call for step in made.steps]
+    assert made.notes[0].startswith("The first 3 calls and commands are missing")
+
+
+@pytest.mark.mockserver(now=NOW)
+def test_a_call_that_is_not_sent_again_keeps_its_place_and_the_numbers_of_the_others(mockserver: Sandbox):
+    mockserver.call("GET", "/v1/campaigns")
+    mockserver.call("POST", "/v1/messaging/media", body=b"x" * 200_000, headers={"content-type": "text/plain"})
+    mockserver.call("GET", "/v1/message-templates")
+
+    made = trace(run_of(mockserver))
+
+    assert [[1], [2], [3]] == [[call.n for call in step.calls] for step in made.steps]
+    assert "uploadMedia" in made.steps[1].calls[0].line
+    assert ["The body of 1 call is larger than the journal stores: not sent again."] == made.notes
+
+
+@pytest.mark.mockserver(now=NOW)
+def test_a_replay_with_another_outcome_is_noted(mockserver: Sandbox):
+    mockserver.call("GET", "/v1/campaigns")
+    run = run_of(mockserver)
+    run.document["calls"][0]["answer"]["status"] = 500
+
+    assert any("1 step has another outcome than in the run" in note for note in trace(run).notes)
+
+
+@pytest.mark.parametrize(("call", "position"), [(None, 4), (1, 1), (2, 3), (3, 4)])
+def test_a_call_has_a_position(call, position):
+    assert position == position_of([1, 1, 2, 3], call)
+
+
+@pytest.mark.parametrize("call", [0, -1, 4])
+def test_a_call_that_the_run_does_not_have_is_refused(call):
+    with pytest.raises(ValueError, match=f"got call {call}; expected one from 1 to 3"):
+        position_of([1, 1, 2, 3], call)
+
+
+@pytest.mark.parametrize("data", ["{}", "[]", "{", '{"calls": 1}', '{"calls": ["1"]}', "[" * 100_000])
+@pytest.mark.parametrize("document", ["{}", "[]", "{"])
+def test_a_page_that_is_no_trace_is_not_read(data, document):
+    scripts = {"trace": data, "replay": document}
+    html = "".join(f'<script type="application/json" id="{id}">{text}</script>' for id, text in scripts.items())
+
+    assert None is trace_page.read_trace("<html><script>{}</script></html>")
+    assert None is trace_page.read_trace(html)
+
+
+def test_the_script_and_the_style_are_as_stored():
+    folder = Path(trace_page.__file__).parent / "trace_assets"
+
+    assert all((folder / name).stat().st_size < 10_000 for name in ("script.js", "style.css", "page.html"))
