@@ -34,6 +34,8 @@ ELSEWHERE = {
     "contract/openapi/components.py": {"error": "the schema of an error body"},
     "server/control/openapi/answers.py": {"reset": "a command", "error": "a key of an attempt"},
     "server/control/openapi/control.py": {"reset": "a command"},
+    "server/control/openapi/command_samples.py": {"drop": "a fault that an example injects"},
+    "server/control/openapi/texts.py": {"reset": "a command"},
     "server/control/openapi/samples.py": {"error": "the effect that each refusal is injected by"},
     "pytest_plugin/conduct.py": {"error": "a mode of the marker"},
     "testing/remote.py": {"reset": "a command"},
