@@ -3,7 +3,7 @@ What `--mockserver-cov` adds to a suite, as a ratio of processor time: `python -
 
 Two suites, each in one process: 800 tests of two calls each, and the tests that play the library. The coverage is on for
 every other test, and in the second run for the others, so that what else the machine does falls on both halves. Each test
-is timed with its fixtures; the ratio is that of the medians, or of the sums where the tests differ. 1.03 is too much.
+is timed with its fixtures; the ratio is that of the medians, or of the sums where the tests differ.
 What a session pays once, for imports and the report, is printed in milliseconds.
 """
 
