@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mockserver import MockServer
-from mockserver.testing.explore import ExploreFinding, ExploreReport
+from mockserver.testing.explore import ExploreFinding, ExploreReport, Placement
 from tests.clients import planted_pairs
 from tests.explore.working_day import ORDINARY, ordinary_test
 
@@ -64,10 +64,15 @@ assert list(SHOWS) == list(ORDINARY)
 
 
 class Explored(NamedTuple):
-    """The exploration of a bug: its report, and the finding that shows it, None if there is none."""
+    """
+    The exploration of a bug: its report, and the finding that shows it with its smallest case; None if there is none.
+
+    A case of `stale` alone is left out: the careful client reports a read that is answered as before a start, too.
+    """
 
     report: ExploreReport
     finding: ExploreFinding | None
+    case: Placement | None
 
 
 def hunt(server: MockServer, bug: str, **options: Any) -> Explored:
@@ -77,4 +82,6 @@ def hunt(server: MockServer, bug: str, **options: Any) -> Explored:
     verdict, cause = SHOWS[bug]
     is_noise = verdict == "noise"
     shown = (row for row in report.findings if row.cause == cause and row.is_noise == is_noise)
-    return Explored(report, next((row for row in shown if is_noise or row.verdict == verdict), None))
+    finding = next((row for row in shown if is_noise or row.verdict == verdict), None)
+    cases = finding.placements if finding is not None else []
+    return Explored(report, finding, next((case for case in cases if ["stale"] != [step.name for step in case]), None))

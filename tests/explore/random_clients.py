@@ -108,7 +108,7 @@ class RandomClient:
         return answer.json() if answer.body else {}
 
 
-def test_of(habits: Habits) -> Callable[[Sandbox], None]:
+def running(habits: Habits) -> Callable[[Sandbox], None]:
     """Return the ordinary test of a client: it runs once."""
 
     def run(sandbox: Sandbox) -> None:

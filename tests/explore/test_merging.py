@@ -7,7 +7,7 @@ import pytest
 from mockserver import MockServer
 from mockserver.testing.explore import ExploreReport
 from tests.depth import at_depth
-from tests.explore.random_clients import draw, test_of
+from tests.explore.random_clients import draw, running
 
 
 def found(report: ExploreReport) -> set[tuple[str, str]]:
@@ -18,7 +18,7 @@ def found(report: ExploreReport) -> set[tuple[str, str]]:
 def test_the_merged_search_finds_exactly_what_the_full_one_finds(mockserver_server: MockServer):
     left_out = with_findings = 0
     for seed in range(at_depth(4, 50)):
-        client = test_of(draw(seed))
+        client = running(draw(seed))
         merged = mockserver_server.explore(client, choices=())
         full = mockserver_server.explore(client, choices=(), prune=False)
 

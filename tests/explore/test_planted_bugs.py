@@ -20,8 +20,8 @@ FRESH = tuple(name for name in NAMES if name != "stale")
 def test_a_seeded_bug_is_found_by_a_single_placement(mockserver_server: MockServer, bug: str):
     explored = hunt(mockserver_server, bug, **({} if bug in BY_CHOICE else {"choices": ()}))
 
-    assert explored.finding is not None, explored.report.text()
-    assert len(explored.finding.placements[0]) <= 1
+    assert explored.case is not None, explored.report.text()
+    assert len(explored.case) <= 1
 
 
 @pytest.mark.deep
@@ -29,7 +29,7 @@ def test_a_seeded_bug_is_found_by_a_single_placement(mockserver_server: MockServ
 def test_all_single_placements_of_an_ordinary_test_take_at_most_six_seconds(mockserver_server: MockServer, bug: str):
     explored = hunt(mockserver_server, bug)
 
-    assert explored.finding is not None, explored.report.text()
+    assert explored.case is not None, explored.report.text()
     assert explored.report.seconds < 6
 
 
@@ -37,8 +37,8 @@ def test_all_single_placements_of_an_ordinary_test_take_at_most_six_seconds(mock
 def test_a_bug_that_needs_two_faults_is_found_by_a_pair_alone(mockserver_server: MockServer, bug: str):
     explored = hunt(mockserver_server, bug, operations=WRITES)
 
-    assert explored.finding is not None, explored.report.text()
-    assert 2 == len(explored.finding.placements[0])
+    assert explored.case is not None, explored.report.text()
+    assert 2 == len(explored.case)
     assert explored.report.coverage.pairs.tried <= PAIRS
 
 
