@@ -14,7 +14,7 @@ from tests.clients.planted import Crm
 
 
 class _Once(Crm):
-    """Looks up once, without a repetition, what became of a lost call."""
+    """Looks up once, without a repetition, what a lost call has changed."""
 
     def _runs_of(self, campaign_id: str) -> Any:
         return self._call("GET", f"/v1/campaigns/{campaign_id}")["executions"]

@@ -43,9 +43,9 @@ def careful(server: MockServer) -> str:
     reports = [server.explore(test, test=test.__name__, tolerates=KNOWN) for test in [*tests, working_day.working_day]]
     failing = [report.test for report in reports if report.failed]
     runs, seconds, last = sum(report.runs for report in reports), sum(report.seconds for report in reports), reports[-1]
-    found = f"findings that fail in {', '.join(failing)}" if failing else "nothing that fails a test was found"
+    outcome = f"findings that fail in {', '.join(failing)}" if failing else "nothing that fails a test was found"
     return (
-        f"\nThe clients without a bug: {found}, in {runs} runs and {seconds:.1f} seconds.\n"
+        f"\nThe clients without a bug: {outcome}, in {runs} runs and {seconds:.1f} seconds.\n"
         f"All these tests of a client in one run have {last.clean.calls} calls: {last.runs} runs, {last.seconds:.1f} seconds,"
         f" {1000 * last.seconds / last.runs:.1f} ms each.\n"
     )

@@ -141,8 +141,8 @@ class Exploration:
         if not placement:
             self._judge_clean(run, sandbox)
         elif self._clean is not None:
-            found = causes(self._clean.run, run, placement, self._options.tolerated_types)
-            self._judge(placement, found, sandbox)
+            reasons = causes(self._clean.run, run, placement, self._options.tolerated_types)
+            self._judge(placement, reasons, sandbox)
 
     def report(self) -> ExploreReport:
         """Return the report of the runs so far."""
@@ -198,10 +198,12 @@ class Exploration:
             self._failed_clean = describe(run.raised, run.base_url)
         if not is_first and run.raised is None:
             return
-        found = {finding.rule: of_finding(finding) for finding in reversed(run.findings)}
+        reasons = {finding.rule: of_finding(finding) for finding in reversed(run.findings)}
         if run.raised is not None:
-            found["raised"] = Cause("crashed", type(run.raised).__name__, f"the clean run failed: {self._failed_clean}")
-        for cause in found.values():
+            reasons["raised"] = Cause(
+                "crashed", type(run.raised).__name__, f"the clean run failed: {self._failed_clean}"
+            )
+        for cause in reasons.values():
             self._findings.add(cause, "survived", Placement(), sandbox)
 
     # Single placements
@@ -230,10 +232,10 @@ class Exploration:
 
     def _pairs(self, clean: _Clean) -> Iterator[Placement]:
         coverage, budget = self._coverage.pairs, self._options.pairs - self._coverage.pairs.tried
-        found = combinations.pairs(self._firsts, clean.calls, clean.around, self._options)
-        coverage.placements += len(found.placements) + found.merged
-        coverage.merged += found.merged
-        for placement in found.placements[:budget]:
+        planned = combinations.pairs(self._firsts, clean.calls, clean.around, self._options)
+        coverage.placements += len(planned.placements) + planned.merged
+        coverage.merged += planned.merged
+        for placement in planned.placements[:budget]:
             if self._is_over():
                 return
             coverage.tried += 1
@@ -281,11 +283,13 @@ class Exploration:
 
     # Judging
 
-    def _judge(self, placement: Placement, found: list[Cause], sandbox: Sandbox) -> None:
-        verdict = verdict_of(found)
+    def _judge(self, placement: Placement, reasons: list[Cause], sandbox: Sandbox) -> None:
+        verdict = verdict_of(reasons)
         if verdict in ("silent", "breach", "crashed") and self._tolerated.allows(placement, verdict):
-            verdict, found = "reported", []
-        self._last = [cause for cause in found if cause.verdict == verdict and verdict not in ("survived", "reported")]
+            verdict, reasons = "reported", []
+        self._last = [
+            cause for cause in reasons if cause.verdict == verdict and verdict not in ("survived", "reported")
+        ]
         self._verdicts[verdict] += not self._is_shrinking
         if self._last and len(placement) == 1 and placement.has("choice"):
             self._coverage.options_with_findings.add(placement[0])
@@ -293,7 +297,7 @@ class Exploration:
             row = step.operation or step.event
             if row is not None and len(placement) == 1:
                 self._matrix.setdefault((row, step.name or ""), Counter())[verdict] += 1
-        for cause in found:
+        for cause in reasons:
             if cause.verdict != "reported":
                 self._findings.add(cause, verdict, placement, sandbox)
 

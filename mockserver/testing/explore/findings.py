@@ -21,7 +21,7 @@ _NAME_CHARS = 80
 @dataclass
 class ExploreFinding:
     """
-    One bug, as far as its cause tells.
+    The cases of one cause.
 
     Attributes:
         verdict: `silent`, `breach` or `crashed`; `survived` or `reported` for a finding of the least severity, which does
@@ -29,7 +29,7 @@ class ExploreFinding:
         cause: A rule on conduct, a list of the ledger, `differs`, `endless`, or an exception's name.
         message: One sentence on the smallest case.
         clause: The clause that the client breaks, None if no rule names one.
-        advice: What the client has to do instead; empty if no rule says it.
+        advice: What the client has to do instead; empty if no rule has it.
         placements: The placements with this cause, the smallest first.
         document: The scenario document that replays the smallest case.
         path: Where the document was written; None if it was not.

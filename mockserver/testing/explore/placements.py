@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS, body_bytes_kept
+from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS, body_bytes_sent
 
 JSON = dict[str, Any]
 Kind = Literal["fault", "act", "delivery", "choice"]
@@ -73,7 +73,7 @@ class ExploreStep:
         if self.kind == "fault":
             effects = dict(FAULTS[name].effects)
             if name == "truncate":
-                effects = {"truncate": body_bytes_kept(self.answer_bytes)}
+                effects = {"truncate": body_bytes_sent(self.answer_bytes)}
             return [{**at, "do": effects}]
         act = ACTS[name]
         argument = {**act.argument, **({"id": self.target} if self.target else {})}

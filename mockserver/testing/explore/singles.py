@@ -152,9 +152,9 @@ def of_choices(read: Iterable[str], in_force: dict[str, object], options: Explor
 
 def pruned(candidates: Iterable[Candidate], prune: bool) -> tuple[list[Placement], int]:
     """Return the placements to try, the first of each key, and the number of those left out."""
-    kept: dict[Any, Placement] = {}
+    chosen: dict[Any, Placement] = {}
     count = 0
     for candidate in candidates:
         count += 1
-        kept.setdefault(candidate.key if prune else count, Placement.of(candidate.step))
-    return list(kept.values()), count - len(kept)
+        chosen.setdefault(candidate.key if prune else count, Placement.of(candidate.step))
+    return list(chosen.values()), count - len(chosen)

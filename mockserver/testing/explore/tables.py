@@ -114,6 +114,6 @@ NAMES: tuple[str, ...] = (*FAULTS, *ACTS, *DELIVERY_FAULTS)
 READS = frozenset(row.id for row in ENDPOINTS.values() if not row.writes)  # the audience preview too
 
 
-def body_bytes_kept(length: int) -> int:
+def body_bytes_sent(length: int) -> int:
     """Return how many bytes of an answer of this length arrive before it is cut off."""
     return _TRUNCATE_BYTES if length > _TRUNCATE_BYTES else length // 2

@@ -54,7 +54,7 @@ class Cause(NamedTuple):
         name: A rule, a list of the ledger, `differs`, `endless`, or an exception's name.
         message: One sentence.
         clause: The clause that the client breaks, if a rule on conduct names one.
-        advice: What the client has to do instead; empty if no rule says it.
+        advice: What the client has to do instead; empty if no rule has it.
         is_noise: True for a finding of the least severity, which does not change the verdict.
     """
 
@@ -152,14 +152,14 @@ def causes(
         placement: Where the run had its faults.
         tolerated: The types of exceptions with which the test may end.
     """
-    found = [*_damage(clean, run, placement)]
+    reasons = [*_damage(clean, run, placement)]
     if run.raised is None and run.ended is None:
         texts = differences(clean.caused, run.caused, placement)
         if texts:
             message = f"the test passed, and its calls caused {'; '.join(texts)}"
-            found.insert(0, Cause("silent", DIFFERS, message))
-    found += _exception(run, tolerated)
-    return sorted(found, key=lambda cause: (ORDER.index(cause.verdict), cause.is_noise))
+            reasons.insert(0, Cause("silent", DIFFERS, message))
+    reasons += _exception(run, tolerated)
+    return sorted(reasons, key=lambda cause: (ORDER.index(cause.verdict), cause.is_noise))
 
 
 def _damage(clean: JudgedRun, run: JudgedRun, placement: Placement) -> Iterator[Cause]:
@@ -209,8 +209,8 @@ def _is_excused(finding: Finding, clean: JudgedRun, run: JudgedRun, placement: P
 
 def _repeats_more(clean: JudgedRun, run: JudgedRun, finding: Finding) -> bool:
     repeated = run.requests.get(max(finding.exchanges))
-    first, second = (sum(request == repeated for request in each.requests.values()) for each in (clean, run))
-    return int(second) > int(first)
+    first, second = (list(each.requests.values()).count(repeated) for each in (clean, run))
+    return second > first
 
 
 def _exception(run: JudgedRun, tolerated: tuple[type[BaseException], ...]) -> Iterator[Cause]:
@@ -227,6 +227,6 @@ def describe(raised: BaseException, base_url: str) -> str:
     return f"{type(raised).__name__}: {text}" if text else type(raised).__name__
 
 
-def verdict_of(found: Sequence[Cause]) -> Verdict:
+def verdict_of(reasons: Sequence[Cause]) -> Verdict:
     """Return the verdict of a run with these causes."""
-    return min((cause.verdict for cause in found), key=ORDER.index, default="survived")
+    return min((cause.verdict for cause in reasons), key=ORDER.index, default="survived")
