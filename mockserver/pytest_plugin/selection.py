@@ -40,7 +40,10 @@ def _may_be_option(nodeid: str) -> bool:
 
 def _from_root(config: pytest.Config, argument: str) -> str:
     path, mark, names = argument.partition("::")
-    relative = os.path.relpath(config.invocation_params.dir / path, config.rootpath)
+    try:
+        relative = os.path.relpath(config.invocation_params.dir / path, config.rootpath)
+    except ValueError:  # on another drive of Windows
+        return argument
     return f"{relative.replace(os.sep, '/')}{mark}{names}"
 
 

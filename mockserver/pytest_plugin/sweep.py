@@ -114,7 +114,10 @@ def _is_touched(item: pytest.Item) -> bool:
 def _run(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """Run one item by the hook, so that plugins that repeat or time a test apply to it."""
     item.stash[_IS_RUN] = True
-    item.ihook.pytest_runtest_protocol(item=item, nextitem=nextitem)
+    try:
+        item.ihook.pytest_runtest_protocol(item=item, nextitem=nextitem)
+    finally:
+        del item.stash[_IS_RUN]
 
 
 def _tear_down(item: pytest.Item, nextitem: pytest.Item | None) -> None:
