@@ -94,7 +94,7 @@ class open_streams:
 
     def __init__(self, client: Client) -> None:
         parts = client.parts
-        address = (str(parts.hostname), str(parts.port), f"{parts.path}/_mock/stream", str(READERS))
+        address = (str(parts.hostname), str(parts.port), parts.path + "/_mock/stream", str(READERS))
         self._process: Any = subprocess.Popen(
             [sys.executable, "-c", _READERS, *address], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
