@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from mockserver.cli import serve
 from mockserver.server import app as flask_app
 from mockserver.server import front_controller
 from mockserver.server.api.request import HttpRequest
@@ -205,7 +207,7 @@ def test_a_wrong_token_gets_the_form_again_and_no_cookie(host: SandboxHost):
     assert b"aria-invalid" in answer.body
 
 
-def test_a_form_of_another_site_signs_nobody_in(host: SandboxHost):
+def test_a_form_of_another_site_sets_no_cookie(host: SandboxHost):
     host.token = TOKEN
 
     assert 403 == sign_in(host, origin="https://evil.example").status
@@ -380,3 +382,26 @@ def test_the_port_of_one_sandbox_lists_no_other(host: SandboxHost):
 
     assert 409 == send(host, "GET", "/_mock/sandboxes").status
     assert 200 == send(host, "GET", "/_mock/calls").status
+
+
+@pytest.mark.deep
+def test_10_000_calls_open_in_half_a_second_of_processor_time(host: SandboxHost):
+    for _ in range(10_000):
+        call(host, "GET", "/v1/message-templates")
+    seconds = {}
+    for view in ("now", "calls", "timeline", "calls/5000"):
+        send(host, "GET", f"/_mock/{view}")
+        begin = time.process_time()
+        assert 200 == send(host, "GET", f"/_mock/{view}").status
+        seconds[view] = time.process_time() - begin
+
+    assert {} == {view: spent for view, spent in seconds.items() if spent > 0.5}
+
+
+@pytest.mark.parametrize("token", [None, TOKEN])
+def test_serve_prints_the_address_of_the_page_after_its_first_line(host: SandboxHost, token: str | None):
+    url = default(host).base_url
+    first, *others = serve._start_lines(default(host), token).splitlines()
+
+    assert first.endswith(f" listens on {url}")
+    assert f"  dashboard    {url}/_mock/" in others

@@ -241,7 +241,7 @@ def test_a_silent_stream_has_a_heartbeat(
     assert ": heartbeat" == own.block()
 
 
-def test_stop_ends_a_stream_at_once():
+def test_stop_ends_a_stream_immediately():
     with MockServer() as server:
         own = Reader(server.sandbox())
         own.event()

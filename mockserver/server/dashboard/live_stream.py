@@ -29,7 +29,7 @@ class Observed(Protocol):
 
 
 class _Wakeup:
-    """Ends the wait of one reader; a notification costs a look at a flag until the reader has read."""
+    """Ends the wait of one reader; a notification reads one flag until the reader has read."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()

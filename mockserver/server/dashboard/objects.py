@@ -1,4 +1,4 @@
-"""The view of the records, and the page of one: its lifecycle, how it came to its state, and its next steps."""
+"""The view of the records, and the page of one: its lifecycle, how it reached its state, and its next steps."""
 
 from __future__ import annotations
 

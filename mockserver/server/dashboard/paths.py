@@ -67,7 +67,7 @@ def is_of_dashboard(request: HttpRequest) -> bool:
 
 
 def is_redirected(request: HttpRequest) -> bool:
-    """Return True for a browser's visit of the server's root: the page of the sandbox is what it looks for."""
+    """Return True for a browser's visit of the server's root, which is redirected to the page of the sandbox."""
     path = request.target.partition("?")[0]
     return path in ("/", "/_mock") and request.method == "GET" and names_html(request)
 

@@ -14,7 +14,7 @@
 
   const byId = (id) => document.getElementById(id);
 
-  function say(text, isBad) {
+  function announce(text, isBad) {
     const status = byId("status");
     status.classList.toggle("bad", Boolean(isBad));
     status.textContent = text;
@@ -56,7 +56,7 @@
     throw new Error(first ? `${answer.message} (${first.path}: expected ${first.wanted})` : answer.message);
   }
 
-  function told(label, answer) {
+  function resultOf(label, answer) {
     const first = label.charAt(0).toUpperCase() + label.slice(1);
     if (Array.isArray(answer.fired)) return `${first}: ${answer.fired.length} timer${answer.fired.length === 1 ? "" : "s"} fired.`;
     if (Array.isArray(answer.deliveries)) {
@@ -80,10 +80,10 @@
       if (!("undo" in form.dataset)) await call("POST", "_mock/checkpoints", { label });
       const answer = await call(form.dataset.method, form.dataset.path, body);
       await refresh(button.id);
-      say(told(label, answer));
+      announce(resultOf(label, answer));
     } catch (failure) {
       await refresh(button.id).catch(() => undefined);
-      say(`Not done: ${failure.message}`, true);
+      announce(`Not done: ${failure.message}`, true);
     } finally {
       button.removeAttribute("aria-disabled");
     }
@@ -183,7 +183,7 @@
   document.addEventListener("click", async (event) => {
     const { target } = event;
     if (target.id === "fresh") {
-      await refresh("fresh").catch((failure) => say(`Not shown: ${failure.message}`, true));
+      await refresh("fresh").catch((failure) => announce(`Not shown: ${failure.message}`, true));
       byId("content").focus({ preventScroll: true });
     } else if (target.id === "pause") {
       isPaused = !isPaused;
@@ -191,8 +191,8 @@
       connect();
     } else if (target.matches(".copy")) {
       await navigator.clipboard.writeText(target.parentElement.querySelector("pre").textContent).then(
-        () => say("Copied."),
-        () => say("Not copied: the browser refuses it here; select the text instead.", true),
+        () => announce("Copied."),
+        () => announce("Not copied: the browser refuses it here; select the text instead.", true),
       );
     }
     for (const sheet of document.querySelectorAll("details.more[open]")) if (!sheet.contains(target)) sheet.open = false;
