@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.server import app as flask_app
 from mockserver.server import front_controller
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse
@@ -356,3 +357,26 @@ def test_a_process_that_opens_no_page_imports_none_of_it():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=60, check=True)
 
     assert "['mockserver.server.dashboard.paths']" == done.stdout.strip()
+
+
+def test_the_application_has_the_pages_below_its_mount(host: SandboxHost):
+    client = flask_app.build(host).test_client()
+    page = client.get("/_mock/", headers={"Accept": BROWSER}, environ_overrides={"SCRIPT_NAME": "/mock"})
+    root = client.get("/", headers={"Accept": BROWSER}, environ_overrides={"SCRIPT_NAME": "/mock"})
+
+    assert 'href="/mock/_mock/calls"' in page.text
+    assert (303, "/mock/_mock/") == (root.status_code, root.headers["Location"])
+
+
+def test_the_report_of_a_running_server_has_the_address_of_the_call(host: SandboxHost):
+    call(host, "GET", "/v1/campaigns/none")
+    text = send(host, "GET", "/_mock/report", accept="text/plain").body.decode()
+
+    assert f"to look at it: {ORIGIN}/_mock/calls/1\n" in text
+
+
+def test_the_port_of_one_sandbox_lists_no_other(host: SandboxHost):
+    default(host).own_origin = ORIGIN
+
+    assert 409 == send(host, "GET", "/_mock/sandboxes").status
+    assert 200 == send(host, "GET", "/_mock/calls").status

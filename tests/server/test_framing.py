@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import re
+import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from mockserver.server.http1.connection import Connection, ServerConfig
 from mockserver.server.http1.framing import RequestFraming, frame
 from mockserver.server.http1.messages import Response
-from mockserver.server.http1.server import Server
+from mockserver.server.http1.server import Server, plain_error
+from mockserver.server.http1.workers import Workers
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
 
 Serve = Callable[..., Server]
@@ -182,3 +187,64 @@ def test_a_content_length_that_is_not_a_number_is_never_sent(serve: Serve, lengt
         assert (500, "length") == (answer.status, answer.framing)
         assert 500 == client.say("GET / HTTP/1.1").answer().status
     assert 2 == sum("Content-Length" in line for line in log)
+
+
+async def stream(*pieces: bytes) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece
+
+
+def test_a_stream_is_chunked_and_its_end_keeps_the_connection(serve: Serve) -> None:
+    server = serve(lambda environ, start: Response(200, (), stream(b"one", b"two" * 9), is_stream=True))
+    with RawClient(server.port) as client:
+        answers = [client.say("GET / HTTP/1.1").answer() for _ in range(2)]
+
+    assert [(b"one" + b"two" * 9, "chunked")] * 2 == [(answer.body, answer.framing) for answer in answers]
+
+
+def test_a_stream_to_an_old_client_ends_with_the_connection(serve: Serve) -> None:
+    server = serve(lambda environ, start: Response(200, (), stream(b"one", b"two"), is_stream=True))
+    with RawClient(server.port) as client:
+        answer = client.say("GET / HTTP/1.0").answer()
+        assert (b"onetwo", "end") == (answer.body, answer.framing)
+
+
+def test_a_client_that_disconnects_ends_its_stream(serve: Serve) -> None:
+    ended = threading.Event()
+
+    async def endless() -> AsyncIterator[bytes]:
+        try:
+            yield b"one"
+            await asyncio.get_running_loop().create_future()
+        finally:
+            ended.set()
+
+    server = serve(lambda environ, start: Response(200, (), endless(), is_stream=True))
+    with RawClient(server.port) as client:
+        client.say("GET / HTTP/1.1")
+        assert "HTTP/1.1 200 OK" == client.line()
+
+    assert ended.wait(DEADLINE_SECONDS)
+
+
+def test_a_response_that_was_not_begun_is_closed_with_its_connection() -> None:
+    async def never() -> Response:
+        raise AssertionError("it began")
+
+    async def run() -> Any:
+        ours, theirs = socket.socketpair()
+        theirs.setblocking(False)
+        response = never()
+        handler = SimpleNamespace(respond=lambda request: response, body_max_bytes=lambda target: 0)
+        config = ServerConfig(cast(Any, handler), plain_error, None, 30.0, True)
+        loop = asyncio.get_running_loop()
+        ended: list[Connection] = []
+        connection = Connection(loop, theirs, ("127.0.0.1", 1), config, Workers(loop, "test", 1), ended.append)
+        connection.start()
+        ours.sendall(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+        connection.wire._on_readable()
+        connection.abort()
+        ours.close()
+        return inspect.getcoroutinestate(response), ended == [connection]
+
+    assert (inspect.CORO_CLOSED, True) == asyncio.run(run())

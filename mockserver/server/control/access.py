@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from http.cookies import CookieError, SimpleCookie
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -96,12 +95,11 @@ def _bearer(request: HttpRequest) -> str:
 def _has_cookie(host: SandboxHost, request: HttpRequest) -> bool:
     if host.token is None or "cookie" not in request.headers:
         return False
+    from werkzeug.http import parse_cookie  # imported here: few servers require a token
+
     expected = session_cookie(host.token)
-    try:
-        received = SimpleCookie(request.headers["cookie"]).get(expected.name)
-    except CookieError:
-        return False
-    return received is not None and hmac.compare_digest(received.value.encode(), expected.value.encode())
+    received = parse_cookie(request.headers["cookie"]).get(expected.name, "")
+    return hmac.compare_digest(received.encode(errors="replace"), expected.value.encode())
 
 
 def _host_name(url: str) -> str:

@@ -59,6 +59,7 @@ class PageAccess(NamedTuple):
         """
         assert command in _IDS
         if command in _HOST_COMMANDS:
+            routes.check_own_port(self.hosted, command)
             addressed = sandboxes.AddressedHost(self.host, self._origin())
             answer: Mapping[str, Any] = routes.COMMANDS[command].handler(addressed, arguments)
             return answer

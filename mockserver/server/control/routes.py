@@ -214,9 +214,7 @@ def _run(
     addressed: sandboxes.AddressedHost, hosted: HostedSandbox | None, route: Route, args: Mapping[str, Any], waits: bool
 ) -> Any:
     if route.target == "host":
-        if hosted is not None and hosted.own_origin is not None and route.id != "readHealth":
-            message = f"got a request at the port of {hosted.id}; expected the server's own address, which manages other sandboxes"
-            raise ControlError(409, "MOCK_OWN_PORT", message)
+        check_own_port(hosted, route.id)
         return route.handler(addressed, args)
     if hosted is None:
         raise ControlError(
@@ -227,6 +225,13 @@ def _run(
     # A text that the client reads has its address as the client has written it.
     handler = partial(route.handler, base_url=addressed.base_url(hosted)) if route.media_types else route.handler
     return hosted.run_command(handler, args, phase=route.phase, recorded=route.recorded, waits=waits)
+
+
+def check_own_port(hosted: HostedSandbox | None, command: str) -> None:
+    """Raise ControlError for a command on other sandboxes at a port that only one sandbox has."""
+    if hosted is not None and hosted.own_origin is not None and command != "readHealth":
+        message = f"got a request at the port of {hosted.id}; expected the server's own address, which manages other sandboxes"
+        raise ControlError(409, "MOCK_OWN_PORT", message)
 
 
 def _json_response(status: int, body: Any, headers: tuple[tuple[str, str], ...] = ()) -> HttpResponse:
