@@ -38,6 +38,7 @@ ELSEWHERE = {
     "server/control/openapi/texts.py": {"reset": "a command"},
     "server/control/openapi/samples.py": {"error": "the effect that each refusal is injected by"},
     "pytest_plugin/conduct.py": {"error": "a mode of the marker"},
+    "pytest_plugin/trace.py": {"error": "a status of pytest's reports"},
     "testing/remote.py": {"reset": "a command"},
     "testing/machine/faults.py": {"delay": "of `deliver`"},
     "server/report/diagnosis.py": {"error": "a key of an attempt"},

@@ -149,9 +149,7 @@ def told(suite: Suite, test: str, folder: str, *arguments: str) -> tuple[list[st
     for each in result.outlines:
         inside = bool(re.match(r"-+ mockserver", each)) or inside and not re.match(r"E  |/|test_mine|={3}|_{3}", each)
         lines += (
-            [re.sub(r"http://127\.0\.0\.1:\d+", "ADDRESS", each).replace(f"{folder}/", "FOLDER/")]
-            if inside and not each.startswith("while the sandbox is open: ")  # the page of a server elsewhere
-            else []
+            [re.sub(r"http://127\.0\.0\.1:\d+", "ADDRESS", each).replace(f"{folder}/", "FOLDER/")] if inside else []
         )
     file = suite.pytester.path / folder / "test_mine.py.test_it.yaml"
     return lines, file.read_text(encoding="utf-8") if file.exists() else None
