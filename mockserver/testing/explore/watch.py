@@ -91,8 +91,7 @@ class Watch:
         self._transitions = hosted.sandbox.journal.last_transition
         self._row = self._longest = 0
         self._is_over = False
-        with self._state.lock:
-            hosted.listeners += (self._check,)
+        hosted.add_listener(self._check)
 
     def used(self) -> Used:
         """Return what the run has taken so far."""
@@ -103,11 +102,10 @@ class Watch:
     def stop(self) -> None:
         """End the watch; later calls are not counted."""
         self._is_over = True
-        with self._state.lock:
-            self._hosted.listeners = tuple(each for each in self._hosted.listeners if each != self._check)
+        self._hosted.remove_listener(self._check)
 
     def _check(self) -> None:
-        if self._is_over:
+        if self._is_over or self._hosted.host.is_closed(self._hosted.id):
             return
         is_socket = threading.current_thread().name.startswith(_OF_SERVER)
         with self._state.lock:
