@@ -22,6 +22,7 @@ from mockserver.server.control import routes, webhooks
 from mockserver.server.control.openapi.refusals import STATUSES
 from mockserver.server.control.openapi.requests import BODIES
 from mockserver.server.control.routes import ROUTES
+from mockserver.server.hosting.limits import Limiter, ServerLimits
 from mockserver.server.hosting.runtime import HostRuntime
 from mockserver.testing.end_user import read_page
 from tests.documents.control_calls import NOON, Controls, described_parts, described_refusals, undocumented
@@ -119,6 +120,7 @@ def _play_server(controls: Controls) -> None:
     controls.refuse("deleteSandbox", "MOCK_DEFAULT_SANDBOX", id="default")
     controls.refuse("deleteSandbox", "MOCK_NOT_FOUND", id="sandbox_9")
     controls.run("listSandboxes")
+    _play_limits(controls)
     checkpoint = controls.run("createCheckpoint")["checkpointId"]
     controls.run("restoreCheckpoint", id=checkpoint)
     controls.refuse("restoreCheckpoint", "MOCK_NOT_FOUND", id="checkpoint_9")
@@ -136,6 +138,30 @@ def _play_server(controls: Controls) -> None:
     for command in ("readDocsStyle", "readDocsScript"):
         controls.run(command)
         controls.refuse(command, "MOCK_NOT_ACCEPTABLE", headers={"accept": "image/png"})
+
+
+def _play_limits(controls: Controls) -> None:
+    """Reach the limits of a server, have one end a sandbox, and end others by their label."""
+    host, now = controls.host, [0]
+    host.monotonic_us, host.token = lambda: now[0], "let-me-in"
+    limiter = Limiter(host, ServerLimits(sandboxes=2, idle=60 * SECOND))
+    host.admission = limiter.admission
+    own = {"authorization": "Bearer let-me-in"}
+    left, labelled = (controls.run("createSandbox", body, headers=own) for body in ({}, {"labels": {"job": "a"}}))
+    controls.refuse("createSandbox", "MOCK_TOO_MANY_SANDBOXES", {}, headers=own)
+    now[0] = 30 * SECOND
+    controls.run("readClock", prefix=f"/sandboxes/{labelled['sandboxId']}", headers=own)
+    limiter.sweep()
+    now[0] = 60 * SECOND
+    limiter.sweep()
+    controls.refuse("readClock", "MOCK_SANDBOX_CLOSED", prefix=f"/sandboxes/{left['sandboxId']}", headers=own)
+    host.token = None
+    controls.run("listSandboxes", query="?label=job:a")
+    controls.run("readMetrics")
+    for command in ("listSandboxes", "deleteSandboxes"):
+        controls.refuse(command, "MOCK_BAD_QUERY", query="?lable=job:a")
+    controls.refuse("readMetrics", "MOCK_NOT_ACCEPTABLE", headers={"accept": "image/png"})
+    assert {"ended": [labelled["sandboxId"]]} == controls.run("deleteSandboxes", query="?label=job:a")
 
 
 def _play_time(controls: Controls) -> None:

@@ -6,13 +6,12 @@ The schemas `control.*` validate the bodies. An error has the place, the value r
 
 from __future__ import annotations
 
-import hmac
 import logging
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from mockserver.contract import schemas
 from mockserver.contract.text import closest_match_hint
@@ -24,8 +23,8 @@ from mockserver.server.api.formats import encoded_in_slices
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse, redactor
 from mockserver.server.api.router import Router
-from mockserver.server.control import failure_report, records, reports, sandboxes, scenarios, webhooks
-from mockserver.server.control.accept import JSON_TYPES, REPORT_TYPES, YAML_TYPES, accepted_type
+from mockserver.server.control import access, failure_report, metrics, records, reports, sandboxes, scenarios, webhooks
+from mockserver.server.control.accept import JSON_TYPES, REPORT_TYPES, TEXT_TYPES, YAML_TYPES, accepted_type
 from mockserver.server.docs_page.headers import ASSET_HEADERS, HTML_TYPES, PAGE_HEADERS, SCRIPT_TYPES, STYLE_TYPES
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox, Phase, SandboxHost
@@ -34,13 +33,13 @@ _LOG = logging.getLogger("mockserver")
 
 # fmt: off
 CommandId = Literal[
-    "readHealth", "createSandbox", "listSandboxes", "deleteSandbox", "reset", "readClock", "setClock",
+    "readHealth", "createSandbox", "listSandboxes", "deleteSandboxes", "deleteSandbox", "reset", "readClock", "setClock",
     "advanceClock", "readChoices", "choose", "readTrackedChoices", "trackChoices", "listScenarios", "applyScenario",
     "listRules", "removeRules", "removeRule", "readTenant", "setTenant", "readState", "createCheckpoint",
     "restoreCheckpoint", "readJournal", "verifyJournal", "readHistory", "readReplay", "readReport", "readLedger", "readConduct",
     "completeSession", "failSession", "cancelSession", "expireSession", "failCampaign", "readEvents",
     "redeliverEvent", "createWebhook", "recoverWebhook", "rotateWebhook", "readOpenapi", "readOpenapiYaml",
-    "readDocs", "readDocsStyle", "readDocsScript",
+    "readDocs", "readDocsStyle", "readDocsScript", "readMetrics",
 ]
 # fmt: on
 
@@ -111,6 +110,7 @@ ROUTES: tuple[Route, ...] = (
     Route("readHealth",          "GET",    "/_mock/health",                         "host",     sandboxes.health,                 "unlocked",  None,                200,  None,                       "Whether the server runs, and its version"),
     Route("createSandbox",       "POST",   "/_mock/sandboxes",                      "host",     sandboxes.create_sandbox,         "unlocked",  None,                201,  "control.createSandbox",    "Make a fresh sandbox"),
     Route("listSandboxes",       "GET",    "/_mock/sandboxes",                      "host",     sandboxes.list_sandboxes,         "unlocked",  None,                200,  None,                       "List the sandboxes"),
+    Route("deleteSandboxes",     "DELETE", "/_mock/sandboxes",                      "host",     sandboxes.delete_sandboxes,       "unlocked",  None,                200,  None,                       "End the sandboxes that have a label"),
     Route("deleteSandbox",       "DELETE", "/_mock/sandboxes/{id}",                 "host",     sandboxes.delete_sandbox,         "unlocked",  None,                204,  None,                       "End a sandbox"),
     Route("reset",               "POST",   "/_mock/reset",                          "sandbox",  sandboxes.reset,                  "locked",    None,                204,  None,                       "Take the sandbox back to its initial state"),
     Route("readClock",           "GET",    "/_mock/clock",                          "sandbox",  sandboxes.read_clock,             "locked",    None,                200,  None,                       "Read the clock"),
@@ -152,6 +152,7 @@ ROUTES: tuple[Route, ...] = (
     Route("readDocs",            "GET",    "/_mock/docs",                           "sandbox",  _read_docs,                       "unlocked",  None,                200,  None,                       "The OpenAPI document of either plane, as a page", HTML_TYPES, PAGE_HEADERS),
     Route("readDocsStyle",       "GET",    "/_mock/docs/style.css",                 "sandbox",  _read_docs_style,                 "unlocked",  None,                200,  None,                       "The style of that page", STYLE_TYPES, ASSET_HEADERS),
     Route("readDocsScript",      "GET",    "/_mock/docs/script.js",                 "sandbox",  _read_docs_script,                "unlocked",  None,                200,  None,                       "The script of that page", SCRIPT_TYPES, ASSET_HEADERS),
+    Route("readMetrics",         "GET",    "/_mock/metrics",                        "host",     metrics.read_metrics,             "unlocked",  None,                200,  None,                       "The server's figures in the text format of Prometheus", TEXT_TYPES),
 )
 # fmt: on
 COMMANDS: Mapping[str, Route] = MappingProxyType({route.id: route for route in ROUTES})
@@ -170,8 +171,9 @@ def handle_control_request(host: SandboxHost, hosted: HostedSandbox | None, requ
 
 def _respond(host: SandboxHost, hosted: HostedSandbox | None, request: HttpRequest) -> HttpResponse:
     try:
-        _check_access(host, request)
         route, params = _match(request)
+        access.check_token(host, hosted, request, route.id, params)
+        access.check_origin(host, request)
         media_type = accepted_type(request.headers.get("accept", ""), route.media_types)
         origin = request.base_url.removesuffix(hosted.prefix) if hosted is not None else request.base_url
         addressed = sandboxes.AddressedHost(host, origin)
@@ -255,7 +257,9 @@ def _match(request: HttpRequest) -> tuple[Route, Mapping[str, str]]:
 
 
 def _query(request: HttpRequest) -> dict[str, str]:
-    return dict(parse_qsl(request.target.partition("?")[2], keep_blank_values=True))
+    pairs = parse_qsl(request.target.partition("?")[2], keep_blank_values=True)
+    labels = [value for name, value in pairs if name == "label"]
+    return dict(pairs) | ({"label": ",".join(labels)} if labels else {})
 
 
 def _waits(route: Route, request: HttpRequest) -> bool:
@@ -328,36 +332,3 @@ def check_body(schema: str, body: Any) -> None:
     if not schemas.is_valid(schema, body):
         problems = explained(schema, body)[:10]
         raise ControlError(400, "MOCK_BAD_BODY", f"the body does not fit: {problems[0]}", problems)
-
-
-def _check_access(host: SandboxHost, request: HttpRequest) -> None:
-    """Check the token, if the server has one, the name by which the client addresses the server, and the origin."""
-    if host.token is not None:
-        token = request.headers.get("authorization", "").removeprefix("Bearer ")
-        if not hmac.compare_digest(token.encode(), host.token.encode()):
-            raise ControlError(
-                401,
-                "MOCK_TOKEN_WANTED",
-                "expected the token that the server has printed, as Authorization: Bearer TOKEN",
-            )
-    name, allowed = _host_name(f"//{request.headers.get('host', '')}"), ", ".join(sorted(host.allowed_hosts))
-    if (
-        request.headers.get("host") and name not in host.allowed_hosts and host.token is None
-    ):  # a token replaces the name
-        raise ControlError(403, "MOCK_FOREIGN_HOST", f"Host: got {name!r}; expected {allowed}")
-    origin = request.headers.get("origin")
-    if origin is not None and _host_name(origin) not in host.allowed_hosts:
-        raise ControlError(
-            403,
-            "MOCK_FOREIGN_ORIGIN",
-            f"Origin: got {origin!r}; expected one of this server: a page of another site must not call the control plane",
-        )
-
-
-def _host_name(url: str) -> str:
-    """Return the host of a url in lower case; empty if the url has none, or has a user."""
-    try:
-        parts = urlsplit(url)
-        return "" if "@" in parts.netloc else parts.hostname or ""
-    except ValueError:
-        return ""

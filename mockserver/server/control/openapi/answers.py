@@ -31,14 +31,29 @@ from mockserver.server.control.openapi.shapes import (
 
 JSON = dict[str, Any]
 
+_LIMIT: Final = {
+    **one_of("sandboxes", "idle", "age", "memory"),
+    "description": "The limit of the server that refuses a sandbox, or that has ended it.",
+}
 ANSWERS: Final[Mapping[str, Shape | None]] = MappingProxyType(
     {
         "readHealth": obj(status=one_of("ok"), version=TEXT),
         "createSandbox": ref("CreatedSandbox"),
         "listSandboxes": obj(
-            sandboxes=array(obj(sandboxId=TEXT, baseUrl=TEXT, createdAt=INSTANT, exchanges=COUNT)),
-            closed=array(obj(sandboxId=TEXT, lateCalls=COUNT)),
+            sandboxes=array(
+                obj(
+                    sandboxId=TEXT,
+                    baseUrl=TEXT,
+                    createdAt=INSTANT,
+                    exchanges=COUNT,
+                    labels=mapping(TEXT),
+                    memoryBytes={**COUNT, "description": "An estimate."},
+                    idleSeconds={**COUNT, "description": "Since its last call, in real time."},
+                )
+            ),
+            closed=array(obj({"limit": _LIMIT}, sandboxId=TEXT, lateCalls=COUNT)),
         ),
+        "deleteSandboxes": obj(ended=array(TEXT)),
         "deleteSandbox": None,
         "reset": None,
         "readClock": ref("ClockState"),
@@ -84,6 +99,7 @@ ANSWERS: Final[Mapping[str, Shape | None]] = MappingProxyType(
         "readDocs": TEXT,
         "readDocsStyle": TEXT,
         "readDocsScript": TEXT,
+        "readMetrics": TEXT,
     }
 )
 
@@ -136,9 +152,19 @@ _NAMED: Final[Mapping[str, Shape]] = MappingProxyType(
             "required": ["openapi", "info", "paths", "components"],
             "additionalProperties": True,
         },
-        "ControlError": obj({"problems": array(ref("Problem"))}, statusCode=WHOLE, code=TEXT, message=TEXT),
+        "ControlError": obj(
+            {
+                "problems": array(ref("Problem")),
+                "limit": _LIMIT,
+                "holders": array(obj(label=nullable(TEXT), sandboxes=COUNT, memoryBytes=COUNT)),
+            },
+            statusCode=WHOLE,
+            code=TEXT,
+            message=TEXT,
+        ),
         "Problem": obj({"nearest": TEXT}, path=TEXT, found=TEXT, wanted=TEXT),
         "CreatedSandbox": obj(
+            {"token": {**TEXT, "description": "Opens the control plane of this sandbox, if the server has a token."}},
             sandboxId=TEXT,
             baseUrl={**TEXT, "description": "With the host that the request has."},
             tenantId=TEXT,

@@ -62,8 +62,19 @@ _OF_DELIVERIES: Final[Mapping[str, Shape]] = MappingProxyType(
         }
     }
 )
+_OF_LABELS: Final[Mapping[str, Shape]] = MappingProxyType(
+    {
+        "label": {
+            **TEXT,
+            "minLength": 1,
+            "description": "Only sandboxes with these labels, `key:value`, several of them separated by commas.",
+        }
+    }
+)
 _QUERIES: Final[Mapping[str, Mapping[str, Shape]]] = MappingProxyType(
     {
+        "listSandboxes": _OF_LABELS,
+        "deleteSandboxes": _OF_LABELS,
         "readState": {
             "chats": {
                 **COUNT,
@@ -122,7 +133,9 @@ _TAGS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
             ("journal", "steps", "replay", "report", "ledger", "conduct"),
             ("Evidence", "What was called, and what it caused."),
         ),
-        **dict.fromkeys(("openapi.json", "openapi.yaml", "docs"), ("Server", "The server and its sandboxes.")),
+        **dict.fromkeys(
+            ("openapi.json", "openapi.yaml", "docs", "metrics"), ("Server", "The server and its sandboxes.")
+        ),
     }
 )
 _LINKS: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
@@ -172,7 +185,11 @@ def control_document(commands: Iterable[Command], choices: Mapping[str, object],
         "components": {
             "schemas": closure(paths, components),
             "securitySchemes": {
-                "token": {"type": "http", "scheme": "bearer", "description": "Printed by a server beyond loopback."}
+                "token": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "Printed by a server beyond loopback; the creation of a sandbox returns one for that sandbox alone.",
+                }
             },
         },
         "security": [{}, {"token": []}],
