@@ -35,6 +35,16 @@ def _follow(text: str) -> str:
     return text
 
 
+def _labels(text: str) -> dict[str, str]:
+    labels = {}
+    for label in text.split(","):
+        key, colon, value = label.strip().partition(":")
+        if not (key and colon and value):
+            raise ValueError(f"got {label!r}; expected KEY:VALUE, such as job:4711")
+        labels[key] = value
+    return labels
+
+
 # fmt: off
 OPTIONS = (
     #      name        read     metavar      help
@@ -47,6 +57,8 @@ OPTIONS = (
 RUN = (
     Option("url",      str,     "URL",       "run the suite against the server at this address"),
     Option("token",    str,     "TOKEN",     "token for the control plane of that server"),
+    Option("labels",   _labels, "KEY:VALUE", "labels of the suite's sandboxes on that server, separated by commas"),
+    Option("receiver-host", str, "HOST",     "name by which that server reaches this machine, for receivers in this process"),
     Option("failures", str,     "FOLDER",    "folder for replay documents, `off` for none (default: .mockserver/failures)"),
 )
 # fmt: on
@@ -57,7 +69,7 @@ def add(parser: pytest.Parser) -> None:
     group = parser.getgroup("mockserver", "mockserver")
     for option in (*OPTIONS, *RUN):
         group.addoption(f"--mockserver-{option.name}", metavar=option.metavar, help=option.help)
-        parser.addini(f"mockserver_{option.name}", option.help)
+        parser.addini(f"mockserver_{_attribute(option)}", option.help)
     choices = "a choice, such as dual-status=guide"
     several = f"{choices}; may be repeated"
     group.addoption("--mockserver-choices", action="append", default=[], metavar="ID=OPTION", help=several)
@@ -76,8 +88,14 @@ def layers(config: pytest.Config) -> Iterator[Layer]:
 
 def run_option(config: pytest.Config, name: str) -> Any:
     """Return an option of the whole run: from the command line, else from the ini file, else None."""
-    given = config.getoption(f"mockserver_{name}")
-    return given if given is not None else config.getini(f"mockserver_{name}") or None
+    option = next(option for option in RUN if option.name == name)
+    given = config.getoption(f"mockserver_{_attribute(option)}")
+    text = given if given is not None else config.getini(f"mockserver_{_attribute(option)}") or None
+    return text if text is None else _read(f"--mockserver-{name}", option.read, text)
+
+
+def _attribute(option: Option) -> str:
+    return option.name.replace("-", "_")
 
 
 def _values(text_of: Callable[[str], Any], form: str) -> dict[str, Any]:

@@ -160,4 +160,10 @@ def server(config: pytest.Config, settings: Mapping[str, Any]) -> MockServer:
         return MockServer(strict=config.getini("mockserver_strict") if strict is None else strict, layers=layers)
     from mockserver.testing.remote import RemoteServer
 
-    return RemoteServer(url, token=options.run_option(config, "token"), layers=layers)
+    return RemoteServer(
+        url,
+        token=options.run_option(config, "token"),
+        layers=layers,
+        labels=options.run_option(config, "labels") or {},
+        receiver_host=options.run_option(config, "receiver-host"),
+    )

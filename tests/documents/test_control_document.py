@@ -101,6 +101,7 @@ def played() -> Controls:
     """A host on which every command has succeeded, and has been refused for every reason."""
     controls = Controls()
     _play_server(controls)
+    _play_virtual_calls(controls)
     _play_behaviour(controls)
     _play_calls(controls)
     _play_time(controls)
@@ -162,6 +163,25 @@ def _play_limits(controls: Controls) -> None:
         controls.refuse(command, "MOCK_BAD_QUERY", query="?lable=job:a")
     controls.refuse("readMetrics", "MOCK_NOT_ACCEPTABLE", headers={"accept": "image/png"})
     assert {"ended": [labelled["sandboxId"]]} == controls.run("deleteSandboxes", query="?label=job:a")
+
+
+def _play_virtual_calls(controls: Controls) -> None:
+    """Call the API through the control plane: whole, cut, broken off, and with a timeout before and in the body."""
+    body = {"method": "GET", "path": "/v1/campaigns", "headers": {"x-api-key": controls.default.tenant.secret_key}}
+    for effects, end in (
+        ({"truncate": 10}, "cut"),
+        ({"dribble": {"chunks": 2, "over": "1h"}}, "timeout"),
+        ({"drop": "after"}, "drop"),
+        ({"reset": "after"}, "reset"),
+        ({"delay": "1h"}, "timeout"),
+        ({}, "whole"),
+    ):
+        if effects:
+            controls.run("applyScenario", {"script": [{"on": "listCampaigns", "times": 1, "do": effects}]})
+        answer = controls.run("sendCall", {**body, "timeout": "30s"})
+        assert end == answer.get("end", answer.get("noResponse")), (effects, answer)
+    controls.refuse("sendCall", "MOCK_BAD_CALL", {**body, "bodyBase64": "?"})
+    controls.refuse("sendCall", "MOCK_BAD_DURATION", {**body, "timeout": "soon"})
 
 
 def _play_time(controls: Controls) -> None:

@@ -23,7 +23,17 @@ from mockserver.server.api.formats import encoded_in_slices
 from mockserver.server.api.request import HttpRequest
 from mockserver.server.api.response import HttpResponse, redactor
 from mockserver.server.api.router import Router
-from mockserver.server.control import access, failure_report, metrics, records, reports, sandboxes, scenarios, webhooks
+from mockserver.server.control import (
+    access,
+    calls,
+    failure_report,
+    metrics,
+    records,
+    reports,
+    sandboxes,
+    scenarios,
+    webhooks,
+)
 from mockserver.server.control.accept import JSON_TYPES, REPORT_TYPES, TEXT_TYPES, YAML_TYPES, accepted_type
 from mockserver.server.docs_page.headers import ASSET_HEADERS, HTML_TYPES, PAGE_HEADERS, SCRIPT_TYPES, STYLE_TYPES
 from mockserver.server.errors import ControlError
@@ -39,7 +49,7 @@ CommandId = Literal[
     "restoreCheckpoint", "readJournal", "verifyJournal", "readHistory", "readReplay", "readReport", "readLedger", "readConduct",
     "completeSession", "failSession", "cancelSession", "expireSession", "failCampaign", "readEvents",
     "redeliverEvent", "createWebhook", "recoverWebhook", "rotateWebhook", "readOpenapi", "readOpenapiYaml",
-    "readDocs", "readDocsStyle", "readDocsScript", "readMetrics",
+    "readDocs", "readDocsStyle", "readDocsScript", "readMetrics", "sendCall",
 ]
 # fmt: on
 
@@ -153,6 +163,7 @@ ROUTES: tuple[Route, ...] = (
     Route("readDocsStyle",       "GET",    "/_mock/docs/style.css",                 "sandbox",  _read_docs_style,                 "unlocked",  None,                200,  None,                       "The style of that page", STYLE_TYPES, ASSET_HEADERS),
     Route("readDocsScript",      "GET",    "/_mock/docs/script.js",                 "sandbox",  _read_docs_script,                "unlocked",  None,                200,  None,                       "The script of that page", SCRIPT_TYPES, ASSET_HEADERS),
     Route("readMetrics",         "GET",    "/_mock/metrics",                        "host",     metrics.read_metrics,             "unlocked",  None,                200,  None,                       "The server's figures in the text format of Prometheus", TEXT_TYPES),
+    Route("sendCall",            "POST",   "/_mock/calls",                          "sandbox",  calls.send_call,                  "unlocked",  None,                200,  "control.sendCall",         "Call the API, with waits by the sandbox's clock"),
 )
 # fmt: on
 COMMANDS: Mapping[str, Route] = MappingProxyType({route.id: route for route in ROUTES})
@@ -212,8 +223,9 @@ def _run(
             "MOCK_NOT_FOUND",
             "this server has no default sandbox; create one with POST /_mock/sandboxes and use its baseUrl",
         )
-    # A text that the client reads has its address as the client has written it.
-    handler = partial(route.handler, base_url=addressed.base_url(hosted)) if route.media_types else route.handler
+    # What contains the sandbox's address has it as the client has written it.
+    has_address = route.media_types or route.id == "sendCall"
+    handler = partial(route.handler, base_url=addressed.base_url(hosted)) if has_address else route.handler
     return hosted.run_command(handler, args, phase=route.phase, recorded=route.recorded, waits=waits)
 
 

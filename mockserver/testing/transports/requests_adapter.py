@@ -1,5 +1,5 @@
 """
-The in-process adapter of requests.
+The adapter of requests for a sandbox, in process or through the control plane.
 
 A response that a rule breaks raises what requests raises over a socket, at the same place.
 """
@@ -19,9 +19,8 @@ from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
 from mockserver.server.api.response import HttpResponse as ServerResponse
 from mockserver.server.api.response import NoResponse, iter_chunks
-from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.http1.reason_phrases import reason_phrase
-from mockserver.testing.transports.in_process import send_in_process
+from mockserver.testing.transports.in_process import Send
 
 
 def read_timeout_s(timeout: Any) -> float | None:
@@ -76,8 +75,8 @@ class _Body(io.RawIOBase):
         return len(given)
 
 
-def requests_session(hosted: HostedSandbox) -> requests.Session:
-    """Return a requests session whose http and https requests are all handled in this process."""
+def requests_session(send_request: Send) -> requests.Session:
+    """Return a requests session all of whose http and https requests this function sends."""
     from requests.adapters import BaseAdapter
 
     class Adapter(BaseAdapter):
@@ -90,7 +89,7 @@ def requests_session(hosted: HostedSandbox) -> requests.Session:
             target = f"{path}?{url.query}" if url.query else path
             method, body = request.method or "GET", _bytes(request.body)
             try:
-                answer = send_in_process(hosted, method, origin, target, headers, body, read_timeout_s(timeout))
+                answer = send_request(method, origin, target, headers, body, read_timeout_s(timeout))
             except ValueError as refusal:
                 raise RequestsConnectionError(str(refusal), request=request) from None
             if isinstance(answer, NoResponse):

@@ -100,6 +100,19 @@ ANSWERS: Final[Mapping[str, Shape | None]] = MappingProxyType(
         "readDocsStyle": TEXT,
         "readDocsScript": TEXT,
         "readMetrics": TEXT,
+        "sendCall": either(
+            titled(
+                "Response",
+                obj(
+                    status=WHOLE,
+                    headers=array({**array(TEXT), "minItems": 2, "maxItems": 2}),
+                    bodyBase64=TEXT,
+                    wholeBytes={**COUNT, "description": "The size of the body if it were not cut."},
+                    end=one_of("whole", "cut", "timeout"),
+                ),
+            ),
+            titled("No response", obj(noResponse=one_of("drop", "reset", "timeout"))),
+        ),
     }
 )
 

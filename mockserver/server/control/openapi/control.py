@@ -126,6 +126,7 @@ _TAGS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "state": ("State", "The whole state, and checkpoints of it."),
         "checkpoints": ("State", "The whole state, and checkpoints of it."),
         "sessions": ("Transitions", "What the end user, the provider or time would do."),
+        "calls": ("Transitions", "What the end user, the provider or time would do."),
         "campaigns": ("Transitions", "What the end user, the provider or time would do."),
         "events": ("Webhooks", "Events, their deliveries and their endpoints."),
         "webhooks": ("Webhooks", "Events, their deliveries and their endpoints."),

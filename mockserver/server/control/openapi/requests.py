@@ -112,6 +112,18 @@ BODIES: Final[Mapping[str, Shape]] = MappingProxyType(
                 "description": "An http or https url of this machine, or of a host that the server allows.",
             },
         ),
+        "sendCall": obj(
+            {
+                "headers": {**mapping(TEXT), "maxProperties": 100},
+                "bodyBase64": {**TEXT, "description": "The body, empty if it is left out."},
+                "timeout": {
+                    **ref("Duration"),
+                    "description": "After this time by the sandbox's clock the client gives up; without it, never.",
+                },
+            },
+            method={"type": "string", "pattern": "^[A-Za-z]{1,20}$"},
+            path={"type": "string", "pattern": "^/[!-~]*$", "maxLength": 60_000},
+        ),
         "rotateWebhook": obj(secret=_SECRET),
     }
 )
