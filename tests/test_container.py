@@ -181,6 +181,7 @@ class Container:
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONUNBUFFERED": "1",
             "TMPDIR": "/mnt/tmp",
+            "PATH": os.environ["PATH"],
             **environment,
         }
         self._environment = " ".join(f"{name}='{value}'" for name, value in everything.items())
@@ -288,7 +289,7 @@ class TestContainer:
 
     def test_its_root_is_read_only_and_its_network_is_loopback(self, container: Container):
         assert "Read-only file system" in container.inside("touch /etc/x /mnt/x", as_user=False).stderr
-        links = container.inside("/usr/sbin/ip -o link", as_user=False).stdout.splitlines()
+        links = container.inside("ip -o link", as_user=False).stdout.splitlines()
         assert [] == [line for line in links if "LOOPBACK" not in line and "state UP" in line]
 
     def test_it_is_healthy_on_another_port_with_its_token(self, container: Container):
@@ -323,3 +324,22 @@ def test_a_wrong_setting_ends_it_with_one_line(installed: Path):
     assert (2, "") == (done.returncode, done.stdout)
     assert 1 == len(done.stderr.splitlines())
     assert "did you mean 'MOCKSERVER_PORT'?" in done.stderr
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("program", ["uvx", "pipx"])
+def test_the_wheel_runs_by_the_commands_of_the_page(program: str, built: Built, tmp_path: Path):
+    page = (ROOT / "docs" / "containers.md").read_text(encoding="utf-8")
+    (line,) = re.findall(rf"^{program} .*$", page, re.MULTILINE)
+    assert line.endswith(" mockserver serve")
+    command = re.sub(r"\./\S+\.whl", str(built.wheel), line).removesuffix("serve") + "--version"
+    if shutil.which(program) is None:
+        pytest.skip(f"not on this machine: {program}")
+
+    done = subprocess.run(
+        command.split(), check=False, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=300
+    )
+    if done.returncode and re.search("connect|resolve|network|index|No matching distribution", done.stderr):
+        pytest.skip("no package index is reachable")
+
+    assert f"mockserver {VERSION}\n" == done.stdout, done.stderr
