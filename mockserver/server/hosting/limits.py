@@ -14,7 +14,7 @@ import heapq
 import math
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final, Literal, NamedTuple
 
@@ -99,9 +99,12 @@ class Limiter:
         self._standing: _Standing | None = None
 
     @contextmanager
-    def admission(self) -> Iterator[None]:
+    def admission(self) -> Iterator[Callable[[HostedSandbox], None]]:
         """
         Reserve the place of one sandbox, which the caller creates meanwhile.
+
+        Yields:
+            A function that counts the memory of the new sandbox.
 
         Raises:
             ControlError: The sandbox would be beyond a limit.
@@ -112,10 +115,20 @@ class Limiter:
                 raise self._refusal(limit)
             self._being_created += 1
         try:
-            yield
+            yield self._count_new
         finally:
             with self._lock:
                 self._being_created -= 1
+
+    def _count_new(self, hosted: HostedSandbox) -> None:
+        """Count a new sandbox: before the next sweep others may be created, each with a million chats."""
+        if self._limits.memory is None:
+            return
+        hosted.usage.refresh(hosted.sandbox, hosted.checkpoints, self._host.monotonic_us())
+        with self._lock:
+            if self._taken is not None:
+                counted_at, taken = self._taken
+                self._taken = counted_at, taken + hosted.memory_bytes
 
     def _reached(self) -> Limit | None:
         most, memory = self._limits.sandboxes, self._limits.memory
